@@ -133,7 +133,7 @@ def _stage(run, stage, cells, compare):
         tree_digest(stage),
         citation(),
         lock_digest(),
-        tree_digest(Path(__file__).parent, "**/*.py"),
+        tree_digest(Path(__file__).parent),
     ]
     return digest(made_from)
 
@@ -154,6 +154,8 @@ def _unlink_absent_pages(book, toc):
 
     for path in (book / "methods").glob("*.md"):
         write_text(path, unlinked(path.read_text(encoding="utf-8"), path.parent))
+    for path in (book / "words.md", book / "generated" / "words.md"):  # which that includes
+        write_text(path, unlinked(path.read_text(encoding="utf-8"), book))
     for path in (book / "run" / "notebooks").glob("*.ipynb"):
         notebook = nbformat.read(path, 4)
         for cell in notebook.cells:

@@ -17,6 +17,7 @@ from casebook.book.chapters import HASH_DIGITS, cards_of, command, hashes
 from casebook.book.comparison import changes, comparison
 from casebook.book.front import answers, masthead, method_page
 from casebook.book.items import item_pages
+from casebook.book.levels import levels_section
 from casebook.book.stated import stated_section
 from casebook.book.titles import (
     as_cards,
@@ -27,6 +28,7 @@ from casebook.book.titles import (
     raw,
     titles,
 )
+from casebook.book.words import words_page
 from casebook.data.cards import as_markdown, cards
 from casebook.errors import InputError
 from casebook.models.encoders import PACKAGED, PACKAGED_SHA256
@@ -80,6 +82,8 @@ def generated(run, cells, compare=None):
         "changes.md": changes(run, cells),
         "grid.md": raw(grid_page(run, cells)),
         "provenance.md": provenance(run, cells),
+        "levels.md": levels_section(run, cells),
+        "words.md": words_page(),
     }
 
 

@@ -76,6 +76,7 @@ def _code_last(app, doctree, docname):
 
 def setup(app):
     """Register with Sphinx."""
+    app.setup_extension("casebook.book.words")
     app.connect("config-inited", _add_assets, priority=100)  # before Sphinx checks the paths
     app.connect("source-read", _mark_folds)
     app.connect("doctree-resolved", _fold_sections)

@@ -40,6 +40,7 @@ Tag = option(str, "Configurations to run: smoke, default, permissive or full.")
 Retries = option(int, "Further attempts after a lost kernel or worker.", min=0)
 Force = option(bool, "Run unchanged configurations again.", "--force")
 Compare = option(str | None, "Another run; a page shows the differences.")
+Pdf = option(bool, "Also print the report as one PDF, by Chromium or Chrome.", "--pdf")
 
 
 def report(
@@ -166,17 +167,24 @@ def _update(folder):
     echo(f"{folder}: {len(outcomes) - n_kept} notebooks brought up to date, {n_kept} kept")
 
 
-def build(run: RunName = "report", compare: Compare = None):
+def build(run: RunName = "report", compare: Compare = None, pdf: Pdf = False):
     """Render results/<run> as a self-contained site.
 
-    Example: casebook build --run mine
+    Example: casebook build --run mine --pdf
     """
     from casebook.book import build_book
 
+    if pdf:
+        from casebook.book.pdf import find_browser, write_pdf
+
+        find_browser()  # before minutes of work
     index = build_book(run, compare, say)
     pages = sum(1 for _ in index.parent.rglob("*.html"))
     size = sum(path.stat().st_size for path in index.parent.rglob("*") if path.is_file())
     echo(f"report: {index} ({pages} pages, {size / 1e6:.1f} MB)")
+    if pdf:
+        path, n_pages = write_pdf(run, index)
+        echo(f"pdf: {path} ({n_pages} pages, {path.stat().st_size / 1e6:.1f} MB)")
 
 
 def publish(

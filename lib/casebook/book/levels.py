@@ -1,0 +1,90 @@
+"""Is .83 good? The levels of a run beside what guessing, a simple system and a perfect one get."""
+
+import html
+
+import pandas as pd
+
+from casebook.book.titles import as_cards, dataset_name, raw
+from casebook.runs.headlines import read_headlines
+from casebook.stats.intervals import bounds_text
+from casebook.tables import Markup, to_html
+from casebook.verdicts import NOT_MEASURED, UNDECIDED
+
+_GENERAL = """A score alone is neither good nor bad. Three others on the same questions tell:
+
+1. the **control**, what a system that knows nothing gets: above it, something was learnt;
+2. the **baseline**, the best simple system: above it, the effort pays;
+3. the **best possible** score, 1 of most measures: below it, there is room.
+
+Where guessing gets .80 and a simple system .84, .83 is poor. Where guessing gets .04 and a simple
+system .70, .83 is good, if the interval of the difference lies above zero and the task is yours.
+The same .83 of another measure or another data set says something else, so never compare across
+them."""
+_BEST = 1.0
+_WIDTH = 200
+
+
+def levels_section(run, cells):
+    """Write how to read a level, with those of the first answer of each chapter that has them."""
+    rows = []
+    for cell in cells:
+        headlines = [headline for headline in read_headlines(run, cell) if _is_full(headline)]
+        rows += [_row(cell, headline) for headline in headlines[:1]]
+    if not rows:
+        return _GENERAL
+    table = to_html(
+        pd.DataFrame(rows),
+        f"Levels of the run {run}, beside guessing, a simple system and a perfect one",
+        formats=dict.fromkeys(("Control", "Baseline", "Level"), "z.2f"),
+    )
+    legend = (
+        "In the drawing the tick is the control, the ring the baseline, the dot the system; "
+        "the line ends at the best possible score, 1."
+    )
+    return f"{_GENERAL}\n\n{legend}\n\n{raw(as_cards(table))}"
+
+
+def _is_full(headline):
+    """Tell whether a headline has level, baseline and control, of a measure from 0 to 1."""
+    parts = (headline.value, headline.level, headline.baseline, headline.chance)
+    if headline.decision == NOT_MEASURED or any(part is None for part in parts):
+        return False
+    scores = (headline.level, headline.baseline, headline.baseline + headline.chance)
+    return all(-1e-9 <= score <= _BEST + 1e-9 for score in scores)
+
+
+def _row(cell, headline):
+    """Give the row of a headline."""
+    control = max(headline.baseline + headline.chance, 0.0)
+    link = f'<a href="run/notebooks/{cell}.html">{html.escape(headline.system)}</a>'
+    data = html.escape(f"{dataset_name(headline.dataset)}, {headline.measure}, n = {headline.n}")
+    against = html.escape(headline.against.partition(",")[0])
+    difference = f"{headline.value:+.2f} {bounds_text(headline.low, headline.high, '+.2f')}"
+    return {
+        "System": Markup(f"{link}<br><small>{data}</small>"),
+        "Control": control,
+        "Baseline": headline.baseline,
+        "Level": headline.level,
+        "Drawing": Markup(_drawing(control, headline.baseline, headline.level)),
+        "Against the baseline": Markup(
+            f"{html.escape(headline.decision or UNDECIDED)}: {difference}<br>"
+            f"<small>{against}</small>"
+        ),
+    }
+
+
+def _drawing(control, baseline, level):
+    """Draw three scores on a line from 0 to 1."""
+
+    def x(score):
+        return round(8 + score * (_WIDTH - 16), 1)
+
+    label = f"From 0 to 1: control {control:.2f}, baseline {baseline:.2f}, level {level:.2f}"
+    return (
+        f'<svg class="word-picture small" role="img" aria-label="{label}" '
+        f'viewBox="0 0 {_WIDTH} 20" width="{_WIDTH}">'
+        f'<line class="line" x1="{x(0)}" y1="10" x2="{x(1)}" y2="10"/>'
+        f'<line class="tick" x1="{x(control)}" y1="3" x2="{x(control)}" y2="17"/>'
+        f'<circle class="ring" cx="{x(baseline)}" cy="10" r="4.5"/>'
+        f'<circle class="mark" cx="{x(level)}" cy="10" r="4.5"/></svg>'
+    )

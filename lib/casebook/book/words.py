@@ -1,0 +1,139 @@
+"""The word list: its page, the links to it in chapters, and the index that the search reads."""
+
+import html
+import json
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
+
+from casebook.files import write_text
+from casebook.readers import read_yaml
+
+FOLDER = Path(__file__).parent
+PAGE = "words"  # of the book
+DATA = "words-data.js"
+# Chapters, and the pages that gather their answers.
+LINKED = ("run/notebooks/*", "generated/experiments/*")
+
+
+@lru_cache(maxsize=1)
+def word_groups():
+    """Give the groups of the word list, each with its title and words."""
+    return read_yaml(FOLDER / "words.yml")
+
+
+@lru_cache(maxsize=1)
+def task_words():
+    """Give the words that readers search for, by the page that answers them."""
+    return read_yaml(FOLDER / "task_words.yml")
+
+
+def anchor(word):
+    """Give the place of a word on the page."""
+    return nodes.make_id(word["term"])
+
+
+def spellings(word):
+    """Give all ways in which a text writes a word."""
+    return [word["term"], *word.get("spellings", [])]
+
+
+# --- the page
+
+
+def words_page():
+    """Write the list, group by group."""
+    lines = []
+    for group in word_groups():
+        lines += [f"## {group['group']}", ""]
+        for word in group["words"]:
+            lines += _entry(word)
+    return "\n".join(lines)
+
+
+def _entry(word):
+    """Write one word: its sentence, an example, a picture."""
+    lines = [f"### {word['term']}", "", word["means"], "", f"*Example.* {word['example']}"]
+    if "more" in word:
+        lines[-1] += f" [More]({word['more']})"
+    if "picture" in word:
+        lines += ["", "```{raw} html", picture(word["picture"], word["alt"]), "```"]
+    return [*lines, ""]
+
+
+def picture(name, alternative):
+    """Read a small drawing, which takes its colours from the theme."""
+    drawing = (FOLDER / "words" / f"{name}.svg").read_text(encoding="utf-8")
+    start = f'<svg class="word-picture" role="img" aria-label="{html.escape(alternative)}" '
+    drawing = drawing.replace("<svg ", start)
+    return drawing.replace("\n", "")
+
+
+# --- the links of chapters
+
+
+def link_data():
+    """Write the script that tells the one of the links what there is to link."""
+    words = [
+        {"spellings": spellings(word), "means": word["means"], "anchor": anchor(word)}
+        for group in word_groups()
+        for word in group["words"]
+        if not word.get("quiet")
+    ]
+    text = json.dumps({"page": f"{PAGE}.html", "words": words}, ensure_ascii=False)
+    return f"const WORDS = {text};\n"
+
+
+def _write_data(app):
+    write_text(Path(app.outdir) / "_static" / DATA, link_data())
+
+
+def _link_words(app, pagename, templatename, context, doctree):
+    """Load the links on the pages that have any, if the book has the word list."""
+    has_links = any(fnmatchcase(pagename, pattern) for pattern in LINKED)
+    if has_links and PAGE in app.env.found_docs:
+        for name in (DATA, "words.js"):
+            app.add_js_file(name, loading_method="defer")
+
+
+# --- the index
+
+
+class TaskWords(SphinxTransform):
+    """Put the words that a page answers into the index, before Sphinx collects it."""
+
+    default_priority = 800
+
+    def apply(self):
+        """Add the entries below the title."""
+        section = self.document.next_node(nodes.section)
+        entries = index_entries(self.env.docname)
+        if section is not None and entries:
+            section.insert(1, addnodes.index(entries=entries))
+
+
+def index_entries(page):
+    """Give the entries of a page as Sphinx has them: words, place, and that this is their page."""
+    entries = []
+    for pattern, words in task_words().items():
+        if fnmatchcase(page, pattern):
+            entries += [("single", str(word), "", "main", None) for word in words]
+    if page == PAGE:
+        for group in word_groups():
+            for word in group["words"]:
+                names = spellings(word)
+                entries += [("single", name, anchor(word), "main", None) for name in names]
+    return entries
+
+
+def setup(app):
+    """Register with Sphinx."""
+    app.add_css_file("words.css")
+    app.add_transform(TaskWords)
+    app.connect("builder-inited", _write_data)
+    app.connect("html-page-context", _link_words)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

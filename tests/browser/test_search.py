@@ -1,0 +1,110 @@
+"""The search of the site: task words find the page that a reader would want, and it works from
+disk."""
+
+import re
+
+# What a reader types, and the pages that answer it; one of them is among the first three.
+WANTED = {
+    "own data": "tutorial",
+    "use my own data": "tutorial",
+    "upload data": "tutorial",
+    "cite": "index",
+    "How do I cite this?": "index",
+    "licence": "data_cards",
+    "license": "data_cards",
+    "latency": "methods/benchmarks|methods/scaling",
+    "speed": "methods/benchmarks",
+    "cost": "methods/scaling|run/notebooks/retrieval_ablation.*",
+    "hallucination": "methods/assistant|methods/factcheck|methods/explanation_quality",
+    "hallucinations": "methods/assistant|methods/factcheck|methods/explanation_quality",
+    "confidence interval": "methods/inference|words",
+    "confidence intervals": "methods/inference|words",
+    "p-value": "methods/inference|words",
+    "significance": "methods/inference|words",
+    "sample size": "methods/inference|methods/rater_agreement",
+    "how many questions do I need": "methods/inference",
+    "baseline": "methods/inference|methods/retrieval_ablation|words",
+    "accuracy": "methods/factcheck|methods/assistant|words",
+    "GDPR": "generated/cards/(privacy_qa|pdpabench)",
+    "privacy": "generated/cards/(privacy_qa|pdpabench)",
+    "insurance": "generated/cards/insurance|run/notebooks/.*insurance",
+    "contracts": "generated/cards/consumer_contracts_qa",
+    "reproduce": "provenance",
+    "reproducibility": "provenance",
+    "PDF": "tutorial",
+    "print": "tutorial",
+    "download": "provenance|grid",
+    "error": "methods/faults|methods/inference",
+    "mistakes": "generated/items/.*",
+    "bias": "methods/(audits|preference|rater_agreement|counterfactual_sensitivity)",
+    "annotation": "methods/(rater_agreement|agreement)",
+    "Likert": "methods/rater_agreement|words",
+    "inter-rater agreement": "methods/agreement",
+    "inter rater agreement": "methods/agreement",
+    "kappa": "methods/agreement|words",
+    "reranker": "methods/retrieval_ablation|words",
+    "BM25": "methods/retrieval_ablation|words",
+    "embedding": "methods/embedding_shift|words",
+    "RAG": "assistant_tutorial|methods/assistant",
+    "chatbot": "assistant_tutorial",
+    "precision": "methods/measures|methods/factcheck",
+    "recall": "methods/measures|methods/factcheck",
+    "LLM judge": "methods/factcheck|methods/assistant",
+    "install": "own_book",
+    "Python": "api",
+    "compare": "tutorial|methods/run_registry",
+    "compare runs": "methods/run_registry",
+    "calibration": "methods/factcheck",
+    "leakage": "methods/audits",
+    "plugin": "methods/extending",
+    "undecided": "words",
+    "margin": "words",
+    "placebo": "words|methods/counterfactual_sensitivity",
+}
+RESULTS = """async (text) => {
+  Search.output.replaceChildren();
+  document.querySelector(".search-help")?.remove();
+  Search.status.innerText = "";
+  Search.query(text);
+  while (!Search.status.innerText) await new Promise((done) => setTimeout(done, 5));
+  return [...Search.output.querySelectorAll("li > a")].map((link) => link.getAttribute("href"));
+}"""
+
+
+def _open(site, tab, text):
+    tab.page.goto(f"{(site / 'search.html').as_uri()}?q={text}")
+    tab.page.wait_for_function("document.querySelector('.search-summary')?.innerText")
+
+
+def test_task_words_find_their_page_among_the_first_three(site, tab):
+    _open(site, tab, "cite")
+    lost = {}
+    for text, pages in WANTED.items():
+        first = [
+            address.partition("#")[0].removesuffix(".html")
+            for address in tab.page.evaluate(RESULTS, text)[:3]
+        ]
+        if not any(re.fullmatch(pages, page) for page in first):
+            lost[text] = first
+    assert lost == {}
+
+
+def test_a_word_of_the_list_leads_to_its_place(site, tab):
+    _open(site, tab, "cite")
+    assert "words.html#held-out" in tab.page.evaluate(RESULTS, "held-out")[:3]
+
+
+def test_a_search_without_results_offers_its_words_and_the_index(site, tab):
+    _open(site, tab, "zebra+latency")
+    line = tab.page.locator(".search-help")
+    assert line.inner_text().startswith("No page has all of these words.")
+    assert line.locator("a").all_inner_texts() == ["zebra", "latency", "index of words and pages"]
+    line.get_by_role("link", name="latency").click()
+    tab.page.wait_for_selector("#search-results li")
+    assert tab.page.locator(".search-help").count() == 0
+
+
+def test_the_index_lists_task_words_with_their_pages(site, tab):
+    tab.open((site / "genindex.html").as_uri())
+    tab.page.get_by_role("link", name="GDPR").first.click()
+    assert tab.page.url.split("#")[0].endswith(("pdpabench.html", "privacy_qa.html"))

@@ -1,0 +1,74 @@
+"""The words of chapters lead to the word list and show their sentence."""
+
+import pytest
+
+from casebook.book import words
+
+SENTENCES = {
+    words.anchor(word): word["means"]
+    for group in words.word_groups()
+    for word in group["words"]
+    if not word.get("quiet")
+}
+# Of each link: section, place on the page of words, sentence, and what it must not stand in.
+LINKS = """[...document.querySelectorAll("article a.word")].map((link) => ({
+  section: link.closest("section").id,
+  place: new URL(link.href).hash.slice(1),
+  sentence: link.title,
+  wrong: Boolean(link.parentElement.closest("a, button, h1, h2, h3, code, pre, td, svg")),
+}))"""
+
+
+@pytest.fixture(scope="module")
+def chapter(site):
+    return next((site / "run" / "notebooks").glob("retrieval_ablation*.html")).as_uri()
+
+
+def test_the_first_mention_in_a_section_leads_to_the_list(tab, chapter):
+    tab.open(chapter)
+    links = tab.page.evaluate(LINKS)
+    assert {"ndcg", "interval"} <= {link["place"] for link in links}
+    assert [link for link in links if link["sentence"] != SENTENCES[link["place"]]] == []
+    assert not any(link["wrong"] for link in links)
+    pairs = [(link["section"], link["place"]) for link in links]
+    assert len(pairs) == len({*pairs}) and len(pairs) > len({place for _, place in pairs})
+    assert tab.problems == []
+
+
+def test_the_sentence_shows_on_focus_and_the_link_leads_to_its_word(tab, chapter):
+    tab.open(chapter)
+    word = tab.page.locator("a.word", has_text="nDCG@10").first
+    bar = "(link) => getComputedStyle(link, '::after').content"
+    assert word.evaluate(bar) == "none"
+    tab.page.keyboard.press("Tab")  # so that focus is one of the keyboard
+    word.focus()
+    assert word.evaluate(bar).strip('"') == SENTENCES["ndcg"]
+    word.press("Enter")
+    tab.page.wait_for_url("**/words.html#ndcg")
+    assert SENTENCES["ndcg"] in tab.page.locator("section#ndcg").inner_text()
+
+
+def test_the_head_of_a_column_keeps_its_name_and_its_button(tab, chapter):
+    tab.open(chapter)
+    mark = tab.page.locator("th a.word.mark-only").first
+    assert mark.get_attribute("aria-label").startswith("What ")
+    head = mark.locator("xpath=ancestor::th")
+    assert head.locator("button").count() == 1
+    assert head.evaluate("(head) => head.textContent === head.querySelector('button').textContent")
+
+
+def test_other_pages_load_nothing_for_it(site, tab):
+    tab.open((site / "methods" / "measures.html").as_uri())
+    assert tab.page.locator("a.word").count() == 0
+    assert words.DATA not in tab.page.content()
+
+
+def test_is_point_83_good_is_answered_with_levels_of_the_run(site, tab):
+    tab.page.goto(f"{(site / 'search.html').as_uri()}?q=Is+.83+good%3F")
+    tab.page.locator("#search-results li > a").first.click()
+    section = tab.page.locator("section#is-83-good")
+    assert section.locator("table tbody tr").count()
+    heads = section.locator("th").all_inner_texts()
+    assert heads[1:4] == ["Control", "Baseline", "Level"]
+    for picture in tab.page.locator("svg.word-picture").all():
+        assert picture.get_attribute("role") == "img" and picture.get_attribute("aria-label")
