@@ -4,6 +4,7 @@ TREC files are read by `casebook.trec`, workbooks and ratings by `casebook.sheet
 """
 
 import csv
+import difflib
 import gzip
 import io
 import json
@@ -20,6 +21,7 @@ from casebook.errors import InputError
 
 LARGEST = 5_000_000  # bytes of a YAML file, which somebody wrote by hand
 LONGEST_FIELD = 50 << 20  # bytes of one cell; csv's own limit would refuse a long claim
+LIKELY = 0.75  # similarity from which on a name may be a slip of another
 
 OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
@@ -187,6 +189,15 @@ def spelling(name):
     Dots stay: they part the names of a path.
     """
     return re.sub(r"[^\w.]|_", "", str(name)).casefold()
+
+
+def near_names(name, names, n=1):
+    """Give up to ``n`` of the names that another is likely a slip of, the nearest first."""
+    by_spelling = {}
+    for candidate in names:
+        by_spelling.setdefault(spelling(candidate), candidate)
+    matches = difflib.get_close_matches(spelling(name), by_spelling, n, LIKELY)
+    return [by_spelling[match] for match in matches]
 
 
 def suffix_of(path):

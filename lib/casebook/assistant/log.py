@@ -11,7 +11,6 @@ chat ``messages``, Phoenix (client 3: spans, ``get_input_output_context``; evals
 """
 
 import ast
-import difflib
 import io
 import json
 import math
@@ -55,6 +54,7 @@ from casebook.readers import (
     DAMAGED,
     OPENERS,
     arrow_records,
+    near_names,
     parse_json,
     read_json,
     read_records,
@@ -212,7 +212,7 @@ def _check_fields(records, columns, scores):
 
 
 def _near(name, names):
-    near = difflib.get_close_matches(name, list(names), n=2)
+    near = near_names(name, names, n=2)
     return f": did you mean {' or '.join(near)}?" if near else ""
 
 

@@ -5,7 +5,6 @@ taken and what is dropped, and why, stands in the report.
 """
 
 import contextlib
-import difflib
 import hashlib
 import json
 import math
@@ -30,7 +29,7 @@ from casebook.data.records import COLUMN_NAMES, LAYOUTS, column_of, field_text, 
 from casebook.errors import InputError
 from casebook.files import PARTIAL_SUFFIX, exchange, new_folder
 from casebook.paths import valid_name
-from casebook.readers import spelling
+from casebook.readers import near_names
 from casebook.trec import GRADE_LIMIT
 
 NO_ID = "no id"
@@ -82,7 +81,7 @@ class ColumnRoles:
         for key in self.mapping:
             part, _, role = key.rpartition(".")
             if role not in roles or part not in ("", *COLUMN_NAMES):
-                near = difflib.get_close_matches(role, roles, 1)
+                near = near_names(role, roles)
                 hint = f"is it {near[0]!r}? " if near else ""
                 raise InputError(
                     f"--columns: {key!r} is no role of a column: {hint}choose from "
@@ -118,7 +117,7 @@ class ColumnRoles:
 
 def _no_column(record, part, role):
     aliases = COLUMN_NAMES[part][role]
-    near = [name for name in record if difflib.get_close_matches(spelling(name), aliases, 1, 0.7)]
+    near = [name for name in record if near_names(name, aliases)]
     name = near[0] if near else "NAME"
     hint = f"is it {name!r}? " if near else ""
     names = ", ".join(map(str, record)) or "nothing"

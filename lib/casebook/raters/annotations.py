@@ -1,6 +1,5 @@
 """Ratings as people have them: a row per item, a row per rating, or an export of a tool."""
 
-import difflib
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from casebook.raters.annotation_tools import (
 )
 from casebook.readers import (
     arrow_records,
+    near_names,
     read_json,
     read_records,
     read_yaml,
@@ -28,7 +28,6 @@ from casebook.sheets import as_ratings, rating_table, wide_ratings
 ROLES = read_yaml(Path(__file__).with_name("annotations.yml"))["roles"]
 OBJECTS = (".json", ".jsonl", ".parquet")  # files of objects; others are tables
 NEEDED = ("rater", "item", "rating")
-LIKELY = 0.75  # similarity from which on another name may be a slip of a known one
 
 
 def read_ratings(path, *, numbers=None, id_column=None, columns=None, criterion=None):
@@ -293,9 +292,8 @@ def _near_names(names, roles):
     """Find, for each role, the name that is most likely a slip of one of its words."""
     near = {}
     for role in roles:
-        words = [spelling(word) for word in ROLES[role]]
         for name in names:
-            if difflib.get_close_matches(spelling(name), words, 1, LIKELY):
+            if near_names(name, ROLES[role]):
                 near.setdefault(role, name)
     return near
 
