@@ -25,7 +25,14 @@ from casebook.data.layouts import (
     split_of,
     usual_name,
 )
-from casebook.data.records import COLUMN_NAMES, LAYOUTS, column_of, field_text, read_table
+from casebook.data.records import (
+    COLUMN_NAMES,
+    LAYOUTS,
+    column_of,
+    field_text,
+    read_table,
+    rows_by_id,
+)
 from casebook.errors import InputError
 from casebook.files import PARTIAL_SUFFIX, exchange, new_folder
 from casebook.paths import valid_name
@@ -526,7 +533,7 @@ def _convert_pairs(folder, layout, columns, report):
         part = report["pairs"][split] = PartReport(_names(files))
         grades = {}
         for path in files:
-            for _, record in read_table(path):
+            for _, record in read_table(path, rows_of=rows_by_id, plain_tabs=True):
                 part.rows += 1
                 roles = columns.of(path, record, "pairs", ("question", "passage"))
                 part.use(roles, [name for name in record if name not in roles.values()])

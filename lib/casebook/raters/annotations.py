@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from casebook.data.records import read_table
 from casebook.errors import InputError
 from casebook.raters.annotation_tools import (
     BLANK,
@@ -15,15 +16,12 @@ from casebook.raters.annotation_tools import (
     listed,
 )
 from casebook.readers import (
-    arrow_records,
     near_names,
-    read_json,
-    read_records,
     read_yaml,
     spelling,
     suffix_of,
 )
-from casebook.sheets import as_ratings, rating_table, wide_ratings
+from casebook.sheets import as_ratings, wide_ratings
 
 ROLES = read_yaml(Path(__file__).with_name("annotations.yml"))["roles"]
 OBJECTS = (".json", ".jsonl", ".parquet")  # files of objects; others are tables
@@ -218,8 +216,13 @@ def potato_files(folder):
     return []
 
 
+def single(content):
+    """Give the records of a JSON file that is one object: it is one."""
+    return [content]
+
+
 def _read_file(path, columns):
-    records = records_of(path)
+    records = list(read_table(path, rows_of=single))
     names = dict.fromkeys(name for _, record in records for name in record)
     if reader := export_reader(records, names):
         if refused := [name for name in columns if name != "item"]:
@@ -231,26 +234,6 @@ def _read_file(path, columns):
     is_table = suffix_of(path) not in OBJECTS
     roles = roles_of(path, names, columns, may_be_wide=is_table)
     return _read_long(path, records, roles) if roles else None
-
-
-def records_of(path):
-    """Read rows, objects or lines with their numbers; cells of tables are text."""
-    kind = suffix_of(path)
-    if kind == ".parquet":
-        return list(arrow_records(path))
-    if kind == ".jsonl":
-        return read_records(path)[0]
-    if kind != ".json":
-        table = rating_table(path)
-        return list(zip(map(int, table.index), table.to_dict("records"), strict=True))
-    content = read_json(path)
-    content = content if isinstance(content, list) else [content]
-    for number, record in enumerate(content, 1):
-        if not isinstance(record, dict):
-            raise InputError.at(path, number, "is not an object")
-    if not content:
-        raise InputError(f"{path}: holds no records")
-    return list(enumerate(content, 1))
 
 
 # --- a row per rating
