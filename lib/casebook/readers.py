@@ -3,6 +3,7 @@
 TREC files are read by `casebook.trec`, workbooks and ratings by `casebook.sheets`.
 """
 
+import contextlib
 import csv
 import difflib
 import gzip
@@ -244,7 +245,21 @@ def named_rows(path, rows):
 # YAML
 
 
-class _PlainYaml(yaml.SafeLoader):
+class _OnceYaml:
+    """Refuses a key that stands twice."""
+
+    def construct_mapping(self, node, deep=False):
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    problem = f"key {key.value!r} stands twice"
+                    raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+class _PlainYaml(_OnceYaml, yaml.SafeLoader):
     """Safe loader that refuses what is only ever a mistake or an attack."""
 
     most_aliases = 100
@@ -267,21 +282,25 @@ class _PlainYaml(yaml.SafeLoader):
         finally:
             self.inside -= anchored
 
-    def construct_mapping(self, node, deep=False):
-        seen = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
-                    problem = f"key {key.value!r} stands twice"
-                    raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
-                seen.add(key.value)
-        return super().construct_mapping(node, deep)
+
+if yaml.__with_libyaml__:
+
+    class _FastYaml(_OnceYaml, yaml.CSafeLoader):
+        """The same for texts without anchors, ten times as fast."""
+
+
+def _load_yaml(text):
+    """Load with libyaml what has no anchor; whatever it refuses, the strict loader describes."""
+    if yaml.__with_libyaml__ and "&" not in text:
+        with contextlib.suppress(yaml.YAMLError, UnicodeError, RecursionError, ValueError):
+            return yaml.load(text, Loader=_FastYaml)  # a SafeLoader: plain data only
+    return yaml.load(text, Loader=_PlainYaml)  # likewise
 
 
 def parse_yaml(text, where):
     """Parse YAML into plain data: no tags, no bombs, no key twice."""
     try:
-        value = yaml.load(text, Loader=_PlainYaml)  # a SafeLoader: plain data only
+        value = _load_yaml(text)
         if "\\u" in text.lower():
             json.dumps(value, ensure_ascii=False, default=str).encode()
         return value
