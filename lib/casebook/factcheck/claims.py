@@ -153,7 +153,7 @@ def read_plain(path, documents=None, spellings=None):
     if unknown:
         raise InputError(f"--label: {unknown[0]!r} is none of {', '.join(CLAIM_LABELS)}")
     if {".csv", ".json", ".jsonl"} & set(path.suffixes):
-        rows = read_table(path)
+        rows = list(read_table(path))
     else:
         rows = [(number, {"claim": text}) for number, text in read_lines(path) if text.strip()]
     texts = None if documents is None else documents.set_index("doc_id")["text"].to_dict()
