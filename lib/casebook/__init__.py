@@ -1,6 +1,5 @@
 """Casebook: an executable book of evidence about legal and insurance AI systems."""
 
-from difflib import get_close_matches
 from importlib import import_module
 
 __version__ = "0.2.0"
@@ -98,8 +97,10 @@ def __getattr__(name):
     if target:
         module, _, function = f"casebook.{target}".rpartition(".")
         raise ImportError(f"casebook has no {name!r}: use 'from {module} import {function}'")
-    guesses = get_close_matches(name, _MODULE, n=1, cutoff=0.8)
-    remedy = f": did you mean {guesses[0]!r}?" if guesses else ""
+    from casebook.readers import near_names
+
+    near = near_names(name, _MODULE)
+    remedy = f": did you mean {near[0]!r}?" if near else ""
     raise AttributeError(f"module 'casebook' has no attribute {name!r}{remedy}")
 
 

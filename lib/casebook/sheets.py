@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.readers import csv_rows, unreadable
+from casebook.readers import csv_rows, named_rows, unreadable
 
 MOST_ROWS = 20_000
 MOST_COLUMNS = 200
@@ -33,12 +33,10 @@ TRACES = {  # parts of a workbook that are not read
 }
 
 
-@dataclass(frozen=True)
-class Formula:
-    """A cell that holds a formula, with the value that was stored when it was saved."""
+class Formula(str):
+    """The text of a formula: a cell of a table is one where no value was stored of it."""
 
-    text: str
-    value: object = None
+    __slots__ = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +47,7 @@ class Sheet:
     head: int  # number of the row with the names; 0 if all are empty
     table: pd.DataFrame
     hidden: bool = False
+    formulas: tuple = ()  # (row number, column, text) of cells whose stored values were read
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +75,7 @@ def read_book(path):
     if kind == ".csv":
         lines = csv_rows(path, _utf8(path, content), ",;")
         rows = ([from_csv(cell) or None for cell in cells] for _, cells in lines)
-        return Book(path, (_sheet(path.name, _filled_rows(path, path.name, rows)),))
+        return Book(path, (_sheet(path.name, _frame(path, path.name, rows)),))
     try:
         remarks = _check_archive(path, content)
         return Book(path, _workbook_sheets(path, content), remarks)
@@ -100,8 +99,8 @@ def _utf8(path, content):
         raise InputError(f"{path}: is not UTF-8; save it as 'CSV UTF-8'") from error
 
 
-def _filled_rows(path, name, rows):
-    """Rows of cells by number, without the empty ones; refused as soon as they are too many."""
+def _frame(path, name, rows):
+    """Frame of rows of cells by number, without the empty ones; refused if they are too many."""
     filled_rows = {}
     for number, cells in enumerate(rows, start=1):
         if any(cell is not None for cell in cells):
@@ -109,40 +108,49 @@ def _filled_rows(path, name, rows):
             if len(filled_rows) > MOST_ROWS or len(cells) > MOST_COLUMNS:
                 most = f"{MOST_ROWS:,} rows or {MOST_COLUMNS} columns"
                 raise InputError(f"{path}: sheet {name!r} has more than {most}: this is no form")
-    return filled_rows
-
-
-def _sheet(name, filled_rows, hidden=False):
-    if not filled_rows:
-        return Sheet(name, 0, pd.DataFrame(), hidden)
-    width = max(map(len, filled_rows.values()))
+    width = max(map(len, filled_rows.values()), default=0)
     cells = [row + [None] * (width - len(row)) for row in filled_rows.values()]
-    table = pd.DataFrame(cells, list(filled_rows), dtype=object)
-    head = table.index[0]
+    return pd.DataFrame(cells, list(filled_rows), dtype=object)
+
+
+def _sheet(name, frame, hidden=False, stored_values=None):
+    """Take the first row as names of columns, and the stored values of formulas for them."""
+    if frame.empty:
+        return Sheet(name, 0, pd.DataFrame(), hidden)
+    head = int(frame.index[0])
+    is_formula = frame.map(_is_formula)
+    table = frame
+    if stored_values is not None:
+        stored_values = stored_values.reindex_like(frame)
+        table = frame.mask(is_formula & stored_values.notna(), stored_values)
     names = ["" if cell is None else str(cell).strip() for cell in table.loc[head]]
-    return Sheet(name, int(head), table.drop(head).set_axis(names, axis=1), hidden)
+    formulas = []
+    for row, position in np.argwhere(is_formula.to_numpy()):
+        column = names[position] or f"number {position + 1}"
+        if row > 0:
+            formulas.append((frame.index[row], column, str(frame.iloc[row, position])))
+    return Sheet(name, head, table.drop(head).set_axis(names, axis=1), hidden, tuple(formulas))
+
+
+def _is_formula(cell):
+    return isinstance(cell, Formula)
 
 
 def _workbook_sheets(path, content):
     """Sheets of a workbook; only where a cell is a formula are stored values read too."""
-    worksheets = list(_worksheets(path, content))
-    if any(_holds_formula(rows) for _, rows in worksheets):
-        stored_values = _worksheets(path, content, stored_values=True)
-        for (_, rows), (_, values) in zip(worksheets, stored_values, strict=True):
-            for number, cells in rows.items():
-                stored = values.get(number, [None] * len(cells))
-                rows[number] = [
-                    Formula(cell.text, value) if isinstance(cell, Formula) else cell
-                    for cell, value in zip(cells, stored, strict=True)
-                ]
+    frames = list(_worksheets(path, content))
+    stored = [None] * len(frames)
+    if any(frame.map(_is_formula).to_numpy().any() for _, frame in frames):
+        stored = [frame for _, frame in _worksheets(path, content, stored_values=True)]
     sheets = []
-    for worksheet, rows in worksheets:
-        sheets.append(_sheet(worksheet.title, rows, hidden=worksheet.sheet_state != "visible"))
+    for (worksheet, frame), stored_values in zip(frames, stored, strict=True):
+        is_hidden = worksheet.sheet_state != "visible"
+        sheets.append(_sheet(worksheet.title, frame, is_hidden, stored_values))
     return tuple(sheets)
 
 
 def _worksheets(path, content, stored_values=False):
-    """Give each worksheet with its rows: formulas as such, or the values stored of them."""
+    """Give each worksheet with its cells: formulas as such, or the values stored of them."""
     from openpyxl import load_workbook
 
     book = load_workbook(
@@ -152,11 +160,7 @@ def _worksheets(path, content, stored_values=False):
         # The declared size of a sheet is only a claim, and may be a million rows.
         worksheet.reset_dimensions()
         rows = (list(map(_xlsx_cell, cells)) for cells in worksheet.iter_rows())
-        yield worksheet, _filled_rows(path, worksheet.title, rows)
-
-
-def _holds_formula(rows):
-    return any(isinstance(cell, Formula) for cells in rows.values() for cell in cells)
+        yield worksheet, _frame(path, worksheet.title, rows)
 
 
 def _check_archive(path, content):
@@ -188,30 +192,26 @@ def _xlsx_cell(cell):
     return cell.value
 
 
-def value_of(path, sheet, row, column, cell):
-    """Value of a cell that is needed: that of a formula, if it was stored."""
-    if not isinstance(cell, Formula):
-        return cell
-    if cell.value is None:
+def require_values(path, sheet, table):
+    """Refuse a table of a sheet in which a formula has no value, and name the first."""
+    for row, position in np.argwhere(table.map(_is_formula).to_numpy())[:1]:
+        formula = table.iloc[row, position]
         raise InputError(
-            f"{path}: sheet {sheet!r}, row {row}, column {column!r}: the formula "
-            f"{cell.text[:40]!r} has no stored value: open the file in a spreadsheet and save it, "
-            "or type the value"
+            f"{path}: sheet {sheet!r}, row {table.index[row]}, column {table.columns[position]!r}: "
+            f"the formula {formula[:40]!r} has no stored value: open the file in a spreadsheet and "
+            "save it, or type the value"
         )
-    return cell.value
 
 
 def sheet_records(path, sheet, needed=None):
     """Rows of a sheet as [(row number, {column: value})]; `needed` formulas must have a value."""
     if not sheet.head:
         raise InputError(f"{path}: sheet {sheet.name!r} is empty")
-    records = []
-    for number, cells in zip(sheet.table.index, sheet.table.to_numpy(), strict=True):
-        record = {name: cell for name, cell in zip(sheet.table, cells, strict=True) if name}
-        for name in record.keys() if needed is None else record.keys() & needed:
-            record[name] = value_of(path, sheet.name, number, name, record[name])
-        records.append((int(number), record))
-    return records
+    table = sheet.table.loc[:, sheet.table.columns != ""]
+    is_needed = np.full(table.shape[1], True) if needed is None else table.columns.isin(needed)
+    require_values(path, sheet.name, table.loc[:, is_needed])
+    rows = zip(table.index, table.to_numpy(), strict=True)
+    return [(int(number), dict(zip(table, cells, strict=True))) for number, cells in rows]
 
 
 # Ratings: items in rows, raters in columns
@@ -241,7 +241,11 @@ _ID_NAMES = {
 
 def workbook_records(path):
     """Yield (row, record) of the first sheet of a workbook; cells are text, as in CSV."""
-    for number, row in sheet_records(path, read_book(path).sheets[0]):
+    sheet = read_book(path).sheets[0]
+    names = sheet.table.columns
+    for name in names[names.duplicated() & (names != "")]:
+        raise InputError.at(path, sheet.head, f"column {name!r} stands twice in the header")
+    for number, row in sheet_records(path, sheet):
         record = {name: cell_text(cell) for name, cell in row.items()}
         if any(record.values()):
             yield number, record
@@ -281,29 +285,16 @@ def _text_table(path):
         sheet = read_book(path).sheets[0]
         if not sheet.head:
             raise InputError(f"{path}: is empty")
-        for name, column in sheet.table.items():
-            for number, cell in column.items():
-                value_of(path, sheet.name, number, name, cell)  # refuses a formula without a value
+        require_values(path, sheet.name, sheet.table)
         return sheet.table.map(cell_text)
-    rows = []
-    for line, cells in csv_rows(path, _utf8(path, _bytes(path)), ",;\t"):
-        if cells:
-            rows.append((line, [cell.strip() for cell in cells]))
-    if not rows:
-        raise InputError(f"{path}: is empty")
-    (_, header), *rows = rows
-    for line, cells in rows:
-        if len(cells) != len(header):
-            raise InputError.at(path, line, f"has {len(cells)} cells, the header has {len(header)}")
-    return pd.DataFrame(
-        [cells for _, cells in rows], [line for line, _ in rows], header, dtype=object
-    )
+    rows = csv_rows(path, _utf8(path, _bytes(path)), ",;\t")
+    names, rows = named_rows(path, [(line, cells) for line, cells in rows if cells])
+    table = pd.DataFrame([cells for _, cells in rows], [line for line, _ in rows], names)
+    return table.astype(object).map(str.strip)
 
 
 def cell_text(cell):
     """Text of a cell; a whole number has no decimal point."""
-    if isinstance(cell, Formula):
-        cell = cell.value
     if cell is None:
         return ""
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()

@@ -436,8 +436,8 @@ def test_the_door(tmp_path, lines, message):
     ("name", "content", "message"),
     [
         ("a.json", "{}", "holds no answers"),
-        ("b.json", "[1]", "b.json:1: is not an object"),
-        ("c.txt", "x", "name a .jsonl, .json, .csv, .tsv, .xlsx, .parquet or .eval file"),
+        ("b.json", "[1]", "b.json: element 1 is not an object"),
+        ("c.txt", "x", "name a .csv, .tsv, .json, .jsonl, .ndjson, .xlsx, .* or .eval file"),
         ("d.json", '[{"question": "x"', "is not JSON"),
         ("absent/e.jsonl", None, "No such file"),
     ],

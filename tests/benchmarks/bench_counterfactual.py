@@ -13,7 +13,7 @@ from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.sensitivity.cases import plant_cases
 from casebook.sensitivity.edits import Inert
-from casebook.sensitivity.tree import CaseSearch, TreeSettings, edge_frame, grow_tree
+from casebook.sensitivity.tree import CaseSearch, TreeSettings, edge_frame, grow_trees
 
 # 1 + 5 + 25 nodes, whatever moves.
 SETTINGS = TreeSettings(max_depth=2, threshold=0.0, placebo_draws=0)
@@ -97,4 +97,5 @@ def _full(planted):
 def _grown(planted, search, settings):
     sheet = planted.sheets[0]
     neighbours = planted.neighbours
-    return grow_tree(sheet, search, settings=settings, neighbours=neighbours, inert=Inert())
+    (tree,) = grow_trees([sheet], search, settings, neighbours, inert=Inert())
+    return tree

@@ -32,8 +32,19 @@ def read(project):
     return build_and_read
 
 
-def test_the_evidence_is_listed_with_its_hashes(read):
-    site, crate = read()
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    """Give the site of the smoke book, built once, and its crate."""
+    from rocrate.rocrate import ROCrate
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        copy_book(tmp_path_factory.mktemp("smoke"), monkeypatch)
+        site = build.build_book("smoke").parent
+    return site, ROCrate(site)
+
+
+def test_the_evidence_is_listed_with_its_hashes(smoke):
+    site, crate = smoke
     files = {entity.id: entity for entity in crate.get_by_type("File")}
     expected = {"numbers.json", "contrasts.json"}
     for pattern in (
@@ -57,8 +68,8 @@ def test_the_evidence_is_listed_with_its_hashes(read):
     assert {part.id for part in crate.root_dataset["hasPart"]} == {*files}
 
 
-def test_a_chapter_is_an_action_with_instrument_data_and_results(read):
-    _, crate = read()
+def test_a_chapter_is_an_action_with_instrument_data_and_results(smoke):
+    _, crate = smoke
     record = json.loads((build.run_dir("smoke") / "runs" / CELL / "run.json").read_text())
     action = crate.get(f"#chapter-{CELL}")
     assert action.type == "CreateAction" and action["name"] == "Retrieval ablation: Smoke"
@@ -80,8 +91,8 @@ def test_a_chapter_is_an_action_with_instrument_data_and_results(read):
     assert len(actions) == len([*(build.run_dir("smoke") / "runs").iterdir()])
 
 
-def test_the_site_says_how_it_is_cited(read, tmp_path, monkeypatch):
-    root = read()[1].root_dataset
+def test_the_site_says_how_it_is_cited(smoke, read, tmp_path, monkeypatch):
+    root = smoke[1].root_dataset
     assert root["name"] == "Casebook, run smoke" and root["datePublished"] == "2026-01-01"
     assert (
         root["author"]["name"] == "The Casebook authors"
@@ -119,10 +130,8 @@ def test_a_book_without_a_citation_is_called_as_its_configuration_says(read, tmp
     assert "license" not in root
 
 
-def test_the_same_run_gives_the_same_bytes(read, project):
-    site, _ = read()
-    first = (site / "ro-crate-metadata.json").read_bytes()
-    (project / "_build" / "smoke" / "key").unlink()
+def test_the_same_run_gives_the_same_bytes(smoke, read, project):
+    first = (smoke[0] / "ro-crate-metadata.json").read_bytes()
     site, _ = read()
     assert (site / "ro-crate-metadata.json").read_bytes() == first
     checksums = (site / "checksums.txt").read_text()

@@ -65,7 +65,7 @@ WRONG = {
         }
         | {
             "modes": (["[nope]", "[bm25, nope]"], "choose from"),
-            "measures": (["[nope]", "[P]"], "near names|needs a cut"),
+            "measures": (["[nope]", "[P]"], "choose from|needs a cut"),
         }
         | {
             "reranker": (["nope"], "choose from"),
@@ -100,7 +100,7 @@ WRONG = {
         | {
             "measure": (
                 ["nope", "3", "null", "[nDCG@10]", '""', "nDCG@0"],
-                "near names|give text|must be an integer from 1",
+                "choose from|give text|must be an integer from 1",
             )
         }
     ],

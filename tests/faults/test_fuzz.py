@@ -14,12 +14,13 @@ from casebook.batch.grid import DEFAULT_GRID, load_grid
 from casebook.data.cards import load_card
 from casebook.data.claims import load_claims
 from casebook.data.folders import load_beir
+from casebook.data.records import read_table
 from casebook.errors import CasebookError
 from casebook.factcheck.score import read_verdict_labels
 from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
 from casebook.raters.annotations import read_ratings
 from casebook.raters.read import read_form
-from casebook.readers import read_records, read_yaml
+from casebook.readers import read_yaml
 from casebook.runs.decide import read_gate
 from casebook.runs.promotions import LOG_FOLDER, read_promotions
 from casebook.runs.record import read_per_query, read_record
@@ -186,7 +187,7 @@ READERS = {
     ),
     "claims": (text_seed("claims.jsonl", records_of([CLAIM] * 3)), load_claims),
     "labels": (text_seed("gold.jsonl", records_of([CLAIM] * 3)), read_verdict_labels),
-    "records": (text_seed("r.csv", "id,label\n1,a\n2,b\n"), read_records),
+    "records": (text_seed("r.csv", "id,label\n1,a\n2,b\n"), lambda path: list(read_table(path))),
     "ratings": (rated_csv, read_ratings),
     "form, CSV": (form_csv, read_form),
     "form, workbook bytes": (form, read_form),

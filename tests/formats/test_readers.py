@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from casebook.data.records import read_table
 from casebook.errors import InputError
 from casebook.measures import ranking
 from casebook.raters.annotations import read_ratings
@@ -20,7 +21,6 @@ from casebook.readers import (
     read_json,
     read_jsonl,
     read_lines,
-    read_records,
     read_yaml,
 )
 from casebook.trec import read_beir_qrels, read_qrels, read_run
@@ -129,13 +129,17 @@ def test_files_that_cannot_be(tmp_path):
         read_yaml(path)
 
 
+def records(path):
+    return list(read_table(path))
+
+
 TEXTS = {
     "run": ("x", read_run, "q1 Q0 a 1 2.5 s\nq1 Q0 b 2 1.5 s\nq2 Q0 a 1 0.5 s\n"),
     "qrels": ("x", read_qrels, "# note\nq1 0 a 1\n\nq1 0 b 0\nq2 0 a 2\n"),
     "beir": ("x", read_beir_qrels, "query-id\tcorpus-id\tscore\nq\td\t1\nq\te\t2\n"),
     "jsonl": ("x", lambda p: list(read_jsonl(p, {"a": str})), '{"a": "1"}\n\n{"a": ""}\n'),
-    "csv": ("x.csv", read_records, "id,label\n1,é\n2,b\n"),
-    "json": ("x.json", read_records, '[\n{"id": 1},\n{"id": 2}\n]\n'),
+    "csv": ("x.csv", records, "id,label\n1,é\n2,b\n"),
+    "json": ("x.json", records, '[\n{"id": 1},\n{"id": 2}\n]\n'),
     "ratings": ("x.csv", read_ratings, "item,A,B\nx,1,2\ny,2,2\n"),
 }
 
@@ -172,7 +176,7 @@ def test_the_line_of_a_defect_is_counted_by_any_end(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"a": 1}\r{"a": 2}\r\n{"a": \n')
     assert [number for number, _ in read_lines(path)] == [1, 2, 3]
-    read = partial(read_records, path)
+    read = partial(records, path)
     with pytest.raises(Exception, match=r"x\.jsonl:3: is not JSON"):
         read()
 
@@ -201,7 +205,7 @@ READERS = {
     "qrels": read_qrels,
     "beir.tsv": read_beir_qrels,
     "x.jsonl": lambda path: read_frame(path, "_id", "doc_id"),
-    "x.csv": read_records,
+    "x.csv": records,
     "x.json": read_json,
     "x.yml": read_yaml,
     "ratings.csv": read_ratings,
@@ -272,28 +276,28 @@ def test_records_are_the_same_in_every_format_and_a_cut_last_line_may_be_tolerat
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
-        found, broken = read_records(tmp_path / name)
-        assert [row for _, row in found] == rows and broken == 0
-    assert [line for line, _ in read_records(tmp_path / "x.csv")[0]] == [2, 4]
+        assert [row for _, row in read_table(tmp_path / name)] == rows
+    assert [line for line, _ in read_table(tmp_path / "x.csv")] == [2, 4]
     (tmp_path / "x.jsonl").write_text(texts["x.jsonl"] + '{"id": ')
-    assert read_records(tmp_path / "x.jsonl", tolerate_truncation=True)[1] == 1
+    whole = read_table(tmp_path / "x.jsonl", tolerate_truncation=True)
+    assert [row for _, row in whole] == rows
     with pytest.raises(InputError, match=r"x\.jsonl:3: is not JSON: the last line breaks off"):
-        read_records(tmp_path / "x.jsonl")
+        records(tmp_path / "x.jsonl")
     for name, text, problem in (
-        ("x.csv", "id,id\n1,2\n", "x.csv:1: a column stands twice"),
-        ("x.csv", "id,label\n1\n", "x.csv:2: has not the 2 fields"),
+        ("x.csv", "id,id\n1,2\n", "x.csv:1: column 'id' stands twice"),
+        ("x.csv", "id,label\n1\n", "x.csv:2: has 1 fields, the header has 2"),
         ("x.json", '{"id": 1}', "is not a list of objects"),
         ("x.json", "[3]", "element 1 is not an object"),
         ("x.jsonl", "[3]\n", "x.jsonl:1: is not a JSON object"),
-        ("x.txt", "", "name a .csv, .json or .jsonl file"),
+        ("x.txt", "", "is no table: name a .csv, .tsv, .json, .jsonl"),
     ):
         (tmp_path / name).write_text(text)
         with pytest.raises(InputError, match=problem):
-            read_records(tmp_path / name)
+            records(tmp_path / name)
 
 
 def test_long_cells_are_read_and_usual_limits_come_back(tmp_path):
     before = csv.field_size_limit()
     (tmp_path / "x.csv").write_text(f'id,label\n1,"{"x" * 200_000}"\n')
-    assert len(read_records(tmp_path / "x.csv")[0][0][1]["label"]) == 200_000
+    assert len(records(tmp_path / "x.csv")[0][1]["label"]) == 200_000
     assert csv.field_size_limit() == before

@@ -103,10 +103,10 @@ def test_raters_are_not_taken_for_ids(table):
     ("text", "problem"),
     [
         ("", "ratings.csv: is empty"),
-        ("A,B\n", "has a header but no items"),
+        ("A,B\n", "holds no records"),
         ("A\n1\n", "first row must name the raters"),
-        ("A,B\n1,2\n1\n", "ratings.csv:3: has 1 cells, the header has 2"),
-        ("A,A\n1,2\n", "each once.*'A', 'A'"),
+        ("A,B\n1,2\n1\n", "ratings.csv:3: has 1 fields, the header has 2"),
+        ("A,A\n1,2\n", "ratings.csv:1: column 'A' stands twice"),
         ("A,\n1,2\n", "first row must name the raters"),
         ("id,A\nx,1\nx,2\n", "ratings.csv:3: id 'x' is blank, or stands in an earlier row"),
         ("id,A\nx,1\n,2\n", "ratings.csv:3: id '' is blank"),

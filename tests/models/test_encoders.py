@@ -67,6 +67,29 @@ def test_limit_and_identity_are_known_without_torch():
     assert done.stdout.split() == ["256", "4", "False"]
 
 
+def test_static_embeddings_have_no_limit_and_a_vector_for_each_token(bert_pair, tmp_path):
+    modules = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
+    library = pytest.importorskip("sentence_transformers")
+    tokenizer = pytest.importorskip("tokenizers").Tokenizer.from_file(
+        str(bert_pair[0] / "tokenizer.json")
+    )
+    table = np.random.default_rng(0).normal(size=(tokenizer.get_vocab_size(), 8))
+    static = modules.StaticEmbedding(tokenizer, embedding_weights=table.astype(np.float32))
+    model = library.SentenceTransformer(modules=[static], device="cpu")
+    model.save(str(tmp_path / "static"))
+    encoder = load_encoder(tmp_path / "static", cache=False)
+    texts = ["you may cancel", "", "refund " * 1000]
+    assert encoder.count_tokens(texts).max() < encoder.max_tokens
+    pooled, tokens = encoder.encode_both(texts)
+    np.testing.assert_allclose(
+        pooled, model.encode(texts, normalize_embeddings=True), atol=1e-6, rtol=0
+    )
+    assert tokens.lengths.tolist() == [3, 0, 1000]
+    ids = [tokenizer.token_to_id(word) for word in ("you", "may", "cancel")]
+    expected = table[ids] / np.linalg.norm(table[ids], axis=1, keepdims=True)
+    np.testing.assert_allclose(tokens.take([0]).vectors, expected, atol=1e-3)
+
+
 @pytest.mark.parametrize("texts", ["one string", [None], ["a", 3], ["\ud800"]])
 def test_other_than_texts_are_refused(minilm, texts):
     with pytest.raises(InputError, match=r"expected|surrogate"):

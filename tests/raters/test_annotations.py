@@ -372,7 +372,7 @@ def test_numbers_are_asked_of_the_chosen_criterion_only(tmp_path):
     ("name", "content", "problem"),
     [
         ("a.json", "[]", "holds no records"),
-        ("a.json", "[3]", "a.json:1: is not an object"),
+        ("a.json", "[3]", "a.json: element 1 is not an object"),
         ("a.json", '[{"data": 3, "annotations": []}]', "a.json:1: field 'data' is not an object"),
         ("a.json", '[{"data": {}, "annotations": [{"result": []}]}]', "does not say who made it"),
         ("a.json", '[{"data": {}, "annotations": []}]', "holds no ratings: no judgements"),

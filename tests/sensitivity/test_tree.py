@@ -14,7 +14,6 @@ from casebook.sensitivity.tree import (
     CaseSearch,
     TreeSettings,
     edge_frame,
-    grow_tree,
     grow_trees,
     placebo_frame,
 )
@@ -46,7 +45,7 @@ def test_no_state_returns_unless_asked(planted, search, inert):
     for tree in grown(planted, search, inert):
         states = [sheet_hash(node.sheet) for node in tree.nodes]
         assert len(set(states)) == len(states)
-    documented = grow_tree(planted.sheets[0], search, settings=TreeSettings.documented())
+    (documented,) = grow_trees(planted.sheets[:1], search, TreeSettings.documented())
     states = [sheet_hash(node.sheet) for node in documented.nodes]
     assert len(set(states)) < len(states)
 
@@ -129,7 +128,7 @@ def test_edges_carry_the_measures_of_their_lists(planted, search, inert):
 def test_noops_are_recorded_and_not_searched(planted, search, inert):
     ages = [{"value": v, "descriptor": f"person {v}"} for v in (17, 18, 21, 60)]
     record = {"case_id": "many", "sections_cited": ["IPC-302"], "numerical_facts": {"ages": ages}}
-    tree = grow_tree(from_dict(record), search, inert=inert)
+    (tree,) = grow_trees([from_dict(record)], search, inert=inert)
     edges = edge_frame([tree])
     noops = edges[edges["status"] == "noop"]
     assert len(noops) > 0
@@ -139,8 +138,8 @@ def test_noops_are_recorded_and_not_searched(planted, search, inert):
 
 
 def test_rejected_edits_are_not_tried(planted, search):
-    tree = grow_tree(
-        planted.sheets[0],
+    (tree,) = grow_trees(
+        planted.sheets[:1],
         search,
         neighbours=planted.neighbours,
         validator=lambda sheet, edit: Decision(REJECT, "no"),
@@ -166,7 +165,7 @@ def test_failed_retrieval_marks_edges_and_goes_on(planted, search, inert):
             "numerical_facts": {"ages": [{"value": 17}]},
         }
     )
-    tree = grow_tree(sheet, failing, neighbours=planted.neighbours, inert=inert)
+    (tree,) = grow_trees([sheet], failing, neighbours=planted.neighbours, inert=inert)
     edges = edge_frame([tree])
     broken = edges[edges["new"] == "IPC-303"]
     assert set(broken["status"]) == {"invalid"}
@@ -194,8 +193,11 @@ def test_an_edit_after_which_nothing_is_found_moved_everything(planted, search, 
         "sections_cited": ["IPC-302"],
         "numerical_facts": {"ages": [{"value": 17}]},
     }
-    tree = grow_tree(
-        from_dict(record), Emptied(search.retriever, 10), neighbours=planted.neighbours, inert=inert
+    (tree,) = grow_trees(
+        [from_dict(record)],
+        Emptied(search.retriever, 10),
+        neighbours=planted.neighbours,
+        inert=inert,
     )
     edges = edge_frame([tree])
     emptied = edges[(edges["new"] == "IPC-303") & (edges["parent"] == "r")]
@@ -222,14 +224,14 @@ def test_too_few_documents_and_empty_sheets_are_refused(planted, search):
         CaseSearch(few, 10)
     empty = from_dict({"case_id": "e"}, empty=True)
     with pytest.raises(InputError, match="no fact to change"):
-        grow_tree(empty, search)
+        grow_trees([empty], search)
     with pytest.raises(InputError, match="comes 2 times"):
         grow_trees([planted.sheets[0]] * 2, search)
 
 
 def test_a_case_of_too_few_informative_terms_is_counted_and_never_scored(planted, search, inert):
     sheet = from_dict({"case_id": "x", "parties": {"petitioner_type": "Individual"}})
-    tree = grow_tree(sheet, search, neighbours=planted.neighbours, inert=inert)
+    (tree,) = grow_trees([sheet], search, neighbours=planted.neighbours, inert=inert)
     assert tree.terms == ("individual",)
     edges = edge_frame([tree])
     assert set(edges["status"]) == {"poor_query"}

@@ -18,6 +18,7 @@ from casebook.assistant.application import (
     reply_columns,
 )
 from casebook.assistant.log import LOG_ALIASES, documents_of, read_log
+from casebook.data.records import read_table
 from casebook.errors import BatchFailed, InputError
 from casebook.files import locked, refuse_overwriting, write_text
 from casebook.models.language import (
@@ -28,7 +29,7 @@ from casebook.models.language import (
     check_reachable,
 )
 from casebook.progress import track
-from casebook.readers import read_lines, read_records, suffix_of
+from casebook.readers import read_lines, suffix_of
 
 PROMPTS = {
     "retrieval": (
@@ -64,7 +65,7 @@ def read_question_list(path):
     """Read questions: one a line, or records with ``question`` (or ``text``) and a log's fields."""
     path = Path(path)
     if suffix_of(path) in (".csv", ".json", ".jsonl"):
-        rows, _ = read_records(path)
+        rows = list(read_table(path))
     else:
         lines = [(number, line.strip()) for number, line in read_lines(path)]
         rows = [(number, {"question": line}) for number, line in lines if line]
@@ -250,8 +251,7 @@ def _unanswered(pairs, rows):
 
 def _report_cut_off(out, n_answers, max_tokens, report):
     """Say how many answers of a log break off at the greatest number of tokens."""
-    records, _ = read_records(out)
-    cut_off = [row for _, row in records if row.get("cut_off")]
+    cut_off = [row for _, row in read_table(out) if row.get("cut_off")]
     if cut_off:
         names = ", ".join(dict.fromkeys(row["system"] for row in cut_off))
         report(
@@ -268,8 +268,7 @@ def summarise_log(out):
     """
     import pandas as pd
 
-    records, _ = read_records(out)
-    rows = pd.DataFrame([row for _, row in records])
+    rows = pd.DataFrame([row for _, row in read_table(out)])
     rows = rows.reindex(columns=[*_SUMMARY, "id", "system", "answer", "no_answer"])
     rows = rows[rows["no_answer"].isna()].astype(dict.fromkeys(_SUMMARY, float))
     by_system = rows.assign(empty=rows["answer"] == "").groupby("system", sort=False)
@@ -369,8 +368,8 @@ def _rows(out, settings):
         raise InputError.at(
             out, 1, "breaks off in its first line: remove the file, or name another one"
         )
-    lines, broken = read_records(out, tolerate_truncation=True)
-    for number, row in lines:
+    rows = {}  # in the order of the first
+    for number, row in read_table(out, tolerate_truncation=True):
         if row.get("settings") != settings:
             raise InputError.at(
                 out,
@@ -378,9 +377,10 @@ def _rows(out, settings):
                 "was made with another model, corpus, prompt, application or setting: name "
                 "another file",
             )
-    rows = {(row["id"], row["system"]): row for _, row in lines}  # in the order of the first
-    if broken or len(rows) < len(lines) or not content.endswith(b"\n"):
-        write_text(out, "".join(map(_line, rows.values())))
+        rows[row["id"], row["system"]] = row
+    text = "".join(map(_line, rows.values()))
+    if text.encode() != content:
+        write_text(out, text)
     return rows
 
 

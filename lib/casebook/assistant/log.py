@@ -11,7 +11,6 @@ chat ``messages``, Phoenix (client 3: spans, ``get_input_output_context``; evals
 """
 
 import ast
-import difflib
 import io
 import json
 import math
@@ -48,16 +47,14 @@ from casebook.assistant.exports import (
 from casebook.assistant.languages import language_notes
 from casebook.data.cards import first_problem
 from casebook.data.folders import read_collection
+from casebook.data.records import TABLES, numbered_objects, read_table
 from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.paths import data_folder
 from casebook.readers import (
     DAMAGED,
-    OPENERS,
-    arrow_records,
+    near_names,
     parse_json,
-    read_json,
-    read_records,
     spelling,
     suffix_of,
     unreadable,
@@ -212,7 +209,7 @@ def _check_fields(records, columns, scores):
 
 
 def _near(name, names):
-    near = difflib.get_close_matches(name, list(names), n=2)
+    near = near_names(name, names, n=2)
     return f": did you mean {' or '.join(near)}?" if near else ""
 
 
@@ -394,29 +391,21 @@ def _records(path):
 
 
 def _raw_records(path):
-    kind = suffix_of(path)
-    if kind == ".xlsx":
-        from casebook.sheets import workbook_records
+    def answers_of(content):
+        answers = records_in(content)
+        if not isinstance(answers, list) or not answers:
+            raise InputError(
+                f"{path}: holds no answers: give a list of objects, or an export that is named in "
+                "the manual"
+            )
+        return answers
 
-        return list(workbook_records(path))
-    if kind == ".parquet":
-        return list(arrow_records(path))
-    if kind not in (".csv", ".tsv", ".json", ".jsonl", ".eval"):
-        raise InputError(f"{path}: name a .jsonl, .json, .csv, .tsv, .xlsx, .parquet or .eval file")
-    if kind not in (".json", ".eval") or path.suffix in OPENERS:
-        return read_records(path)[0]
-    content = _inspect_archive(path) if kind == ".eval" else read_json(path)
-    if isinstance(content, dict):
-        content = records_in(content)
-    if not isinstance(content, list) or not content:
-        raise InputError(
-            f"{path}: holds no answers: give a list of objects, or an export that is named in the "
-            "manual"
-        )
-    for number, record in enumerate(content, 1):
-        if not isinstance(record, dict):
-            raise InputError.at(path, number, "is not an object")
-    return list(enumerate(content, 1))
+    kind = suffix_of(path)
+    if kind == ".eval":
+        return numbered_objects(path, answers_of(_inspect_archive(path)))
+    if kind not in TABLES:
+        raise InputError(f"{path}: name a {', '.join(TABLES)} or .eval file")
+    return list(read_table(path, rows_of=answers_of))
 
 
 LARGEST_ARCHIVE = 2 << 30  # bytes that an Inspect log may unpack to

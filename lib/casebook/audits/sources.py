@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from casebook.data.records import read_table
 from casebook.errors import InputError
-from casebook.readers import read_records
 from casebook.trec import judgements
 
 LINK_COLUMNS = {  # columns of citations, with COUNTERCASE's names
@@ -196,7 +196,7 @@ def _position_tables(name, paths, origin):
     questions = {}
     positions = set()
     for path in paths:
-        rows, _ = read_records(path)
+        rows = list(read_table(path))
         columns = set(rows[0][1])
         link_columns = _link_columns(columns)
         if {QUERY_COLUMN, RELEVANT_COLUMN} <= columns:

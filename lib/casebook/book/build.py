@@ -305,12 +305,16 @@ def _disk_full(output, target):
 
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+# The last line of a traceback. That of Jupyter Book, which only says that there was one, has none.
+_EXCEPTION = re.compile(r"(?:[\w.]+\.)?\w*(?:Error|Exception): \S")
 
 
 def _problems(output):
+    """Give Sphinx's warnings, else the exceptions that ended it, the cause first."""
     lines = _COLOUR.sub("", output).splitlines()
     problems = [line for line in lines if "WARNING" in line or "ERROR" in line]
-    return "\n".join((problems or lines)[-20:])
+    exceptions = dict.fromkeys(line for line in lines if _EXCEPTION.match(line))
+    return "\n".join((problems or list(exceptions) or lines)[-20:])
 
 
 # --- the rendered site: downloads beside it, nothing that no page loads

@@ -172,12 +172,12 @@ def _study_name(folder):
 def _make_likert_forms(explanations, folder, name, raters, formats):
     import pandas as pd
 
+    from casebook.data.records import read_table
     from casebook.raters.forms import make_likert_forms
-    from casebook.readers import read_records
 
     if explanations.suffix.lower() != ".csv":
         raise InputError(f"{explanations}: name a .csv file")
-    table = pd.DataFrame([record for _, record in read_records(explanations)[0]])
+    table = pd.DataFrame([record for _, record in read_table(explanations)])
     try:
         return make_likert_forms(table, folder, name, raters, formats=formats)
     except InputError as error:

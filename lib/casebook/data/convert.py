@@ -5,7 +5,6 @@ taken and what is dropped, and why, stands in the report.
 """
 
 import contextlib
-import difflib
 import hashlib
 import json
 import math
@@ -26,11 +25,18 @@ from casebook.data.layouts import (
     split_of,
     usual_name,
 )
-from casebook.data.records import COLUMN_NAMES, LAYOUTS, column_of, field_text, read_table
+from casebook.data.records import (
+    COLUMN_NAMES,
+    LAYOUTS,
+    column_of,
+    field_text,
+    read_table,
+    rows_by_id,
+)
 from casebook.errors import InputError
 from casebook.files import PARTIAL_SUFFIX, exchange, new_folder
 from casebook.paths import valid_name
-from casebook.readers import spelling
+from casebook.readers import near_names
 from casebook.trec import GRADE_LIMIT
 
 NO_ID = "no id"
@@ -82,7 +88,7 @@ class ColumnRoles:
         for key in self.mapping:
             part, _, role = key.rpartition(".")
             if role not in roles or part not in ("", *COLUMN_NAMES):
-                near = difflib.get_close_matches(role, roles, 1)
+                near = near_names(role, roles)
                 hint = f"is it {near[0]!r}? " if near else ""
                 raise InputError(
                     f"--columns: {key!r} is no role of a column: {hint}choose from "
@@ -118,7 +124,7 @@ class ColumnRoles:
 
 def _no_column(record, part, role):
     aliases = COLUMN_NAMES[part][role]
-    near = [name for name in record if difflib.get_close_matches(spelling(name), aliases, 1, 0.7)]
+    near = [name for name in record if near_names(name, aliases)]
     name = near[0] if near else "NAME"
     hint = f"is it {name!r}? " if near else ""
     names = ", ".join(map(str, record)) or "nothing"
@@ -527,7 +533,7 @@ def _convert_pairs(folder, layout, columns, report):
         part = report["pairs"][split] = PartReport(_names(files))
         grades = {}
         for path in files:
-            for _, record in read_table(path):
+            for _, record in read_table(path, rows_of=rows_by_id, plain_tabs=True):
                 part.rows += 1
                 roles = columns.of(path, record, "pairs", ("question", "passage"))
                 part.use(roles, [name for name in record if name not in roles.values()])

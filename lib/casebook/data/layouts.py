@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from casebook.data.folders import check_folder
-from casebook.data.records import LAYOUTS, TABLES, column_of, delimited_rows, read_table
+from casebook.data.records import LAYOUTS, TABLES, column_of, delimited_rows, read_table, rows_by_id
 from casebook.errors import InputError
 from casebook.readers import OPENERS, read_lines, suffix_of
 from casebook.trec import judgements
@@ -119,7 +119,7 @@ def part_rows(path, part, columns=(), root=None):
     """
     kind = suffix_of(path)
     if kind in TABLES and kind != ".tsv":
-        yield from read_table(path)
+        yield from read_table(path, rows_of=rows_by_id)
         return
     start = _first_line(path)
     if start.lstrip().startswith("<"):
@@ -127,7 +127,7 @@ def part_rows(path, part, columns=(), root=None):
         return
     if "\t" in start:
         headerless = lacks_header(path, part, columns)
-        yield from _headerless_rows(path) if headerless else delimited_rows(path)
+        yield from _headerless_rows(path) if headerless else delimited_rows(path, plain_tabs=True)
     elif part == "corpus":
         text = "\n".join(line for _, line in read_lines(path))
         name = path.relative_to(root or path.parent).with_suffix("").as_posix()
@@ -196,10 +196,10 @@ def judgement_rows(path, columns=()):
         cells = re.split("[\t,;]", _first_line(path))
         has_header = column_of(cells, "qrels", "query") and column_of(cells, "qrels", "document")
         if has_header or set(cells) & set(columns):
-            yield from delimited_rows(path)
+            yield from delimited_rows(path, plain_tabs=True)
             return
     if kind in TABLES and kind not in (".csv", ".tsv"):
-        yield from read_table(path)
+        yield from read_table(path, rows_of=rows_by_id)
         return
     for line, query, document, grade in judgements(path):
         yield line, {"query-id": query, "corpus-id": document, "score": grade}

@@ -5,20 +5,21 @@ from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.readers import (
-    arrow_records,
     csv_rows,
+    json_lines,
+    named_rows,
     parse_json,
-    read_jsonl,
     read_lines,
     read_yaml,
     spelling,
     suffix_of,
 )
+from casebook.sheets import BOOKS, workbook_records
 
 LAYOUTS = read_yaml(Path(__file__).with_name("layouts.yml"))
 COLUMN_NAMES = LAYOUTS["columns"]
 """Part to role to the names of its column, as `spelling` gives them, by priority."""
-TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".xlsx", ".parquet", ".arrow")
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", *BOOKS, ".parquet", ".arrow")
 
 
 def column_of(columns, part, role):
@@ -41,40 +42,57 @@ def field_text(value):
     return str(value).strip()
 
 
-def read_table(path):
-    """Yield (line, row or position, record) of a table, whatever its format."""
+def read_table(path, *, rows_of=None, plain_tabs=False, tolerate_truncation=False):
+    """Yield (line, row or position, record) of a table, whatever its format.
+
+    ``rows_of`` gives the list of records of a JSON file that is one object, ``plain_tabs`` reads
+    rows with tabs whose quotes mean nothing, and ``tolerate_truncation`` leaves out a last line of
+    JSON that breaks off.
+    """
     path = Path(path)
     kind = suffix_of(path)
     if kind in (".jsonl", ".ndjson"):
-        yield from read_jsonl(path, {})
+        records = json_lines(path, tolerate_truncation)
     elif kind == ".json":
-        yield from _json_rows(path)
+        records = _json_records(path, rows_of)
     elif kind in (".csv", ".tsv"):
-        yield from delimited_rows(path)
-    elif kind == ".xlsx":
-        from casebook.sheets import workbook_records
-
-        yield from workbook_records(path)
+        records = delimited_rows(path, plain_tabs)
+    elif kind in (*BOOKS, ".xls"):
+        records = workbook_records(path)
     elif kind in (".parquet", ".arrow"):
-        yield from arrow_records(path)
+        records = arrow_records(path)
     else:
         raise InputError(f"{path}: is no table: name a {', '.join(TABLES)} file")
+    record = None
+    for record in records:
+        yield record
+    if record is None:
+        raise InputError(f"{path}: holds no records")
 
 
-def _json_rows(path):
-    """Rows of a list of objects, or of one object of texts or objects by their ids."""
+def _json_records(path, rows_of):
     try:
         content = parse_json("\n".join(line for _, line in read_lines(path)))
     except json.JSONDecodeError as error:
         raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
-    if isinstance(content, dict):
-        content = [_with_id(name, value) for name, value in content.items()]
+    if isinstance(content, dict) and rows_of:
+        content = rows_of(content)
+    return numbered_objects(path, content)
+
+
+def numbered_objects(path, content):
+    """Number the objects of a list from 1, or refuse what is none."""
     if not isinstance(content, list):
-        raise InputError(f"{path}: is no list of objects")
+        raise InputError(f"{path}: is not a list of objects")
     for number, record in enumerate(content, 1):
         if not isinstance(record, dict):
             raise InputError(f"{path}: element {number} is not an object")
-        yield number, record
+    return list(enumerate(content, 1))
+
+
+def rows_by_id(content):
+    """Give the records of an object that holds texts or objects by their ids."""
+    return [_with_id(name, value) for name, value in content.items()]
 
 
 def _with_id(name, value):
@@ -83,23 +101,43 @@ def _with_id(name, value):
     return {"_id": name} | value if isinstance(value, dict) else value
 
 
-def delimited_rows(path):
+def delimited_rows(path, plain_tabs=False):
     """Rows under a header; comma, semicolon or tab, whichever the header has most of."""
     lines = list(read_lines(path))
+    delimiters = "\t,;" if suffix_of(path) == ".tsv" else ",;\t"
     try:
-        rows = csv_rows(path, "\n".join(line for _, line in lines), ",;\t")
+        rows = csv_rows(path, "\n".join(line for _, line in lines), delimiters)
     except InputError:
-        if not lines or "\t" not in lines[0][1]:
+        if not plain_tabs or not lines or "\t" not in lines[0][1]:
             raise
-        rows = [(number, line.split("\t")) for number, line in lines]  # quotes mean nothing
-    rows = [(number, cells) for number, cells in rows if any(cells)]
-    if not rows:
-        raise InputError(f"{path}: is empty")
-    (_, names), *rows = rows
-    if len(set(names)) < len(names):
-        raise InputError.at(path, 1, "a column stands twice in the header")
+        rows = [(number, line.split("\t")) for number, line in lines]
+    names, rows = named_rows(path, [(line, cells) for line, cells in rows if any(cells)])
     for line, cells in rows:
-        if len(cells) != len(names):
-            problem = f"has {len(cells)} fields, the header has {len(names)}"
-            raise InputError.at(path, line, problem)
         yield line, dict(zip(names, cells, strict=True))
+
+
+def arrow_records(path):
+    """Yield (number, record) of a parquet file, or of an Arrow file as `datasets` saves them."""
+    kind = suffix_of(path)
+    try:
+        import pyarrow
+        import pyarrow.ipc
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(
+            f"{path}: {kind[1:]} needs the package pyarrow: pip install 'casebook[logs]', or write "
+            "JSON lines"
+        ) from None
+    number = 0
+    try:
+        if kind == ".parquet":
+            batches = pyarrow.parquet.ParquetFile(path).iter_batches()
+        else:
+            batches = pyarrow.ipc.open_stream(pyarrow.memory_map(str(path)))
+        for batch in batches:
+            for record in batch.to_pylist():
+                number += 1
+                yield number, record
+    except (pyarrow.ArrowException, OSError) as error:
+        why = " ".join(str(error).split())[:200]
+        raise InputError(f"{path}: is no {kind[1:]} file, or is damaged: {why}") from error

@@ -22,13 +22,14 @@ from pydantic import (
 
 from casebook import paths
 from casebook.data.cards import first_problem
+from casebook.data.records import read_table
 from casebook.data.registry import load
 from casebook.errors import InputError, MeasureNote
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
 from casebook.measures.classification import CONFLICTING, INSUFFICIENT
 from casebook.models.language import load_language_model
 from casebook.plugins import callable_plugin, called, is_plugin
-from casebook.readers import read_jsonl, read_lines, read_records, read_yaml
+from casebook.readers import read_jsonl, read_lines, read_yaml
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import check_choice
 
@@ -152,7 +153,7 @@ def read_plain(path, documents=None, spellings=None):
     if unknown:
         raise InputError(f"--label: {unknown[0]!r} is none of {', '.join(CLAIM_LABELS)}")
     if {".csv", ".json", ".jsonl"} & set(path.suffixes):
-        rows, _ = read_records(path)
+        rows = list(read_table(path))
     else:
         rows = [(number, {"claim": text}) for number, text in read_lines(path) if text.strip()]
     texts = None if documents is None else documents.set_index("doc_id")["text"].to_dict()

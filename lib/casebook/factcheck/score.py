@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, StrictInt
 
+from casebook.data.records import read_table
 from casebook.errors import InputError, renamed
 from casebook.factcheck.claims import FilledText, validated_record, yaml_table
 from casebook.factcheck.explain import explain_verdict, quality_rows, quality_table
@@ -16,7 +17,6 @@ from casebook.frames import contrasts
 from casebook.measures import classification
 from casebook.measures.calibration import Calibration, calibration
 from casebook.measures.classification import GOLD_LABELS, Scores, documented_metrics, encode
-from casebook.readers import read_records
 from casebook.stats.intervals import bootstrap_mean, bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import mcnemar
@@ -149,7 +149,7 @@ class LabelRecord(BaseModel):
 def read_verdict_labels(path):
     """Read a file of labels: ``id`` as text, ``label``, other fields, and ``row`` of the file."""
     rows = []
-    for number, record in read_records(path)[0]:
+    for number, record in read_table(path):
         validated_record(path, number, record, LabelRecord)
         rows.append(record | {"row": number, "id": str(record["id"])})
     return pd.DataFrame(rows).assign(label=pd.Series([row["label"] for row in rows], dtype=object))

@@ -1,6 +1,5 @@
 """The ranking measures: formulas and names; their words stand in ``ranking_measures.yml``."""
 
-import difflib
 import itertools
 import re
 from collections.abc import Callable
@@ -12,7 +11,7 @@ import numpy as np
 
 from casebook.errors import InputError
 from casebook.plugins import callable_plugin, called, is_plugin
-from casebook.readers import read_yaml
+from casebook.readers import near_names, read_yaml
 
 ORIGINAL = "original:"
 """Before the name of a documented formula; without it the standard measure is meant."""
@@ -490,9 +489,18 @@ def _parts(name):
         key = FAMILY_OF_SPELLING.get(match["family"].lower())
     if key in FAMILIES:
         return key, match["settings"], match["cutoff"]
-    names = [info.name for info in list_measures() if info.name.startswith(ORIGINAL) == documented]
-    near = difflib.get_close_matches(re.sub(r"\d+$", "k", name), names, cutoff=0.4)
-    raise InputError(f"unknown measure {name!r}; near names: {', '.join(near or names)}")
+    raise InputError(f"unknown measure {name!r}; {_suggestion(name, documented)}")
+
+
+def _suggestion(name, documented):
+    """Say which measures a name may be a slip of, or which there are."""
+    families = FAMILY_OF_SPELLING
+    if documented:
+        families = {family: family for family in FAMILIES if family.startswith(ORIGINAL)}
+    near = near_names(name.partition("@")[0], families, n=3)
+    what = "near names" if near else "choose from"
+    keys = dict.fromkeys(families[spelling] for spelling in near or families)
+    return f"{what}: {', '.join(_catalogue()[key].name for key in keys)}"
 
 
 def _parsed_settings(name, settings, allowed):

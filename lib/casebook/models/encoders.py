@@ -9,6 +9,7 @@ import functools
 import hashlib
 import importlib
 import json
+import math
 import os
 import re
 import sys
@@ -143,7 +144,8 @@ class SentenceEncoder:
         if path.is_file():
             tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(str(path))
         else:
-            tokenizer = self._model.tokenizer.backend_tokenizer
+            tokenizer = self._model.tokenizer
+            tokenizer = getattr(tokenizer, "backend_tokenizer", tokenizer)
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
@@ -155,7 +157,8 @@ class SentenceEncoder:
         limit = None
         if path.is_file():
             limit = json.loads(path.read_text("utf-8")).get("max_seq_length")
-        return int(limit or self._model.max_seq_length)
+        limit = limit or self._model.max_seq_length
+        return sys.maxsize if limit == math.inf else int(limit)  # static embeddings have no limit
 
     @cached_property
     def vocabulary_size(self):
@@ -186,6 +189,14 @@ class SentenceEncoder:
 
     def encode_both(self, texts, role="document"):
         """Encode texts and their tokens in one pass."""
+        first = self._model_of(role)[0]
+        if hasattr(first, "embedding"):  # static embeddings: a table with a vector a token
+            table = unit_rows(first.embedding.weight.detach().float().cpu().numpy())
+            ids = self.token_ids(texts)
+            lengths = np.array([len(text_ids) for text_ids in ids], dtype=np.int64)
+            all_ids = np.concatenate([*ids, np.zeros(0, dtype=np.int64)])
+            vectors = table[all_ids].astype(np.float16)
+            return self._encode(texts, role), TokenVectors(vectors, all_ids, lengths)
         outputs = self._encode(texts, role, output_value=None)
         if not len(outputs):
             no_ids = np.zeros(0, dtype=np.int64)

@@ -1,11 +1,11 @@
 """Ratings as people have them: a row per item, a row per rating, or an export of a tool."""
 
-import difflib
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import pandas as pd
 
+from casebook.data.records import read_table
 from casebook.errors import InputError
 from casebook.raters.annotation_tools import (
     BLANK,
@@ -16,19 +16,16 @@ from casebook.raters.annotation_tools import (
     listed,
 )
 from casebook.readers import (
-    arrow_records,
-    read_json,
-    read_records,
+    near_names,
     read_yaml,
     spelling,
     suffix_of,
 )
-from casebook.sheets import as_ratings, rating_table, wide_ratings
+from casebook.sheets import as_ratings, wide_ratings
 
 ROLES = read_yaml(Path(__file__).with_name("annotations.yml"))["roles"]
 OBJECTS = (".json", ".jsonl", ".parquet")  # files of objects; others are tables
 NEEDED = ("rater", "item", "rating")
-LIKELY = 0.75  # similarity from which on another name may be a slip of a known one
 
 
 def read_ratings(path, *, numbers=None, id_column=None, columns=None, criterion=None):
@@ -219,8 +216,13 @@ def potato_files(folder):
     return []
 
 
+def single(content):
+    """Give the records of a JSON file that is one object: it is one."""
+    return [content]
+
+
 def _read_file(path, columns):
-    records = records_of(path)
+    records = list(read_table(path, rows_of=single))
     names = dict.fromkeys(name for _, record in records for name in record)
     if reader := export_reader(records, names):
         if refused := [name for name in columns if name != "item"]:
@@ -232,26 +234,6 @@ def _read_file(path, columns):
     is_table = suffix_of(path) not in OBJECTS
     roles = roles_of(path, names, columns, may_be_wide=is_table)
     return _read_long(path, records, roles) if roles else None
-
-
-def records_of(path):
-    """Read rows, objects or lines with their numbers; cells of tables are text."""
-    kind = suffix_of(path)
-    if kind == ".parquet":
-        return list(arrow_records(path))
-    if kind == ".jsonl":
-        return read_records(path)[0]
-    if kind != ".json":
-        table = rating_table(path)
-        return list(zip(map(int, table.index), table.to_dict("records"), strict=True))
-    content = read_json(path)
-    content = content if isinstance(content, list) else [content]
-    for number, record in enumerate(content, 1):
-        if not isinstance(record, dict):
-            raise InputError.at(path, number, "is not an object")
-    if not content:
-        raise InputError(f"{path}: holds no records")
-    return list(enumerate(content, 1))
 
 
 # --- a row per rating
@@ -293,9 +275,8 @@ def _near_names(names, roles):
     """Find, for each role, the name that is most likely a slip of one of its words."""
     near = {}
     for role in roles:
-        words = [spelling(word) for word in ROLES[role]]
         for name in names:
-            if difflib.get_close_matches(spelling(name), words, 1, LIKELY):
+            if near_names(name, ROLES[role]):
                 near.setdefault(role, name)
     return near
 

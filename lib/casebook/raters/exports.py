@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from casebook.data.records import read_table
 from casebook.errors import InputError
 from casebook.raters.annotation_tools import (
     BLANK,
@@ -19,7 +20,7 @@ from casebook.raters.annotations import (
     distinct_ratings,
     matching_roles,
     read_annotations,
-    records_of,
+    single,
 )
 from casebook.raters.forms import LIKERT
 from casebook.sheets import read_book
@@ -56,7 +57,7 @@ def _roles(columns):
 
 def tables_by_rater(path, columns):
     """Give each rater's judgements in an export, or in rows with a column that names raters."""
-    records = records_of(path)
+    records = list(read_table(path, rows_of=single))
     names = dict.fromkeys(name for _, record in records for name in record)
     reader = export_reader(records, names)
     if reader is read_label_studio_rows:

@@ -17,6 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from casebook import sheets
 from casebook.assistant.log import TEXT_OF
 from casebook.data.cards import first_problem
+from casebook.data.records import read_table
 from casebook.errors import InputError
 from casebook.files import new_folder, replacing, sha256_file, write_json, write_text
 from casebook.paths import valid_name
@@ -31,7 +32,7 @@ from casebook.raters.design import (
     text_hash,
 )
 from casebook.raters.power import PRIMARY_TEST, simulated_power
-from casebook.readers import parse_json, read_records, read_yaml
+from casebook.readers import parse_json, read_yaml
 
 FORMS = "for_raters"
 SEALED = "sealed"
@@ -646,7 +647,7 @@ def read_answers(files, fields=None, *, common=False):
     rows = []
     for system, path in files.items():
         lines = {}
-        for line, record in read_records(path)[0]:
+        for line, record in read_table(path):
             row = {
                 part: _text(path, line, record, field)
                 for part, field in vars(fields).items()

@@ -38,7 +38,7 @@ from casebook.raters.forms import (
     paired_layout,
 )
 from casebook.readers import read_json, suffix_of
-from casebook.sheets import BOOKS, KINDS, Book, Formula, Sheet, read_book, value_of
+from casebook.sheets import BOOKS, KINDS, Book, Sheet, read_book, require_values
 
 # Effects of a defect on the judgement.
 NOTE = "note"
@@ -219,7 +219,9 @@ def rename_columns(path, sheets, columns):
                 # What stood under a documented name that is read elsewhere is another column.
                 names.setdefault(documented, f"{documented} (own)")
                 names[column] = documented
-        renamed.append(replace(sheet, table=sheet.table.rename(columns=names)))
+        formulas = tuple((row, names.get(name, name), text) for row, name, text in sheet.formulas)
+        table = sheet.table.rename(columns=names)
+        renamed.append(replace(sheet, table=table, formulas=formulas))
     return renamed
 
 
@@ -280,11 +282,14 @@ def _read_rows(path, sheet, layout):
     table = sheet.table.loc[:, ~names.duplicated() & (names != "")]
     extra = table.columns.difference(layout.names, sort=False).tolist()
     _add_column_defects(defects, sheet, layout, extra)
-    _add_formulas(defects, sheet)
+    for number, name, text in sheet.formulas:
+        defects.add(number, name, "formula", quoted(text))
+    needed = [column.name for column in layout.columns if column.kind != "note"]
+    require_values(path, sheet.name, table.loc[:, table.columns.isin(needed)])
     rows = {"row": numbers.tolist()}
     for column in layout.columns:
         if column.name in table:
-            rows[column.name] = _read_column(path, column, table[column.name], defects)
+            rows[column.name] = _read_column(column, table[column.name], defects)
         elif column.name == layout.key:
             rows[column.name] = [str(number) for number in numbers]
         else:
@@ -307,27 +312,11 @@ def _add_column_defects(defects, sheet, layout, extra):
         defects.add(sheet.head, name, "extra_column")
 
 
-def _add_formulas(defects, sheet):
-    for number, cells in zip(sheet.table.index, sheet.table.to_numpy(), strict=True):
-        for position, cell in enumerate(cells):
-            if isinstance(cell, Formula):
-                name = sheet.table.columns[position] or f"number {position + 1}"
-                defects.add(number, name, "formula", quoted(cell.text))
-
-
-def _read_column(path, column, cells, defects):
+def _read_column(column, cells, defects):
     """Read the cells of one column of a form."""
-    values = []
-    for number, cell in cells.items():
-        if isinstance(cell, Formula) and cell.value is None and column.kind == "note":
-            cell = cell.text
-        elif isinstance(cell, Formula):
-            cell = value_of(path, defects.sheet, number, column.name, cell)
-        if column.choices:
-            values.append(_read_choice(column, number, cell, defects))
-        else:
-            values.append("" if cell is None else str(cell))
-    return values
+    if column.choices:
+        return [_read_choice(column, number, cell, defects) for number, cell in cells.items()]
+    return ["" if cell is None else str(cell) for cell in cells]
 
 
 def _read_choice(column, number, cell, defects):
@@ -727,13 +716,8 @@ def _rows_with_key(form, column):
         place=np.arange(1, len(form.rows) + 1),
         stratum="all",
     )
-    sides = pd.Series(
-        [
-            value_of(form.path, form.sheet, number, column, cell)
-            for number, cell in zip(rows["row"], form.rows[column], strict=True)
-        ],
-        dtype=object,
-    )
+    require_values(form.path, form.sheet, rows.set_index("row")[[column]])
+    sides = rows[column].astype(object)
     stripped = sides.astype(str).str.strip()
     rows["left"] = stripped.map({"S1": RAG, "S2": BASE})
     rows["right"] = stripped.map({"S1": BASE, "S2": RAG})

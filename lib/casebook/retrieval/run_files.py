@@ -127,7 +127,7 @@ def _finite(score, where):
 def _table_run(path):
     run = {}
     columns = None
-    for number, record in read_table(path):
+    for number, record in read_table(path, plain_tabs=True):
         if columns is None:
             columns = _columns(path, record)
         query, document = (field_text(record.get(columns[name])) for name in ("query", "document"))

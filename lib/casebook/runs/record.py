@@ -364,10 +364,13 @@ def dataset_digest(name):
 
 
 def model_digest(name):
-    """Hash what a model name stands for: the name, and the files of the folders in it."""
-    parts = re.split("[:=,]", str(name))
-    hashes = [tree_digest(part) for part in parts if part and Path(part).is_dir()]
-    return digest([str(name), *hashes]) if hashes else str(name)
+    """Hash what a model name stands for: a folder in it counts by its files, wherever it lies."""
+    parts = re.split("([:=,])", str(name))
+    is_folder = [part != "" and Path(part).is_dir() for part in parts]
+    if not any(is_folder):
+        return str(name)
+    pairs = zip(parts, is_folder, strict=True)
+    return digest([tree_digest(part) if folder else part for part, folder in pairs])
 
 
 def environment():

@@ -126,20 +126,6 @@ class Tree:
         return "no matched placebo" if self.write.context else edits.NO_INERT_WORDS
 
 
-def grow_tree(
-    sheet,
-    search,
-    settings=None,
-    neighbours=None,
-    validator=None,
-    inert=None,
-    *,
-    domain=SHIPPED_DOMAIN,
-):
-    """Grow the tree of one case; see `grow_trees`."""
-    return grow_trees([sheet], search, settings, neighbours, validator, inert, domain=domain)[0]
-
-
 def grow_trees(
     sheets,
     search,

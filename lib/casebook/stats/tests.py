@@ -378,6 +378,9 @@ def holm(pvalues):
 # Classical paired tests, and effect sizes.
 
 
+MOST_FLIPPED = 13  # units with ties up to which scipy's Wilcoxon test tries all flips of signs
+
+
 @dataclass(frozen=True)
 class PairedTest:
     """Outcome of a two-sided paired test; the logarithm of its p-value never underflows."""
@@ -418,8 +421,28 @@ def wilcoxon_signed_rank(a, b=None, *, zero_method="wilcox"):
     if not differences.any():
         return PairedTest(None, None, len(differences), reason="all_tied")
     signed = np.sign(differences) * _dense_ranks(np.abs(differences), resolution)
-    result = stats.wilcoxon(signed, zero_method=zero_method)
-    return PairedTest(float(result.statistic), positive(result.pvalue), len(differences))
+    method = "auto"
+    if len(signed) <= MOST_FLIPPED and len(np.unique(np.abs(signed[signed != 0]))) < len(signed):
+        method = stats.PermutationMethod(n_resamples=1)  # of all flips the p-value comes below
+    result = stats.wilcoxon(signed, zero_method=zero_method, method=method)
+    pvalue = result.pvalue if method == "auto" else _pvalue_of_flips(signed, zero_method)
+    return PairedTest(float(result.statistic), positive(pvalue), len(differences))
+
+
+def _pvalue_of_flips(signed, zero_method):
+    """P-value over all flips of signs; scipy's own test of tied ranks calls Python for each."""
+    from scipy import stats
+
+    ranked = signed != 0 if zero_method == "wilcox" else np.full(len(signed), True)
+    ranks = np.zeros(len(signed))
+    ranks[ranked] = stats.rankdata(np.abs(signed[ranked]))
+
+    def sum_of_positive_ranks(values, axis):
+        return ((values > 0) * ranks).sum(axis=axis)
+
+    return stats.permutation_test(
+        (signed,), sum_of_positive_ranks, permutation_type="samples", vectorized=True
+    ).pvalue
 
 
 @dataclass(frozen=True)
