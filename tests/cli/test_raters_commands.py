@@ -437,8 +437,8 @@ def test_the_chapter_answers_on_ratings_alone(tmp_path, monkeypatch):
     assert answers[questions[1]].value == pytest.approx(expected)
     assert {(answer.n, answer.dataset) for answer in answers.values()} == {(8, "tickets")}
     assert values["finding"] == (
-        "The raters agree beyond chance on no criterion; on tone that is not shown; quality has "
-        "no interval. That other raters would agree is shown for no criterion."
+        "The raters agree beyond chance on quality; on tone that is not shown. That other raters "
+        "would agree is shown for quality."
     )
     assert values["finding_alike"] == "quality: all raters of an item agree on 8 of 8 items."
     files = [file.name for file in (tmp_path / "results/t").glob("*/*")]
