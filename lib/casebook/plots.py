@@ -326,7 +326,10 @@ def matrix(
 
 
 def detector_matrix(frame):
-    """Draw the AUROC of detectors for planted defects, in brackets the number of copies."""
+    """Draw the AUROC of detectors for planted defects, in brackets the number of copies.
+
+    A column `address`, where there is one, has the links of the cells.
+    """
     defects = list(frame["defect"].unique())
     detectors = list(frame["detector"].unique())
     cells = frame.pivot_table(["auroc", "judged"], "detector", "defect", dropna=False).astype(float)
@@ -336,7 +339,11 @@ def detector_matrix(frame):
     figure, axes = plt.subplots(
         figsize=(max(WIDTH, 0.75 * len(defects) + 1.6), 0.55 * len(detectors) + 1.0)
     )
-    matrix(auroc, "AUROC", texts, (0.5, 1), axes=axes)
+    addresses = None
+    if "address" in frame:
+        addresses = frame.pivot_table("address", "detector", "defect", aggfunc="first")
+        addresses = addresses.loc[detectors, defects]
+    matrix(auroc, "AUROC", texts, (0.5, 1), axes=axes, addresses=addresses)
     axes.set_xticks(
         axes.get_xticks(), [str(name).replace(" ", "\n") for name in defects], rotation=0
     )
