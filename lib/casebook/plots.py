@@ -482,11 +482,15 @@ def fact_style(fact_type):
     return FACTS.get(fact_type, (INK, "P"))
 
 
-def edit_tree(tree, k):
-    """Draw the states of one case by how far each stands from its parent."""
+def edit_tree(tree, k, addresses=None):
+    """Draw the states of one case by how far each stands from its parent.
+
+    `addresses` are links of the states, by their names.
+    """
     nodes = _in_order(tree, tree.root)
     row_of = {node.name: row for row, node in enumerate(nodes)}
     figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * len(nodes) + 1.3))
+    titles = []
     for row, node in enumerate(nodes):
         text = "the case as it is"
         colour = INK
@@ -501,6 +505,7 @@ def edit_tree(tree, k):
             colour, marker = fact_style(node.edit.fact_type)
         axes.scatter(node.depth, row, color=colour, marker=marker, s=45, zorder=2)
         axes.text(node.depth + 0.12, row, text, va="center")
+        titles.append(text)
     fact_types = [node.edit.fact_type for node in nodes if node.edit is not None]
     for kind in dict.fromkeys([*FACTS, *fact_types]):
         colour, marker = fact_style(kind)
@@ -510,6 +515,11 @@ def edit_tree(tree, k):
         ylim=(len(nodes) - 0.5, -0.7), xlim=(-0.2, max(node.depth for node in nodes) + 2.6)
     )
     axes.axis("off")
+    rows = np.arange(len(nodes))
+    depths = np.array([node.depth for node in nodes])
+    links = [(addresses or {}).get(node.name) for node in nodes]
+    # The words of a state belong to its mark.
+    hover(axes, titles, depths - 0.1, rows - 0.35, axes.get_xlim()[1], rows + 0.35, links)
     return figure
 
 
