@@ -36,7 +36,7 @@ _PLACES = (
     "points",
     "viewBox",
 )
-_SMALLEST_MARK = 14  # points that a marked rectangle is wide and high at least
+SMALLEST_MARK = 14  # points that a marked rectangle is wide and high at least
 
 
 class Figure:
@@ -67,10 +67,10 @@ class Figure:
         return f"<Figure: {self.caption}>"
 
 
-def hover(axes, titles, x, y, x1=None, y1=None, addresses=None, smallest=_SMALLEST_MARK):
+def hover(axes, titles, x, y, x1=None, y1=None, addresses=None, least=SMALLEST_MARK):
     """Title points or rectangles of the axes, shown on hover; an address makes one a link.
 
-    A mark is at least ``smallest`` points wide and high; 0 where marks stand side by side.
+    Each is at least so many points wide and high; 0 where bars stand side by side.
     """
     corners = (x, y, x if x1 is None else x1, y if y1 is None else y1)
     coordinates = (np.broadcast_to(np.asarray(corner, float), len(titles)) for corner in corners)
@@ -79,7 +79,7 @@ def hover(axes, titles, x, y, x1=None, y1=None, addresses=None, smallest=_SMALLE
         links = [address if isinstance(address, str) else None for address in addresses]
     marks = axes.figure.__dict__.setdefault("casebook_marks", [])
     marks += [
-        (axes, *corners, title, link, smallest)
+        (axes, *corners, least, title, link)
         for *corners, title, link in zip(*coordinates, titles, links, strict=True)
     ]
 
@@ -192,14 +192,14 @@ def _marks(figure, height):
     if not hasattr(figure, "casebook_marks"):
         for axes in figure.axes:
             _title_values(axes)
-    for axes, x, y, x1, y1, title, link, smallest in getattr(figure, "casebook_marks", []):
+    for axes, x, y, x1, y1, least, title, link in getattr(figure, "casebook_marks", []):
         corners = axes.transData.transform([(x, y), (x1, y1)]) * 72 / figure.dpi
         if not np.isfinite(corners).all():
             continue
         left, bottom = corners.min(axis=0)
         right, top = corners.max(axis=0)
-        pad_x = max(0.0, smallest - (right - left)) / 2
-        pad_y = max(0.0, smallest - (top - bottom)) / 2
+        pad_x = max(0.0, least - (right - left)) / 2
+        pad_y = max(0.0, least - (top - bottom)) / 2
         yield (
             left - pad_x,
             height - top - pad_y,

@@ -395,7 +395,7 @@ def rating_matrix(ratings, scale=None, names=None, addresses=None):
     titles = [f"{item}: {_ratings_in_words(row, names)}" for item, row in items.iterrows()]
     links = [addresses[item] for item in items.index] if addresses else None
     edges = np.arange(len(items) + 1) - 0.5
-    hover(axes, titles, edges[:-1], -0.5, edges[1:], len(marks) - 0.5, links, smallest=0)
+    hover(axes, titles, edges[:-1], -0.5, edges[1:], len(marks) - 0.5, links, least=0)
     return figure
 
 
@@ -437,7 +437,7 @@ def rating_distributions(ratings):
             f"{scale}, {system}: {share:.0f} % of the ratings are {value}"
             for (scale, system), share in shares[value].items()
         ]
-        hover(axes, titles, start, rows - 0.35, start + widths, rows + 0.35, smallest=0)
+        hover(axes, titles, start, rows - 0.35, start + widths, rows + 0.35, least=0)
         start += widths
     axes.grid(visible=False)
     _ = axes.set(xlim=(0, 100), xlabel="share of ratings, per cent (mean, n at the left)")

@@ -170,8 +170,8 @@ def test_each_column_of_votes_leads_to_its_item():
     votes = pd.DataFrame({"ann": [1, -1, 0], "bob": [1, 1, np.nan]}, index=["q1", "q2", "q3"])
     names = {-1: "old", 0: "tie", 1: "new"}
     figure = plots.rating_matrix(votes, names=names, addresses={q: f"#q={q}" for q in votes.index})
-    marks = {mark[5]: mark for mark in figure.casebook_marks}
-    assert {title: mark[6] for title, mark in marks.items()} == {
+    marks = {mark[6]: mark for mark in figure.casebook_marks}
+    assert {title: mark[7] for title, mark in marks.items()} == {
         "q1: 2 new": "#q=q1",
         "q2: 1 old, 1 new": "#q=q2",
         "q3: 1 tie": "#q=q3",
