@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.colors import ListedColormap, to_rgb
+from matplotlib.patches import Patch
 
 from casebook.figures import hover, tick_names
 from casebook.stats.intervals import bounds_text
@@ -35,6 +36,7 @@ FACTS = {
     "Numerical": (PINK, "D"),
 }
 _LIKERT = ((ORANGE, 0.45), (ORANGE, 0.2), (GREY, 0.2), (BLUE, 0.2), (BLUE, 0.45))
+_VOTES = (ORANGE, "#b0b0b0", BLUE)
 _MOST_ITEMS = 400
 
 
@@ -221,8 +223,11 @@ def added_by_stage(frame, measure):
     return figure
 
 
-def agreement_intervals(table):
-    """Draw coefficients with the interval for this panel and for a new one."""
+def agreement_intervals(table, address=None):
+    """Draw coefficients with the interval for this panel and for a new one; `address` links them.
+
+    Without any interval for a new panel, there is one series.
+    """
     from casebook.measures.agreement import COEFFICIENT_TITLES
 
     rows = table.assign(
@@ -235,8 +240,9 @@ def agreement_intervals(table):
         part = rows[["row", "value", "n"]].assign(series=name)
         part["low"] = rows[f"{panel}_low"]
         part["high"] = rows[f"{panel}_high"]
-        parts.append(part)
-    intervals = pd.concat(parts)
+        if panel == "panel" or part["low"].notna().any():
+            parts.append(part)
+    intervals = pd.concat(parts).assign(address=address)
     lowest = np.nanmin(intervals[["low", "value"]].to_numpy(dtype=float), initial=0.0)
     figure = values(intervals, "value and 95 % interval", (lowest - 0.03, 1.03))
     axes = figure.axes[0]
@@ -247,8 +253,8 @@ def agreement_intervals(table):
     return figure
 
 
-def position_forest(effect, system):
-    """Draw what the side of an answer does to the preference."""
+def position_forest(effect, system, address=None):
+    """Draw what the side of an answer does to the preference; `address` is a link of all marks."""
     shares = {
         "left answer chosen": effect.left_choice,
         f"{system} wins on the left": effect.win_rate_left,
@@ -259,7 +265,7 @@ def position_forest(effect, system):
         {"row": name, "value": share.estimate, "low": share.low, "high": share.high, "n": share.n}
         for name, share in shares.items()
     ]
-    frame = pd.DataFrame(rows).assign(colour=[GREY, BLUE, BLUE, BLUE])
+    frame = pd.DataFrame(rows).assign(colour=[GREY, BLUE, BLUE, BLUE], address=address)
     figure = values(frame, "share of untied votes, 95 % interval")
     axes = figure.axes[0]
     axes.axvline(0.5, color=GREY, lw=1)
@@ -349,7 +355,10 @@ def _heads(heads, names, width):
 
 
 def detector_matrix(frame):
-    """Draw the AUROC of detectors for planted defects, in brackets the number of copies."""
+    """Draw the AUROC of detectors for planted defects, in brackets the number of copies.
+
+    A column `address`, where there is one, has the links of the cells.
+    """
     defects = list(frame["defect"].unique())
     detectors = list(frame["detector"].unique())
     cells = frame.pivot_table(["auroc", "judged"], "detector", "defect", dropna=False).astype(float)
@@ -359,20 +368,32 @@ def detector_matrix(frame):
     figure, axes = plt.subplots(
         figsize=(max(WIDTH, 0.75 * len(defects) + 1.6), 0.55 * len(detectors) + 1.0)
     )
-    matrix(auroc, "AUROC", texts, (0.5, 1), axes=axes)
+    addresses = None
+    if "address" in frame:
+        addresses = frame.pivot_table("address", "detector", "defect", aggfunc="first")
+        addresses = addresses.loc[detectors, defects]
+    matrix(auroc, "AUROC", texts, (0.5, 1), axes=axes, addresses=addresses)
     axes.set_xticks(
         axes.get_xticks(), [str(name).replace(" ", "\n") for name in defects], rotation=0
     )
     return figure
 
 
-def rating_matrix(ratings, scale=None):
-    """Draw every rating: items in columns, from low to high mean, raters in rows."""
+def rating_matrix(ratings, scale=None, names=None, addresses=None):
+    """Draw every rating: items in columns, from low to high mean, raters in rows.
+
+    `names` are the words of votes, which stand in a legend: of -1, 0 and 1. `addresses` are the
+    links of items, by item.
+    """
     items = ratings.loc[ratings.mean(axis=1).sort_values(kind="stable").index]
     if len(items) > _MOST_ITEMS:
         items = items.iloc[np.linspace(0, len(items) - 1, _MOST_ITEMS).round().astype(int)]
     marks = items.to_numpy(dtype=float).T
     low, high = scale or (np.nanmin(marks), np.nanmax(marks))
+    colours = "cividis_r"
+    if names:
+        low, high = -1, 1
+        colours = ListedColormap(_VOTES)
     figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * len(marks) + 1.5))
     axes.grid(visible=False)
     axes.set_facecolor("#d9d9d9")
@@ -380,27 +401,39 @@ def rating_matrix(ratings, scale=None):
     image = axes.imshow(
         np.ma.masked_invalid(marks),
         aspect="auto",
-        cmap="cividis_r",
+        cmap=colours,
         vmin=low,
         vmax=high,
         interpolation="nearest",
     )
-    axes.set_yticks(range(len(marks)), list(items.columns))
+    axes.set_yticks(range(len(marks)), [_wrapped(str(rater)) for rater in items.columns])
     axes.set_xticks([])
-    axes.set_xlabel("items, from low to high mean rating")
     missing = ratings.isna().to_numpy().sum()
-    axes.set_title(
-        f"{len(items):,} of {len(ratings):,} items x {len(marks)} raters,\n"
+    axes.set_xlabel(
+        f"{len(items):,} of {len(ratings):,} items, from low to high mean;\n"
         f"{missing:,} ratings missing"
     )
-    figure.colorbar(image, ax=axes, label="rating", pad=0.02)
-    titles = [
-        f"{rater}: mean {marks_of_rater.mean():.2f} of {marks_of_rater.count()} ratings"
-        for rater, marks_of_rater in items.items()
-    ]
-    edges = np.arange(len(marks) + 1) - 0.5
-    hover(axes, titles, -0.5, edges[:-1], len(items) - 0.5, edges[1:])
+    if names:
+        patches = [
+            Patch(color=colour, label="\n".join(wrap(names[vote], 40)))
+            for vote, colour in zip((-1, 0, 1), _VOTES, strict=True)
+        ]
+        figure.legend(handles=patches, loc="outside upper left")
+    else:
+        figure.colorbar(image, ax=axes, label="rating", pad=0.02)
+    titles = [f"{item}: {_ratings_in_words(row, names)}" for item, row in items.iterrows()]
+    links = [addresses[item] for item in items.index] if addresses else None
+    edges = np.arange(len(items) + 1) - 0.5
+    hover(axes, titles, edges[:-1], -0.5, edges[1:], len(marks) - 0.5, links, least=0)
     return figure
+
+
+def _ratings_in_words(ratings, names):
+    """Say how often each vote was cast on an item, or the mean of its ratings."""
+    if names is None:
+        return f"mean {ratings.mean():.2f} of {ratings.count()} ratings"
+    counts = ratings.value_counts()
+    return ", ".join(f"{counts[vote]} {names[vote]}" for vote in names if vote in counts)
 
 
 def rating_distributions(ratings):
@@ -415,6 +448,7 @@ def rating_distributions(ratings):
     ]
     figure, axes = _rows_figure(0.5 * len(shares) + 1.4, labels)
     start = np.zeros(len(shares))
+    rows = np.arange(len(shares))
     for (colour, alpha), value in zip(_LIKERT, shares, strict=True):
         name = "5 (best)" if value == 5 else str(value)
         widths = shares[value].to_numpy()
@@ -428,6 +462,11 @@ def rating_distributions(ratings):
         )
         texts = [f"{share:.0f}" if share >= 6 else "" for share in widths]
         axes.bar_label(bars, texts, label_type="center", color=INK)
+        titles = [
+            f"{scale}, {system}: {share:.0f} % of the ratings are {value}"
+            for (scale, system), share in shares[value].items()
+        ]
+        hover(axes, titles, start, rows - 0.35, start + widths, rows + 0.35, least=0)
         start += widths
     axes.grid(visible=False)
     _ = axes.set(xlim=(0, 100), xlabel="share of ratings, per cent (mean, n at the left)")
@@ -472,11 +511,15 @@ def fact_style(fact_type):
     return FACTS.get(fact_type, (INK, "P"))
 
 
-def edit_tree(tree, k):
-    """Draw the states of one case by how far each stands from its parent."""
+def edit_tree(tree, k, addresses=None):
+    """Draw the states of one case by how far each stands from its parent.
+
+    `addresses` are links of the states, by their names.
+    """
     nodes = _in_order(tree, tree.root)
     row_of = {node.name: row for row, node in enumerate(nodes)}
     figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * len(nodes) + 1.3))
+    titles = []
     for row, node in enumerate(nodes):
         text = "the case as it is"
         colour = INK
@@ -491,6 +534,7 @@ def edit_tree(tree, k):
             colour, marker = fact_style(node.edit.fact_type)
         axes.scatter(node.depth, row, color=colour, marker=marker, s=45, zorder=2)
         axes.text(node.depth + 0.12, row, text, va="center")
+        titles.append(text)
     fact_types = [node.edit.fact_type for node in nodes if node.edit is not None]
     for kind in dict.fromkeys([*FACTS, *fact_types]):
         colour, marker = fact_style(kind)
@@ -500,6 +544,11 @@ def edit_tree(tree, k):
         ylim=(len(nodes) - 0.5, -0.7), xlim=(-0.2, max(node.depth for node in nodes) + 2.6)
     )
     axes.axis("off")
+    rows = np.arange(len(nodes))
+    depths = np.array([node.depth for node in nodes])
+    links = [(addresses or {}).get(node.name) for node in nodes]
+    # The words of a state belong to its mark.
+    hover(axes, titles, depths - 0.1, rows - 0.35, axes.get_xlim()[1], rows + 0.35, links)
     return figure
 
 

@@ -183,6 +183,12 @@ def linked(frame, column, address, prefix=""):
     return frame.assign(**{column: links})
 
 
+def enumerated(names, last="and"):
+    """Write names as a sentence lists them: a, b and c."""
+    *others, final = names
+    return f"{', '.join(others)} {last} {final}" if others else final
+
+
 def bullets(lines):
     """Write sentences as a Markdown list."""
     return "\n".join("- " + line.replace("_", "\\_") for line in lines)

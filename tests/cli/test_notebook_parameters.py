@@ -172,7 +172,6 @@ WRONG = {
         | {
             "forms": (["nope", "3", "[3]"], "no such file|give text"),
             "key": (["nope", "3"], "no such file|give text"),
-            "ratings": (["nope.csv", "3", "[a]"], "no such file|give text"),
         }
         | {
             "log": (["nope.jsonl", "3", "[]"], "no such|give text"),
@@ -199,6 +198,13 @@ WRONG = {
             )
         }
         | dict.fromkeys(["studies", "rehearsed", "panels", "permutations"], COUNT)
+        | DRAWN
+    ],
+    "rating_agreement": [
+        {
+            "ratings": (["nope.csv", "3", "[a]"], "no such file|give text"),
+            "columns": (["3", "[a]", "null", "a", "{rating: 3}"], "{column: its name}"),
+        }
         | DRAWN
     ],
     "factcheck_confusion": [
@@ -307,9 +313,13 @@ TOGETHER = [
     ("rater_agreement", ["key={cases}"], "key has no effect without forms"),
     ("rater_agreement", ["side_column=side"], "side_column has no effect without forms"),
     ("rater_agreement", ["columns={{preferred: choice}}"], "columns has no effect without forms"),
-    ("rater_agreement", ["ratings={cases}", "log={log}"], "ratings has no effect beside log"),
-    ("rater_agreement", ["ratings={log}"], "needs columns of rater, item and rating"),
-    ("rater_agreement", ["ratings={log}", "columns={{who: x}}"], "'who' is none of rater, item"),
+    ("rating_agreement", ["ratings=null"], "ratings: give a file of ratings: -p ratings=FILE"),
+    (
+        "rating_agreement",
+        ["ratings={log}", "columns={{}}"],
+        "needs columns of rater, item and rating",
+    ),
+    ("rating_agreement", ["columns={{who: x}}"], "'who' is none of rater, item"),
     ("rater_agreement", ["systems=[a, b]"], "systems has no effect without log"),
     ("rater_agreement", ["model=m"], "model has no effect without questions"),
     ("rater_agreement", ["url=http://localhost"], "url has no effect without questions"),

@@ -36,6 +36,11 @@ EXPECTED = {
         ("documented", "p_value_sign_test"): 0.000202,
         ("documented", "raw_observed_agreement"): 0.507,
     },
+    ("rating_agreement", "reconstructed_votes"): {
+        ("preference", "percent_agreement"): 0.506667,
+        ("preference", "fleiss_kappa"): 0.130154,
+        ("preference", "krippendorff_alpha"): 0.134503,
+    },
     ("factcheck_confusion", "factcheck_claims"): {
         ("default judge", "accuracy"): 131 / 172,
         ("claim only", "accuracy"): 48 / 100,

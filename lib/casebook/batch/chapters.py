@@ -417,7 +417,6 @@ class RaterAgreement(ChapterParameters):
     key: Name | None
     side_column: Name | None
     columns: mapping_to(Name, "a mapping {{column: its name}} of text")
-    ratings: Name | None
     log: Annotated[list[Name], Field(min_length=1)] | Name | None
     systems: list_of(Name, "of two systems or more, such as [new, old]", 2) | None
     questions: Name | None
@@ -439,6 +438,19 @@ class RaterAgreement(ChapterParameters):
     def read(self):
         plugin("casebook.raters.analysis:check_rater_agreement")(vars(self))
         return plugin("casebook.assistant.log:check_log_parameters")(vars(self)) if self.log else ""
+
+
+class RatingAgreement(ChapterParameters):
+    """Ratings of items by raters, without systems."""
+
+    ratings: Name | None
+    columns: mapping_to(Name, "a mapping {{column: its name}} of text")
+    n_resamples: Resamples
+
+    def read(self):
+        if self.ratings is None:
+            raise InputError("ratings: give a file of ratings: -p ratings=FILE")
+        plugin("casebook.raters.analysis:check_ratings")(self.ratings, self.columns)
 
 
 class FactcheckConfusion(ChapterParameters):
@@ -535,6 +547,7 @@ CHAPTERS = {
     "counterfactual_sensitivity": CounterfactualSensitivity,
     "explanation_quality": ExplanationQuality,
     "rater_agreement": RaterAgreement,
+    "rating_agreement": RatingAgreement,
     "factcheck_confusion": FactcheckConfusion,
     "audits": Audits,
     "query_length": QueryLength,

@@ -20,6 +20,8 @@ from casebook.runs.record import digest
 DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
 EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
 REQUIRED_KEYS = {"name", "notebook"}
+# A parameter of an experiment that another notebook reads: ratings without systems.
+HANDED_OVER = {("rater_agreement", "ratings"): "rating_agreement"}
 OPTIONAL_KEYS = {"parameters": dict, "tags": list, "needs": list}
 
 
@@ -138,6 +140,8 @@ def _with_declared(cells, overrides):
 def _cells_named(name, cells, tag, overrides):
     if name.endswith(".ipynb"):  # a notebook of the user's own
         return [_cell_of_notebook(name, overrides)]
+    for parameter in overrides:
+        name = HANDED_OVER.get((name, parameter), name)
     exact = [cell for cell in cells if cell.name == name]
     without_row = [Cell(name, notebook) for notebook in notebooks_of(name)]
     group = [cell for cell in cells if cell.experiment == name] or without_row

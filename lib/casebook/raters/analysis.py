@@ -140,6 +140,7 @@ def check_rater_agreement(values):
     """Refuse, before the kernel starts, what the notebook on rater agreement could not analyse."""
     needs = {
         "key": "forms",
+        "columns": "forms",
         "side_column": "forms",
         "corpus": "questions",
         "model": "questions",
@@ -150,16 +151,6 @@ def check_rater_agreement(values):
             raise InputError(
                 f"{name} has no effect without {needed}: give {needed} too, or leave it out"
             )
-    if values.get("columns") and not (values.get("forms") or values.get("ratings")):
-        raise InputError(
-            "columns has no effect without forms or ratings: give one too, or leave it out"
-        )
-    if values.get("ratings"):
-        for name in ("forms", "log", "questions"):
-            if values.get(name):
-                raise InputError(f"ratings has no effect beside {name}: run a chapter for each")
-        for frame in read_criteria(values["ratings"], columns=values.get("columns")).values():
-            as_panel(frame, wide=True, ids_allowed=True)
     if values.get("systems") and not (values.get("log") or values.get("questions")):
         raise InputError("systems has no effect without log: give log too, or leave it out")
     if values.get("forms"):
@@ -182,6 +173,12 @@ def check_rater_agreement(values):
         Endpoint(values["model"], values.get("url"))
     elif values.get("against"):
         panel_of(votes_of(values["dataset"])[0], values["against"])
+
+
+def check_ratings(path, columns):
+    """Refuse, before the kernel starts, ratings that the notebook on them could not analyse."""
+    for frame in read_criteria(path, columns=columns).values():
+        as_panel(frame, wide=True, ids_allowed=True)
 
 
 @dataclass(frozen=True, eq=False)
