@@ -9,7 +9,7 @@ from toy_records import seal
 
 from casebook import paths
 from casebook.book import concordance, stated
-from casebook.book.stated import measured, read_stated, stated_section, verdict
+from casebook.book.stated import measured, read_stated, stated_page, verdict
 from casebook.errors import InputError
 from casebook.paths import run_dir
 from casebook.readers import read_yaml
@@ -126,7 +126,7 @@ def test_cells_are_read_from_the_run_and_sentences_filled(run):
         },
         {"factcheck_confusion": {"factcheck_claims": {"accuracy": rows}}},
     )
-    text = BeautifulSoup(stated_section(name), "html.parser").get_text(" ")
+    text = BeautifulSoup(stated_page(name), "html.parser").get_text(" ")
     measured_values = "-18 [-28, -8] / 0 [-10, 10] / cannot be measured (all sources have one class) / -7 [-17, 3]"
     assert f"Stated: -12 / -8 / -15 / -10. Measured: {measured_values}." in text
     assert "3 not contradicted, 1 cannot be measured" in text
@@ -137,14 +137,14 @@ def test_cells_are_read_from_the_run_and_sentences_filled(run):
 
 def test_a_sentence_without_its_number_is_left_out(run):
     votes = {"documented": {"fleiss_kappa": number(0.13)}}
-    section = stated_section(run({"rater_agreement": {"pdpabench_votes": votes}}))
+    section = stated_page(run({"rater_agreement": {"pdpabench_votes": votes}}))
     assert "reproduced" in section
     assert "For other raters and questions it runs" not in section
     assert "{" not in section.replace("{raw}", "")
 
 
 def test_a_run_without_the_systems_has_no_section(run):
-    assert stated_section(run({"my_experiment": {"mine": {"a": {"b": number(1.0)}}}})) == ""
+    assert stated_page(run({"my_experiment": {"mine": {"a": {"b": number(1.0)}}}})) == ""
 
 
 def test_statements_name_documents_and_no_number_stands_in_an_explanation():
