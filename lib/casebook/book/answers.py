@@ -19,7 +19,8 @@ from casebook.verdicts import NOT_MEASURED, UNDECIDED
 TOPICS = Path(__file__).with_name("topics.yml")
 METHODS = {"factcheck_confusion": "factcheck"}  # pages that are not named after their experiment
 MOST_NAMES = 2  # of the cases of a verdict, in a row with several
-MOST_LETTERS = 260  # of what the numbers of a row mean
+MOST_NAMED_CASES = 3  # a row with more names only those that are worse
+MOST_LETTERS = 200  # of what the numbers of a row mean
 CLASSES = {
     HELPS: "helps",
     HURTS: "hurts",
@@ -57,24 +58,29 @@ class Question:
 
     @property
     def outcome(self):
-        """The answer to the question: that of all cases that could be measured, or mixed."""
+        """The answer to the question, from the verdicts of all cases that could be measured."""
         verdicts = {case.headline.verdict for case in self.cases} - {NOT_MEASURED}
         if not verdicts:
             return NOT_MEASURED
         if verdicts == {self.yes}:
             return YES
-        if verdicts <= {HELPS, HURTS, NO_EFFECT} - {self.yes}:
-            return NO
-        return UNDECIDED if verdicts <= {UNDECIDED, NO_EFFECT} else MIXED
+        if self.yes in verdicts:
+            return MIXED
+        # Where nothing says yes, one case that says no decides.
+        is_undecided = UNDECIDED in verdicts and verdicts <= {UNDECIDED, NO_EFFECT}
+        return UNDECIDED if is_undecided else NO
 
     def name_of(self, case):
-        """Name a case by what tells it from the others of the row: data set, label or both."""
-        data = dataset_name(case.headline.dataset)
+        """Name a case by what tells it from the others of the row: label, data set or both."""
         label = case.headline.label
-        if not label:
-            return data
-        several_data = len({other.headline.dataset for other in self.cases}) > 1
-        return f"{data}, {label}" if several_data else label
+        data = dataset_name(case.headline.dataset).partition(",")[0]
+        if label and [other.headline.label for other in self.cases].count(label) == 1:
+            return label
+        return f"{data}, {label}" if label else data
+
+    def full_name_of(self, case):
+        """Name a case by its data set and its label."""
+        return ", ".join(filter(None, [dataset_name(case.headline.dataset), case.headline.label]))
 
 
 def questions(run, cells):
@@ -91,7 +97,7 @@ def questions(run, cells):
             about = topics.get(topic, {})
             question = topic if isinstance(topic, str) else group[0].headline.question
             question = about.get("question", question)
-            yes = about.get("yes") or _yes(group[0].headline)
+            yes = about.get("affirmative") or _yes(group[0].headline)
             rows.append(Question(question, about.get("name"), yes, group))
     return rows
 
@@ -146,7 +152,7 @@ def _question_row(run, row, limits, with_pages):
     meaning = _meaning(row)
     text = f"<strong>{html.escape(row.question)}</strong>"
     if meaning:
-        text += f"<br>{html.escape(meaning)}"
+        text += f'<div class="meaning">{html.escape(meaning)}</div>'
     axes = {}
     for case in row.cases:
         if case.headline.verdict != NOT_MEASURED:
@@ -164,18 +170,20 @@ def _question_row(run, row, limits, with_pages):
 
 
 def _meaning(row):
-    """Say what the first headlines of a row mean, those of one chapter, and name its data."""
-    first = row.cases[0]
-    meanings = [case.headline.meaning for case in row.cases if case.cell == first.cell]
+    """Say what the first headlines of a row mean, those of one chapter and data set."""
+    cases = [case for case in row.cases if case.headline.meaning]
+    if not cases:
+        return _why(row)
+    first = cases[0]
     text = ""
-    for meaning in dict.fromkeys(filter(None, meanings)):
-        if text and len(text) + len(meaning) > MOST_LETTERS:
-            break
-        text = f"{text} {meaning}".strip()
-    several_data = len({case.headline.dataset for case in row.cases}) > 1
-    if text and several_data:
-        return f"{dataset_name(first.headline.dataset)}: {text[0].lower()}{text[1:]}"
-    return text or _why(row)
+    for case in cases:
+        is_of_first = case.cell == first.cell and case.headline.dataset == first.headline.dataset
+        meaning = case.headline.meaning
+        if is_of_first and len(text) + len(meaning) <= MOST_LETTERS and meaning not in text:
+            text = f"{text} {meaning}".strip()
+    if text and len({case.headline.dataset for case in row.cases}) > 1:
+        return f"{dataset_name(first.headline.dataset)}: {text}"
+    return text
 
 
 def _why(row):
@@ -196,23 +204,23 @@ def _verdicts(row):
             if case.headline.verdict == verdict:
                 groups.setdefault((verdict, case.headline.word), []).append(row.name_of(case))
     return "".join(
-        f'<span class="verdict verdict-{CLASSES[verdict]}">'
-        f"{html.escape(_verdict_text(word, names, verdict, len(row.cases)))}</span>"
+        f'<div class="verdict verdict-{CLASSES[verdict]}">'
+        f"{_verdict_text(word, names, verdict, len(row.cases))}</div>"
         for (verdict, word), names in groups.items()
     )
 
 
 def _verdict_text(word, names, verdict, n_cases):
-    """Count the cases of a verdict; those that are not in favour of the system are named."""
+    """Count the cases of a verdict; those that are worse are named, and of few cases all are."""
+    text = html.escape(word)
     if n_cases == 1:
-        return word
+        return text
     if len(names) == n_cases:
-        return f"{word} in all {n_cases}"
-    text = f"{word} in {len(names)} of {n_cases}"
-    if verdict == HURTS or len(names) <= MOST_NAMES:
-        text += f": {'; '.join(names[:MOST_NAMES])}"
-        if names[MOST_NAMES:]:
-            text += f" and {len(names) - MOST_NAMES} more"
+        return f"{text} in all {n_cases}"
+    text += f" in {len(names)} of {n_cases}"
+    if verdict == HURTS or n_cases <= MOST_NAMED_CASES:
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        text += f": <span>{html.escape('; '.join(names[:MOST_NAMES]))}{more}</span>"
     return text
 
 
@@ -223,7 +231,7 @@ def _dots(row, cases, limit):
     ticks = [f"{round(x + null, digits):zg}" for x in (-limit, 0, limit)]
     measure = cases[0].headline.measure.rstrip(",")
     label = html.escape(f"{measure}, on an axis from {ticks[0]} to {ticks[2]}")
-    lanes = "".join(_dot(row.name_of(case), case, limit) for case in cases)
+    lanes = "".join(_dot(row.full_name_of(case), case, limit) for case in cases)
     return (
         f'<div class="dots" role="group" aria-label="{label}"><div class="lanes">{lanes}</div>'
         f'<div class="ticks" aria-hidden="true">'

@@ -204,7 +204,7 @@ def ranks_in_words(first_ranks, unit="questions", against=None, baseline=None):
         f"and among the first ten for {_share(first_ranks, 0.1)}"
     )
     if against:
-        text += f"; {against}, for {_share(baseline, 1)} and {_share(baseline, 0.1)}"
+        text += f"; {against}, {_share(baseline, 1)} and {_share(baseline, 0.1)}"
     return f"{text}."
 
 
