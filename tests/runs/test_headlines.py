@@ -149,7 +149,7 @@ def test_the_plain_sentence_stands_before_its_numbers_and_a_terminal_has_no_tags
         "**Better? Yes. First for 78 % of the questions.** "
         f'<span class="numbers">{numbers.replace("<", "&lt;")}</span>'
     )
-    unmeasured = answered(value=None, low=None, high=None, n=0, reason="no judgements")
+    unmeasured = Headline("Better?", value=None, reason="no judgements", **NAMES)
     assert unmeasured.markdown() == "Better? Cannot be measured here: no judgements."
 
 
