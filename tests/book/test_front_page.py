@@ -11,7 +11,14 @@ from toy_records import seal
 
 from casebook import paths
 from casebook.book import front
-from casebook.book.answers import answers, detailed_answers, finding, method_page, questions
+from casebook.book.answers import (
+    answers,
+    axis_ends,
+    detailed_answers,
+    finding,
+    method_page,
+    questions,
+)
 from casebook.book.front import bibtex, masthead, preview, web_address
 from casebook.book.titles import dataset_name
 from casebook.paths import ROOT, run_dir
@@ -120,6 +127,7 @@ def test_unlike_measures_never_share_an_axis(run):
     (row,) = questions_of(answers("mine", [CELL]))
     ticks = [[tick.text for tick in axis.select("span")] for axis in row.select(".dots .ticks")]
     assert ticks == [["-0.08", "0", "0.08"], ["-0.3", "0", "0.3"], ["0.3", "0.5", "0.7"]]
+    assert axis_ends(0.5, 0.9) == (-0.5, pytest.approx(0.1)) and axis_ends(2, 0.0) == (-2, 2)
     (dot, *_) = row.select("a.dot")
     assert "--value:81.2%;--low:62.5%;--high:100.0%" in dot["style"]
 

@@ -20,6 +20,7 @@ TOPICS = Path(__file__).with_name("topics.yml")
 METHODS = {"factcheck_confusion": "factcheck"}  # pages that are not named after their experiment
 MOST_NAMES = 2  # of the cases of a verdict, in a row with several
 MOST_NAMED_CASES = 3  # a row with more names only those that are worse
+NEAR = 0.15  # of an axis: a tick at zero that is nearer to an end is left out
 MOST_LETTERS = 200  # of what the numbers of a row mean
 CLASSES = {
     HELPS: "helps",
@@ -226,46 +227,63 @@ def _verdict_text(word, names, verdict, n_cases):
 
 def _dots(row, cases, limit):
     """Draw cases of one measure on one axis, each a link to its chapter that names it."""
-    null = cases[0].headline.null
-    digits = 2 if limit >= 0.1 else 4
-    ticks = [f"{round(x + null, digits):zg}" for x in (-limit, 0, limit)]
+    start, end = axis_ends(limit, cases[0].headline.null)
+    ticks = _tick_texts((start, 0, end), limit, cases[0].headline.null)
     measure = cases[0].headline.measure.rstrip(",")
-    label = html.escape(f"{measure}, on an axis from {ticks[0]} to {ticks[2]}")
-    lanes = "".join(_dot(row.full_name_of(case), case, limit) for case in cases)
+    label = html.escape(f"{measure}, on an axis from {ticks[0]} to {ticks[-1]}")
+    lanes = "".join(_dot(row.full_name_of(case), case, start, end) for case in cases)
+    positions = (start, 0, end)
+    marks = "".join(
+        f'<span style="left:{_place(position, start, end)}">{tick}</span>'
+        for position, tick in zip(positions, ticks, strict=True)
+        if position or NEAR * (end - start) < -start < (1 - NEAR) * (end - start)
+    )
     return (
-        f'<div class="dots" role="group" aria-label="{label}"><div class="lanes">{lanes}</div>'
-        f'<div class="ticks" aria-hidden="true">'
-        f"{''.join(f'<span>{tick}</span>' for tick in ticks)}</div>"
+        f'<div class="dots" role="group" aria-label="{label}">'
+        f'<div class="lanes" style="--zero:{_place(0, start, end)}">{lanes}</div>'
+        f'<div class="ticks" aria-hidden="true">{marks}</div>'
         f"<small>{html.escape(_levels(cases))}</small></div>"
     )
 
 
-def _dot(name, case, limit):
+def axis_ends(limit, null):
+    """Give the ends of an axis around zero: a share, whose null lies within, stays in 0 to 1."""
+    if 0 < null < 1:
+        return max(-limit, -null), min(limit, 1 - null)
+    return -limit, limit
+
+
+def _tick_texts(positions, limit, null):
+    digits = 2 if limit >= 0.1 else 4
+    return [f"{round(position + null, digits):zg}" for position in positions]
+
+
+def _dot(name, case, start, end):
     """Draw one case: its margin, chance, interval and value, and its numbers as its name."""
     headline = case.headline
+
+    def place(value):
+        return _place(value, start, end)
+
     low = headline.value if headline.low is None else headline.low
     high = headline.value if headline.high is None else headline.high
-    places = {
-        "value": headline.value,
-        "low": low,
-        "high": high,
-        "from": -headline.margin,
-        "to": headline.margin,
-    }
-    style = ";".join(f"--{key}:{_place(x, limit)}" for key, x in places.items())
-    chance = ""
-    if headline.chance is not None and abs(headline.chance) <= limit:
-        chance = f'<i class="chance" style="left:{_place(headline.chance, limit)}"></i>'
+    style = f"--value:{place(headline.value)};--low:{place(low)};--high:{place(high)}"
+    marks = ""
+    if headline.margin:
+        ends = f"left:{place(-headline.margin)};right:calc(100% - {place(headline.margin)})"
+        marks += f'<i class="band" style="{ends}"></i>'
+    if headline.chance is not None and start <= headline.chance <= end:
+        marks += f'<i class="chance" style="left:{place(headline.chance)}"></i>'
     return (
         f'<a class="dot dot-{CLASSES[headline.verdict]}" style="{style}" '
-        f'href="run/notebooks/{html.escape(case.cell)}.html">{chance}'
+        f'href="run/notebooks/{html.escape(case.cell)}.html">{marks}'
         f'<span class="name">{html.escape(_numbers(name, headline))}</span></a>'
     )
 
 
-def _place(value, limit):
+def _place(value, start, end):
     """Give where a value lies on the axis, in per cent of its length."""
-    return f"{50 + 50 * min(max(value / limit, -1), 1):.1f}%"
+    return f"{100 * (min(max(value, start), end) - start) / (end - start):.1f}%"
 
 
 def _numbers(name, headline):
@@ -420,14 +438,16 @@ def _round_up(limit):
 
 def effect_drawing(headline, limit):
     """Draw an effect with its interval around zero; chance is a tick, the margin a band."""
-    digits = 2 if limit >= 0.1 else 4
-    ticks = {x: f"{round(x + headline.null, digits):zg}" for x in (-limit, 0, limit)}
-    label = f"{headline.effect} on an axis from {ticks[-limit]} to {ticks[limit]}"
+    start, end = axis_ends(limit, headline.null)
+    positions = (start, 0, end)
+    texts = _tick_texts(positions, limit, headline.null)
+    label = f"{headline.effect} on an axis from {texts[0]} to {texts[-1]}"
     if headline.margin:
         label += f"; differences below {headline.margin:.3g} do not matter"
     if headline.chance is not None:
         label += f"; chance {headline.chance + headline.null:.3g}"
     line = ("", headline.value, headline.low, headline.high, None)
+    ticks = dict(zip(positions, texts, strict=True))
     return drawing([line], ticks, label, headline.margin, headline.chance)
 
 
