@@ -218,8 +218,10 @@ def _verdict_text(word, names, verdict, n_cases):
         return text
     if len(names) == n_cases:
         return f"{text} in all {n_cases}"
-    text += f" in {len(names)} of {n_cases}"
-    if verdict == HURTS or n_cases <= MOST_NAMED_CASES:
+    is_named = verdict == HURTS or n_cases <= MOST_NAMED_CASES
+    if verdict == HELPS or len(names) > 1 or not is_named:
+        text += f" in {len(names)} of {n_cases}"
+    if is_named:
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         text += f": <span>{html.escape('; '.join(names[:MOST_NAMES]))}{more}</span>"
     return text
