@@ -145,6 +145,13 @@ def test_a_mixed_verdict_is_counted_and_the_worse_case_named(run):
     assert verdicts_of(row) == ["helps in all 3"]
 
 
+def test_where_a_higher_value_is_unfavourable_it_looks_so(run):
+    run(headline("Sound?", topic="audits"))
+    (row,) = questions_of(answers("mine", [CELL]))
+    assert row.select(".verdict-hurts") and row.select("a.dot-hurts")
+    assert verdicts_of(row) == ["helps"]
+
+
 def test_an_unfavourable_row_is_as_visible_as_the_others(run):
     run(headline("A?"), headline("B?", **WORSE), headline("C?", **ZERO), headline("D?", **MISSING))
     markup = answers("mine", [CELL])

@@ -55,6 +55,7 @@ class Question:
     question: str
     name: str | None  # within a sentence
     yes: str  # the verdict that means yes
+    worse: str  # the verdict that is unfavourable
     cases: list
 
     @property
@@ -70,6 +71,11 @@ class Question:
         # Where nothing says yes, one case that says no decides.
         is_undecided = UNDECIDED in verdicts and verdicts <= {UNDECIDED, NO_EFFECT}
         return UNDECIDED if is_undecided else NO
+
+    def colour(self, verdict):
+        """Give the class of a verdict, by which the unfavourable one stands out."""
+        swapped = {HELPS: HURTS, HURTS: HELPS} if self.worse == HELPS else {}
+        return CLASSES[swapped.get(verdict, verdict)]
 
     def name_of(self, case):
         """Name a case by what tells it from the others of the row: label, data set or both."""
@@ -99,7 +105,8 @@ def questions(run, cells):
             question = topic if isinstance(topic, str) else group[0].headline.question
             question = about.get("question", question)
             yes = about.get("affirmative") or _yes(group[0].headline)
-            rows.append(Question(question, about.get("name"), yes, group))
+            worse = about.get("worse", HURTS)
+            rows.append(Question(question, about.get("name"), yes, worse, group))
     return rows
 
 
@@ -205,21 +212,21 @@ def _verdicts(row):
             if case.headline.verdict == verdict:
                 groups.setdefault((verdict, case.headline.word), []).append(row.name_of(case))
     return "".join(
-        f'<div class="verdict verdict-{CLASSES[verdict]}">'
-        f"{_verdict_text(word, names, verdict, len(row.cases))}</div>"
+        f'<div class="verdict verdict-{row.colour(verdict)}">'
+        f"{_verdict_text(word, names, row.colour(verdict), len(row.cases))}</div>"
         for (verdict, word), names in groups.items()
     )
 
 
-def _verdict_text(word, names, verdict, n_cases):
+def _verdict_text(word, names, colour, n_cases):
     """Count the cases of a verdict; those that are worse are named, and of few cases all are."""
     text = html.escape(word)
     if n_cases == 1:
         return text
     if len(names) == n_cases:
         return f"{text} in all {n_cases}"
-    is_named = verdict == HURTS or n_cases <= MOST_NAMED_CASES
-    if verdict == HELPS or len(names) > 1 or not is_named:
+    is_named = colour == CLASSES[HURTS] or n_cases <= MOST_NAMED_CASES
+    if colour == CLASSES[HELPS] or len(names) > 1 or not is_named:
         text += f" in {len(names)} of {n_cases}"
     if is_named:
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
@@ -233,7 +240,7 @@ def _dots(row, cases, limit):
     ticks = _tick_texts((start, 0, end), limit, cases[0].headline.null)
     measure = cases[0].headline.measure.rstrip(",")
     label = html.escape(f"{measure}, on an axis from {ticks[0]} to {ticks[-1]}")
-    lanes = "".join(_dot(row.full_name_of(case), case, start, end) for case in cases)
+    lanes = "".join(_dot(row, case, start, end) for case in cases)
     positions = (start, 0, end)
     marks = "".join(
         f'<span style="left:{_place(position, start, end)}">{tick}</span>'
@@ -260,7 +267,7 @@ def _tick_texts(positions, limit, null):
     return [f"{round(position + null, digits):zg}" for position in positions]
 
 
-def _dot(name, case, start, end):
+def _dot(row, case, start, end):
     """Draw one case: its margin, chance, interval and value, and its numbers as its name."""
     headline = case.headline
 
@@ -277,9 +284,9 @@ def _dot(name, case, start, end):
     if headline.chance is not None and start <= headline.chance <= end:
         marks += f'<i class="chance" style="left:{place(headline.chance)}"></i>'
     return (
-        f'<a class="dot dot-{CLASSES[headline.verdict]}" style="{style}" '
+        f'<a class="dot dot-{row.colour(headline.verdict)}" style="{style}" '
         f'href="run/notebooks/{html.escape(case.cell)}.html">{marks}'
-        f'<span class="name">{html.escape(_numbers(name, headline))}</span></a>'
+        f'<span class="name">{html.escape(_numbers(row.full_name_of(case), headline))}</span></a>'
     )
 
 
