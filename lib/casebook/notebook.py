@@ -92,9 +92,11 @@ class Chapter:
         return answer
 
     def answers(self, bullets=()):
-        """Show all answers, the first in bold, and below them what else a reader has to know."""
-        answers = self.outputs.headlines(*self.headlines)
-        return Markdown("\n".join([*filter(None, [answers]), *(f"- {text}" for text in bullets)]))
+        """Show all answers, the first in bold, and below them what else a reader has to know.
+
+        Three bullets stand open, answers that are worse among them; the others are folded.
+        """
+        return self.outputs.headlines(*self.headlines, bullets=list(bullets))
 
     # --- figures and tables
 

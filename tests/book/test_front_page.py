@@ -1,5 +1,6 @@
 """The front page shows what the chapters wrote, and nothing disagrees with it."""
 
+import html
 import json
 import re
 import shutil
@@ -9,7 +10,16 @@ from bs4 import BeautifulSoup
 from toy_records import seal
 
 from casebook import paths
-from casebook.book.front import answers, masthead, method_page, web_address
+from casebook.book import front
+from casebook.book.answers import (
+    answers,
+    axis_ends,
+    detailed_answers,
+    finding,
+    method_page,
+    questions,
+)
+from casebook.book.front import bibtex, masthead, preview, web_address
 from casebook.book.titles import dataset_name
 from casebook.paths import ROOT, run_dir
 from casebook.runs.headlines import Headline, read_headlines
@@ -42,22 +52,178 @@ def rows_of(markup):
     return BeautifulSoup(markup, "html.parser").select("li.answer-row")
 
 
+def questions_of(markup):
+    return BeautifulSoup(markup, "html.parser").select("li.question-row")
+
+
+def verdicts_of(row):
+    return [" ".join(verdict.text.split()) for verdict in row.select(".answer-verdict .verdict")]
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """Give a copy of the smoke run, and write headlines into it."""
     shutil.copytree(run_dir("smoke"), tmp_path / "mine")
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
 
-    def write(*found, cell=CELL):
-        RunOutputs("mine", cell).headlines(*found)
+    def write(*headlines, cell=CELL):
+        RunOutputs("mine", cell).headlines(*headlines)
         seal(tmp_path / "mine")
 
     return write
 
 
-def test_a_row_holds_question_effect_count_verdict_and_links(run):
+# --- a row for each question
+
+
+ZERO = {"value": 0.0, "low": -0.1, "high": 0.1}
+WORSE = {"value": -0.05, "low": -0.08, "high": -0.02}
+MISSING = {"value": None, "low": None, "high": None}
+OTHER = "embedding_shift-smoke"
+
+
+def test_answers_of_one_topic_are_one_row_over_chapters(run):
+    run(headline("A?", topic="shift", label="vector"), headline("B?", topic="pipeline"))
+    run(headline("C?", topic="shift", label="map"), headline("Mine?"), cell=OTHER)
+    rows = questions("mine", [OTHER, CELL])
+    texts = [row.question for row in rows]
+    assert texts == ["Does the full pipeline find more?", "Does a learned shift help?", "Mine?"]
+    assert [case.cell for case in rows[1].cases] == [OTHER, CELL]
+    _, shift, _ = questions_of(answers("mine", [OTHER, CELL]))
+    dots = shift.select("a.dot")
+    assert [dot["href"] for dot in dots] == [f"run/notebooks/{c}.html" for c in (OTHER, CELL)]
+    assert [dot.text.partition(":")[0] for dot in dots] == ["Smoke, map", "Smoke, vector"]
+    assert len(shift.select("details.cases li.answer-row")) == 2
+
+
+def test_a_topic_that_nobody_listed_is_its_own_question(run):
+    run(headline("A?", topic="Is it fast?"), headline("B?", topic="Is it fast?"))
+    (row,) = questions_of(answers("mine", [CELL]))
+    assert row.strong.text == "Is it fast?" and len(row.select("a.dot")) == 2
+
+
+def test_no_number_of_a_row_is_bare(run):
+    measured = {"topic": "t", "unit": "claims"}
+    run(
+        headline("A?", level=0.86, baseline=0.81, **measured),
+        headline("B?", level=0.75, baseline=0.70, n=12, groups=None, **measured),
+        headline("C?", measure="AUROC", **measured),
+    )
+    (row,) = questions_of(answers("mine", [CELL]))
+    first, second, third = [dot.text for dot in row.select("a.dot")]
+    assert "+0.050 [+0.020, +0.080] nDCG@10, 0.860 against 0.810 (34 claims in 12" in first
+    assert "0.750 against 0.700 (12 claims)" in second and "(34 claims" in third
+    together, alone = [text.text for text in row.select(".dots small")]
+    assert together == "nDCG@10: 0.75–0.86 against 0.70–0.81 (12–34 claims)"
+    assert alone == "+0.050 [+0.020, +0.080] AUROC (34 claims in 12 contracts)"
+
+
+def test_unlike_measures_never_share_an_axis(run):
+    run(
+        headline("A?", topic="t"),
+        headline("B?", topic="t", measure="AUROC", high=0.3),
+        headline("C?", topic="t", value=0.1, low=-0.1, high=0.2, null=0.5),
+    )
+    (row,) = questions_of(answers("mine", [CELL]))
+    ticks = [[tick.text for tick in axis.select("span")] for axis in row.select(".dots .ticks")]
+    assert ticks == [["-0.08", "0", "0.08"], ["-0.3", "0", "0.3"], ["0.3", "0.5", "0.7"]]
+    assert axis_ends(0.5, 0.9) == (-0.5, pytest.approx(0.1)) and axis_ends(2, 0.0) == (-2, 2)
+    (dot, *_) = row.select("a.dot")
+    assert "--value:81.2%;--low:62.5%;--high:100.0%" in dot["style"]
+
+
+def test_a_mixed_verdict_is_counted_and_the_worse_case_named(run):
+    run(headline("A?", topic="t", label="first"), headline("B?", topic="t", label="bad", **WORSE))
+    (row,) = questions_of(answers("mine", [CELL]))
+    assert verdicts_of(row) == ["helps in 1 of 2: first", "hurts: bad"]
+    names = ["a", "b", "c"]
+    run(*[headline(f"{name}?", topic="t", label=name, **WORSE) for name in names], cell=OTHER)
+    (row,) = questions_of(answers("mine", [CELL, OTHER]))
+    assert verdicts_of(row) == ["helps in 1 of 5", "hurts in 4 of 5: bad; a and 2 more"]
+    run(*[headline(f"{name}?", topic="t") for name in names])
+    (row,) = questions_of(answers("mine", [CELL]))
+    assert verdicts_of(row) == ["helps in all 3"]
+
+
+def test_where_a_higher_value_is_unfavourable_it_looks_so(run):
+    run(headline("Sound?", topic="audits"))
+    (row,) = questions_of(answers("mine", [CELL]))
+    assert row.select(".verdict-hurts") and row.select("a.dot-hurts")
+    assert verdicts_of(row) == ["helps"]
+
+
+def test_an_unfavourable_row_is_as_visible_as_the_others(run):
+    run(headline("A?"), headline("B?", **WORSE), headline("C?", **ZERO), headline("D?", **MISSING))
+    markup = answers("mine", [CELL])
+    rows = questions_of(markup)
+    assert [row.strong.text for row in rows] == ["A?", "B?", "C?", "D?"]
+    assert [verdicts_of(row) for row in rows] == [
+        ["helps"],
+        ["hurts"],
+        ["undecided"],
+        ["cannot be measured"],
+    ]
+    page = BeautifulSoup(markup, "html.parser")
+    assert not page.select("details li.question-row")  # none is folded
+
+
+def test_a_row_says_what_its_levels_mean_and_whose_they_are(run):
+    meaning = "First for 78 % of the questions."
+    run(headline("A?", topic="t"), headline("B?", topic="t", meaning=meaning, dataset="other"))
+    (row,) = questions_of(answers("mine", [CELL]))
+    assert row.select_one(".meaning").text == f"other: {meaning}"
+    run(headline("A?", topic="t"), headline("B?", topic="t", meaning=meaning))
+    (row,) = questions_of(answers("mine", [CELL]))
+    assert row.select_one(".meaning").text == meaning
+
+
+def test_a_run_in_which_nothing_can_be_measured_says_why(run):
+    run(headline("A?", topic="t", reason="no judgements", **MISSING), headline("B?", **MISSING))
+    first, second = questions_of(answers("mine", [CELL]))
+    assert first.select_one(".meaning").text == "No judgements." and not first.select(".dots")
+    assert second.select_one(".meaning").text == "Nothing was compared."
+    found = BeautifulSoup(finding("mine", [CELL]), "html.parser").text
+    assert found == "2 questions. Cannot be measured: 2 questions."
+
+
+@pytest.mark.parametrize(
+    ("effects", "outcome"),
+    [
+        ([{}, {}], "yes"),
+        ([{}, MISSING], "yes"),
+        ([{}, WORSE], "it depends"),
+        ([{}, ZERO], "it depends"),
+        ([WORSE, ZERO], "no"),
+        ([WORSE, {"margin": 0.2}], "no"),
+        ([ZERO, {"margin": 0.2}], "undecided"),
+        ([MISSING], "cannot be measured"),
+    ],
+)
+def test_what_was_found_follows_from_the_verdicts_of_a_row(run, effects, outcome):
+    run(*[headline(f"{k}?", topic="shift", **effect) for k, effect in enumerate(effects)])
+    found = BeautifulSoup(finding("mine", [CELL]), "html.parser").text
+    assert found == f"1 question. {outcome[0].upper()}{outcome[1:]}: learned shifts."
+
+
+def test_yes_to_a_question_may_be_the_verdict_that_hurts(run):
+    run(headline("Worse?", topic="length", **WORSE), headline("Sound?", topic="audits"))
+    run(headline("Mine?", answers={"hurts": "Yes"}, **WORSE), cell=OTHER)
+    found = BeautifulSoup(finding("mine", [CELL, OTHER]), "html.parser").text
+    expected = "3 questions. Yes: short questions, 1 more. No: labels and reported results."
+    assert found == expected
+
+
+def test_a_run_without_headlines_says_so():
+    assert "has reported an answer yet" in answers("never-made", ["cell"])
+    assert finding("never-made", ["cell"]) == ""
+
+
+# --- a row for each headline
+
+
+def test_a_detailed_row_holds_question_effect_count_verdict_and_links(run):
     run(headline("Does <it> help?", margin=0.01, chance=-0.04))
-    (row,) = rows_of(answers("mine", [CELL]))
+    (row,) = rows_of(detailed_answers("mine", [CELL]))
     text = " ".join(row.get_text(" ").split())
     for part in (
         "Does <it> help?",
@@ -81,61 +247,17 @@ def test_a_row_holds_question_effect_count_verdict_and_links(run):
     )
 
 
-def test_rows_of_one_measure_share_an_axis_and_others_do_not(run):
-    run(
-        headline(),
-        headline(value=0.001, low=-0.001, high=0.003, margin=0.01),
-        headline(measure="AP", high=0.3),
-    )
-    first, second, other = (row.select("svg text") for row in rows_of(answers("mine", [CELL])))
-    assert [t.text for t in first] == [t.text for t in second] == ["-0.08", "0", "0.08"]
-    assert [t.text for t in other] == ["-0.3", "0", "0.3"]
-
-
-def test_a_value_around_one_half_is_drawn_around_it(run):
-    run(headline("Preferred?", measure="win rate", value=0.1, low=-0.1, high=0.2, null=0.5))
-    (row,) = rows_of(answers("mine", [CELL]))
-    assert [t.text for t in row.select("svg text")] == ["0.3", "0.5", "0.7"]
-    assert "0.600 [0.400, 0.700]" in row.text
-
-
-def test_three_answers_of_an_experiment_are_visible_and_the_rest_is_folded(run):
-    for number, cell in enumerate((CELL, "embedding_shift-smoke")):
-        run(*[headline(f"Question {number}.{k}?") for k in range(3 + 2 * (not number))], cell=cell)
-    page = BeautifulSoup(answers("mine", [CELL, "embedding_shift-smoke"]), "html.parser")
-    folded = page.select_one("details.more-answers")
-    assert [row.strong.text for row in folded.select("li")] == ["Question 0.3?", "Question 0.4?"]
-    assert len(page.select("ul:not(details ul) > li")) == 6
-
-
-def test_the_first_answer_on_each_data_set_is_visible_then_what_is_decided(run):
-    zero = {"value": 0.0, "low": -0.1, "high": 0.1}
-    run(headline("A1"), headline("A2", **zero), headline("A3", measure="gain,"))
-    shutil.copytree(run_dir("mine") / "runs" / CELL, run_dir("mine") / "runs" / "other")
-    run(headline("B1", **zero), headline("B2", **zero), cell="other")
-    page = BeautifulSoup(answers("mine", [CELL, "other"]), "html.parser")
-    assert [row.strong.text for row in page.select("li")] == ["A1", "A3", "B1", "A2", "B2"]
-    assert len(page.select("details.more-answers li")) == 2 and ",;" not in page.text
-
-
 def test_what_cannot_be_measured_has_no_picture_and_says_why(run):
-    run(
-        headline(value=None, low=None, high=None, reason="no judgements"),
-        headline(low=None, high=None, reason="few_x"),
-    )
-    none, alone = rows_of(answers("mine", [CELL]))
+    run(headline(reason="no judgements", **MISSING), headline(low=None, high=None, reason="few_x"))
+    none, alone = rows_of(detailed_answers("mine", [CELL]))
     assert none.svg is None and "Cannot be measured here: no judgements" in none.text
     assert alone.select_one("svg .interval") is None and "No interval: few x" in alone.text
 
 
 def test_a_chapter_words_its_verdict_where_helps_does_not_fit(run):
     run(headline("Sound?", words={"helps": "flagged"}))
-    (row,) = rows_of(answers("mine", [CELL]))
+    (row,) = rows_of(detailed_answers("mine", [CELL]))
     assert row.select_one(".verdict").text == "flagged"
-
-
-def test_a_run_without_headlines_says_so():
-    assert "has reported an answer yet" in answers("never-made", ["cell"])
 
 
 def test_readers_see_names_of_data_sets_and_methods():
@@ -147,13 +269,56 @@ def test_readers_see_names_of_data_sets_and_methods():
     assert method_page("audits", "agreement#kappa") == "methods/agreement.html#kappa"
 
 
-def test_the_first_lines_say_date_version_citation_and_licence():
-    text = BeautifulSoup(masthead("smoke", [CELL]), "html.parser").text
+def test_the_masthead_says_date_version_citation_and_licence():
+    page = BeautifulSoup(masthead("smoke", [CELL]), "html.parser")
     cited = (ROOT / "CITATION.cff").read_text()
     version = re.search(r"^version: (.+)$", cited, re.MULTILINE)[1]
-    assert "completed 1 January 2026" in text and f"Version {version}" in text
-    assert "Cite as: The Casebook authors (2026). Casebook" in text and "Licence MIT" in text
-    assert "completed" not in masthead("smoke", [])
+    assert "completed 1 January 2026" in page.text and f"Version {version}" in page.text
+    assert "Licence MIT" in page.text and "completed" not in masthead("smoke", [])
+    cite = page.select_one("details.cite")
+    assert "The Casebook authors (2026). Casebook" in cite.p.text
+    assert (
+        f"version = {{{version}}}" in cite.pre.text and "author = {{The Casebook" in cite.pre.text
+    )
+
+
+def test_the_masthead_leads_to_repository_and_issues_where_they_are_set(tmp_path, monkeypatch):
+    cited = (ROOT / "CITATION.cff").read_text()
+    address = "https://example.org/a/b"
+    (tmp_path / "CITATION.cff").write_text(f"{cited}repository-code: {address}/\ndoi: 10.1/x_y\n")
+    (tmp_path / "_config.yml").write_text("html: {baseurl: https://report.example.org/}\n")
+    monkeypatch.setattr(front, "ROOT", tmp_path)
+    page = BeautifulSoup(masthead("smoke", [CELL]), "html.parser")
+    links = {a.text: a["href"] for a in page("a")}
+    assert links["Report an error"] == f"{address}/issues" and links["Repository"] == address
+    assert links["https://report.example.org"] == "https://report.example.org"
+    entry = page.pre.text
+    assert "doi = {10.1/x_y}" in entry and "url = {https://report.example.org}" in entry
+
+
+def test_bibtex_keeps_names_of_organisations_and_escapes():
+    cited = {
+        "authors": [{"family-names": "O'Neil", "given-names": "Ann"}, {"name": "R&D of 100 %"}],
+        "title": "Our {book}_1",
+        "version": 2,
+        "date-released": "2026-01-31",
+    }
+    assert bibtex(cited) == (
+        "@software{oneil2026,\n"
+        "  author = {O'Neil, Ann and {R\\&D of 100 \\%}},\n"
+        "  title = {{Our \\{book\\}\\_1}},\n"
+        "  version = {2},\n"
+        "  year = {2026},\n"
+        "}"
+    )
+
+
+def test_a_preview_names_the_page_and_escapes():
+    page = BeautifulSoup(preview('A "B" & C', "Found <it>.", "https://x/y.png"), "html.parser")
+    tags = {meta.get("property") or meta["name"]: meta["content"] for meta in page("meta")}
+    assert tags["og:title"] == 'A "B" & C' and tags["og:description"] == "Found <it>."
+    assert tags["og:image"] == "https://x/y.png" and tags["description"] == "Found <it>."
+    assert "og:image" not in preview("A", "B", None)
 
 
 @pytest.mark.parametrize(
@@ -207,15 +372,14 @@ def sources(cell):
 @pytest.mark.parametrize("cell", SMOKE)
 def test_front_page_chapter_and_table_agree_on_every_row(cell):
     found = read_headlines("smoke", cell)
-    rows = {
-        row.strong.text: row for row in rows_of(answers("smoke", [cell]))
-    }  # the first ones, then the others
+    rows = {row.strong.text: row for row in rows_of(detailed_answers("smoke", [cell]))}
     assert len(found) <= 4
     assert set(rows) == {each.question for each in found}
-    shown = shown_text(cell)
+    shown = html.unescape(shown_text(cell))
     for each in found:
         row = rows[each.question]
-        assert each.sentence in shown, each.question
+        assert each.question in shown and each.plain in shown
+        assert each.numbers in shown, each.question
         assert row.select_one(".verdict").text.startswith(each.word)
         if each.verdict == "cannot be measured":
             continue

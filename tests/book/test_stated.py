@@ -9,7 +9,7 @@ from toy_records import seal
 
 from casebook import paths
 from casebook.book import concordance, stated
-from casebook.book.stated import measured, read_stated, stated_section, verdict
+from casebook.book.stated import measured, read_stated, stated_page, verdict
 from casebook.errors import InputError
 from casebook.paths import run_dir
 from casebook.readers import read_yaml
@@ -126,7 +126,7 @@ def test_cells_are_read_from_the_run_and_sentences_filled(run):
         },
         {"factcheck_confusion": {"factcheck_claims": {"accuracy": rows}}},
     )
-    text = BeautifulSoup(stated_section(name), "html.parser").get_text(" ")
+    text = BeautifulSoup(stated_page(name), "html.parser").get_text(" ")
     measured_values = "-18 [-28, -8] / 0 [-10, 10] / cannot be measured (all sources have one class) / -7 [-17, 3]"
     assert f"Stated: -12 / -8 / -15 / -10. Measured: {measured_values}." in text
     assert "3 not contradicted, 1 cannot be measured" in text
@@ -137,14 +137,32 @@ def test_cells_are_read_from_the_run_and_sentences_filled(run):
 
 def test_a_sentence_without_its_number_is_left_out(run):
     votes = {"documented": {"fleiss_kappa": number(0.13)}}
-    section = stated_section(run({"rater_agreement": {"pdpabench_votes": votes}}))
+    section = stated_page(run({"rater_agreement": {"pdpabench_votes": votes}}))
     assert "reproduced" in section
     assert "For other raters and questions it runs" not in section
     assert "{" not in section.replace("{raw}", "")
 
 
-def test_a_run_without_the_systems_has_no_section(run):
-    assert stated_section(run({"my_experiment": {"mine": {"a": {"b": number(1.0)}}}})) == ""
+def test_a_run_without_the_systems_says_so(run):
+    page = stated_page(run({"my_experiment": {"mine": {"a": {"b": number(1.0)}}}}))
+    assert page == "No chapter of this run measures one of the statements.\n"
+
+
+@pytest.mark.parametrize(
+    ("dataset", "groups"),
+    [
+        ("pdpabench_votes", ["The same quantity on the same data", "Recomputed from"]),
+        ("reconstruction", ["On data that were made to have the stated value"]),
+    ],
+)
+def test_like_stands_with_like(run, dataset, groups):
+    systems = {
+        "documented": {"fleiss_kappa": number(0.13)},
+        "panel": {"win rate": number(0.6, 0.55, 0.65)},
+    }
+    parts = stated_page(run({"rater_agreement": {dataset: systems}})).split("## ")[1:]
+    assert len(parts) == len(groups)
+    assert all(part.startswith(group) for part, group in zip(parts, groups, strict=True))
 
 
 def test_statements_name_documents_and_no_number_stands_in_an_explanation():
@@ -161,8 +179,8 @@ def test_statements_name_documents_and_no_number_stands_in_an_explanation():
 
 @pytest.mark.parametrize(
     "change",
-    [{"rule": "about 3"}, {"why": None, "extra": 1}, {"values": []}],
-    ids=["rule", "field", "values"],
+    [{"rule": "about 3"}, {"why": None, "extra": 1}, {"values": []}, {"comparison": "no"}],
+    ids=["rule", "field", "values", "comparison"],
 )
 def test_a_wrong_statement_is_named(tmp_path, change):
     row = next(row for row in read_stated() if row["rule"] != "cannot") | change

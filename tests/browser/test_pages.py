@@ -119,17 +119,37 @@ def test_titles_name_experiment_and_data_set(site, tab):
 def test_the_front_page_answers_on_its_first_screen(site, tab):
     for size in SIZES:
         tab.open((site / "index.html").as_uri(), size=size)
-        rows = tab.page.locator("li.answer-row")
+        rows = tab.page.locator("li.question-row")
         assert rows.count() and tab.faults_of_layout() == []
         below = rows.first.bounding_box()
         assert below["y"] + below["height"] < SIZES[size]["height"]
-        assert "Cite as:" in tab.page.locator(".masthead").inner_text()
+        assert re.match(r"\d+ questions", tab.page.locator(".found").inner_text())
+        tab.page.locator("details.cite summary").click()
+        assert "@software{" in tab.page.locator("details.cite pre").inner_text()
+    assert tab.problems == []
+
+
+def test_a_dot_names_itself_on_focus_and_leads_to_its_chapter(site, tab):
+    tab.open((site / "index.html").as_uri(), size="phone")
+    dot = tab.page.locator("a.dot").first
+    name = dot.locator(".name")
+    shape = "e => getComputedStyle(e).clipPath"
+    hidden = name.evaluate(shape)
+    dot.focus()
+    tab.page.keyboard.press("Shift+Tab")
+    tab.page.keyboard.press("Tab")
+    assert hidden != name.evaluate(shape) == "none"
+    box = name.bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= SIZES["phone"]["width"]
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_url("**/run/notebooks/*.html")
     assert tab.problems == []
 
 
 def test_reproduce_opens_the_command_and_copies_it(site, server, tab):
     tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server)
     tab.open(f"{server}/index.html")
+    tab.page.locator("details.cases > summary").first.click()
     line = tab.page.locator("details.reproduce").first
     line.locator("summary").click()
     command = line.locator("code.command").inner_text()

@@ -8,7 +8,13 @@ import pandas as pd
 import pytest
 
 from casebook import contrasts, estimates
-from casebook.runs.headlines import Headline, headlines_text
+from casebook.runs.headlines import (
+    Headline,
+    answers_text,
+    headlines_text,
+    per_cent,
+    ranks_in_words,
+)
 
 NAMES = {"dataset": "smoke", "system": "a", "against": "b", "measure": "nDCG@10"}
 
@@ -125,3 +131,52 @@ def test_a_value_is_taken_relative_to_the_one_that_means_nothing_and_printed_as_
         row["low"] - 0.5
     )
     assert headline.effect.startswith("0.833 [") and "against" not in headline.sentence
+
+
+# --- the words of a chapter
+
+
+def answered(question="Better?", value=0.05, **names):
+    fields = NAMES | {"value": value, "low": value - 0.03, "high": value + 0.03, "n": 40} | names
+    return Headline(question, **fields)
+
+
+def test_the_plain_sentence_stands_before_its_numbers_and_a_terminal_has_no_tags():
+    headline = answered(meaning="First for 78 % of the questions.", against="b < c")
+    numbers = "+0.050 [+0.020, +0.080] nDCG@10 against b < c (40 questions)."
+    assert headline.sentence == f"Yes. First for 78 % of the questions. {numbers}"
+    assert headline.markdown("**") == (
+        "**Better? Yes. First for 78 % of the questions.** "
+        f'<span class="numbers">{numbers.replace("<", "&lt;")}</span>'
+    )
+    unmeasured = Headline("Better?", value=None, reason="no judgements", **NAMES)
+    assert unmeasured.markdown() == "Better? Cannot be measured here: no judgements."
+
+
+def test_a_chapter_has_three_open_bullets_and_worse_answers_are_among_them():
+    headlines = [answered("A?"), answered("B?"), answered("C?"), answered("D?", value=-0.05)]
+    lines = answers_text(headlines, ["one.", "two."]).split("\n")
+    assert lines[0].startswith("**A? Yes.** ") and lines[1] == ""
+    assert [line[:4] for line in lines[2:5]] == ["- D?", "- B?", "- C?"]
+    assert lines[6].startswith("<details") and "2 more" in lines[6]
+    assert lines[8:] == ["- one.", "- two.", "", "</details>"]
+    assert answers_text(headlines[:1], ["one."]).split("\n")[2:] == ["- one."]
+    assert answers_text([], ["one."]) == "- one."
+
+
+def test_reciprocal_ranks_are_said_in_words():
+    ranks = pd.Series([1.0, 1.0, 0.5, 0.1, 1 / 11, 0.0, np.nan])
+    text = ranks_in_words(ranks, "held-out questions", "with b", ranks * 0.5)
+    assert text == (
+        "A right document comes first for 33 % of the held-out questions and among the first ten "
+        "for 67 %; with b, 0 % and 50 %."
+    )
+    assert ranks_in_words(pd.Series([np.nan])) is None
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0, "0 %"), (1.0, "100 %"), (0.784, "78 %"), (0.997, "99.7 %"), (0.003, "0.3 %")],
+)
+def test_a_share_that_is_not_quite_none_or_all_does_not_look_so(share, text):
+    assert per_cent(share) == text

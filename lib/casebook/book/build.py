@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from html import unescape
 from pathlib import Path
 
 import nbformat
@@ -16,11 +17,19 @@ import yaml
 from casebook import __version__
 from casebook.batch.grid import load_grid
 from casebook.book import items, pages
+from casebook.book.answers import finding, questions
 from casebook.book.chapters import for_readers
 from casebook.book.checksums import faults, write_checksums
 from casebook.book.concordance import concordance_page, documents
 from casebook.book.crate import write_crate
-from casebook.book.front import citation, completed, configuration
+from casebook.book.front import (
+    PICTURE,
+    citation,
+    completed,
+    configuration,
+    preview,
+    site_address,
+)
 from casebook.book.titles import data_title, experiment_title, short, titles
 from casebook.errors import CasebookError, InputError
 from casebook.files import exchange, locked, naming_file, sha256_file, write_text
@@ -177,14 +186,16 @@ def _contents(run, cells, has_comparison):
     """Fill the table of contents with the executed notebooks and the data cards."""
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
     experiments = pages.by_experiment(run, cells)
+    # That of the front page; what answers nothing comes after the others.
+    order = [case.experiment for row in questions(run, cells) for case in row.cases]
     holders = [part for part in toc["parts"] if part.get("executed_notebooks")]
     for part in reversed(holders):
-        questions = part.pop("executed_notebooks")
-        questions = questions if isinstance(questions, dict) else {}
+        words = part.pop("executed_notebooks")
+        words = words if isinstance(words, dict) else {}
         groups = experiments
         if part is not holders[0]:  # which has what no other part names
-            groups = {name: experiments.pop(name) for name in questions if name in experiments}
-        part["chapters"] = _experiments(run, groups, questions) + part.get("chapters", [])
+            groups = {name: experiments.pop(name) for name in words if name in experiments}
+        part["chapters"] = _experiments(run, groups, order, words) + part.get("chapters", [])
     if has_comparison and holders:
         comparison = {"file": "generated/comparison", "title": "Compared runs"}
         holders[-1]["chapters"].append(comparison)
@@ -199,11 +210,12 @@ def _contents(run, cells, has_comparison):
     return toc
 
 
-def _experiments(run, groups, questions):
+def _experiments(run, groups, order, words):
     """Give an entry of the sidebar for each experiment, with its data sets and their items."""
     entries = []
-    for experiment, group in groups.items():
-        question = questions.get(experiment) or short(experiment_title(run, group[0]))
+    for experiment in filter(groups.get, dict.fromkeys([*order, *words, *groups])):
+        group = groups[experiment]
+        question = words.get(experiment) or short(experiment_title(run, group[0]))
         chapters = [_chapter(run, cell, short(data_title(run, cell) or cell)) for cell in group]
         if len(group) == 1:
             entries.append(chapters[0] | {"title": question})
@@ -324,6 +336,7 @@ def _problems(output):
 _ICON_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/fontawesome\.js[^"]*"></script>')
 _MATH_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/tex-chtml\.js[^"]*"></script>')
 _HTML_TITLE = re.compile(r"<title>(.*?)(?: &#8212; [^<]*)?</title>")
+_TAG = re.compile(r"<[^>]+>")
 _FORMULA = re.compile(r'class="[^"]*\bmath\b')
 # What opens the pages below a chapter in the sidebar has no name for a screen reader.
 _TOGGLE = '<summary><span class="toctree-toggle"'
@@ -383,19 +396,36 @@ def _drop_unused(site):
 
 
 def _finish_pages(run, site):
-    """Drop scripts that a page does not need, and add the line that is printed below it."""
+    """Drop scripts that a page does not need; add its preview and the line printed below it."""
     cells = [path.stem for path in (run_dir(run) / "notebooks").glob("*.ipynb")]
     day = completed(run, cells)
+    description = unescape(_TAG.sub("", finding(run, cells)))
+    picture = _add_picture(site)
+    address = site_address()
     labelled_toggle = _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')
     for path in site.rglob("*.html"):
         page = _ICON_SCRIPT.sub("", path.read_text(encoding="utf-8"))
         if not _FORMULA.search(page):
             page = _MATH_SCRIPT.sub("", page)
         page = page.replace(_TOGGLE, labelled_toggle)
-        title = _HTML_TITLE.search(page)
-        parts = [title and title[1], f"Run {run}", day, f"Casebook {__version__}"]
+        found = _HTML_TITLE.search(page)
+        title = found[1] if found else None
+        parts = [title, f"Run {run}", day, f"Casebook {__version__}"]
         footer = f'<p class="print-footer">{" · ".join(filter(None, parts))}</p>'
-        write_text(path, page.replace("</article>", f"{footer}</article>", 1))
+        page = page.replace("</article>", f"{footer}</article>", 1)
+        top = address or os.path.relpath(site, path.parent)
+        tags = preview(unescape(title or ""), description, picture and f"{top}/{picture}")
+        write_text(path, page.replace("</head>", f"{tags}</head>", 1))
+
+
+def _add_picture(site):
+    """Add the picture of a preview, where the book has one, and give its place in the site."""
+    if not PICTURE.is_file():
+        return None
+    place = "_static/report.png"
+    (site / place).parent.mkdir(exist_ok=True)
+    _copy_file(PICTURE, (site / place).parent)
+    return place
 
 
 def _restore_notebooks(run, site):

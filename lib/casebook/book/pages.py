@@ -13,12 +13,13 @@ import pandas as pd
 
 from casebook.batch.parameters import DATA_PARAMETERS, absolute_paths, defaults
 from casebook.batch.run_folder import read_failures, read_planned, read_timings, stored_record
+from casebook.book.answers import answers, detailed_answers, finding, method_page
 from casebook.book.chapters import HASH_DIGITS, cards_of, command, hashes
 from casebook.book.comparison import changes, comparison
-from casebook.book.front import answers, masthead, method_page
+from casebook.book.front import masthead
 from casebook.book.items import item_pages
 from casebook.book.levels import levels_section
-from casebook.book.stated import stated_section
+from casebook.book.stated import stated_page
 from casebook.book.titles import (
     as_cards,
     experiment_of,
@@ -67,15 +68,16 @@ def generated(run, cells, compare=None):
             method = method_page(experiment).replace(".html", ".md")
             pages[f"experiments/{experiment}.md"] = (
                 f"# {experiment_title(run, group[0])}\n\n"
-                f"{raw(answers(run, group, '../../', None))}\n"
+                f"{raw(detailed_answers(run, group, '../../'))}\n"
                 f"{_chapter_links(chapter_titles, group)}- [Method](../../{method})\n"
             )
     return {
         **pages,
         **item_pages(run, cells, compare),
         "masthead.md": raw(masthead(run, cells)),
+        "found.md": raw(finding(run, cells)),
         "answers.md": raw(answers(run, cells)),
-        "stated.md": stated_section(run),
+        "stated.md": stated_page(run),
         "measures.md": raw(_measures()),
         "systems.md": raw(_systems()),
         "licences.md": raw(_licences(shown)),

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
-from casebook.book.front import answer_row, drawing
-from casebook.book.titles import dataset_name
+from casebook.book.answers import answer_row, drawing
+from casebook.book.titles import dataset_name, raw
 from casebook.errors import InputError
 from casebook.paths import run_dir
 from casebook.readers import read_yaml
@@ -40,7 +40,15 @@ _FIELDS = {
     "rule",
     "why",
 }
-_OPTIONAL = {"values", "also", "points", "constructed"}
+_OPTIONAL = {"values", "comparison", "also", "points", "constructed"}
+_GROUPS = {
+    "same": "The same quantity on the same data",
+    "recomputed": "Recomputed from the document's own data",
+    BY_CONSTRUCTION: "On data that were made to have the stated value",
+    "similar": "Only similar: another system or other data",
+    NOT_MEASURED: "Cannot be measured here",
+}
+_COMPARISONS = ("same", "recomputed", "similar")
 _RULES = ("inside", "equal", "above", "below", "cannot")
 _CLASSES = {
     CONFIRMED: "helps",
@@ -57,7 +65,8 @@ def read_stated(path=STATED):
         if not _is_statement(row):
             raise InputError(
                 f"{path}: statement {number}: give {sorted(_FIELDS)}, perhaps {sorted(_OPTIONAL)}; "
-                "rule is inside, above X, below X or cannot, and all but the last need values"
+                "rule is inside, equal, above X, below X or cannot; all but the last need values "
+                "and a comparison: same, recomputed or similar"
             )
     return rows
 
@@ -66,7 +75,9 @@ def _is_statement(row):
     if not (isinstance(row, dict) and _FIELDS <= set(row) <= _FIELDS | _OPTIONAL):
         return False
     rule = str(row["rule"]).partition(" ")[0]
-    return rule in _RULES and (rule == "cannot" or bool(row.get("values")))
+    if rule == "cannot":
+        return True
+    return rule in _RULES and bool(row.get("values")) and row.get("comparison") in _COMPARISONS
 
 
 @dataclass(frozen=True)
@@ -198,11 +209,11 @@ def _table_number(run, cell, path):
     return None
 
 
-# --- the section of the front page
+# --- the page
 
 
-def stated_section(run):
-    """Write the section; nothing if no chapter of the run measures one of the statements."""
+def stated_page(run):
+    """Write the rows of the page, like with like."""
     statements = read_stated() if STATED.is_file() else []
     measurements = [measured(run, row) if row["rule"] != "cannot" else None for row in statements]
     experiments = {
@@ -211,24 +222,25 @@ def stated_section(run):
         if measurement
     }
     experiments &= {name for cell in finished_cells(run) for name in read_numbers(run, cell)}
-    rows = [
-        _row(row, measurement)
-        for row, measurement in zip(statements, measurements, strict=True)
-        if row["experiment"] in experiments and (measurement or row["rule"] == "cannot")
+    groups = {name: [] for name in _GROUPS}
+    for row, measurement in zip(statements, measurements, strict=True):
+        if row["experiment"] in experiments and (measurement or row["rule"] == "cannot"):
+            groups[_group(row, measurement)].append(_row(row, measurement))
+    parts = [
+        f"## {_GROUPS[name]}\n\n" + raw(f'<ul class="answers stated">{"".join(rows)}</ul>')
+        for name, rows in groups.items()
+        if rows
     ]
-    if not rows:
-        return ""
-    return (
-        "## What four existing systems state, and what is measured here\n\n"
-        "COUNTERCASE, PDPABench, EmbeddingShift and a multi-agent fact-checker publish metrics in "
-        "their documents. Each row compares one statement with a measurement of this run; where "
-        "systems or data differ, the row says so. *Confirmed* or *contradicted*: the whole "
-        "interval lies on the stated or on the other side. *Not contradicted*: the stated value "
-        "lies within our interval. *Reproduced*: the same votes give the stated value. "
-        "*By construction*: the data were made to have it. The diamond is the stated value; the "
-        "dot is the measured one with its interval.\n\n"
-        f'::::::{{raw}} html\n<ul class="answers stated">{"".join(rows)}</ul>\n::::::\n'
-    )
+    return "\n".join(parts) or "No chapter of this run measures one of the statements.\n"
+
+
+def _group(row, measurement):
+    """Give what the rows of a statement's group have in common."""
+    if measurement is None:
+        return NOT_MEASURED
+    if measurement.dataset in row.get("constructed", []):
+        return BY_CONSTRUCTION
+    return row["comparison"]
 
 
 def _row(row, measurement):

@@ -1,5 +1,6 @@
 """Headlines: the one to four answers of a chapter, which the front page shows."""
 
+import html
 import json
 import math
 from dataclasses import asdict, dataclass
@@ -19,6 +20,8 @@ from casebook.verdicts import (  # notebooks import the words from here  # noqa:
     UNDECIDED,
     verdict_of,
 )
+
+MOST_BULLETS = 3  # below the first answer; what else a chapter says there is folded
 
 
 @dataclass(frozen=True)
@@ -130,21 +133,91 @@ class Headline:
         return reason_text(self.reason)
 
     @property
-    def sentence(self):
-        """The answer in one sentence."""
+    def plain(self):
+        """The answer in words: its opening, and what the levels mean where that is stated."""
         if self.verdict == NOT_MEASURED:
-            count = f" ({self.count})" if self.n else ""
-            return f"{self.answer}: {self.why or 'nothing was compared'}{count}."
+            return f"{self.answer}: {self.why or 'nothing was compared'}"
+        return f"{self.answer}. {self.meaning}" if self.meaning else self.answer
+
+    @property
+    def numbers(self):
+        """The numbers of the answer: effect, interval, measure, baseline and counts."""
+        if self.verdict == NOT_MEASURED:
+            return f"({self.count})" if self.n else ""
         names = f"{self.measure} against {self.against}" if self.against else self.measure
-        text = f"{self.answer}: {self.effect} {names} ({self.count})"
+        text = f"{self.effect} {names} ({self.count})"
         if self.reason == INTERVAL_BY_UNIT:
-            return f"{text}; {self.why}."
+            return f"{text}; {self.why}"
         if self.low is None and self.reason:
-            return f"{text}. No interval: {self.why}."
-        return f"{text}."
+            return f"{text}. No interval: {self.why}"
+        return text
+
+    @property
+    def sentence(self):
+        """The answer as plain text: in words first, its numbers after them."""
+        if self.verdict == NOT_MEASURED:
+            return f"{self.plain} {self.numbers}".rstrip() + "."
+        separator = " " if self.meaning else ": "
+        return f"{self.plain}{separator}{self.numbers}."
+
+    def markdown(self, emphasis=""):
+        """Question and answer for a page: the plain sentence, then its numbers in grey."""
+        plain = f"{emphasis}{self.question} {self.plain.rstrip('.')}.{emphasis}"
+        if not self.numbers:
+            return plain
+        return f'{plain} <span class="numbers">{html.escape(self.numbers)}.</span>'
 
     def _repr_markdown_(self):
-        return f"**{self.sentence}**"
+        return self.markdown("**")
+
+
+def answers_text(headlines, bullets=()):
+    """Write the answers of a chapter: the first, then bullets, those that are worse before others.
+
+    ``bullets`` are texts of the chapter. Beyond `MOST_BULLETS`, they are folded.
+    """
+    lines = []
+    for headline in headlines[:1]:
+        lines += [headline.markdown("**"), ""]
+    others = headlines[1:]
+    worse = [headline.markdown() for headline in others if headline.verdict == HURTS]
+    rest = [headline.markdown() for headline in others if headline.verdict != HURTS]
+    texts = [f"- {text}" for text in [*worse, *rest, *bullets]]
+    lines += texts[:MOST_BULLETS]
+    if texts[MOST_BULLETS:]:
+        folded = texts[MOST_BULLETS:]
+        summary = f"<summary>{len(folded)} more</summary>"
+        lines += ["", f'<details class="more-answers">{summary}', "", *folded, "", "</details>"]
+    return "\n".join(lines)
+
+
+def ranks_in_words(first_ranks, unit="questions", against=None, baseline=None):
+    """Say what reciprocal ranks of the first right document mean; nothing without any.
+
+    ``first_ranks`` and ``baseline`` are reciprocal ranks of the same questions, those of a baseline
+    that ``against`` names.
+    """
+    if not first_ranks.notna().any():
+        return None
+    text = (
+        f"A right document comes first for {_share(first_ranks, 1)} of the {unit} "
+        f"and among the first ten for {_share(first_ranks, 0.1)}"
+    )
+    if against:
+        text += f"; {against}, {_share(baseline, 1)} and {_share(baseline, 0.1)}"
+    return f"{text}."
+
+
+def _share(reciprocal_ranks, least):
+    return per_cent((reciprocal_ranks.dropna() >= least - 1e-9).mean())
+
+
+def per_cent(share):
+    """Write a share in per cent; what is not quite none or all is not rounded to it."""
+    text = f"{100 * share:.0f}"
+    if text in ("0", "100") and share not in (0, 1):
+        text = f"{100 * share:.1f}"
+    return f"{text} %"
 
 
 def counted(number, plural):

@@ -14,7 +14,7 @@ from casebook.files import write_bytes, write_json, write_text
 from casebook.paths import run_dir, valid_name
 from casebook.readers import read_json
 from casebook.runs.evidence import RECORD, require
-from casebook.runs.headlines import headlines_text
+from casebook.runs.headlines import answers_text, headlines_text
 
 STORED_DIGITS = 6  # of every stored number: far below any interval, above float noise
 
@@ -112,21 +112,19 @@ class RunOutputs:
             by_dataset[dataset] = {measure: _records(frame) for measure, frame in measures.items()}
         return write_json(self._json("contrasts"), {experiment: by_dataset})
 
-    def headlines(self, *headlines):
-        """Write one to four `Headline`, the answers of a chapter, and give their sentences to show.
+    def headlines(self, *headlines, bullets=()):
+        """Write one to four `Headline`, the answers of a chapter, and give the text to show.
 
-        A chapter that answers nothing, such as a demonstration, has no file of headlines.
+        It ends with ``bullets``. A chapter that answers nothing, such as a demonstration, has no
+        file of headlines.
         """
         path = self._json("headlines")
-        if not headlines:
-            path.unlink(missing_ok=True)
-            return Markdown()
         rounded = [replace(headline, **_rounded(asdict(headline))) for headline in headlines]
-        write_text(path, headlines_text(rounded))
-        main, *others = [f"{headline.question} {headline.sentence}" for headline in rounded]
-        lines = [f"**{main}**", ""]
-        lines += [f"- {text}" for text in others]
-        return Markdown("\n".join(lines))
+        if rounded:
+            write_text(path, headlines_text(rounded))
+        else:
+            path.unlink(missing_ok=True)
+        return Markdown(answers_text(rounded, bullets))
 
 
 class Markdown(str):

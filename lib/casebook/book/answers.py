@@ -1,0 +1,502 @@
+"""The answers of a run: a row for each question on the front page, and one for each headline.
+
+The chapters wrote the headlines themselves; nothing is computed here.
+"""
+
+import html
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from casebook.book.chapters import reproduce_line
+from casebook.book.items import items_file
+from casebook.book.titles import dataset_name, experiment_of
+from casebook.paths import SHIPPED, run_dir
+from casebook.readers import read_yaml
+from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, read_headlines
+from casebook.verdicts import NOT_MEASURED, UNDECIDED
+
+TOPICS = Path(__file__).with_name("topics.yml")
+METHODS = {"factcheck_confusion": "factcheck"}  # pages that are not named after their experiment
+MOST_NAMES = 2  # of the cases of a verdict, in a row with several
+MOST_NAMED_CASES = 3  # a row with more names only those that are worse
+NEAR = 0.15  # of an axis: a tick at zero that is nearer to an end is left out
+MOST_LETTERS = 200  # of what the numbers of a row mean
+CLASSES = {
+    HELPS: "helps",
+    HURTS: "hurts",
+    NO_EFFECT: "no-effect",
+    UNDECIDED: "undecided",
+    NOT_MEASURED: "not-measured",
+}
+YES = "yes"
+NO = "no"
+MIXED = "it depends"
+OUTCOMES = (YES, NO, MIXED, UNDECIDED, NOT_MEASURED)
+_STEPS = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
+
+
+# --- questions and their cases
+
+
+@dataclass(frozen=True)
+class Case:
+    """A headline of a cell: a dot of the front page."""
+
+    cell: str
+    experiment: str
+    headline: object
+
+
+@dataclass(frozen=True)
+class Question:
+    """A row of the front page: the headlines of one topic."""
+
+    question: str
+    name: str | None  # within a sentence
+    yes: str  # the verdict that means yes
+    worse: str  # the verdict that is unfavourable
+    cases: list
+
+    @property
+    def outcome(self):
+        """The answer to the question, from the verdicts of all cases that could be measured."""
+        verdicts = {case.headline.verdict for case in self.cases} - {NOT_MEASURED}
+        if not verdicts:
+            return NOT_MEASURED
+        if verdicts == {self.yes}:
+            return YES
+        if self.yes in verdicts:
+            return MIXED
+        # Where nothing says yes, one case that says no decides.
+        is_undecided = UNDECIDED in verdicts and verdicts <= {UNDECIDED, NO_EFFECT}
+        return UNDECIDED if is_undecided else NO
+
+    def colour(self, verdict):
+        """Give the class of a verdict, by which the unfavourable one stands out."""
+        swapped = {HELPS: HURTS, HURTS: HELPS} if self.worse == HELPS else {}
+        return CLASSES[swapped.get(verdict, verdict)]
+
+    def name_of(self, case):
+        """Name a case by what tells it from the others of the row: label, data set or both."""
+        label = case.headline.label
+        data = dataset_name(case.headline.dataset).partition(",")[0]
+        if label and [other.headline.label for other in self.cases].count(label) == 1:
+            return label
+        return f"{data}, {label}" if label else data
+
+    def full_name_of(self, case):
+        """Name a case by its data set and its label."""
+        return ", ".join(filter(None, [dataset_name(case.headline.dataset), case.headline.label]))
+
+
+def questions(run, cells):
+    """Group the headlines of a run by their topics, in the order of ``topics.yml``."""
+    topics = read_yaml(TOPICS, "topics")
+    cases = {topic: [] for topic in topics}
+    for cell in cells:
+        for number, headline in enumerate(read_headlines(run, cell)):
+            topic = headline.topic or (cell, number)
+            cases.setdefault(topic, []).append(Case(cell, experiment_of(run, cell), headline))
+    rows = []
+    for topic, group in cases.items():
+        if group:
+            about = topics.get(topic, {})
+            question = topic if isinstance(topic, str) else group[0].headline.question
+            question = about.get("question", question)
+            yes = about.get("affirmative") or _yes(group[0].headline)
+            worse = about.get("worse", HURTS)
+            rows.append(Question(question, about.get("name"), yes, worse, group))
+    return rows
+
+
+def _yes(headline):
+    """Give the verdict that means yes to the question of a headline, by its own words."""
+    answers = headline.answers or {}
+    is_reversed = answers.get(HURTS, "").startswith("Yes") or answers.get(HELPS, "").startswith(
+        "No"
+    )
+    return HURTS if is_reversed else HELPS
+
+
+def finding(run, cells):
+    """Say in one sentence what was found: the questions of a run by their outcomes."""
+    rows = questions(run, cells)
+    if not rows:
+        return ""
+    parts = []
+    for outcome in OUTCOMES:
+        group = [row for row in rows if row.outcome == outcome]
+        names = [html.escape(row.name) for row in group if row.name]
+        unnamed = len(group) - len(names)
+        if unnamed and names:
+            names.append(f"{unnamed} more")
+        elif unnamed:
+            names.append(f"{unnamed} question{'s' if unnamed > 1 else ''}")
+        if names:
+            word = outcome[0].upper() + outcome[1:]
+            parts.append(f"<strong>{word}</strong>: {', '.join(names)}.")
+    asked = f"{len(rows)} question{'s' if len(rows) > 1 else ''}"
+    return f'<p class="found">{asked}. {" ".join(parts)}</p>'
+
+
+# --- the front page: a row for each question
+
+
+def answers(run, cells):
+    """Write a row for each question, with its cases as dots."""
+    rows = questions(run, cells)
+    if not rows:
+        return "<p>No chapter of this run has reported an answer yet.</p>"
+    limits = _axis_limits([case.headline for row in rows for case in row.cases])
+    experiments = [experiment_of(run, cell) for cell in cells]
+    with_pages = {name for name in experiments if experiments.count(name) > 1}
+    markup = "".join(_question_row(run, row, limits, with_pages) for row in rows)
+    return f'<ul class="questions">{markup}</ul>'
+
+
+def _question_row(run, row, limits, with_pages):
+    """Write the row of one question."""
+    meaning = _meaning(row)
+    text = f"<strong>{html.escape(row.question)}</strong>"
+    if meaning:
+        text += f'<div class="meaning">{html.escape(meaning)}</div>'
+    axes = {}
+    for case in row.cases:
+        if case.headline.verdict != NOT_MEASURED:
+            axes.setdefault((case.headline.measure, case.headline.null), []).append(case)
+    pictures = "".join(_dots(row, cases, limits[axis]) for axis, cases in axes.items())
+    details = "".join(_row(run, case, limits, "") for case in row.cases)
+    return (
+        f'<li class="question-row"><div class="answer-text">{text}</div>'
+        f'<div class="answer-effect">{pictures}</div>'
+        f'<div class="answer-verdict">{_verdicts(row)}</div>'
+        f'<div class="answer-links">{_question_links(run, row, with_pages)}'
+        f'<details class="cases"><summary>numbers</summary><ul class="answers">{details}</ul>'
+        "</details></div></li>\n"
+    )
+
+
+def _meaning(row):
+    """Say what the first headlines of a row mean, those of one chapter and data set."""
+    cases = [case for case in row.cases if case.headline.meaning]
+    if not cases:
+        return _why(row)
+    first = cases[0]
+    text = ""
+    for case in cases:
+        is_of_first = case.cell == first.cell and case.headline.dataset == first.headline.dataset
+        meaning = case.headline.meaning
+        if is_of_first and len(text) + len(meaning) <= MOST_LETTERS and meaning not in text:
+            text = f"{text} {meaning}".strip()
+    if text and len({case.headline.dataset for case in row.cases}) > 1:
+        return f"{dataset_name(first.headline.dataset)}: {text}"
+    return text
+
+
+def _why(row):
+    """Say why nothing could be measured, or nothing where something was."""
+    headlines = [case.headline for case in row.cases]
+    if any(headline.verdict != NOT_MEASURED for headline in headlines):
+        return ""
+    reasons = dict.fromkeys(headline.why or "nothing was compared" for headline in headlines)
+    text = "; ".join(reasons)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _verdicts(row):
+    """Write the verdicts of a row in words, each as large as the others."""
+    groups = {}
+    for verdict in CLASSES:
+        for case in row.cases:
+            if case.headline.verdict == verdict:
+                groups.setdefault((verdict, case.headline.word), []).append(row.name_of(case))
+    return "".join(
+        f'<div class="verdict verdict-{row.colour(verdict)}">'
+        f"{_verdict_text(word, names, row.colour(verdict), len(row.cases))}</div>"
+        for (verdict, word), names in groups.items()
+    )
+
+
+def _verdict_text(word, names, colour, n_cases):
+    """Count the cases of a verdict; those that are worse are named, and of few cases all are."""
+    text = html.escape(word)
+    if n_cases == 1:
+        return text
+    if len(names) == n_cases:
+        return f"{text} in all {n_cases}"
+    is_named = colour == CLASSES[HURTS] or n_cases <= MOST_NAMED_CASES
+    if colour == CLASSES[HELPS] or len(names) > 1 or not is_named:
+        text += f" in {len(names)} of {n_cases}"
+    if is_named:
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        text += f": <span>{html.escape('; '.join(names[:MOST_NAMES]))}{more}</span>"
+    return text
+
+
+def _dots(row, cases, limit):
+    """Draw cases of one measure on one axis, each a link to its chapter that names it."""
+    start, end = axis_ends(limit, cases[0].headline.null)
+    ticks = _tick_texts((start, 0, end), limit, cases[0].headline.null)
+    measure = cases[0].headline.measure.rstrip(",")
+    label = html.escape(f"{measure}, on an axis from {ticks[0]} to {ticks[-1]}")
+    lanes = "".join(_dot(row, case, start, end) for case in cases)
+    positions = (start, 0, end)
+    marks = "".join(
+        f'<span style="left:{_place(position, start, end)}">{tick}</span>'
+        for position, tick in zip(positions, ticks, strict=True)
+        if position or NEAR * (end - start) < -start < (1 - NEAR) * (end - start)
+    )
+    return (
+        f'<div class="dots" role="group" aria-label="{label}">'
+        f'<div class="lanes" style="--zero:{_place(0, start, end)}">{lanes}</div>'
+        f'<div class="ticks" aria-hidden="true">{marks}</div>'
+        f"<small>{html.escape(_levels(cases))}</small></div>"
+    )
+
+
+def axis_ends(limit, null):
+    """Give the ends of an axis around zero: a share, whose null lies within, stays in 0 to 1."""
+    if 0 < null < 1:
+        return max(-limit, -null), min(limit, 1 - null)
+    return -limit, limit
+
+
+def _tick_texts(positions, limit, null):
+    digits = 2 if limit >= 0.1 else 4
+    return [f"{round(position + null, digits):zg}" for position in positions]
+
+
+def _dot(row, case, start, end):
+    """Draw one case: its margin, chance, interval and value, and its numbers as its name."""
+    headline = case.headline
+
+    def place(value):
+        return _place(value, start, end)
+
+    low = headline.value if headline.low is None else headline.low
+    high = headline.value if headline.high is None else headline.high
+    style = f"--value:{place(headline.value)};--low:{place(low)};--high:{place(high)}"
+    marks = ""
+    if headline.margin:
+        ends = f"left:{place(-headline.margin)};right:calc(100% - {place(headline.margin)})"
+        marks += f'<i class="band" style="{ends}"></i>'
+    if headline.chance is not None and start <= headline.chance <= end:
+        marks += f'<i class="chance" style="left:{place(headline.chance)}"></i>'
+    return (
+        f'<a class="dot dot-{row.colour(headline.verdict)}" style="{style}" '
+        f'href="run/notebooks/{html.escape(case.cell)}.html">{marks}'
+        f'<span class="name">{html.escape(_numbers(row.full_name_of(case), headline))}</span></a>'
+    )
+
+
+def _place(value, start, end):
+    """Give where a value lies on the axis, in per cent of its length."""
+    return f"{100 * (min(max(value, start), end) - start) / (end - start):.1f}%"
+
+
+def _numbers(name, headline):
+    """Write the numbers of a dot in one line."""
+    text = f"{name}: {headline.word}, {headline.effect} {headline.measure.rstrip(',')}"
+    if headline.level is not None and headline.baseline is not None:
+        text += f", {headline.level:.3f} against {headline.baseline:.3f}"
+    return f"{text} ({headline.count})"
+
+
+def _levels(cases):
+    """Write measure, levels of the systems and of their baselines, and the number of units."""
+    headlines = [case.headline for case in cases]
+    first = headlines[0]
+    measure = first.measure.rstrip(",")
+    counts = [headline.n for headline in headlines]
+    units = list(dict.fromkeys(headline.unit for headline in headlines))
+    count = f"{_span(counts, ',')} {' or '.join(units)}" if len(headlines) > 1 else first.count
+    levels = [headline.level for headline in headlines]
+    baselines = [headline.baseline for headline in headlines]
+    text = measure if len(headlines) > 1 else f"{first.effect} {measure}"
+    if None in levels or None in baselines:
+        return f"{text} ({count})"
+    return f"{text}: {_span(levels, '.2f')} against {_span(baselines, '.2f')} ({count})"
+
+
+def _span(values, spec):
+    """Write the least and the largest of some numbers, or the only one."""
+    ends = dict.fromkeys(f"{value:{spec}}" for value in (min(values), max(values)))
+    return "–".join(ends)
+
+
+def _question_links(run, row, with_pages):
+    """Link to chapter, method and items of a question; several data sets have a page together."""
+    links = {}
+    for case in row.cases:
+        page = f"run/notebooks/{case.cell}.html"
+        if case.experiment in with_pages:
+            page = f"generated/experiments/{case.experiment}.html"
+        links.setdefault("chapters" if case.experiment in with_pages else "chapter", page)
+        links.setdefault("method", method_page(case.experiment, case.headline.method))
+        if items_file(run, case.cell).is_file():
+            links.setdefault("items", f"generated/items/{case.cell}.html")
+    return _as_links(links, "")
+
+
+# --- a row for each headline
+
+
+def detailed_answers(run, cells, up=""):
+    """Write a row for each headline of some cells."""
+    cases = [
+        Case(cell, experiment_of(run, cell), headline)
+        for cell in cells
+        for headline in read_headlines(run, cell)
+    ]
+    limits = _axis_limits([case.headline for case in cases])
+    rows = "".join(_row(run, case, limits, up) for case in cases)
+    return f'<ul class="answers">{rows}</ul>'
+
+
+def _axis_limits(headlines):
+    """Give the end of the axis that all effects of one measure share."""
+    limits = {}
+    for headline in headlines:
+        axis = (headline.measure, headline.null)
+        values = [headline.value, headline.low, headline.high, headline.margin]
+        lengths = [abs(value) for value in values if value is not None]
+        limits[axis] = max([limits.get(axis, 0), *lengths])
+    return {axis: _round_up(limit) for axis, limit in limits.items()}
+
+
+def method_page(experiment, page=None):
+    """Give the address of the page on the method of an experiment, or of a page with an anchor."""
+    name, _, anchor = (page or METHODS.get(experiment, experiment)).partition("#")
+    name = name.removesuffix(".html").removesuffix(".md")
+    if not (SHIPPED / "book" / "methods" / f"{name}.md").is_file():
+        name = "measures"
+    return f"methods/{name}.html#{anchor}" if anchor else f"methods/{name}.html"
+
+
+def _row(run, case, limits, up):
+    """Write the row of one headline."""
+    headline = case.headline
+    is_measured = headline.verdict != NOT_MEASURED
+    result = headline.effect if is_measured else headline.why
+    answer = html.escape(f"{headline.answer}: {result}")
+    subject = html.escape(_subject(headline, is_measured))
+    text = f"<strong>{html.escape(headline.question)}</strong> {answer}<br><small>{subject}</small>"
+    word = headline.word
+    if headline.verdict == NO_EFFECT and headline.margin:
+        word += f" (within ±{headline.margin:.3g})"
+    limit = limits[headline.measure, headline.null]
+    return answer_row(
+        text,
+        effect_drawing(headline, limit) if is_measured else "",
+        (CLASSES[headline.verdict], word),
+        headline.count if headline.n else "",
+        f"{_links(run, case, up)} {reproduce_line(run, case.cell, up)}",
+    )
+
+
+def _subject(headline, is_measured):
+    """Name systems, measure and data set, and why the interval is missing or is by unit."""
+    systems = headline.system
+    if headline.against:
+        systems = f"{headline.system} against {headline.against}"
+    subject = f"{systems}, {headline.measure.rstrip(',')}; {dataset_name(headline.dataset)}"
+    if is_measured and headline.why:
+        subject += f". {'No interval' if headline.low is None else 'Note'}: {headline.why}"
+    return subject
+
+
+def _links(run, case, up):
+    pages = {
+        "chapter": f"run/notebooks/{case.cell}.html",
+        "method": method_page(case.experiment, case.headline.method),
+    }
+    if (run_dir(run) / "rows" / f"{case.cell}.csv.gz").is_file():
+        pages["rows"] = f"rows/{case.cell}.csv.gz"
+    if items_file(run, case.cell).is_file():
+        pages["item by item"] = f"generated/items/{case.cell}.html"
+    return _as_links(pages, up)
+
+
+def _as_links(pages, up):
+    return " ".join(
+        f'<a href="{up}{html.escape(page)}">{label}</a>' for label, page in pages.items()
+    )
+
+
+def answer_row(text, picture, verdict, count, links):
+    """Write a row of the front page; the verdict is a class of its colour, and a word."""
+    colour, word = verdict
+    return (
+        f'<li class="answer-row"><div class="answer-text">{text}</div>'
+        f'<div class="answer-effect">{picture}</div>'
+        f'<div class="answer-count">'
+        f'<span class="verdict verdict-{colour}">{html.escape(word)}</span><br>'
+        f"<small>{html.escape(count)}</small></div>"
+        f'<div class="answer-links">{links}</div></li>\n'
+    )
+
+
+def _round_up(limit):
+    """Round the end of an axis up to a number that is easily read."""
+    if not limit:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(limit))
+    return next(step * power for step in _STEPS if step * power >= limit * (1 - 1e-9))
+
+
+def effect_drawing(headline, limit):
+    """Draw an effect with its interval around zero; chance is a tick, the margin a band."""
+    start, end = axis_ends(limit, headline.null)
+    positions = (start, 0, end)
+    texts = _tick_texts(positions, limit, headline.null)
+    label = f"{headline.effect} on an axis from {texts[0]} to {texts[-1]}"
+    if headline.margin:
+        label += f"; differences below {headline.margin:.3g} do not matter"
+    if headline.chance is not None:
+        label += f"; chance {headline.chance + headline.null:.3g}"
+    line = ("", headline.value, headline.low, headline.high, None)
+    ticks = dict(zip(positions, texts, strict=True))
+    return drawing([line], ticks, label, headline.margin, headline.chance)
+
+
+def drawing(lines, ticks, label, margin=0.0, chance=None):
+    """Draw values with their intervals.
+
+    A line is (name, value, low, high, stated value); ticks are a dict of position to text.
+    """
+    start = min(ticks)
+    end = max(ticks)
+    height = 16 * len(lines) + 4
+
+    def x(value):
+        share = (min(max(value, start), end) - start) / ((end - start) or 1)
+        return f"{25 + 210 * share:.1f}"
+
+    marks = []
+    if margin:
+        width = float(x(margin)) - float(x(-margin))
+        size = f'y="1" width="{width:.1f}" height="{height - 1}"'
+        marks.append(f'<rect class="band" x="{x(-margin)}" {size}/>')
+    heights = [10 + 16 * k for k in range(len(lines))]
+    axes = "".join(f"M25 {y}H235" for y in heights)
+    marks.append(f'<path class="axis" d="{axes}M{x(0)} 1V{height}"/>')
+    if chance is not None and start <= chance <= end:
+        marks.append(f'<path class="chance" d="M{x(chance)} 3V{height - 2}"/>')
+    for y, (name, value, low, high, stated) in zip(heights, lines, strict=True):
+        if low is not None and high is not None:
+            marks.append(f'<path class="interval" d="M{x(low)} {y}H{x(high)}"/>')
+        if stated is not None:
+            marks.append(f'<path class="stated-value" d="M{x(stated)} {y - 6}l5 6l-5 6l-5 -6z"/>')
+        title = f"<title>{html.escape(name)}</title>" if name else ""
+        marks.append(f'<circle class="value" cx="{x(value)}" cy="{y}" r="4">{title}</circle>')
+    for position, text in ticks.items():
+        is_end = position in (start, end)
+        if is_end or min(position - start, end - position) > 0.2 * (end - start):
+            anchor = f'x="{x(position)}" y="{height + 12}" text-anchor="middle"'
+            marks.append(f"<text {anchor}>{text}</text>")
+    label = html.escape(label)
+    return (
+        f'<svg class="effect" viewBox="0 0 260 {height + 15}" role="img" aria-label="{label}">'
+        f"<title>{label}</title>{''.join(marks)}</svg>"
+    )
