@@ -102,6 +102,15 @@ def test_a_level_stands_beside_control_and_baseline(monkeypatch):
     assert "New &amp; better" in text and 'href="run/notebooks/cell-1.html"' in text
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"), [(0.05, 0.21, "better"), (-0.1, 0.3, "undecided")]
+)
+def test_without_a_contrast_the_interval_gives_the_verdict(monkeypatch, low, high, verdict):
+    headline = Headline(**{**vars(FULL), "decision": None, "low": low, "high": high})
+    monkeypatch.setattr(levels, "read_headlines", lambda run, cell: [headline])
+    assert f"{verdict}: +0.13 [" in levels_section("mine", ["cell-1"])
+
+
 _INCOMPLETE = [
     {"level": None},
     {"chance": None},

@@ -1,6 +1,7 @@
 """Is .83 good? The levels of a run beside what guessing, a simple system and a perfect one get."""
 
 import html
+import re
 
 import pandas as pd
 
@@ -8,7 +9,7 @@ from casebook.book.titles import as_cards, dataset_name, raw
 from casebook.runs.headlines import read_headlines
 from casebook.stats.intervals import bounds_text
 from casebook.tables import Markup, to_html
-from casebook.verdicts import NOT_MEASURED, UNDECIDED
+from casebook.verdicts import NOT_MEASURED, verdict_of
 
 _GENERAL = """A score alone is neither good nor bad. Three others on the same questions tell:
 
@@ -21,6 +22,7 @@ system .70, .83 is good, if the interval of the difference lies above zero and t
 The same .83 of another measure or another data set says something else, so never compare across
 them."""
 _BEST = 1.0
+_ASIDE = re.compile(r",| \(")  # after which the name of a baseline says how it was chosen
 _WIDTH = 200
 
 
@@ -47,10 +49,17 @@ def levels_section(run, cells):
 def _is_full(headline):
     """Tell whether a headline has level, baseline and control, of a measure from 0 to 1."""
     parts = (headline.value, headline.level, headline.baseline, headline.chance)
-    if headline.decision == NOT_MEASURED or any(part is None for part in parts):
+    if _verdict(headline) == NOT_MEASURED or any(part is None for part in parts):
         return False
     scores = (headline.level, headline.baseline, headline.baseline + headline.chance)
     return all(-1e-9 <= score <= _BEST + 1e-9 for score in scores)
+
+
+def _verdict(headline):
+    """Give the verdict of the contrast, or by the interval where there was none."""
+    return headline.decision or verdict_of(
+        headline.low, headline.high, headline.margin, reason=headline.reason
+    )
 
 
 def _row(cell, headline):
@@ -58,8 +67,8 @@ def _row(cell, headline):
     control = max(headline.baseline + headline.chance, 0.0)
     link = f'<a href="run/notebooks/{cell}.html">{html.escape(headline.system)}</a>'
     data = html.escape(f"{dataset_name(headline.dataset)}, {headline.measure}, n = {headline.n}")
-    against = html.escape(headline.against.partition(",")[0])
-    difference = f"{headline.value:+.2f} {bounds_text(headline.low, headline.high, '+.2f')}"
+    against = html.escape(_ASIDE.split(headline.against or "", maxsplit=1)[0])
+    difference = f"{headline.value:+z.2f} {bounds_text(headline.low, headline.high, '+z.2f')}"
     return {
         "System": Markup(f"{link}<br><small>{data}</small>"),
         "Control": control,
@@ -67,8 +76,7 @@ def _row(cell, headline):
         "Level": headline.level,
         "Drawing": Markup(_drawing(control, headline.baseline, headline.level)),
         "Against the baseline": Markup(
-            f"{html.escape(headline.decision or UNDECIDED)}: {difference}<br>"
-            f"<small>{against}</small>"
+            f"{_verdict(headline)}: {difference}<br><small>{against}</small>"
         ),
     }
 
