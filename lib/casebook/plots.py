@@ -366,7 +366,7 @@ def detector_matrix(frame):
     counts = cells["judged"].loc[detectors, defects]
     texts = auroc.map("{:.2f}".format) + "\n(" + counts.map("{:.0f}".format) + ")"
     figure, axes = plt.subplots(
-        figsize=(max(WIDTH, 0.75 * len(defects) + 1.6), 0.55 * len(detectors) + 1.0)
+        figsize=(max(WIDTH, 0.85 * len(defects) + 1.6), 0.55 * len(detectors) + 1.0)
     )
     addresses = None
     if "address" in frame:
