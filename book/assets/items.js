@@ -281,8 +281,8 @@
     choice.replaceChildren(...hits.map((item) => option(item.id, label(item, state, view))));
     status.textContent = `${hits.length} of ${data.items.length} ${data.noun}s`;
     const lines = [...view.problems];
-    const item = state.q ? byId.get(state.q) : view.problems.length ? null : byId.get(choice.value);
-    if (state.q && !item) lines.push(`${capital} ${state.q} is not on this page.`);
+    const item = lines.length ? null : byId.get(state.q || choice.value);
+    if (state.q && !byId.has(state.q)) lines.push(`${capital} ${state.q} is not on this page.`);
     else if (item && !hits.includes(item)) lines.push(`${capital} ${item.id} is not among those chosen above.`);
     else if (!item && !lines.length) lines.push(`No ${data.noun} is like this.`);
     problems.textContent = lines.join(" ");

@@ -259,6 +259,17 @@ def test_an_unknown_name_is_no_other_choice(viewer, address, choice, problem):
     assert viewer.evaluate("location.hash") == f"#{choice}"
 
 
+def test_a_question_between_unknown_systems_is_not_shown(viewer, questions):
+    viewer.goto(f"{questions}#q=n1&against=nobody")
+    shows(viewer, ".problem", "This page has no system called “nobody”.")
+    assert viewer.locator("h2").count() == 0
+    viewer.get_by_label("against", exact=True).select_option("Dense & co")
+    shows(viewer, "h2", "Question n0")
+    viewer.goto(f"{questions}#q=n39&change=worse")
+    shows(viewer, ".problem", "Question n39 is not among those chosen above.")
+    shows(viewer, "h2", "Question n39")
+
+
 def test_a_pair_is_chosen_by_keyboard_and_survives_a_reload(viewer, questions):
     from playwright.sync_api import expect
 
