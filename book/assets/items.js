@@ -2,7 +2,9 @@
 // The items of a chapter, such as claims: chosen by tags, words and a pair of systems; one of them is shown.
 // Every text goes in as text, never as HTML.
 (() => {
-  const data = window.casebookItems;
+  const packed = window.casebookItems; // its items are rows of columns
+  const items = packed.items.map((row) => Object.fromEntries(row.map((value, place) => [packed.columns[place], value])));
+  const data = { ...packed, items };
   const root = document.querySelector(".items");
   const MISSING = "–";
   const SIGNS = { relevant: "✓", right: "✓", found: "✓", decides: "✓", wrong: "✗", missed: "✗" };

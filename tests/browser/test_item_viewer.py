@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from casebook.book.items import (
+    as_script,
     cell,
     change,
     facts,
@@ -108,7 +109,7 @@ def folder(tmp_path_factory):
         measures=[("nDCG@10", 3)],
     )
     for name, content in (("claims", claims), ("questions", compared)):
-        (folder / f"{name}.js").write_text(f"window.casebookItems = {json.dumps(content)};")
+        (folder / f"{name}.js").write_text(as_script(content))
         (folder / f"{name}.html").write_text(PAGE.replace("data.js", f"{name}.js"))
     return folder
 
@@ -302,7 +303,7 @@ def test_the_difference_is_that_of_the_scores_to_the_last_digit(viewer, folder):
     items = [item(str(k), None, [None], scores=[[a], [b]]) for k, (a, b) in enumerate(scores)]
     choice = {"systems": SYSTEMS, "pair": [0, 1], "measures": [("nDCG@10", 3)]}
     content = page("near", "question", [], [score_table("Scores")], items, **choice)
-    (folder / "near.js").write_text(f"window.casebookItems = {json.dumps(content)};")
+    (folder / "near.js").write_text(as_script(content))
     (folder / "near.html").write_text(PAGE.replace("data.js", "near.js"))
     viewer.goto((folder / "near.html").as_uri())
     counts = viewer.get_by_label("change", exact=True).locator("option").all_inner_texts()
