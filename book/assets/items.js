@@ -2,7 +2,9 @@
 // The items of a chapter, such as claims: chosen by tags, words and a pair of systems; one of them is shown.
 // Every text goes in as text, never as HTML.
 (() => {
-  const data = window.casebookItems;
+  const packed = window.casebookItems; // its items are rows of columns
+  const items = packed.items.map((row) => Object.fromEntries(row.map((value, place) => [packed.columns[place], value])));
+  const data = { ...packed, items };
   const root = document.querySelector(".items");
   const MISSING = "–";
   const SIGNS = { relevant: "✓", right: "✓", found: "✓", decides: "✓", wrong: "✗", missed: "✗" };
@@ -281,8 +283,8 @@
     choice.replaceChildren(...hits.map((item) => option(item.id, label(item, state, view))));
     status.textContent = `${hits.length} of ${data.items.length} ${data.noun}s`;
     const lines = [...view.problems];
-    const item = state.q ? byId.get(state.q) : view.problems.length ? null : byId.get(choice.value);
-    if (state.q && !item) lines.push(`${capital} ${state.q} is not on this page.`);
+    const item = lines.length ? null : byId.get(state.q || choice.value);
+    if (state.q && !byId.has(state.q)) lines.push(`${capital} ${state.q} is not on this page.`);
     else if (item && !hits.includes(item)) lines.push(`${capital} ${item.id} is not among those chosen above.`);
     else if (!item && !lines.length) lines.push(`No ${data.noun} is like this.`);
     problems.textContent = lines.join(" ");

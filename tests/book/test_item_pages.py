@@ -78,7 +78,9 @@ def write(folder, found):
 def loaded(files, cell=CELL):
     script = files[f"items/{cell}.js"]
     assert script.startswith("window.casebookItems = ") and script.isascii()
-    return json.loads(script.removeprefix("window.casebookItems = ").rstrip(";\n"))
+    page = json.loads(script.removeprefix("window.casebookItems = ").rstrip(";\n"))
+    columns = page.pop("columns")
+    return page | {"items": [dict(zip(columns, row, strict=True)) for row in page["items"]]}
 
 
 def test_the_page_names_data_and_licence_and_what_is_missing(runs):

@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from casebook.book.items import (
+    as_script,
     cell,
     change,
     facts,
@@ -108,7 +109,7 @@ def folder(tmp_path_factory):
         measures=[("nDCG@10", 3)],
     )
     for name, content in (("claims", claims), ("questions", compared)):
-        (folder / f"{name}.js").write_text(f"window.casebookItems = {json.dumps(content)};")
+        (folder / f"{name}.js").write_text(as_script(content))
         (folder / f"{name}.html").write_text(PAGE.replace("data.js", f"{name}.js"))
     return folder
 
@@ -259,6 +260,17 @@ def test_an_unknown_name_is_no_other_choice(viewer, address, choice, problem):
     assert viewer.evaluate("location.hash") == f"#{choice}"
 
 
+def test_a_question_between_unknown_systems_is_not_shown(viewer, questions):
+    viewer.goto(f"{questions}#q=n1&against=nobody")
+    shows(viewer, ".problem", "This page has no system called “nobody”.")
+    assert viewer.locator("h2").count() == 0
+    viewer.get_by_label("against", exact=True).select_option("Dense & co")
+    shows(viewer, "h2", "Question n0")
+    viewer.goto(f"{questions}#q=n39&change=worse")
+    shows(viewer, ".problem", "Question n39 is not among those chosen above.")
+    shows(viewer, "h2", "Question n39")
+
+
 def test_a_pair_is_chosen_by_keyboard_and_survives_a_reload(viewer, questions):
     from playwright.sync_api import expect
 
@@ -291,7 +303,7 @@ def test_the_difference_is_that_of_the_scores_to_the_last_digit(viewer, folder):
     items = [item(str(k), None, [None], scores=[[a], [b]]) for k, (a, b) in enumerate(scores)]
     choice = {"systems": SYSTEMS, "pair": [0, 1], "measures": [("nDCG@10", 3)]}
     content = page("near", "question", [], [score_table("Scores")], items, **choice)
-    (folder / "near.js").write_text(f"window.casebookItems = {json.dumps(content)};")
+    (folder / "near.js").write_text(as_script(content))
     (folder / "near.html").write_text(PAGE.replace("data.js", "near.js"))
     viewer.goto((folder / "near.html").as_uri())
     counts = viewer.get_by_label("change", exact=True).locator("option").all_inner_texts()

@@ -93,11 +93,17 @@ def item_pages(run, cells, compare=None):
         shown_collection = collection
         if compare:
             shown_collection, note = _joined(collection, run, compare)
-        # A script, because a page that was opened from disk may not fetch JSON.
-        script = json.dumps(view(shown_collection), separators=(",", ":"))
-        files[f"items/{cell}.js"] = f"window.casebookItems = {script};\n"
+        files[f"items/{cell}.js"] = as_script(view(shown_collection))
         files[f"items/{cell}.md"] = _markdown(collection, cell, note, chapter_titles[cell])
     return files
+
+
+def as_script(page):
+    """Write a page as a script, because a page from disk may not fetch JSON; its items as rows."""
+    columns = list(page["items"][0]) if page["items"] else []
+    rows = [[item[column] for column in columns] for item in page["items"]]
+    packed = json.dumps(page | {"columns": columns, "items": rows}, separators=(",", ":"))
+    return f"window.casebookItems = {packed};\n"
 
 
 def view(collection):
