@@ -249,7 +249,8 @@ def agreement_intervals(table, address=None):
     axes.axvline(0, color=GREY, lw=1)
     for position, (value, reason) in enumerate(zip(rows["value"], rows["reason"], strict=True)):
         if pd.isna(value):
-            axes.text(0.02, position, f"undefined: {reason_text(reason)}", va="center", color=GREY)
+            text = "\n".join(wrap(f"undefined: {reason_text(reason)}", 34))
+            axes.text(0.02, position, text, va="center", color=GREY, in_layout=False)
     return figure
 
 
