@@ -92,8 +92,9 @@ def _build(run, cells, compare, target, work, report):
         more = f", and {len(changed) - 1} more files" if len(changed) > 1 else ""
         report(f"{html / name}: {reason}{more}: the site is rendered again")
     site = rendered(stage, work)
-    for path in (stage / "book" / "generated" / "items").glob("*.js"):
-        _copy_file(path, site / "generated" / "items")
+    generated = stage / "book" / "generated"
+    for path in generated.rglob("*.js"):
+        _copy_file(path, site / path.parent.relative_to(stage / "book"))
     checksums = finish(run, site)
     # Written while a full disk still does no harm.
     stamp = write_text(work / "key", f"{key} {sha256_file(checksums)}")
@@ -125,7 +126,7 @@ def _stage(run, stage, cells, compare):
     generated = pages.generated(run, cells, compare)
     for name, text in generated.items():
         write_text(book / "generated" / name, text)
-    toc = _contents(run, cells, has_comparison="comparison.md" in generated)
+    toc = _contents(run, cells, generated)
     if ROOT != SHIPPED:
         _unlink_absent_pages(book, toc)
     write_text(book / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
@@ -171,15 +172,18 @@ def _files_of(entry):
             yield from _files_of(child)
 
 
-def _contents(run, cells, has_comparison):
-    """Fill the table of contents with the executed notebooks and the data cards."""
+def _contents(run, cells, generated):
+    """Fill the table of contents with the executed notebooks, the pages on all, the data cards."""
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
     for part in toc["parts"]:
         questions = part.pop("executed_notebooks", None)
         if questions:
             questions = questions if isinstance(questions, dict) else {}
             part["chapters"] = _experiments(run, cells, questions)
-            if has_comparison:
+            if "leaderboard.md" in generated:
+                entry = {"file": "generated/leaderboard", "title": "Leaderboard"}
+                part["chapters"].insert(0, entry)
+            if "comparison.md" in generated:
                 part["chapters"].append({"file": "generated/comparison", "title": "Compared runs"})
         if part.pop("data_cards", False):
             part.setdefault("chapters", [])

@@ -17,6 +17,7 @@ from casebook.book.chapters import HASH_DIGITS, cards_of, command, hashes
 from casebook.book.comparison import changes, comparison
 from casebook.book.front import answers, masthead, method_page
 from casebook.book.items import item_pages
+from casebook.book.leaderboard import leaderboard_pages
 from casebook.book.stated import stated_section
 from casebook.book.titles import (
     as_cards,
@@ -71,6 +72,7 @@ def generated(run, cells, compare=None):
     return {
         **pages,
         **item_pages(run, cells, compare),
+        **leaderboard_pages(run, cells),
         "masthead.md": raw(masthead(run, cells)),
         "answers.md": raw(answers(run, cells)),
         "stated.md": stated_section(run),
