@@ -65,9 +65,7 @@
     selects[name].value = values.includes(wanted) ? wanted : usual;
   }
 
-  const experiments = [...new Set(chapters.map((chapter) => chapter.experiment))];
-  selects.data.append(...experiments.map((experiment) => make("optgroup", { label: experiment },
-    ...chapters.filter((chapter) => chapter.experiment === experiment).map(({ cell, data }) => option(cell, data)))));
+  selects.data.append(...chapters.map(({ cell, title }) => option(cell, title)));
 
   function choose(wanted) {
     const chapter = chapters.find(({ cell }) => cell === wanted.data) ?? chapters[0];
@@ -186,7 +184,7 @@
   function forestRow(row, scale, { measure, baseline }, chapter) {
     const { level, contrast: by } = row;
     const address = by && itemsOf(chapter, measure, row.name, baseline);
-    const levels = `${measure.name} ${withBounds(level.value, level.low, level.high, fixed)}`;
+    const levels = withBounds(level.value, level.low, level.high, fixed);
     const times = defined(row.milliseconds) ? ` · ${time(row.milliseconds)}` : "";
     const kind = row.isBaseline ? "baseline" : row.isControl ? "control" : "";
     const name = make("div", {}, make("span", { class: "system" }, row.name), make("small", {}, levels + times));
@@ -227,9 +225,9 @@
     const inert = (value) => (typeof value === "string" && /^'*(?:[\t\r]|[\s\u200b\ufeff]*[=+\-@＝＋－＠])/.test(value) ? `'${value}` : String(value ?? ""));
     const field = (value) => (/[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
     const names = ["difference", "low", "high", "n", "groups", "p", "p_adjusted", "better", "equal", "worse", "verdict", "reason"];
-    const head = ["data set", "measure", "system", "against", "level", "level low", "level high", ...names, "milliseconds"];
+    const head = ["chapter", "measure", "system", "against", "level", "level low", "level high", ...names, "milliseconds"];
     const lines = rows.map(({ name, level, contrast: by, milliseconds }) =>
-      [chapter.data, measure.name, name, baseline, level.value, level.low, level.high, ...names.map((key) => by?.[key]), milliseconds]);
+      [chapter.title, measure.name, name, baseline, level.value, level.low, level.high, ...names.map((key) => by?.[key]), milliseconds]);
     return [head, ...lines].map((line) => line.map((value) => field(inert(value))).join(",")).join("\n") + "\n";
   }
 
@@ -259,7 +257,7 @@
     const band = measure.margin
       ? `the grey band holds the differences below ${measure.margin}, which do not matter`
       : "no band is drawn, because no limit was stated below which a difference in this measure does not matter";
-    const milliseconds = chapter.milliseconds ? ` Milliseconds are the processor time of this run for one of the ${chapter.unit}, without building an index.` : "";
+    const milliseconds = chapter.milliseconds ? ` Milliseconds are the processor time of this run for a question, without building an index.` : "";
     return `A dot is the mean difference in ${measure.name} from ${baseline} on the same ${chapter.unit}, the line through it its 95 % interval, and ${band}. ` +
       "“Undecided” means that the interval leaves open which of the two is better, which is not to say that they are equal. " +
       `Grey rows are controls, which know nothing. ${chapter.protocol}. ${measure.inference}${milliseconds}`;
@@ -269,7 +267,7 @@
     const view = rowsOf(chapter);
     const scale = scaleOf(view.rows, view.measure.margin);
     const head = make("li", { class: "forest-row forest-head", "aria-hidden": "true" },
-      make("span", {}, "System and level"), axis(scale), make("span", {}, `Difference from ${view.baseline}`));
+      make("span", {}, `System, ${view.measure.name}`), axis(scale), make("span", {}, `Difference from ${view.baseline}`));
     forest.replaceChildren(head, ...view.rows.map((row) => forestRow(row, scale, view, chapter)));
     summary.textContent = summarise(view);
     reading.textContent = explain(view, chapter);
@@ -277,7 +275,7 @@
     button.addEventListener("click", () => download(view, chapter));
     const source = make("a", { href: `../run/notebooks/${chapter.cell}.html` }, "The chapter");
     numbers.replaceChildren(make("div", { class: "table-tools" }, button, source),
-      table(view, `${view.measure.name}: differences from ${view.baseline}, ${chapter.data}`));
+      table(view, `${view.measure.name}: differences from ${view.baseline}. ${chapter.title}`));
   }
 
   function recall() {

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 
 from casebook.book.items import read_items
-from casebook.book.titles import experiment_title, raw, titles
+from casebook.book.titles import raw, titles
 from casebook.errors import InputError
 from casebook.frames import ALL_PAIRS, OTHER, PLANNED, WITH_CONTROL
 from casebook.notebook import LEADERBOARD_TIMES
@@ -79,13 +79,10 @@ def _markdown(chapters):
 
 def _chapter(run, cell, content, title):
     """Add to what a chapter kept its names, its times and the address of its items."""
-    experiment = experiment_title(run, cell)
     measures = [_measure(measure, content) for measure in content["measures"]]
     return content | {
         "cell": cell,
         "title": title,
-        "experiment": experiment,
-        "data": title.removeprefix(f"{experiment}: "),
         "measures": measures,
         "milliseconds": _milliseconds(run, cell, content["systems"]),
         "items": _items(run, cell),
