@@ -322,28 +322,37 @@ def planned_rows(study, pairs, measure="nDCG@10", *, margin=0.0, n_resamples=10_
 
 
 def milliseconds_per_question(results, n_questions):
-    """Processor time of each system for a question; building the index is left out.
+    """Processor time of each pipeline for a question; building the index is left out.
 
     What a system finds remembered because another one did the same before it, the encoding of
     questions and the reranker's scores, counts as what the other one took.
     """
     pipelines = {
-        name: result for name, result in results.items() if isinstance(result, RetrievalResult)
+        name: result
+        for name, result in results.items()
+        if isinstance(result, RetrievalResult) and name not in CONTROL_SYSTEMS
     }
     if not pipelines:
         return {}
     costs = pd.DataFrame({name: result.costs["cpu_s"] for name, result in pipelines.items()}).T
-    configs = [result.config for result in pipelines.values()]
-    alike = {
-        "encode queries": [("dense" in c.lists or c.mmr or bool(c.reranker)) for c in configs],
-        "rerank": [(c.reranker, c.cut) for c in configs],
-    }
-    for stage, shared in alike.items():
+    configs = pd.Series({name: result.config for name, result in pipelines.items()})
+    for stage, shared in (("encode queries", _encoded), ("rerank", _reranked)):
         if stage in costs:
-            longest = costs.groupby(pd.Series(map(str, shared), costs.index))[stage]
-            costs[stage] = longest.transform("max").where(costs[stage].notna())
+            longest = costs.groupby(configs.map(shared))[stage].transform("max")
+            costs[stage] = longest.where(costs[stage].notna())
     total = costs.drop(columns="index", errors="ignore").sum(axis=1)
     return (1000 * total / n_questions).to_dict()
+
+
+def _encoded(config):
+    """Name what a system encodes of the questions: all do the same, or nothing."""
+    uses_vectors = "dense" in config.lists or config.mmr or config.reranker is not None
+    return "questions" if uses_vectors else "nothing"
+
+
+def _reranked(config):
+    """Name what the reranker of a system reads."""
+    return f"{config.reranker} on {config.cut}"
 
 
 def unpaired_contrast(scores, in_part, clusters=None, margin=0.0):
