@@ -5,6 +5,7 @@ else draws an interval of its own.
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -36,6 +37,11 @@ MOST_TUKEY_RESAMPLES = 10_000
 ESTIMATE_COLUMNS = ["system", "value", "low", "high", "n", "groups", "control", "reason"]
 DIFFERENCE_COLUMNS = ["system", "against", "difference", "low", "high", "n", "groups"]
 CONTRAST_COLUMNS = [*DIFFERENCE_COLUMNS, "p", "p_adjusted", "verdict", "reason"]
+COUNT_COLUMNS = ["better", "equal", "worse"]
+PLANNED = "planned"
+OTHER = "other"
+WITH_CONTROL = "with a control"
+ALL_PAIRS = "all"
 PAIR_COLUMNS = [
     *DIFFERENCE_COLUMNS,
     "p",
@@ -260,6 +266,65 @@ def _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed):
             }
         )
     return rows
+
+
+def all_contrasts(
+    scores,
+    clusters=None,
+    *,
+    planned=None,
+    controls=(),
+    margin=0.0,
+    level=0.95,
+    n_resamples=10_000,
+    seed=0,
+    not_measured=None,
+):
+    """Contrasts of all pairs of systems, as up to three families, with counts of units.
+
+    Pairs that were planned keep their rows of `contrasts` (``planned``). The other pairs are one
+    family, those with a control another one: column ``family``. ``not_measured`` is as in
+    `contrasts`, of either order of a pair.
+    """
+    tables = []
+    if planned is not None and len(planned):
+        tables.append(planned[CONTRAST_COLUMNS].assign(family=PLANNED))
+    pairs_by_family = {OTHER: [], WITH_CONTROL: []}
+    planned_pairs = {frozenset(pair) for table in tables for pair in _pairs_of(table)}
+    for pair in combinations(scores, 2):
+        if frozenset(pair) not in planned_pairs:
+            family = OTHER if set(pair).isdisjoint(controls) else WITH_CONTROL
+            pairs_by_family[family].append(pair)
+    reasons = {frozenset(pair): reason for pair, reason in (not_measured or {}).items()}
+    for family, pairs in pairs_by_family.items():
+        if not pairs:
+            continue
+        table = contrasts(
+            scores,
+            pairs,
+            clusters,
+            margin=margin,
+            level=level,
+            n_resamples=n_resamples,
+            seed=seed,
+            not_measured={p: reasons[frozenset(p)] for p in pairs if frozenset(p) in reasons},
+        )
+        tables.append(table.assign(family=family))
+    table = pd.concat(tables, ignore_index=True)
+    return table.join(count_units(scores, _pairs_of(table)))
+
+
+def count_units(scores, pairs):
+    """Count the units on which the first system of each pair is better, equal and worse."""
+    signs = [np.sign((scores[system] - scores[against]).round(9)) for system, against in pairs]
+    counts = pd.DataFrame(columns=COUNT_COLUMNS, dtype=int)
+    for name, sign in zip(COUNT_COLUMNS, (1, 0, -1), strict=True):
+        counts[name] = [int((of_pair == sign).sum()) for of_pair in signs]
+    return counts
+
+
+def _pairs_of(rows):
+    return list(zip(rows["system"], rows["against"], strict=True))
 
 
 def count_verdicts(words, what):

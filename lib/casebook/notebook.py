@@ -11,12 +11,14 @@ from IPython.display import display
 
 from casebook.readers import read_yaml
 from casebook.runs.headlines import Headline
+from casebook.runs.leaderboard import measure_table
 from casebook.runs.outputs import Markdown, RunOutputs
 from casebook.tables import Table, p_value, with_interval, with_intervals
 
 TITLES = Path(__file__).with_name("titles.yml")
 SYSTEM_COLUMNS = ("system", "against")
 P_VALUES = ("p", "p_adjusted")
+LEADERBOARD_TIMES = "leaderboard"
 
 
 class Chapter:
@@ -237,6 +239,81 @@ class Chapter:
         if contrasts is not None:
             self._contrasts.setdefault(dataset, {})[measure] = contrasts
             self.outputs.contrasts(self.experiment, self._contrasts)
+
+    def leaderboard(
+        self,
+        levels,
+        contrasts,
+        *,
+        baseline,
+        protocol,
+        controls=(),
+        groups=None,
+        margins=None,
+        titles=None,
+        dataset=None,
+        milliseconds=None,
+    ):
+        """Keep what the page needs on which a reader compares any two systems.
+
+        Parameters
+        ----------
+        levels : dict
+            System to measure to a number, as they stand in ``numbers.json``; these are the systems.
+        contrasts : dict
+            Measure to a frame of `casebook.frames.all_contrasts`, the first measure first.
+        baseline : str
+            System that the others are compared with until a reader chooses another one.
+        protocol : str
+            A sentence: which units, held out from what.
+        controls : sequence of str
+            Systems that know nothing.
+        groups : dict, optional
+            Name of a choice of systems, such as "Own systems", to the systems.
+        margins : dict, optional
+            Measure to the largest difference that does not matter, where one was declared.
+        titles : dict, optional
+            Measure to the name that readers see.
+        dataset : str, optional
+            Another data set than the chapter's.
+        milliseconds : dict, optional
+            System to its time for a unit; kept apart from what reruns must reproduce.
+        """
+        systems = list(levels)
+        titles = titles or {}
+        margins = margins or {}
+        measures = []
+        for measure, rows in contrasts.items():
+            of_measure = {system: numbers.get(measure) for system, numbers in levels.items()}
+            title = titles.get(measure, measure)
+            measures.append(measure_table(title, systems, of_measure, rows, margins.get(measure)))
+        choices = {}
+        for name, members in (groups or {}).items():
+            choices[name] = [k for k, system in enumerate(systems) if system in set(members)]
+        content = {
+            "dataset": dataset or self.dataset,
+            "unit": self.unit,
+            "cluster": self.cluster,
+            "protocol": protocol,
+            "systems": self._distinct_names(systems),
+            "baseline": systems.index(baseline),
+            "controls": [systems.index(system) for system in controls if system in levels],
+            "groups": {name: members for name, members in choices.items() if members},
+            "measures": measures,
+        }
+        self.outputs.leaderboard(content)
+        if milliseconds:
+            times = pd.DataFrame({"system": content["systems"]})
+            times["milliseconds"] = pd.Series(systems).map(milliseconds)
+            self.outputs.timing(LEADERBOARD_TIMES, times)
+
+    def _distinct_names(self, systems):
+        """Give readers' names; of equal names the later ones get that of the system, too."""
+        names = []
+        for system in systems:
+            name = self.name(system)
+            names.append(f"{name} ({system})" if name in names else name)
+        return names
 
 
 @functools.cache

@@ -30,6 +30,9 @@ UNDECIDED = "undecided"
 NOT_MEASURED = "cannot be measured"
 VERDICTS = (BETTER, WORSE, EQUIVALENT, UNDECIDED, NOT_MEASURED)
 
+OPPOSITE = {BETTER: WORSE, WORSE: BETTER}
+"""Verdict on a contrast to that on the same pair in the other direction, where it differs."""
+
 NO_UNIT_DIFFERS = "no_unit_differs"
 """Reason: two systems with different inputs have the same score on every unit."""
 

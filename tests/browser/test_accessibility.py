@@ -10,6 +10,7 @@ PAGES = [
         "methods/retrieval_ablation.html",
         "documents/countercase.html",
         "generated/cards/smoke.html",
+        "generated/leaderboard.html",
     ),
     *(
         f"generated/items/{cell}-smoke.html"

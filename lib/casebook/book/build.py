@@ -101,8 +101,9 @@ def _build(run, cells, compare, target, work, report):
         more = f", and {len(changed) - 1} more files" if len(changed) > 1 else ""
         report(f"{html / name}: {reason}{more}: the site is rendered again")
     site = rendered(stage, work)
-    for path in (stage / "book" / "generated" / "items").glob("*.js"):
-        _copy_file(path, site / "generated" / "items")
+    generated = stage / "book" / "generated"
+    for path in generated.rglob("*.js"):
+        _copy_file(path, site / path.parent.relative_to(stage / "book"))
     checksums = finish(run, site)
     # Written while a full disk still does no harm.
     stamp = write_text(work / "key", f"{key} {sha256_file(checksums)}")
@@ -134,7 +135,7 @@ def _stage(run, stage, cells, compare):
     generated = pages.generated(run, cells, compare)
     for name, text in generated.items():
         write_text(book / "generated" / name, text)
-    toc = _contents(run, cells, has_comparison="comparison.md" in generated)
+    toc = _contents(run, cells, generated)
     if ROOT != SHIPPED:
         _unlink_absent_pages(book, toc)
     write_text(book / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
@@ -182,8 +183,8 @@ def _files_of(entry):
             yield from _files_of(child)
 
 
-def _contents(run, cells, has_comparison):
-    """Fill the table of contents with the executed notebooks and the data cards."""
+def _contents(run, cells, generated):
+    """Fill the table of contents with the executed notebooks, the pages on all, the data cards."""
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
     experiments = pages.by_experiment(run, cells)
     # That of the front page; what answers nothing comes after the others.
@@ -196,9 +197,12 @@ def _contents(run, cells, has_comparison):
         if part is not holders[0]:  # which has what no other part names
             groups = {name: experiments.pop(name) for name in words if name in experiments}
         part["chapters"] = _experiments(run, groups, order, words) + part.get("chapters", [])
-    if has_comparison and holders:
-        comparison = {"file": "generated/comparison", "title": "Compared runs"}
-        holders[-1]["chapters"].append(comparison)
+    if "leaderboard.md" in generated and holders:
+        entry = {"file": "generated/leaderboard", "title": "Leaderboard"}
+        holders[0]["chapters"].insert(0, entry)
+    if "comparison.md" in generated and holders:
+        entry = {"file": "generated/comparison", "title": "Compared runs"}
+        holders[-1]["chapters"].append(entry)
     for part in toc["parts"]:
         part.pop("executed_notebooks", None)
         if part.pop("data_cards", False):

@@ -17,6 +17,7 @@ from casebook.batch.grid import DEFAULT_GRID, load_grid
 from casebook.batch.parameters import defaults, portable_parameters
 from casebook.batch.run_folder import stored_record
 from casebook.book.items import items_title
+from casebook.book.leaderboard import leaderboard_link
 from casebook.book.theme import FOLDED
 from casebook.data.cards import card_of, cards
 from casebook.models.device import REFERENCE
@@ -36,7 +37,8 @@ def for_readers(path, run, cell, title):
     notebook = nbformat.read(path, 4)
     if notebook.cells and notebook.cells[0].source.startswith("# "):
         text = notebook.cells[0].source.partition("\n")[2]
-        notebook.cells[0].source = f"# {title}\n{text}"
+        text = f"# {title}\n{text}\n\n{leaderboard_link(run, cell)}"
+        notebook.cells[0].source = text.rstrip()
     answer_first(notebook)
     fold_code(notebook)
     notebook.cells += _footer(run, cell)

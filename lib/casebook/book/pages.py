@@ -18,6 +18,7 @@ from casebook.book.chapters import HASH_DIGITS, cards_of, command, hashes
 from casebook.book.comparison import changes, comparison
 from casebook.book.front import masthead
 from casebook.book.items import item_pages
+from casebook.book.leaderboard import leaderboard_pages
 from casebook.book.levels import levels_section
 from casebook.book.stated import stated_page
 from casebook.book.titles import (
@@ -74,6 +75,7 @@ def generated(run, cells, compare=None):
     return {
         **pages,
         **item_pages(run, cells, compare),
+        **leaderboard_pages(run, cells),
         "masthead.md": raw(masthead(run, cells)),
         "found.md": raw(finding(run, cells)),
         "answers.md": raw(answers(run, cells)),

@@ -12,7 +12,13 @@ import pandas as pd
 from casebook.data import load
 from casebook.data.splits import halve
 from casebook.errors import InputError
-from casebook.frames import compare_systems, contrasts, estimates, tie_classes_of
+from casebook.frames import (
+    compare_systems,
+    contrasts,
+    count_units,
+    estimates,
+    tie_classes_of,
+)
 from casebook.measures.ranking import evaluate
 from casebook.plugins import callable_plugin, called, instance
 from casebook.progress import track
@@ -312,10 +318,41 @@ def planned_rows(study, pairs, measure="nDCG@10", *, margin=0.0, n_resamples=10_
         seed=seed,
         not_measured=same_inputs(study.results, pairs),
     )
-    signs = [np.sign((scores[system] - scores[against]).round(9)) for system, against in pairs]
-    for name, sign in (("better", 1), ("equal", 0), ("worse", -1)):
-        rows[name] = [int((of_pair == sign).sum()) for of_pair in signs]
-    return rows
+    return rows.join(count_units(scores, pairs))
+
+
+def milliseconds_per_question(results, n_questions):
+    """Processor time of each pipeline for a question; building the index is left out.
+
+    What a system finds remembered because another one did the same before it, the encoding of
+    questions and the reranker's scores, counts as what the other one took.
+    """
+    pipelines = {
+        name: result
+        for name, result in results.items()
+        if isinstance(result, RetrievalResult) and name not in CONTROL_SYSTEMS
+    }
+    if not pipelines:
+        return {}
+    costs = pd.DataFrame({name: result.costs["cpu_s"] for name, result in pipelines.items()}).T
+    configs = pd.Series({name: result.config for name, result in pipelines.items()})
+    for stage, shared in (("encode queries", _encoded), ("rerank", _reranked)):
+        if stage in costs:
+            longest = costs.groupby(configs.map(shared))[stage].transform("max")
+            costs[stage] = longest.where(costs[stage].notna())
+    total = costs.drop(columns="index", errors="ignore").sum(axis=1)
+    return (1000 * total / n_questions).to_dict()
+
+
+def _encoded(config):
+    """Name what a system encodes of the questions: all do the same, or nothing."""
+    uses_vectors = "dense" in config.lists or config.mmr or config.reranker is not None
+    return "questions" if uses_vectors else "nothing"
+
+
+def _reranked(config):
+    """Name what the reranker of a system reads."""
+    return f"{config.reranker} on {config.cut}"
 
 
 def unpaired_contrast(scores, in_part, clusters=None, margin=0.0):

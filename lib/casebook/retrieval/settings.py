@@ -28,6 +28,8 @@ SYSTEM_NAMES["full_tuned"] = "Full pipeline, tuned"
 SIMPLE = ("bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked")
 #: Systems without a reranker, which the full pipeline has to beat.
 UNRERANKED = (*SIMPLE, "rrf", "rrf_chunked", "fused", "fused_mmr")
+#: The full pipeline, and the systems that differ from it in one stage.
+ONE_STAGE = ("full", "fused", "with_mmr", "no_chunking", "weighted_sum", "reranker_only")
 _RENAMED = {"no_mmr": "full", "no_reranker": "fused", "constant_weights": "documented"}
 # Below this weight, encoding a collection would take minutes and change next to nothing.
 _SMALLEST_WEIGHT = 0.07

@@ -20,6 +20,7 @@ EVIDENCE_FOLDERS = (
     "contrasts",
     "headlines",
     "items",
+    "leaderboard",
     "rows",
     "tables",
     "figures",

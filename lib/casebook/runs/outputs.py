@@ -92,6 +92,10 @@ class RunOutputs:
         """Keep single items, such as questions or claims, with the answers of the systems."""
         return write_text(self._json("items"), items_json(items))
 
+    def leaderboard(self, content):
+        """Keep levels and contrasts of all pairs of systems, for the page that compares any two."""
+        return write_text(self._json("leaderboard"), items_json(_rounded(content)))
+
     def item_page(self, **choice):
         """Give the address of this cell's items, or of a choice of them, from its own page.
 

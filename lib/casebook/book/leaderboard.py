@@ -1,0 +1,153 @@
+"""The page on which a reader compares any two systems of a run.
+
+``assets/leaderboard.js`` draws it from a script of data. All numbers are those that the chapters
+kept; none is computed here or in the browser.
+"""
+
+import csv
+import json
+from collections import Counter
+
+from casebook.book.items import read_items
+from casebook.book.titles import raw, titles
+from casebook.errors import InputError
+from casebook.frames import ALL_PAIRS, OTHER, PLANNED, WITH_CONTROL
+from casebook.notebook import LEADERBOARD_TIMES
+from casebook.paths import run_dir
+from casebook.readers import read_json
+from casebook.runs.outputs import item_page_address
+from casebook.tables import reason_text
+from casebook.verdicts import INTERVAL_BY_UNIT, OPPOSITE
+
+PAGE = "leaderboard"
+FAMILY_NAMES = {
+    PLANNED: "that were planned",
+    OTHER: "that were not planned",
+    WITH_CONTROL: "with a control",
+    ALL_PAIRS: "of systems",
+}
+INTRODUCTION = """# Leaderboard
+
+Compare any system with any other one. Every difference is that of the same units, with its
+interval; all of them were computed when the chapters ran, and this page looks them up.
+"""
+
+
+def read_leaderboard(run, cell):
+    """Read what a cell kept of its systems and their pairs; None if it kept nothing."""
+    path = run_dir(run) / "leaderboard" / f"{cell}.json"
+    return read_json(path) if path.is_file() else None
+
+
+def leaderboard_link(run, cell):
+    """Write the link from a chapter to its systems on the page; nothing if it kept none."""
+    if read_leaderboard(run, cell) is None:
+        return ""
+    return f'<a href="../../generated/{PAGE}.html#data={cell}">Compare any two systems</a>.'
+
+
+def leaderboard_pages(run, cells):
+    """Write the page and the data that it loads; nothing if no chapter kept any."""
+    chapter_titles = titles(run, cells)
+    chapters = []
+    for cell in cells:
+        content = read_leaderboard(run, cell)
+        if content:
+            chapters.append(_chapter(run, cell, content, chapter_titles[cell]))
+    if not chapters:
+        return {}
+    # A script, because a page that was opened from disk may not fetch JSON.
+    script = json.dumps({"opposite": OPPOSITE, "chapters": chapters}, separators=(",", ":"))
+    return {
+        f"{PAGE}.js": f"window.casebookLeaderboard = {script};\n",
+        f"{PAGE}.md": _markdown(chapters),
+    }
+
+
+def _markdown(chapters):
+    viewer = (
+        f'<div class="{PAGE}"><p>This page needs JavaScript. '
+        "The tables of the chapters hold the same levels and their planned comparisons.</p></div>\n"
+        f'<link rel="stylesheet" href="../_static/{PAGE}.css">\n'
+        f'<script defer src="{PAGE}.js"></script>\n'
+        f'<script defer src="../_static/{PAGE}.js"></script>'
+    )
+    links = [f"- [{c['title']}](../run/notebooks/{c['cell']}.ipynb)" for c in chapters]
+    sources = "\n".join(["## Chapters", "", *links])
+    return f"{INTRODUCTION}\n{raw(viewer)}\n{sources}\n"
+
+
+def _chapter(run, cell, content, title):
+    """Add to what a chapter kept its names, its times and the address of its items."""
+    measures = [_measure(measure, content) for measure in content["measures"]]
+    return content | {
+        "cell": cell,
+        "title": title,
+        "measures": measures,
+        "milliseconds": _milliseconds(run, cell, content["systems"]),
+        "items": _items(run, cell),
+    }
+
+
+def _measure(measure, content):
+    """Write the reasons of a measure in words, and say how its intervals were made."""
+    contrasts = measure["contrasts"]
+    levels = measure["levels"]
+    reason = contrasts["reason"]
+    in_words = reason | {"words": [reason_text(code) for code in reason["words"]]}
+    return measure | {
+        "levels": levels | {"reason": [reason_text(code) for code in levels["reason"]]},
+        "contrasts": contrasts | {"reason": in_words},
+        "inference": f"{_families(contrasts)} {_resampling(contrasts, content)}".strip(),
+    }
+
+
+def _families(contrasts):
+    """Say which intervals hold together."""
+    family = contrasts["family"]
+    counts = Counter(family["words"][k] for k in family["rows"])
+    parts = [f"{counts[name]} pairs {FAMILY_NAMES[name]}" for name in FAMILY_NAMES if counts[name]]
+    if len(parts) == 1:
+        return f"The 95 % intervals of all {parts[0]} hold together."
+    listed = f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"The 95 % intervals hold together within each family of pairs: {listed}."
+
+
+def _resampling(contrasts, content):
+    """Say what was resampled."""
+    unit = content["unit"]
+    cluster = content["cluster"]
+    n = max(contrasts["n"])
+    n_groups = max(contrasts["groups"])
+    if INTERVAL_BY_UNIT in contrasts["reason"]["words"]:
+        return f"There are {n_groups} {cluster}, too few to resample: intervals are over {unit}."
+    if cluster and n_groups < n:
+        return f"Tests and intervals are over {n_groups} {cluster}, which hold the {n} {unit}."
+    return f"Tests and intervals are over {n} {unit}."
+
+
+def _milliseconds(run, cell, systems):
+    """Read the times of the systems; None where there is none, or they are of other systems."""
+    path = run_dir(run) / "timings" / f"{cell}.{LEADERBOARD_TIMES}.csv"
+    if not path.is_file():
+        return None
+    try:
+        rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+        times = [float(row["milliseconds"]) if row["milliseconds"] else None for row in rows]
+    except (KeyError, TypeError, ValueError):
+        remedy = "remove it, or run the chapter again"
+        raise InputError(f"{path}: no table of system and milliseconds: {remedy}") from None
+    return times if len(times) == len(systems) else None
+
+
+def _items(run, cell):
+    """Give the address of a chapter's items, and what their page can be asked for; None without."""
+    collection = read_items(run, cell)
+    if collection is None:
+        return None
+    return {
+        "address": item_page_address(cell),
+        "systems": collection["systems"],
+        "measures": collection.get("measures"),
+        "scope": collection.get("scope"),
+    }

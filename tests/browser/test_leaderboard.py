@@ -1,0 +1,220 @@
+"""The leaderboard in Chromium, from disk: keyboard, address, both directions, downloads, a phone."""
+
+import csv
+import itertools
+import json
+import re
+import shutil
+from urllib.parse import parse_qs
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from casebook import paths
+from casebook.book import leaderboard
+from casebook.frames import all_contrasts, estimates
+from casebook.notebook import Chapter, number
+from casebook.paths import ROOT
+from casebook.verdicts import OPPOSITE
+
+HOSTILE = "</script><img src=x onerror='window.ran = 1'>"
+PAGE = """<!DOCTYPE html><html lang="en"><head>
+<title>Leaderboard</title><meta charset="utf-8"><meta name="color-scheme" content="light dark">
+<meta name="viewport" content="width=device-width"><style>:root {
+  --pst-color-background: #fff; --pst-color-text-base: #222; --pst-color-text-muted: #48566b;
+  --pst-color-border: #c9c9c9; --pst-color-surface: #f3f4f5; --pst-color-primary: #0a7d91 }
+@media (prefers-color-scheme: dark) { :root {
+  --pst-color-background: #121212; --pst-color-text-base: #ced6dd;
+  --pst-color-text-muted: #9ca4af; --pst-color-border: #48566b; --pst-color-surface: #29313d;
+  --pst-color-primary: #3fb1c5 } }
+body { background: var(--pst-color-background); color: var(--pst-color-text-base) }</style>
+<link rel="stylesheet" href="custom.css"><script defer src="tables.js"></script></head>
+<body class="bd-article"><main><h1>Leaderboard</h1><div class="leaderboard"></div>
+<link rel="stylesheet" href="leaderboard.css">
+<script defer src="data.js"></script><script defer src="leaderboard.js"></script>
+</main></body></html>"""
+
+
+def made_scores():
+    """Give scores of four systems by two measures."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"BM25": rng.random(60)})
+    frame["Dense"] = (frame["BM25"] + rng.normal(0.06, 0.15, 60)).clip(0, 1)
+    frame[HOSTILE] = (frame["BM25"] - rng.normal(0.15, 0.1, 60)).clip(0, 1)
+    frame["Random order"] = 0.02 * frame["BM25"]
+    return {"nDCG@10": frame, "P@1": frame.round()}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Give the page of two chapters, of which one has items, and the contrasts behind it."""
+    folder = tmp_path_factory.mktemp("leaderboard")
+    for name in ("tables.js", "leaderboard.js", "leaderboard.css", "custom.css"):
+        shutil.copy(ROOT / "book" / "assets" / name, folder)
+    by_measure = {
+        measure: all_contrasts(frame, controls=["Random order"], margin=0.01)
+        for measure, frame in made_scores().items()
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paths, "RESULTS", folder / "results")
+        for cell in ("first", "second"):
+            keep(cell, by_measure)
+        items = {"systems": ["BM25", "Dense"], "measures": ["nDCG@10"], "scope": "half: held-out"}
+        path = folder / "results" / "mine" / "items" / "first.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps(items))
+        pages = leaderboard.leaderboard_pages("mine", ["first", "second"])
+    (folder / "data.js").write_text(pages["leaderboard.js"])
+    (folder / "page.html").write_text(PAGE)
+    return (folder / "page.html").as_uri(), by_measure
+
+
+def keep(cell, by_measure):
+    """Keep the leaderboard of a chapter."""
+    levels = {}
+    for measure, frame in made_scores().items():
+        for row in estimates(frame).to_dict("records"):
+            levels.setdefault(row["system"], {})[measure] = number(row)
+    Chapter("mine", cell, "made", "smoke").leaderboard(
+        levels,
+        by_measure,
+        baseline="BM25",
+        protocol="60 made questions",
+        controls=["Random order"],
+        groups={"Own systems": [HOSTILE]},
+        margins={"nDCG@10": 0.01},
+        milliseconds={"Dense": 4.25},
+    )
+
+
+@pytest.fixture
+def viewer(browser):
+    context = browser.new_context(viewport={"width": 375, "height": 800})
+    viewer = context.new_page()
+    viewer.problems = []
+    viewer.on("pageerror", lambda error: viewer.problems.append(str(error)))
+    yield viewer
+    assert viewer.problems == []
+    assert viewer.evaluate("window.ran") is None
+    context.close()
+
+
+def rows(viewer):
+    """Give the table under the forest: cells by system."""
+    lines = [line.split("\t") for line in viewer.locator("tbody tr").all_inner_texts()]
+    return {system.strip(): [cell.strip() for cell in cells] for system, *cells in lines}
+
+
+def written(row):
+    """Write a contrast as the page does."""
+    numbers = [f"{row[name]:+z.3f}".replace("-", "−") for name in ("difference", "low", "high")]
+    return [f"{numbers[0]} [{numbers[1]}, {numbers[2]}]", row["verdict"]]
+
+
+def test_every_pair_in_both_directions_is_what_the_chapter_computed(viewer, site):
+    address, by_measure = site
+    for measure, baseline in itertools.product(by_measure, by_measure["P@1"]["system"].unique()):
+        viewer.goto("about:blank")
+        viewer.goto(address)
+        viewer.get_by_label("Measure").select_option(measure)
+        viewer.get_by_label("Baseline").select_option(baseline)
+        table = rows(viewer)
+        stored = by_measure[measure]
+        for row in stored[stored["against"] == baseline].to_dict("records"):
+            counts = [str(row[name]) for name in ("better", "equal", "worse")]
+            cells = table[row["system"]]
+            assert cells[1:3] + cells[4:7] == written(row) + counts
+        for row in stored[stored["system"] == baseline].to_dict("records"):
+            turned = row | {
+                "difference": -row["difference"],
+                "low": -row["high"],
+                "high": -row["low"],
+                "verdict": OPPOSITE.get(row["verdict"], row["verdict"]),
+            }
+            counts = [str(row[name]) for name in ("worse", "equal", "better")]
+            cells = table[row["against"]]
+            assert cells[1:3] + cells[4:7] == written(turned) + counts
+
+
+def test_the_keyboard_alone_chooses_and_the_address_keeps_the_choice(viewer, site):
+    address, _ = site
+    viewer.goto(address)
+    viewer.get_by_label("Data set").focus()
+    viewer.keyboard.press("ArrowDown")
+    viewer.keyboard.press("Tab")
+    viewer.keyboard.type("P@")
+    viewer.keyboard.press("Tab")
+    viewer.keyboard.press("ArrowDown")
+    viewer.keyboard.press("Tab")
+    viewer.keyboard.press("ArrowDown")
+    chosen = {"data": ["second"], "measure": ["P@1"], "baseline": ["Dense"]}
+    chosen["systems"] = ["Own systems"]
+    assert parse_qs(viewer.url.partition("#")[2]) == chosen
+    said = viewer.locator("output").inner_text()
+    assert said.startswith("P@1, 1 system against Dense: ")
+    viewer.reload()
+    assert viewer.locator("output").inner_text() == said
+    assert list(rows(viewer)) == ["Dense", HOSTILE, "Random order"]
+    viewer.goto(f"{address}#data=gone&measure=gone&baseline=gone&systems=gone")
+    viewer.reload()
+    assert viewer.get_by_label("Baseline").input_value() == "BM25"
+
+
+def test_every_mark_is_reached_by_tab_and_says_its_numbers(viewer, site):
+    address, by_measure = site
+    viewer.goto(address)
+    viewer.get_by_label("Systems").focus()
+    labels = []
+    for _ in range(6):  # three marks, and the counts of one pair, which are links
+        viewer.keyboard.press("Tab")
+        label = viewer.evaluate("document.activeElement.getAttribute('aria-label')")
+        labels += [label] if label else []
+    assert len(labels) == 3
+    stored = by_measure["nDCG@10"].iloc[0]
+    effect = f"{-stored['difference']:+.3f}".replace("-", "−")
+    verdict = OPPOSITE.get(stored["verdict"], stored["verdict"])
+    assert any(label.startswith(f"Dense against BM25: {verdict}, {effect} [") for label in labels)
+
+
+def test_marks_lead_to_the_items_that_their_page_has(viewer, site):
+    address, _ = site
+    viewer.goto(address)
+    [mark] = viewer.locator("svg a").all()  # of the four systems the items hold two
+    path, _, choice = mark.get_attribute("href").partition("#")
+    assert path == "items/first.html"
+    pair = {"system": ["Dense"], "against": ["BM25"], "measure": ["nDCG@10"]}
+    scope = {"only": ["half: held-out"]}
+    assert parse_qs(choice) == pair | scope | {"change": ["worse"]}
+    better = viewer.get_by_role("link", name=re.compile(r"^\d+ better$")).get_attribute("href")
+    assert parse_qs(better.partition("#")[2])["change"] == ["better"]
+    viewer.get_by_label("Measure").select_option("P@1")
+    assert viewer.locator("svg a").count() == 0
+
+
+def test_the_download_has_all_digits(viewer, site):
+    address, by_measure = site
+    viewer.goto(address)
+    with viewer.expect_download() as download:
+        viewer.get_by_role("button", name="Download CSV").click()
+    assert download.value.suggested_filename == "first.csv"
+    lines = list(csv.DictReader(download.value.path().read_text(encoding="utf-8").splitlines()))
+    row = next(line for line in lines if line["system"] == "Dense")
+    stored = by_measure["nDCG@10"].iloc[0]
+    assert (stored["system"], stored["against"]) == ("BM25", "Dense")
+    assert float(row["difference"]) == pytest.approx(-stored["difference"], abs=1e-6)
+    assert float(row["low"]) == pytest.approx(-stored["high"], abs=1e-6)
+    assert (row["milliseconds"], row["against"]) == ("4.25", "BM25")
+    assert next(line for line in lines if line["system"] == "BM25")["difference"] == ""
+
+
+def test_it_is_accessible_in_both_themes_and_no_wider_than_a_phone(viewer, site):
+    from axe_playwright_python.sync_playwright import Axe
+
+    address, _ = site
+    for scheme in ("light", "dark"):
+        viewer.emulate_media(color_scheme=scheme)
+        viewer.goto(address)
+        found = Axe().run(viewer, options={"preload": False}).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+    assert viewer.evaluate("document.documentElement.scrollWidth") <= 375
