@@ -2,7 +2,7 @@
 // Any system against any other: every number is looked up. A pair is stored in one direction; in the other
 // one its signs and its verdict are turned round. Every text goes in as text, never as HTML.
 (() => {
-  const { opposite, chapters } = window.casebookLeaderboard;
+  const { opposite, unmeasured, chapters } = window.casebookLeaderboard;
   const root = document.querySelector(".leaderboard");
   const ALL = "All systems";
   const SVG = "http://www.w3.org/2000/svg";
@@ -21,6 +21,7 @@
   const fixed = (value) => (Number(value.toFixed(3)) || 0).toFixed(3).replace("-", "−");
   const signed = (value) => (fixed(value).startsWith("−") ? "" : "+") + fixed(value);
   const bounds = (low, high, text) => (defined(low) && defined(high) ? ` [${text(low)}, ${text(high)}]` : "");
+  const measured = (by) => by.verdict !== unmeasured && defined(by.difference);
   const withBounds = (value, low, high, text) => (defined(value) ? text(value) + bounds(low, high, text) : "–");
   const probability = (p) => (!defined(p) ? "–" : p < 0.001 ? "< 0.001" : p.toFixed(3));
   const time = (ms) => (defined(ms) ? `${ms.toPrecision(2).includes("e") ? ms.toFixed(0) : Number(ms.toPrecision(2))} ms` : "–");
@@ -113,11 +114,17 @@
 
   // --- the forest
 
-  // Controls are often far away; what lies outside of the scale is an arrow at its edge.
+  // A control that would stretch the scale by more than half is an arrow at its edge.
   function scaleOf(rows, margin) {
     const compared = rows.filter((row) => row.contrast && !row.isControl);
     const drawn = (compared.length ? compared : rows.filter((row) => row.contrast)).map((row) => row.contrast);
-    const values = [0, margin ?? 0, -(margin ?? 0), ...drawn.flatMap((row) => [row.difference, row.low, row.high])].filter(defined);
+    const valuesOf = (by) => (measured(by) ? [by.difference, by.low, by.high].filter(defined) : []);
+    const values = [0, margin ?? 0, -(margin ?? 0), ...drawn.flatMap(valuesOf)];
+    const room = (Math.max(...values) - Math.min(...values)) / 2;
+    const ends = [Math.min(...values) - room, Math.max(...values) + room];
+    const near = (value) => value >= ends[0] && value <= ends[1];
+    const controls = rows.filter((row) => row.contrast && row.isControl).map((row) => valuesOf(row.contrast));
+    values.push(...controls.filter((bounds) => bounds.every(near)).flat());
     const span = Math.max(...values) - Math.min(...values) || 1;
     const low = Math.min(...values) - 0.04 * span;
     const high = Math.max(...values) + 0.04 * span;
@@ -141,7 +148,7 @@
   const sentence = (row, baseline, measure) => {
     const by = row.contrast;
     const verdict = `${row.name} against ${baseline}: ${by.verdict}`;
-    const effect = defined(by.difference) ? `, ${signed(by.difference)}${bounds(by.low, by.high, signed)} ${measure.name}` : "";
+    const effect = measured(by) ? `, ${signed(by.difference)}${bounds(by.low, by.high, signed)} ${measure.name}` : "";
     return verdict + effect;
   };
 
@@ -153,7 +160,7 @@
       parts.push(draw("rect", { class: "band", x: `${from}%`, y: 0, width: `${parseFloat(scale.at(measure.margin)) - from}%`, height: 28 }));
     }
     parts.push(draw("line", { class: "zero", x1: scale.at(0), x2: scale.at(0), y1: 0, y2: 28 }));
-    if (by && defined(by.difference)) {
+    if (by && measured(by)) {
       const { at } = scale;
       if (defined(by.low) && defined(by.high)) parts.push(draw("line", { class: "interval", x1: at(by.low), x2: at(by.high), y1: 14, y2: 14 }));
       const dot = scale.outside(by.difference)
@@ -193,9 +200,9 @@
     else if (!by) numbers.append("no unit in common");
     else {
       numbers.append(make("span", { class: `word word-${by.verdict.replaceAll(" ", "-")}` }, by.verdict), " ");
-      if (defined(by.difference)) numbers.append(signed(by.difference) + bounds(by.low, by.high, signed));
-      numbers.append(make("small", {}, ...counts(by, address)));
-      if (by.reason && by.verdict === "cannot be measured") numbers.append(make("small", {}, by.reason));
+      if (measured(by)) {
+        numbers.append(signed(by.difference) + bounds(by.low, by.high, signed), make("small", {}, ...counts(by, address)));
+      } else if (by.reason) numbers.append(make("small", {}, by.reason));
     }
     return make("li", { class: `forest-row ${kind}` }, name, strip(row, scale, measure, baseline, address), numbers);
   }
@@ -208,6 +215,7 @@
     const start = [name, withBounds(level.value, level.low, level.high, fixed)];
     const end = defined(milliseconds) ? time(milliseconds).replace(" ms", "") : "–";
     if (!by) return [...start, "–", isBaseline ? "baseline" : "no unit in common", "–", "–", "–", "–", level.n ?? "–", end];
+    if (!measured(by)) return [...start, "–", by.verdict, "–", "–", "–", "–", by.n, end];
     const difference = withBounds(by.difference, by.low, by.high, signed);
     return [...start, difference, by.verdict, probability(by.p_adjusted), by.better, by.equal, by.worse, by.n, end];
   }
@@ -225,9 +233,10 @@
     const inert = (value) => (typeof value === "string" && /^'*(?:[\t\r]|[\s\u200b\ufeff]*[=+\-@＝＋－＠])/.test(value) ? `'${value}` : String(value ?? ""));
     const field = (value) => (/[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
     const names = ["difference", "low", "high", "n", "groups", "p", "p_adjusted", "better", "equal", "worse", "verdict", "reason"];
+    const stored = (by, key) => (by && (measured(by) || ["n", "groups", "verdict", "reason"].includes(key)) ? by[key] : null);
     const head = ["chapter", "measure", "system", "against", "level", "level low", "level high", ...names, "milliseconds"];
     const lines = rows.map(({ name, level, contrast: by, milliseconds }) =>
-      [chapter.title, measure.name, name, baseline, level.value, level.low, level.high, ...names.map((key) => by?.[key]), milliseconds]);
+      [chapter.title, measure.name, name, baseline, level.value, level.low, level.high, ...names.map((key) => stored(by, key)), milliseconds]);
     return [head, ...lines].map((line) => line.map((value) => field(inert(value))).join(",")).join("\n") + "\n";
   }
 

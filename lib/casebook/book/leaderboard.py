@@ -17,7 +17,7 @@ from casebook.paths import run_dir
 from casebook.readers import read_json
 from casebook.runs.outputs import item_page_address
 from casebook.tables import reason_text
-from casebook.verdicts import INTERVAL_BY_UNIT, OPPOSITE
+from casebook.verdicts import INTERVAL_BY_UNIT, NOT_MEASURED, OPPOSITE
 
 PAGE = "leaderboard"
 FAMILY_NAMES = {
@@ -57,7 +57,8 @@ def leaderboard_pages(run, cells):
     if not chapters:
         return {}
     # A script, because a page that was opened from disk may not fetch JSON.
-    script = json.dumps({"opposite": OPPOSITE, "chapters": chapters}, separators=(",", ":"))
+    data = {"opposite": OPPOSITE, "unmeasured": NOT_MEASURED, "chapters": chapters}
+    script = json.dumps(data, separators=(",", ":"))
     return {
         f"{PAGE}.js": f"window.casebookLeaderboard = {script};\n",
         f"{PAGE}.md": _markdown(chapters),
