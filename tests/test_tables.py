@@ -5,7 +5,16 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casebook.tables import Markup, Table, linked, p_value, reason_text, to_html, with_interval
+from casebook.tables import (
+    Markup,
+    Table,
+    enumerated,
+    linked,
+    p_value,
+    reason_text,
+    to_html,
+    with_interval,
+)
 
 
 class Cells(HTMLParser):
@@ -161,3 +170,9 @@ def test_a_p_value_is_never_written_as_0():
         "0.050",
         "1.000",
     ]
+
+
+def test_names_are_listed_as_in_a_sentence():
+    assert enumerated(["a"]) == "a"
+    assert enumerated(["a", "b"]) == "a and b"
+    assert enumerated(["a", "b", "c"], "or") == "a, b or c"
