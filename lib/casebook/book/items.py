@@ -132,8 +132,8 @@ def _usual_pair(collection, tested):
         return None
     system = tested[0] if tested else 0
     others = [k for k in [*tested, *range(len(systems))] if k != system]
-    against = collection.get("against")
-    return [system, systems.index(against) if against in systems else others[0]]
+    others.sort(key=lambda k: systems[k] != collection.get("against"))
+    return [system, others[0]]
 
 
 def _markdown(collection, cell, comparison_note, title):
