@@ -8,6 +8,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from openpyxl import Workbook
 
 from casebook.data.records import read_table
 from casebook.errors import InputError
@@ -294,6 +295,36 @@ def test_records_are_the_same_in_every_format_and_a_cut_last_line_may_be_tolerat
         (tmp_path / name).write_text(text)
         with pytest.raises(InputError, match=problem):
             records(tmp_path / name)
+
+
+def test_what_spreadsheets_write_is_read_as_it_is_meant(tmp_path):
+    texts = {
+        "x.csv": "id;label\n1;a\n;\n2;b\n",  # a blank row, as below a table that was cleared
+        "x.tsv": "id\tlabel, in words, or none\n1\ta\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    assert records(tmp_path / "x.csv") == [
+        (2, {"id": "1", "label": "a"}),
+        (4, {"id": "2", "label": "b"}),
+    ]
+    assert records(tmp_path / "x.tsv") == [(2, {"id": "1", "label, in words, or none": "a"})]
+    book = Workbook()
+    for row in (["id", "label"], [1, "a"], [None, None], [2.5, "=1+1"]):
+        book.active.append(row)
+    book.save(tmp_path / "x.xlsx")
+    with pytest.raises(InputError, match="row 4, column 'label': the formula '=1\\+1' has no"):
+        records(tmp_path / "x.xlsx")
+    book.active["B4"] = "b"
+    book.save(tmp_path / "x.xlsx")
+    assert records(tmp_path / "x.xlsx") == [
+        (2, {"id": "1", "label": "a"}),
+        (4, {"id": "2.5", "label": "b"}),
+    ]
+    book.active["C1"] = "id"
+    book.save(tmp_path / "x.xlsx")
+    with pytest.raises(InputError, match=r"x\.xlsx:1: column 'id' stands twice in the header"):
+        records(tmp_path / "x.xlsx")
 
 
 def test_long_cells_are_read_and_usual_limits_come_back(tmp_path):

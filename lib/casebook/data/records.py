@@ -102,9 +102,10 @@ def _with_id(name, value):
 
 
 def delimited_rows(path, plain_tabs=False):
-    """Rows under a header; comma, semicolon or tab, whichever the header has most of."""
+    """Rows under a header; tab in a .tsv, else comma, semicolon or tab, as the header has most."""
     lines = list(read_lines(path))
-    delimiters = "\t,;" if suffix_of(path) == ".tsv" else ",;\t"
+    has_tabs = suffix_of(path) == ".tsv" and lines and "\t" in lines[0][1]
+    delimiters = "\t" if has_tabs else ",;\t"
     try:
         rows = csv_rows(path, "\n".join(line for _, line in lines), delimiters)
     except InputError:
