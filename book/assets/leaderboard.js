@@ -266,7 +266,7 @@
     const band = measure.margin
       ? `the grey band holds the differences below ${measure.margin}, which do not matter`
       : "no band is drawn, because no limit was stated below which a difference in this measure does not matter";
-    const milliseconds = chapter.milliseconds ? ` Milliseconds are the processor time of this run for a question, without building an index.` : "";
+    const milliseconds = chapter.milliseconds ? ` Milliseconds are the processor time of this run for a question, without building an index and without encoding what an earlier run kept.` : "";
     return `A dot is the mean difference in ${measure.name} from ${baseline} on the same ${chapter.unit}, the line through it its 95 % interval, and ${band}. ` +
       "“Undecided” means that the interval leaves open which of the two is better, which is not to say that they are equal. " +
       `Grey rows are controls, which know nothing. ${chapter.protocol}. ${measure.inference}${milliseconds}`;

@@ -21,6 +21,8 @@ COLOURS = {
 _SVG = "{http://www.w3.org/2000/svg}"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
+INK = "#1b1b1b"  # of letters
+_LETTERS = re.compile(rf"\s*(?:font-size: 11px|fill: {INK});?")
 _LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 _PLACES = (
     "d",
@@ -144,16 +146,21 @@ def inline(svg, figure, name, alt):
         "role": "group" if any(link for *_, link in marks) else "img",
         "aria-label": alt,
         "stroke-linejoin": "round",
-        "style": f"width: 100%; min-width: {_LEAST_SCALE * width:.0f}px",
+        "style": (
+            f"width: 100%; min-width: {_LEAST_SCALE * width:.0f}px; font-size: 11px; "
+            f"fill: {_themed(INK, 'text')}"
+        ),
     }
+    marks_group = ElementTree.SubElement(root, "g", {"fill": "transparent"}) if marks else None
     for x, y, x1, y1, title, link in marks:
-        parent = ElementTree.SubElement(root, "a", {"href": link}) if link else root
+        parent = marks_group
+        if link:
+            parent = ElementTree.SubElement(marks_group, "a", {"href": link})
         shape = {
             "x": f"{x:.1f}",
             "y": f"{y:.1f}",
             "width": f"{x1 - x:.1f}",
             "height": f"{y1 - y:.1f}",
-            "fill": "transparent",
         }
         mark = ElementTree.SubElement(parent, "rect", shape)
         ElementTree.SubElement(mark, "title").text = str(title)
@@ -192,10 +199,9 @@ def _for_page(element, new_ids):
     style = re.sub(
         r"font: ([a-z ]*?)(\d+) ?([\d.]+px)[^;]*", r"font-weight: \2; font-size: \3", style
     )
-    style = _COLOUR.sub(lambda match: _themed(match[0], element.tag), style)
-    if element.tag == "text" and "fill" not in style:
-        style += "; fill: currentColor"
-    style = style.strip("; ")
+    if element.tag == "text":  # what the drawing has for all its letters
+        style = _LETTERS.sub("", style)
+    style = _COLOUR.sub(lambda match: _themed(match[0], element.tag), style).strip("; ")
     if style:
         element.set("style", style)
     if element.text and not element.text.strip():

@@ -125,7 +125,7 @@ def _marks_stand_on_points(parts):
     drawn = [(float(use["x"]), float(use["y"])) for use in parts.of("use") if "clip" not in use][
         -2:
     ]
-    marks = [rect for rect in parts.of("rect") if rect.get("fill") == "transparent"]
+    marks = [rect for rect in parts.of("rect") if "style" not in rect]
     assert {float(mark[side]) for mark in marks for side in ("width", "height")} == {
         14.0
     }  # points: a finger's place

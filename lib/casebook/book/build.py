@@ -341,6 +341,10 @@ _ICON_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/fontawesome\.js[^"]*"></s
 _MATH_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/tex-chtml\.js[^"]*"></script>')
 _HTML_TITLE = re.compile(r"<title>(.*?)(?: &#8212; [^<]*)?</title>")
 _TAG = re.compile(r"<[^>]+>")
+# Code in the colour of the page needs no element; the styles give these names no other colour.
+_PLAIN_CODE = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
+_INDENTATION = re.compile(r"\n[ \t]+(?=<)")
+_PREFORMATTED = re.compile(r"(<pre\b.*?</pre>|<textarea\b.*?</textarea>)", re.DOTALL)
 _FORMULA = re.compile(r'class="[^"]*\bmath\b')
 # What opens the pages below a chapter in the sidebar has no name for a screen reader.
 _TOGGLE = '<summary><span class="toctree-toggle"'
@@ -411,7 +415,7 @@ def _finish_pages(run, site):
         page = _ICON_SCRIPT.sub("", path.read_text(encoding="utf-8"))
         if not _FORMULA.search(page):
             page = _MATH_SCRIPT.sub("", page)
-        page = page.replace(_TOGGLE, labelled_toggle)
+        page = _compact(page.replace(_TOGGLE, labelled_toggle))
         found = _HTML_TITLE.search(page)
         title = found[1] if found else None
         parts = [title, f"Run {run}", day, f"Casebook {__version__}"]
@@ -420,6 +424,13 @@ def _finish_pages(run, site):
         top = address or os.path.relpath(site, path.parent)
         tags = preview(unescape(title or ""), description, picture and f"{top}/{picture}")
         write_text(path, page.replace("</head>", f"{tags}</head>", 1))
+
+
+def _compact(page):
+    """Leave out elements and spaces that change nothing that a reader sees."""
+    parts = _PREFORMATTED.split(page)
+    parts[::2] = [_INDENTATION.sub("\n", text) for text in parts[::2]]
+    return _PLAIN_CODE.sub(r"\1", "".join(parts))
 
 
 def _add_picture(site):
