@@ -39,6 +39,12 @@ class Parts(HTMLParser):
     def of(self, tag):
         return [attributes for name, attributes in self.tags if name == tag]
 
+    @property
+    def marks(self):
+        """Rectangles that a reader points at: all of the last group of a drawing."""
+        group = self.tags.index(("g", {"fill": "transparent"}))
+        return [attributes for name, attributes in self.tags[group:] if name == "rect"]
+
 
 @pytest.fixture
 def outputs(tmp_path, monkeypatch):
@@ -125,7 +131,7 @@ def _marks_stand_on_points(parts):
     drawn = [(float(use["x"]), float(use["y"])) for use in parts.of("use") if "clip" not in use][
         -2:
     ]
-    marks = [rect for rect in parts.of("rect") if "style" not in rect]
+    marks = parts.marks
     assert {float(mark[side]) for mark in marks for side in ("width", "height")} == {
         14.0
     }  # points: a finger's place
@@ -138,7 +144,7 @@ def test_the_mark_of_a_large_bar_is_the_bar(outputs):
     figure, axes = plt.subplots()
     axes.bar([0, 1], [0.001, 0.5])
     view = outputs.figure("bars", figure, "Two bars.")
-    marks = [rect for rect in Parts(view.narrow).of("rect") if rect.get("fill") == "transparent"]
+    marks = Parts(view.narrow).marks
     figure.draw_without_rendering()  # as it was for the narrow drawing
     boxes = [
         bar.get_window_extent().transformed(Affine2D().scale(72 / figure.dpi))
@@ -195,8 +201,7 @@ def test_bars_side_by_side_have_marks_that_do_not_overlap(outputs):
     axes.bar(range(n), np.ones(n))
     left = np.arange(n) - 0.5
     hover(axes, [f"bar {k}" for k in range(n)], left, 0, left + 1, 1, least=0)
-    rects = Parts(outputs.figure("many", figure, "Many.").svg).of("rect")
-    marks = [rect for rect in rects if rect.get("fill") == "transparent"]
+    marks = Parts(outputs.figure("many", figure, "Many.").svg).marks
     edges = [(float(mark["x"]), float(mark["x"]) + float(mark["width"])) for mark in marks]
     assert len(edges) == n
     assert all(end <= start + 0.2 for (_, end), (start, _) in pairwise(edges))
