@@ -9,8 +9,8 @@ for (const figure of document.querySelectorAll("figure.drawn")) {
   });
 }
 
-// A folded section opens for whoever is sent there: by a link, by the words of a search, to be printed.
-const folds = [...document.querySelectorAll("details.folded")];
+// A folded section, or how to cite, opens for whoever is sent there: by a link, by the words of a search, to be printed.
+const folds = [...document.querySelectorAll("details.folded, details.cite")];
 
 function openFor(element) {
   for (let at = element; at; at = at.parentElement) if (at.matches("details")) at.open = true;

@@ -343,6 +343,11 @@ _HTML_TITLE = re.compile(r"<title>(.*?)(?: &#8212; [^<]*)?</title>")
 _TAG = re.compile(r"<[^>]+>")
 # Code in the colour of the page needs no element; the styles give these names no other colour.
 _PLAIN_CODE = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
+# The text behind a page is a step of its build; notebooks are evidence, and stay.
+_PAGE_TEXT = re.compile(
+    r'<li><a href="[^"]*/?_sources/[^"]*\.md"[^>]*btn-download-source-button.*?</a>\s*</li>',
+    re.DOTALL,
+)
 _INDENTATION = re.compile(r"\n[ \t]+(?=<)")
 _PREFORMATTED = re.compile(r"(<pre\b.*?</pre>|<textarea\b.*?</textarea>)", re.DOTALL)
 _FORMULA = re.compile(r'class="[^"]*\bmath\b')
@@ -400,6 +405,8 @@ def _drop_unused(site):
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
+    for path in list((site / "_sources").rglob("*.md")):
+        path.unlink()
     (site / ".buildinfo").unlink(missing_ok=True)  # of Sphinx, for rendering in place
 
 
@@ -407,7 +414,7 @@ def _finish_pages(run, site):
     """Drop scripts that a page does not need; add its preview and the line printed below it."""
     cells = [path.stem for path in (run_dir(run) / "notebooks").glob("*.ipynb")]
     day = completed(run, cells)
-    description = unescape(_TAG.sub("", finding(run, cells)))
+    descriptions = {site / "index.html": unescape(_TAG.sub("", finding(run, cells)))}
     picture = _add_picture(site)
     address = site_address()
     labelled_toggle = _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')
@@ -422,13 +429,14 @@ def _finish_pages(run, site):
         footer = f'<p class="print-footer">{" · ".join(filter(None, parts))}</p>'
         page = page.replace("</article>", f"{footer}</article>", 1)
         top = address or os.path.relpath(site, path.parent)
+        description = descriptions.get(path, "")
         tags = preview(unescape(title or ""), description, picture and f"{top}/{picture}")
         write_text(path, page.replace("</head>", f"{tags}</head>", 1))
 
 
 def _compact(page):
     """Leave out elements and spaces that change nothing that a reader sees."""
-    parts = _PREFORMATTED.split(page)
+    parts = _PREFORMATTED.split(_PAGE_TEXT.sub("", page))
     parts[::2] = [_INDENTATION.sub("\n", text) for text in parts[::2]]
     return _PLAIN_CODE.sub(r"\1", "".join(parts))
 
