@@ -181,7 +181,8 @@ def test_an_experiment_on_several_data_sets_is_one_entry_with_its_answers(tmp_pa
     cells = [CELL, "retrieval_ablation-b"]
     build._stage("mine", tmp_path / "stage", cells, None)
     toc = yaml.safe_load((tmp_path / "stage" / "book" / "_toc.yml").read_text())
-    (entry,) = toc["parts"][0]["chapters"]
+    leaderboard, entry = toc["parts"][0]["chapters"]
+    assert leaderboard["file"] == "generated/leaderboard"
     assert [below["file"] for below in entry["sections"]] == [
         f"run/notebooks/{cell}" for cell in cells
     ]

@@ -181,7 +181,7 @@ def test_the_reranker_is_compared_with_the_best_system_without_it(smoke_page, tm
     rows = {(row["system"], row["against"]): row for row in contrasts}
     strongest = max((name for name in UNRERANKED if name in means), key=means.get)
     row = rows["full", strongest]
-    assert f"{row['better']} questions better, {row['equal']} equal, {row['worse']} worse" in page
+    assert f"{row['difference']:+z.3f} [{row['low']:+z.3f}, {row['high']:+z.3f}] nDCG@10" in page
     assert row["better"] + row["equal"] + row["worse"] == row["n"] == 34
     alone = rows["full", "reranker_only"]
     assert alone["verdict"] == "undecided"
@@ -214,7 +214,7 @@ def test_the_held_out_half_leads_with_baselines_of_the_development_half(
     assert variables["best"] == means[["bm25", "dense"]].idxmax()
     rows = written(tmp_path, "contrasts")["retrieval_ablation"][halves["test"].name]["nDCG@10"]
     assert first["value"] in [row["difference"] for row in rows]
-    assert "held-out questions; margin" in page and "## All questions" in page
+    assert "held-out questions; margin" in page and "all 34 questions" in page
 
 
 def test_query_length_gives_one_verdict_and_names_both_halves(run_chapter, folder, tmp_path):
@@ -224,7 +224,7 @@ def test_query_length_gives_one_verdict_and_names_both_halves(run_chapter, folde
     assert answer["decision"] == rows[0]["verdict"] == "undecided"
     assert (
         "longer? " not in page
-        and "**Do short questions fare worse than long ones? Undecided: " in page
+        and "**Do short questions fare worse than long ones? Undecided. " in page
     )
     assert re.search(r"17 questions of at most 15.5 words, 17 longer ones", page)
 
