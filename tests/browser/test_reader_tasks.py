@@ -17,7 +17,7 @@ WORDS_BEFORE = """(phrase) => {
 }"""
 CHAPTER = "run/notebooks/{}-smoke.html"
 TASKS = {
-    "does the reranker help?": (CHAPTER.format("retrieval_ablation"), "without a reranker"),
+    "does the reranker help?": (CHAPTER.format("retrieval_ablation"), "its reranker"),
     "how good is it on this data set?": (CHAPTER.format("retrieval_ablation"), r"first for \d+ %"),
     "which facts matter?": (CHAPTER.format("counterfactual_sensitivity"), "Do edits of case facts"),
     "would other raters agree?": (CHAPTER.format("rater_agreement"), "Would other raters"),
@@ -30,7 +30,7 @@ TASKS = {
         "COUNTERCASE.s faithfulness",
     ),
     "is .83 good?": ("words.html", "neither good nor bad"),
-    "can I run mine?": ("tutorial.html", "data"),
+    "can I run mine?": ("tutorial.html", "collection of your own"),
     "show a question that the reranker spoils": (
         "generated/items/retrieval_ablation-smoke.html",
         "where the reranker makes it worse",

@@ -67,7 +67,7 @@ def test_is_point_83_good_is_answered_with_levels_of_the_run(site, tab):
     tab.page.goto(f"{(site / 'search.html').as_uri()}?q=Is+.83+good%3F")
     tab.page.locator("#search-results li > a").first.click()
     section = tab.page.locator("section#is-83-good")
-    assert section.locator("table tbody tr").count()
+    section.locator("table tbody tr").first.wait_for()
     heads = section.locator("th").all_inner_texts()
     assert heads[1:4] == ["Control", "Baseline", "Level"]
     for picture in tab.page.locator("svg.word-picture").all():
