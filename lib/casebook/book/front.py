@@ -119,7 +119,8 @@ def _citing(cited):
     address = site_address()
     where = f' <a href="{html.escape(address)}">{html.escape(address)}</a>' if address else ""
     return (
-        f'<details class="cite" id="cite"><summary>Cite</summary><p>{html.escape(cite_as(cited))}{where}</p>'
+        '<details class="cite" id="cite"><summary>Cite</summary>'
+        f"<p>{html.escape(cite_as(cited))}{where}</p>"
         f'<div class="highlight"><pre tabindex="0">{html.escape(bibtex(cited))}</pre></div>'
         "</details>"
     )
