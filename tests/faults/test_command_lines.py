@@ -538,11 +538,16 @@ def checked(line, words, folder, driver, pristine, backup):
             if not log and not path.is_dir():
                 faults.append(f"changed: {path.relative_to(folder)}")
     if after != pristine:
-        for name in ("in", "root"):
-            shutil.rmtree(folder / name)
-            shutil.copytree(backup / name, folder / name, symlinks=True, copy_function=copied)
-        driver_pipes(folder / "in")
+        restore(folder, backup)
     return done, faults
+
+
+def restore(folder, backup):
+    """Give inputs and results as they were."""
+    for name in ("in", "root"):
+        shutil.rmtree(folder / name)
+        shutil.copytree(backup / name, folder / name, symlinks=True, copy_function=copied)
+    driver_pipes(folder / "in")
 
 
 def copied(source, target):
@@ -608,14 +613,16 @@ def test_no_command_line_does_harm(scratch, pristine, count):
     )  # neither all refused, nor all taken
 
 
-def test_the_installed_command_ends_as_the_driven_one(scratch, count):
+def test_the_installed_command_ends_as_the_driven_one(scratch, pristine, count):
     """A few lines in processes of their own, with bytes that are no text too."""
     folder, driver = scratch
+    _, backup = pristine
     chance = random.Random(25)
     lines = itertools.islice(drawn(25, folder / "in"), 500)
     short = [(line, words) for line, words in lines if "\0" not in "".join(words)]
     for _, words in chance.sample(short, 15):
         expected = driver.run(words)
+        restore(folder, backup)
         arguments = [os.fsencode(word) for word in words]
         command = [sys.executable, "-m", "casebook", *arguments]
         done = subprocess.run(
@@ -623,4 +630,5 @@ def test_the_installed_command_ends_as_the_driven_one(scratch, count):
         )
         assert done.returncode == expected["code"], words
         assert b"Traceback" not in done.stderr
+        restore(folder, backup)
         count("hostile command line")
