@@ -113,13 +113,13 @@ def views(svg, figure, name, alt):
     A figure that was drawn wide is itself the first, and there is no second.
     """
     width, height = figure.get_size_inches()
-    drawn = inline(svg, figure, name, alt)
+    narrow = inline(svg, figure, name, alt)
     if width >= WIDE:
-        return drawn, None
+        return narrow, None
     figure.set_size_inches(WIDE, height)
     wide = inline(as_svg(figure), figure, f"{name}-wide", alt)
     figure.set_size_inches(width, height)  # a cell may draw it again
-    return wide, drawn
+    return wide, narrow
 
 
 def inline(svg, figure, name, alt):

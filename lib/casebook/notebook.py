@@ -167,10 +167,8 @@ class Chapter:
 
     def _items_for_readers(self, items):
         """Give items the readers' names of systems; of equal names the later get their key."""
-        names = {}
-        for system in items["systems"]:
-            name = self.name(system)
-            names[system] = f"{name} ({system})" if name in names.values() else name
+        systems = items["systems"]
+        names = dict(zip(systems, self._distinct_names(systems), strict=True))
         renamed = {"systems": list(names.values())}
         renamed["controls"] = [names[system] for system in items.get("controls", ())]
         for role in ("focus", "against"):

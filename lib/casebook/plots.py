@@ -15,13 +15,12 @@ import seaborn as sns
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.patches import Patch
 
-from casebook.figures import hover, tick_names
+from casebook.figures import INK, hover, tick_names
 from casebook.stats.intervals import bounds_text
 from casebook.tables import FACTS as FACT_WORDS
 from casebook.tables import reason_text
 
 WIDTH = 4.9  # inches: letters of 11 points are 10 pixels high on a phone of 360 pixels
-INK = "#1b1b1b"
 GRID = "#d4d4d4"
 BLUE = "#0072b2"
 ORANGE = "#d55e00"
@@ -166,10 +165,10 @@ def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
             axes.scatter(control, positions, marker="|", color=GREY, s=90, lw=2, clip_on=False)
     axes.set_xlabel(xlabel)
     if limits:
-        drawn = frame[frame.columns.intersection(["value", "low", "high", "control"])]
-        drawn = drawn.to_numpy(dtype=float)
-        lowest = np.nanmin(drawn, initial=limits[0])
-        axes.set_xlim(lowest, np.nanmax(drawn, initial=limits[1]))
+        drawn_columns = frame.columns.intersection(["value", "low", "high", "control"])
+        positions_on_axis = frame[drawn_columns].to_numpy(dtype=float)
+        lowest = np.nanmin(positions_on_axis, initial=limits[0])
+        axes.set_xlim(lowest, np.nanmax(positions_on_axis, initial=limits[1]))
     if legend:
         figure.legend(loc="outside upper left", ncols=columns)
     return figure

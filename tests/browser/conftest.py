@@ -59,3 +59,16 @@ def axe():
     """Give the script of axe-core."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     return axe.Axe().axe_script
+
+
+@pytest.fixture
+def viewer(browser):
+    """Give a page as wide as a phone, on which no script may fail and no text may run."""
+    context = browser.new_context(viewport={"width": 375, "height": 800})
+    viewer = context.new_page()
+    viewer.problems = []
+    viewer.on("pageerror", lambda error: viewer.problems.append(str(error)))
+    yield viewer
+    assert viewer.problems == []
+    assert viewer.evaluate("window.ran") is None
+    context.close()

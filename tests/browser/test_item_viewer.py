@@ -137,17 +137,6 @@ def listed(viewer):
     return [label.split(":")[0] for label in labels]
 
 
-@pytest.fixture
-def viewer(browser):
-    context = browser.new_context(viewport={"width": 375, "height": 800})
-    viewer = context.new_page()
-    viewer.problems = []
-    viewer.on("pageerror", lambda error: viewer.problems.append(str(error)))
-    yield viewer
-    assert viewer.problems == []
-    context.close()
-
-
 def test_a_link_survives_a_reload_and_moves_with_the_keyboard(viewer, address):
     viewer.goto(f"{address}#q=q%262+%23")
     shows(viewer, "h2", "Claim q&2 #")

@@ -93,18 +93,6 @@ def keep(cell, by_measure):
     )
 
 
-@pytest.fixture
-def viewer(browser):
-    context = browser.new_context(viewport={"width": 375, "height": 800})
-    viewer = context.new_page()
-    viewer.problems = []
-    viewer.on("pageerror", lambda error: viewer.problems.append(str(error)))
-    yield viewer
-    assert viewer.problems == []
-    assert viewer.evaluate("window.ran") is None
-    context.close()
-
-
 def rows(viewer):
     """Give the table under the forest: cells by system."""
     lines = [line.split("\t") for line in viewer.locator("tbody tr").all_inner_texts()]

@@ -423,8 +423,8 @@ def _finish_pages(run, site):
         if not _FORMULA.search(page):
             page = _MATH_SCRIPT.sub("", page)
         page = _compact(page.replace(_TOGGLE, labelled_toggle))
-        found = _HTML_TITLE.search(page)
-        title = found[1] if found else None
+        match = _HTML_TITLE.search(page)
+        title = match[1] if match else None
         parts = [title, f"Run {run}", day, f"Casebook {__version__}"]
         footer = f'<p class="print-footer">{" · ".join(filter(None, parts))}</p>'
         page = page.replace("</article>", f"{footer}</article>", 1)
@@ -445,10 +445,10 @@ def _add_picture(site):
     """Add the picture of a preview, where the book has one, and give its place in the site."""
     if not PICTURE.is_file():
         return None
-    place = "_static/report.png"
-    (site / place).parent.mkdir(exist_ok=True)
-    _copy_file(PICTURE, (site / place).parent)
-    return place
+    name = "_static/report.png"
+    (site / name).parent.mkdir(exist_ok=True)
+    _copy_file(PICTURE, (site / name).parent)
+    return name
 
 
 def _restore_notebooks(run, site):
