@@ -137,7 +137,7 @@ def _usual_pair(collection, tested):
 
 
 def _markdown(collection, cell, comparison_note, title):
-    """Write the page around the viewer: what is on it, what was left out and why, the data."""
+    """Write the page around the viewer: what is on it; below it what is left out, and the data."""
     kind = page_words()[collection["kind"]]
     noun = kind["noun"]
     notes = [
@@ -158,7 +158,7 @@ def _markdown(collection, cell, comparison_note, title):
         f"# {title}, {kind['title'].lower()}\n\n"
         "The single results behind the means of "
         f"[the chapter](../../run/notebooks/{cell}.ipynb): {kind['about']}\n\n"
-        f"{' '.join(filter(None, notes))}\n\n{raw(viewer)}"
+        f"{raw(viewer)}\n\n{' '.join(filter(None, notes))}\n"
     )
 
 
