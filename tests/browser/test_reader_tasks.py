@@ -54,7 +54,7 @@ def test_an_answer_is_one_click_and_150_words_away(tab, site, task):
 
 def test_the_question_that_the_reranker_spoils_most_is_open(tab, site):
     scores = pd.read_csv(run_dir("smoke") / "rows" / "retrieval_ablation-smoke.csv.gz")
-    scores = scores.pivot(index="query_id", columns="system", values="nDCG@10")
+    scores = scores.pivot_table(index="query_id", columns="system", values="nDCG@10")
     differences = (scores["full"] - scores["fused"]).round(9)
     tab.open((site / "index.html").as_uri())
     link = tab.page.locator("a[href*='change=worse']").first
