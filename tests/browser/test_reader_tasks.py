@@ -73,6 +73,8 @@ def test_all_questions_stand_on_two_screens_of_a_phone(tab, site):
     assert rows["y"] + rows["height"] <= 2 * PHONE["height"]
     text = tab.page.locator("a[href*='change=worse']").first.evaluate("link => link.textContent")
     assert "where the reranker makes it worse" in text  # what is not seen is still read out
+    tab.page.locator(".plot").first.click()
+    tab.page.wait_for_url("**/run/notebooks/*.html")
 
 
 def test_how_to_cite_is_one_click_from_the_title(tab, site):
