@@ -17,6 +17,7 @@
 
   // --- numbers as text
 
+  const capital = (text) => text[0].toUpperCase() + text.slice(1);
   const defined = (value) => value !== null && value !== undefined;
   const fixed = (value) => (Number(value.toFixed(3)) || 0).toFixed(3).replace("-", "−");
   const signed = (value) => (fixed(value).startsWith("−") ? "" : "+") + fixed(value);
@@ -167,7 +168,7 @@
         ? draw("text", { x: at(by.difference), y: 18, "text-anchor": by.difference < 0 ? "start" : "end" }, by.difference < 0 ? "◀" : "▶")
         : draw("circle", { class: "value", cx: at(by.difference), cy: 14, r: 5 });
       const target = draw("circle", { class: "target", cx: at(by.difference), cy: 14, r: 12 });
-      const label = sentence(row, baseline, measure) + (address ? `; leads to the ${changeOf(by)} ones` : "");
+      const label = sentence(row, baseline, measure) + (address ? `; leads to the ${wordOf(measure, changeOf(by))} ones` : "");
       const mark = address
         ? draw("a", { class: "mark", href: address(changeOf(by)), "aria-label": label })
         : draw("g", { class: "mark", tabindex: "0", role: "img", "aria-label": label });
@@ -180,9 +181,12 @@
   // What a reader wants to see of a pair: where it was worse, if it ever was.
   const changeOf = (by) => (by.worse ? "worse" : by.better ? "better" : "equal");
 
-  function counts(by, address) {
-    return ["better", "equal", "worse"].flatMap((change, place) => {
-      const text = `${by[change]} ${change}`;
+  const CHANGES = ["better", "equal", "worse"];
+  const wordOf = (measure, change) => measure.words?.[change] ?? change;
+
+  function counts(by, address, measure) {
+    return CHANGES.flatMap((change, place) => {
+      const text = `${by[change]} ${wordOf(measure, change)}`;
       const part = address && by[change] ? make("a", { href: address(change) }, text) : text;
       return place ? [" · ", part] : [part];
     });
@@ -192,16 +196,17 @@
     const { level, contrast: by } = row;
     const address = by && itemsOf(chapter, measure, row.name, baseline);
     const levels = withBounds(level.value, level.low, level.high, fixed);
+    const control = !chapter.controls.length && defined(level.control) ? ` · control ${fixed(level.control)}` : "";
     const times = defined(row.milliseconds) ? ` · ${time(row.milliseconds)}` : "";
     const kind = row.isBaseline ? "baseline" : row.isControl ? "control" : "";
-    const name = make("div", {}, make("span", { class: "system" }, row.name), make("small", {}, levels + times));
+    const name = make("div", {}, make("span", { class: "system" }, row.name), make("small", {}, levels + control + times));
     const numbers = make("div", { class: "difference" });
     if (row.isBaseline) numbers.append("baseline");
     else if (!by) numbers.append("no unit in common");
     else {
       numbers.append(make("span", { class: `word word-${by.verdict.replaceAll(" ", "-")}` }, by.verdict), " ");
       if (measured(by)) {
-        numbers.append(signed(by.difference) + bounds(by.low, by.high, signed), make("small", {}, ...counts(by, address)));
+        numbers.append(signed(by.difference) + bounds(by.low, by.high, signed), make("small", {}, ...counts(by, address, measure)));
       } else if (by.reason) numbers.append(make("small", {}, by.reason));
     }
     return make("li", { class: `forest-row ${kind}` }, name, strip(row, scale, measure, baseline, address), numbers);
@@ -209,7 +214,8 @@
 
   // --- the same numbers as a table
 
-  const COLUMNS = ["System", "Level", "Difference", "Verdict", "p, adjusted", "Better", "Equal", "Worse", "n", "Milliseconds"];
+  const columnsOf = (measure) => ["System", "Level", "Difference", "Verdict", "p, adjusted",
+    ...CHANGES.map((change) => capital(wordOf(measure, change))), "n", "Milliseconds"];
 
   function cells({ name, level, contrast: by, isBaseline, milliseconds }) {
     const start = [name, withBounds(level.value, level.low, level.high, fixed)];
@@ -220,8 +226,8 @@
     return [...start, difference, by.verdict, probability(by.p_adjusted), by.better, by.equal, by.worse, by.n, end];
   }
 
-  function table({ rows }, caption) {
-    const head = make("thead", {}, make("tr", {}, ...COLUMNS.map((text) => make("th", { scope: "col" }, text))));
+  function table({ measure, rows }, caption) {
+    const head = make("thead", {}, make("tr", {}, ...columnsOf(measure).map((text) => make("th", { scope: "col" }, text))));
     const lines = rows.map((row) => make("tr", {}, ...cells(row).map((value, column) =>
       column ? make("td", column === 3 ? {} : { class: "number" }, String(value)) : make("th", { scope: "row" }, value))));
     const region = { class: "table-scroll", role: "region", tabindex: "0", "aria-label": caption };
@@ -266,10 +272,13 @@
     const band = measure.margin
       ? `the grey band holds the differences below ${measure.margin}, which do not matter`
       : "no band is drawn, because no limit was stated below which a difference in this measure does not matter";
-    const milliseconds = chapter.milliseconds ? ` Milliseconds are the processor time of this run for a question, without building an index and without encoding what an earlier run kept.` : "";
+    const milliseconds = chapter.milliseconds ? ` Milliseconds are ${chapter.timing ?? "measured times of this run"}.` : "";
+    const control = chapter.controls.length || !measure.levels.control.some(defined) ? "" : " A control is what a system that knows nothing gets.";
+    const neutral = measure.words ? " Whether more of it is better, only its maker knows." : "";
+    const ahead = wordOf(measure, "better");
     return `A dot is the mean difference in ${measure.name} from ${baseline} on the same ${chapter.unit}, the line through it its 95 % interval, and ${band}. ` +
-      "“Undecided” means that the interval leaves open which of the two is better, which is not to say that they are equal. " +
-      `Grey rows are controls, which know nothing. ${chapter.protocol}. ${measure.inference}${milliseconds}`;
+      `“Undecided” means that the interval leaves open which of the two is ${ahead}, which is not to say that they are equal. ` +
+      `${chapter.controls.length ? "Grey rows are controls, which know nothing. " : ""}${capital(chapter.protocol)}. ${measure.inference}${control}${neutral}${milliseconds}`;
   }
 
   function show(chapter) {

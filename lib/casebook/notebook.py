@@ -14,11 +14,13 @@ from casebook.runs.headlines import Headline
 from casebook.runs.leaderboard import measure_table
 from casebook.runs.outputs import Markdown, RunOutputs
 from casebook.tables import Table, p_value, with_interval, with_intervals
+from casebook.verdicts import HIGHER, LOWER
 
 TITLES = Path(__file__).with_name("titles.yml")
 SYSTEM_COLUMNS = ("system", "against")
 P_VALUES = ("p", "p_adjusted")
 LEADERBOARD_TIMES = "leaderboard"
+NEUTRAL_WORDS = {"better": HIGHER, "worse": LOWER}
 
 
 class Chapter:
@@ -251,6 +253,8 @@ class Chapter:
         titles=None,
         dataset=None,
         milliseconds=None,
+        timing=None,
+        neutral=(),
     ):
         """Keep what the page needs on which a reader compares any two systems.
 
@@ -276,6 +280,10 @@ class Chapter:
             Another data set than the chapter's.
         milliseconds : dict, optional
             System to its time for a unit; kept apart from what reruns must reproduce.
+        timing : str, optional
+            What the milliseconds are, and what they leave out: "the processor time of a question".
+        neutral : sequence of str
+            Measures of which more is neither better nor worse: units are higher or lower.
         """
         systems = list(levels)
         titles = titles or {}
@@ -284,7 +292,8 @@ class Chapter:
         for measure, rows in contrasts.items():
             of_measure = {system: numbers.get(measure) for system, numbers in levels.items()}
             title = titles.get(measure, measure)
-            measures.append(measure_table(title, systems, of_measure, rows, margins.get(measure)))
+            table = measure_table(title, systems, of_measure, rows, margins.get(measure))
+            measures.append(table | ({"words": NEUTRAL_WORDS} if measure in neutral else {}))
         choices = {}
         for name, members in (groups or {}).items():
             choices[name] = [k for k, system in enumerate(systems) if system in set(members)]
@@ -298,6 +307,7 @@ class Chapter:
             "controls": [systems.index(system) for system in controls if system in levels],
             "groups": {name: members for name, members in choices.items() if members},
             "measures": measures,
+            "timing": timing if milliseconds else None,
         }
         self.outputs.leaderboard(content)
         if milliseconds:

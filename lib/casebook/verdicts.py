@@ -30,7 +30,11 @@ UNDECIDED = "undecided"
 NOT_MEASURED = "cannot be measured"
 VERDICTS = (BETTER, WORSE, EQUIVALENT, UNDECIDED, NOT_MEASURED)
 
-OPPOSITE = {BETTER: WORSE, WORSE: BETTER}
+# Of a measure of which nobody here says whether more is better, such as a score in a log.
+HIGHER = "higher"
+LOWER = "lower"
+
+OPPOSITE = {BETTER: WORSE, WORSE: BETTER, HIGHER: LOWER, LOWER: HIGHER}
 """Verdict on a contrast to that on the same pair in the other direction, where it differs."""
 
 NO_UNIT_DIFFERS = "no_unit_differs"

@@ -4,6 +4,7 @@ import html
 import json
 import re
 import shutil
+from urllib.parse import parse_qs
 
 import pytest
 from bs4 import BeautifulSoup
@@ -167,6 +168,33 @@ def test_an_unfavourable_row_is_as_visible_as_the_others(run):
     assert not page.select("details li.question-row")  # none is folded
 
 
+@pytest.mark.parametrize("scope", [None, "half: held-out"])
+def test_a_row_leads_to_the_questions_that_were_made_worse(run, tmp_path, scope):
+    path = tmp_path / "mine" / "items" / f"{CELL}.json"
+    collection = json.loads(path.read_text())
+    names = collection["systems"]
+    expected = 0
+    for number, item in enumerate(collection["items"]):
+        item["tags"] = ["half: held-out"] if number % 2 else ["half: development"]
+        value, other = (item["scores"][names.index(n)][0] for n in ("Full pipeline", "BM25"))
+        expected += value < other and (number % 2 == 1 or scope is None)
+    ready = ["held-out questions that it makes worse", "Full pipeline", "BM25"]
+    never = ["questions that nothing makes worse", "BM25", "BM25"]
+    collection |= {"scope": scope, "questions": [ready, never]}
+    path.write_text(json.dumps(collection))
+    run(headline("A?", topic="t"), headline("B?", topic="t"))
+    (row,) = questions_of(answers("mine", [CELL]))
+    (link,) = row.select(".answer-verdict a")
+    assert expected and link.text == f"that it makes worse: {expected}"
+    address, _, choice = link["href"].partition("#")
+    assert address == f"generated/items/{CELL}.html"
+    pair = {"system": ["Full pipeline"], "against": ["BM25"], "change": ["worse"]}
+    assert parse_qs(choice) == pair | ({"only": [scope]} if scope else {})
+    path.unlink()
+    (row,) = questions_of(answers("mine", [CELL]))
+    assert not row.select(".answer-verdict a")
+
+
 def test_a_row_says_what_its_levels_mean_and_whose_they_are(run):
     meaning = "First for 78 % of the questions."
     run(headline("A?", topic="t"), headline("B?", topic="t", meaning=meaning, dataset="other"))
@@ -238,10 +266,8 @@ def test_a_detailed_row_holds_question_effect_count_verdict_and_links(run):
     links = {a.text: a["href"] for a in row("a")}
     assert links["chapter"] == f"run/notebooks/{CELL}.html"
     assert links["method"] == "methods/retrieval_ablation.html"
-    assert (
-        links["rows"] == f"rows/{CELL}.csv.gz"
-        and links["item by item"] == f"generated/items/{CELL}.html"
-    )
+    assert links["rows"] == f"rows/{CELL}.csv.gz"
+    assert links["items"] == f"generated/items/{CELL}.html"
     assert (
         row.select_one("details.reproduce code").text == f"casebook run {CELL} --run mine --force"
     )

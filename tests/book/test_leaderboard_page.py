@@ -101,6 +101,8 @@ def run(tmp_path, monkeypatch):
         groups={"Own systems": ["own"], "Nobody": []},
         margins={"nDCG@10": 0.01},
         milliseconds={"bm25": 0.25},
+        timing="the time of a question",
+        neutral=["P@1"],
     )
     return tmp_path / "mine", levels, by_measure
 
@@ -119,6 +121,11 @@ def test_the_page_has_the_numbers_of_the_chapter(run):
     assert chapter["groups"] == {"Own systems": [2]}
     assert chapter["milliseconds"] == [0.25, None, None, None]
     assert [m["margin"] for m in chapter["measures"]] == [0.01, None]
+    assert [m.get("words") for m in chapter["measures"]] == [
+        None,
+        {"better": "higher", "worse": "lower"},
+    ]
+    assert chapter["timing"] == "the time of a question"
     systems = list(levels)
     for measure in chapter["measures"]:
         columns = measure["contrasts"]

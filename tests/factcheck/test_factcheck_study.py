@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import json
 import re
+import statistics
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -57,6 +58,12 @@ def toy():
         slices=("hops",),
         confidence=stated,
     )
+
+
+def test_the_time_of_a_claim_is_that_of_all_stages(study):
+    seconds = [sum(result.timings.values()) for result in study.pipeline.results]
+    assert study.milliseconds["pipeline"] == pytest.approx(1000 * statistics.median(seconds))
+    assert set(study.milliseconds) == {"pipeline", "documented", FITTED_ON_OWN}
 
 
 def test_policies_of_the_two_class_question(toy):
@@ -317,8 +324,12 @@ def test_the_reader_of_clauses_sees_whether_a_question_and_how_often_a_clause_is
         qrels={name: {name: 1} for name in ids},
     )
     monkeypatch.setattr("casebook.factcheck.study.load", lambda *_, **__: made)
-    scores = run_factcheck_study("consumer_contracts_qa").scores(n_resamples=50)
+    clock = iter(range(10**6))  # a search takes a second, and reading a clause another one
+    monkeypatch.setattr("casebook.factcheck.study.perf_counter", lambda: next(clock))
+    study = run_factcheck_study("consumer_contracts_qa")
+    scores = study.scores(n_resamples=50)
     assert scores["gold clause"]["accuracy"].estimate > 0.95
+    assert study.milliseconds == {"gold clause": 1000, "pipeline": 2000}
 
 
 @pytest.mark.data

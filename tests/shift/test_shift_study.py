@@ -26,6 +26,7 @@ from casebook.shift.study import (
     CHANCE,
     drift_table,
     gains,
+    milliseconds_per_question,
     planned_gains,
     run_drift,
     run_shift_study,
@@ -49,6 +50,14 @@ def test_gains_are_the_differences_of_the_means(study):
     tested = gained["verdict"] != "not tested"
     assert set(gained.loc[tested, "system"]) == set(LEARNERS) == set(study.fits)
     assert gained.loc[~tested, "p_adjusted"].isna().all()
+
+
+def test_a_question_is_timed_alone_and_its_time_is_the_median(study, monkeypatch):
+    clock = iter(1.0 * (k // 2 + k % 2) for k in range(10**6))  # a pair of calls: one second
+    monkeypatch.setattr("casebook.shift.study.perf_counter", lambda: next(clock))
+    times = milliseconds_per_question(study)
+    assert times == dict.fromkeys([BASELINE, *study.fits], 1000.0)
+    assert next(clock) == len(times) * len(study.data)  # of 34 questions each was timed once
 
 
 def test_the_documented_setting_is_measured_at_scale_1_and_first(study):

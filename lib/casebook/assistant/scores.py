@@ -28,13 +28,13 @@ from casebook.stats.intervals import (
     resample_counts,
     resampled_clusters,
 )
-from casebook.verdicts import BETTER, INTERVAL_BY_UNIT, WORSE
+from casebook.verdicts import BETTER, HIGHER, INTERVAL_BY_UNIT, LOWER, WORSE
 
 COMPARED = ("faithfulness", "mentions", "token F1")
 """Measures of ours that scores are compared with."""
 NO_CONTROL = "none: the log has no such score of contexts of other questions"
 FOREIGN = "contexts and references of other questions"
-_VERDICTS = {BETTER: "higher", WORSE: "lower"}  # whether more is better, only the tool knows
+_VERDICTS = {BETTER: HIGHER, WORSE: LOWER}  # whether more is better, only the tool knows
 
 
 def measure_name(measure):
@@ -75,15 +75,16 @@ def score_means(rows, *, n_resamples=10_000, seed=0):
     return means
 
 
-def score_differences(rows, *, seed=0):
-    """Paired differences of systems by score, as `system_differences`: higher or lower.
+def margin_of(scores):
+    """Give the difference that does not matter: only scores between 0 and 1 have one."""
+    return SHARE_MARGIN if scores.dropna().between(0, 1).all() else 0.0
 
-    Only differences of scores between 0 and 1 have a margin.
-    """
+
+def score_differences(rows, *, seed=0):
+    """Paired differences of systems by score, as `system_differences`: higher or lower."""
     tables = []
     for measure in tool_measures(rows):
-        is_share = rows[measure].dropna().between(0, 1).all()
-        margin = SHARE_MARGIN if is_share else 0.0
+        margin = margin_of(rows[measure])
         tables.append(system_differences(rows, [measure], margin=margin, seed=seed))
     tables = [table for table in tables if len(table)]
     if not tables:

@@ -11,9 +11,10 @@ from pathlib import Path
 from casebook.book.chapters import reproduce_line
 from casebook.book.items import items_file
 from casebook.book.titles import dataset_name, experiment_of
+from casebook.book.worse import worse_items
 from casebook.paths import SHIPPED, run_dir
 from casebook.readers import read_yaml
-from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, read_headlines
+from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, counted, read_headlines
 from casebook.verdicts import NOT_MEASURED, UNDECIDED
 
 TOPICS = Path(__file__).with_name("topics.yml")
@@ -160,18 +161,21 @@ def _question_row(run, row, limits, with_pages):
     meaning = _meaning(row)
     text = f"<strong>{html.escape(row.question)}</strong>"
     if meaning:
-        text += f'<div class="meaning">{html.escape(meaning)}</div>'
+        text += f'<div class="meaning">{meaning}</div>'
     axes = {}
     for case in row.cases:
         if case.headline.verdict != NOT_MEASURED:
             axes.setdefault((case.headline.measure, case.headline.null), []).append(case)
-    pictures = "".join(_dots(row, cases, limits[axis]) for axis, cases in axes.items())
+    links = _question_links(run, row, with_pages)
+    pictures = "".join(
+        _dots(row, cases, limits[axis], links["chapter"]) for axis, cases in axes.items()
+    )
     details = "".join(_row(run, case, limits, "") for case in row.cases)
     return (
         f'<li class="question-row"><div class="answer-text">{text}</div>'
         f'<div class="answer-effect">{pictures}</div>'
-        f'<div class="answer-verdict">{_verdicts(row)}</div>'
-        f'<div class="answer-links">{_question_links(run, row, with_pages)}'
+        f'<div class="answer-verdict">{_verdicts(row)}{_worse_link(run, row)}</div>'
+        f'<div class="answer-links">{_as_links(links, "")}'
         f'<details class="cases"><summary>numbers</summary><ul class="answers">{details}</ul>'
         "</details></div></li>\n"
     )
@@ -181,17 +185,23 @@ def _meaning(row):
     """Say what the first headlines of a row mean, those of one chapter and data set."""
     cases = [case for case in row.cases if case.headline.meaning]
     if not cases:
-        return _why(row)
+        return html.escape(_why(row))
     first = cases[0]
-    text = ""
+    texts = []
     for case in cases:
         is_of_first = case.cell == first.cell and case.headline.dataset == first.headline.dataset
         meaning = case.headline.meaning
-        if is_of_first and len(text) + len(meaning) <= MOST_LETTERS and meaning not in text:
-            text = f"{text} {meaning}".strip()
-    if text and len({case.headline.dataset for case in row.cases}) > 1:
-        return f"{dataset_name(first.headline.dataset)}: {text}"
-    return text
+        n_letters = len(meaning) + sum(len(text) + 1 for text in texts)
+        if is_of_first and n_letters <= MOST_LETTERS and meaning not in texts:
+            texts.append(meaning)
+    if texts and len({case.headline.dataset for case in row.cases}) > 1:
+        texts[0] = f"{dataset_name(first.headline.dataset)}: {texts[0]}"
+    return "".join([*map(html.escape, texts[:1]), *(_detail(f" {text}") for text in texts[1:])])
+
+
+def _detail(text):
+    """Mark what a small screen leaves to the chapter."""
+    return f'<span class="detail">{html.escape(text)}</span>'
 
 
 def _why(row):
@@ -234,13 +244,15 @@ def _verdict_text(word, names, colour, n_cases):
     return text
 
 
-def _dots(row, cases, limit):
+def _dots(row, cases, limit, page):
     """Draw cases of one measure on one axis, each a link to its chapter that names it."""
     start, end = axis_ends(limit, cases[0].headline.null)
     ticks = _tick_texts((start, 0, end), limit, cases[0].headline.null)
     measure = cases[0].headline.measure.rstrip(",")
     label = html.escape(f"{measure}, on an axis from {ticks[0]} to {ticks[-1]}")
     lanes = "".join(_dot(row, case, start, end) for case in cases)
+    # On a small screen the plot is touched as a whole; its dots stay in reach of the keyboard.
+    link = f'<a class="touch" href="{html.escape(page)}" aria-hidden="true" tabindex="-1"></a>'
     positions = (start, 0, end)
     marks = "".join(
         f'<span style="left:{_place(position, start, end)}">{tick}</span>'
@@ -248,10 +260,10 @@ def _dots(row, cases, limit):
         if position or NEAR * (end - start) < -start < (1 - NEAR) * (end - start)
     )
     return (
-        f'<div class="dots" role="group" aria-label="{label}">'
+        f'<div class="dots" role="group" aria-label="{label}"><div class="plot">'
         f'<div class="lanes" style="--zero:{_place(0, start, end)}">{lanes}</div>'
-        f'<div class="ticks" aria-hidden="true">{marks}</div>'
-        f"<small>{html.escape(_levels(cases))}</small></div>"
+        f'<div class="ticks" aria-hidden="true">{marks}</div>{link}</div>'
+        f"<small>{_levels(cases)}</small></div>"
     )
 
 
@@ -307,16 +319,27 @@ def _levels(cases):
     """Write measure, levels of the systems and of their baselines, and the number of units."""
     headlines = [case.headline for case in cases]
     first = headlines[0]
-    measure = first.measure.rstrip(",")
-    counts = [headline.n for headline in headlines]
-    units = list(dict.fromkeys(headline.unit for headline in headlines))
-    count = f"{_span(counts, ',')} {' or '.join(units)}" if len(headlines) > 1 else first.count
+    measure = html.escape(first.measure.rstrip(","))
     levels = [headline.level for headline in headlines]
     baselines = [headline.baseline for headline in headlines]
-    text = measure if len(headlines) > 1 else f"{first.effect} {measure}"
-    if None in levels or None in baselines:
-        return f"{text} ({count})"
-    return f"{text}: {_span(levels, '.2f')} against {_span(baselines, '.2f')} ({count})"
+    has_levels = None not in levels and None not in baselines
+    text = measure
+    if len(headlines) == 1:
+        effect = f"{first.effect} "
+        text = (_detail(effect) if has_levels else html.escape(effect)) + measure
+    if has_levels:
+        text += f": {_span(levels, '.2f')} against {_span(baselines, '.2f')}"
+    return f"{text} ({_count(headlines)})"
+
+
+def _count(headlines):
+    """Write the number of units, of one headline with the groups that they are in."""
+    first = headlines[0]
+    if len(headlines) == 1:
+        units = counted(first.n, first.unit)
+        return html.escape(units) + _detail(first.count.removeprefix(units))
+    units = dict.fromkeys(headline.unit for headline in headlines)
+    return html.escape(f"{_span([h.n for h in headlines], ',')} {' or '.join(units)}")
 
 
 def _span(values, spec):
@@ -329,14 +352,34 @@ def _question_links(run, row, with_pages):
     """Link to chapter, method and items of a question; several data sets have a page together."""
     links = {}
     for case in row.cases:
-        page = f"run/notebooks/{case.cell}.html"
+        pages = _pages(run, case)
         if case.experiment in with_pages:
-            page = f"generated/experiments/{case.experiment}.html"
-        links.setdefault("chapters" if case.experiment in with_pages else "chapter", page)
-        links.setdefault("method", method_page(case.experiment, case.headline.method))
-        if items_file(run, case.cell).is_file():
-            links.setdefault("items", f"generated/items/{case.cell}.html")
-    return _as_links(links, "")
+            pages["chapter"] = f"generated/experiments/{case.experiment}.html"
+        links = pages | links
+    return links
+
+
+def _pages(run, case):
+    """Give the pages of a headline: its chapter, its method, its items if there are any."""
+    pages = {
+        "chapter": f"run/notebooks/{case.cell}.html",
+        "method": method_page(case.experiment, case.headline.method),
+    }
+    if items_file(run, case.cell).is_file():
+        pages["items"] = f"generated/items/{case.cell}.html"
+    return pages
+
+
+def _worse_link(run, row):
+    """Link to the items that a chapter offers as made worse, the worst one open."""
+    for case in row.cases:
+        ready = worse_items(run, case.cell)
+        if ready:
+            text, address, count = ready
+            beginning, _, end = text.rpartition(" worse")  # all that a small screen has room for
+            name = f"<span>{html.escape(beginning)} </span>worse{html.escape(end)}"
+            return f'<a class="worse" href="generated/{html.escape(address)}">{name}: {count}</a>'
+    return ""
 
 
 # --- a row for each headline
@@ -407,14 +450,9 @@ def _subject(headline, is_measured):
 
 
 def _links(run, case, up):
-    pages = {
-        "chapter": f"run/notebooks/{case.cell}.html",
-        "method": method_page(case.experiment, case.headline.method),
-    }
+    pages = _pages(run, case)
     if (run_dir(run) / "rows" / f"{case.cell}.csv.gz").is_file():
         pages["rows"] = f"rows/{case.cell}.csv.gz"
-    if items_file(run, case.cell).is_file():
-        pages["item by item"] = f"generated/items/{case.cell}.html"
     return _as_links(pages, up)
 
 

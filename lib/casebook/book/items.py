@@ -137,12 +137,16 @@ def _usual_pair(collection, tested):
 
 
 def _markdown(collection, cell, comparison_note, title):
-    """Write the page around the viewer: what is on it, what was left out and why, the data."""
+    """Write the page around the viewer: how much is on it; below it what, and the data."""
     kind = page_words()[collection["kind"]]
     noun = kind["noun"]
-    notes = [
+    opening = [
+        f"The single results behind the means of [the chapter](../../run/notebooks/{cell}.ipynb).",
         _extent(collection, kind),
         collection.get("remark"),
+    ]
+    notes = [
+        f"The page holds {kind['about'].strip()}",
         _text_note(collection, kind),
         comparison_note,
         _data_note(collection),
@@ -156,9 +160,8 @@ def _markdown(collection, cell, comparison_note, title):
     )
     return (
         f"# {title}, {kind['title'].lower()}\n\n"
-        "The single results behind the means of "
-        f"[the chapter](../../run/notebooks/{cell}.ipynb): {kind['about']}\n\n"
-        f"{' '.join(filter(None, notes))}\n\n{raw(viewer)}"
+        f"{' '.join(filter(None, opening))}\n\n{raw(viewer)}\n\n"
+        f"{' '.join(filter(None, notes))}\n"
     )
 
 

@@ -107,6 +107,8 @@ def _families(contrasts):
     """Say which intervals hold together."""
     family = contrasts["family"]
     counts = Counter(family["words"][k] for k in family["rows"])
+    if counts.total() == 1:
+        return "The interval is one of 95 %."
     parts = [f"{counts[name]} pairs {FAMILY_NAMES[name]}" for name in FAMILY_NAMES if counts[name]]
     if len(parts) == 1:
         return f"The 95 % intervals of all {parts[0]} hold together."

@@ -5,6 +5,7 @@ from collections import namedtuple
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,13 @@ from casebook.factcheck.pipeline import (
     checker_of,
     load_documents,
 )
-from casebook.factcheck.score import compare_verdicts, field_of_results, is_right, majority
+from casebook.factcheck.score import (
+    compare_verdicts,
+    cost_rows,
+    field_of_results,
+    is_right,
+    majority,
+)
 from casebook.factcheck.stance import (
     PlaceholderStance,
     PublicJudge,
@@ -81,7 +88,8 @@ class VerdictStudy:
     ``rows`` has id, label, group and the columns of ``slices``; ``blind`` names the controls;
     ``confidence`` states the probability that a verdict is right; ``decisive`` passages decide, and
     ``cited`` ones were retrieved; ``titles`` are names for readers where a system is not what it is
-    on other sets; ``unread`` names systems that read nothing, with the reason.
+    on other sets; ``unread`` names systems that read nothing, with the reason; ``seconds`` are
+    those of each claim, where a system was timed.
     """
 
     name: str
@@ -99,6 +107,7 @@ class VerdictStudy:
     cited: list | None = None
     titles: dict = field(default_factory=dict)
     unread: dict = field(default_factory=dict)
+    seconds: dict = field(default_factory=dict)
     question: str = QUESTION.format("the fact-checker")
 
     @property
@@ -114,6 +123,11 @@ class VerdictStudy:
     def stating(self):
         """The first system that states probabilities."""
         return next(iter(self.confidence))
+
+    @property
+    def milliseconds(self):
+        """Median time of a claim, of the systems that were timed."""
+        return {name: 1000 * float(np.median(times)) for name, times in self.seconds.items()}
 
     @property
     def clusters(self):
@@ -386,6 +400,9 @@ def _collection_study(checked, ablation, folds, seed):
     claims = pd.DataFrame(checked.test)
     rows = claims[["id", "label", "group", "category", "hops"]].astype(str)
     rows = rows.replace({"label": {INSUFFICIENT_EVIDENCE: INSUFFICIENT}})
+    results = {PIPELINE: checked.results, DOCUMENTED_PIPELINE: documented.check_all(checked.test)}
+    if checked.train:
+        results[FITTED_ON_OWN] = checked.check(checked.fitted, checked.config)
     policy = TWO_CLASS_POLICY
     if INSUFFICIENT in set(rows["label"]):
         policy = policy | {"nei": "three_class"}
@@ -402,7 +419,7 @@ def _collection_study(checked, ablation, folds, seed):
     return VerdictStudy(
         checked.name,
         rows,
-        _collection_verdicts(checked, documented, folds, seed),
+        _collection_verdicts(checked, results, folds, seed),
         policy,
         blind=(SHUFFLED_EVIDENCE, CLAIM_ONLY),
         slices=tuple(name for name in ("category", "hops") if len(set(rows[name])) > 1),
@@ -411,6 +428,7 @@ def _collection_study(checked, ablation, folds, seed):
         facts=facts,
         titles=titles,
         unread=_unread({PIPELINE: checked.checker, DOCUMENTED_PIPELINE: documented}),
+        seconds={name: cost_rows(of_claims)["seconds"] for name, of_claims in results.items()},
         pipeline=checked,
         texts=claims["text"].tolist(),
         decisive=[_decisive_passages(claim) for claim in checked.test],
@@ -418,18 +436,17 @@ def _collection_study(checked, ablation, folds, seed):
     )
 
 
-def _collection_verdicts(checked, documented, folds, seed):
+def _collection_verdicts(checked, results, folds, seed):
     """Verdicts of the pipeline, of its variants and of the controls."""
-    verdicts = {PIPELINE: _verdicts_of_results(checked.results)}
+    verdicts = {PIPELINE: _verdicts_of_results(results[PIPELINE])}
     sided = [claim for claim in checked.test if claim.label in (SUPPORTED, NOT_SUPPORTED)]
     # A claim whose gold evidence is not named cannot be judged by it.
     if sided and all(claim.atoms for claim in sided):
         gold = [checked.base.deciding(claim) for claim in checked.test]
         verdicts[GOLD_EVIDENCE] = checked.verdicts_on(gold)
-    if checked.train:
-        results = checked.check(checked.fitted, checked.config)
-        verdicts[FITTED_ON_OWN] = _verdicts_of_results(results)
-    verdicts[DOCUMENTED_PIPELINE] = _verdicts_of_results(documented.check_all(checked.test))
+    for name in (FITTED_ON_OWN, DOCUMENTED_PIPELINE):
+        if name in results:
+            verdicts[name] = _verdicts_of_results(results[name])
     verdicts[SHUFFLED_EVIDENCE] = checked.verdicts_on(checked.passages_of_another_group(seed))
     texts = [claim.text for claim in checked.test]
     if checked.train:
@@ -521,11 +538,13 @@ def _contracts(dataset, folds, seed):
     groups = queries["query_id"].map(dataset.groups).tolist()
     yes = queries["answer"].to_numpy(bool)
     gold = [base.rows[next(iter(dataset.qrels[query_id]))] for query_id in queries["query_id"]]
-    rankings = [base.search(question) for question in questions]
+    searches = [_timed(base.search, question) for question in questions]
+    rankings = [ranking for ranking, _ in searches]
     retrieved = [ranking[0] if ranking else None for ranking in rankings]
-    probabilities = _clause_probabilities(
+    probabilities, seconds = _clause_probabilities(
         base, questions, yes, groups, gold=gold, retrieved=retrieved, folds=folds, seed=seed
     )
+    seconds[PIPELINE] = seconds[PIPELINE] + np.array([time for _, time in searches])
     rows = pd.DataFrame(
         {
             "id": queries["query_id"],
@@ -553,22 +572,40 @@ def _contracts(dataset, folds, seed):
         texts=questions.tolist(),
         decisive=[[_clause(base, row)] for row in gold],
         cited=[[] if row is None else [_clause(base, row)] for row in retrieved],
+        seconds=seconds,
     )
 
 
 def _clause_probabilities(base, questions, yes, groups, *, gold, retrieved, folds, seed):
-    """Out-of-fold probability of a yes, by the clause that is read, and by the question alone."""
+    """Out-of-fold probability of a yes by clause or question alone, and the seconds to read it."""
     shuffled = [gold[row] for row in of_another_group(groups, seed, "shuffled clauses")]
-    tables = [_clause_features(base, questions, rows) for rows in (gold, retrieved, shuffled)]
+    read = {}  # a clause that two systems read costs both what it cost the first
+    tables = []
+    seconds = []
+    for rows in (gold, retrieved, shuffled):
+        readings = list(zip(questions, rows, strict=True))
+        for question, row in readings:
+            if (question, row) not in read:
+                read[question, row] = _timed(_clause_features, base, question, row)
+        tables.append(np.array([read[reading][0] for reading in readings]))
+        seconds.append(np.array([read[reading][1] for reading in readings]))
     by_gold, by_retrieved, by_shuffled = cross_fitted(
         features_model(), tables, yes, groups, folds, seed
     )
-    return {
+    probabilities = {
         PIPELINE: by_retrieved,
         GOLD_CLAUSE: by_gold,
         SHUFFLED_CLAUSE: by_shuffled,
         CLAIM_ONLY: transfer.claim_only(questions, yes, groups, folds, seed),
     }
+    return probabilities, dict(zip((GOLD_CLAUSE, PIPELINE), seconds[:2], strict=True))
+
+
+def _timed(function, *arguments):
+    """Give what a function gives, and its seconds."""
+    start = perf_counter()
+    value = function(*arguments)
+    return value, perf_counter() - start
 
 
 def _rank_of_clause(row, ranking):
@@ -581,17 +618,14 @@ def _clause(base, row):
     return CitedPassage(base.doc_ids[row], base.texts[row], 0, len(base.texts[row]))
 
 
-def _clause_features(base, questions, rows):
-    """Features of every question and the three nearest sentences of its clause."""
-    table = []
-    for question, row in zip(questions, rows, strict=True):
-        texts = [""]
-        if row is not None:
-            passages = base.extract(row, question, 3) or [base.whole(row)]
-            texts = [passage.text for passage in passages]
-        negated = [negations(question) % 2, np.log1p(sum(map(negations, texts)))]
-        table.append([*_pooled_features(question, texts, base.rarity), *negated])
-    return np.array(table)
+def _clause_features(base, question, row):
+    """Features of a question and the three nearest sentences of its clause."""
+    texts = [""]
+    if row is not None:
+        passages = base.extract(row, question, 3) or [base.whole(row)]
+        texts = [passage.text for passage in passages]
+    negated = [negations(question) % 2, np.log1p(sum(map(negations, texts)))]
+    return [*_pooled_features(question, texts, base.rarity), *negated]
 
 
 def _pooled_features(claim, texts, rarity=None):

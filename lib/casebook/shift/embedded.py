@@ -137,10 +137,11 @@ def _finite(vectors, kind):
 
 def cosines(queries, documents):
     """Cosine of every query with every document; 0 where a vector has no length."""
-    return _unit(np.asarray(queries, dtype=np.float64)) @ _unit(documents).T
+    return unit(np.asarray(queries, dtype=np.float64)) @ unit(documents).T
 
 
-def _unit(vectors):
+def unit(vectors):
+    """Give vectors the length 1; one without a length stays as it is."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > SMALLEST_NORM)
 

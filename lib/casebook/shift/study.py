@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from time import perf_counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,7 @@ from casebook.errors import InputError
 from casebook.frames import UNTESTED, contrasts
 from casebook.models.encoders import load_encoder
 from casebook.retrieval.ablation import ScoredSystems
-from casebook.shift.embedded import SHIFT_MEASURES, embed, group_labels
+from casebook.shift.embedded import SHIFT_MEASURES, embed, group_labels, ranking_order, unit
 from casebook.shift.learn import (
     AS_DOCUMENTED,
     CANDIDATE_SCALES,
@@ -35,6 +36,7 @@ IN_SAMPLE = "{}-in-sample"
 CEILING = "{}-oracle-scale"
 # Also evaluated in-sample, and with single queries held out.
 MAIN_SYSTEMS = (AS_DOCUMENTED, DOCUMENTED_MODE, RIDGE)
+MOST_TIMED = 50  # questions: more would change a median little
 TRAIN_STAGE = 1  # of the three of a generated collection that drifts
 _DRIFT_COLUMNS = ["seed", "stage", "system", "query_id", "group", "moved", "baseline", "shifted"]
 _GAIN_COLUMNS = [
@@ -254,6 +256,33 @@ def gains(study, planned, n_resamples=10_000):
     table = pd.DataFrame(rows, columns=_GAIN_COLUMNS)
     numeric = ["gain", "gain low", "gain high", "p", "p_adjusted"]
     return table.astype(dict.fromkeys(numeric, float) | {"reason": object})
+
+
+def milliseconds_per_question(study):
+    """Median wall time of a question by system: its shift, its cosines and their order."""
+    data = study.data
+    documents = unit(data.documents)
+    rows = np.unique(np.linspace(0, len(data) - 1, MOST_TIMED).astype(int))
+    medians = {}
+    for name in [BASELINE, *study.fits]:
+        selections = {}
+        if name in study.fits:
+            fit = study.fits[name]
+            for fold, selection in zip(fit.folds, fit.selections, strict=True):
+                selections |= dict.fromkeys(fold, selection)
+        seconds = [_seconds(data, documents, row, selections.get(row)) for row in rows]
+        medians[name] = 1000 * float(np.median(seconds))
+    return medians
+
+
+def _seconds(data, documents, row, selection):
+    """Time one question, which nothing is known of but its vector."""
+    start = perf_counter()
+    vectors = data.queries[[row]]
+    if selection is not None:
+        vectors = vectors + selection.scale * selection.shift.move(vectors)
+    ranking_order((documents @ unit(vectors)[0])[data.pools[row]])
+    return perf_counter() - start
 
 
 def run_drift(seeds, encoder="minilm", *, k=5):

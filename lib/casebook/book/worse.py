@@ -1,0 +1,31 @@
+"""The items of a chapter that a system makes worse, as the page of items offers them."""
+
+import re
+
+from casebook.book.items import read_items
+from casebook.runs.outputs import item_page_address
+
+_UNIT = re.compile(r"^(?:\S+ )?questions (?=that|where)")  # a link says the number instead
+
+
+def worse_items(run, cell):
+    """Give the last list of such questions: its text, address and count; None without any."""
+    collection = read_items(run, cell) or {}
+    for text, system, against in reversed(collection.get("questions") or ()):
+        names = collection["systems"]
+        pair = (names.index(system), names.index(against))
+        count = sum(_is_worse(item, pair, collection.get("scope")) for item in collection["items"])
+        if count:
+            choice = {"system": system, "against": against, "change": "worse"}
+            if collection.get("scope"):
+                choice["only"] = collection["scope"]
+            return _UNIT.sub("", text), item_page_address(cell, **choice), count
+    return None
+
+
+def _is_worse(item, pair, scope):
+    """Whether the first of two systems has a lower score on an item, by the leading measure."""
+    if scope and scope not in item.get("tags", ()):
+        return False
+    value, other = (item["scores"][k][0] if item["scores"][k] else None for k in pair)
+    return value is not None and other is not None and value < other

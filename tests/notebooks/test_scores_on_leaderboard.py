@@ -1,0 +1,79 @@
+"""Scores of a tool and of a user's judge stand on the leaderboard, beside our measures."""
+
+import json
+import statistics
+
+import IPython.display
+import pytest
+from test_cells_twice import as_text, run_cell
+
+import casebook.notebook
+from casebook import paths
+from casebook.paths import NOTEBOOKS
+
+JUDGE = "def brevity(row):\n    return 1 / len(row['answer'].split())\n"
+POINTS = {"short": [9, 7, 8, 6, 9, 8, 7, 9], "long": [1, 3, 2, 4, 2, 5, 3, 1]}
+ANSWERS = {"short": "Money {}.", "long": "The tenant has to pay money {}."}
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """Run the chapter on a log of two systems; gives what it kept for the leaderboard."""
+    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.setenv("TQDM_DISABLE", "1")
+    monkeypatch.syspath_prepend(tmp_path)
+    for module in (IPython.display, casebook.notebook):
+        monkeypatch.setattr(module, "display", as_text)
+    (tmp_path / "brief_judge.py").write_text(JUDGE)
+    rows = []
+    for system, points in POINTS.items():
+        for number, point in enumerate(points):
+            context = f"The tenant has to pay money {number}."
+            row = {"id": number, "question": f"What {number}?", "answer": ANSWERS[system]}
+            row["answer"] = row["answer"].format(number)
+            rows.append(row | {"system": system, "contexts": [context], "points": point})
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    given = {"run": "mine", "cell": "answers", "log": str(tmp_path / "log.jsonl")}
+    given |= {"scores": ["points"], "judge": "brief_judge:brevity", "n_resamples": 200}
+    (tmp_path / "results" / "mine" / "runs").mkdir(parents=True)
+    variables = {}
+    notebook = json.loads((NOTEBOOKS / "10_assistant.ipynb").read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            run_cell("".join(cell["source"]), cell["id"], variables)
+            if "parameters" in cell["metadata"].get("tags", []):
+                variables.update(given)
+    path = tmp_path / "results" / "mine" / "leaderboard" / "answers.json"
+    return json.loads(path.read_text())
+
+
+@pytest.mark.slow
+def test_scores_of_a_tool_and_of_a_judge_are_measures_of_the_leaderboard(kept):
+    measures = {measure["name"]: measure for measure in kept["measures"]}
+    assert kept["systems"] == ["short", "long"]
+    brevity = {"short": 1 / 2, "long": 1 / 7}
+    expected = {
+        "Score in the log: points": {k: statistics.mean(v) for k, v in POINTS.items()},
+        "Score of the judge: brevity": brevity,
+    }
+    for name, means in expected.items():
+        measure = measures[name]
+        assert measure["levels"]["value"] == pytest.approx(list(means.values()), abs=1e-6)
+        contrasts = measure["contrasts"]
+        assert (contrasts["system"], contrasts["against"]) == ([0], [1])
+        assert contrasts["difference"] == pytest.approx([means["short"] - means["long"]], abs=1e-6)
+        assert contrasts["verdict"]["words"] == ["higher"]
+        assert (contrasts["better"], contrasts["worse"]) == ([8], [0])
+        assert measure["words"] == {"better": "higher", "worse": "lower"}
+    points = measures["Score in the log: points"]["contrasts"]
+    assert points["low"][0] < points["difference"][0] < points["high"][0]
+    # The judge read the same answers in other contexts; what the tool would have said is unknown.
+    assert measures["Score of the judge: brevity"]["levels"]["control"] == pytest.approx(
+        list(brevity.values()), abs=1e-6
+    )
+    assert measures["Score in the log: points"]["levels"]["control"] == [None, None]
+    # Only what lies between 0 and 1 has a limit below which a difference does not matter.
+    assert measures["Score in the log: points"]["margin"] is None
+    assert measures["Score of the judge: brevity"]["margin"] > 0
+    assert "words" not in measures["Sentences grounded in the contexts"]
