@@ -12,7 +12,8 @@ from casebook import paths
 from casebook.book import pages
 from casebook.book.chapters import for_readers
 from casebook.book.comparison import comparison
-from casebook.book.items import FIRST_CODE, item_links, item_pages, view
+from casebook.book.item_parts import FIRST_CODE
+from casebook.book.items import item_links, item_pages, view
 from casebook.data import load
 from casebook.data.cards import card_of
 from casebook.explain import study as explain

@@ -1,0 +1,12 @@
+"""A module per kind of item, which turns what a chapter kept into the content of a page."""
+
+from casebook.book.item_kinds import answers, claims, edits, explanations, questions, votes
+
+VIEWS = {
+    "questions": questions.content,
+    "edits": edits.content,
+    "votes": votes.content,
+    "claims": claims.content,
+    "answers": answers.content,
+    "explanations": explanations.content,
+}
