@@ -28,6 +28,8 @@ answers                                                           answered, abst
                                                                   grounded
 explanations  DEFECT                                              DEFECT: noticed, DEFECT: missed,
                                                                   sentence not grounded
+checks        set: SET; check: CHECK; table: TABLE; flagged,
+              passed, noted, not applicable; possible, impossible
 ============  ==================================================  ==================================
 """
 
@@ -199,6 +201,7 @@ BY_SYSTEM = {
     "claims": ("verdicts", "right", "stated"),
     "answers": ("given",),
     "explanations": ("scores", "copies"),
+    "checks": (),
 }
 
 

@@ -1,6 +1,6 @@
 """A module per kind of item, which turns what a chapter kept into the content of a page."""
 
-from casebook.book.item_kinds import answers, claims, edits, explanations, questions, votes
+from casebook.book.item_kinds import answers, checks, claims, edits, explanations, questions, votes
 
 VIEWS = {
     "questions": questions.content,
@@ -9,4 +9,5 @@ VIEWS = {
     "claims": claims.content,
     "answers": answers.content,
     "explanations": explanations.content,
+    "checks": checks.content,
 }
