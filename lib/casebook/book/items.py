@@ -22,7 +22,9 @@ edits         kind of fact, as in `FACTS`; decides, does not      above 1.5, mov
 votes         more votes: SYSTEM; unanimous, not unanimous;
               A and B disagree
 claims        label: LABEL; SLICE: VALUE; evidence found,         gold LABEL, verdict VERDICT; wrong
-              evidence not found                                  verdict
+              evidence not found; decided by PART; decided by     verdict
+              PART in a combination, SHARE contradicted; judge
+              wrong: SET
 answers                                                           answered, abstained, grounded in
                                                                   full, half right, sentence not
                                                                   grounded

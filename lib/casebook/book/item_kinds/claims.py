@@ -22,11 +22,15 @@ def content(collection):
     cited = ["Passage", "For", "Stance", "Probability of support", "Credibility"]
     cited_caption = f"Evidence that {main} found; ✓ contains decisive words"
     no_side = "none: no passage takes a side"
-    items = [_claim(claim, collection) for claim in collection["items"]]
+    without = "Verdicts of the pipeline without a part, where they are other ones"
+    items = []
+    for claim in collection["items"]:
+        items.append(_misjudged(claim) if "set" in claim else _claim(claim, collection))
     return {
         "layout": [
             facts(),
             table("Verdicts; ✓ is right, ✗ wrong", verdicts, "none"),
+            table(without, ["Pipeline", "Verdict"], "none"),
             table(f"Sub-claims that {main} judged", sub_claims, no_side, cards=True),
             table(decisive, ["Passage", "Decides", "Gold label"], "none", cards=True),
             table(cited_caption, cited, "none", cards=True),
@@ -42,6 +46,7 @@ def content(collection):
 
 def _claim_questions(main, claims):
     """Offer the cells of the confusion matrix off its diagonal, and what the search missed."""
+    claims = [claim for claim in claims if "set" not in claim]
     cells = Counter(
         _CONFUSION.format(claim["label"], claim["verdicts"][0] or "none")
         for claim in claims
@@ -67,12 +72,14 @@ def _claim(claim, collection):
     if claim["missed"] is not None:
         tags.append(_MISSED if claim["missed"] else "evidence found")
     tags += [f"{name}: {value}" for name, value in claim["slices"].items()]
+    tags += claim.get("decided", ())
     return item(
         claim["id"],
         claim["text"],
         [
             _claim_facts(claim, problems),
             _verdict_rows(claim, collection["systems"]),
+            [_without_part(claim, part) for part in claim.get("without", ())],
             [_sub_claim_row(sub_claim) for sub_claim in claim["parts"]],
             [_decisive_row(role, collection) for role in claim["decisive"]],
             [_cited_row(role, collection) for role in claim["cited"]],
@@ -88,6 +95,25 @@ def _claim(claim, collection):
         ],
         keys=[claim["stated"][main] or 0.0],
     )
+
+
+def _misjudged(claim):
+    """Give a claim of another set that the judge has wrong, given its gold evidence."""
+    named_values = [
+        ["Claims of", claim["set"]],
+        ["Gold label", claim["label"]],
+        ["Verdict of the judge, given the gold evidence", cell(claim["verdict"], "wrong")],
+        ["Gold evidence", claim["evidence"] or "not shown: the licence does not let us"],
+    ]
+    tags = [f"judge wrong: {claim['set']}"]
+    return item(claim["id"], claim["text"], [named_values], tags=tags, keys=[1.0])
+
+
+def _without_part(claim, part):
+    """Give the verdict of the pipeline without a part."""
+    verdict = claim["without"][part]
+    mark = "right" if verdict == claim["label"] else "wrong"
+    return [part, cell(verdict, mark)]
 
 
 def _verdict_tags(label, verdict, right):
