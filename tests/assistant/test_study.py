@@ -533,7 +533,7 @@ def test_a_question_is_shown_with_every_answer():
         "items": [item],
     }
     page = view(known | {"measures": ["faithfulness"]})
-    answers, facts, _, contexts = page["items"][0]["parts"]
+    answers, facts, _, contexts, _ = page["items"][0]["parts"]
     assert answers == [["good", "Whisk four.", "no"]]
     assert facts == [["Reference", "Four egg whites."]]
     assert page["values"] == [1.0] and page["items"][0]["scores"] == [[0], [None]]

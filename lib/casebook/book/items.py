@@ -19,19 +19,20 @@ edits         kind of fact, as in `FACTS`; decides, does not      above 1.5, mov
               decide, not annotated; edit of the case, edit of    placebos, moved no more than its
               an edited case                                      placebos, lost every precedent,
                                                                   not expanded
-votes         more votes: SYSTEM; unanimous, not unanimous;
+votes         more votes: SYSTEM; unanimous, not unanimous;       SCALE: RATING
               A and B disagree
 claims        label: LABEL; SLICE: VALUE; evidence found,         gold LABEL, verdict VERDICT; wrong
               evidence not found; decided by PART; decided by     verdict
               PART in a combination, SHARE contradicted; judge
               wrong: SET
-answers                                                           answered, abstained, grounded in
+answers       copy: DEFECT; DEFECT: missed by MEASURE             answered, abstained, grounded in
                                                                   full, half right, sentence not
                                                                   grounded
 explanations  DEFECT                                              DEFECT: noticed, DEFECT: missed,
                                                                   sentence not grounded
 checks        set: SET; check: CHECK; table: TABLE; flagged,
               passed, noted, not applicable; possible, impossible
+ratings       CRITERION: all alike, CRITERION: not all alike
 ============  ==================================================  ==================================
 """
 
@@ -204,6 +205,7 @@ BY_SYSTEM = {
     "answers": ("given",),
     "explanations": ("scores", "copies"),
     "checks": (),
+    "ratings": (),
 }
 
 

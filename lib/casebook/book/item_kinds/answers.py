@@ -10,6 +10,7 @@ def content(collection):
     """Give layout, items, measures and ready-made questions of the page."""
     systems = collection["systems"]
     contexts = "Contexts that each system was given"
+    copies = f"Copies of the answer of {collection.get('focus')} with one defect each"
     measures = collection["measures"]
     return {
         "layout": [
@@ -17,6 +18,7 @@ def content(collection):
             facts(),
             score_table("Scores of this question"),
             table(contexts, ["System", "Context"], missing="none", cards=True),
+            table(copies, ["Defect", "Measures that miss it"], missing="none"),
         ],
         "items": [
             _answered_question(question, systems, len(measures)) for question in collection["items"]
@@ -47,6 +49,7 @@ def _answered_question(question, systems, n_measures):
     answers = question["given"]
     given = {name: answer for name, answer in zip(systems, answers, strict=True) if answer}
     undefined = [None] * n_measures
+    missed = question.get("missed", {})
     contexts = [row for name, answer in given.items() for row in _context_rows(name, answer)]
     return item(
         question["id"],
@@ -56,10 +59,16 @@ def _answered_question(question, systems, n_measures):
             [["Reference", question["reference"]]] if question["reference"] else [],
             None,
             contexts,
+            [[defect, ", ".join(names) or None] for defect, names in missed.items()],
         ],
+        tags=[tag for defect, names in missed.items() for tag in _copy_tags(defect, names)],
         by_system=[_answer_tags(answer) for answer in answers],
         scores=[answer["values"] if answer else undefined for answer in answers],
     )
+
+
+def _copy_tags(defect, names):
+    return [f"copy: {defect}", *(f"{defect}: missed by {name}" for name in names)]
 
 
 def _answer_tags(answer):

@@ -18,7 +18,10 @@ def content(collection):
     heads = ["Rater", "Vote", "On the left", "Place in the form", *scales]
     return {
         "layout": [facts(), table("Votes and ratings", heads, "left blank", cards=True)],
-        "items": [_compared_pair(pair, *systems) for pair in collection["items"]],
+        "items": [
+            _compared_pair(pair, *systems, scales=collection["scales"])
+            for pair in collection["items"]
+        ],
         "measures": [("votes", 0)],
         "words": ("more votes", "as many votes", "fewer votes"),
         "orders": ("least agreed first",),
@@ -32,7 +35,7 @@ def content(collection):
     }
 
 
-def _compared_pair(pair, system, baseline):
+def _compared_pair(pair, system, baseline, scales):
     votes = [vote["vote"] for vote in pair["votes"] if vote["vote"] is not None]
     wins = votes.count(1)
     losses = votes.count(-1)
@@ -55,9 +58,21 @@ def _compared_pair(pair, system, baseline):
         f"{system} {wins}, {baseline} {losses}, tied {votes.count(0)}",
         [named_values, [_vote_row(vote, system, baseline) for vote in pair["votes"]]],
         tags=tags,
+        by_system=[_ratings(pair["votes"], scales, k) for k in range(2)],
         scores=[[wins], [losses]],
         keys=[abs(wins - losses) / len(votes) if votes else 0.0],
     )
+
+
+def _ratings(votes, scales, position):
+    """Give the ratings of one of the two systems, by scale, each once."""
+    given = [
+        (scale, ratings[position])
+        for vote in votes
+        for scale, ratings in zip(scales, vote["ratings"], strict=True)
+        if ratings[position] is not None
+    ]
+    return [f"{scale}: {rating}" for scale, rating in sorted(set(given))]
 
 
 def _disagreements(votes):
