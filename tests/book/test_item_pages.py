@@ -13,6 +13,7 @@ from casebook.book import pages
 from casebook.book.chapters import for_readers
 from casebook.book.comparison import comparison
 from casebook.book.item_parts import FIRST_CODE
+from casebook.book.item_script import as_script
 from casebook.book.items import item_links, item_pages, view
 from casebook.data import load
 from casebook.data.cards import card_of
@@ -79,9 +80,39 @@ def write(folder, found):
 def loaded(files, cell=CELL):
     script = files[f"items/{cell}.js"]
     assert script.startswith("window.casebookItems = ") and script.isascii()
-    page = json.loads(script.removeprefix("window.casebookItems = ").rstrip(";\n"))
-    columns = page.pop("columns")
-    return page | {"items": [dict(zip(columns, row, strict=True)) for row in page["items"]]}
+    return unpacked(json.loads(script.removeprefix("window.casebookItems = ").rstrip(";\n")))
+
+
+def unpacked(page):
+    """Read a page as the viewer does, by another way than it was written."""
+    digits = [chr(code) for code in (*range(35, 92), *range(93, 127))]
+
+    def whole(value):
+        if isinstance(value, list):
+            return [whole(part) for part in value]
+        if isinstance(value, str) and value[:2] != "~~" and value[:1] == "~":
+            return page["strings"][int(value[1:])]
+        return value[1:] if isinstance(value, str) and value[:1] == "~" else value
+
+    def numbers(written, counted):
+        width = 1 if counted < 91 else 2 if counted < 91**2 else 3
+        parts = [written[k : k + width] for k in range(0, len(written), width)]
+        sums = [
+            sum(digits.index(digit) * 91**place for place, digit in enumerate(reversed(part)))
+            for part in parts
+        ]
+        return [number - 1 if number else None for number in sums]
+
+    items = []
+    for row in page["items"]:
+        item = dict(zip(page["columns"], map(whole, row), strict=True))
+        scores = numbers(item["scores"], len(page["values"]))
+        step = len(page["measures"])
+        item["scores"] = [scores[k : k + step] for k in range(0, len(scores), step)] if step else []
+        lists = numbers(item["by_system"], len(page["tag_lists"]))
+        item["by_system"] = [page["tag_lists"][k] for k in lists]
+        items.append(item)
+    return page | {"items": items}
 
 
 def test_the_page_names_data_and_licence_and_what_is_missing(runs):
@@ -93,6 +124,34 @@ def test_the_page_names_data_and_licence_and_what_is_missing(runs):
     write(runs / "new", found)
     text = item_pages("new", [CELL])[PAGE]
     assert "all 2 questions" in text and "by their ids" in text
+
+
+@pytest.mark.parametrize("path", sorted((run_dir("smoke") / "items").glob("*.json")))
+def test_the_script_says_all_that_the_page_has(path):
+    collection = json.loads(path.read_text()) | {"cell": path.stem}
+    page = json.loads(json.dumps(view(collection)))
+    written = loaded({f"items/{path.stem}.js": as_script(page)}, path.stem)
+    assert [item["parts"] for item in written["items"]] == [item["parts"] for item in page["items"]]
+    for mine, item in zip(written["items"], page["items"], strict=True):
+        assert {key: mine[key] for key in ("id", "text", "tags", "keys")} == {
+            key: item[key] for key in ("id", "text", "tags", "keys")
+        }
+        assert mine["by_system"] == item["by_system"]
+        rows = [row or [None] * len(page["measures"]) for row in item["scores"]]
+        assert mine["scores"] == rows
+
+
+def test_texts_that_look_like_references_stay_what_they_are():
+    page = view(kept([0]) | {"cell": CELL})
+    texts = ["~", "~0", "~~0", "~0 said twice", "~0 said twice"]
+    for text, item in zip(texts, page["items"] * 3, strict=False):
+        again = page | {"items": [item | {"text": text, "id": text}] * 2}
+        assert [
+            item["text"] for item in loaded({f"items/{CELL}.js": as_script(again)})["items"]
+        ] == [
+            text,
+            text,
+        ]
 
 
 def scores(page, item):
@@ -135,7 +194,7 @@ def test_systems_of_another_run_stand_beside(runs):
     assert page["documents"][2] == ["home-9", "Another."]
     first, second = page["items"]
     assert lists(page, first)[1] == ["home-9"] and lists(page, second)[1] == []
-    assert scores(page, second)[1] == []
+    assert scores(page, second)[1] == [None]
     assert "did not keep 1 of the questions" in files[PAGE]
     write(runs / "old", before | {"measures": ["AP"]})
     files = item_pages("new", [CELL], "old")
@@ -284,7 +343,7 @@ def test_the_page_of_claims_says_what_is_wrong():
     kept, page = smoke("factcheck_confusion-smoke")
     names = {True: "right", False: "wrong"}
     for claim, one in zip(kept["items"], page["items"], strict=True):
-        facts, verdicts, parts, decisive, cited = one["parts"]
+        facts, verdicts, _, parts, decisive, cited = one["parts"]
         for system, verdict, right in zip(
             kept["systems"], claim["verdicts"], claim["right"], strict=True
         ):

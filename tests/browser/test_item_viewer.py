@@ -17,7 +17,7 @@ from casebook.book.item_parts import (
     score_table,
     table,
 )
-from casebook.book.items import as_script
+from casebook.book.item_script import as_script
 from casebook.paths import ROOT
 
 SYSTEMS = ["full", "bm25"]

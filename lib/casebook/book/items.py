@@ -37,13 +37,13 @@ ratings       CRITERION: all alike, CRITERION: not all alike
 """
 
 import html
-import json
 from functools import lru_cache
 from pathlib import Path
 
 from casebook.batch.run_folder import same_data
 from casebook.book.item_kinds import VIEWS
 from casebook.book.item_parts import page
+from casebook.book.item_script import as_script
 from casebook.book.titles import raw, titles
 from casebook.data.cards import cards
 from casebook.paths import run_dir
@@ -96,14 +96,6 @@ def item_pages(run, cells, compare=None):
         files[f"items/{cell}.js"] = as_script(view(shown_collection))
         files[f"items/{cell}.md"] = _markdown(collection, cell, note, chapter_titles[cell])
     return files
-
-
-def as_script(page):
-    """Write a page as a script, because a page from disk may not fetch JSON; its items as rows."""
-    columns = list(page["items"][0]) if page["items"] else []
-    rows = [[item[column] for column in columns] for item in page["items"]]
-    packed = json.dumps(page | {"columns": columns, "items": rows}, separators=(",", ":"))
-    return f"window.casebookItems = {packed};\n"
 
 
 def view(collection):
