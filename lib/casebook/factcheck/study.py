@@ -724,8 +724,8 @@ BUILDERS = {
 def claim_items(study, most_bytes=MOST_BYTES, judged=()):
     """Single claims with their passages, as far as the licence and the room allow.
 
-    Claims that the first system has wrong come first, then those whose evidence it missed, at last
-    those of other sets that the judge has wrong: ``judged`` are the frames that
+    Claims that the first system has wrong come first, then those that the judge has wrong given the
+    gold evidence, then those whose evidence was missed. ``judged`` are the frames that
     `casebook.factcheck.transfer.run_transfer` keeps.
     """
     card = card_of(study.name)
@@ -777,7 +777,7 @@ def claim_items(study, most_bytes=MOST_BYTES, judged=()):
     def urgency(row):
         item = items[row]
         if "set" in item:
-            return True, True, row
+            return False, True, row
         return item["right"][0] is not False, not item["missed"], row
 
     return items_within(
