@@ -4,7 +4,7 @@ import pandas as pd
 
 from casebook.audits.labels import FLAGGED
 from casebook.audits.tables import REPORTED_MEASURES
-from casebook.runs.outputs import items_within
+from casebook.runs.outputs import MOST_BYTES, items_within
 from casebook.stats.intervals import bounds_text
 from casebook.tables import p_value
 
@@ -34,7 +34,7 @@ def check_items(findings, reported, title):
             "items": [items[k] for k in selected],
         }
 
-    return items_within(collect, order, (0,))
+    return items_within(collect, order, (0,), MOST_BYTES)
 
 
 def _finding_item(row, title):
