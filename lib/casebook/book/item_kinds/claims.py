@@ -106,7 +106,8 @@ def _misjudged(claim):
         ["Gold evidence", claim["evidence"] or "not shown: the licence does not let us"],
     ]
     tags = [f"judge wrong: {claim['set']}"]
-    return item(claim["id"], claim["text"], [named_values], tags=tags, keys=[1.0])
+    parts = [named_values, *[None] * 5]
+    return item(claim["id"], claim["text"], parts, tags=tags, keys=[1.0])
 
 
 def _without_part(claim, part):
