@@ -20,7 +20,7 @@ edits         kind of fact, as in `FACTS`; decides, does not      above 1.5, mov
               an edited case                                      placebos, lost every precedent,
                                                                   not expanded
 votes         more votes: SYSTEM; unanimous, not unanimous;       SCALE: RATING
-              A and B disagree
+              A and B disagree; RATER for SYSTEM
 claims        label: LABEL; SLICE: VALUE; evidence found,         gold LABEL, verdict VERDICT; wrong
               evidence not found; decided by PART; decided by     verdict
               PART in a combination, SHARE contradicted; judge

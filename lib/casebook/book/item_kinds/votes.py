@@ -6,7 +6,7 @@ from casebook.book.item_parts import facts, item, table, text_or_none
 
 _MAJORITY = "more votes: {}"
 _NOT_UNANIMOUS = "not unanimous"
-_MOST_RATERS = 8  # whose pairs have a tag each
+MOST_RATERS = 8  # of an item, whose preferences and pairs have a tag each
 
 
 def content(collection):
@@ -51,6 +51,7 @@ def _compared_pair(pair, system, baseline, scales):
         [f"{system} on the left", f"{n_left} of {len(pair['votes'])} raters"],
     ]
     tags = [_MAJORITY.format(majority), *_disagreements(pair["votes"])]
+    tags += _preferences(pair["votes"], system, baseline)
     if len(votes) > 1:
         tags.append("unanimous" if n_agreeing == len(rater_pairs) else _NOT_UNANIMOUS)
     return item(
@@ -78,13 +79,21 @@ def _ratings(votes, scales, position):
 def _disagreements(votes):
     """Tag an item by the raters who voted differently on it."""
     voters = [vote for vote in votes if vote["vote"] is not None]
-    if len(votes) > _MOST_RATERS:
+    if len(votes) > MOST_RATERS:
         return []
     return [
         f"{first['rater']} and {second['rater']} disagree"
         for first, second in combinations(voters, 2)
         if first["vote"] != second["vote"]
     ]
+
+
+def _preferences(votes, system, baseline):
+    """Tag an item by the system that each rater prefers."""
+    if len(votes) > MOST_RATERS:
+        return []
+    names = {1: system, -1: baseline}
+    return [f"{vote['rater']} for {names[vote['vote']]}" for vote in votes if vote["vote"] in names]
 
 
 def _vote_row(vote, system, baseline):
