@@ -176,6 +176,22 @@ def tags(page, item, system=None):
     return {page["tags"][k] for k in positions}
 
 
+def test_claims_that_no_system_was_tried_on_stand_beside_another_run_as_they_are(runs):
+    cell = "factcheck_confusion-smoke"
+    misjudged = {"id": "other 1", "set": "other", "text": "A claim.", "label": "SUPPORTED"}
+    misjudged |= {"verdict": "NOT_SUPPORTED", "evidence": None}
+    for name in ("old", "new"):
+        path = runs / name / "items" / f"{cell}.json"
+        collection = json.loads(path.read_text())
+        collection["items"].append(misjudged)
+        path.write_text(json.dumps(collection))
+    page = loaded(item_pages("new", [cell], "old"), cell)
+    item = page["items"][-1]
+    assert any(system.endswith(", old") for system in page["systems"])
+    assert ["Claims of", "other"] in item["parts"][0] and not item["by_system"]
+    assert tags(page, item) == {"judge wrong: other"}
+
+
 def test_systems_of_another_run_stand_beside(runs):
     page = loaded(item_pages("new", [CELL], "old"))
     assert page["systems"] == ["full", "full, old", "random", "random, old"]

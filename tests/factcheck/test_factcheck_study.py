@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from casebook import paths
 from casebook.book.items import view
+from casebook.data.cards import card_of
 from casebook.data.claims import ClaimSet
 from casebook.errors import InputError
 from casebook.factcheck import transfer
@@ -205,8 +206,10 @@ def test_the_claims_that_the_judge_has_wrong_are_those_that_its_accuracy_lacks(r
     )
     found = claim_items(study, judged=judged)
     rows = table[table["system"] == DEFAULT_JUDGE].set_index("dataset")
+    own = card_of("factcheck_claims").title.partition(",")[0]
     for name, row in rows.iterrows():
-        wrong = [item for item in found["items"] if item.get("set") == name]
+        title = {"factcheck_claims": own}.get(name, name)
+        wrong = [item for item in found["items"] if item.get("set") == title]
         assert len(wrong) == round(row["n"] * (1 - row["accuracy"]))
         assert all(item["verdict"] != item["label"] for item in wrong)
     assert (
@@ -214,7 +217,7 @@ def test_the_claims_that_the_judge_has_wrong_are_those_that_its_accuracy_lacks(r
         and f"{len(found['items']) - 12} of" in found["remark"]
     )
     page = view(found | {"cell": "factcheck"})
-    assert "judge wrong: factcheck_claims" in page["tags"]
+    assert f"judge wrong: {own}" in page["tags"]
 
 
 @pytest.mark.parametrize("label", [S, N])

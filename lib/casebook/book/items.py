@@ -245,7 +245,8 @@ def _equal_names_together(names):
 def _with_systems(item, past_item, collection, past, order, documents):
     """Give an item with what the systems of the other run did, None where they lack it."""
     joined = {}
-    for field in BY_SYSTEM[collection["kind"]]:
+    fields = [field for field in BY_SYSTEM[collection["kind"]] if field in item]
+    for field in fields:
         past_values = [None] * len(past["systems"])
         if past_item is not None:
             past_values = [documents.translated(field, value) for value in past_item[field]]

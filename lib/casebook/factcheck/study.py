@@ -787,7 +787,9 @@ def claim_items(study, most_bytes=MOST_BYTES, judged=()):
 
 def _misjudged_items(judged):
     """Claims of another set that the judge has wrong, with their gold evidence."""
-    card = card_of(judged["dataset"].iloc[0])
+    key = judged["dataset"].iloc[0]
+    card = card_of(key)
+    title = card.title.partition(",")[0] if card else key
     shown_texts = may_show(card)
     right = is_right(judged["label"], judged[transfer.DEFAULT_JUDGE])
     wrong = judged[right.eq(False).to_numpy()]
@@ -796,8 +798,8 @@ def _misjudged_items(judged):
         evidence = " … ".join(passage.text for passage in claim["evidence"])
         items.append(
             {
-                "id": f"{claim['dataset']} {claim['id']}",
-                "set": claim["dataset"],
+                "id": f"{title} {claim['id']}",
+                "set": title,
                 "text": one_line(claim["claim"]) if "items" in shown_texts else None,
                 "label": claim["label"],
                 "verdict": claim[transfer.DEFAULT_JUDGE],

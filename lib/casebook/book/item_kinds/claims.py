@@ -8,6 +8,7 @@ from casebook.tables import reason_text
 _WRONG = "wrong verdict"
 _MISSED = "evidence not found"
 _CONFUSION = "gold {}, verdict {}"
+_MISJUDGED = "judge wrong: {}"
 _MOST_CELLS = 4  # of the confusion matrix, that the page offers
 
 
@@ -46,6 +47,7 @@ def content(collection):
 
 def _claim_questions(main, claims):
     """Offer the cells of the confusion matrix off its diagonal, and what the search missed."""
+    sets = dict.fromkeys(claim["set"] for claim in claims if "set" in claim)
     claims = [claim for claim in claims if "set" not in claim]
     cells = Counter(
         _CONFUSION.format(claim["label"], claim["verdicts"][0] or "none")
@@ -58,6 +60,9 @@ def _claim_questions(main, claims):
     ]
     if any(claim["missed"] for claim in claims):
         ready.append(("claims whose evidence was not found", {"only": _MISSED}))
+    for name in sets:
+        text = f"claims of {name} that the judge has wrong, given the gold evidence"
+        ready.append((text, {"only": _MISJUDGED.format(name)}))
     return ready
 
 
@@ -105,7 +110,7 @@ def _misjudged(claim):
         ["Verdict of the judge, given the gold evidence", cell(claim["verdict"], "wrong")],
         ["Gold evidence", claim["evidence"] or "not shown: the licence does not let us"],
     ]
-    tags = [f"judge wrong: {claim['set']}"]
+    tags = [_MISJUDGED.format(claim["set"])]
     parts = [named_values, *[None] * 5]
     return item(claim["id"], claim["text"], parts, tags=tags, keys=[1.0])
 
