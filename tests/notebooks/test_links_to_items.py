@@ -122,11 +122,26 @@ def test_every_link_chooses_items_that_there_are(cell):
             assert_there_are(choice, page, is_whole)
 
 
+def items_with(page, position, system):
+    """Give the ids of the items with a tag, of their own or of a system."""
+    ids = set()
+    for item in page["items"]:
+        of_system = dict(zip(page["systems"], item["by_system"], strict=False)).get(system, [])
+        if position in (*item["tags"], *of_system):
+            ids.add(item["id"])
+    return ids
+
+
 def assert_there_are(choice, page, is_whole):
     """Hold a choice against a page; of one that is not whole, tags may be of items left out."""
     ids = {item["id"] for item in page["items"]}
     for tag in choice.get("only", ()) if is_whole else ():
-        assert tag.removesuffix(OTHER_NOT) in page["tags"], choice
+        position = page["tags"].index(tag.removesuffix(OTHER_NOT))
+        usual = page["systems"][(page["pair"] or [0])[0]] if page["systems"] else None
+        tagged = items_with(page, position, choice.get("system", [usual])[0])
+        if tag.endswith(OTHER_NOT):
+            tagged -= items_with(page, position, choice["against"][0])
+        assert tagged, f"nothing is there: {choice}"
     assert set(choice.get("q", ())) <= ids, choice
     assert set(choice.get("system", ())) <= set(page["systems"]), choice
     assert set(choice.get("against", ())) <= set(page["systems"]), choice
