@@ -697,6 +697,7 @@ def _gate_verdict(row, margin):
 # --- planted defects
 
 MOST_COPIED = 150  # answers of which copies are made
+MOST_BYTES = 400_000  # of single answers; the page says the same in less than half of it
 
 
 def planted_defects(log, system, *, copies=None, n_resamples=10_000, seed=0):
@@ -899,7 +900,7 @@ def answer_items(
             "items": items,
         }
 
-    return items_within(collect, list(range(len(question_ids))), (400, 120))
+    return items_within(collect, list(range(len(question_ids))), (400, 120), MOST_BYTES)
 
 
 def _by_disagreement(rows, measure):
