@@ -2,8 +2,36 @@
 // The items of a chapter, such as claims: chosen by tags, words and a pair of systems; one of them is shown.
 // Every text goes in as text, never as HTML.
 (() => {
-  const packed = window.casebookItems; // its items are rows of columns
-  const items = packed.items.map((row) => Object.fromEntries(row.map((value, place) => [packed.columns[place], value])));
+  const packed = window.casebookItems; // as `casebook.book.item_script` writes it
+
+  // A text, or by reference one of the page's strings.
+  function whole(value) {
+    if (Array.isArray(value)) return value.map(whole);
+    if (typeof value !== "string" || value[0] !== "~") return value;
+    return value[1] === "~" ? value.slice(1) : packed.strings[Number(value.slice(1))];
+  }
+
+  // Numbers, or null, with as many digits as the number of what they count needs: characters from 35 on, but for 92.
+  function numbersIn(written, counted) {
+    let width = 1;
+    while (91 ** width <= counted) width += 1;
+    const digit = (code) => code - (code > 92 ? 36 : 35);
+    return Array.from({ length: written.length / width }, (_, place) => {
+      const number = Array.from(written.slice(place * width, (place + 1) * width)).reduce((sum, character) => 91 * sum + digit(character.codePointAt(0)), 0);
+      return number ? number - 1 : null;
+    });
+  }
+
+  function unpacked(row) {
+    const item = Object.fromEntries(row.map((value, place) => [packed.columns[place], whole(value)]));
+    const scores = numbersIn(item.scores, packed.values.length);
+    const length = packed.measures.length;
+    item.scores = packed.systems.map((_, system) => scores.slice(system * length, (system + 1) * length));
+    item.by_system = numbersIn(item.by_system, packed.tag_lists.length).map((place) => packed.tag_lists[place]);
+    return item;
+  }
+
+  const items = packed.items.map(unpacked);
   const data = { ...packed, items };
   const root = document.querySelector(".items");
   const MISSING = "–";

@@ -113,9 +113,9 @@ class Chapter:
         """
         display(self.outputs.figure(name, figure, caption, frame, alt, timed, finding))
 
-    def item_page(self, **choice):
-        """Give the address of this chapter's items, as `RunOutputs.item_page` does."""
-        return self.outputs.item_page(**choice)
+    def item_page(self, cell=None, **choice):
+        """Give the address of items, this chapter's or a cell's, as `RunOutputs.item_page` does."""
+        return self.outputs.item_page(cell, **choice)
 
     def show(
         self,

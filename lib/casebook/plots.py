@@ -436,8 +436,11 @@ def _ratings_in_words(ratings, names):
     return ", ".join(f"{counts[vote]} {names[vote]}" for vote in names if vote in counts)
 
 
-def rating_distributions(ratings):
-    """Draw how often every rating was given, by scale and system."""
+def rating_distributions(ratings, address=None):
+    """Draw how often every rating was given, by scale and system.
+
+    `address` gives the link of a scale, a system and a rating.
+    """
     rated = ratings.dropna(subset=["rating"])
     shares = pd.crosstab([rated["scale"], rated["system"]], rated["rating"], normalize="index")
     shares = 100 * shares.reindex(columns=range(1, 6), fill_value=0)
@@ -466,7 +469,12 @@ def rating_distributions(ratings):
             f"{scale}, {system}: {share:.0f} % of the ratings are {value}"
             for (scale, system), share in shares[value].items()
         ]
-        hover(axes, titles, start, rows - 0.35, start + widths, rows + 0.35, least=0)
+        links = None
+        if address:
+            links = [
+                address(*name, value) if share else None for name, share in shares[value].items()
+            ]
+        hover(axes, titles, start, rows - 0.35, start + widths, rows + 0.35, links, least=0)
         start += widths
     axes.grid(visible=False)
     _ = axes.set(xlim=(0, 100), xlabel="share of ratings, per cent (mean, n at the left)")
@@ -481,13 +489,14 @@ def lines(frame, x, ylabel, xlabel=None, marks=None):
     """Draw lines with their intervals as bands; vertical lines mark numbers.
 
     A mark is a number, or the name of a column that has a number for each panel.
-    Columns of the frame: x, value, low, high, and where there are any: series, panel.
+    Columns of the frame: x, value, low, high, and where there are any: series, panel, address.
     """
     frame = frame.assign(panel=frame.get("panel", ""), series=frame.get("series", ""))
     panels = list(frame.groupby("panel", sort=False))
     size = (WIDTH, 2.3 * len(panels) + 0.9)
     figure, grid = plt.subplots(len(panels), figsize=size, squeeze=False)
     for axes, (title, part) in zip(grid[:, 0], panels, strict=True):
+        _ = axes.set(title=title, xlabel=xlabel or x, ylabel=ylabel)
         for (name, line), (colour, marker) in zip(
             part.groupby("series", sort=False), cycle(_SERIES)
         ):
@@ -495,15 +504,27 @@ def lines(frame, x, ylabel, xlabel=None, marks=None):
                 line[x], line["value"], color=colour, marker=marker, ms=4, label=str(name) or None
             )
             axes.fill_between(line[x], line["low"], line["high"], color=colour, alpha=0.18, lw=0)
+            if "address" in line:
+                _link_points(axes, line, x)
         for (name, mark), (colour, style) in zip(
             (marks or {}).items(), ((GREY, ":"), (ORANGE, "--")), strict=False
         ):
             value = part[mark].iloc[0] if isinstance(mark, str) else mark
             axes.axvline(value, color=colour, ls=style, label=f"{name}: {value:.3g}")
-        _ = axes.set(title=title, xlabel=xlabel or x, ylabel=ylabel)
         if axes.get_legend_handles_labels()[0]:
             axes.legend(loc="best")
     return figure
+
+
+def _link_points(axes, line, x):
+    """Title the points of a line by its name and the labels of the axes, and make them links."""
+    series = line["series"].iloc[0]
+    name = f"{series}: " if series else ""
+    titles = [
+        f"{name}{axes.get_ylabel()} {value:.3f}, {axes.get_xlabel()} {position:.3g}"
+        for position, value in zip(line[x], line["value"], strict=True)
+    ]
+    hover(axes, titles, line[x], line["value"], addresses=line["address"])
 
 
 def fact_style(fact_type):

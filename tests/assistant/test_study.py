@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from casebook.assistant.log import read_log
 from casebook.assistant.study import (
     BM25_TEMPLATE,
+    DEFECT_NAMES,
+    DETECTOR_NAMES,
     GOLD_TEMPLATE,
     REPORTED_DETECTOR,
     abstains,
@@ -19,8 +21,10 @@ from casebook.assistant.study import (
     answer_means,
     demonstration,
     gate_logs,
+    missed_defects,
     planted_defects,
     score_answers,
+    scored_copies,
     shipped_log,
     squad_text,
     system_differences,
@@ -248,6 +252,18 @@ def test_planted_defects_are_found_at_known_rates(tmp_path):
     assert (
         rates.loc[("negation turned", REPORTED_DETECTOR), "noticed_high"] > 0.2
     )  # Wilson's: few copies prove little
+
+
+def test_the_questions_whose_copies_a_measure_misses_are_as_many_as_it_does_not_notice(tmp_path):
+    log = read_log(log_of(tmp_path / "log.jsonl", DECISIONS, lambda contexts, _: contexts))
+    copies = scored_copies(log, "good")
+    missed = missed_defects(copies)
+    rates = planted_defects(log, "good", copies=copies)
+    assert rates.equals(planted_defects(log, "good"))
+    for row in rates[rates["judged"] > 0].itertuples():
+        defect, detector = DEFECT_NAMES[row.defect], DETECTOR_NAMES[row.detector]
+        n_missed = sum(detector in defects.get(defect, ()) for defects in missed.values())
+        assert n_missed == round(row.judged * (1 - row.noticed))
 
 
 def test_the_weakest_defect_is_that_of_the_measure_that_the_chapter_reports(tmp_path):
@@ -533,7 +549,7 @@ def test_a_question_is_shown_with_every_answer():
         "items": [item],
     }
     page = view(known | {"measures": ["faithfulness"]})
-    answers, facts, _, contexts = page["items"][0]["parts"]
+    answers, facts, _, contexts, _ = page["items"][0]["parts"]
     assert answers == [["good", "Whisk four.", "no"]]
     assert facts == [["Reference", "Four egg whites."]]
     assert page["values"] == [1.0] and page["items"][0]["scores"] == [[0], [None]]

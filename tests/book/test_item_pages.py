@@ -12,7 +12,9 @@ from casebook import paths
 from casebook.book import pages
 from casebook.book.chapters import for_readers
 from casebook.book.comparison import comparison
-from casebook.book.items import FIRST_CODE, item_links, item_pages, view
+from casebook.book.item_parts import FIRST_CODE
+from casebook.book.item_script import as_script
+from casebook.book.items import item_links, item_pages, view
 from casebook.data import load
 from casebook.data.cards import card_of
 from casebook.explain import study as explain
@@ -78,9 +80,39 @@ def write(folder, found):
 def loaded(files, cell=CELL):
     script = files[f"items/{cell}.js"]
     assert script.startswith("window.casebookItems = ") and script.isascii()
-    page = json.loads(script.removeprefix("window.casebookItems = ").rstrip(";\n"))
-    columns = page.pop("columns")
-    return page | {"items": [dict(zip(columns, row, strict=True)) for row in page["items"]]}
+    return unpacked(json.loads(script.removeprefix("window.casebookItems = ").rstrip(";\n")))
+
+
+def unpacked(page):
+    """Read a page as the viewer does, by another way than it was written."""
+    digits = [chr(code) for code in (*range(35, 92), *range(93, 127))]
+
+    def whole(value):
+        if isinstance(value, list):
+            return [whole(part) for part in value]
+        if isinstance(value, str) and value[:2] != "~~" and value[:1] == "~":
+            return page["strings"][int(value[1:])]
+        return value[1:] if isinstance(value, str) and value[:1] == "~" else value
+
+    def numbers(written, counted):
+        width = 1 if counted < 91 else 2 if counted < 91**2 else 3
+        parts = [written[k : k + width] for k in range(0, len(written), width)]
+        sums = [
+            sum(digits.index(digit) * 91**place for place, digit in enumerate(reversed(part)))
+            for part in parts
+        ]
+        return [number - 1 if number else None for number in sums]
+
+    items = []
+    for row in page["items"]:
+        item = dict(zip(page["columns"], map(whole, row), strict=True))
+        scores = numbers(item["scores"], len(page["values"]))
+        step = len(page["measures"])
+        item["scores"] = [scores[k : k + step] for k in range(0, len(scores), step)] if step else []
+        lists = numbers(item["by_system"], len(page["tag_lists"]))
+        item["by_system"] = [page["tag_lists"][k] for k in lists]
+        items.append(item)
+    return page | {"items": items}
 
 
 def test_the_page_names_data_and_licence_and_what_is_missing(runs):
@@ -92,6 +124,34 @@ def test_the_page_names_data_and_licence_and_what_is_missing(runs):
     write(runs / "new", found)
     text = item_pages("new", [CELL])[PAGE]
     assert "all 2 questions" in text and "by their ids" in text
+
+
+@pytest.mark.parametrize("path", sorted((run_dir("smoke") / "items").glob("*.json")))
+def test_the_script_says_all_that_the_page_has(path):
+    collection = json.loads(path.read_text()) | {"cell": path.stem}
+    page = json.loads(json.dumps(view(collection)))
+    written = loaded({f"items/{path.stem}.js": as_script(page)}, path.stem)
+    assert [item["parts"] for item in written["items"]] == [item["parts"] for item in page["items"]]
+    for mine, item in zip(written["items"], page["items"], strict=True):
+        assert {key: mine[key] for key in ("id", "text", "tags", "keys")} == {
+            key: item[key] for key in ("id", "text", "tags", "keys")
+        }
+        assert mine["by_system"] == item["by_system"]
+        rows = [row or [None] * len(page["measures"]) for row in item["scores"]]
+        assert mine["scores"] == rows
+
+
+def test_texts_that_look_like_references_stay_what_they_are():
+    page = view(kept([0]) | {"cell": CELL})
+    texts = ["~", "~0", "~~0", "~0 said twice", "~0 said twice"]
+    for text, item in zip(texts, page["items"] * 3, strict=False):
+        again = page | {"items": [item | {"text": text, "id": text}] * 2}
+        assert [
+            item["text"] for item in loaded({f"items/{CELL}.js": as_script(again)})["items"]
+        ] == [
+            text,
+            text,
+        ]
 
 
 def scores(page, item):
@@ -116,6 +176,22 @@ def tags(page, item, system=None):
     return {page["tags"][k] for k in positions}
 
 
+def test_claims_that_no_system_was_tried_on_stand_beside_another_run_as_they_are(runs):
+    cell = "factcheck_confusion-smoke"
+    misjudged = {"id": "other 1", "set": "other", "text": "A claim.", "label": "SUPPORTED"}
+    misjudged |= {"verdict": "NOT_SUPPORTED", "evidence": None}
+    for name in ("old", "new"):
+        path = runs / name / "items" / f"{cell}.json"
+        collection = json.loads(path.read_text())
+        collection["items"].append(misjudged)
+        path.write_text(json.dumps(collection))
+    page = loaded(item_pages("new", [cell], "old"), cell)
+    item = page["items"][-1]
+    assert any(system.endswith(", old") for system in page["systems"])
+    assert ["Claims of", "other"] in item["parts"][0] and not item["by_system"]
+    assert tags(page, item) == {"judge wrong: other"}
+
+
 def test_systems_of_another_run_stand_beside(runs):
     page = loaded(item_pages("new", [CELL], "old"))
     assert page["systems"] == ["full", "full, old", "random", "random, old"]
@@ -134,7 +210,7 @@ def test_systems_of_another_run_stand_beside(runs):
     assert page["documents"][2] == ["home-9", "Another."]
     first, second = page["items"]
     assert lists(page, first)[1] == ["home-9"] and lists(page, second)[1] == []
-    assert scores(page, second)[1] == []
+    assert scores(page, second)[1] == [None]
     assert "did not keep 1 of the questions" in files[PAGE]
     write(runs / "old", before | {"measures": ["AP"]})
     files = item_pages("new", [CELL], "old")
@@ -274,7 +350,8 @@ def test_every_kind_of_items_fills_the_parts_of_its_page(path):
             assert len(row) == len(page["measures"])
         for by_system in (one["by_system"], one["scores"]):
             assert len(by_system) in (0, len(page["systems"]))
-    assert page["pair"][0] != page["pair"][1] and page["values"] == sorted(set(page["values"]))
+    assert page["values"] == sorted(set(page["values"]))
+    assert page["pair"][0] != page["pair"][1] if page["systems"] else page["pair"] is None
     for _, choice in page["questions"]:
         assert {choice.get("system"), choice.get("against")} <= {*page["systems"], None}
 
@@ -283,7 +360,10 @@ def test_the_page_of_claims_says_what_is_wrong():
     kept, page = smoke("factcheck_confusion-smoke")
     names = {True: "right", False: "wrong"}
     for claim, one in zip(kept["items"], page["items"], strict=True):
-        facts, verdicts, parts, decisive, cited = one["parts"]
+        if "set" in claim:  # of another set: no system of this page was tried on it
+            assert tags(page, one) == {f"judge wrong: {claim['set']}"} and not one["by_system"]
+            continue
+        facts, verdicts, _, parts, decisive, cited = one["parts"]
         for system, verdict, right in zip(
             kept["systems"], claim["verdicts"], claim["right"], strict=True
         ):

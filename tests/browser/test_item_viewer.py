@@ -6,8 +6,7 @@ import shutil
 
 import pytest
 
-from casebook.book.items import (
-    as_script,
+from casebook.book.item_parts import (
     cell,
     change,
     facts,
@@ -18,6 +17,7 @@ from casebook.book.items import (
     score_table,
     table,
 )
+from casebook.book.item_script import as_script
 from casebook.paths import ROOT
 
 SYSTEMS = ["full", "bm25"]

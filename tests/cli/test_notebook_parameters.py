@@ -125,6 +125,7 @@ WRONG = {
         | {
             "depth": COUNT,
             "placebo_draws": COUNT,
+            "shown_bytes": COUNT,
             "context": (["nope", "3", "null", "[all]"], "all, month"),
         }
         | {"children": (["many", "true", "[2]", "-1", "2.5", "0"], "at least 1"), "margin": MARGIN}

@@ -131,6 +131,30 @@ def test_under_planted_noise_weights_decide_and_all_configurations_have_costs(ba
     assert compared.loc["binary credibility", "reason"] == ablation.NO_OTHER_INPUT
 
 
+def test_the_claims_that_a_part_decides_add_up_to_its_effects(base, stance, some):
+    report = ablation.ablate(
+        FactChecker(base, stance), some, noise_rates=(1.0,), noise_seeds=(0, 1), n_resamples=200
+    )
+    claims = report["claims"].set_index("id")
+    assert claims.index.tolist() == [claim.id for claim in some]
+    labels = pd.Series({claim.id: claim.label for claim in some})
+    right = claims["verdict"] == labels
+    n_decided = 0
+    for row in report["parts"].dropna(subset="difference").itertuples():
+        changes = right.astype(int) - (claims[row.against] == labels).astype(int)
+        assert changes.mean() == pytest.approx(row.difference)
+        assert claims[f"decided by {row.against.removeprefix('without ')}"].eq(changes != 0).all()
+        n_decided += (changes != 0).sum()
+    assert n_decided > 0
+    # An effect can be no larger than the share of claims that the part decides somewhere.
+    for row in report["effects"].query("kind in ('main', 'shapley')").itertuples():
+        tag = ablation.decided_by(ablation.PART_OF_FACTOR[row.effect], row.rate)
+        if row.verdict == NOT_MEASURED:
+            assert not claims[tag].any()
+        else:
+            assert abs(row.value) <= claims[tag].mean() + 1e-12
+
+
 @pytest.fixture(scope="module")
 def whole(base, stance, some):
     """The ablation on claims that have one part each."""

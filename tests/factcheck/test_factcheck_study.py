@@ -14,6 +14,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from casebook import paths
+from casebook.book.items import view
+from casebook.data.cards import card_of
 from casebook.data.claims import ClaimSet
 from casebook.errors import InputError
 from casebook.factcheck import transfer
@@ -201,6 +203,28 @@ def test_a_set_that_a_user_brings_is_one_that_no_feature_was_chosen_on(recipes):
         "claims"
     ]
     assert set(contrasts.loc[contrasts["dataset"] == "claims", "rival"]) == {"majority", CLAIM_ONLY}
+
+
+def test_the_claims_that_the_judge_has_wrong_are_those_that_its_accuracy_lacks(recipes):
+    study = run_factcheck_study(**recipes(), ablation=False)
+    judged = []
+    table, _, _ = transfer.run_transfer(
+        study, sets=["factcheck_claims"], n_resamples=200, keep=judged.append
+    )
+    found = claim_items(study, judged=judged)
+    rows = table[table["system"] == DEFAULT_JUDGE].set_index("dataset")
+    own = card_of("factcheck_claims").title.partition(",")[0]
+    for name, row in rows.iterrows():
+        title = {"factcheck_claims": own}.get(name, name)
+        wrong = [item for item in found["items"] if item.get("set") == title]
+        assert len(wrong) == round(row["n"] * (1 - row["accuracy"]))
+        assert all(item["verdict"] != item["label"] for item in wrong)
+    assert (
+        found["asked"] == len(found["items"])
+        and f"{len(found['items']) - 12} of" in found["remark"]
+    )
+    page = view(found | {"cell": "factcheck"})
+    assert f"judge wrong: {own}" in page["tags"]
 
 
 @pytest.mark.parametrize("label", [S, N])

@@ -15,18 +15,60 @@ from casebook.paths import run_dir
 LINK = re.compile(r'generated/items/([\w.-]+)\.html#([^"]+)"')
 OTHER_NOT = ", other not"  # of the pair in the address, by the script of the page
 CHANGES = ("better", "equal", "worse")
+ORDERS = ("as in the data", "lowest first", "systems differ most", "worse first", "better first")
+FIGURE = re.compile(r'<figure class="drawn">.*?</figure>', re.DOTALL)
+CAPTION = re.compile(r"(?:figures|timings)/[\w-]+\.([\w-]+)\.svg")
+#: Figures without any link: chapter, name, and why no item is behind a mark.
+WITHOUT_ITEMS = {
+    ("audits", "control"): "the label sets are simulated, and are not kept",
+    ("audits", "known-rows"): "the rows are simulated, and are not kept",
+    ("embedding_shift", "vector"): "a mark is a component of a vector, not a question",
+    ("rater_agreement", "power"): "the studies are simulated, and are not kept",
+    ("run_comparison", "history"): "a mark is a run, not a question",
+}
+#: Figures of which some marks have no link, and which ones.
+SOME_WITHOUT_ITEMS = {
+    ("assistant", "defects"): "measures that cannot score any copy",
+    ("counterfactual_sensitivity", "answer"): "annotated cases, and the type of fact alone",
+    ("counterfactual_sensitivity", "tree"): "the case as it is",
+    ("embedding_shift", "forest"): "random directions, which are means over many draws",
+    ("explanation_quality", "defects"): "measures that cannot score any copy",
+    ("factcheck_confusion", "answer"): "the majority class, which reads no claim",
+    ("factcheck_confusion", "collapsed"): "answers of neither class, which are several verdicts",
+    ("factcheck_confusion", "calibration"): "the curve of errors, which is of all claims at once",
+    ("retrieval_ablation", "stages"): "milliseconds, which are of all questions at once",
+    ("run_comparison", "ablation"): "systems of runs that this report does not have",
+    ("run_comparison", "shift"): "systems whose single questions were not kept",
+}
 CONFUSION = "gold {}, verdict {}"
 
 
-def shown_links(cell):
-    """Give the choices of all links of an executed chapter to its own items."""
+def markup_of(cell):
+    """Give the HTML of all outputs of an executed chapter."""
     path = run_dir("smoke") / "notebooks" / f"{cell}.ipynb"
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     outputs = [output for each in cells for output in each.get("outputs", ())]
-    markup = "".join(line for o in outputs for line in o.get("data", {}).get("text/html", ()))
-    links = LINK.findall(markup)
-    assert {name for name, _ in links} <= {cell}
-    return [parse_qs(unescape(choice)) for _, choice in links]
+    return "".join(line for o in outputs for line in o.get("data", {}).get("text/html", ()))
+
+
+def shown_links(cell):
+    """Give the choices of all links of an executed chapter to items, by the cell that kept them."""
+    choices = {}
+    for name, choice in LINK.findall(markup_of(cell)):
+        choices.setdefault(name, []).append(parse_qs(unescape(choice)))
+    assert set(choices) <= {cell} or cell.startswith("run_comparison")
+    return choices
+
+
+def marks_of_figures(cell):
+    """Give for each figure of a chapter how many marks it has, and how many lead to items."""
+    marks = {}
+    for figure in FIGURE.findall(markup_of(cell)):
+        drawing = figure.partition('<div class="drawing narrow"')[0]
+        name = CAPTION.search(figure)[1]
+        links = drawing.count('<a href="../../generated/items/')
+        marks[name] = (drawing.count("<title>"), links)
+    return marks
 
 
 def test_rows_and_cells_lead_to_claims_that_there_are():
@@ -38,26 +80,70 @@ def test_rows_and_cells_lead_to_claims_that_there_are():
         tags |= {f"{column}: {value}" for value in rows[column]}
     tags |= {"wrong verdict", "evidence found", "evidence not found"}
     chosen = {
-        tag for choice in shown_links("factcheck_confusion-smoke") for tag in choice.get("only", ())
+        tag
+        for choice in shown_links("factcheck_confusion-smoke")["factcheck_confusion-smoke"]
+        for tag in choice.get("only", ())
+        if not tag.startswith(("decided by ", "judge wrong: "))
     }
     assert chosen and chosen <= tags
 
 
 @pytest.mark.parametrize("cell", select(load_grid(), tag="smoke"), ids=lambda cell: cell.name)
+def test_every_figure_leads_to_items_but_those_that_have_none(cell):
+    chapter = cell.name.removesuffix("-smoke")
+    for name, (n_marks, n_links) in marks_of_figures(cell.name).items():
+        if (chapter, name) in WITHOUT_ITEMS:
+            assert n_links == 0, f"{chapter}, {name}: has links now: take it off the list"
+        elif (chapter, name) in SOME_WITHOUT_ITEMS:
+            assert n_links > 0, f"{chapter}, {name}"
+        else:
+            assert n_links == n_marks > 0, f"{chapter}, {name}: {n_links} of {n_marks} marks"
+
+
+def test_the_lists_of_figures_without_items_name_figures_that_there_are():
+    drawn = {
+        (cell.name.removesuffix("-smoke"), name)
+        for cell in select(load_grid(), tag="smoke")
+        for name in marks_of_figures(cell.name)
+    }
+    later = {("run_comparison", "history")}  # is drawn where there are earlier runs
+    assert {*WITHOUT_ITEMS, *SOME_WITHOUT_ITEMS} <= drawn | later
+    assert not set(WITHOUT_ITEMS) & set(SOME_WITHOUT_ITEMS)
+
+
+@pytest.mark.parametrize("cell", select(load_grid(), tag="smoke"), ids=lambda cell: cell.name)
 def test_every_link_chooses_items_that_there_are(cell):
-    collection = read_items("smoke", cell.name)
-    if collection is None:
-        assert not shown_links(cell.name)
-        return
-    page = view(collection | {"cell": cell.name})
+    for name, choices in shown_links(cell.name).items():
+        collection = read_items("smoke", name)
+        assert collection is not None, name
+        page = view(collection | {"cell": name})
+        is_whole = len(page["items"]) == collection["asked"]
+        for choice in choices:
+            assert_there_are(choice, page, is_whole)
+
+
+def items_with(page, position, system):
+    """Give the ids of the items with a tag, of their own or of a system."""
+    ids = set()
+    for item in page["items"]:
+        of_system = dict(zip(page["systems"], item["by_system"], strict=False)).get(system, [])
+        if position in (*item["tags"], *of_system):
+            ids.add(item["id"])
+    return ids
+
+
+def assert_there_are(choice, page, is_whole):
+    """Hold a choice against a page; of one that is not whole, tags may be of items left out."""
     ids = {item["id"] for item in page["items"]}
-    for choice in shown_links(cell.name):
-        if len(ids) == collection["asked"]:  # else a tag may be of items that there is no room for
-            for tag in choice.get("only", ()):
-                assert tag.removesuffix(OTHER_NOT) in page["tags"], choice
-        assert set(choice.get("q", ())) <= ids, choice
-        assert set(choice.get("system", ())) <= set(collection["systems"]), choice
-        assert set(choice.get("against", ())) <= set(collection["systems"]), choice
-        assert set(choice.get("change", ())) <= set(CHANGES), choice
-        for order in choice.get("order", ()):
-            assert order in page["orders"], choice
+    for tag in choice.get("only", ()) if is_whole else ():
+        position = page["tags"].index(tag.removesuffix(OTHER_NOT))
+        usual = page["systems"][(page["pair"] or [0])[0]] if page["systems"] else None
+        tagged = items_with(page, position, choice.get("system", [usual])[0])
+        if tag.endswith(OTHER_NOT):
+            tagged -= items_with(page, position, choice["against"][0])
+        assert tagged, f"nothing is there: {choice}"
+    assert set(choice.get("q", ())) <= ids, choice
+    assert set(choice.get("system", ())) <= set(page["systems"]), choice
+    assert set(choice.get("against", ())) <= set(page["systems"]), choice
+    assert set(choice.get("change", ())) <= set(CHANGES), choice
+    assert set(choice.get("order", ())) <= {*page["orders"], *ORDERS}, choice

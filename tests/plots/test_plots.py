@@ -150,6 +150,26 @@ def test_lines_have_a_band_each_and_marks_at_their_places():
     assert [band.get_paths()[0].get_extents().ymax for band in axes.collections] == [1.0, 0.4]
 
 
+def test_points_of_lines_and_parts_of_bars_lead_to_their_items():
+    frame = LINES.assign(address=[f"#{k}" for k in range(len(LINES))])
+    figure = plots.lines(frame, "words", "share")
+    at = {(mark[1], mark[2]): mark[7] for mark in figure.casebook_marks}
+    assert at == {
+        (words, value): address
+        for words, value, address in zip(
+            frame["words"], frame["value"], frame["address"], strict=True
+        )
+    }
+    titles = [mark[6] for mark in figure.casebook_marks]
+    assert all("share 0." in text and "words" in text for text in titles)
+    rated = pd.DataFrame({"scale": "use", "system": ["a", "a", "b"], "rating": [1, 5, 5]})
+    bars = plots.rating_distributions(
+        rated, lambda scale, system, rating: f"{scale} {system} {rating}"
+    )
+    links = {mark[7] for mark in bars.casebook_marks} - {None}
+    assert links == {"use a 1", "use a 5", "use b 5"}
+
+
 @pytest.fixture(scope="module")
 def ratings():
     rng = np.random.default_rng(0)

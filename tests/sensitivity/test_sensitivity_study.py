@@ -329,7 +329,7 @@ def test_placebos_are_those_of_the_same_size(edited, found):
 
 def test_ids_are_unique_and_a_budget_keeps_edits_of_the_cases(edited, found, few):
     names = [item["id"] for item in found["items"]]
-    assert len(set(names)) == len(names) < found["asked"]
+    assert len(set(names)) == len(names) == found["asked"]
     assert items_json(found) == items_json(edit_items(edited, few.precedents))
     small = edit_items(edited, few.precedents, most_bytes=16_000)
     assert len(items_json(small)) <= 16_000 and 1 < len(small["items"]) < len(names)
@@ -338,17 +338,20 @@ def test_ids_are_unique_and_a_budget_keeps_edits_of_the_cases(edited, found, few
     assert set(first) <= set(kept) or set(kept) <= set(first)
 
 
-def test_of_each_case_all_own_edits_and_the_three_most_telling_are_kept(edited, found):
+def test_where_room_is_short_the_most_telling_edits_of_each_case_stay(edited, found, few):
     edges = edited.edges["bm25"]
     moved = (edges["footrule"] - edges["placebo_footrule"]).abs().fillna(0)
-    pairs = {(i["case"], node.name) for i, node in tried(edited, found)}
+    short = edit_items(edited, few.precedents, most_bytes=len(items_json(found)) // 2)
+    pairs = {(i["case"], node.name) for i, node in tried(edited, short)}
     keys = zip(edges["case_id"], edges["node"], strict=True)
     kept = pd.Series([key in pairs for key in keys], index=edges.index)
     own = (edges["depth"] == 1) & (edges["status"] == "ok")
     assert kept[own].all()
-    for _, group in edges[edges["depth"] > 1].groupby("case_id"):
+    deeper = edges[(edges["depth"] > 1) & (edges["status"] == "ok")]
+    assert 0 < kept[deeper.index].sum() < len(deeper)
+    for _, group in deeper.groupby("case_id"):
         inside = kept[group.index]
-        assert inside.sum() == min(3, len(group))
+        assert inside.any()
         left = moved[group.index][~inside]
         assert moved[group.index][inside].min() >= left.max() - 1e-3
 

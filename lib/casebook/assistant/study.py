@@ -697,39 +697,73 @@ def _gate_verdict(row, margin):
 # --- planted defects
 
 MOST_COPIED = 150  # answers of which copies are made
+MOST_BYTES = 400_000  # of single answers; the page says the same in less than half of it
 
 
-def planted_defects(log, system, *, n_resamples=10_000, seed=0):
+def planted_defects(log, system, *, copies=None, n_resamples=10_000, seed=0):
     """Measure how well detectors tell a system's answers from copies with one defect each.
 
     Returns a row per defect and detector, `REPORTED_DETECTOR` among them: ``auroc`` with interval
     over groups, ``copies``, ``judged`` (those that the detector can score at all), and ``noticed``,
-    the share of these that score below their own original, with its interval.
+    the share of these that score below their own original, with its interval. ``copies`` are those
+    of `scored_copies` with the same seed, which are made if they are not given.
     """
-    with_contexts = log[(log["system"] == system) & log["contexts"].map(bool)]
-    copied = with_contexts.head(MOST_COPIED).set_index("id")
+    if copies is None:
+        copies = scored_copies(log, system, seed=seed)
+    if not copies:
+        return pd.DataFrame(columns=["defect", "detector", "copies", "judged"])
+    groups = _copied_answers(log, system)["group"]
+    rows = []
+    for (defect, detector), pair in copies.items():
+        row = {"defect": defect, "detector": detector, "copies": len(pair)}
+        rows.append(row | _detection(pair.dropna(), groups, n_resamples=n_resamples, seed=seed))
+    return with_reasons(rows)
+
+
+def scored_copies(log, system, *, seed=0):
+    """Score a system's answers, and copies with one defect each, by every detector.
+
+    Gives for every defect and detector a frame with the scores of ``copy`` and ``original``, by the
+    id of the question; nothing where there are fewer than two answers.
+    """
+    copied = _copied_answers(log, system)
     answers = {
         key: without_references(text)
         for key, text in copied["answer"].items()
         if not abstains(text)
     }
     if len(answers) < 2:
-        return pd.DataFrame(columns=["defect", "detector", "copies", "judged"])
-    groups = copied["group"]
+        return {}
     contexts = copied["contexts"].to_dict()
     sources = {key: "\n\n".join(texts) for key, texts in contexts.items()}
     weights = inverse_frequency(sources.values())
     originals = _detector_frame(answers, contexts, sources, weights)
-    spoilt = {"answer swapped": _swapped(answers, groups)} | corrupt(answers, seed=seed)
-    rows = []
+    spoilt = {"answer swapped": _swapped(answers, copied["group"])} | corrupt(answers, seed=seed)
+    pairs = {}
     for defect, texts in track(spoilt.items(), "defects"):
         copies = _detector_frame(texts, contexts, sources, weights)
         for detector in DETECTOR_NAMES:
             original = originals[detector].reindex(copies.index)
-            pair = pd.DataFrame({"copy": copies[detector], "original": original}).dropna()
-            row = {"defect": defect, "detector": detector, "copies": len(copies)}
-            rows.append(row | _detection(pair, groups, n_resamples=n_resamples, seed=seed))
-    return with_reasons(rows)
+            pairs[defect, detector] = pd.DataFrame({"copy": copies[detector], "original": original})
+    return pairs
+
+
+def _copied_answers(log, system):
+    """Give the answers of a system of which copies are made, by the id of the question."""
+    with_contexts = log[(log["system"] == system) & log["contexts"].map(bool)]
+    return with_contexts.head(MOST_COPIED).set_index("id")
+
+
+def missed_defects(copies):
+    """Name the detectors that miss each defect: question to defect to names, by `scored_copies`."""
+    missed = {}
+    for (defect, detector), pair in copies.items():
+        judged = pair.dropna()
+        for key, is_missed in (judged["copy"] >= judged["original"]).items():
+            names = missed.setdefault(key, {}).setdefault(DEFECT_NAMES[defect], [])
+            if is_missed:
+                names.append(DETECTOR_NAMES[detector])
+    return missed
 
 
 def _detector_frame(texts, contexts, sources, weights):
@@ -807,13 +841,15 @@ def weakest_defect(defects):
 # --- single questions for a page of their own
 
 
-def answer_items(log, rows, *, dataset, card, measure, outcomes=None, is_quotation=False):
+def answer_items(
+    log, rows, *, dataset, card, measure, outcomes=None, missed=None, is_quotation=False
+):
     """Give answers, contexts and scores of single questions, for a page of their own.
 
     Questions on which the systems differ most by a measure come first. ``outcomes`` has measure and
-    least value of what an answer may reach, by name. What the licence of the
-    data's card does not allow is left out; of answers that are quotations (``is_quotation``) so is
-    the text, where documents may not be shown.
+    least value of what an answer may reach, by name; ``missed`` are those of `missed_defects`. What
+    the licence of the data's card does not allow is left out; of answers that are quotations
+    (``is_quotation``) so is the text, where documents may not be shown.
     """
     systems = rows["system"].unique().tolist()
     measures = defined_measures(rows, [*ANSWER_MEASURES, *tool_measures(rows)])
@@ -832,6 +868,8 @@ def answer_items(log, rows, *, dataset, card, measure, outcomes=None, is_quotati
             if "items" in visible:
                 item["text"] = one_line(question["question"], 400)
                 item["reference"] = question["reference"]
+            if missed and question_id in missed:
+                item["missed"] = missed[question_id]
             for system in systems:
                 key = (question_id, system)
                 if key not in answers.index:
@@ -862,7 +900,7 @@ def answer_items(log, rows, *, dataset, card, measure, outcomes=None, is_quotati
             "items": items,
         }
 
-    return items_within(collect, list(range(len(question_ids))), (400, 120))
+    return items_within(collect, list(range(len(question_ids))), (400, 120), MOST_BYTES)
 
 
 def _by_disagreement(rows, measure):

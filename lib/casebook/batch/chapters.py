@@ -350,6 +350,7 @@ class CounterfactualSensitivity(ChapterParameters):
     paraphrases: OtherData
     judgments: OtherData
     margin: Margin
+    shown_bytes: Count
     n_resamples: Resamples
 
     @model_validator(mode="after")

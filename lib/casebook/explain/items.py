@@ -16,6 +16,7 @@ STANDARD = "corrected faithfulness"
 DEFECTS = (SWAPPED, *PLANTED_DEFECTS)
 MARKED = ("number changed", "negation turned")  # defects of a word or two: their change is marked
 WORDS_AROUND = 6  # at both ends of a longer run of words
+MOST_BYTES = 450_000  # the page says the same in less than half of it
 OPENING_LENGTHS = (300, 120, 60)  # characters of a source; the later ones where room is short
 
 
@@ -78,7 +79,8 @@ def explanation_items(explained, scored, copies, *, card, seed=0):
             "items": items,
         }
 
-    return items_within(collect, _weakest_first(keys, scores, detectors), OPENING_LENGTHS)
+    order = _weakest_first(keys, scores, detectors)
+    return items_within(collect, order, OPENING_LENGTHS, MOST_BYTES)
 
 
 def _scores(scores, key, detectors):

@@ -74,7 +74,8 @@ def ablate(
 
     Gives frames: ``cells`` and ``configurations`` with accuracy and cost, ``comparisons`` of the
     full system with the configurations that are no single effect, ``parts`` (the planned family),
-    ``effects`` by rate of noise, ``reported``. What gave no claim another input is not measured.
+    ``effects`` by rate of noise, ``reported``, and ``claims``, see `claims_by_part`. What gave no
+    claim another input is not measured.
     """
     base = checker.base
     stance = checker.stance
@@ -84,6 +85,7 @@ def ablate(
     rows = run_configs(configs, base, stance, claims, memo=memo)
     right = right_table(rows)
     groups = rows.drop_duplicates("id")["group"].tolist()
+    right_by_rate = {0.0: right}
     effects = {
         0.0: factorial_effects(
             right, groups, unused=unused_factors([rows]), n_resamples=n_resamples, seed=seed
@@ -95,8 +97,9 @@ def ablate(
             documents = plant_noise(base.documents, rate, noise_seed)
             noisy_base = EvidenceBase(documents, mode=base.mode)
             noisy_rows.append(run_configs(cells, noisy_base, stance, claims))
+        right_by_rate[rate] = sum(map(right_table, noisy_rows)) / len(noisy_rows)
         effects[rate] = factorial_effects(
-            sum(map(right_table, noisy_rows)) / len(noisy_rows),
+            right_by_rate[rate],
             groups,
             unused=unused_factors(noisy_rows),
             n_resamples=n_resamples,
@@ -114,7 +117,35 @@ def ablate(
         "effects": effects,
         "reported": reported_impacts(parts),
         "crashed": crashed.reset_index(drop=True),
+        "claims": claims_by_part(rows, right_by_rate),
     }
+
+
+def claims_by_part(rows, right_by_rate):
+    """What each part does to single claims: the verdicts without it, and whether it decides.
+
+    A part decides a claim if leaving it out changes whether the verdict is right: out of the whole
+    pipeline, and by rate of noise, out of some combination of parts.
+    """
+    right = right_by_rate[0.0]
+    verdicts = rows.pivot_table("verdict", "id", "config", aggfunc="first")
+    verdicts = verdicts.reindex(index=right.index, columns=right.columns)
+    verdicts = verdicts.astype(object).where(verdicts.notna(), None)
+    claims = pd.DataFrame({"verdict": verdicts["full"]})
+    for part, code in PARTS.items():
+        claims[f"without {part}"] = verdicts[code]
+        claims[decided_by(part)] = right["full"] != right[code]
+    for rate, values in right_by_rate.items():
+        for position, factor in enumerate(FACTORS):
+            changes = [values[name] != values[without] for name, without in pairs_of(position)]
+            claims[decided_by(PART_OF_FACTOR[factor], rate)] = np.any(changes, axis=0)
+    return claims.rename_axis(None, axis=1).reset_index()
+
+
+def decided_by(part, rate=None):
+    """Name the claims that a part decides: in the pipeline, or at a rate in some combination."""
+    where = "" if rate is None else f" in a combination, {rate:.0%} contradicted"
+    return f"decided by {part}{where}"
 
 
 def _compare_with_full(rows, right, groups, configs, n_resamples, seed):
@@ -176,14 +207,20 @@ def unused_factors(tables):
     """Factors that changed the input of no claim in any table of `run_configs`, with the reason."""
     unused = {}
     for position, factor in enumerate(FACTORS):
-        pairs = []
-        for cell in FACTORIAL_CELLS:
-            if cell[position]:
-                without = (*cell[:position], False, *cell[position + 1 :])
-                pairs.append((NAME_OF_CELL[cell], NAME_OF_CELL[without]))
+        pairs = pairs_of(position)
         if not any(inputs_differ(rows, *pair) for rows in tables for pair in pairs):
             unused[factor] = UNUSED[PART_OF_FACTOR[factor]]
     return unused
+
+
+def pairs_of(position):
+    """Cells with a factor on, each with the cell that lacks nothing else."""
+    pairs = []
+    for cell in FACTORIAL_CELLS:
+        if cell[position]:
+            without = (*cell[:position], False, *cell[position + 1 :])
+            pairs.append((NAME_OF_CELL[cell], NAME_OF_CELL[without]))
+    return pairs
 
 
 def configuration_costs(rows):

@@ -79,6 +79,7 @@ QUESTION = "Is {} right more often than the better of claim-only model and major
 TWO_CLASS_POLICY = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
 #: Characters of a passage on the page of single claims: usually, and where room is short.
 PASSAGE_LENGTHS = (500, 160)
+GOLD_LENGTH = 200  # characters of the gold evidence of a claim of another set
 
 
 @dataclass(frozen=True, eq=False)
@@ -754,14 +755,17 @@ BUILDERS = {
 # --- single claims
 
 
-def claim_items(study, most_bytes=MOST_BYTES):
+def claim_items(study, most_bytes=MOST_BYTES, judged=()):
     """Single claims with their passages, as far as the licence and the room allow.
 
-    Claims that the first system has wrong come first, then those whose evidence it missed.
+    Claims that the first system has wrong come first, then those that the judge has wrong given the
+    gold evidence, then those whose evidence was missed. ``judged`` are the frames that
+    `casebook.factcheck.transfer.run_transfer` keeps.
     """
     card = card_of(study.name)
     shown_texts = may_show(card)
     items = _items(study, with_texts="items" in shown_texts)
+    misjudged = [item for frame in judged for item in _misjudged_items(frame)]
     headers = {}
     if study.pipeline is not None and "documents" in shown_texts:
         headers = dict(zip(study.pipeline.base.doc_ids, study.pipeline.base.headers, strict=True))
@@ -773,14 +777,24 @@ def claim_items(study, most_bytes=MOST_BYTES):
         "systems": [study.names[name] for name in study.verdicts],
         "controls": [study.names[name] for name in study.blind if name in study.verdicts],
         "searched": study.cited is not None,
-        "asked": len(items),
+        "asked": len(items) + len(misjudged),
+        "remark": None,
     }
+    if misjudged:
+        summary["remark"] = (
+            f"{len(misjudged)} of them are claims, of this set and of others, that the judge has "
+            "wrong given their gold evidence; no other system was tried on these."
+        )
+    items += misjudged
 
     def collect(selected, opening):
         """Some claims; passages and documents stand once, and are named by their numbers."""
         passages = {}
         documents = {}
-        numbered_items = [_with_numbered_passages(items[row], passages) for row in selected]
+        numbered_items = [
+            items[row] if "set" in items[row] else _with_numbered_passages(items[row], passages)
+            for row in selected
+        ]
         listed_passages = []
         for doc_id, start, end, text in passages:
             document = documents.setdefault(doc_id, len(documents))
@@ -795,11 +809,38 @@ def claim_items(study, most_bytes=MOST_BYTES):
         }
 
     def urgency(row):
-        return items[row]["right"][0] is not False, not items[row]["missed"], row
+        item = items[row]
+        if "set" in item:
+            return False, True, row
+        return item["right"][0] is not False, not item["missed"], row
 
     return items_within(
         collect, sorted(range(len(items)), key=urgency), PASSAGE_LENGTHS, most_bytes
     )
+
+
+def _misjudged_items(judged):
+    """Claims of another set that the judge has wrong, with their gold evidence."""
+    key = judged["dataset"].iloc[0]
+    card = card_of(key)
+    title = card.title.partition(",")[0] if card else key
+    shown_texts = may_show(card)
+    right = is_right(judged["label"], judged[transfer.DEFAULT_JUDGE])
+    wrong = judged[right.eq(False).to_numpy()]
+    items = []
+    for claim in wrong.to_dict("records"):
+        evidence = " … ".join(passage.text for passage in claim["evidence"])
+        items.append(
+            {
+                "id": f"{title} {claim['id']}",
+                "set": title,
+                "text": one_line(claim["claim"]) if "items" in shown_texts else None,
+                "label": claim["label"],
+                "verdict": claim[transfer.DEFAULT_JUDGE],
+                "evidence": one_line(evidence, GOLD_LENGTH) if "documents" in shown_texts else None,
+            }
+        )
+    return items
 
 
 def _with_numbered_passages(item, passages):
@@ -816,6 +857,9 @@ def _with_numbered_passages(item, passages):
 def _items(study, with_texts):
     """All claims with their passages in full, and with their own texts if these may be shown."""
     right = [study.right(system).tolist() for system in study.verdicts]
+    by_part = {}
+    if study.ablation is not None:
+        by_part = study.ablation["claims"].astype({"id": str}).set_index("id").to_dict("index")
     items = []
     for row, claim in enumerate(study.rows.to_dict("records")):
         decisive = study.decisive[row] if study.decisive else []
@@ -833,6 +877,7 @@ def _items(study, with_texts):
             "cited": [_passage_item(passage, decisive, with_texts) for passage in cited],
             "reason": None,
             "parts": [],
+            **_effects_of_parts(by_part.get(str(claim["id"]))),
         }
         if study.evidence_found and study.evidence_found[row] is not None:
             item["missed"] = not study.evidence_found[row]
@@ -842,6 +887,19 @@ def _items(study, with_texts):
             item["parts"] = _part_items(result, with_texts)
         items.append(item)
     return items
+
+
+def _effects_of_parts(row):
+    """The parts that decide a claim, and its verdicts without a part where they are other ones."""
+    if row is None:
+        return {}
+    without = {
+        name: verdict
+        for name, verdict in row.items()
+        if name.startswith("without ") and verdict != row["verdict"]
+    }
+    decided = [name for name, decides in row.items() if decides is True]
+    return {"without": without, "decided": decided}
 
 
 def _stated(study, system, row):

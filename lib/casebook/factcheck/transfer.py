@@ -146,12 +146,13 @@ def _evidence_with_stances(judge, parts, passages):
     return items
 
 
-def evaluate_judges(gold, judges, *, folds=5, n_resamples=10_000, seed=0):
+def evaluate_judges(gold, judges, *, folds=5, n_resamples=10_000, seed=0, keep=None):
     """Compare judges on gold evidence with the majority class and a model of the claims alone.
 
     ``gold`` is a frame of `gold_claims`. Gives a table of judges and baselines with accuracy, macro
     F1, AUROC (of the degree of support) and share of abstentions, which are wrong; and each judge's
     contrasts with the baselines. Only the claim-only model is fitted to the claims, out of fold.
+    ``keep`` is called with the claims and the verdicts of every system, by its name.
     """
     groups = gold["group"].tolist()
     clusters = None if gold["group"].is_unique else groups
@@ -164,6 +165,8 @@ def evaluate_judges(gold, judges, *, folds=5, n_resamples=10_000, seed=0):
     answers[MAJORITY] = pd.DataFrame({"verdict": [most] * len(gold), "support": UNDECIDED_SUPPORT})
     p = claim_only(gold["claim"], supported, groups, folds, seed)
     answers[CLAIM_ONLY] = pd.DataFrame({"verdict": verdicts_of(p), "support": p})
+    if keep:
+        keep(gold.assign(**{name: table["verdict"] for name, table in answers.items()}))
     systems = _scores_of_answers(gold, answers, clusters, n_resamples, seed)
     right = {name: is_right(gold["label"], table["verdict"]) for name, table in answers.items()}
     comparisons = []
@@ -213,12 +216,13 @@ def verdicts_of(p):
     return np.where(p >= 0.5, SUPPORTED, NOT_SUPPORTED)
 
 
-def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
+def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0, keep=None):
     """Compare judges on gold evidence, on the claims of a user and on `sets`; by default on ours.
 
     The weights of the default judge never saw the claims; its features were chosen on
     ``FEATURE_SETS``, which are the default of our own study. Gives the two tables of
-    `evaluate_judges` over all sets, with ``chosen on``, and why a set is not there.
+    `evaluate_judges` over all sets, with ``chosen on``, and why a set is not there; ``keep`` is
+    called for each.
     """
     pipeline = study.pipeline
     if pipeline is None:
@@ -247,7 +251,7 @@ def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
             )
             continue
         table, contrasts = evaluate_judges(
-            gold, pipeline.judges(key), folds=folds, n_resamples=n_resamples, seed=seed
+            gold, pipeline.judges(key), folds=folds, n_resamples=n_resamples, seed=seed, keep=keep
         )
         table["chosen on"] = key in FEATURE_SETS and not of_user
         systems.append(table)

@@ -96,14 +96,16 @@ class RunOutputs:
         """Keep levels and contrasts of all pairs of systems, for the page that compares any two."""
         return write_text(self._json("leaderboard"), items_json(_rounded(content)))
 
-    def item_page(self, **choice):
+    def item_page(self, cell=None, **choice):
         """Give the address of this cell's items, or of a choice of them, from its own page.
+
+        Another ``cell`` of the run may be named; it must have kept items.
 
         A choice is what the page of items keeps in its address: ``q`` (an item), ``only`` (a tag),
         ``wrong``, ``find`` (words), ``order``, and a pair of systems under readers' names:
         ``system``, ``against`` and ``change`` (better, equal or worse).
         """
-        return f"../../generated/{item_page_address(self.cell, **choice)}"
+        return f"../../generated/{item_page_address(cell or self.cell, **choice)}"
 
     def numbers(self, experiment, values):
         """Write the numbers that the book may quote."""

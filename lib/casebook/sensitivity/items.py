@@ -13,7 +13,6 @@ from casebook.sensitivity.tree import DISPLACEMENT, FOOTRULE
 from casebook.stats.samples import number_or_none
 
 OPENING_LENGTHS = (160, 80)  # characters of a document; the second where room is short
-DEEP_EDITS_PER_CASE = 3  # edits of an edited case that are kept of each case
 
 
 def edit_items(study, precedents, focus=None, most_bytes=MOST_BYTES):
@@ -75,21 +74,20 @@ def _document_texts(documents):
 
 
 def _of_interest(items):
-    """Give the numbers of the items to keep: all edits of the cases as they are, few deeper ones.
+    """Give the numbers of the items: all edits of the cases as they are, then the deeper ones.
 
-    The deeper ones are those that moved results most beyond their placebos.
+    Of these the cases have a turn each, with the one that moved results most beyond its placebos.
     """
     frame = pd.DataFrame(
         {
             "case": [item["case"] for item in items],
-            "depth": [item["depth"] for item in items],
+            "deeper": [item["depth"] > 1 for item in items],
             "distance": [_distance_from_placebo(item) for item in items],
         }
     )
     frame = frame.sort_values("distance", ascending=False, kind="stable")
-    deeper = frame[frame["depth"] > 1].groupby("case").head(DEEP_EDITS_PER_CASE)
-    chosen = frame[(frame["depth"] == 1) | frame.index.isin(deeper.index)]
-    return chosen.sort_values("depth", kind="stable").index.tolist()
+    turns = frame.groupby(["case", "deeper"]).cumcount().where(frame["deeper"], -1)
+    return turns.sort_values(kind="stable").index.tolist()
 
 
 def _distance_from_placebo(item):

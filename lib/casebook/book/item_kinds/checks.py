@@ -1,0 +1,28 @@
+"""Checks of an audit: of labels, and of rows of reported tables."""
+
+from casebook.book.item_parts import facts, item, table
+
+_READY = {
+    "flagged": "checks of labels that are flagged",
+    "impossible": "reported rows that no confusion matrix gives",
+}
+
+
+def content(collection):
+    """Give layout, items and ready-made questions of the page."""
+    tags = {tag for check in collection["items"] for tag in check["tags"]}
+    return {
+        "layout": [
+            facts(),
+            table("Evidence: what was counted, and where to look", ["Evidence"]),
+            table("What was reported", ["Measure", "Value"], "not reported"),
+        ],
+        "items": [_check(check) for check in collection["items"]],
+        "questions": [(text, {"only": tag}) for tag, text in _READY.items() if tag in tags],
+    }
+
+
+def _check(check):
+    evidence = [[line] for line in check["evidence"]]
+    parts = [check["facts"], evidence, check["reported"]]
+    return item(check["id"], check["text"], parts, tags=check["tags"])
