@@ -40,21 +40,26 @@ from casebook.retrieval.ablation import run_ablation
 from casebook.retrieval.index import CorpusIndex, chunk_documents
 
 BOOK = Path(__file__).parents[2] / "book" / "methods"
-SETS = ("consumer_contracts_qa", "insurance", "pdpabench", "privacy_qa", "planted", "smoke")
+SETS = ("consumer_contracts_qa", "insurance", "pdpabench", "privacy_qa", "smoke")
 SPEED_SETS = SETS[:3]
 CALIBRATION = "privacy_qa"
 MARGIN = 0.002  # of nDCG@10
 TURNS = 5
-PASSAGES = 32  # of each set, in the measurement of speed
-QUESTIONS = 32
+TURNS_WITH_FEWER_INSTRUCTIONS = 3
+PASSAGES = 12  # of each set, in the measurement of speed
+QUESTIONS = 24
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 BASELINE = "torch, float32"
+HALF = "torch, bfloat16"
 PACKAGES = {  # what a way adds to the installation
     "ONNX Runtime": ("onnxruntime", "onnx", "protobuf", "flatbuffers", "ml_dtypes"),
-    "OpenVINO": ("openvino",),
+    "OpenVINO": ("openvino", "onnx", "protobuf", "ml_dtypes"),
+    "OpenVINO, int8 calibrated": ("openvino", "onnx", "protobuf", "ml_dtypes", "nncf", "pymoo"),
 }
+RATIOS = {"faster, CPU": "CPU", "faster, wall": "wall"}
 PROCESSORS = {  # the instructions that the libraries are allowed to use
     "AMX": {},
+    "AVX-512 with bfloat16": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_BF16"},
     "AVX-512": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"},
     "AVX2": {
         "ONEDNN_MAX_CPU_ISA": "AVX2",
@@ -199,7 +204,7 @@ def int8_encoder():
 
 WAYS = {
     BASELINE: SentenceEncoder,
-    "torch, bfloat16": lambda: SentenceEncoder(settings=ModelSettings(precision="bfloat16")),
+    HALF: lambda: SentenceEncoder(settings=ModelSettings(precision="bfloat16")),
     "torch, autocast to bfloat16": AutocastEncoder,
     "torch, int8": int8_encoder,
     "ONNX Runtime, float32": lambda: onnx_encoder("float32"),
@@ -209,8 +214,15 @@ WAYS = {
     "OpenVINO, bfloat16": lambda: openvino_encoder("float32", "bf16"),
     "OpenVINO, int8 calibrated": lambda: openvino_encoder("int8_calibrated", "f32"),
 }
-DECIDING = tuple(WAYS)[:4] + tuple(WAYS)[5:7] + tuple(WAYS)[8:10]  # float32 changes nothing
-BATCH_SIZES = (1, 4, 8, 32, 64)
+SCORED = (  # in single precision a library changes no cosine by more than 1e-6
+    BASELINE,
+    HALF,
+    "torch, int8",
+    "ONNX Runtime, int8 per channel",
+    "OpenVINO, bfloat16",
+    "OpenVINO, int8 calibrated",
+)
+BATCH_SIZES = (1, 8, 32, 64)
 
 
 def batched_encoder(size):
@@ -222,16 +234,21 @@ for _size in BATCH_SIZES:
     WAYS[f"torch, float32, {_size} texts at a time"] = functools.partial(batched_encoder, _size)
 
 
+def packages_of(way):
+    """Name the packages that a way adds to the installation."""
+    return PACKAGES.get(way) or PACKAGES.get(way.partition(",")[0], ())
+
+
 def is_installed(way):
     """Whether the packages of a way are here."""
-    names = PACKAGES.get(way.partition(",")[0], ())
-    return all(importlib.util.find_spec(name.replace("protobuf", "google.protobuf")) for name in names)
+    modules = [name.replace("protobuf", "google") for name in packages_of(way)]
+    return all(importlib.util.find_spec(name) for name in modules)
 
 
 def installed_megabytes(way):
     """Size of what a way adds to the installation."""
     size = 0
-    for name in PACKAGES.get(way.partition(",")[0], ()):
+    for name in packages_of(way):
         for file in importlib.metadata.distribution(name).files:
             path = Path(file.locate())
             size += path.stat().st_size if path.is_file() else 0
@@ -255,7 +272,7 @@ def sampled_texts():
     return texts
 
 
-def speed(names):
+def speed(names, turns):
     """Measure ways in turns; give a row for each way and kind of text."""
     encoders = {name: WAYS[name]() for name in names}
     rows = []
@@ -263,7 +280,7 @@ def speed(names):
         seconds = {name: [] for name in names}
         for encoder in encoders.values():
             encoder.encode_documents(texts[:8])
-        for _ in range(TURNS):
+        for _ in range(turns):
             for name, encoder in encoders.items():
                 start = time.perf_counter(), time.process_time()
                 encoder.encode_documents(texts)
@@ -284,13 +301,33 @@ def speed(names):
     return rows
 
 
-def speed_elsewhere(names, variables):
-    """Measure ways in a process of its own, with other variables."""
-    command = [sys.executable, __file__, "speed", *names]
-    done = subprocess.run(
-        command, env=os.environ | variables, check=True, capture_output=True, text=True
-    )
-    return json.loads(done.stdout.splitlines()[-1])
+def speed_elsewhere(names, turns, **variables):
+    """Measure ways in a process of their own, with one thread and other variables."""
+    command = [sys.executable, __file__, "turns", str(turns), *names]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"} | variables
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    return pd.DataFrame(json.loads(done.stdout.splitlines()[-1]))
+
+
+def speed_table(names):
+    """Give each way's speed as a multiple of the baseline's, and what it adds on disk."""
+    rows = speed_elsewhere(names, TURNS)
+    table = rows.pivot_table(index="way", columns="texts", values=list(RATIOS)).loc[list(names)]
+    table.columns = [f"{texts}, {RATIOS[ratio]}" for ratio, texts in table.columns]
+    table.insert(0, "adds, MB", [round(installed_megabytes(name)) for name in names])
+    return table.reset_index()
+
+
+def processor_table():
+    """Give the speed of bfloat16 as a multiple of float32's, with fewer instructions."""
+    rows = []
+    for instructions, variables in PROCESSORS.items():
+        ratios = speed_elsewhere(
+            [BASELINE, HALF], TURNS_WITH_FEWER_INSTRUCTIONS, **variables
+        ).query("way == @HALF")
+        ratios = ratios.set_index("texts")["faster, CPU"]
+        rows.append({"instructions": instructions, **ratios.to_dict()})
+    return pd.DataFrame(rows)
 
 
 def scores(names, key):
@@ -323,20 +360,52 @@ def scores(names, key):
     return rows.assign(**columns, change=ways.map(changes)).to_dict("records")
 
 
+def scores_table(rows):
+    """Give a row for each way and pipeline: the change of nDCG@10 on each set, with its interval."""
+    table = []
+    for system, contrasts_of_sets in rows.groupby("system", sort=False):
+        mode, _, way = system.partition(": ")
+        row = {"pipeline": mode, "way": way}
+        for contrast in contrasts_of_sets.itertuples():
+            heading = f"{contrast.set} (n = {contrast.n})"
+            row[heading] = f"{contrast.difference:+.3f}"
+            if contrast.low is not None and np.isfinite(contrast.low):
+                row[heading] += f" [{contrast.low:+.3f}, {contrast.high:+.3f}]"
+        row["cosine, largest change"] = f"{contrasts_of_sets['change'].max():.2g}"
+        table.append(row)
+    for mode in ("full", "dense"):
+        levels = rows[rows["system"].str.startswith(mode)].drop_duplicates("set")
+        headings = [f"{row.set} (n = {row.n})" for row in levels.itertuples()]
+        level = [f"{value:.3f}" for value in levels["level"]]
+        row = {"pipeline": mode, "way": f"{BASELINE}: level"}
+        table.insert(0, row | dict(zip(headings, level, strict=True)))
+    return pd.DataFrame(table).sort_values("pipeline", kind="stable")
+
+
 def main():
-    """Measure all, or one part."""
-    names = [name for name in WAYS if is_installed(name)]
+    """Measure all, or one part: speed, processors, or scores."""
     part = sys.argv[1] if len(sys.argv) > 1 else "all"
-    if part == "speed":
-        print(json.dumps(speed(sys.argv[2:])))
-    if part == "scores":
-        ways = [name for name in DECIDING if name in names]
-        pd.DataFrame(scores(ways, sys.argv[2])).to_json(sys.argv[3], orient="records")
+    if part == "turns":
+        print(json.dumps(speed(sys.argv[3:], int(sys.argv[2]))))
+        return
+    names = [name for name in WAYS if is_installed(name)]
+    for name in WAYS.keys() - set(names):
+        print(f"left out, its packages are not installed: {name}", file=sys.stderr)
+    if part in ("speed", "all"):
+        write(speed_table(names), "encoding_speed.csv")
+    if part in ("processors", "all"):
+        write(processor_table(), "encoding_processors.csv")
+    if part in ("scores", "all"):
+        ways = [name for name in SCORED if name in names]
+        rows = [row for key in SETS for row in scores(ways, key)]
+        write(scores_table(pd.DataFrame(rows)), "encoding_scores.csv")
 
 
-def write(rows, name):
+def write(table, name):
     """Write a table of the book."""
-    pd.DataFrame(rows).to_csv(BOOK / name, index=False, float_format="%.3g", lineterminator="\n")
+    print(f"{name}, on {processor()}")
+    print(table.to_string(index=False, float_format="%.2f"))
+    table.to_csv(BOOK / name, index=False, float_format="%.2f", lineterminator="\n")
 
 
 if __name__ == "__main__":
