@@ -361,7 +361,7 @@ def scores(names, key):
 
 
 def scores_table(rows):
-    """Give a row for each way and pipeline: the change of nDCG@10 on each set, with its interval."""
+    """Give a row for each way and pipeline: changes of nDCG@10, with their intervals."""
     table = []
     for system, contrasts_of_sets in rows.groupby("system", sort=False):
         mode, _, way = system.partition(": ")
