@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from casebook.batch.plan import plan as real_plan
 from casebook.paths import DATA
@@ -90,6 +91,29 @@ def test_an_option_wins_over_its_variable(casebook, monkeypatch):
         zip(VARIABLES, ("cpu", "bfloat16", "8"), strict=True)
     )
     assert (item.inputs["device"], item.inputs["precision"]) == ("cpu", "bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("precision", "processor", "is_slow"),
+    [
+        ("bfloat16", {"architecture": "x86_64", "amx_bf16": False}, True),
+        ("bfloat16", {"architecture": "x86_64", "amx_bf16": True}, False),
+        ("bfloat16", {"architecture": "aarch64"}, False),  # nothing tells
+        ("float32", {"architecture": "x86_64", "amx_bf16": False}, False),
+    ],
+)
+@pytest.mark.parametrize("as_variable", [False, True])
+def test_half_precision_on_a_processor_that_is_slower_with_it_is_noted(
+    casebook, monkeypatch, precision, processor, is_slow, as_variable
+):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: processor)
+    options = ("--precision", precision)
+    if as_variable:
+        monkeypatch.setenv("CASEBOOK_PRECISION", precision)
+        options = ()
+    code, _, err = casebook(*RUN, "--dry-run", *options)
+    line = "note: precision bfloat16: this processor has no AMX; without it float32 is faster\n"
+    assert (code, err) == (0, line if is_slow else "")
 
 
 def test_a_corpus_of_another_precision_is_encoded_anew_and_searched_by_the_same_model(

@@ -243,6 +243,29 @@ def test_texts_are_read_in_batches_of_the_size_asked_for(bert_pair, monkeypatch)
     assert sizes == [2, 2, 1, 4, 1]
 
 
+def test_batches_hold_texts_of_one_length_in_tokens_not_in_characters(monkeypatch):
+    from transformers import AutoTokenizer
+
+    texts = ["I " * size for size in range(1, 9)] + [
+        "unconstitutionality " * size for size in (2, 1)
+    ]
+    shapes = []
+    real = encoders.batch_to_device
+
+    def remember(batch, device):
+        shapes.append(tuple(batch["input_ids"].shape))
+        return real(batch, device)
+
+    monkeypatch.setattr(encoders, "batch_to_device", remember)
+    encoder = load_encoder(cache=False, batch_size=4)
+    vectors = encoder.encode_documents(texts)
+    tokenizer = AutoTokenizer.from_pretrained(encoder.folder)
+    lengths = sorted((len(ids) for ids in tokenizer(texts)["input_ids"]), reverse=True)
+    assert shapes == [(4, lengths[0]), (4, lengths[4]), (2, lengths[8])]
+    alone = np.concatenate([encoder.encode_documents([text]) for text in texts])
+    np.testing.assert_allclose(vectors, alone, atol=1e-6)
+
+
 def test_a_batch_that_is_too_large_for_the_device_is_one_line(card, bert_pair, monkeypatch):
     encoder = load_encoder(bert_pair[0], cache=False, device="cuda", batch_size=4096)
 

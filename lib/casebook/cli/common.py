@@ -71,9 +71,12 @@ BatchSize = option(int | None, "Texts that they read at a time; else CASEBOOK_BA
 
 def use_models(device, precision, batch_size):
     """Set how this command, and the processes that it starts, run models; refuse what is absent."""
-    from casebook.models.device import model_settings
+    from casebook.models.device import model_settings, slow_precision
 
     settings = model_settings(device, precision, batch_size)
+    note = slow_precision(settings)
+    if note:
+        typer.echo(f"note: {note}", err=True)
     if (device, precision, batch_size) != (None, None, None):
         os.environ.update(settings.environment())
 

@@ -92,6 +92,18 @@ def model_settings(device=None, precision=None, batch_size=None):
     return ModelSettings(device, precision, _batch_size(batch_size))
 
 
+def slow_precision(settings):
+    """Say why a precision is slow on this processor; None where it is not, or nothing tells."""
+    if settings.fingerprint != {"device": "cpu", "precision": "bfloat16"}:
+        return None
+    import torch
+
+    processor = torch.cpu.get_capabilities()
+    if processor["architecture"] != "x86_64" or processor.get("amx_bf16"):
+        return None
+    return "precision bfloat16: this processor has no AMX; without it float32 is faster"
+
+
 def _text(value, variable, default):
     if value is None:
         value = os.environ.get(variable) or default

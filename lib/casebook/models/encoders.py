@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from tqdm import trange
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
@@ -37,6 +38,7 @@ PACKAGED = "minilm"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DOWNLOAD_SWITCH = "CASEBOOK_ALLOW_DOWNLOAD"
 BATCH_SIZE = 16
+_CHARACTERS_A_TOKEN = 8  # hardly any text needs so many
 TEXTS_WITH_PROGRESS = 512  # up to here no progress bar
 _IDENTITY_SUFFIXES = {".json", ".model", ".safetensors", ".txt"}
 
@@ -208,24 +210,42 @@ class SentenceEncoder:
         return unit_rows(np.stack(pooled)), TokenVectors.concatenate(tokens)
 
     def _encode(self, texts, role, output_value="sentence_embedding"):
-        """Encode with the model's own prompt for the role; batches are sorted by length."""
+        """Encode with the model's own prompt for the role, texts of one length at a time."""
         texts = checked_texts(texts)
         model = self._model_of(role)
         if not texts:
             return np.zeros((0, model.get_embedding_dimension()), np.float32)
         encode = model.encode_query if role == "query" else model.encode_document
         batch_size = self.settings.batch_size or BATCH_SIZE
+        order = self._longest_first(texts, model)
+        outputs = [None] * len(texts)
+        starts = trange(0, len(texts), batch_size, disable=not wants_progress(len(texts)))
         with self.settings.memory_for(batch_size):
-            outputs = encode(
-                texts,
-                batch_size=batch_size,
-                show_progress_bar=wants_progress(len(texts)),
-                output_value=output_value,
-                normalize_embeddings=True,
-            )
-        if output_value is None or self.settings.precision == "float32":
+            for start in starts:
+                rows = order[start : start + batch_size]
+                batch = encode(
+                    [texts[row] for row in rows],
+                    batch_size=batch_size,
+                    show_progress_bar=False,
+                    output_value=output_value,
+                    normalize_embeddings=True,
+                )
+                for row, output in zip(rows, batch, strict=True):
+                    outputs[row] = output
+        if output_value is None:
             return outputs
-        return unit_rows(outputs.astype(np.float32))  # a length of half precision is not quite 1
+        vectors = np.stack(outputs)
+        if self.settings.precision == "float32":
+            return vectors
+        return unit_rows(vectors.astype(np.float32))  # a length of half precision is not quite 1
+
+    def _longest_first(self, texts, model):
+        """Order in which batches have least padding: by tokens, of which characters tell less."""
+        if hasattr(model[0], "embedding"):  # static embeddings are not padded
+            return np.arange(len(texts))
+        limit = self.max_tokens * _CHARACTERS_A_TOKEN
+        lengths = self.count_tokens([text[:limit] for text in texts])
+        return np.argsort(-np.minimum(lengths, self.max_tokens), kind="stable")
 
 
 def _pair_of(name):
