@@ -223,6 +223,13 @@ def test_another_field_is_a_score_where_it_is_named(tmp_path):
         read_log(path, scores=["notes"])
 
 
+def test_a_copy_without_a_mark_by_hand_takes_none_away(tmp_path):
+    marked = write(tmp_path / "a.jsonl", [OURS | {"human": "yes"}])
+    plain = write(tmp_path / "b.jsonl", [OURS | {"recall": 0.5}])
+    log = read_log([marked, plain])
+    assert log["human"].tolist() == [1] and log["scores"][0] == {"recall": 0.5}
+
+
 def test_scores_of_another_file_join_the_answers(tmp_path):
     paths = [
         write(tmp_path / "a.jsonl", [OURS | {"faithfulness": 1}]),

@@ -80,6 +80,20 @@ def test_tree_of_a_fact_sheet_has_the_documented_fields(tree):
     assert mean == pytest.approx(sum(moved) / len(moved))
 
 
+def test_every_edited_state_names_its_parent_and_the_edit_between_them(tree):
+    root, *edited = json.loads(tree.read_text(encoding="utf-8"))["nodes"]
+    assert root["node_id"] == "r" and root["parent_id"] is root["edge"] is None
+    depths = {"r": 0}
+    for node in edited:
+        parent, _, _ = node["node_id"].rpartition(".")
+        assert node["parent_id"] == parent in depths
+        assert node["depth"] == depths[parent] + 1
+        assert node["edge"]["fact_type"] in root["sensitivity_scores"]
+        assert node["edge"]["words_removed"] + node["edge"]["words_added"] > 0
+        depths[node["node_id"]] = node["depth"]
+    assert max(depths.values()) > 1
+
+
 def test_every_result_and_edge_is_explained_by_words_of_the_documents(run, tree, folder):
     rows = (folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
     texts = {row["_id"]: row["text"] for row in map(json.loads, rows)}

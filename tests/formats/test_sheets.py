@@ -131,6 +131,12 @@ def test_labels(table):
     assert read_ratings(table("A,B\n1,2\n1,x\n"), numbers=False).iloc[1, 1] == "x"
 
 
+def test_ratings_are_labels_where_more_than_half_are_no_numbers(table):
+    assert read_ratings(table("A,B\n1,1\nja,ja\nja,nein\n")).iloc[0, 0] == "1"
+    with pytest.raises(InputError, match="'ja' is not a number"):
+        read_ratings(table("A,B\n1,1\n1,2\nja,nein\nja,ja\n"))
+
+
 def test_workbook_as_csv(tmp_path):
     frame = pd.DataFrame({"item": ["x", "y"], "A": [1, 2], "B": [None, 3.5]})
     frame.to_excel(tmp_path / "ratings.xlsx", index=False)

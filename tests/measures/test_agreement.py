@@ -261,6 +261,15 @@ def test_leaving_the_contrarian_out_helps():
     assert set(pair["reason"]) == {"fewer_than_two_raters"} and pair["estimate"].isna().all()
 
 
+@pytest.mark.parametrize("coefficient", ["fleiss_kappa", "conger_kappa", "gwet_ac1"])
+def test_without_a_rater_the_items_that_nobody_else_rated_change_nothing(coefficient):
+    rows = [[1, 1, 2], [2, 2, 2], [1, 1, 1], [2, 1, 1], [2, NAN, NAN]]
+    ratings = pd.DataFrame(rows, columns=["A", "B", "C"])
+    table = agreement.leave_one_rater_out(ratings, coefficient).set_index("rater")
+    others = getattr(agreement, coefficient)(ratings[["B", "C"]].dropna(), n_resamples=0)
+    assert table.loc["A", "estimate"] == others.estimate is not None
+
+
 def test_the_table_holds_the_results_and_labels_what_is_corrected_for_chance():
     table = agreement.agreement_table(draw(), n_resamples=99).set_index("coefficient")
     found = agreement.agreement_results(draw(), n_resamples=99)

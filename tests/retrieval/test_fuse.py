@@ -76,6 +76,12 @@ def test_min_max_sum_equals_a_slow_fusion(lists):
     assert rows_of(weighted_sum(lists)) == slow_fusion(lists, part)
 
 
+def test_equal_scores_are_scaled_without_a_division_by_zero():
+    lists = [from_scores([[3.0, 3.0], [3.0, -np.inf]], 2)]
+    with np.errstate(all="raise"):
+        assert rows_of(weighted_sum(lists)) == [[(0, 1.0), (1, 1.0)], [(0, 1.0)]]
+
+
 def test_blocks_do_not_show(monkeypatch):
     rng = np.random.default_rng(0)
     lists = [from_scores(rng.random((20, 30)), 10) for _ in range(2)]

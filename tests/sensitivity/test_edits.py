@@ -155,6 +155,14 @@ def test_bounds_of_ages_and_of_factors_are_inclusive():
     assert out_of_bounds("amounts", Amount(500), 0)
 
 
+@pytest.mark.parametrize(("unit", "week"), [("days", 7), ("weeks", 1)])
+def test_up_to_a_week_included_a_length_may_change_by_more_than_tenfold(unit, week):
+    assert out_of_bounds("durations", Duration(30 * week, unit), week) is None
+    assert "another order of size" in out_of_bounds(
+        "durations", Duration(30 * week, unit), week + 1
+    )
+
+
 @given(st.floats(0, 1e9), st.sampled_from(["rupees", "lakh", "crore"]))
 def test_number_targets_are_distinct_ascending_and_never_the_number(value, unit):
     value = round(value, 2)
