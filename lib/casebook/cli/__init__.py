@@ -5,6 +5,7 @@ Heavy imports stay inside the commands, so that ``casebook --help`` answers at o
 
 import contextlib
 import errno
+import functools
 import itertools
 import math
 import os
@@ -103,7 +104,7 @@ def _run(words):
         with warnings.catch_warnings():
             warnings.simplefilter("always", MeasureNote)
             warnings.showwarning = _speaker()
-            code = app([_present(word) for word in words], standalone_mode=False) or 0
+            code = _parser()([_present(word) for word in words], standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)
     except typer.TyperException as error:
@@ -122,6 +123,12 @@ def _run(words):
     if code == _INTERRUPTED:
         _complain(f"interrupted; {again}", code)
     return code
+
+
+@functools.cache
+def _parser():
+    """Build the parser of all commands once: it takes most of the time of a short command."""
+    return typer.main.get_command(app)
 
 
 def _check_clock():
