@@ -70,25 +70,19 @@ def alter_with_its_checksum(path):
     sums.write_text(sums.read_text().replace(before, sha256_file(path)))
 
 
-@pytest.mark.parametrize(
-    ("harm", "names"),
-    [
-        (alter, ["index.html: was altered"]),
-        (lambda path: shutil.copy(path, path.with_name("more.html")), ["more.html: was added"]),
-        (lambda path: shutil.rmtree(path.parent), ["checksums.txt: is gone"]),
-        (alter_with_its_checksum, ["checksums.txt: was altered"]),
-    ],
-)
-def test_a_site_that_was_changed_is_rendered_again_and_one_line_says_so(
-    project, casebook, harm, names
-):
+def test_a_site_that_was_changed_is_rendered_again_and_one_line_says_so(project, casebook):
     index = build.build_book("smoke")
     before = content(index.parent)
-    harm(index)
-    code, _, err = casebook("build", "--run", "smoke")
-    assert (code, content(index.parent)) == (0, before)
-    assert len(err.splitlines()) == len(names)
-    for name in names:
+    for harm, name in (
+        (alter, "index.html: was altered"),
+        (lambda path: shutil.copy(path, path.with_name("more.html")), "more.html: was added"),
+        (lambda path: shutil.rmtree(path.parent), "checksums.txt: is gone"),
+        (alter_with_its_checksum, "checksums.txt: was altered"),
+    ):
+        harm(index)
+        code, _, err = casebook("build", "--run", "smoke")
+        assert (code, content(index.parent)) == (0, before)
+        assert len(err.splitlines()) == 1
         assert name in err and "rendered again" in err
     assert casebook("build", "--run", "smoke")[2] == ""
 
