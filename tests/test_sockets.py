@@ -53,13 +53,13 @@ def ports_until_the_end(process):
         assert time.monotonic() < until
         listening |= ports(process.pid)
         looks += 1
-        time.sleep(0.02)
+        time.sleep(0.1)
     return listening, looks
 
 
 def started(*arguments, **environment):
     command = [sys.executable, "-m", "casebook", *map(str, arguments)]
-    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, env=os.environ | environment, **streams)
 
 
@@ -179,13 +179,14 @@ def test_a_report_opens_no_port_but_its_kernels(tmp_path):
     assert {pid for pid, _, _ in listening} <= {int(place.read_text())}
 
 
-def test_worker_processes_open_no_port(tmp_path):
+def test_worker_processes_open_no_port_and_leave_nothing_but_the_result_on_the_terminal(tmp_path):
     smoke = DATA / "smoke"
     corpus = tmp_path / "corpus"
     workers = ("--workers", "2")
     encode = ("corpus", "encode", smoke, "--out", corpus, "--shard-size", "20", *workers)
     search = ("corpus", "search", corpus, smoke, "--out", tmp_path / "run.trec", *workers)
-    for command in (encode, search):
+    results = (f"{corpus}: 48 documents", f"{tmp_path / 'run.trec'}: ")
+    for command, result in zip((encode, search), results, strict=True):
         process = started(*command)
         most = 0
         listening = set()
@@ -193,7 +194,9 @@ def test_worker_processes_open_no_port(tmp_path):
             listening |= ports(process.pid)
             with suppress(psutil.NoSuchProcess):
                 most = max(most, len(psutil.Process(process.pid).children(recursive=True)))
-            time.sleep(0.02)
-        assert process.returncode == 0, process.stderr.read()
+            time.sleep(0.1)
+        out, err = process.communicate()
+        assert (process.returncode, err) == (0, "")
+        assert out.startswith(result) and out.count("\n") == 1
         assert most >= 2
         assert listening == set()

@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -134,26 +132,6 @@ def test_a_shard_that_is_missing_cut_or_changed_is_refused_and_encoded_again(cas
     assert casebook(*encode)[0] == 0
     assert search() == (0, run, "")
     assert first.stat().st_mtime_ns == before
-
-
-@pytest.mark.slow
-def test_workers_leave_nothing_but_the_result_on_the_terminal(encoded, tmp_path):
-    command = [
-        "corpus",
-        "encode",
-        encoded[0][2],
-        "--out",
-        tmp_path / "two",
-        "--workers",
-        "2",
-        "--shard-size",
-        "6",
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "casebook", *command], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.startswith(f"{tmp_path / 'two'}: 12 documents")
-    assert done.stderr == ""
 
 
 BAD = [
