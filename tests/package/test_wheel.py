@@ -154,14 +154,6 @@ def test_a_book_of_ones_own_from_an_empty_folder(installed, tmp_path):
     chapters = {path.stem for path in (site_folder / "run" / "notebooks").glob("*.html")}
     assert chapters == {"retrieval_ablation-example", "assistant-example"}
     assert not list((site_folder / "generated").glob("cards/*.html"))
-    build = "from jupyter_book.cli.main import main; main()"
-    done = installed(book, "python", "-c", build, "build", ".")
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert (book / "_build/html/results/report/notebooks/assistant-example.html").is_file()
-    plain = ["notebooks/09_query_length.ipynb", tmp_path / "out.ipynb"]
-    parameters = ["-p", "dataset", "./data/example", "-p", "n_resamples", "500"]
-    done = installed(book, "python", "-m", "papermill", *plain, *parameters)
-    assert done.returncode == 0, done.stderr
 
 
 def assert_no_trace_of_the_author(book, folder):
