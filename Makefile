@@ -10,6 +10,8 @@ TORCH_INDEX ?=
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE ?= 1
+# Otherwise each of the many processes of a test run compiles the library anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help report test smoke lab lint bench validate faults lock clean
