@@ -230,6 +230,13 @@ def test_a_copy_without_a_mark_by_hand_takes_none_away(tmp_path):
     assert log["human"].tolist() == [1] and log["scores"][0] == {"recall": 0.5}
 
 
+def test_two_marks_by_hand_of_one_answer_contradict_each_other(tmp_path):
+    right = write(tmp_path / "a.jsonl", [OURS | {"human": "yes"}])
+    wrong = write(tmp_path / "b.jsonl", [OURS | {"human": "no"}])
+    with pytest.raises(InputError, match=r"b.jsonl.*mark by hand of .* is 0, and 1 in .*a.jsonl"):
+        read_log([right, wrong])
+
+
 def test_scores_of_another_file_join_the_answers(tmp_path):
     paths = [
         write(tmp_path / "a.jsonl", [OURS | {"faithfulness": 1}]),

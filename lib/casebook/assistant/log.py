@@ -712,15 +712,21 @@ def _add_scores(row, copy):
     """Add the scores of a repeated row: another tool may have written them into another file."""
     for name, number in copy["scores"].items():
         earlier = row["scores"].get(name, math.nan)
+        _refuse_contradiction(f"score {name}", number, earlier, copy, row)
         if math.isnan(earlier):
             row["scores"][name] = number
-        elif not math.isnan(number) and number != earlier:
-            raise InputError(
-                f"{copy['where']}: score {name} of {row['id'][:60]!r} is {number:g}, and "
-                f"{earlier:g} in {row['where']}: keep one of them, or name two systems"
-            )
+    _refuse_contradiction("mark by hand", copy["human"], row["human"], copy, row)
     if math.isnan(row["human"]):
         row["human"] = copy["human"]
+
+
+def _refuse_contradiction(name, number, earlier, copy, row):
+    """Refuse two numbers for one answer."""
+    if number != earlier and not math.isnan(number) and not math.isnan(earlier):
+        raise InputError(
+            f"{copy['where']}: {name} of {row['id'][:60]!r} is {number:g}, and "
+            f"{earlier:g} in {row['where']}: keep one of them, or name two systems"
+        )
 
 
 def _last_tries(rows):
