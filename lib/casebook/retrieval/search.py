@@ -43,6 +43,8 @@ PRESETS = {
 }
 _STOP_LISTS = {"en": STOPWORDS_EN, "en_plus": STOPWORDS_EN_PLUS, None: []}
 _TOKEN_PATTERN = r"(?u)\b\w\w+\b"
+BM25_K1 = 1.5
+BM25_B = 0.75
 _OKAPI_EPSILON = 0.25  # of rank_bm25: what a negative idf becomes, as a share of the mean
 
 # Scores in single precision that are closer than this may be a tie, which rounding has split.
@@ -58,8 +60,8 @@ class BM25Index:
         self,
         texts,
         method="lucene",
-        k1=1.5,
-        b=0.75,
+        k1=BM25_K1,
+        b=BM25_B,
         stopwords="en",
         stemmer=None,
         token_pattern=_TOKEN_PATTERN,
@@ -104,20 +106,30 @@ class BM25Index:
         return matrix.tocsr()
 
     def _tokens(self, texts):
-        return bm25s.tokenize(
-            list(texts),
-            token_pattern=self._token_pattern,
-            stopwords=self._stopwords,
-            stemmer=self._stemmer,
-            return_ids=False,
-            show_progress=False,
-        )
+        return _word_lists(texts, self._token_pattern, self._stopwords, self._stemmer)
 
     def _scores(self, words):
         token_ids = self._bm25.get_tokens_ids(words)
         if not token_ids:
             return np.zeros(self.size)
         return self._bm25.get_scores_from_ids(token_ids)
+
+
+def word_lists(texts, stopwords="en", stemmer=None, token_pattern=_TOKEN_PATTERN):
+    """Cut texts into the words that BM25 counts, as a preset says."""
+    stem = None if stemmer is None else load_stemmer(stemmer)
+    return _word_lists(texts, token_pattern, list(_STOP_LISTS[stopwords]), stem)
+
+
+def _word_lists(texts, token_pattern, stopwords, stemmer):
+    return bm25s.tokenize(
+        list(texts),
+        token_pattern=token_pattern,
+        stopwords=stopwords,
+        stemmer=stemmer,
+        return_ids=False,
+        show_progress=False,
+    )
 
 
 def _rescale_to_okapi(index):
