@@ -1,9 +1,11 @@
 """How time and memory grow: a million documents, and a grid of 200 notebooks.
 
-Writes ``book/methods/scaling_documents.csv`` and ``scaling_grid.csv``. It takes about
-ten minutes and 3 GB of disk: ``python tests/benchmarks/scaling.py``.
+Writes ``book/methods/scaling_documents.csv``, ``scaling_pipeline.csv`` and ``scaling_grid.csv``. It
+takes about half an hour and 5 GB of disk: ``python tests/benchmarks/scaling.py``, or with the names
+of some of the tables.
 """
 
+import functools
 import json
 import os
 import resource
@@ -12,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from pathlib import Path
 
 import nbformat
@@ -23,6 +26,8 @@ from casebook.paths import DATA
 BOOK = Path(__file__).parents[2] / "book" / "methods"
 SIZES = (10_000, 100_000, 1_000_000)
 QUERIES, DEPTH, DIMS = 100, 100, 256
+SYSTEMS = ("full", "bm25", "dense_chunked")
+CLUSTERS_PROBED = (1, 8, 32)  # of 256 of an inverted file of vectors
 VARIANTS = 200
 CELL = (
     "from casebook.runs.outputs import RunOutputs\n"
@@ -37,6 +42,56 @@ def hashed(texts):
 
     words = HashingVectorizer(n_features=DIMS, norm="l2", dtype=np.float32)
     return words.transform(texts).toarray()
+
+
+class HashedEncoder:
+    """Hashed words as an encoder of texts and of tokens, which reads up to 256 words."""
+
+    name = "hashed"
+    model_hash = "hashed words"
+    max_tokens = 256
+    vocabulary_size = 1 << 14
+    token_dims = 32
+
+    def count_tokens(self, texts):
+        """Words, and two special tokens."""
+        return np.array([len(text.split()) + 2 for text in texts])
+
+    def token_ids(self, texts):
+        """Numbers of words."""
+        return [
+            np.array([number_of(word) for word in text.split()], dtype=np.int64) for text in texts
+        ]
+
+    def encode_documents(self, texts):
+        """Vectors of hashed words."""
+        return hashed(texts)
+
+    encode_queries = encode_documents
+
+    def token_vectors(self, texts, role="document"):
+        """A random vector for each word."""
+        from casebook.models.cache import TokenVectors
+
+        ids = [text[: self.max_tokens] for text in self.token_ids(texts)]
+        lengths = np.array([len(text) for text in ids], dtype=np.int64)
+        all_ids = np.concatenate([*ids, np.zeros(0, dtype=np.int64)])
+        return TokenVectors(
+            token_table(self.vocabulary_size, self.token_dims)[all_ids], all_ids, lengths
+        )
+
+
+@functools.cache
+def number_of(word):
+    """Number of a word in the vocabulary."""
+    return zlib.crc32(word.lower().encode()) % HashedEncoder.vocabulary_size
+
+
+@functools.cache
+def token_table(size, dims):
+    """Random vectors of length 1."""
+    table = np.random.default_rng(0).normal(size=(size, dims))
+    return (table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.float16)
 
 
 class Stages:
@@ -93,6 +148,101 @@ def documents(size):
     print(json.dumps({"documents": size, **cpu, **extra}))
 
 
+def pipeline(size):
+    """Plant, encode for all stages, search and score one corpus; print one JSON line."""
+    from casebook.measures.ranking import evaluate
+    from casebook.retrieval.pipeline import HybridRetriever
+    from casebook.retrieval.sharded import ShardedIndex, encode_corpus
+    from casebook.retrieval.shards import DocumentEncoder, ShardStore
+
+    made = runpy.run_path(str(DATA / "make" / "planted.py"))
+    truth = made["plant_truth"](size, QUERIES, seed=0)
+    matters = np.flatnonzero(list(truth.weights.values()))
+    asked = {name: v for name, v in truth.values.items() if truth.weights[name]}
+    queries = made["render"](asked, truth.queries[:, matters])
+    with tempfile.TemporaryDirectory() as folder:
+        clock = time.process_time()
+        parts = made["documents_in_chunks"](truth)
+        parts = (part[["doc_id", "text", "court", "month"]] for part in parts)
+        encode_corpus(parts, DocumentEncoder(HashedEncoder()), ShardStore(folder))
+        spent = time.process_time() - clock
+        row = {
+            "documents": size,
+            "encode, CPU s": spent,
+            "encode, CPU ms a document": 1000 * spent / size,
+            "peak memory after encoding, MB": peak_memory(),
+            "disk, MB": sum(path.stat().st_size for path in Path(folder).iterdir()) / 1e6,
+        }
+        clock = time.process_time()
+        index = ShardedIndex(folder, HashedEncoder())
+        runs = {}
+        for name in SYSTEMS:
+            retriever = HybridRetriever(index, mode=name)
+            if not runs:  # what a command does once: hash every file, and read the ids
+                retriever.retrieve_many(queries[:1])
+                row["open, CPU s"] = time.process_time() - clock
+            clock = time.process_time()
+            result = retriever.retrieve_many(queries)
+            row[f"{name}, CPU ms a query"] = 1000 * (time.process_time() - clock) / QUERIES
+            runs[name] = result.run([f"q{number}" for number in range(QUERIES)])
+        clock = time.process_time()
+        retriever = HybridRetriever(index, mode="full")
+        retriever.retrieve_many(queries, filters={"court": "Easton"})
+        row["full with a filter, CPU ms a query"] = 1000 * (time.process_time() - clock) / QUERIES
+        row["peak memory, MB"] = peak_memory()
+        approximate = inverted_file(index, queries)
+    best = {}
+    qrels = {}
+    for number in range(QUERIES):
+        grades = np.digitize(truth.scores(number), (0.6, 0.8, 0.99))
+        documents = np.flatnonzero(grades)
+        names = index.doc_ids
+        qrels[f"q{number}"] = {names[d]: int(grades[d]) for d in documents}
+        best[f"q{number}"] = {names[d]: 1 for d in np.flatnonzero(grades == grades.max())}
+    for name, run in runs.items():
+        row[f"{name}, nDCG@10"] = evaluate(qrels, run, ["nDCG@10"]).mean["nDCG@10"]
+        row[f"{name}, R@100 of the best"] = evaluate(best, run, ["R@100"]).mean["R@100"]
+    print(json.dumps(row | approximate))
+
+
+def inverted_file(index, queries):
+    """Recall and time of a faiss inverted file of a shard's vectors, against exact search."""
+    import faiss
+
+    from casebook.retrieval.search import DenseIndex
+
+    shard = index.shards[0]
+    vectors = np.array(index.store.vectors(shard["vectors"]))
+    vectors_of_queries = hashed(queries)
+    exact = DenseIndex(vectors)
+    clock = time.process_time()
+    expected = exact.search(vectors_of_queries, DEPTH).ids
+    row = {"exact, one shard, CPU ms a query": 1000 * (time.process_time() - clock) / QUERIES}
+    clusters = min(256, len(vectors) // 39)  # faiss wants 39 vectors a cluster
+    quantiser = faiss.IndexFlatIP(DIMS)
+    inverted = faiss.IndexIVFFlat(quantiser, DIMS, clusters, faiss.METRIC_INNER_PRODUCT)
+    clock = time.process_time()
+    inverted.train(vectors)
+    inverted.add(vectors)
+    row["inverted file, one shard, build, CPU s"] = time.process_time() - clock
+    for probed in CLUSTERS_PROBED:
+        inverted.nprobe = probed
+        clock = time.process_time()
+        _, ids = inverted.search(vectors_of_queries, DEPTH)
+        name = f"inverted file, {probed} of {clusters} clusters"
+        row[f"{name}, CPU ms a query"] = 1000 * (time.process_time() - clock) / QUERIES
+        shared = [
+            len(set(a) & set(b)) for a, b in zip(ids.tolist(), expected.tolist(), strict=True)
+        ]
+        row[f"{name}, overlap with exact at {DEPTH}"] = float(np.mean(shared)) / DEPTH
+    return row
+
+
+def peak_memory():
+    """Largest memory of this process so far, in MB; mapped files that were read count too."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def grid(workers):
     """Run the light notebook 200 times and once more unchanged; give one row."""
     with tempfile.TemporaryDirectory() as folder:
@@ -125,19 +275,24 @@ def _write_grid(root):
     (root / "grid.yml").write_text(json.dumps([row]))
 
 
+TABLES = {"documents": documents, "pipeline": pipeline}
+
+
 def main():
-    """Measure all; each size in a process of its own, for its peak memory."""
-    if len(sys.argv) > 1:
-        return documents(int(sys.argv[1]))
-    lines = []
-    for size in SIZES:
-        command = [sys.executable, __file__, str(size)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        lines.append(json.loads(done.stdout.splitlines()[-1]))
-        print(lines[-1], file=sys.stderr)
-    table = pd.DataFrame(lines)
-    _write(table, "scaling_documents.csv")
-    _write(pd.DataFrame([grid(1), grid(2)]), "scaling_grid.csv")
+    """Measure all, or some tables; each size in a process of its own, for its peak memory."""
+    if len(sys.argv) == 3 and sys.argv[2].isdigit():
+        return TABLES[sys.argv[1]](int(sys.argv[2]))
+    names = sys.argv[1:] or [*TABLES, "grid"]
+    for name in TABLES.keys() & names:
+        lines = []
+        for size in SIZES:
+            command = [sys.executable, __file__, name, str(size)]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            lines.append(json.loads(done.stdout.splitlines()[-1]))
+            print(lines[-1], file=sys.stderr)
+        _write(pd.DataFrame(lines), f"scaling_{name}.csv")
+    if "grid" in names:
+        _write(pd.DataFrame([grid(1), grid(2)]), "scaling_grid.csv")
 
 
 def _write(table, name):

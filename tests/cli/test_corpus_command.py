@@ -48,7 +48,7 @@ def test_shards_give_the_run_of_one_index_and_evaluate_reads_it(tmp_path, casebo
     code, out, _ = casebook(*encode, "--json")
     made = json.loads(out)
     assert code == 0 and made["shards"] == -(-made["documents"] // 20) > 1
-    search = ("corpus", "search", corpus, SMOKE, "--top-k", 10)
+    search = ("corpus", "search", corpus, SMOKE, "--mode", "dense", "--top-k", 10)
     code, out, _ = casebook(*search)
     assert code == 0
     lists = expected(10)
@@ -112,7 +112,8 @@ def test_a_corpus_of_an_unknown_or_another_model_is_refused(encoded):
         ({}, "which encoder"),
         ({"encoder": "minilm", "model": "0" * 64}, "by another model than"),
     ):
-        store.commit(index["shards"], about | {"ids": index["ids"]})
+        kept = {name: index[name] for name in ("cut", "presets", "format")}
+        store.commit(index["shards"], about | kept)
         code, out, err = search()
         assert (code, out) == (1, "") and message in err
 

@@ -332,7 +332,7 @@ def _folder_of_copies():
 
 def _copy_of(store, name, digest):
     """Path of a copy of an object of a store, for as long as this process lives, or None."""
-    path = _folder_of_copies() / digest
+    path = _folder_of_copies() / hash_of_json([store.place(name), digest])
     if not path.exists():
         data = store.read(name)
         if data is None or hashlib.sha256(data).hexdigest() != digest:
