@@ -43,6 +43,7 @@ WRONG = {
             "reranker": NAME_OR_NONE,
             "retriever": RETRIEVER,
             "runs": (["nope.run", "3", "[nope.run]", "true"], "no such|give text"),
+            "corpus": (["nope", "./nope", "3", "[nope]"], "no such|no shards.json|give text"),
             "k": COUNT,
             "pool": COUNT,
             "mmr": FLAG,

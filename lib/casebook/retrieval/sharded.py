@@ -21,7 +21,7 @@ from casebook.data.folders import read_collection_parts, read_questions
 from casebook.errors import InputError
 from casebook.models.cache import checked_texts
 from casebook.models.device import model_settings
-from casebook.models.encoders import PACKAGED
+from casebook.models.encoders import PACKAGED, load_encoder
 from casebook.models.rerankers import token_frequencies
 from casebook.retrieval.index import (
     Chunks,
@@ -273,13 +273,46 @@ def encoder_of(place, contents, name=None):
     if name is None:
         raise InputError(f"{place}: does not say which encoder made it: name one")
     model = uncached_encoder(name, model_settings())
-    # Of the same weights: a corpus that a GPU encoded is searched without one.
+    check_encoder(place, contents, model)
+    return model
+
+
+def check_encoder(place, contents, model):
+    """Refuse another model than that of a corpus.
+
+    It may have the same weights: a corpus that a GPU encoded is searched without one.
+    """
     if contents.get("model", model.weights_hash) != model.weights_hash:
         raise InputError(
-            f"{place}: was encoded by another model than {name!r} is here "
+            f"{place}: was encoded by another model than {model.name!r} is here "
             f"({model.weights_hash[:12]})"
         )
-    return model
+
+
+def check_corpus(url):
+    """Refuse an address that holds no corpus for the whole pipeline."""
+    store = ShardStore(url)
+    check_format(store.url, store.index())
+
+
+def check_format(place, contents):
+    """Refuse a list of shards that the whole pipeline cannot search."""
+    if contents.get("format") != _FORMAT:
+        raise InputError(
+            f"{place}: holds vectors of whole documents alone, which the system dense searches: "
+            "encode it again for the others"
+        )
+
+
+def open_corpus(url, dataset, encoder):
+    """Open the shards of a data set's documents as an index, with an encoder that keeps vectors."""
+    store = ShardStore(url)
+    contents = store.index()
+    model = load_encoder(encoder)
+    check_encoder(store.url, contents, model)
+    index = ShardedIndex(store, model, contents=contents, remember_scores=True)
+    index.check_documents(dataset.documents)
+    return index
 
 
 def _document_ids(store, contents):
@@ -299,11 +332,7 @@ class ShardedIndex(CorpusIndex):
     def __init__(self, store, encoder=None, client=None, contents=None, remember_scores=False):
         self.store = store if isinstance(store, ShardStore) else ShardStore(store)
         contents = contents or self.store.index()
-        if contents.get("format") != _FORMAT:
-            raise InputError(
-                f"{self.store.url}: holds vectors of whole documents alone, which the system dense "
-                "searches; encode it again for the others"
-            )
+        check_format(self.store.url, contents)
         self.contents = contents
         self.shards = contents["shards"]
         self.client = client
@@ -323,6 +352,18 @@ class ShardedIndex(CorpusIndex):
     def mapped(self, part):
         """Arrays of one part of every shard."""
         return [self.store.arrays(shard[part]) for shard in self.shards]
+
+    def check_documents(self, documents):
+        """Refuse a collection that is not the one that was encoded."""
+        pairs = zip(documents["doc_id"], documents["text"], strict=True)
+        ours = zip(self.doc_ids, self.texts, strict=True)
+        different = next((a for a, b in itertools.zip_longest(pairs, ours) if a != b), None)
+        if len(documents) != len(self) or different:
+            where = f"document {different[0]!r}" if different else "the number of documents"
+            raise InputError(
+                f"{self.store.url}: does not hold the documents of the data set, of which {where} "
+                "differs: encode them by 'casebook corpus encode', with titles or without as here"
+            )
 
     @cached_property
     def doc_ids(self):
