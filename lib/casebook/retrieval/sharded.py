@@ -35,7 +35,7 @@ from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.postings import CollectionCounts, Postings
 from casebook.retrieval.ranked import as_mask, from_scores, positive_depth, stack, to_run
 from casebook.retrieval.search import PRESETS, DenseIndex, word_lists
-from casebook.retrieval.settings import PipelineConfig
+from casebook.retrieval.settings import PipelineConfig, uses_encoder
 from casebook.retrieval.shards import (
     SHARD_SIZE,
     DocumentEncoder,
@@ -247,8 +247,8 @@ def search_folder(url, questions, depth, mode="full", encoder=None, client=None)
     store = ShardStore(url)
     queries = read_questions(questions)
     contents = store.index()  # once: all that follows belongs to one list of shards
-    model = encoder_of(store.url, contents, encoder)
     query_ids = queries["query_id"].tolist()
+    model = encoder_of(store.url, contents, encoder) if uses_encoder(mode) else None
     if mode == "dense":
         vectors = model.encode_queries(queries["text"].tolist())
         lists = search_shards(store, vectors, depth, client, contents)
@@ -338,8 +338,12 @@ class ShardedIndex(CorpusIndex):
         self.client = client
         self.remember_scores = remember_scores
         self.model_settings = model_settings()
-        self._encoder = encoder or encoder_of(self.store.url, contents)
+        self._encoder = encoder
         self._passages = {}
+
+    @cached_property
+    def _truncating_encoder(self):
+        return self._encoder or encoder_of(self.store.url, self.contents)
 
     def __len__(self):
         return sum(self.document_sizes)
