@@ -1,8 +1,8 @@
 """How time and memory grow: a million documents, and a grid of 200 notebooks.
 
 Writes ``book/methods/scaling_documents.csv``, ``scaling_pipeline.csv`` and ``scaling_grid.csv``. It
-takes about half an hour and 5 GB of disk: ``python tests/benchmarks/scaling.py``, or with the names
-of some of the tables.
+takes about half an hour and 5 GB of disk: ``python tests/benchmarks/scaling.py``, or with the name
+of one table.
 """
 
 import functools
@@ -27,7 +27,6 @@ BOOK = Path(__file__).parents[2] / "book" / "methods"
 SIZES = (10_000, 100_000, 1_000_000)
 QUERIES, DEPTH, DIMS = 100, 100, 256
 SYSTEMS = ("full", "bm25", "dense_chunked")
-CLUSTERS_PROBED = (1, 8, 32)  # of 256 of an inverted file of vectors
 VARIANTS = 200
 CELL = (
     "from casebook.runs.outputs import RunOutputs\n"
@@ -148,94 +147,69 @@ def documents(size):
     print(json.dumps({"documents": size, **cpu, **extra}))
 
 
-def pipeline(size):
-    """Plant, encode for all stages, search and score one corpus; print one JSON line."""
-    from casebook.measures.ranking import evaluate
-    from casebook.retrieval.pipeline import HybridRetriever
-    from casebook.retrieval.sharded import ShardedIndex, encode_corpus
-    from casebook.retrieval.shards import DocumentEncoder, ShardStore
-
+def planted(size):
+    """Truth of a planted collection, and its queries."""
     made = runpy.run_path(str(DATA / "make" / "planted.py"))
     truth = made["plant_truth"](size, QUERIES, seed=0)
     matters = np.flatnonzero(list(truth.weights.values()))
     asked = {name: v for name, v in truth.values.items() if truth.weights[name]}
     queries = made["render"](asked, truth.queries[:, matters])
-    with tempfile.TemporaryDirectory() as folder:
-        clock = time.process_time()
-        parts = made["documents_in_chunks"](truth)
-        parts = (part[["doc_id", "text", "court", "month"]] for part in parts)
-        encode_corpus(parts, DocumentEncoder(HashedEncoder()), ShardStore(folder))
-        spent = time.process_time() - clock
-        row = {
-            "documents": size,
-            "encode, CPU s": spent,
-            "encode, CPU ms a document": 1000 * spent / size,
-            "peak memory after encoding, MB": peak_memory(),
-            "disk, MB": sum(path.stat().st_size for path in Path(folder).iterdir()) / 1e6,
-        }
-        clock = time.process_time()
-        index = ShardedIndex(folder, HashedEncoder())
-        runs = {}
-        for name in SYSTEMS:
-            retriever = HybridRetriever(index, mode=name)
-            if not runs:  # what a command does once: hash every file, and read the ids
-                retriever.retrieve_many(queries[:1])
-                row["open, CPU s"] = time.process_time() - clock
-            clock = time.process_time()
-            result = retriever.retrieve_many(queries)
-            row[f"{name}, CPU ms a query"] = 1000 * (time.process_time() - clock) / QUERIES
-            runs[name] = result.run([f"q{number}" for number in range(QUERIES)])
-        clock = time.process_time()
-        retriever = HybridRetriever(index, mode="full")
-        retriever.retrieve_many(queries, filters={"court": "Easton"})
-        row["full with a filter, CPU ms a query"] = 1000 * (time.process_time() - clock) / QUERIES
-        row["peak memory, MB"] = peak_memory()
-        approximate = inverted_file(index, queries)
+    parts = made["documents_in_chunks"](truth)
+    return truth, queries, (part[["doc_id", "text", "court", "month"]] for part in parts)
+
+
+def encode(size, folder):
+    """Plant one corpus and encode it for all stages; print one JSON line."""
+    from casebook.retrieval.sharded import encode_corpus
+    from casebook.retrieval.shards import DocumentEncoder, ShardStore
+
+    _, _, parts = planted(size)
+    stages = Stages()
+    encode_corpus(parts, DocumentEncoder(HashedEncoder()), ShardStore(folder))
+    stages.ended("encode")
+    row = {
+        "encode, CPU s": stages.seconds["encode"],
+        "encode, CPU ms a document": 1000 * stages.seconds["encode"] / size,
+        "encode, peak memory, MB": peak_memory(),
+        "disk, MB": sum(path.stat().st_size for path in Path(folder).iterdir()) / 1e6,
+    }
+    print(json.dumps(row))
+
+
+def search(size, folder):
+    """Search a planted corpus by some systems and score them; print one JSON line."""
+    from casebook.measures.ranking import evaluate
+    from casebook.retrieval.pipeline import HybridRetriever
+    from casebook.retrieval.sharded import ShardedIndex
+
+    truth, queries, _ = planted(size)
+    names = [f"q{number}" for number in range(QUERIES)]
+    stages = Stages()
+    index = ShardedIndex(folder, HashedEncoder())
+    HybridRetriever(index).retrieve_many(queries[:1])
+    stages.ended("open")  # what a command does once: hash every file, and read the ids
+    runs = {}
+    for name in SYSTEMS:
+        result = HybridRetriever(index, mode=name).retrieve_many(queries)
+        stages.ended(name)
+        runs[name] = result.run(names)
+    stages.ended("write")
+    HybridRetriever(index).retrieve_many(queries, filters={"court": "Easton"})
+    stages.ended("full with a filter")
+    row = {"open, CPU s": stages.seconds["open"]}
+    for name in (*SYSTEMS, "full with a filter"):
+        row[f"{name}, CPU ms a query"] = 1000 * stages.seconds[name] / QUERIES
+    row["search, peak memory, MB"] = peak_memory()
     best = {}
     qrels = {}
-    for number in range(QUERIES):
+    for number, name in enumerate(names):
         grades = np.digitize(truth.scores(number), (0.6, 0.8, 0.99))
-        documents = np.flatnonzero(grades)
-        names = index.doc_ids
-        qrels[f"q{number}"] = {names[d]: int(grades[d]) for d in documents}
-        best[f"q{number}"] = {names[d]: 1 for d in np.flatnonzero(grades == grades.max())}
-    for name, run in runs.items():
-        row[f"{name}, nDCG@10"] = evaluate(qrels, run, ["nDCG@10"]).mean["nDCG@10"]
-        row[f"{name}, R@100 of the best"] = evaluate(best, run, ["R@100"]).mean["R@100"]
-    print(json.dumps(row | approximate))
-
-
-def inverted_file(index, queries):
-    """Recall and time of a faiss inverted file of a shard's vectors, against exact search."""
-    import faiss
-
-    from casebook.retrieval.search import DenseIndex
-
-    shard = index.shards[0]
-    vectors = np.array(index.store.vectors(shard["vectors"]))
-    vectors_of_queries = hashed(queries)
-    exact = DenseIndex(vectors)
-    clock = time.process_time()
-    expected = exact.search(vectors_of_queries, DEPTH).ids
-    row = {"exact, one shard, CPU ms a query": 1000 * (time.process_time() - clock) / QUERIES}
-    clusters = min(256, len(vectors) // 39)  # faiss wants 39 vectors a cluster
-    quantiser = faiss.IndexFlatIP(DIMS)
-    inverted = faiss.IndexIVFFlat(quantiser, DIMS, clusters, faiss.METRIC_INNER_PRODUCT)
-    clock = time.process_time()
-    inverted.train(vectors)
-    inverted.add(vectors)
-    row["inverted file, one shard, build, CPU s"] = time.process_time() - clock
-    for probed in CLUSTERS_PROBED:
-        inverted.nprobe = probed
-        clock = time.process_time()
-        _, ids = inverted.search(vectors_of_queries, DEPTH)
-        name = f"inverted file, {probed} of {clusters} clusters"
-        row[f"{name}, CPU ms a query"] = 1000 * (time.process_time() - clock) / QUERIES
-        shared = [
-            len(set(a) & set(b)) for a, b in zip(ids.tolist(), expected.tolist(), strict=True)
-        ]
-        row[f"{name}, overlap with exact at {DEPTH}"] = float(np.mean(shared)) / DEPTH
-    return row
+        qrels[name] = {index.doc_ids[d]: int(grades[d]) for d in np.flatnonzero(grades)}
+        best[name] = {index.doc_ids[d]: 1 for d in np.flatnonzero(grades == grades.max())}
+    for system, run in runs.items():
+        row[f"{system}, nDCG@10"] = evaluate(qrels, run, ["nDCG@10"]).mean["nDCG@10"]
+        row[f"{system}, R@100 of the best"] = evaluate(best, run, ["R@100"]).mean["R@100"]
+    print(json.dumps(row))
 
 
 def peak_memory():
@@ -275,24 +249,37 @@ def _write_grid(root):
     (root / "grid.yml").write_text(json.dumps([row]))
 
 
-TABLES = {"documents": documents, "pipeline": pipeline}
+def measured(*words):
+    """Measure in a process of its own, for its peak memory; give what it prints."""
+    command = [sys.executable, __file__, *map(str, words)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    print(done.stdout, file=sys.stderr)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def pipeline():
+    """Encode and search for all stages."""
+    for size in SIZES:
+        with tempfile.TemporaryDirectory() as folder:
+            encoded = measured("encode", size, folder)
+            yield {"documents": size} | encoded | measured("search", size, folder)
+
+
+STEPS = {"documents": documents, "encode": encode, "search": search}
+TABLES = {
+    "documents": lambda: (measured("documents", size) for size in SIZES),
+    "pipeline": pipeline,
+    "grid": lambda: (grid(1), grid(2)),
+}
 
 
 def main():
-    """Measure all, or some tables; each size in a process of its own, for its peak memory."""
-    if len(sys.argv) == 3 and sys.argv[2].isdigit():
-        return TABLES[sys.argv[1]](int(sys.argv[2]))
-    names = sys.argv[1:] or [*TABLES, "grid"]
-    for name in TABLES.keys() & names:
-        lines = []
-        for size in SIZES:
-            command = [sys.executable, __file__, name, str(size)]
-            done = subprocess.run(command, check=True, capture_output=True, text=True)
-            lines.append(json.loads(done.stdout.splitlines()[-1]))
-            print(lines[-1], file=sys.stderr)
-        _write(pd.DataFrame(lines), f"scaling_{name}.csv")
-    if "grid" in names:
-        _write(pd.DataFrame([grid(1), grid(2)]), "scaling_grid.csv")
+    """Measure all tables, or those that are named, or one step of a size."""
+    if len(sys.argv) > 2:
+        step, size, *folder = sys.argv[1:]
+        return STEPS[step](int(size), *folder)
+    for name in sys.argv[1:] or TABLES:
+        _write(pd.DataFrame(TABLES[name]()), f"scaling_{name}.csv")
 
 
 def _write(table, name):

@@ -63,12 +63,12 @@ def made_collection(size):
     return pd.DataFrame(rows), [*queries, "契約解除 gekündigt", "zzz", "w1 w1 w2"]
 
 
-def encoded(documents, place, encoder, size, client=None):
+def encoded(documents, place, encoder, size, client=None, **options):
     """Encode documents in shards of a size; give their index."""
     starts = range(0, len(documents), size)
     parts = (documents[start : start + size].reset_index(drop=True) for start in starts)
     store = ShardStore(place)
-    encode_corpus(parts, DocumentEncoder(encoder), store, client, tuple(CUT.values()))
+    encode_corpus(parts, DocumentEncoder(encoder), store, client, tuple(CUT.values()), **options)
     return ShardedIndex(store, encoder, client)
 
 
@@ -163,6 +163,41 @@ def test_bm25_of_any_cut_is_that_of_one_index(tmp_path_factory, texts, size, pre
     expected = BM25Index(texts, **PRESETS[preset]).search(queries, 5)
     np.testing.assert_array_equal(lists.ids, expected.ids)
     np.testing.assert_array_equal(lists.scores, expected.scores)
+
+
+def test_clusters_miss_nothing_where_all_are_probed_and_little_where_some_are(made, tmp_path):
+    documents, queries, one = made
+    exact = encoded(documents, tmp_path, RememberingEncoder(), 210, clusters=8)
+    names = [str(number) for number in range(len(queries))]
+
+    def probed(probe, **options):
+        index = ShardedIndex(tmp_path, RememberingEncoder(), probe=probe)
+        retriever = HybridRetriever(index, mode="dense_chunked", **CUT)
+        return retriever.retrieve_many(queries, depth=10, **options)
+
+    for options in ({}, {"filters": FILTERS}):
+        retriever = HybridRetriever(exact, mode="dense_chunked", **CUT)
+        expected = retriever.retrieve_many(queries, depth=10, **options)
+        shared = {}
+        for probe in (1, 4, 8):
+            result = probed(probe, **options)
+            pairs = zip(result.final.ids, expected.final.ids, strict=True)
+            shared[probe] = np.mean([len({*a} & {*b}) / 10 for a, b in pairs])
+            # What is found has the score of exact search.
+            scores = expected.run(names, "dense")
+            for query, found in result.run(names, "dense").items():
+                for document in found.keys() & scores[query].keys():
+                    assert found[document] <= scores[query][document]
+        assert 0.2 < shared[1] < shared[4] <= shared[8]
+        np.testing.assert_allclose(
+            result.stages["dense"].scores[:, :10],
+            expected.stages["dense"].scores[:, :10],
+            atol=1e-6,
+        )
+    check_same(one, exact, queries, "full")
+    encoded(documents, tmp_path, RememberingEncoder(), 210)
+    with pytest.raises(InputError, match="no clusters to probe"):
+        ShardedIndex(tmp_path, RememberingEncoder(), probe=1)
 
 
 def test_what_shards_do_not_hold_is_said(indexes):

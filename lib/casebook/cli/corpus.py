@@ -40,6 +40,7 @@ def encode(
     encoder: option(str, "Name of the encoder.") = "minilm",
     shard_size: option(int, "Documents per shard.", min=1) = 50_000,
     titles: option(bool, "Encode titles with the texts.") = True,
+    clusters: option(int, "Clusters of vectors of each shard, for `search --probe`.", min=0) = 0,
     workers: Workers = 1,
     scheduler: Scheduler = None,
     device: Device = None,
@@ -60,7 +61,7 @@ def encode(
     if workers > 1:
         workers = min(workers, math.ceil(count_documents(folder, shard_size) / shard_size))
     with _cluster(workers, scheduler) as cluster:
-        summary = encode_folder(folder, out, encoder, shard_size, cluster, titles)
+        summary = encode_folder(folder, out, encoder, shard_size, cluster, titles, clusters)
     line = (
         "{url}: {documents} documents, {passages} passages, {dims} dimensions, {shards} shards, "
         "{encoder}"
@@ -75,6 +76,9 @@ def search(
     queries: argument(Path, "BEIR folder, or queries.jsonl."),
     mode: option(str, "System: full, bm25, dense, ... (those of the ablation).") = "full",
     k: option(int, "Documents per query.", "--k", min=1) = 100,
+    probe: option(
+        int | None, "Read so many clusters of each shard: faster, not exact.", min=1
+    ) = None,
     out: Out = None,
     encoder: option(str | None, "Name of the encoder on this machine, if it differs.") = None,
     workers: Workers = 1,
@@ -99,7 +103,7 @@ def search(
     if workers > 1:
         workers = min(workers, len(ShardStore(corpus).index()["shards"]))
     with _cluster(workers, scheduler) as cluster:
-        run = search_folder(corpus, queries, k, mode, encoder, cluster)
+        run = search_folder(corpus, queries, k, mode, encoder, cluster, probe)
     if out is None:
         echo_data("".join(run_lines(run)))
     else:

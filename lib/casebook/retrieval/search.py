@@ -51,6 +51,7 @@ _OKAPI_EPSILON = 0.25  # of rank_bm25: what a negative idf becomes, as a share o
 _NEAR_TIE = 1e-5
 _SCORES_AT_ONCE = 8_000_000  # of all texts for a block of queries
 _PAIRS_AT_ONCE = 4096
+_VECTORS_OF_A_CLUSTER = 39  # that faiss wants at least
 
 
 class BM25Index:
@@ -193,6 +194,53 @@ class DenseIndex:
         more_candidates = min(4 * n_candidates, len(positions))
         settled = self._best(positions, queries[near_tie], k, more_candidates)
         return lists.replace(near_tie, settled)
+
+
+class InvertedFile:
+    """Vectors in clusters, of which a search reads those nearest to the query alone: not exact.
+
+    The clusters are mapped from a file; scores are those of `DenseIndex`.
+    """
+
+    def __init__(self, path, vectors, probe):
+        self._index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
+        self._vectors = vectors
+        self._probe = probe
+
+    @staticmethod
+    def of(vectors, clusters):
+        """Divide vectors into clusters; give the bytes of the file."""
+        vectors = _unit_vectors(vectors)
+        clusters = max(1, min(clusters, len(vectors) // _VECTORS_OF_A_CLUSTER))
+        faiss.omp_set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
+        centres = faiss.IndexFlatIP(vectors.shape[1])
+        index = faiss.IndexIVFFlat(centres, vectors.shape[1], clusters, faiss.METRIC_INNER_PRODUCT)
+        index.train(vectors)
+        index.add(vectors)
+        return faiss.serialize_index(index)
+
+    def search(self, query_vectors, k, allowed=None):
+        """Find similar vectors of every query, of which some may be missed."""
+        queries = _unit_vectors(query_vectors)
+        mask = as_mask(allowed)
+        if mask is None or len(mask) == 1:
+            return self._search_in(mask, queries, k)
+        lists = []
+        for row, allowed_of_query in enumerate(mask):
+            lists.append(self._search_in(allowed_of_query[None], queries[[row]], k))
+        return stack(lists)
+
+    def _search_in(self, mask, queries, k):
+        parameters = faiss.SearchParametersIVF(nprobe=self._probe)
+        if mask is not None:
+            positions = faiss.IDSelectorBatch(np.flatnonzero(mask[0]))
+            parameters = faiss.SearchParametersIVF(nprobe=self._probe, sel=positions)
+        k = min(positive_depth(k), self._index.ntotal)
+        _, ids = self._index.search(queries, k, params=parameters)
+        rows, places = np.unique(np.maximum(ids, 0), return_inverse=True)
+        vectors = _unit_vectors(self._vectors[rows])
+        scores = _inner_products(vectors, queries, places.reshape(ids.shape))
+        return best_first(ids, np.where(ids >= 0, scores, -np.inf))
 
 
 def _unit_vectors(vectors):

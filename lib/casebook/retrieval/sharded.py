@@ -34,7 +34,7 @@ from casebook.retrieval.index import (
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.postings import CollectionCounts, Postings
 from casebook.retrieval.ranked import as_mask, from_scores, positive_depth, stack, to_run
-from casebook.retrieval.search import PRESETS, DenseIndex, word_lists
+from casebook.retrieval.search import PRESETS, DenseIndex, InvertedFile, word_lists
 from casebook.retrieval.settings import PipelineConfig, uses_encoder
 from casebook.retrieval.shards import (
     SHARD_SIZE,
@@ -59,12 +59,15 @@ _TEXTS_IN_MEMORY = 4096
 # --- encoding
 
 
-def encode_folder(folder, url, encoder=PACKAGED, size=SHARD_SIZE, client=None, titles=True):
+def encode_folder(
+    folder, url, encoder=PACKAGED, size=SHARD_SIZE, client=None, titles=True, clusters=0
+):
     """Encode the documents of a folder into shards at an address, for the whole pipeline."""
     n_documents = count_documents(folder, size)  # all are read once before anything is written
     store = ShardStore(url)
     encode = DocumentEncoder(encoder)
-    shards = encode_corpus(read_collection_parts(folder, size, titles), encode, store, client)
+    parts = read_collection_parts(folder, size, titles)
+    shards = encode_corpus(parts, encode, store, client, clusters=clusters)
     return {
         "documents": n_documents,
         "passages": sum(shard["passages"]["n"] for shard in shards),
@@ -81,8 +84,11 @@ def count_documents(folder, size=SHARD_SIZE):
     return sum(len(part) for part in read_collection_parts(folder, size))
 
 
-def encode_corpus(parts, encode, store, client=None, cut=None):
-    """Encode documents, or what is still missing of them; each part, a frame, is one shard."""
+def encode_corpus(parts, encode, store, client=None, cut=None, clusters=0):
+    """Encode documents, or what is still missing of them; each part, a frame, is one shard.
+
+    With `clusters` the vectors of each shard are also written in so many clusters.
+    """
     cut = cut or PipelineConfig().cut
     documents = []
     counts = Counter()
@@ -99,7 +105,8 @@ def encode_corpus(parts, encode, store, client=None, cut=None):
     counts = CollectionCounts(texts, length, dict(counts))
     of_shards = (_restricted(counts, entry, store) for entry in documents)
     parts = zip(documents, of_shards, strict=True)
-    shards = list(on_shards(client, _encode_documents, parts, encode, store, cut))
+    encoded = on_shards(client, _encode_documents, parts, encode, store, cut, clusters)
+    shards = list(encoded)
     metadata = {
         "encoder": encode.name,
         "model": encode.weights_hash,
@@ -181,7 +188,7 @@ def _restricted(counts, entry, store):
     )
 
 
-def _encode_documents(part, encode, store, cut):
+def _encode_documents(part, encode, store, cut, clusters):
     """Second pass over a shard: its passages, their vectors, and those of its documents."""
     documents, counts = part
     arrays = store.arrays(documents)
@@ -205,8 +212,27 @@ def _encode_documents(part, encode, store, cut):
         }
         entry = store.write_arrays(start, stop, arrays, key, {"n": len(passages)})
     vectors = encode_part((start, passages + further), encode, store, (start, stop))
-    parts = {"documents": documents, "passages": entry, "vectors": vectors}
-    return {"n": documents["n"], **parts}
+    shard = {
+        "n": documents["n"],
+        "documents": documents,
+        "passages": entry,
+        "vectors": vectors,
+    }
+    if clusters:
+        shard["clusters"] = _clustered(shard, store, clusters, (start, stop))
+    return shard
+
+
+def _clustered(shard, store, clusters, span):
+    """Write the vectors of a shard's passages in clusters, unless they are there."""
+    n = shard["passages"]["n"]
+    key = hash_of_json([shard["vectors"]["key"], n, clusters])
+    entry = store.entry(*span, key)
+    if entry is None:
+        vectors = store.vectors(shard["vectors"])[:n]
+        arrays = {"clusters": InvertedFile.of(vectors, clusters)}
+        entry = store.write_arrays(*span, arrays, key, {"n": n})
+    return entry
 
 
 def _kept_passages(documents, arrays, counts, limit):
@@ -242,8 +268,10 @@ def _as_bytes(text):
 # --- searching
 
 
-def search_folder(url, questions, depth, mode="full", encoder=None, client=None):
+def search_folder(url, questions, depth, mode="full", encoder=None, client=None, probe=None):
     """Search shards for the questions of a BEIR folder by a named system; give a run."""
+    if probe and mode == "dense":
+        raise InputError("clusters hold passages: choose mode dense_chunked instead of dense")
     store = ShardStore(url)
     queries = read_questions(questions)
     contents = store.index()  # once: all that follows belongs to one list of shards
@@ -253,7 +281,8 @@ def search_folder(url, questions, depth, mode="full", encoder=None, client=None)
         vectors = model.encode_queries(queries["text"].tolist())
         lists = search_shards(store, vectors, depth, client, contents)
         return to_run(lists, query_ids, _document_ids(store, contents))
-    retriever = HybridRetriever(ShardedIndex(store, model, client, contents), mode=mode)
+    index = ShardedIndex(store, model, client, contents, probe=probe)
+    retriever = HybridRetriever(index, mode=mode)
     run = {}
     for start in range(0, len(queries), _QUERIES_AT_ONCE):
         block = queries[start : start + _QUERIES_AT_ONCE]
@@ -327,15 +356,25 @@ def _decoded(array):
 
 
 class ShardedIndex(CorpusIndex):
-    """A corpus in shards, with the methods of an index in memory."""
+    """A corpus in shards, with the methods of an index in memory.
 
-    def __init__(self, store, encoder=None, client=None, contents=None, remember_scores=False):
+    With `probe` the dense list reads so many clusters of each shard instead of all vectors.
+    """
+
+    def __init__(
+        self, store, encoder=None, client=None, contents=None, remember_scores=False, probe=None
+    ):
         self.store = store if isinstance(store, ShardStore) else ShardStore(store)
         contents = contents or self.store.index()
         check_format(self.store.url, contents)
         self.contents = contents
         self.shards = contents["shards"]
         self.client = client
+        self.probe = probe
+        if probe and not all("clusters" in shard for shard in self.shards):
+            raise InputError(
+                f"{self.store.url}: holds no clusters to probe: encode it again with clusters"
+            )
         self.remember_scores = remember_scores
         self.model_settings = model_settings()
         self._encoder = encoder
@@ -529,6 +568,7 @@ class ShardedDense:
             _with_masks(self._index.shards, self._sizes, allowed),
             self._index.store,
             self._whole,
+            self._index.probe,
             np.asarray(query_vectors, dtype=np.float32),
             k,
         )
@@ -544,12 +584,13 @@ def _with_masks(shards, sizes, allowed):
         start += size
 
 
-def _dense_lists(part, store, whole, queries, k):
+def _dense_lists(part, store, whole, probe, queries, k):
     shard, mask = part
     if whole:
-        vectors = store.document_vectors(shard)
-    else:
-        vectors = store.vectors(shard["vectors"])[: shard["passages"]["n"]]
+        return DenseIndex(store.document_vectors(shard)).search(queries, k, mask)
+    vectors = store.vectors(shard["vectors"])[: shard["passages"]["n"]]
+    if probe:
+        return InvertedFile(store.file(shard["clusters"]), vectors, probe).search(queries, k, mask)
     return DenseIndex(vectors).search(queries, k, mask)
 
 

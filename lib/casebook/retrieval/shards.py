@@ -41,8 +41,8 @@ _SHARD_FILE = re.compile(
     r"(shard-\d{10}-\d{10}(-[0-9a-f]{16})?\.(npy|json|bin)|ids-[0-9a-f]{16}\.json)"
 )
 _PARTIAL_FILE = re.compile(rf"\.({_SHARD_FILE.pattern}|{re.escape(INDEX_FILE)})\..*\.partial")
-#: Files of a shard: texts and word counts, passages, vectors.
-PARTS = ("documents", "passages", "vectors")
+#: Files of a shard: texts and word counts, passages, vectors, and the last in clusters.
+PARTS = ("documents", "passages", "vectors", "clusters")
 _ALIGNMENT = 64  # bytes: where arrays begin in a file
 _REMEDY = "encode it again, or search again if that was just done"
 
@@ -209,7 +209,7 @@ class ShardStore:
 
     def vectors(self, entry):
         """Map the vectors of one shard, whose bytes must be those that were encoded."""
-        return np.load(self._checked_file(entry), mmap_mode="r", allow_pickle=False)
+        return np.load(self.file(entry), mmap_mode="r", allow_pickle=False)
 
     def document_vectors(self, shard):
         """Vectors of the documents of one shard."""
@@ -219,7 +219,7 @@ class ShardStore:
 
     def arrays(self, entry):
         """Map the arrays of one file, whose bytes must be those that were written."""
-        path = self._checked_file(entry)
+        path = self.file(entry)
         arrays = {}
         for name, (kind, shape, offset) in entry["arrays"].items():
             arrays[name] = np.zeros(shape, kind)  # an empty array cannot be mapped
@@ -227,7 +227,7 @@ class ShardStore:
                 arrays[name] = np.memmap(path, kind, "r", offset, tuple(shape))
         return arrays
 
-    def _checked_file(self, entry):
+    def file(self, entry):
         """Path on this machine of a file, whose bytes were hashed once by this process."""
         name = _file_of(entry)
         place = self._store.place(name)
@@ -301,7 +301,7 @@ def _files_of(shards):
         if "sha256" in shard:
             yield shard
         else:
-            yield from (shard[part] for part in PARTS)
+            yield from (shard[part] for part in PARTS if part in shard)
 
 
 def _file_of(entry):
