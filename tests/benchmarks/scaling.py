@@ -27,6 +27,8 @@ BOOK = Path(__file__).parents[2] / "book" / "methods"
 SIZES = (10_000, 100_000, 1_000_000)
 QUERIES, DEPTH, DIMS = 100, 100, 256
 SYSTEMS = ("full", "bm25", "dense_chunked")
+CLUSTERS = 256  # of each shard
+PROBES = (8, 32)
 VARIANTS = 200
 CELL = (
     "from casebook.runs.outputs import RunOutputs\n"
@@ -176,6 +178,50 @@ def encode(size, folder):
     print(json.dumps(row))
 
 
+def cluster(size, folder):
+    """Write the clusters of a corpus that is encoded already; print one JSON line."""
+    from casebook.retrieval.sharded import encode_corpus
+    from casebook.retrieval.shards import DocumentEncoder, ShardStore
+
+    _, _, parts = planted(size)
+    stages = Stages()
+    encode = DocumentEncoder(HashedEncoder())
+    encode_corpus(parts, encode, ShardStore(folder), clusters=CLUSTERS)
+    stages.ended("cluster")
+    print(json.dumps({"clusters, CPU s": stages.seconds["cluster"]}))
+
+
+def probe(size, folder):
+    """Search some clusters, and all; print one JSON line."""
+    from casebook.retrieval.pipeline import HybridRetriever
+    from casebook.retrieval.sharded import ShardedIndex
+
+    _, queries, _ = planted(size)
+    stages = Stages()
+    row = {}
+    exact = None
+    for number in (None, *PROBES):
+        index = ShardedIndex(folder, HashedEncoder(), probe=number)
+        for name in ("dense_chunked", "full"):
+            retriever = HybridRetriever(index, mode=name)
+            if exact is None or name == "full":
+                retriever.retrieve_many(queries[:1])
+            stages.ended("open")
+            result = retriever.retrieve_many(queries)
+            stages.ended(name)
+            if number is None:
+                exact = exact or result.stages["dense"]
+                continue
+            of_probe = f"{number} of {CLUSTERS} clusters"
+            row[f"{name}, {of_probe}, CPU ms a query"] = 1000 * stages.seconds[name] / QUERIES
+            if name == "dense_chunked":
+                # Of equal scores any may be found.
+                least = exact.scores[:, [DEPTH - 1]] - 1e-6
+                share = (result.stages["dense"].scores[:, :DEPTH] >= least).mean()
+                row[f"{of_probe}, share of the {DEPTH} nearest"] = float(share)
+    print(json.dumps(row))
+
+
 def search(size, folder):
     """Search a planted corpus by some systems and score them; print one JSON line."""
     from casebook.measures.ranking import evaluate
@@ -261,11 +307,19 @@ def pipeline():
     """Encode and search for all stages."""
     for size in SIZES:
         with tempfile.TemporaryDirectory() as folder:
-            encoded = measured("encode", size, folder)
-            yield {"documents": size} | encoded | measured("search", size, folder)
+            row = {"documents": size}
+            for step in ("encode", "search", "cluster", "probe"):
+                row |= measured(step, size, folder)
+            yield row
 
 
-STEPS = {"documents": documents, "encode": encode, "search": search}
+STEPS = {
+    "documents": documents,
+    "encode": encode,
+    "search": search,
+    "cluster": cluster,
+    "probe": probe,
+}
 TABLES = {
     "documents": lambda: (measured("documents", size) for size in SIZES),
     "pipeline": pipeline,
