@@ -328,7 +328,7 @@ def check_format(place, contents):
     """Refuse a list of shards that the whole pipeline cannot search."""
     if contents.get("format") != _FORMAT:
         raise InputError(
-            f"{place}: holds vectors of whole documents alone, which the system dense searches: "
+            f"{place}: holds vectors of whole documents alone, which mode dense searches: "
             "encode it again for the others"
         )
 
