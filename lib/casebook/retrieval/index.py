@@ -189,11 +189,6 @@ class Passages:
             self._rerankers[key] = build_reranker(name, self, query_reading)
         return self._rerankers[key]
 
-    @property
-    def token_frequencies(self):
-        """Passages that hold each token of the encoder, if they have been counted already."""
-        return None
-
     def nearest(self, query_vectors, documents):
         """Passage of each document [Q, C] that is nearest to its query, the first of equals."""
         bounds = np.searchsorted(self.owner, np.arange(self.owner[-1] + 2))
@@ -213,6 +208,11 @@ class Passages:
     def similarity(self, query_vectors, passages):
         """Inner product of each query with its passages [Q, C]."""
         return np.einsum("qcd,qd->qc", self.vectors[np.maximum(passages, 0)], query_vectors)
+
+    @property
+    def token_frequencies(self):
+        """Passages that hold each token of the encoder, if they have been counted already."""
+        return None
 
 
 # Parts of texts in the order of their documents: text, document, start and end of each.

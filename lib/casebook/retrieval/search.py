@@ -45,13 +45,13 @@ _STOP_LISTS = {"en": STOPWORDS_EN, "en_plus": STOPWORDS_EN_PLUS, None: []}
 _TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 BM25_K1 = 1.5
 BM25_B = 0.75
+_VECTORS_OF_A_CLUSTER = 39  # that faiss wants at least
 _OKAPI_EPSILON = 0.25  # of rank_bm25: what a negative idf becomes, as a share of the mean
 
 # Scores in single precision that are closer than this may be a tie, which rounding has split.
 _NEAR_TIE = 1e-5
 _SCORES_AT_ONCE = 8_000_000  # of all texts for a block of queries
 _PAIRS_AT_ONCE = 4096
-_VECTORS_OF_A_CLUSTER = 39  # that faiss wants at least
 
 
 class BM25Index:
@@ -196,6 +196,48 @@ class DenseIndex:
         return lists.replace(near_tie, settled)
 
 
+def _unit_vectors(vectors):
+    """Check vectors, and bring them to unit length; zero stays zero."""
+    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    if vectors.ndim != 2 or not np.isfinite(vectors).all():
+        raise InputError("vectors must be a finite array [items, dims]: check the embeddings")
+    return unit_rows(vectors)
+
+
+def _inner_products(vectors, queries, ids):
+    """Inner products of queries and their candidates in double precision, each summed alone."""
+    rows = np.repeat(np.arange(len(ids)), ids.shape[1])
+    candidates = ids.ravel()
+    scores = np.empty(ids.size)
+    for start in range(0, ids.size, _PAIRS_AT_ONCE):
+        block = slice(start, start + _PAIRS_AT_ONCE)
+        products = queries[rows[block]].astype(np.float64) * vectors[candidates[block]]
+        scores[block] = products.sum(axis=1)
+    return scores.reshape(ids.shape)
+
+
+# PyStemmer's ``porter`` is Porter's own algorithm (1980, Program 14(3)). What most Python work
+# means is that of the Natural Language Toolkit (Bird, Klein and Loper 2009), which leaves short and
+# irregular words alone and treats final ``y`` after a vowel, ``-ied`` and ``-fully`` differently.
+# Published figures depend on that.
+_STEMMERS = ("english", "porter", "porter_extended")
+
+
+def load_stemmer(name):
+    """Give a function that stems a list of words."""
+    check_choice("stemmer", name, _STEMMERS)
+    if name != "porter_extended":
+        return Stemmer.Stemmer(name).stemWords
+    from nltk.stem.porter import PorterStemmer  # slow to import, and needed here alone
+
+    stemmer = PorterStemmer()
+
+    def stem(words):
+        return [stemmer.stem(word) for word in words]
+
+    return stem
+
+
 class InvertedFile:
     """Vectors in clusters, of which a search reads those nearest to the query alone: not exact.
 
@@ -241,45 +283,3 @@ class InvertedFile:
         vectors = _unit_vectors(self._vectors[rows])
         scores = _inner_products(vectors, queries, places.reshape(ids.shape))
         return best_first(ids, np.where(ids >= 0, scores, -np.inf))
-
-
-def _unit_vectors(vectors):
-    """Check vectors, and bring them to unit length; zero stays zero."""
-    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-    if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        raise InputError("vectors must be a finite array [items, dims]: check the embeddings")
-    return unit_rows(vectors)
-
-
-def _inner_products(vectors, queries, ids):
-    """Inner products of queries and their candidates in double precision, each summed alone."""
-    rows = np.repeat(np.arange(len(ids)), ids.shape[1])
-    candidates = ids.ravel()
-    scores = np.empty(ids.size)
-    for start in range(0, ids.size, _PAIRS_AT_ONCE):
-        block = slice(start, start + _PAIRS_AT_ONCE)
-        products = queries[rows[block]].astype(np.float64) * vectors[candidates[block]]
-        scores[block] = products.sum(axis=1)
-    return scores.reshape(ids.shape)
-
-
-# PyStemmer's ``porter`` is Porter's own algorithm (1980, Program 14(3)). What most Python work
-# means is that of the Natural Language Toolkit (Bird, Klein and Loper 2009), which leaves short and
-# irregular words alone and treats final ``y`` after a vowel, ``-ied`` and ``-fully`` differently.
-# Published figures depend on that.
-_STEMMERS = ("english", "porter", "porter_extended")
-
-
-def load_stemmer(name):
-    """Give a function that stems a list of words."""
-    check_choice("stemmer", name, _STEMMERS)
-    if name != "porter_extended":
-        return Stemmer.Stemmer(name).stemWords
-    from nltk.stem.porter import PorterStemmer  # slow to import, and needed here alone
-
-    stemmer = PorterStemmer()
-
-    def stem(words):
-        return [stemmer.stem(word) for word in words]
-
-    return stem
