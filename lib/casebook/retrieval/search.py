@@ -275,11 +275,11 @@ class InvertedFile:
     def _search_in(self, mask, queries, k):
         parameters = faiss.SearchParametersIVF(nprobe=self._probe)
         if mask is not None:
-            positions = faiss.IDSelectorBatch(np.flatnonzero(mask[0]))
-            parameters = faiss.SearchParametersIVF(nprobe=self._probe, sel=positions)
+            selector = faiss.IDSelectorBatch(np.flatnonzero(mask[0]))
+            parameters = faiss.SearchParametersIVF(nprobe=self._probe, sel=selector)
         k = min(positive_depth(k), self._index.ntotal)
         _, ids = self._index.search(queries, k, params=parameters)
-        rows, places = np.unique(np.maximum(ids, 0), return_inverse=True)
+        rows, positions = np.unique(np.maximum(ids, 0), return_inverse=True)
         vectors = _unit_vectors(self._vectors[rows])
-        scores = _inner_products(vectors, queries, places.reshape(ids.shape))
+        scores = _inner_products(vectors, queries, positions.reshape(ids.shape))
         return best_first(ids, np.where(ids >= 0, scores, -np.inf))

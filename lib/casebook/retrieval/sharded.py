@@ -296,24 +296,24 @@ def search_folder(url, questions, depth, mode="full", encoder=None, client=None,
     return run
 
 
-def encoder_of(place, contents, name=None):
+def encoder_of(address, contents, name=None):
     """Load the encoder of a corpus, or one of the same weights under another name."""
     name = name or contents.get("encoder")
     if name is None:
-        raise InputError(f"{place}: does not say which encoder made it: name one")
+        raise InputError(f"{address}: does not say which encoder made it: name one")
     model = uncached_encoder(name, model_settings())
-    check_encoder(place, contents, model)
+    check_encoder(address, contents, model)
     return model
 
 
-def check_encoder(place, contents, model):
+def check_encoder(address, contents, model):
     """Refuse another model than that of a corpus.
 
     It may have the same weights: a corpus that a GPU encoded is searched without one.
     """
     if contents.get("model", model.weights_hash) != model.weights_hash:
         raise InputError(
-            f"{place}: was encoded by another model than {model.name!r} is here "
+            f"{address}: was encoded by another model than {model.name!r} is here "
             f"({model.weights_hash[:12]})"
         )
 
@@ -324,11 +324,11 @@ def check_corpus(url):
     check_format(store.url, store.index())
 
 
-def check_format(place, contents):
+def check_format(address, contents):
     """Refuse a list of shards that the whole pipeline cannot search."""
     if contents.get("format") != _FORMAT:
         raise InputError(
-            f"{place}: holds vectors of whole documents alone, which mode dense searches: "
+            f"{address}: holds vectors of whole documents alone, which mode dense searches: "
             "encode it again for the others"
         )
 

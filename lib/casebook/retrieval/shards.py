@@ -170,14 +170,14 @@ class ShardStore:
     def write_arrays(self, start, stop, arrays, key, facts):
         """Write arrays of one shard into one file, in one step, and give their entry."""
         stream = io.BytesIO()
-        places = {}
+        layout = {}
         for name, array in arrays.items():
             array = np.ascontiguousarray(array)
             stream.write(bytes(-stream.tell() % _ALIGNMENT))
-            places[name] = [array.dtype.str, list(array.shape), stream.tell()]
+            layout[name] = [array.dtype.str, list(array.shape), stream.tell()]
             stream.write(array.tobytes())
         name = _shard_name(start, stop, key)
-        return self._write(name, stream.getvalue(), key, {**facts, "arrays": places})
+        return self._write(name, stream.getvalue(), key, {**facts, "arrays": layout})
 
     def _write(self, name, data, key, facts):
         entry = {
@@ -222,21 +222,22 @@ class ShardStore:
         path = self.file(entry)
         arrays = {}
         for name, (kind, shape, offset) in entry["arrays"].items():
-            arrays[name] = np.zeros(shape, kind)  # an empty array cannot be mapped
-            if arrays[name].size:
+            if 0 in shape:  # an empty array cannot be mapped
+                arrays[name] = np.zeros(shape, kind)
+            else:
                 arrays[name] = np.memmap(path, kind, "r", offset, tuple(shape))
         return arrays
 
     def file(self, entry):
         """Path on this machine of a file, whose bytes were hashed once by this process."""
         name = _file_of(entry)
-        place = self._store.place(name)
         if self._store.is_folder:
             path = _intact(Path(self._store.path(name)), entry["sha256"])
         else:
             path = _copy_of(self._store, name, entry["sha256"])
         if path is None:
-            raise InputError(f"{place}: gone, or changed since it was encoded: {_REMEDY}")
+            address = self._store.place(name)
+            raise InputError(f"{address}: gone, or changed since it was encoded: {_REMEDY}")
         return path
 
     def commit(self, entries, metadata=None):
