@@ -8,6 +8,7 @@ import csv
 import difflib
 import gzip
 import io
+import itertools
 import json
 import lzma
 import re
@@ -132,9 +133,30 @@ def read_frame(path, id_field, id_column, fields=("text",), blank=False):
 
     Copies of a record are left out and listed in ``attrs["copies"]``.
     """
-    rows = []
-    lines = {}
     copies = []
+    rows = list(_rows(path, id_field, id_column, fields, blank, copies))
+    frame = _frame_of(rows)
+    frame.attrs["copies"] = copies
+    return frame
+
+
+def read_frames(path, size, id_field, id_column, fields=("text",), blank=False):
+    """Yield the records of JSON lines as frames of some rows each, as `read_frame` reads all."""
+    rows = _rows(path, id_field, id_column, fields, blank, copies=[])
+    while part := list(itertools.islice(rows, size)):
+        yield _frame_of(part)
+
+
+def _frame_of(rows):
+    import pandas as pd  # most who read JSON need no frame and start faster without
+
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return pd.DataFrame({name: [row.get(name) for row in rows] for name in columns})
+
+
+def _rows(path, id_field, id_column, fields, blank, copies):
+    """Yield the records of JSON lines; copies of a record are noted and left out."""
+    lines = {}
     for number, record in read_jsonl(path, {id_field: str, "text": str}):
         name = record.pop(id_field)
         if not name.strip():
@@ -147,10 +169,11 @@ def read_frame(path, id_field, id_column, fields=("text",), blank=False):
             **texts,
             **_metadata(path, number, record, texts, columns=(id_column, *fields)),
         }
-        position, earlier_line = lines.setdefault(name, (len(rows), number))
-        if position == len(rows):
-            rows.append(row)
-        elif row == rows[position]:
+        content = hash(json.dumps(row, sort_keys=True))
+        earlier_content, earlier_line = lines.setdefault(name, (content, number))
+        if earlier_line == number:
+            yield row
+        elif content == earlier_content:
             copies.append(f"line {number}: {name}, as in line {earlier_line}")
         else:
             raise InputError.at(
@@ -158,14 +181,8 @@ def read_frame(path, id_field, id_column, fields=("text",), blank=False):
                 number,
                 f"id {name!r} stood already in line {earlier_line}, with other content",
             )
-    if not rows:
+    if not lines:
         raise InputError(f"{path}: holds no records")
-    import pandas as pd  # most who read JSON need no frame and start faster without
-
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    frame = pd.DataFrame({name: [row.get(name) for row in rows] for name in columns})
-    frame.attrs["copies"] = copies
-    return frame
 
 
 def _metadata(path, number, record, texts, columns):

@@ -1,9 +1,11 @@
 """How time and memory grow: a million documents, and a grid of 200 notebooks.
 
-Writes ``book/methods/scaling_documents.csv`` and ``scaling_grid.csv``. It takes about
-ten minutes and 3 GB of disk: ``python tests/benchmarks/scaling.py``.
+Writes ``book/methods/scaling_documents.csv``, ``scaling_pipeline.csv`` and ``scaling_grid.csv``. It
+takes about half an hour and 5 GB of disk: ``python tests/benchmarks/scaling.py``, or with the name
+of one table.
 """
 
+import functools
 import json
 import os
 import resource
@@ -12,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from pathlib import Path
 
 import nbformat
@@ -23,6 +26,9 @@ from casebook.paths import DATA
 BOOK = Path(__file__).parents[2] / "book" / "methods"
 SIZES = (10_000, 100_000, 1_000_000)
 QUERIES, DEPTH, DIMS = 100, 100, 256
+SYSTEMS = ("full", "bm25", "dense_chunked")
+CLUSTERS = 256  # of each shard
+PROBES = (8, 32)
 VARIANTS = 200
 CELL = (
     "from casebook.runs.outputs import RunOutputs\n"
@@ -37,6 +43,56 @@ def hashed(texts):
 
     words = HashingVectorizer(n_features=DIMS, norm="l2", dtype=np.float32)
     return words.transform(texts).toarray()
+
+
+class HashedEncoder:
+    """Hashed words as an encoder of texts and of tokens, which reads up to 256 words."""
+
+    name = "hashed"
+    model_hash = "hashed words"
+    max_tokens = 256
+    vocabulary_size = 1 << 14
+    token_dims = 32
+
+    def count_tokens(self, texts):
+        """Words, and two special tokens."""
+        return np.array([len(text.split()) + 2 for text in texts])
+
+    def token_ids(self, texts):
+        """Numbers of words."""
+        return [
+            np.array([number_of(word) for word in text.split()], dtype=np.int64) for text in texts
+        ]
+
+    def encode_documents(self, texts):
+        """Vectors of hashed words."""
+        return hashed(texts)
+
+    encode_queries = encode_documents
+
+    def token_vectors(self, texts, role="document"):
+        """A random vector for each word."""
+        from casebook.models.cache import TokenVectors
+
+        ids = [text[: self.max_tokens] for text in self.token_ids(texts)]
+        lengths = np.array([len(text) for text in ids], dtype=np.int64)
+        all_ids = np.concatenate([*ids, np.zeros(0, dtype=np.int64)])
+        return TokenVectors(
+            token_table(self.vocabulary_size, self.token_dims)[all_ids], all_ids, lengths
+        )
+
+
+@functools.cache
+def number_of(word):
+    """Number of a word in the vocabulary."""
+    return zlib.crc32(word.lower().encode()) % HashedEncoder.vocabulary_size
+
+
+@functools.cache
+def token_table(size, dims):
+    """Random vectors of length 1."""
+    table = np.random.default_rng(0).normal(size=(size, dims))
+    return (table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.float16)
 
 
 class Stages:
@@ -93,6 +149,120 @@ def documents(size):
     print(json.dumps({"documents": size, **cpu, **extra}))
 
 
+def planted(size):
+    """Truth of a planted collection, and its queries."""
+    made = runpy.run_path(str(DATA / "make" / "planted.py"))
+    truth = made["plant_truth"](size, QUERIES, seed=0)
+    matters = np.flatnonzero(list(truth.weights.values()))
+    asked = {name: v for name, v in truth.values.items() if truth.weights[name]}
+    queries = made["render"](asked, truth.queries[:, matters])
+    parts = made["documents_in_chunks"](truth)
+    return truth, queries, (part[["doc_id", "text", "court", "month"]] for part in parts)
+
+
+def encode(size, folder):
+    """Plant one corpus and encode it for all stages; print one JSON line."""
+    from casebook.retrieval.sharded import encode_corpus
+    from casebook.retrieval.shards import DocumentEncoder, ShardStore
+
+    _, _, parts = planted(size)
+    stages = Stages()
+    encode_corpus(parts, DocumentEncoder(HashedEncoder()), ShardStore(folder))
+    stages.ended("encode")
+    row = {
+        "encode, CPU s": stages.seconds["encode"],
+        "encode, CPU ms a document": 1000 * stages.seconds["encode"] / size,
+        "encode, peak memory, MB": peak_memory(),
+        "disk, MB": sum(path.stat().st_size for path in Path(folder).iterdir()) / 1e6,
+    }
+    print(json.dumps(row))
+
+
+def cluster(size, folder):
+    """Write the clusters of a corpus that is encoded already; print one JSON line."""
+    from casebook.retrieval.sharded import encode_corpus
+    from casebook.retrieval.shards import DocumentEncoder, ShardStore
+
+    _, _, parts = planted(size)
+    stages = Stages()
+    encode = DocumentEncoder(HashedEncoder())
+    encode_corpus(parts, encode, ShardStore(folder), clusters=CLUSTERS)
+    stages.ended("cluster")
+    print(json.dumps({"clusters, CPU s": stages.seconds["cluster"]}))
+
+
+def probe(size, folder):
+    """Search some clusters, and all; print one JSON line."""
+    from casebook.retrieval.pipeline import HybridRetriever
+    from casebook.retrieval.sharded import ShardedIndex
+
+    _, queries, _ = planted(size)
+    stages = Stages()
+    row = {}
+    exact = None
+    for number in (None, *PROBES):
+        index = ShardedIndex(folder, HashedEncoder(), probe=number)
+        for name in ("dense_chunked", "full"):
+            retriever = HybridRetriever(index, mode=name)
+            if exact is None or name == "full":
+                retriever.retrieve_many(queries[:1])
+            stages.ended("open")
+            result = retriever.retrieve_many(queries)
+            stages.ended(name)
+            if number is None:
+                exact = exact or result.stages["dense"]
+                continue
+            of_probe = f"{number} of {CLUSTERS} clusters"
+            row[f"{name}, {of_probe}, CPU ms a query"] = 1000 * stages.seconds[name] / QUERIES
+            if name == "dense_chunked":
+                # Of equal scores any may be found.
+                least = exact.scores[:, [DEPTH - 1]] - 1e-6
+                share = (result.stages["dense"].scores[:, :DEPTH] >= least).mean()
+                row[f"{of_probe}, share of the {DEPTH} nearest"] = float(share)
+    print(json.dumps(row))
+
+
+def search(size, folder):
+    """Search a planted corpus by some systems and score them; print one JSON line."""
+    from casebook.measures.ranking import evaluate
+    from casebook.retrieval.pipeline import HybridRetriever
+    from casebook.retrieval.sharded import ShardedIndex
+
+    truth, queries, _ = planted(size)
+    names = [f"q{number}" for number in range(QUERIES)]
+    stages = Stages()
+    index = ShardedIndex(folder, HashedEncoder())
+    HybridRetriever(index).retrieve_many(queries[:1])
+    stages.ended("open")  # what a command does once: hash every file, and read the ids
+    runs = {}
+    for name in SYSTEMS:
+        result = HybridRetriever(index, mode=name).retrieve_many(queries)
+        stages.ended(name)
+        runs[name] = result.run(names)
+    stages.ended("write")
+    HybridRetriever(index).retrieve_many(queries, filters={"court": "Easton"})
+    stages.ended("full with a filter")
+    row = {"open, CPU s": stages.seconds["open"]}
+    for name in (*SYSTEMS, "full with a filter"):
+        row[f"{name}, CPU ms a query"] = 1000 * stages.seconds[name] / QUERIES
+    row["search, peak memory, MB"] = peak_memory()
+    best = {}
+    qrels = {}
+    for number, name in enumerate(names):
+        grades = np.digitize(truth.scores(number), (0.6, 0.8, 0.99))
+        qrels[name] = {index.doc_ids[d]: int(grades[d]) for d in np.flatnonzero(grades)}
+        best[name] = {index.doc_ids[d]: 1 for d in np.flatnonzero(grades == grades.max())}
+    for system, run in runs.items():
+        row[f"{system}, nDCG@10"] = evaluate(qrels, run, ["nDCG@10"]).mean["nDCG@10"]
+        row[f"{system}, R@100 of the best"] = evaluate(best, run, ["R@100"]).mean["R@100"]
+    print(json.dumps(row))
+
+
+def peak_memory():
+    """Largest memory of this process so far, in MB; mapped files that were read count too."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def grid(workers):
     """Run the light notebook 200 times and once more unchanged; give one row."""
     with tempfile.TemporaryDirectory() as folder:
@@ -125,19 +295,45 @@ def _write_grid(root):
     (root / "grid.yml").write_text(json.dumps([row]))
 
 
-def main():
-    """Measure all; each size in a process of its own, for its peak memory."""
-    if len(sys.argv) > 1:
-        return documents(int(sys.argv[1]))
-    lines = []
+def measured(*words):
+    """Measure in a process of its own, for its peak memory; give what it prints."""
+    command = [sys.executable, __file__, *map(str, words)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    print(done.stdout, file=sys.stderr)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def pipeline():
+    """Encode and search for all stages."""
     for size in SIZES:
-        command = [sys.executable, __file__, str(size)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        lines.append(json.loads(done.stdout.splitlines()[-1]))
-        print(lines[-1], file=sys.stderr)
-    table = pd.DataFrame(lines)
-    _write(table, "scaling_documents.csv")
-    _write(pd.DataFrame([grid(1), grid(2)]), "scaling_grid.csv")
+        with tempfile.TemporaryDirectory() as folder:
+            row = {"documents": size}
+            for step in ("encode", "search", "cluster", "probe"):
+                row |= measured(step, size, folder)
+            yield row
+
+
+STEPS = {
+    "documents": documents,
+    "encode": encode,
+    "search": search,
+    "cluster": cluster,
+    "probe": probe,
+}
+TABLES = {
+    "documents": lambda: (measured("documents", size) for size in SIZES),
+    "pipeline": pipeline,
+    "grid": lambda: (grid(1), grid(2)),
+}
+
+
+def main():
+    """Measure all tables, or those that are named, or one step of a size."""
+    if len(sys.argv) > 2:
+        step, size, *folder = sys.argv[1:]
+        return STEPS[step](int(size), *folder)
+    for name in sys.argv[1:] or TABLES:
+        _write(pd.DataFrame(TABLES[name]()), f"scaling_{name}.csv")
 
 
 def _write(table, name):

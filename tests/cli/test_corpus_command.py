@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from casebook.cli.corpus import _cluster
+from casebook.data.folders import read_collection, read_questions
 from casebook.models.encoders import load_encoder
 from casebook.paths import DATA
+from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.search import DenseIndex
 from casebook.retrieval.shards import ShardStore
 from casebook.trec import read_run
@@ -46,7 +48,7 @@ def test_shards_give_the_run_of_one_index_and_evaluate_reads_it(tmp_path, casebo
     code, out, _ = casebook(*encode, "--json")
     made = json.loads(out)
     assert code == 0 and made["shards"] == -(-made["documents"] // 20) > 1
-    search = ("corpus", "search", corpus, SMOKE, "--top-k", 10)
+    search = ("corpus", "search", corpus, SMOKE, "--mode", "dense", "--top-k", 10)
     code, out, _ = casebook(*search)
     assert code == 0
     lists = expected(10)
@@ -102,6 +104,37 @@ def encoded(tmp_path, casebook):
     return encode, place, search
 
 
+@pytest.mark.parametrize("mode", [None, "bm25_stemmed", "dense_chunked", "documented"])
+def test_a_search_gives_the_run_of_an_index_in_memory(encoded, tmp_path, mode):
+    encode, _, search = encoded
+    data = read_collection(encode[2]), read_questions(encode[2])
+    code, out, err = search(*([] if mode is None else ["--mode", mode]), "--top-k", 4)
+    assert (code, err) == (0, "")
+    (tmp_path / "run").write_text(out)
+    retriever = HybridRetriever(data[0], load_encoder(cache=False), mode=mode or "full")
+    result = retriever.retrieve_many(data[1]["text"].tolist(), top_k=4, depth=4)
+    stage = {"bm25_stemmed": "bm25", "dense_chunked": "dense"}.get(mode, "final")
+    expected = result.run(data[1]["query_id"], stage)
+    run = read_run(tmp_path / "run")
+    assert set(run) == {query for query, scores in expected.items() if scores}
+    for query, scores in run.items():
+        best = dict(list(expected[query].items())[:4])
+        assert list(scores) == list(best) and scores == pytest.approx(best, abs=1e-6)
+
+
+def test_systems_that_shards_do_not_hold_are_refused_and_words_need_no_model(encoded):
+    _, place, search = encoded
+    code, out, err = search("--mode", "bm25_chunked")
+    assert (code, out) == (1, "") and "holds whole documents and passages of 130 words" in err
+    code, out, err = search("--mode", "nope")
+    assert (code, out) == (1, "") and "choose from" in err
+    store = ShardStore(place)
+    index = store.index()
+    run = search("--mode", "bm25")
+    store.commit(index["shards"], {**index, "model": "0" * 64})
+    assert search("--mode", "bm25") == run and run[0] == 0
+
+
 def test_a_corpus_of_an_unknown_or_another_model_is_refused(encoded):
     _, place, search = encoded
     store = ShardStore(place)
@@ -110,7 +143,8 @@ def test_a_corpus_of_an_unknown_or_another_model_is_refused(encoded):
         ({}, "which encoder"),
         ({"encoder": "minilm", "model": "0" * 64}, "by another model than"),
     ):
-        store.commit(index["shards"], about | {"ids": index["ids"]})
+        kept = {name: index[name] for name in ("cut", "presets", "format")}
+        store.commit(index["shards"], about | kept)
         code, out, err = search()
         assert (code, out) == (1, "") and message in err
 

@@ -43,6 +43,7 @@ WRONG = {
             "reranker": NAME_OR_NONE,
             "retriever": RETRIEVER,
             "runs": (["nope.run", "3", "[nope.run]", "true"], "no such|give text"),
+            "corpus": (["nope", "./nope", "3", "[nope]"], "no such|no shards.json|give text"),
             "k": COUNT,
             "pool": COUNT,
             "mmr": FLAG,
@@ -298,6 +299,12 @@ TOGETHER = [
         "held_out: choose another split than development",
     ),
     ("retrieval_ablation", ["k=20", "pool=10"], "pool: give at least k"),
+    ("retrieval_ablation", ["corpus={folder}"], "no shards.json: the corpus is not encoded"),
+    (
+        "retrieval_ablation",
+        ["corpus={folder}", "modes=[bm25_chunked]"],
+        "leave bm25_chunked or corpus out",
+    ),
     (
         "counterfactual_sensitivity",
         ["systems=[bm25, dense]", "shown=full"],

@@ -462,7 +462,7 @@ NUMERIC = {
     "k", "seed", "seeds", "resamples", "permutations", "margin", "eps", "level", "top", "most", "rank", "workers",
     "retries", "timeout", "depth", "children", "placebos", "threshold", "decimals", "n", "positives", "items",
     "per_item", "pairs_per_item", "win_rate", "effect", "ties", "blank", "foreign", "scale", "hardneg_topk",
-    "gate_eps", "rate", "temperature", "max_tokens", "price_in", "price_out", "shard_size",
+    "gate_eps", "rate", "temperature", "max_tokens", "price_in", "price_out", "shard_size", "clusters", "probe",
 }  # fmt: skip
 
 

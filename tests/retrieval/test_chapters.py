@@ -9,9 +9,11 @@ import pytest
 
 import casebook.notebook
 from casebook import paths
+from casebook.errors import InputError
 from casebook.paths import NOTEBOOKS
 from casebook.readers import read_json
 from casebook.retrieval.settings import SIMPLE, UNRERANKED, system_name
+from casebook.retrieval.sharded import encode_folder
 
 TEXTS = [
     "The tenant may cancel the lease with notice.",
@@ -154,6 +156,21 @@ def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
         assert "- Run right: 6 of 7 questions matched, 1 missing, which count as 0." in page
         assert "a run holds no times" in page and not NO_WIDTH_0.search(page)
         assert {"right", "wrong"} <= set(written(tmp_path, "items")["systems"])
+
+
+def test_shards_give_the_numbers_of_an_index_in_memory(run_chapter, folder, tmp_path):
+    data = folder(7)
+    run_chapter("01_retrieval_ablation.ipynb", dataset=data, **FAST)
+    expected = written(tmp_path, "numbers")["retrieval_ablation"]["mine"]
+    shards = str(tmp_path / "shards")
+    encode_folder(data, shards, FAST["encoder"], size=3)
+    run_chapter("01_retrieval_ablation.ipynb", dataset=data, corpus=shards, **FAST)
+    del expected["bm25_chunked"]
+    assert written(tmp_path, "numbers")["retrieval_ablation"]["mine"] == expected
+    corpus = tmp_path / "mine" / "corpus.jsonl"
+    corpus.write_text(corpus.read_text().replace("each month", "each year"))
+    with pytest.raises(InputError, match="of which document 'd5' differs"):
+        run_chapter("01_retrieval_ablation.ipynb", dataset=data, corpus=shards, **FAST)
 
 
 def test_where_nothing_is_relevant_nothing_is_answered(run_chapter, folder, tmp_path):

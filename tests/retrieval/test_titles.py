@@ -7,7 +7,8 @@ import pytest
 from casebook.data import load
 from casebook.factcheck.pipeline import EvidenceBase, load_documents
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.shards import ShardStore, encode_folder
+from casebook.retrieval.sharded import encode_folder
+from casebook.retrieval.shards import ShardStore
 
 WORDS = ["flood", "theft", "storm", "delay", "cancel", "refund", "court", "arbiter"]
 
@@ -53,7 +54,7 @@ def test_shards_and_evidence_hold_titles(titled, tmp_path):
     stores = [ShardStore(str(tmp_path / f"shards{flag}")) for flag in (True, False)]
     for flag, store in zip((True, False), stores, strict=True):
         encode_folder(titled, store.url, titles=flag)
-    vectors = [store.vectors(store.index()["shards"][0]) for store in stores]
+    vectors = [store.document_vectors(store.index()["shards"][0]) for store in stores]
     assert abs(vectors[0] - vectors[1]).max() > 0.01
     base = EvidenceBase(load_documents([str(titled)]), mode="bm25")
     assert [base.search(word)[0] for word in WORDS] == list(range(len(WORDS)))

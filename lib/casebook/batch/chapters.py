@@ -237,6 +237,7 @@ class RetrievalAblation(QuestionsParameters):
     split: Name | None
     development: Name | None
     held_out: Name | None
+    corpus: Name | None
     encoder: Name
     reranker: Name | None
     retriever: Retrievers | None
@@ -270,9 +271,17 @@ class RetrievalAblation(QuestionsParameters):
                 "modes: give a list such as [bm25, dense], not []: without systems of ours there "
                 "must be your own, by runs= or retriever="
             )
+        if self.corpus and "bm25_chunked" in (self.modes or ()):
+            raise InputError(
+                "modes: a corpus in shards holds no words of passages: leave bm25_chunked or "
+                "corpus out"
+            )
         return self
 
     def read(self):
+        if self.corpus:
+            with naming_parameter("corpus", self.corpus):
+                plugin("casebook.retrieval.sharded:check_corpus")(self.corpus)
         if not self.runs:
             return ""
         return plugin("casebook.retrieval.run_files:check_runs")(vars(self))

@@ -325,6 +325,8 @@ def _absolute_part(match):
 
 
 def _absolute_file(parameter, value, may_be_name):
+    if may_be_name and "://" in value:  # an object store
+        return value
     path = home_path(value).absolute()
     if may_be_name and not (path.exists() or "/" in value or _FILE.fullmatch(value)):
         return value

@@ -40,6 +40,7 @@ def encode(
     encoder: option(str, "Name of the encoder.") = "minilm",
     shard_size: option(int, "Documents per shard.", min=1) = 50_000,
     titles: option(bool, "Encode titles with the texts.") = True,
+    clusters: option(int, "Clusters of vectors of each shard, for `search --probe`.", min=0) = 0,
     workers: Workers = 1,
     scheduler: Scheduler = None,
     device: Device = None,
@@ -47,22 +48,24 @@ def encode(
     batch_size: BatchSize = None,
     as_json: Json = False,
 ):
-    """Encode the documents of a BEIR folder; finished shards are kept.
+    """Encode the documents of a BEIR folder for the whole pipeline; finished shards are kept.
 
     Example: casebook corpus encode my_folder --out s3://bucket/corpus --workers 2
     """
-    from casebook.data.folders import read_collection
-    from casebook.retrieval.shards import ShardStore, encode_folder
+    from casebook.retrieval.sharded import count_documents, encode_folder
+    from casebook.retrieval.shards import ShardStore
 
     exclusive(context, "scheduler", "workers")
     use_models(device, precision, batch_size)
     ShardStore(out)  # an address that is none is refused before anything is read
     if workers > 1:
-        shards = math.ceil(len(read_collection(folder)) / shard_size)
-        workers = min(workers, shards)
+        workers = min(workers, math.ceil(count_documents(folder, shard_size) / shard_size))
     with _cluster(workers, scheduler) as cluster:
-        summary = encode_folder(folder, out, encoder, shard_size, cluster, titles)
-    line = "{url}: {documents} documents, {dims} dimensions, {shards} shards, {encoder}"
+        summary = encode_folder(folder, out, encoder, shard_size, cluster, titles, clusters)
+    line = (
+        "{url}: {documents} documents, {passages} passages, {dims} dimensions, {shards} shards, "
+        "{encoder}"
+    )
     show(summary, as_json, [line.format_map(summary)])
 
 
@@ -71,7 +74,11 @@ def search(
     context: typer.Context,
     corpus: argument(str, f"Encoded corpus: {Address}."),
     queries: argument(Path, "BEIR folder, or queries.jsonl."),
+    mode: option(str, "System: full, bm25, dense, ... (those of the ablation).") = "full",
     k: option(int, "Documents per query.", "--k", min=1) = 100,
+    probe: option(
+        int | None, "Read so many clusters of each shard: faster, not exact.", min=1
+    ) = None,
     out: Out = None,
     encoder: option(str | None, "Name of the encoder on this machine, if it differs.") = None,
     workers: Workers = 1,
@@ -80,11 +87,14 @@ def search(
     precision: Precision = None,
     batch_size: BatchSize = None,
 ):
-    """Search an encoded corpus exactly and write a TREC run for `casebook evaluate`.
+    """Search an encoded corpus by a system and write a TREC run for `casebook evaluate`.
 
-    Example: casebook corpus search s3://bucket/corpus my_folder --out dense.trec
+    The run is that of one index in memory. ``dense`` searches vectors of whole documents, exactly.
+
+    Example: casebook corpus search s3://bucket/corpus my_folder --out full.trec
     """
-    from casebook.retrieval.shards import ShardStore, search_folder
+    from casebook.retrieval.sharded import search_folder
+    from casebook.retrieval.shards import ShardStore
     from casebook.trec import run_lines, write_run
 
     exclusive(context, "scheduler", "workers")
@@ -93,7 +103,7 @@ def search(
     if workers > 1:
         workers = min(workers, len(ShardStore(corpus).index()["shards"]))
     with _cluster(workers, scheduler) as cluster:
-        run = search_folder(corpus, queries, k, encoder, cluster)
+        run = search_folder(corpus, queries, k, mode, encoder, cluster, probe)
     if out is None:
         echo_data("".join(run_lines(run)))
     else:

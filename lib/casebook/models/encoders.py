@@ -92,7 +92,7 @@ def load_encoder(name=PACKAGED, cache=True, *, device=None, precision=None, batc
     """
     settings = model_settings(device, precision, batch_size)
     if is_plugin(name):
-        return PluggedEncoder(str(name))
+        return PluggedEncoder(str(name), keeps_vectors=cache is not False)
     encoder = SentenceEncoder(name, settings)
     if cache is False:
         return encoder
@@ -276,10 +276,10 @@ class PluggedEncoder(EncoderWrapper):
     """A user's encoder, ``texts -> vectors`` or an object with encode_queries and encode_documents.
 
     Tokens, for cutting texts and for late interaction, are those of the packaged model. Vectors
-    are kept in memory.
+    are kept in memory, unless it is told not to.
     """
 
-    def __init__(self, name):
+    def __init__(self, name, keeps_vectors=True):
         super().__init__(load_encoder())
         encoder = plugin(name)
         if isinstance(encoder, type):
@@ -292,6 +292,7 @@ class PluggedEncoder(EncoderWrapper):
             )
             raise InputError(f"{name}: expected {needs}, found {type(encoder).__name__}")
         self.name = name
+        self._keeps_vectors = keeps_vectors
         source = source_of(name)
         self.model_hash = sha256_file(source) if source.is_file() else name
         self.weights_hash = self.model_hash
@@ -311,6 +312,8 @@ class PluggedEncoder(EncoderWrapper):
         texts = checked_texts(texts)
         if not texts:
             return np.zeros((0, 0), np.float32)
+        if not self._keeps_vectors:
+            vector_of = {}
         new = [text for text in dict.fromkeys(texts) if text not in vector_of]
         if new:
             vectors = array_of(called(self.name, tower, new), np.float32)

@@ -26,16 +26,29 @@ BATCH_SIZE = 32
 CLASSES = ("entailment", "contradiction", "neutral")
 
 
+def token_frequencies(encoder, texts):
+    """Count the texts that hold each token of an encoder."""
+    frequencies = np.zeros(encoder.vocabulary_size, dtype=int)
+    for ids in encoder.token_ids(texts):
+        frequencies[np.unique(ids)] += 1
+    return frequencies
+
+
 class MaxSimReranker:
     """Score documents by the sum of maximal token similarities (MaxSim).
 
-    `owner` names the document of each passage. A score is that of the best passage, and with
-    weight `document_weight` that of the whole document.
+    `texts` is any sequence, of which a large one is read where it is needed; `owner` names the
+    document of each passage. A score is that of the best passage, and with weight
+    `document_weight` that of the whole document. `frequencies` counts the passages of each token
+    of the encoder, if that has been done.
     """
 
-    def __init__(self, encoder, texts, owner=None, weighting="idf", document_weight=0.5):
+    def __init__(
+        self, encoder, texts, owner=None, weighting="idf", document_weight=0.5, frequencies=None
+    ):
         self._encoder = encoder
-        self._texts = list(texts)
+        self._texts = texts
+        self._frequencies = frequencies
         owner = np.arange(len(self._texts)) if owner is None else np.asarray(owner)
         self._starts = np.searchsorted(owner, np.arange(owner.max(initial=-1) + 2))
         self._weighting = weighting
@@ -44,12 +57,11 @@ class MaxSimReranker:
     @cached_property
     def _weights(self):
         """Weight of every vocabulary id by its rarity, with the formula of Lucene."""
-        size = self._encoder.vocabulary_size
         if self._weighting == "mean":
-            return np.ones(size)
-        frequencies = np.zeros(size, dtype=int)
-        for ids in self._encoder.token_ids(self._texts):
-            frequencies[np.unique(ids)] += 1
+            return np.ones(self._encoder.vocabulary_size)
+        frequencies = self._frequencies
+        if frequencies is None:
+            frequencies = token_frequencies(self._encoder, self._texts)
         n_texts = len(self._texts)
         return np.log1p((n_texts - frequencies + 0.5) / (frequencies + 0.5))
 
@@ -58,7 +70,7 @@ class MaxSimReranker:
         """Token vectors of a small collection; None for a large one."""
         if len(self._texts) > MAX_PASSAGES_IN_MEMORY:
             return None
-        return self._encoder.token_vectors(self._texts)
+        return self._encoder.token_vectors(list(self._texts))
 
     def prepare(self):
         """Encode a small collection now, so that its pooled vectors come for free."""
@@ -193,7 +205,7 @@ class CrossEncoderReranker(_PairModel):
 
     def __init__(self, name, texts, settings=None):
         super().__init__(name, settings)
-        self._texts = list(texts)
+        self._texts = texts
 
     def scores(self, queries, candidates):
         """Scores of candidate passages (rows of queries, -1 for none, which scores -inf)."""

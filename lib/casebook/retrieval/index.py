@@ -209,6 +209,11 @@ class Passages:
         """Inner product of each query with its passages [Q, C]."""
         return np.einsum("qcd,qd->qc", self.vectors[np.maximum(passages, 0)], query_vectors)
 
+    @property
+    def token_frequencies(self):
+        """Passages that hold each token of the encoder, if they have been counted already."""
+        return None
+
 
 # Parts of texts in the order of their documents: text, document, start and end of each.
 Chunks = namedtuple("Chunks", "texts owner start end")
@@ -272,19 +277,35 @@ def _window_end(words, begin, end, fits):
 
 def most_central(chunks, limit):
     """Limit each document to the chunks with the highest BM25 for the document as the query."""
-    sizes = np.bincount(chunks.owner)
-    if limit is None or sizes.max(initial=0) <= limit:
+    long = chunks_of_long_documents(chunks.owner, limit)
+    if not len(long):
         return chunks
-    long = np.flatnonzero(np.isin(chunks.owner, np.flatnonzero(sizes > limit)))
     weights = BM25Index([chunks.texts[row] for row in long]).weights()
-    bounds = np.flatnonzero(np.diff(chunks.owner[long], prepend=-1, append=-1))
-    keep = np.ones(len(chunks.texts), dtype=bool)
+    return chunks_at(chunks, central_rows(chunks.owner, long, weights, limit))
+
+
+def chunks_of_long_documents(owner, limit):
+    """Rows of the chunks of those documents that have more than a limit."""
+    sizes = np.bincount(owner)
+    if limit is None or sizes.max(initial=0) <= limit:
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(np.isin(owner, np.flatnonzero(sizes > limit)))
+
+
+def central_rows(owner, long, weights, limit):
+    """Rows of the chunks to keep: of long documents, whose words have weights, the central ones."""
+    bounds = np.flatnonzero(np.diff(owner[long], prepend=-1, append=-1))
+    keep = np.ones(len(owner), dtype=bool)
     for start, end in itertools.pairwise(bounds):
         part = weights[start:end]
         scores = np.round(part @ np.asarray(part.sum(axis=0)).ravel(), 6)
         dropped = np.argsort(-scores, kind="stable")[limit:]
         keep[long[start + dropped]] = False
-    rows = np.flatnonzero(keep)
+    return np.flatnonzero(keep)
+
+
+def chunks_at(chunks, rows):
+    """Take some of the chunks."""
     return Chunks(
         [chunks.texts[row] for row in rows],
         chunks.owner[rows],

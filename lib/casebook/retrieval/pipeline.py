@@ -327,12 +327,14 @@ class HybridRetriever:
         config = self.config
         fused = stages["fused"].take(semantic.rows)
         nearest = self._passages.nearest(vectors, fused.ids)
+        # Vectors of the candidates alone, since those of a large corpus are on disk.
+        passages, rows = np.unique(np.maximum(nearest, 0), return_inverse=True)
         order, values = maximal_marginal_relevance(
             fused.scores,
-            self._passages.vectors,
+            self._passages.vectors[passages],
             config.mmr_lambda,
             min(config.mmr_pool, fused.shape[1]),
-            candidates=nearest,
+            candidates=np.where(nearest >= 0, rows.reshape(nearest.shape), ABSENT),
             scale_relevance=True,
         )
         diverse = fused.reorder(order, values)
@@ -480,7 +482,7 @@ class RetrievalResult:
         lists = {stage: entry.take([row]) for stage, entry in self.stages.items()}
         scores = {stage: entry.scores_of([documents])[0] for stage, entry in lists.items()}
         ranks = {stage: entry.ranks_of([documents])[0] for stage, entry in lists.items()}
-        metadata = self.index.documents.drop(columns=["doc_id", "text"])
+        metadata = self.index.documents.drop(columns=["doc_id", "text"], errors="ignore")
         hits = []
         for column, document in enumerate(documents):
             text = self.index.texts[document]

@@ -27,7 +27,11 @@ def _late_interaction(passages, query_reading, weighting):
     from casebook.models.rerankers import MaxSimReranker, RememberedScores
 
     reranker = MaxSimReranker(
-        passages.index.encoder(query_reading), passages.texts, passages.owner, weighting
+        passages.index.encoder(query_reading),
+        passages.texts,
+        passages.owner,
+        weighting,
+        frequencies=passages.token_frequencies,
     )
     # One pass over a small collection gives tokens, and pooled vectors for the dense list.
     reranker.prepare()

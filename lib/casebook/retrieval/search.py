@@ -43,6 +43,9 @@ PRESETS = {
 }
 _STOP_LISTS = {"en": STOPWORDS_EN, "en_plus": STOPWORDS_EN_PLUS, None: []}
 _TOKEN_PATTERN = r"(?u)\b\w\w+\b"
+BM25_K1 = 1.5
+BM25_B = 0.75
+_VECTORS_OF_A_CLUSTER = 39  # that faiss wants at least
 _OKAPI_EPSILON = 0.25  # of rank_bm25: what a negative idf becomes, as a share of the mean
 
 # Scores in single precision that are closer than this may be a tie, which rounding has split.
@@ -58,8 +61,8 @@ class BM25Index:
         self,
         texts,
         method="lucene",
-        k1=1.5,
-        b=0.75,
+        k1=BM25_K1,
+        b=BM25_B,
         stopwords="en",
         stemmer=None,
         token_pattern=_TOKEN_PATTERN,
@@ -104,20 +107,30 @@ class BM25Index:
         return matrix.tocsr()
 
     def _tokens(self, texts):
-        return bm25s.tokenize(
-            list(texts),
-            token_pattern=self._token_pattern,
-            stopwords=self._stopwords,
-            stemmer=self._stemmer,
-            return_ids=False,
-            show_progress=False,
-        )
+        return _word_lists(texts, self._token_pattern, self._stopwords, self._stemmer)
 
     def _scores(self, words):
         token_ids = self._bm25.get_tokens_ids(words)
         if not token_ids:
             return np.zeros(self.size)
         return self._bm25.get_scores_from_ids(token_ids)
+
+
+def word_lists(texts, stopwords="en", stemmer=None, token_pattern=_TOKEN_PATTERN):
+    """Cut texts into the words that BM25 counts, as a preset says."""
+    stem = None if stemmer is None else load_stemmer(stemmer)
+    return _word_lists(texts, token_pattern, list(_STOP_LISTS[stopwords]), stem)
+
+
+def _word_lists(texts, token_pattern, stopwords, stemmer):
+    return bm25s.tokenize(
+        list(texts),
+        token_pattern=token_pattern,
+        stopwords=stopwords,
+        stemmer=stemmer,
+        return_ids=False,
+        show_progress=False,
+    )
 
 
 def _rescale_to_okapi(index):
@@ -223,3 +236,50 @@ def load_stemmer(name):
         return [stemmer.stem(word) for word in words]
 
     return stem
+
+
+class InvertedFile:
+    """Vectors in clusters, of which a search reads those nearest to the query alone: not exact.
+
+    The clusters are mapped from a file; scores are those of `DenseIndex`.
+    """
+
+    def __init__(self, path, vectors, probe):
+        self._index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
+        self._vectors = vectors
+        self._probe = probe
+
+    @staticmethod
+    def of(vectors, clusters):
+        """Divide vectors into clusters; give the bytes of the file."""
+        vectors = _unit_vectors(vectors)
+        clusters = max(1, min(clusters, len(vectors) // _VECTORS_OF_A_CLUSTER))
+        faiss.omp_set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
+        centres = faiss.IndexFlatIP(vectors.shape[1])
+        index = faiss.IndexIVFFlat(centres, vectors.shape[1], clusters, faiss.METRIC_INNER_PRODUCT)
+        index.train(vectors)
+        index.add(vectors)
+        return faiss.serialize_index(index)
+
+    def search(self, query_vectors, k, allowed=None):
+        """Find similar vectors of every query, of which some may be missed."""
+        queries = _unit_vectors(query_vectors)
+        mask = as_mask(allowed)
+        if mask is None or len(mask) == 1:
+            return self._search_in(mask, queries, k)
+        lists = []
+        for row, allowed_of_query in enumerate(mask):
+            lists.append(self._search_in(allowed_of_query[None], queries[[row]], k))
+        return stack(lists)
+
+    def _search_in(self, mask, queries, k):
+        parameters = faiss.SearchParametersIVF(nprobe=self._probe)
+        if mask is not None:
+            selector = faiss.IDSelectorBatch(np.flatnonzero(mask[0]))
+            parameters = faiss.SearchParametersIVF(nprobe=self._probe, sel=selector)
+        k = min(positive_depth(k), self._index.ntotal)
+        _, ids = self._index.search(queries, k, params=parameters)
+        rows, positions = np.unique(np.maximum(ids, 0), return_inverse=True)
+        vectors = _unit_vectors(self._vectors[rows])
+        scores = _inner_products(vectors, queries, positions.reshape(ids.shape))
+        return best_first(ids, np.where(ids >= 0, scores, -np.inf))

@@ -1,126 +1,105 @@
-"""Large corpora as shards of vectors, in a folder or an object store: encoded, resumed, searched.
+"""Large corpora as shards, in a folder or an object store: written, resumed, read.
 
-A shard is one ``.npy`` file, named by the hash of its texts and of their encoder, so that other
-texts or another encoder never write over it. The list of shards, ``shards.json``, is written last
-and in one step: a reader of the list finds the vectors that it was made for, or an error says that
-they are gone. Then the files of former lists are removed. A shard that is there, with the bytes
-that were hashed when it was written, is not encoded again.
+A file of a shard is named by the hash of what it was made of, texts and encoder included, so that
+other texts or another encoder never write over it. The list of shards, ``shards.json``, is written
+last and in one step: a reader of the list finds the files that it was made for, or an error says
+that they are gone. Then the files of former lists are removed. A file that is there, with the bytes
+that were hashed when it was written, is not made again.
+
+Files are mapped into memory, after their bytes were hashed once by each process; those of an object
+store are copied to the temporary folder of the machine that searches them.
 
 The result is the same on one machine and on Dask. Each shard is encoded alone; the score of a pair
 of vectors does not depend on what else is searched (`casebook.retrieval.search.DenseIndex`), so
-merged shards give what one index gives.
+merged shards give what one index gives. `casebook.retrieval.sharded` searches them as a whole.
 """
 
+import atexit
 import functools
 import hashlib
 import io
 import json
 import re
+import shutil
+import tempfile
+from collections import deque
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 
-from casebook.data.folders import read_collection, read_questions
 from casebook.errors import InputError
 from casebook.files import Store, sha256_file
 from casebook.models.device import model_settings
-from casebook.models.encoders import PACKAGED, load_encoder
-from casebook.retrieval.ranked import best_first, positive_depth, to_run
+from casebook.models.encoders import load_encoder
+from casebook.retrieval.ranked import ABSENT, best_first, positive_depth
 from casebook.retrieval.search import DenseIndex
 
 SHARD_SIZE = 50_000  # documents
 INDEX_FILE = "shards.json"
 _SHARD_FILE = re.compile(
-    r"(shard-\d{10}-\d{10}(-[0-9a-f]{16})?\.(npy|json)|ids-[0-9a-f]{16}\.json)"
+    r"(shard-\d{10}-\d{10}(-[0-9a-f]{16})?\.(npy|json|bin)|ids-[0-9a-f]{16}\.json)"
 )
 _PARTIAL_FILE = re.compile(rf"\.({_SHARD_FILE.pattern}|{re.escape(INDEX_FILE)})\..*\.partial")
-
-
-def encode_folder(folder, url, encoder=PACKAGED, size=SHARD_SIZE, client=None, titles=True):
-    """Encode the documents of a BEIR folder into shards at an address."""
-    documents = read_collection(folder, titles)
-    encode = DocumentEncoder(encoder)
-    store = ShardStore(url)
-    metadata = {
-        "encoder": encoder,
-        "model": encode.weights_hash,
-        **encode.settings.fingerprint,
-        "ids": documents["doc_id"].tolist(),
-    }
-    entries = encode_shards(documents["text"].tolist(), encode, store, size, client, metadata)
-    return {
-        "documents": len(documents),
-        "shards": len(entries),
-        "dims": entries[0]["dims"],
-        "encoder": encoder,
-        **encode.settings.fingerprint,
-        "url": store.url,
-    }
-
-
-def search_folder(url, questions, depth, encoder=None, client=None):
-    """Search shards for the questions of a BEIR folder, exactly; give a run."""
-    store = ShardStore(url)
-    queries = read_questions(questions)
-    index = store.index()  # once: all that follows belongs to one list of shards
-    name = encoder or index.get("encoder")
-    if name is None:
-        raise InputError(f"{store.url}: does not say which encoder made it: name one")
-    model = _uncached_encoder(name, model_settings())
-    # Of the same weights: a corpus that a GPU encoded is searched without one.
-    if index.get("model", model.weights_hash) != model.weights_hash:
-        raise InputError(
-            f"{store.url}: was encoded by another model than {name!r} is here "
-            f"({model.weights_hash[:12]})"
-        )
-    vectors = model.encode_queries(queries["text"].tolist())
-    lists = search_shards(store, vectors, depth, client, index)
-    return to_run(lists, queries["query_id"].tolist(), index["ids"])
+#: Files of a shard: texts and word counts, passages, vectors, and the last in clusters.
+PARTS = ("documents", "passages", "vectors", "clusters")
+_ALIGNMENT = 64  # bytes: where arrays begin in a file
+_REMEDY = "encode it again, or search again if that was just done"
 
 
 class DocumentEncoder:
-    """Encodes documents on any worker; each process loads the model once."""
+    """Encodes documents on any worker; each process loads the model once.
 
-    def __init__(self, name):
-        self.name = name
+    It is named, or an object that can be sent to the workers.
+    """
+
+    def __init__(self, encoder):
         self.settings = model_settings()
-        encoder = _uncached_encoder(name, self.settings)
-        self.model_hash = encoder.model_hash
-        self.weights_hash = encoder.weights_hash
+        self._encoder = encoder
+        self.name = encoder if isinstance(encoder, str) else encoder.name
+        self.model_hash = self.encoder.model_hash
+        self.weights_hash = getattr(self.encoder, "weights_hash", self.model_hash)
+
+    @property
+    def encoder(self):
+        """The encoder; refuses a model that is another one on this machine."""
+        if not isinstance(self._encoder, str):
+            return self._encoder
+        encoder = uncached_encoder(self._encoder, self.settings)
+        if encoder.model_hash != getattr(self, "model_hash", encoder.model_hash):
+            raise InputError(f"encoder {self.name}: another model on this worker")
+        return encoder
 
     def __call__(self, texts):
-        """Encode documents; refuses a model that is another one on this machine."""
-        encoder = _uncached_encoder(self.name, self.settings)
-        if encoder.model_hash != self.model_hash:
-            raise InputError(f"encoder {self.name}: another model on this worker")
-        return encoder.encode_documents(texts)
+        """Encode documents."""
+        return self.encoder.encode_documents(texts)
 
 
 @functools.cache
-def _uncached_encoder(name, settings):
+def uncached_encoder(name, settings):
     """Load an encoder that keeps no vectors on disk: the shards do."""
     return load_encoder(name, cache=False, **asdict(settings))
 
 
 def encode_shards(texts, encode, store, size=SHARD_SIZE, client=None, metadata=None):
-    """Encode a corpus, or what is still missing of it, into a store of shards.
+    """Encode a corpus, or what is still missing of it, into a store of shards of vectors alone.
 
     `texts` is a list, or gives the texts of a slice on demand.
     """
     if not len(texts):
         raise InputError("nothing to encode: no documents")
     parts = ((start, texts[start : start + size]) for start in range(0, len(texts), size))
-    entries = _map(client, _encode_part, parts, encode, store)
+    entries = list(on_shards(client, encode_part, parts, encode, store))
     store.commit(entries, metadata)
     return entries
 
 
-def _encode_part(part, encode, store):
+def encode_part(part, encode, store, span=None):
     """Encode a shard, unless it is there already; give its entry."""
     start, texts = part
-    stop = start + len(texts)
+    start, stop = span or (start, start + len(texts))
     code = getattr(encode, "model_hash", getattr(encode, "__qualname__", ""))
-    key = _hash_of_json([code, texts])
+    key = hash_of_json([code, texts])
     entry = store.entry(start, stop, key)
     if entry is not None:
         return entry
@@ -129,34 +108,47 @@ def _encode_part(part, encode, store):
         raise InputError(
             f"documents from {start}: the encoder gave shape {vectors.shape} for {len(texts)} texts"
         )
-    return store.write(start, vectors, key)
+    return store.write(start, stop, vectors, key)
 
 
 def search_shards(store, query_vectors, k, client=None, index=None):
     """Find the most similar documents of every query, exactly."""
-    entries = (index or store.index())["shards"]
+    shards = (index or store.index())["shards"]
     queries = np.asarray(query_vectors, dtype=np.float32)
-    sizes = [entry["n"] for entry in entries]
+    sizes = [shard["n"] for shard in shards]
     k = min(positive_depth(k), sum(sizes))
-    parts = _map(client, _search_shard, entries, store, queries, k)
+    parts = on_shards(client, _search_shard, shards, store, queries, k)
+    return merged(parts, sizes, k)
+
+
+def _search_shard(shard, store, queries, k):
+    return DenseIndex(store.document_vectors(shard)).search(queries, k)
+
+
+def merged(parts, sizes, k):
+    """Join the lists of shards, whose items are numbered from 0 in each, exactly."""
     ids = []
+    scores = []
     start = 0
     for part, size in zip(parts, sizes, strict=True):
-        ids.append(part.ids + start)
+        ids.append(np.where(part.ids >= 0, part.ids + start, ABSENT))
+        scores.append(part.scores)
         start += size
-    scores = [part.scores for part in parts]
     return best_first(np.concatenate(ids, axis=1), np.concatenate(scores, axis=1)).truncate(k)
 
 
-def _search_shard(entry, store, queries, k):
-    return DenseIndex(store.vectors(entry)).search(queries, k)
-
-
-def _map(client, function, items, *arguments):
-    """Call a function on every item: one after the other here, or on a cluster."""
+def on_shards(client, function, items, *arguments):
+    """Call a function on every item, in order: here, or on a cluster, which has few at a time."""
     if client is None:
-        return [function(item, *arguments) for item in items]
-    return client.gather([client.submit(function, item, *arguments) for item in items])
+        for item in items:
+            yield function(item, *arguments)
+        return
+    pending = deque()
+    for item in items:
+        if len(pending) >= 2 * client.slots:
+            yield from client.gather([pending.popleft()])
+        pending.append(client.submit(function, item, *arguments))
+    yield from client.gather(list(pending))
 
 
 class ShardStore:
@@ -168,26 +160,39 @@ class ShardStore:
         self._store = Store(url)
         self.url = self._store.url
 
-    def write(self, start, vectors, key):
-        """Write one shard, in one step, and give its entry."""
-        name = _shard_name(start, start + len(vectors), key)
+    def write(self, start, stop, vectors, key):
+        """Write the vectors of one shard, in one step, and give their entry."""
         stream = io.BytesIO()
         np.save(stream, np.ascontiguousarray(vectors, dtype=np.float32))
-        data = stream.getvalue()
+        facts = {"n": len(vectors), "dims": int(vectors.shape[1])}
+        return self._write(_shard_name(start, stop, key), stream.getvalue(), key, facts)
+
+    def write_arrays(self, start, stop, arrays, key, facts):
+        """Write arrays of one shard into one file, in one step, and give their entry."""
+        stream = io.BytesIO()
+        layout = {}
+        for name, array in arrays.items():
+            array = np.ascontiguousarray(array)
+            stream.write(bytes(-stream.tell() % _ALIGNMENT))
+            layout[name] = [array.dtype.str, list(array.shape), stream.tell()]
+            stream.write(array.tobytes())
+        name = _shard_name(start, stop, key)
+        return self._write(name, stream.getvalue(), key, {**facts, "arrays": layout})
+
+    def _write(self, name, data, key, facts):
         entry = {
+            **facts,
             "name": name,
-            "n": len(vectors),
-            "dims": int(vectors.shape[1]),
             "key": key,
             "bytes": len(data),
             "sha256": hashlib.sha256(data).hexdigest(),
         }
-        self._store.write(f"{name}.npy", data)
+        self._store.write(_file_of(entry), data)
         self._store.write(f"{name}.json", json.dumps(entry, sort_keys=True).encode())
         return entry
 
     def entry(self, start, stop, key):
-        """Entry of a shard, or None if it is not there or was changed.
+        """Entry of a file of a shard, or None if it is not there or was changed.
 
         Of a file in an object store only the size is checked.
         """
@@ -195,29 +200,51 @@ class ShardStore:
         entry = self._json_object(f"{name}.json")
         if entry is None or entry.get("key") != key:
             return None
-        if self._store.size(f"{name}.npy") != entry["bytes"]:
+        if self._store.size(_file_of(entry)) != entry["bytes"]:
             return None
         if not self._store.is_folder:
             return entry
-        digest = sha256_file(self._store.path(f"{name}.npy"))
+        digest = sha256_file(self._store.path(_file_of(entry)))
         return entry if digest == entry["sha256"] else None
 
     def vectors(self, entry):
-        """Read one shard, whose bytes must be those that were encoded."""
-        name = f"{entry['name']}.npy"
-        data = self._store.read(name) or b""
-        if hashlib.sha256(data).hexdigest() != entry["sha256"]:
-            remedy = "encode it again, or search again if that was just done"
-            raise InputError(
-                f"{self._store.place(name)}: gone, or changed since it was encoded: {remedy}"
-            )
-        return np.load(io.BytesIO(data), allow_pickle=False)
+        """Map the vectors of one shard, whose bytes must be those that were encoded."""
+        return np.load(self.file(entry), mmap_mode="r", allow_pickle=False)
+
+    def document_vectors(self, shard):
+        """Vectors of the documents of one shard."""
+        if "vectors" not in shard:  # of a list of vectors alone
+            return self.vectors(shard)
+        return self.vectors(shard["vectors"])[self.arrays(shard["passages"])["document_rows"]]
+
+    def arrays(self, entry):
+        """Map the arrays of one file, whose bytes must be those that were written."""
+        path = self.file(entry)
+        arrays = {}
+        for name, (kind, shape, offset) in entry["arrays"].items():
+            if 0 in shape:  # an empty array cannot be mapped
+                arrays[name] = np.zeros(shape, kind)
+            else:
+                arrays[name] = np.memmap(path, kind, "r", offset, tuple(shape))
+        return arrays
+
+    def file(self, entry):
+        """Path on this machine of a file, whose bytes were hashed once by this process."""
+        name = _file_of(entry)
+        if self._store.is_folder:
+            path = _intact(Path(self._store.path(name)), entry["sha256"])
+        else:
+            path = _copy_of(self._store, name, entry["sha256"])
+        if path is None:
+            address = self._store.place(name)
+            raise InputError(f"{address}: gone, or changed since it was encoded: {_REMEDY}")
+        return path
 
     def commit(self, entries, metadata=None):
         """Write the list of all shards, which ends the encoding; remove files of former lists."""
         files = set()
-        for entry in entries:
-            files.update([f"{entry['name']}.npy", f"{entry['name']}.json"])
+        for entry in _files_of(entries):
+            files.update([_file_of(entry), f"{entry['name']}.json"])
         missing = files.difference(self._store.names())
         if missing:
             raise InputError(
@@ -225,7 +252,7 @@ class ShardStore:
                 "by another process at the same place: name another one, or try again"
             )
         index = {**(metadata or {}), "shards": entries}
-        index["seal"] = _hash_of_json(index)
+        index["seal"] = hash_of_json(index)
         self._store.write(INDEX_FILE, json.dumps(index, sort_keys=True).encode())
         for name in self._store.names():
             is_old_shard = _SHARD_FILE.fullmatch(name) and name not in files
@@ -249,7 +276,7 @@ class ShardStore:
             raise InputError(f"{self.url}: no {INDEX_FILE}: the corpus is not encoded to its end")
         # Of a list that was changed by hand nothing is searched.
         seal = index.pop("seal", None)
-        if seal != _hash_of_json(index):
+        if seal != hash_of_json(index):
             raise InputError(
                 f"{self.url}: {INDEX_FILE}: changed by hand, or of an older version: "
                 "encode it again"
@@ -269,5 +296,52 @@ def _shard_name(start, stop, key):
     return f"shard-{start:010}-{stop:010}-{key[:16]}"
 
 
-def _hash_of_json(value):
+def _files_of(shards):
+    """Entries of all files of some shards, of which an older one has one alone."""
+    for shard in shards:
+        if "sha256" in shard:
+            yield shard
+        else:
+            yield from (shard[part] for part in PARTS if part in shard)
+
+
+def _file_of(entry):
+    return f"{entry['name']}.{'bin' if 'arrays' in entry else 'npy'}"
+
+
+def _intact(path, digest):
+    """Path of a file that has a digest, or None."""
+    try:
+        state = path.stat()
+    except FileNotFoundError:
+        return None
+    return path if _digest(path, state.st_size, state.st_mtime_ns) == digest else None
+
+
+@functools.lru_cache(maxsize=10_000)
+def _digest(path, size, changed):
+    """Hash a file, again if it is changed."""
+    return sha256_file(path)
+
+
+@functools.cache
+def _folder_of_copies():
+    folder = Path(tempfile.mkdtemp(prefix="casebook-shards-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _copy_of(store, name, digest):
+    """Path of a copy of an object of a store, for as long as this process lives, or None."""
+    path = _folder_of_copies() / hash_of_json([store.place(name), digest])
+    if not path.exists():
+        data = store.read(name)
+        if data is None or hashlib.sha256(data).hexdigest() != digest:
+            return None
+        path.write_bytes(data)
+    return path
+
+
+def hash_of_json(value):
+    """Hash what JSON can write."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,730 @@
+"""A corpus in shards as one index, for the whole pipeline.
+
+`encode_corpus` writes two passes. The first counts words and cuts passages; a long document keeps
+its most central ones, which depend on counts of the whole corpus, so the second pass chooses them
+and encodes. `ShardedIndex` then stands for `casebook.retrieval.index.CorpusIndex`: each list is
+searched in every shard and merged, with idf and average length of the whole corpus, and of what is
+left the texts and vectors are read. Ids and scores are those of one index in memory.
+"""
+
+import functools
+import itertools
+import json
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from casebook.data.folders import read_collection_parts, read_questions
+from casebook.errors import InputError
+from casebook.models.cache import checked_texts
+from casebook.models.device import model_settings
+from casebook.models.encoders import PACKAGED, load_encoder
+from casebook.models.rerankers import token_frequencies
+from casebook.retrieval.index import (
+    Chunks,
+    CorpusIndex,
+    Passages,
+    central_rows,
+    chunk_documents,
+    chunks_of_long_documents,
+)
+from casebook.retrieval.pipeline import HybridRetriever
+from casebook.retrieval.postings import CollectionCounts, Postings
+from casebook.retrieval.ranked import as_mask, from_scores, positive_depth, stack, to_run
+from casebook.retrieval.search import PRESETS, DenseIndex, InvertedFile, word_lists
+from casebook.retrieval.settings import PipelineConfig, uses_encoder
+from casebook.retrieval.shards import (
+    SHARD_SIZE,
+    DocumentEncoder,
+    ShardStore,
+    encode_part,
+    hash_of_json,
+    merged,
+    on_shards,
+    search_shards,
+    uncached_encoder,
+)
+
+SHARD_PRESETS = ("default", "leaderboard")  # of BM25, whose words are counted
+_FORMAT = 1  # of the files: another one is written anew
+_POSTINGS = ("encoded_words", "starts", "texts", "counts", "lengths")
+_QUERIES_AT_ONCE = 256
+_SCORES_AT_ONCE = 8_000_000  # of all texts of a shard for a block of queries
+_TEXTS_IN_MEMORY = 4096
+
+
+# --- encoding
+
+
+def encode_folder(
+    folder, url, encoder=PACKAGED, size=SHARD_SIZE, client=None, titles=True, clusters=0
+):
+    """Encode the documents of a folder into shards at an address, for the whole pipeline."""
+    n_documents = count_documents(folder, size)  # all are read once before anything is written
+    store = ShardStore(url)
+    encode = DocumentEncoder(encoder)
+    parts = read_collection_parts(folder, size, titles)
+    shards = encode_corpus(parts, encode, store, client, clusters=clusters)
+    return {
+        "documents": n_documents,
+        "passages": sum(shard["passages"]["n"] for shard in shards),
+        "shards": len(shards),
+        "dims": shards[0]["vectors"]["dims"],
+        "encoder": encode.name,
+        **encode.settings.fingerprint,
+        "url": store.url,
+    }
+
+
+def count_documents(folder, size=SHARD_SIZE):
+    """Count the documents of a folder, some at a time; what cannot be read is refused."""
+    return sum(len(part) for part in read_collection_parts(folder, size))
+
+
+def encode_corpus(parts, encode, store, client=None, cut=None, clusters=0):
+    """Encode documents, or what is still missing of them; each part, a frame, is one shard.
+
+    With `clusters` the vectors of each shard are also written in so many clusters.
+    """
+    cut = cut or PipelineConfig().cut
+    documents = []
+    counts = Counter()
+    texts = 0
+    length = 0
+    counted = on_shards(client, _count_part, _with_starts(parts), encode, store, cut)
+    for entry, of_shard in counted:
+        documents.append(entry)
+        counts.update(of_shard.frequencies)
+        texts += of_shard.texts
+        length += of_shard.length
+    if not documents:
+        raise InputError("nothing to encode: no documents")
+    counts = CollectionCounts(texts, length, dict(counts))
+    of_shards = (_restricted(counts, entry, store) for entry in documents)
+    parts = zip(documents, of_shards, strict=True)
+    encoded = on_shards(client, _encode_documents, parts, encode, store, cut, clusters)
+    shards = list(encoded)
+    metadata = {
+        "encoder": encode.name,
+        "model": encode.weights_hash,
+        **encode.settings.fingerprint,
+        "cut": list(cut),
+        "presets": list(SHARD_PRESETS),
+        "format": _FORMAT,
+    }
+    store.commit(shards, metadata)
+    return shards
+
+
+def _with_starts(parts):
+    start = 0
+    for part in parts:
+        yield start, part
+        start += len(part)
+
+
+def _count_part(part, encode, store, cut):
+    """First pass over a shard: its texts, word counts and passages, and those of long documents."""
+    start, documents = part
+    texts = checked_texts(documents["text"])
+    ids = documents["doc_id"].tolist()
+    columns = documents.drop(columns=["doc_id", "text"])
+    metadata = {name: column.tolist() for name, column in columns.items()}
+    stop = start + len(texts)
+    key = hash_of_json([_FORMAT, encode.model_hash, list(cut), ids, texts, metadata])
+    entry = store.entry(start, stop, key)
+    if entry is None:
+        arrays = _counted(texts, encode.encoder, cut)
+        arrays |= {"ids": _as_bytes(json.dumps(ids)), "metadata": _as_bytes(json.dumps(metadata))}
+        totals = {preset: int(arrays[f"{preset}.lengths"].sum()) for preset in SHARD_PRESETS}
+        facts = {"n": len(texts), "words": totals, "long": len(arrays["long.lengths"])}
+        entry = store.write_arrays(start, stop, arrays, key, facts)
+    return entry, _counts_of_long(entry, store)
+
+
+def _counted(texts, encoder, cut):
+    """Arrays of the texts, of their words in every preset, and of their passages."""
+    max_words, overlap, max_passages = cut
+    encoded = [text.encode() for text in texts]
+    arrays = {
+        "texts": _as_bytes(b"".join(encoded)),
+        "ends": np.cumsum([len(text) for text in encoded], dtype=np.int64),
+    }
+    for preset in SHARD_PRESETS:
+        arrays |= _arrays_of(Postings.of(word_lists(texts, **PRESETS[preset])), preset)
+    chunks = chunk_documents(texts, max_words, overlap, encoder)
+    long = chunks_of_long_documents(chunks.owner, max_passages)
+    arrays |= {"owner": chunks.owner, "start": chunks.start, "end": chunks.end, "long": long}
+    of_long = Postings.of(word_lists([chunks.texts[row] for row in long]))
+    return arrays | _arrays_of(of_long, "long")
+
+
+def _arrays_of(postings, name):
+    return {f"{name}.{field}": getattr(postings, field) for field in _POSTINGS}
+
+
+def _postings(arrays, name):
+    return Postings(*[arrays[f"{name}.{field}"] for field in _POSTINGS])
+
+
+def _counts_of_long(entry, store):
+    """Counts of the passages of a shard's long documents."""
+    if not entry["long"]:
+        return CollectionCounts(0, 0, {})
+    postings = _postings(store.arrays(entry), "long")
+    return CollectionCounts(entry["long"], postings.length, postings.all_frequencies())
+
+
+def _restricted(counts, entry, store):
+    """Counts of the corpus, of the words of a shard's long documents alone."""
+    if not entry["long"]:
+        return CollectionCounts(counts.texts, counts.length, {})
+    words = _postings(store.arrays(entry), "long").words
+    return CollectionCounts(
+        counts.texts, counts.length, {word: counts.frequencies[word] for word in words}
+    )
+
+
+def _encode_documents(part, encode, store, cut, clusters):
+    """Second pass over a shard: its passages, their vectors, and those of its documents."""
+    documents, counts = part
+    arrays = store.arrays(documents)
+    texts = ShardTexts([arrays])
+    start, stop = map(int, documents["name"].split("-")[1:3])
+    rows = _kept_passages(documents, arrays, counts, cut[2])
+    chunks = {name: arrays[name][rows] for name in ("owner", "start", "end")}
+    spans = zip(*(values.tolist() for values in chunks.values()), strict=True)
+    passages = [texts[owner][begin:end] for owner, begin, end in spans]
+    document_rows, further = _document_rows(texts, passages, chunks["owner"])
+    key = hash_of_json([documents["key"], rows.tolist()])
+    entry = store.entry(start, stop, key)
+    if entry is None:
+        of_passages = token_frequencies(encode.encoder, passages)
+        of_further = token_frequencies(encode.encoder, further)
+        as_whole = [passages[row] for row in document_rows if row < len(passages)]
+        arrays = chunks | {
+            "document_rows": document_rows,
+            "token_frequencies": of_passages,
+            "document_token_frequencies": of_further + token_frequencies(encode.encoder, as_whole),
+        }
+        entry = store.write_arrays(start, stop, arrays, key, {"n": len(passages)})
+    vectors = encode_part((start, passages + further), encode, store, (start, stop))
+    shard = {
+        "n": documents["n"],
+        "documents": documents,
+        "passages": entry,
+        "vectors": vectors,
+    }
+    if clusters:
+        shard["clusters"] = _clustered(shard, store, clusters, (start, stop))
+    return shard
+
+
+def _clustered(shard, store, clusters, span):
+    """Write the vectors of a shard's passages in clusters, unless they are there."""
+    n = shard["passages"]["n"]
+    key = hash_of_json([shard["vectors"]["key"], n, clusters])
+    entry = store.entry(*span, key)
+    if entry is None:
+        vectors = store.vectors(shard["vectors"])[:n]
+        arrays = {"clusters": InvertedFile.of(vectors, clusters)}
+        entry = store.write_arrays(*span, arrays, key, {"n": n})
+    return entry
+
+
+def _kept_passages(documents, arrays, counts, limit):
+    """Rows of the passages of a shard that are searched: of long documents the central ones."""
+    rows = np.arange(len(arrays["owner"]))
+    if not documents["long"]:
+        return rows
+    if not counts.length:
+        raise InputError("no passage of a long document holds a word")
+    weights = _postings(arrays, "long").weights(counts)
+    return central_rows(arrays["owner"], arrays["long"], weights, limit)
+
+
+def _document_rows(texts, passages, owner):
+    """Row of each whole document among the vectors, and texts that are no passage."""
+    sizes = np.bincount(owner, minlength=len(texts))
+    starts = np.searchsorted(owner, np.arange(len(texts)))
+    rows = np.empty(len(texts), dtype=np.int64)
+    further = []
+    for document, text in enumerate(texts):
+        if sizes[document] == 1 and passages[starts[document]] == text:
+            rows[document] = starts[document]
+        else:
+            rows[document] = len(passages) + len(further)
+            further.append(text)
+    return rows, further
+
+
+def _as_bytes(text):
+    return np.frombuffer(text.encode() if isinstance(text, str) else text, dtype=np.uint8)
+
+
+# --- searching
+
+
+def search_folder(url, questions, depth, mode="full", encoder=None, client=None, probe=None):
+    """Search shards for the questions of a BEIR folder by a named system; give a run."""
+    if probe and mode == "dense":
+        raise InputError("clusters hold passages: choose mode dense_chunked instead of dense")
+    store = ShardStore(url)
+    queries = read_questions(questions)
+    contents = store.index()  # once: all that follows belongs to one list of shards
+    query_ids = queries["query_id"].tolist()
+    model = encoder_of(store.url, contents, encoder) if uses_encoder(mode) else None
+    if mode == "dense":
+        vectors = model.encode_queries(queries["text"].tolist())
+        lists = search_shards(store, vectors, depth, client, contents)
+        return to_run(lists, query_ids, _document_ids(store, contents))
+    index = ShardedIndex(store, model, client, contents, probe=probe)
+    retriever = HybridRetriever(index, mode=mode)
+    run = {}
+    for start in range(0, len(queries), _QUERIES_AT_ONCE):
+        block = queries[start : start + _QUERIES_AT_ONCE]
+        result = retriever.retrieve_many(block["text"].tolist(), depth=depth)
+        config = retriever.config
+        stage = "final"
+        if len(config.lists) == 1 and not config.mmr and config.reranker is None:
+            stage = config.lists[0]  # its scores are those of the search
+        lists = result.stages[stage].truncate(depth)
+        run |= to_run(lists, block["query_id"].tolist(), retriever.index.doc_ids)
+    return run
+
+
+def encoder_of(address, contents, name=None):
+    """Load the encoder of a corpus, or one of the same weights under another name."""
+    name = name or contents.get("encoder")
+    if name is None:
+        raise InputError(f"{address}: does not say which encoder made it: name one")
+    model = uncached_encoder(name, model_settings())
+    check_encoder(address, contents, model)
+    return model
+
+
+def check_encoder(address, contents, model):
+    """Refuse another model than that of a corpus.
+
+    It may have the same weights: a corpus that a GPU encoded is searched without one.
+    """
+    if contents.get("model", model.weights_hash) != model.weights_hash:
+        raise InputError(
+            f"{address}: was encoded by another model than {model.name!r} is here "
+            f"({model.weights_hash[:12]})"
+        )
+
+
+def check_corpus(url):
+    """Refuse an address that holds no corpus for the whole pipeline."""
+    store = ShardStore(url)
+    check_format(store.url, store.index())
+
+
+def check_format(address, contents):
+    """Refuse a list of shards that the whole pipeline cannot search."""
+    if contents.get("format") != _FORMAT:
+        raise InputError(
+            f"{address}: holds vectors of whole documents alone, which mode dense searches: "
+            "encode it again for the others"
+        )
+
+
+def open_corpus(url, dataset, encoder):
+    """Open the shards of a data set's documents as an index, with an encoder that keeps vectors."""
+    store = ShardStore(url)
+    contents = store.index()
+    model = load_encoder(encoder)
+    check_encoder(store.url, contents, model)
+    index = ShardedIndex(store, model, contents=contents, remember_scores=True)
+    index.check_documents(dataset.documents)
+    return index
+
+
+def _document_ids(store, contents):
+    if "ids" in contents:
+        return contents["ids"]
+    ids = [_decoded(store.arrays(shard["documents"])["ids"]) for shard in contents["shards"]]
+    return list(itertools.chain.from_iterable(ids))
+
+
+def _decoded(array):
+    return json.loads(array.tobytes())
+
+
+class ShardedIndex(CorpusIndex):
+    """A corpus in shards, with the methods of an index in memory.
+
+    With `probe` the dense list reads so many clusters of each shard instead of all vectors.
+    """
+
+    def __init__(
+        self, store, encoder=None, client=None, contents=None, remember_scores=False, probe=None
+    ):
+        self.store = store if isinstance(store, ShardStore) else ShardStore(store)
+        contents = contents or self.store.index()
+        check_format(self.store.url, contents)
+        self.contents = contents
+        self.shards = contents["shards"]
+        self.client = client
+        self.probe = probe
+        if probe and not all("clusters" in shard for shard in self.shards):
+            raise InputError(
+                f"{self.store.url}: holds no clusters to probe: encode it again with clusters"
+            )
+        self.remember_scores = remember_scores
+        self.model_settings = model_settings()
+        self._encoder = encoder
+        self._passages = {}
+
+    @cached_property
+    def _truncating_encoder(self):
+        return self._encoder or encoder_of(self.store.url, self.contents)
+
+    def __len__(self):
+        return sum(self.document_sizes)
+
+    @property
+    def document_sizes(self):
+        """Documents of each shard."""
+        return [shard["n"] for shard in self.shards]
+
+    def mapped(self, part):
+        """Arrays of one part of every shard."""
+        return [self.store.arrays(shard[part]) for shard in self.shards]
+
+    def check_documents(self, documents):
+        """Refuse a collection that is not the one that was encoded."""
+        pairs = zip(documents["doc_id"], documents["text"], strict=True)
+        ours = zip(self.doc_ids, self.texts, strict=True)
+        different = next((a for a, b in itertools.zip_longest(pairs, ours) if a != b), None)
+        if len(documents) != len(self) or different:
+            where = f"document {different[0]!r}" if different else "the number of documents"
+            raise InputError(
+                f"{self.store.url}: does not hold the documents of the data set, of which {where} "
+                "differs: encode them by 'casebook corpus encode', with titles or without as here"
+            )
+
+    @cached_property
+    def doc_ids(self):
+        """Ids of the documents."""
+        return _document_ids(self.store, self.contents)
+
+    @cached_property
+    def texts(self):
+        """Texts of the documents, read where they are needed."""
+        return ShardTexts(self.mapped("documents"))
+
+    @cached_property
+    def documents(self):
+        """Ids and metadata of the documents."""
+        records = [_decoded(arrays["metadata"]) for arrays in self.mapped("documents")]
+        names = dict.fromkeys(itertools.chain.from_iterable(records))
+        frame = {"doc_id": self.doc_ids}
+        for name in names:
+            parts = [
+                record.get(name, [None] * size)
+                for record, size in zip(records, self.document_sizes, strict=True)
+            ]
+            frame[name] = list(itertools.chain.from_iterable(parts))
+        return pd.DataFrame(frame)
+
+    def passages(self, cut=None):
+        """The corpus cut as it was when it was encoded, or whole documents."""
+        if cut not in self._passages:
+            if cut is None:
+                self._passages[cut] = ShardedDocuments(self, cut)
+            elif list(cut) == self.contents["cut"]:
+                self._passages[cut] = ShardedPassages(self, cut)
+            else:
+                raise InputError(
+                    f"{self.store.url}: holds whole documents and {_cut_text(self.contents['cut'])}"
+                    f", not {_cut_text(cut)}: choose another system, or load the collection"
+                )
+        return self._passages[cut]
+
+
+def _cut_text(cut):
+    max_words, overlap, max_passages = cut
+    most = "all of them" if max_passages is None else f"the {max_passages} most central of each"
+    return f"passages of {max_words} words with {overlap} shared, {most}"
+
+
+class ShardedPassages(Passages):
+    """Passages of a corpus in shards."""
+
+    part = "passages"
+
+    @cached_property
+    def sizes(self):
+        """Passages of each shard."""
+        return [shard["passages"]["n"] for shard in self.index.shards]
+
+    @cached_property
+    def chunks(self):
+        """Passages, whose texts are read where they are needed."""
+        arrays = self.index.mapped("passages")
+        starts = np.cumsum([0, *self.index.document_sizes])
+        owner = [part["owner"] + first for part, first in zip(arrays, starts, strict=False)]
+        start, end = (np.concatenate([part[name] for part in arrays]) for name in ("start", "end"))
+        owner = np.concatenate(owner)
+        return Chunks(PassageTexts(self.index.texts, owner, start, end), owner, start, end)
+
+    @cached_property
+    def token_frequencies(self):
+        """Passages that hold each token of the encoder."""
+        return self._summed("token_frequencies")
+
+    def _summed(self, name):
+        return sum(np.asarray(part[name]) for part in self.index.mapped("passages"))
+
+    @cached_property
+    def vectors(self):
+        """Vectors of the passages, read where they are needed."""
+        return ShardRows(self._mapped_vectors(), self.sizes)
+
+    def _mapped_vectors(self):
+        return [self.index.store.vectors(shard["vectors"]) for shard in self.index.shards]
+
+    @cached_property
+    def dense(self):
+        """Search of the vectors in every shard."""
+        return ShardedDense(self)
+
+    def bm25(self, preset):
+        """BM25 of passages is in no shard."""
+        raise InputError(
+            f"{self.index.store.url}: holds the words of whole documents, not of passages: choose "
+            "another system than BM25 on passages, or load the collection"
+        )
+
+
+class ShardedDocuments(ShardedPassages):
+    """Whole documents of a corpus in shards."""
+
+    @cached_property
+    def sizes(self):
+        """Documents of each shard."""
+        return self.index.document_sizes
+
+    @cached_property
+    def chunks(self):
+        """Documents as passages."""
+        rows = np.arange(len(self.index))
+        ends = np.array([len(text) for text in self.index.texts])
+        return Chunks(self.index.texts, rows, np.zeros_like(rows), ends)
+
+    @property
+    def texts(self):
+        """Text of each document."""
+        return self.index.texts
+
+    @cached_property
+    def owner(self):
+        """Each document is its own."""
+        return np.arange(len(self.index))
+
+    @cached_property
+    def token_frequencies(self):
+        """Documents that hold each token of the encoder."""
+        return self._summed("document_token_frequencies")
+
+    @cached_property
+    def vectors(self):
+        """Vectors of the documents, read where they are needed."""
+        rows = [part["document_rows"] for part in self.index.mapped("passages")]
+        return ShardRows(self._mapped_vectors(), self.sizes, rows)
+
+    def bm25(self, preset):
+        """BM25 over all shards."""
+        if preset not in self._bm25:
+            presets = self.index.contents["presets"]
+            if preset not in presets:
+                raise InputError(
+                    f"{self.index.store.url}: holds BM25 of the presets {', '.join(presets)}, "
+                    f"not {preset}: load the collection"
+                )
+            self._bm25[preset] = ShardedBM25(self.index, preset)
+        return self._bm25[preset]
+
+
+class ShardedDense:
+    """Vectors of all shards, searched by cosine."""
+
+    def __init__(self, passages):
+        self._index = passages.index
+        self._sizes = passages.sizes
+        self._whole = isinstance(passages, ShardedDocuments)
+
+    def search(self, query_vectors, k, allowed=None):
+        """Find the most similar vectors of every query; exact."""
+        k = min(positive_depth(k), sum(self._sizes))
+        parts = on_shards(
+            self._index.client,
+            _dense_lists,
+            _with_masks(self._index.shards, self._sizes, allowed),
+            self._index.store,
+            self._whole,
+            self._index.probe,
+            np.asarray(query_vectors, dtype=np.float32),
+            k,
+        )
+        return merged(parts, self._sizes, k)
+
+
+def _with_masks(shards, sizes, allowed):
+    """Each shard with the part of a mask that is about its items."""
+    mask = as_mask(allowed)
+    start = 0
+    for shard, size in zip(shards, sizes, strict=True):
+        yield shard, None if mask is None else mask[:, start : start + size]
+        start += size
+
+
+def _dense_lists(part, store, whole, probe, queries, k):
+    shard, mask = part
+    if whole:
+        return DenseIndex(store.document_vectors(shard)).search(queries, k, mask)
+    vectors = store.vectors(shard["vectors"])[: shard["passages"]["n"]]
+    if probe:
+        return InvertedFile(store.file(shard["clusters"]), vectors, probe).search(queries, k, mask)
+    return DenseIndex(vectors).search(queries, k, mask)
+
+
+class ShardedBM25:
+    """BM25 of all shards; a search returns only texts that share a word with the query."""
+
+    def __init__(self, index, preset):
+        self._index = index
+        self._preset = preset
+        self.size = len(index)
+        self._length = sum(shard["documents"]["words"][preset] for shard in index.shards)
+        if not self._length:
+            raise InputError("no text of the BM25 index holds a word to index")
+
+    def search(self, queries, k, allowed=None):
+        """Find the texts with the highest positive scores."""
+        tokens = word_lists(queries, **PRESETS[self._preset])
+        if not tokens:
+            return from_scores(np.zeros((0, self.size)), k)
+        k = min(positive_depth(k), self.size)
+        index = self._index
+        parts = on_shards(
+            index.client,
+            _bm25_lists,
+            _with_masks(index.shards, index.document_sizes, allowed),
+            index.store,
+            self._preset,
+            self._counts(tokens),
+            tokens,
+            k,
+        )
+        return merged(parts, index.document_sizes, k)
+
+    def _counts(self, tokens):
+        """Counts of the corpus, of the words of some queries alone."""
+        words = sorted(set().union(*tokens))
+        index = self._index
+        counted = on_shards(
+            index.client, _word_frequencies, index.shards, index.store, self._preset, words
+        )
+        frequencies = sum(counted).tolist()
+        return CollectionCounts(self.size, self._length, dict(zip(words, frequencies, strict=True)))
+
+
+def _word_frequencies(shard, store, preset, words):
+    return _postings(store.arrays(shard["documents"]), preset).frequencies(words)
+
+
+def _bm25_lists(part, store, preset, counts, tokens, k):
+    """Lists of one shard, scored as in an index of the whole corpus."""
+    shard, mask = part
+    postings = _postings(store.arrays(shard["documents"]), preset)
+    index = postings.bm25(list(counts.frequencies), counts)
+    block_size = max(1, _SCORES_AT_ONCE // shard["n"])
+    blocks = []
+    for start in range(0, len(tokens), block_size):
+        block = slice(start, start + block_size)
+        scores = np.zeros((len(tokens[block]), shard["n"]))
+        for row, words in enumerate(tokens[block]):
+            token_ids = index.get_tokens_ids(words)
+            if token_ids:
+                scores[row] = index.get_scores_from_ids(token_ids)
+        retrieved = scores > 0
+        if mask is not None:
+            retrieved &= mask if len(mask) == 1 else mask[block]
+        blocks.append(from_scores(np.where(retrieved, scores, -np.inf), k))
+    return stack(blocks)
+
+
+# --- what is read of shards where it is needed
+
+
+class ShardTexts(Sequence):
+    """Texts of all documents, decoded when they are asked for."""
+
+    def __init__(self, parts):
+        self._parts = parts
+        self._ends = [part["ends"] for part in parts]
+        self._bounds = np.cumsum([0, *map(len, self._ends)])
+        self._text = functools.lru_cache(_TEXTS_IN_MEMORY)(self._decode)
+
+    def __len__(self):
+        return int(self._bounds[-1])
+
+    def __getitem__(self, document):
+        return self._text(int(document))
+
+    def __iter__(self):
+        return map(self._decode, range(len(self)))
+
+    def _decode(self, document):
+        if not 0 <= document < len(self):
+            raise IndexError(document)
+        shard = int(np.searchsorted(self._bounds, document, side="right")) - 1
+        row = document - int(self._bounds[shard])
+        ends = self._ends[shard]
+        start = int(ends[row - 1]) if row else 0
+        return self._parts[shard]["texts"][start : int(ends[row])].tobytes().decode()
+
+
+class PassageTexts(Sequence):
+    """Texts of all passages, cut from their documents when they are asked for."""
+
+    def __init__(self, texts, owner, start, end):
+        self._texts = texts
+        self._owner = owner
+        self._start = start
+        self._end = end
+
+    def __len__(self):
+        return len(self._owner)
+
+    def __getitem__(self, passage):
+        return self._texts[self._owner[passage]][self._start[passage] : self._end[passage]]
+
+
+class ShardRows:
+    """Rows of the vectors of all shards, read when they are asked for by an array of numbers."""
+
+    def __init__(self, vectors, sizes, rows=None):
+        self._vectors = vectors
+        self._rows = rows  # of each item in its shard; by default they are in order
+        self._bounds = np.cumsum([0, *sizes])
+
+    def __getitem__(self, items):
+        items = np.asarray(items)
+        flat = items.ravel()
+        dims = self._vectors[0].shape[1]
+        picked = np.empty((len(flat), dims), dtype=np.float32)
+        shards = np.searchsorted(self._bounds, flat, side="right") - 1
+        for shard in np.unique(shards):
+            of_shard = np.flatnonzero(shards == shard)
+            rows = flat[of_shard] - self._bounds[shard]
+            if self._rows is not None:
+                rows = self._rows[shard][rows]
+            picked[of_shard] = self._vectors[shard][rows]
+        return picked.reshape(*items.shape, dims)
