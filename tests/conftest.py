@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from serving import chatting
+from tiny_models import classifier
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("untimed", deadline=None)
@@ -154,3 +155,15 @@ def object_store(monkeypatch):
     yield f"s3://{bucket}"
     s3fs.S3FileSystem.clear_instance_cache()
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def make_classifier():
+    """Give the function that writes a random classifier to a folder."""
+    return classifier
+
+
+@pytest.fixture
+def fresh_answers(tmp_path, monkeypatch):
+    """Keep answers of models in a folder of the test's own."""
+    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))

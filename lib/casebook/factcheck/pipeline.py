@@ -31,6 +31,7 @@ from casebook.factcheck.claims import (
     word_tokens,
     yaml_table,
 )
+from casebook.factcheck.model_judges import EntailmentStance, ModelStance
 from casebook.factcheck.verdict import (
     DOCUMENTED_RULE,
     INSUFFICIENT_EVIDENCE,
@@ -38,9 +39,10 @@ from casebook.factcheck.verdict import (
     Rule,
     VerdictResult,
 )
-from casebook.models.encoders import load_encoder, locate_model
+from casebook.models.answers import CachedModel, prices_of_tokens
+from casebook.models.encoders import load_encoder
+from casebook.models.entailment import EntailmentModel
 from casebook.models.language import load_language_model
-from casebook.models.rerankers import EntailmentModel
 from casebook.paths import home_path
 from casebook.plugins import is_plugin
 from casebook.progress import track
@@ -668,9 +670,20 @@ def folder_of(name):
     return path if path.is_dir() or {"/", os.sep} & set(str(name)) else None
 
 
+ENTAILMENT = "entailment:"
+ENDPOINT = "endpoint:"
+_ENDPOINT_BEFORE = "model:"  # model:endpoint:NAME, which means the same
+JUDGE_TIMEOUT = 60.0  # seconds of a reply
+JUDGE_RETRIES = 4  # of a busy server
+NAMES_OF_JUDGES = (
+    "public, features, features+maxsim, placeholder, entailment:MODEL, endpoint:MODEL or your own "
+    "module:object"
+)
+
+
 def judge_of(name, base):
     """Give a judge of stance by its name on the command line."""
-    kind, _, model = name.partition(":")
+    model = name.removeprefix(_ENDPOINT_BEFORE)
     if name == "public":
         return judges.PublicJudge()
     if name in ("features", "features+maxsim"):
@@ -680,25 +693,28 @@ def judge_of(name, base):
         return judges.fitted_stance(EvidenceBase(shipped), train, encoder).with_rarity_of(base)
     if name == "placeholder":
         return judges.PlaceholderStance()
-    if kind == "entailment" and model:
-        return judges.EntailmentStance(EntailmentModel(model))
-    if kind == "model" and model:
-        return judges.ModelStance(load_language_model(model))
+    if name.startswith(ENTAILMENT) and name != ENTAILMENT:
+        return EntailmentStance(EntailmentModel(name.removeprefix(ENTAILMENT)))
+    if model.startswith(ENDPOINT) and model != ENDPOINT:
+        prices_of_tokens()
+        return ModelStance(
+            CachedModel(load_language_model(model, timeout=JUDGE_TIMEOUT, retries=JUDGE_RETRIES))
+        )
     if is_plugin(name):
         return judges.PluginStance(name)
-    raise InputError(
-        f"unknown stance {name!r}: give public, features, features+maxsim, placeholder, "
-        "entailment:NAME, model:NAME or your own module:object"
-    )
+    raise InputError(f"unknown stance {name!r}: give {NAMES_OF_JUDGES}")
 
 
 def check_stance(name):
     """Refuse a name that `judge_of` would refuse, without a judge that takes long to make."""
-    kind, _, model = name.partition(":")
-    if kind == "entailment" and model:
-        locate_model(model)
-    elif name not in ("features", "features+maxsim"):
+    if name not in ("features", "features+maxsim"):
         judge_of(name, None)
+
+
+def name_of_judge(name):
+    """Give a judge's name for readers, in which no folder is."""
+    kind, colon, model = name.partition(":")
+    return f"{kind}:{Path(model).name}" if colon and kind == "entailment" else name
 
 
 def checker_of(
