@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field
 
 from casebook.factcheck.claims import answered
 from casebook.factcheck.verdict import EVIDENCE_STANCES, NEUTRAL, REFUTES, SUPPORTS
+from casebook.models.answers import money
 from casebook.text import passages as windows
 
 LONGEST_PREMISE = 200  # words: what is longer is read in overlapping windows
@@ -58,6 +59,11 @@ class EntailmentStance:
 
     def __init__(self, model):
         self._model = model
+
+    @property
+    def costs(self):
+        """Pairs that were asked for, and how many of them the cache held."""
+        return getattr(self._model, "costs", {})
 
     def prepare(self, claims, evidence):
         """Compute what several claims need in one go, in full batches."""
@@ -208,3 +214,26 @@ def degree_of(judge, claim, passages):
     for stance, p in judge.judge(claim, passages):
         degrees.append(certain[stance] if stance == NEUTRAL or p is None else p)
     return max(degrees)
+
+
+def costs_in_words(judge, prices=None):
+    """Say what a judge was asked and what it cost; None of a judge that does not count."""
+    costs = getattr(judge, "costs", None)
+    if not costs:
+        return None
+    asked = "pairs of passage and claim"
+    if isinstance(judge, ModelStance):
+        asked = "questions"
+    words = f"{costs['questions']:,} {asked}, {costs['from the cache']:,} from the cache"
+    if costs.get("requests"):
+        words += (
+            f", {costs['requests']:,} requests in {costs['seconds']:.1f} s, "
+            f"{costs['prompt tokens']:,} tokens of prompts and "
+            f"{costs['answer tokens']:,} of answers"
+        )
+        if costs.get("uncounted"):
+            words += f", without those of {costs['uncounted']:,} replies that do not say"
+        cost = money(costs, prices)
+        if cost is not None:
+            words += f", cost {cost:.4g}"
+    return words

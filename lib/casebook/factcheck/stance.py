@@ -320,6 +320,11 @@ def _lists_by_stem(name):
     return lists
 
 
+def is_listed(stem):
+    """Whether a word stands in a list of opposites, or of words that exclude each other."""
+    return stem in _opposites() or stem in _lists_by_stem("exclusive")
+
+
 def passage_features(claim, passage, header="", rarity=None, maxsim=None):
     """Features of a claim and one passage, in the order of ``PASSAGE_FEATURES``."""
     rarity = rarity or {}
