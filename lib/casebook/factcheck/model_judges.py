@@ -65,6 +65,11 @@ class EntailmentStance:
         """Pairs that were asked for, and how many of them the cache held."""
         return getattr(self._model, "costs", {})
 
+    @property
+    def seconds_of_loading(self):
+        """Seconds that loading the model took; 0 as long as nothing had to be computed."""
+        return getattr(self._model, "seconds_of_loading", 0.0)
+
     def prepare(self, claims, evidence):
         """Compute what several claims need in one go, in full batches."""
         pairs = []

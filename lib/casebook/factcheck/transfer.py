@@ -182,14 +182,18 @@ def judge_passages(judge, claims, evidence, rule=None):
 
 
 def _prepare(judge, claims, evidence):
-    """Let a judge compute what it needs for all claims in full batches; gives the seconds."""
+    """Let a judge compute what it needs for all claims in full batches; gives the seconds.
+
+    Loading its model is no cost of a claim.
+    """
+    loaded = getattr(judge, "seconds_of_loading", 0.0)
     start = perf_counter()
     if hasattr(judge, "prepare"):
         pairs = []
         for parts, passages in zip(claims, evidence, strict=True):
             pairs += [(text, passages) for text in parts.values()]
         judge.prepare([text for text, _ in pairs], [passages for _, passages in pairs])
-    return perf_counter() - start
+    return perf_counter() - start - (getattr(judge, "seconds_of_loading", 0.0) - loaded)
 
 
 def _evidence_with_stances(judge, parts, passages):

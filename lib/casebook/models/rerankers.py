@@ -10,6 +10,7 @@ References
 import os
 from dataclasses import replace
 from functools import cached_property
+from time import perf_counter
 
 import numpy as np
 
@@ -160,16 +161,21 @@ class PairModel:
         self.settings = settings or model_settings()
         self.folder = locate_model(name)
         self.model_hash = self.settings.hash_of(model_fingerprint(self.folder))
+        self.seconds_of_loading = 0.0
 
     @cached_property
     def _model(self):
-        model = torch_library().CrossEncoder(
+        start = perf_counter()
+        library = torch_library()
+        model = library.CrossEncoder(
             str(self.folder),
             device="cpu",
             local_files_only=True,
             model_kwargs={"use_safetensors": True},
         )
-        return self.settings.place(model)
+        model = self.settings.place(model)
+        self.seconds_of_loading = perf_counter() - start
+        return model
 
     def logits(self, pairs):
         """Logits of pairs of texts, without the activation of the model's settings."""
