@@ -201,6 +201,7 @@ VALID = [
     "answer questions.txt --model m --out {new}.jsonl --url http://127.0.0.1:9 --retries 0 --timeout 1",
     f"gate {RUN} --against {RUN} -m {MEASURE}",
     "gate --log log.jsonl --against log.jsonl",
+    "gate --log log.jsonl --against log.jsonl --judge public",
     "data list",
     "data pull nope",
     "data check smoke",
@@ -249,6 +250,7 @@ OUTSIDE = {"..", "../../x", "/", "a/../.."}  # where a user may write, but no te
 CHOICES = {
     "mode", "encoder", "level", "form", "weights", "budget", "gate", "stance", "decomposition", "by", "rounding",
     "nei", "conflict", "off_label", "gate_profile", "gate_decision", "shift", "format_", "validator", "extractor",
+    "judge",
 }  # fmt: skip
 READ = {
     "grid",

@@ -232,7 +232,7 @@ def costs_in_words(judge, prices=None):
     words = f"{costs['questions']:,} {asked}, {costs['from the cache']:,} from the cache"
     if costs.get("requests"):
         words += (
-            f", {costs['requests']:,} requests in {costs['seconds']:.1f} s, "
+            f", {costs['requests']:,} requests, "
             f"{costs['prompt tokens']:,} tokens of prompts and "
             f"{costs['answer tokens']:,} of answers"
         )
