@@ -132,8 +132,12 @@ def notebook_project(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def endpoint():
-    """Give a function that starts a language model's endpoint (``chatting``)."""
+def endpoint(tmp_path, monkeypatch):
+    """Give a function that starts a language model's endpoint (``chatting``).
+
+    What it answers is kept for the test alone: another one may have the same port.
+    """
+    monkeypatch.setattr("casebook.models.answers.cache_dir", tmp_path.joinpath)
     with contextlib.ExitStack() as stack:
         yield lambda *answers, **how: stack.enter_context(chatting(*answers, **how))
 

@@ -20,12 +20,11 @@ from casebook.assistant.study import (
 )
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError
-from casebook.factcheck.model_judges import costs_in_words, degree_of
+from casebook.factcheck.model_judges import cost_of_judge, degree_of
 from casebook.factcheck.pipeline import EvidencePassage, judge_of, name_of_judge
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.unseen import general_caution
 from casebook.measures.faithfulness import PASSAGE_WORDS
-from casebook.models.answers import prices_of_tokens
 from casebook.plugins import callable_plugin, instance, is_plugin
 from casebook.progress import track
 from casebook.text import content_words, printable, sentences
@@ -269,7 +268,7 @@ def _notes(name, inputs, reasons, evidence_judge=None):
         f"the judge {name_of_judge(name)} was given {len(inputs)} inputs in {len(set(inputs))} "
         "calls; equal ones are asked once"
     ]
-    cost = costs_in_words(evidence_judge, prices_of_tokens())
+    cost = cost_of_judge(evidence_judge)
     if cost:
         notes.append(f"it was asked {cost}")
     if isinstance(evidence_judge, PublicJudge):

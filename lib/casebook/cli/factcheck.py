@@ -286,9 +286,8 @@ def ablate(
     """
     from casebook.factcheck.ablation import ablate as run_ablation
     from casebook.factcheck.claims import read_claims, read_labelled
-    from casebook.factcheck.model_judges import costs_in_words
+    from casebook.factcheck.model_judges import cost_of_judge
     from casebook.factcheck.pipeline import OWN_COLLECTION, checker_of, load_documents
-    from casebook.models.answers import prices_of_tokens
 
     if corpus and claims is None:
         raise InputError(
@@ -310,7 +309,7 @@ def ablate(
             checker, claim_list, noise_rates=rate or (0.0, 1.0), noise_seeds=range(seeds), seed=seed
         )
     crashed = tables["crashed"]
-    if cost := costs_in_words(checker.stance, prices_of_tokens()):
+    if cost := cost_of_judge(checker.stance):
         say(f"the judge: {cost}")
     show_tables(tables if as_json else _ablation_tables(tables), as_json)
     if len(crashed):

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from casebook.factcheck.claims import answered
 from casebook.factcheck.verdict import EVIDENCE_STANCES, NEUTRAL, REFUTES, SUPPORTS
-from casebook.models.answers import money
+from casebook.models.answers import costs_in_words, prices_of_tokens
 from casebook.text import passages as windows
 
 LONGEST_PREMISE = 200  # words: what is longer is read in overlapping windows
@@ -221,24 +221,10 @@ def degree_of(judge, claim, passages):
     return max(degrees)
 
 
-def costs_in_words(judge, prices=None):
-    """Say what a judge was asked and what it cost; None of a judge that does not count."""
+def cost_of_judge(judge):
+    """Say what a judge was asked and what that cost; None of a judge that does not count."""
     costs = getattr(judge, "costs", None)
     if not costs:
         return None
-    asked = "pairs of passage and claim"
-    if isinstance(judge, ModelStance):
-        asked = "questions"
-    words = f"{costs['questions']:,} {asked}, {costs['from the cache']:,} from the cache"
-    if costs.get("requests"):
-        words += (
-            f", {costs['requests']:,} requests, "
-            f"{costs['prompt tokens']:,} tokens of prompts and "
-            f"{costs['answer tokens']:,} of answers"
-        )
-        if costs.get("uncounted"):
-            words += f", without those of {costs['uncounted']:,} replies that do not say"
-        cost = money(costs, prices)
-        if cost is not None:
-            words += f", cost {cost:.4g}"
-    return words
+    asked = "questions" if isinstance(judge, ModelStance) else "pairs of passage and claim"
+    return costs_in_words(costs, prices_of_tokens(), asked)

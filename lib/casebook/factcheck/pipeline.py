@@ -39,10 +39,9 @@ from casebook.factcheck.verdict import (
     Rule,
     VerdictResult,
 )
-from casebook.models.answers import CachedModel, prices_of_tokens
+from casebook.models.answers import load_judging_model, prices_of_tokens
 from casebook.models.encoders import load_encoder
 from casebook.models.entailment import EntailmentModel
-from casebook.models.language import load_language_model
 from casebook.paths import home_path
 from casebook.plugins import is_plugin
 from casebook.progress import track
@@ -673,8 +672,6 @@ def folder_of(name):
 ENTAILMENT = "entailment:"
 ENDPOINT = "endpoint:"
 _ENDPOINT_BEFORE = "model:"  # model:endpoint:NAME, which means the same
-JUDGE_TIMEOUT = 60.0  # seconds of a reply
-JUDGE_RETRIES = 4  # of a busy server
 NAMES_OF_JUDGES = (
     "public, features, features+maxsim, placeholder, entailment:MODEL, endpoint:MODEL or your own "
     "module:object"
@@ -697,9 +694,7 @@ def judge_of(name, base):
         return EntailmentStance(EntailmentModel(name.removeprefix(ENTAILMENT)))
     if model.startswith(ENDPOINT) and model != ENDPOINT:
         prices_of_tokens()
-        return ModelStance(
-            CachedModel(load_language_model(model, timeout=JUDGE_TIMEOUT, retries=JUDGE_RETRIES))
-        )
+        return ModelStance(load_judging_model(model))
     if is_plugin(name):
         return judges.PluginStance(name)
     raise InputError(f"unknown stance {name!r}: give {NAMES_OF_JUDGES}")

@@ -11,7 +11,7 @@ from casebook.data.records import read_table
 from casebook.errors import InputError, renamed
 from casebook.factcheck.claims import FilledText, validated_record, yaml_table
 from casebook.factcheck.explain import explain_verdict, quality_rows, quality_table
-from casebook.factcheck.model_judges import costs_in_words
+from casebook.factcheck.model_judges import cost_of_judge
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.unseen import general_caution, not_compared, unseen_kinds
 from casebook.factcheck.verdict import CLAIM_VERDICTS, INSUFFICIENT_EVIDENCE
@@ -20,7 +20,6 @@ from casebook.frames import contrasts
 from casebook.measures import classification
 from casebook.measures.calibration import Calibration, calibration
 from casebook.measures.classification import GOLD_LABELS, Scores, documented_metrics, encode
-from casebook.models.answers import prices_of_tokens
 from casebook.stats.intervals import bootstrap_mean, bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import mcnemar
@@ -620,7 +619,7 @@ def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
             "caution": general_caution() if is_default else None,
             "unseen": unseen_kinds() if is_default else (),
             "costs": dict(getattr(judge, "costs", None) or {}),
-            "cost": costs_in_words(judge, prices_of_tokens()),
+            "cost": cost_of_judge(judge),
         },
         "claims": [_explained(result, config.rule, is_default) for result in results],
     }

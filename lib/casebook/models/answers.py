@@ -16,10 +16,13 @@ from pathlib import Path
 from time import perf_counter
 
 from casebook.errors import InputError
+from casebook.models.language import load_language_model
 from casebook.paths import cache_dir
 
 PRICES_VARIABLE = "CASEBOOK_LLM_PRICES"
 HIGHEST_PRICE = 1e9
+TIMEOUT = 60.0  # seconds of a reply to a judge's question
+RETRIES = 4  # of a busy server
 _WAIT = 30.0  # seconds for another process that writes
 _AT_ONCE = 500  # keys in one question to the file
 
@@ -131,6 +134,11 @@ class CachedModel:
             self.costs.update(Counter(self.model.usage) - before)
 
 
+def load_judging_model(name):
+    """Language model that judges, by name: ``endpoint:MODEL``, patient, and cached on disk."""
+    return CachedModel(load_language_model(name, timeout=TIMEOUT, retries=RETRIES))
+
+
 def prices_of_tokens():
     """Give the prices of a million tokens of prompt and of answer that the user set, or None."""
     text = os.environ.get(PRICES_VARIABLE)
@@ -154,3 +162,19 @@ def money(costs, prices):
         return None
     tokens = (costs.get("prompt tokens", 0), costs.get("answer tokens", 0))
     return sum(price * n for price, n in zip(prices, tokens, strict=True)) / 1e6
+
+
+def costs_in_words(costs, prices=None, asked="questions"):
+    """Say how much was asked, how much of it the cache held, and what the rest cost."""
+    words = f"{costs['questions']:,} {asked}, {costs['from the cache']:,} from the cache"
+    if costs.get("requests"):
+        words += (
+            f", {costs['requests']:,} requests, {costs['prompt tokens']:,} tokens of prompts and "
+            f"{costs['answer tokens']:,} of answers"
+        )
+        if costs.get("uncounted"):
+            words += f", without those of {costs['uncounted']:,} replies that do not say"
+        cost = money(costs, prices)
+        if cost is not None:
+            words += f", cost {cost:.4g}"
+    return words
