@@ -361,7 +361,7 @@ TOGETHER = [
     (
         "factcheck_confusion",
         ["transfer_sets=[{folder}]"],
-        "holds none of claims.jsonl, claims.json, claims.csv",
+        "holds no documents: put a corpus.jsonl",
     ),
     (
         "factcheck_confusion",

@@ -5,7 +5,7 @@ import pytest
 from tiny_models import named
 
 from casebook.errors import InputError
-from casebook.models.answers import AnswerCache
+from casebook.models.answers import AnswerCache, costs_in_words
 from casebook.models.entailment import CLASSES, EntailmentModel
 
 ORDER = ("contradiction", "entailment", "neutral")
@@ -130,4 +130,15 @@ def test_a_damaged_file_of_answers_is_set_aside_and_made_again(three):
         AnswerCache().load(
             EntailmentModel(three).model_hash, zip(PREMISES, HYPOTHESES, strict=True)
         )
+    )
+
+
+def test_what_is_longer_than_the_model_reads_is_counted(three):
+    model = EntailmentModel(three)
+    # 32 tokens, three of which are special ones.
+    model.probabilities(["sue " * 28, "sue " * 29], ["you", "you"])
+    assert model.costs["cut off"] == 1
+    words = costs_in_words(model.costs, asked="pairs")
+    assert words == (
+        "2 pairs, 0 from the cache, 1 cut off because they are longer than the model reads"
     )

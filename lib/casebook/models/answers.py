@@ -167,6 +167,8 @@ def money(costs, prices):
 def costs_in_words(costs, prices=None, asked="questions"):
     """Say how much was asked, how much of it the cache held, and what the rest cost."""
     words = f"{costs['questions']:,} {asked}, {costs['from the cache']:,} from the cache"
+    if costs.get("cut off"):
+        words += f", {costs['cut off']:,} cut off because they are longer than the model reads"
     if costs.get("requests"):
         words += (
             f", {costs['requests']:,} requests, {costs['prompt tokens']:,} tokens of prompts and "

@@ -49,7 +49,7 @@ class EntailmentModel(PairModel):
         self.can_refute = CONTRADICTION in self._columns
         self._cache = AnswerCache() if cache is True else cache or None
         self._remembered = {}
-        self.costs = Counter()  # pairs that were asked for, and those that the cache held
+        self.costs = Counter()  # pairs: asked for, held by the cache, longer than the model reads
 
     def probabilities(self, premises, hypotheses):
         """Probabilities of pairs, (n, 3) in the order of `CLASSES`."""
@@ -75,10 +75,18 @@ class EntailmentModel(PairModel):
     def _computed(self, pairs):
         """Probabilities of pairs in the order of the classes, rounded: the rest is noise."""
         shares = np.round(softmax(self.logits(pairs), axis=1), DECIMALS)
+        self.costs["cut off"] += self._cut_off(pairs)
         by_class = {name: shares[:, column] for name, column in self._columns.items()}
         if not self.can_refute:
             by_class[CONTRADICTION] = np.zeros(len(pairs))
         return np.column_stack([by_class[name] for name in CLASSES]).tolist()
+
+    def _cut_off(self, pairs):
+        """How many pairs have more tokens than the model reads."""
+        tokenizer = self._model.tokenizer
+        tokens = tokenizer(*map(list, zip(*pairs, strict=True)), truncation=False)["input_ids"]
+        longest = self._model.max_seq_length or tokenizer.model_max_length
+        return sum(len(each) > longest for each in tokens)
 
 
 def _columns_of_classes(name, folder):
