@@ -88,8 +88,8 @@ def test_a_question_is_paid_for_once(monkeypatch):
             model.complete_json("Is it?", SCHEMA)
     assert len(asked) == 2
     first, again, _ = (model.costs for model in models)
-    assert (first["questions"], first["from the cache"], first["requests"]) == (2, 1, 1)
-    assert (again["questions"], again["from the cache"], again["requests"]) == (2, 2, 0)
+    assert (first["questions"], first["from the cache"], first["requests"]) == (1, 0, 1)
+    assert (again["questions"], again["from the cache"], again["requests"]) == (1, 1, 0)
     assert (first["prompt tokens"], first["answer tokens"]) == (100, 10)
     monkeypatch.setenv(PRICES_VARIABLE, "3, 15")
     # 100 tokens of prompt and 10 of answer, at 3 and 15 a million.

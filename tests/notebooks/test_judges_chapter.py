@@ -81,7 +81,7 @@ def chapter(tmp_path, monkeypatch):
 def test_two_judges_on_two_sets_of_a_user(chapter, tmp_path, make_classifier):
     model = make_classifier(tmp_path / "nli", 3, ("NEUTRAL", "CONTRADICTION", "ENTAILMENT"))
     other = tmp_path / "other"
-    kitchen(other, wrong="9")
+    kitchen(other, wrong="88")
     variables, shown = chapter(
         **kitchen(tmp_path / "kitchen"),
         further_judges=[f"entailment:{model}", "placeholder"],
@@ -103,13 +103,13 @@ def test_two_judges_on_two_sets_of_a_user(chapter, tmp_path, make_classifier):
     for (name, judge, rival), row in table.iterrows():
         verdicts = [answers[name][1][each]["verdict"] for each in (judge, rival)]
         assert row["n"] == 12
-        assert row["same"] == np.mean(verdicts[0] == verdicts[1])
+        assert row["agreed"] == np.mean(verdicts[0] == verdicts[1])
         expected = cohen_kappa_score(*verdicts)
         assert row["value"] == pytest.approx(expected, nan_ok=True)
     costs = variables["costs"].set_index(["dataset", "system"])
     assert (costs["ms"] >= 0).all() and (costs["claims"] == 12).all()
-    # Gold evidence is one sentence: 12 pairs a set, each asked for once to prepare and once more.
-    assert costs.loc[("other", "entailment:nli"), "questions"] == 48
+    # Gold evidence is one sentence: six true claims and twice six false ones.
+    assert costs.loc[("other", "entailment:nli"), ["questions", "cached"]].tolist() == [18, 0]
     assert np.isnan(costs.loc[("other", "default judge"), "questions"])
     assert "data set" in shown["judges-agreement"]
     assert "planted to find out" in shown["answer-unseen"]

@@ -10,7 +10,17 @@ from casebook.factcheck.verdict import CLAIM_VERDICTS
 from casebook.models.answers import money, prices_of_tokens
 from casebook.stats.intervals import percentile_interval, resampled_counts
 
-AGREEMENT_COLUMNS = ["dataset", "system", "against", "value", "low", "high", "n", "same", "missing"]
+AGREEMENT_COLUMNS = [
+    "dataset",
+    "system",
+    "against",
+    "value",
+    "low",
+    "high",
+    "n",
+    "agreed",
+    "missing",
+]
 COST_COLUMNS = ["dataset", "system", "claims", "ms", "questions", "cached", "requests", "tokens"]
 
 
@@ -44,7 +54,7 @@ def agreement_of_judges(answers, *, n_resamples=1000, seed=0):
     """Agreement of every pair of judges on every set.
 
     ``answers`` are those of `casebook.factcheck.transfer.run_transfer`, by set: the claims with
-    their ``group``, and the frame of verdicts of each judge. ``same`` is the share of equal
+    their ``group``, and the frame of verdicts of each judge. ``agreed`` is the share of equal
     verdicts; a claim on which a judge failed is ``missing``.
     """
     rows = []
@@ -61,11 +71,11 @@ def agreement_of_judges(answers, *, n_resamples=1000, seed=0):
             )
             row = {"dataset": dataset, "system": judge, "against": rival}
             row |= {"value": value.estimate, "low": value.low, "high": value.high, "n": len(given)}
-            row["same"] = (given["one"] == given["other"]).mean()
+            row["agreed"] = (given["one"] == given["other"]).mean()
             row["missing"] = len(pair) - len(given)
             rows.append(row | {"reason": value.reason})
     table = pd.DataFrame(rows, columns=[*AGREEMENT_COLUMNS, "reason"])
-    return table.astype(dict.fromkeys(["value", "low", "high", "same"], float))
+    return table.astype(dict.fromkeys(["value", "low", "high", "agreed"], float))
 
 
 def costs_of_judges(answers, judges):

@@ -89,7 +89,7 @@ def _key(model, question):
 class CachedModel:
     """Language model that is asked only what its cache does not hold, and that counts its cost.
 
-    ``costs`` counts questions, answers from the cache, tokens of prompts and of answers, seconds
+    ``costs`` counts different questions, those that the cache held, tokens of prompts and of answers, seconds
     of waiting, and ``uncounted`` replies that did not say their tokens. Only answers are kept,
     never failures. Once a server has refused the key, or cannot be reached, it is not asked again.
     """
@@ -105,8 +105,8 @@ class CachedModel:
     def complete_json(self, prompt, schema):
         """Answer a prompt with one JSON object of a schema, see `Endpoint.complete_json`."""
         question = json.dumps([prompt, schema], sort_keys=True)
-        self.costs["questions"] += 1
         if question not in self._answers:
+            self.costs["questions"] += 1
             kept = self._cache.load(self.model.identity, [question])
             if question not in kept:
                 kept = {question: self._ask(prompt, schema)}
@@ -114,8 +114,6 @@ class CachedModel:
             else:
                 self.costs["from the cache"] += 1
             self._answers |= kept
-        else:
-            self.costs["from the cache"] += 1
         return self._answers[question]
 
     def _ask(self, prompt, schema):

@@ -49,18 +49,18 @@ class EntailmentModel(PairModel):
         self.can_refute = CONTRADICTION in self._columns
         self._cache = AnswerCache() if cache is True else cache or None
         self._remembered = {}
-        self.costs = Counter()  # pairs: asked for, held by the cache, longer than the model reads
+        self.costs = Counter()  # different pairs, those on disk, those longer than the model reads
 
     def probabilities(self, premises, hypotheses):
         """Probabilities of pairs, (n, 3) in the order of `CLASSES`."""
         pairs = list(zip(checked_texts(premises), checked_texts(hypotheses), strict=True))
-        self.costs["questions"] += len(pairs)
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._remembered]
+        self.costs["questions"] += len(new)
         if new and self._cache:
             kept = self._cache.load(self.model_hash, new)
             self._remembered |= kept
             new = [pair for pair in new if pair not in kept]
-        self.costs["from the cache"] += len(pairs) - len(new)
+            self.costs["from the cache"] += len(kept)
         # The longest first, in slabs that are kept at once, so that a run that was killed goes on.
         new.sort(key=lambda pair: (-len(pair[0]) - len(pair[1]), pair))
         for start in track(range(0, len(new), SLAB), f"entailment, {SLAB} pairs at a time"):
