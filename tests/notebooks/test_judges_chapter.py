@@ -119,6 +119,31 @@ def test_two_judges_on_two_sets_of_a_user(chapter, tmp_path, make_classifier):
     assert "kappa of judges" in json.dumps(numbers)
 
 
+def test_a_judge_that_never_answers_is_named_and_not_called_wrong(
+    chapter, tmp_path, endpoint, monkeypatch
+):
+    pytest.importorskip("openai")
+    url, asked = endpoint(status=401, raw="{}")
+    monkeypatch.setenv("CASEBOOK_LLM_URL", url)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    variables, shown = chapter(
+        **kitchen(tmp_path / "kitchen"),
+        further_judges=["endpoint:m"],
+        ablation=False,
+        n_resamples=200,
+    )
+    assert len(asked) == 1
+    assert "endpoint:m" not in set(variables["judges"]["system"])
+    assert variables["absent"] == {
+        "claims by endpoint:m": "endpoint:m: the server answers 401; no key was sent: "
+        "set OPENAI_API_KEY"
+    }
+    assert "Not evaluated: claims by endpoint:m (endpoint:m: the server" in shown["transfer"]
+    (pair,) = variables["compared_judges"].to_dict("records")
+    assert (pair["n"], pair["missing"]) == (0, 12)
+    assert np.isnan(pair["value"])
+
+
 def test_one_judge_agrees_with_nobody(chapter, tmp_path):
     _, shown = chapter(
         **kitchen(tmp_path / "kitchen"), stance="placeholder", ablation=False, n_resamples=200

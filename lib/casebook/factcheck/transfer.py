@@ -50,6 +50,7 @@ GOLD_CLAIM_COLUMNS = ["id", "claim", "label", "group", "evidence"]
 #: Claims of a user's own below which nothing is said of a judge.
 FEWEST_CLAIMS = 6
 UNDECIDED_SUPPORT = 0.5
+MOST_OF_AN_ERROR = 200  # characters
 CLAIM_FILES = (".jsonl", ".json", ".csv")
 _WIKI_LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]")  # [[Page|words]]
 
@@ -168,8 +169,8 @@ def judge_passages(judge, claims, evidence, rule=None):
         start = perf_counter()
         try:
             items = _evidence_with_stances(judge, parts, passages)
-        except Exception:
-            rows.append((None, UNDECIDED_SUPPORT, np.nan))
+        except Exception as error:
+            rows.append((None, UNDECIDED_SUPPORT, np.nan, str(error)[:MOST_OF_AN_ERROR]))
             continue
         seconds = seconds_before + perf_counter() - start
         verdict = INSUFFICIENT_EVIDENCE
@@ -177,8 +178,8 @@ def judge_passages(judge, claims, evidence, rule=None):
             _, verdict, _ = rules.decide_claim(parts, items, rule)
         support = rules.degree_of_support(parts, items, rule)
         support = UNDECIDED_SUPPORT if support is None else support
-        rows.append((verdict, support, seconds))
-    return pd.DataFrame(rows, columns=["verdict", "support", "seconds"])
+        rows.append((verdict, support, seconds, None))
+    return pd.DataFrame(rows, columns=["verdict", "support", "seconds", "error"])
 
 
 def _prepare(judge, claims, evidence):
@@ -313,12 +314,17 @@ def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
                 f"gold evidence for {len(gold)} claims in {n_groups} groups: it takes 6 in 2"
             )
             continue
+        judges = pipeline.judges(key)
         if name not in pipeline.answers:
-            pipeline.answers[name] = (gold, answers_of_judges(gold, pipeline.judges(key)))
+            pipeline.answers[name] = (gold, answers_of_judges(gold, judges))
+        answers = dict(pipeline.answers[name][1])
+        for judge in list(answers)[1:]:
+            if answers[judge]["verdict"].isna().all():  # which is no verdict, and no error of it
+                missing[f"{name} by {judge}"] = answers.pop(judge)["error"].iloc[0]
         table, contrasts = evaluate_judges(
             gold,
-            pipeline.judges(key),
-            answers=pipeline.answers[name][1],
+            answers,
+            answers=answers,
             folds=folds,
             n_resamples=n_resamples,
             seed=seed,
