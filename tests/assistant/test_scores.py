@@ -365,3 +365,8 @@ def test_a_gate_takes_a_judge(tmp_path, casebook):
         code, _, error = casebook(*gate, "--judge", name)
         assert code == 1 and message in error and error.count("\n") == 1
     assert "without --log" in casebook("gate", "run", "--judge", "public")[2]
+    alone = tmp_path / "alone.jsonl"
+    rows = [json.loads(line) | {"contexts": None} for line in good.read_text().splitlines()]
+    alone.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, _, error = casebook("gate", "--log", alone, "--against", alone, "--judge", "public")
+    assert code == 1 and "new: the judge gave no score 8 times: 8 × no context to judge" in error

@@ -201,7 +201,6 @@ VALID = [
     "answer questions.txt --model m --out {new}.jsonl --url http://127.0.0.1:9 --retries 0 --timeout 1",
     f"gate {RUN} --against {RUN} -m {MEASURE}",
     "gate --log log.jsonl --against log.jsonl",
-    "gate --log log.jsonl --against log.jsonl --judge public",
     "data list",
     "data pull nope",
     "data check smoke",

@@ -699,7 +699,8 @@ def _log_differences(new, old, questions, measures, judge, *, margin, seed):
     rows["group"] = rows["id"].map(new.set_index("id")["group"])
     of_judge = [column for column in rows if column.startswith(JUDGE_SCORE)]
     if judge is not None and not of_judge:
-        raise InputError(f"the judge gave no score: {'; '.join(notes)}")
+        reasons = [note for note in notes if "gave no score" in note] or ["no answer to judge"]
+        raise InputError(f"--judge {judge}: {'; '.join(reasons)}")
     measures = [*measures, *of_judge]
     differences = system_differences(
         rows, measures, pairs=[("new", "old")], margin=margin, seed=seed
