@@ -1,4 +1,4 @@
-"""The chapter on fact-checking with several judges, on claims and folders of a user's own."""
+"""The chapters with models as judges: fact-checking on a user's claims, assistants on her log."""
 
 import json
 import re
@@ -13,6 +13,7 @@ from test_cells_twice import as_text, run_cell
 import casebook.notebook
 from casebook import paths
 from casebook.factcheck.agreement import kappa
+from casebook.models.entailment import EntailmentModel
 from casebook.paths import NOTEBOOKS
 
 pytestmark = pytest.mark.usefixtures("fresh_answers")
@@ -60,12 +61,10 @@ def chapter(tmp_path, monkeypatch):
         )
     (tmp_path / "results" / "judged" / "runs").mkdir(parents=True)
 
-    def run(**parameters):
+    def run(name="07_factcheck_confusion", **parameters):
         variables = {}
         shown = {}
-        notebook = json.loads(
-            (NOTEBOOKS / "07_factcheck_confusion.ipynb").read_text(encoding="utf-8")
-        )
+        notebook = json.loads((NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
         for cell in notebook["cells"]:
             if cell["cell_type"] == "code":
                 displayed.clear()
@@ -151,6 +150,36 @@ def test_one_judge_agrees_with_nobody(chapter, tmp_path):
     assert "there is one judge" in shown["judges-agreement"]
     assert shown["answer-unseen"] == ""
     assert "Judge of this run (placeholder)" in shown["transfer-table"]
+
+
+def test_a_model_scores_the_answers_of_an_assistant(chapter, tmp_path, make_classifier):
+    model = make_classifier(tmp_path / "nli", 3, ("NEUTRAL", "CONTRADICTION", "ENTAILMENT"))
+    rows = []
+    for system in ("copies", "invents"):
+        for number, claim in enumerate(CLAIMS):
+            answer = claim if system == "copies" else "Ask the cook about it."
+            row = {"id": str(number), "question": f"What of {FACTS[number]}?", "answer": answer}
+            rows.append(
+                row | {"system": system, "contexts": [claim], "human": int(answer == claim)}
+            )
+    log = tmp_path / "answers.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    variables, shown = chapter(
+        "10_assistant",
+        log=[str(log)],
+        judge=f"entailment:{model}",
+        foreign=2,
+        n_resamples=200,
+    )
+    support = variables["rows"].set_index(["system", "id"])["judge: support by the contexts"]
+    nli = EntailmentModel(model)
+    for row in rows:
+        expected = nli.probabilities(row["contexts"], [row["answer"]])[0, 0]
+        assert support[row["system"], row["id"]] == pytest.approx(expected)
+    assert "the judge entailment:nli was given 36 inputs" in shown["tool-scores-means"]
+    assert "Score of the judge: support by the contexts" in shown["tool-scores-means"]
+    assert str(tmp_path) not in shown["tool-scores-means"]
+    assert len(variables["judge_contrasts"]) == 1
 
 
 def test_kappa_is_that_of_scikit_learn_and_its_interval_is_over_clusters():
