@@ -1,13 +1,22 @@
 """Judges that are models: how passages are joined, what is asked, and what commands make of it."""
 
 import json
+import time
 
 import numpy as np
 import pytest
 
 from casebook.errors import InputError
+from casebook.factcheck.claims import read_plain
 from casebook.factcheck.model_judges import EntailmentStance, ModelStance, degree_of
-from casebook.factcheck.pipeline import EvidencePassage, judge_of, name_of_judge
+from casebook.factcheck.pipeline import (
+    EvidencePassage,
+    FactChecker,
+    checker_of,
+    judge_of,
+    load_documents,
+    name_of_judge,
+)
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
 from casebook.models.entailment import EntailmentModel
@@ -242,3 +251,42 @@ def test_names_of_judges_show_no_folder():
     assert name_of_judge("public") == "public"
     with pytest.raises(InputError, match=r"give public.*entailment:MODEL, endpoint:MODEL or"):
         judge_of("endpoint:", None)
+
+
+def test_a_pipeline_prepares_for_all_claims_at_once(collection, tmp_path, make_classifier):
+    """One batch, before the first claim; verdicts are those of single claims."""
+    folder, path = collection
+    name = f"entailment:{make_classifier(tmp_path / 'nli', 3, NAMES)}"
+    claims = read_plain(path)
+    checker = checker_of(load_documents([str(folder)]), stance=name)
+    batches = []
+    model = checker.stance._model
+    compute = model.logits
+
+    def slow(pairs):
+        batches.append(len(pairs))
+        time.sleep(0.3)
+        return compute(pairs)
+
+    model.logits = slow
+    together = checker.check_all(claims)
+    assert len(batches) == 1
+    # The time of the batch is shared by the claims, that of loading the model is not.
+    assert all(result.timings["stance"] >= 0.3 / len(claims) for result in together)
+    alone = checker_of(load_documents([str(folder)]), stance=name)
+    for result, claim in zip(together, claims, strict=True):
+        single = alone.check(claim.text, claim.id)
+        assert (single.verdict, single.evidence) == (result.verdict, result.evidence)
+
+
+def test_a_judge_that_cannot_prepare_fails_claim_by_claim(collection):
+    class Broken:
+        def prepare(self, claims, evidence):
+            raise InputError("no memory")
+
+        def judge(self, claim, passages):
+            raise InputError("no memory")
+
+    folder, path = collection
+    results = FactChecker(load_documents([str(folder)]), Broken()).check_all(read_plain(path))
+    assert {result.error for result in results} == {"stance: InputError: no memory"}

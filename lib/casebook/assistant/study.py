@@ -691,9 +691,9 @@ def _log_differences(new, old, questions, measures, judge, *, margin, seed):
         answers = answers[answers["id"].isin(questions)].assign(system=name)
         table = score_answers(answers, foreign=0, seed=seed)
         if judge is not None:
-            judged = judge_answers(answers, judge, foreign=0, seed=seed)
-            notes += [f"{name}: {note}" for note in judged.attrs["notes"]]
-            table = table.join(judged)
+            judge_scores = judge_answers(answers, judge, foreign=0, seed=seed)
+            notes += [f"{name}: {note}" for note in judge_scores.attrs["notes"]]
+            table = table.join(judge_scores)
         scores.append(table)
     rows = pd.concat(scores, ignore_index=True)
     rows["group"] = rows["id"].map(new.set_index("id")["group"])

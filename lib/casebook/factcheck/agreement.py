@@ -61,18 +61,23 @@ def agreement_of_judges(answers, *, n_resamples=1000, seed=0):
     for dataset, (gold, by_judge) in answers.items():
         for judge, rival in combinations(by_judge, 2):
             pair = pd.DataFrame(
-                {"one": by_judge[judge]["verdict"], "other": by_judge[rival]["verdict"]}
+                {"judge": by_judge[judge]["verdict"], "rival": by_judge[rival]["verdict"]}
             )
             pair["group"] = gold["group"].tolist()
-            given = pair.dropna()
-            clusters = None if given["group"].is_unique else given["group"]
+            answered = pair.dropna()
+            clusters = None if answered["group"].is_unique else answered["group"]
             value = kappa(
-                given["one"], given["other"], clusters, n_resamples=n_resamples, seed=seed
+                answered["judge"], answered["rival"], clusters, n_resamples=n_resamples, seed=seed
             )
             row = {"dataset": dataset, "system": judge, "against": rival}
-            row |= {"value": value.estimate, "low": value.low, "high": value.high, "n": len(given)}
-            row["agreed"] = (given["one"] == given["other"]).mean()
-            row["missing"] = len(pair) - len(given)
+            row |= {
+                "value": value.estimate,
+                "low": value.low,
+                "high": value.high,
+                "n": len(answered),
+            }
+            row["agreed"] = (answered["judge"] == answered["rival"]).mean()
+            row["missing"] = len(pair) - len(answered)
             rows.append(row | {"reason": value.reason})
     table = pd.DataFrame(rows, columns=[*AGREEMENT_COLUMNS, "reason"])
     return table.astype(dict.fromkeys(["value", "low", "high", "agreed"], float))
@@ -87,9 +92,9 @@ def costs_of_judges(answers, judges):
     prices = prices_of_tokens()
     rows = []
     for dataset, (_, by_judge) in answers.items():
-        asked = judges(dataset)
+        judges_of_set = judges(dataset)
         for name, table in by_judge.items():
-            costs = getattr(asked[name], "costs", None) or {}
+            costs = getattr(judges_of_set[name], "costs", None) or {}
             row = {"dataset": dataset, "system": name, "claims": len(table)}
             row["ms"] = 1000 * table["seconds"].median()
             row["questions"] = costs.get("questions")
@@ -97,7 +102,7 @@ def costs_of_judges(answers, judges):
             row["requests"] = costs.get("requests")
             row["tokens"] = costs.get("prompt tokens", 0) + costs.get("answer tokens", 0) or None
             row["cost"] = None
-            if costs and not isinstance(asked[name], EntailmentStance):
+            if costs and not isinstance(judges_of_set[name], EntailmentStance):
                 row["cost"] = money(costs, prices)
             rows.append(row)
     table = pd.DataFrame(rows, columns=[*COST_COLUMNS, "cost"])

@@ -10,6 +10,7 @@ References
 """
 
 from collections import defaultdict, namedtuple
+from time import perf_counter
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
@@ -228,3 +229,16 @@ def cost_of_judge(judge):
         return None
     asked = "questions" if isinstance(judge, ModelStance) else "pairs of passage and claim"
     return costs_in_words(costs, prices_of_tokens(), asked)
+
+
+def seconds_of_preparing(judge, claims, evidence):
+    """Let a judge compute what it needs for all claims in full batches; gives the seconds.
+
+    Loading its model is no cost of a claim.
+    """
+    if not hasattr(judge, "prepare"):
+        return 0.0
+    loaded = getattr(judge, "seconds_of_loading", 0.0)
+    start = perf_counter()
+    judge.prepare(claims, evidence)
+    return perf_counter() - start - (getattr(judge, "seconds_of_loading", 0.0) - loaded)

@@ -19,6 +19,7 @@ from casebook.factcheck.claims import (
     sentence_spans,
     shipped_documents,
 )
+from casebook.factcheck.model_judges import seconds_of_preparing
 from casebook.factcheck.pipeline import EvidenceBase, EvidencePassage, evidence_item
 from casebook.factcheck.score import COMPARISON_COLUMNS, compare_verdicts, is_right
 from casebook.factcheck.verdict import (
@@ -163,7 +164,12 @@ def judge_passages(judge, claims, evidence, rule=None):
     is shared among them.
     """
     rule = rule or Rule()
-    seconds_before = _prepare(judge, claims, evidence) / max(len(claims), 1)
+    texts = []
+    passages_of_texts = []
+    for parts, passages in zip(claims, evidence, strict=True):
+        texts += parts.values()
+        passages_of_texts += [passages] * len(parts)
+    seconds_before = seconds_of_preparing(judge, texts, passages_of_texts) / max(len(texts), 1)
     rows = []
     for parts, passages in zip(claims, evidence, strict=True):
         start = perf_counter()
@@ -172,7 +178,7 @@ def judge_passages(judge, claims, evidence, rule=None):
         except Exception as error:
             rows.append((None, UNDECIDED_SUPPORT, np.nan, str(error)[:MOST_OF_AN_ERROR]))
             continue
-        seconds = seconds_before + perf_counter() - start
+        seconds = seconds_before * len(parts) + perf_counter() - start
         verdict = INSUFFICIENT_EVIDENCE
         if parts:
             _, verdict, _ = rules.decide_claim(parts, items, rule)
@@ -180,21 +186,6 @@ def judge_passages(judge, claims, evidence, rule=None):
         support = UNDECIDED_SUPPORT if support is None else support
         rows.append((verdict, support, seconds, None))
     return pd.DataFrame(rows, columns=["verdict", "support", "seconds", "error"])
-
-
-def _prepare(judge, claims, evidence):
-    """Let a judge compute what it needs for all claims in full batches; gives the seconds.
-
-    Loading its model is no cost of a claim.
-    """
-    loaded = getattr(judge, "seconds_of_loading", 0.0)
-    start = perf_counter()
-    if hasattr(judge, "prepare"):
-        pairs = []
-        for parts, passages in zip(claims, evidence, strict=True):
-            pairs += [(text, passages) for text in parts.values()]
-        judge.prepare([text for text, _ in pairs], [passages for _, passages in pairs])
-    return perf_counter() - start - (getattr(judge, "seconds_of_loading", 0.0) - loaded)
 
 
 def _evidence_with_stances(judge, parts, passages):

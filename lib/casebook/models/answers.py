@@ -42,10 +42,10 @@ class AnswerCache:
         keys = list(question_of)
         answers = {}
         for start in range(0, len(keys), _AT_ONCE):
-            some = keys[start : start + _AT_ONCE]
-            marks = ",".join("?" * len(some))
+            block = keys[start : start + _AT_ONCE]
+            marks = ",".join("?" * len(block))
             query = f"SELECT key, answer FROM answers WHERE key IN ({marks})"
-            for key, answer in self._run(query, some):
+            for key, answer in self._run(query, block):
                 with contextlib.suppress(ValueError):
                     answers[question_of[key]] = json.loads(answer)
         return answers

@@ -100,12 +100,12 @@ def _columns_of_classes(name, folder):
             ENTAILMENT: classes.index(ENTAILMENT),
             NEUTRAL: classes.index(NOT_ENTAILMENT),
         }
-    shown = ", ".join(labels[:6]) + (", ..." if len(labels) > 6 else "")
+    listed = ", ".join(labels[:6]) + (", ..." if len(labels) > 6 else "")
     remedy = "give a model of natural language inference"
     if all(_NUMBERED.fullmatch(label.lower()) for label in labels):
         remedy = f"write which is which into id2label of {folder / 'config.json'}"
     raise InputError(
-        f"entailment model {name!r} has the classes {shown}, not {', '.join(CLASSES)} "
+        f"entailment model {name!r} has the classes {listed}, not {', '.join(CLASSES)} "
         f"(or entailment, {NOT_ENTAILMENT}): {remedy}"
     )
 
