@@ -89,9 +89,10 @@ def _key(model, question):
 class CachedModel:
     """Language model that is asked only what its cache does not hold, and that counts its cost.
 
-    ``costs`` counts different questions, those that the cache held, tokens of prompts and of answers, seconds
-    of waiting, and ``uncounted`` replies that did not say their tokens. Only answers are kept,
-    never failures. Once a server has refused the key, or cannot be reached, it is not asked again.
+    ``costs`` counts different questions, those that the cache held, tokens of prompts and of
+    answers, seconds of waiting, and ``uncounted`` replies that did not say their tokens. Only
+    answers are kept, never failures. Once a server has refused the key, or cannot be reached, it is
+    not asked again.
     """
 
     def __init__(self, model, cache=None):
