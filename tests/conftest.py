@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from serving import chatting
+from tiny_models import classifier
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("untimed", deadline=None)
@@ -131,8 +132,12 @@ def notebook_project(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def endpoint():
-    """Give a function that starts a language model's endpoint (``chatting``)."""
+def endpoint(tmp_path, monkeypatch):
+    """Give a function that starts a language model's endpoint (``chatting``).
+
+    What it answers is kept for the test alone: another one may have the same port.
+    """
+    monkeypatch.setattr("casebook.models.answers.cache_dir", tmp_path.joinpath)
     with contextlib.ExitStack() as stack:
         yield lambda *answers, **how: stack.enter_context(chatting(*answers, **how))
 
@@ -154,3 +159,15 @@ def object_store(monkeypatch):
     yield f"s3://{bucket}"
     s3fs.S3FileSystem.clear_instance_cache()
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def make_classifier():
+    """Give the function that writes a random classifier to a folder."""
+    return classifier
+
+
+@pytest.fixture
+def fresh_answers(tmp_path, monkeypatch):
+    """Keep answers of models in a folder of the test's own."""
+    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from casebook.errors import InputError
 
-PREFIXES = ("entailment", "model")  # of names of ours: entailment:FOLDER, model:NAME
+PREFIXES = ("endpoint", "entailment", "model")  # of names of ours: entailment:FOLDER
 CALLER = "CASEBOOK_CALLER"
 """Environment of a kernel, which works in another folder: the folder of the command's caller."""
 

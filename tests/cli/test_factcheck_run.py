@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from serving import completion, replying, response
 
 from casebook.paths import ROOT
 from casebook.progress import on_terminal, track
@@ -35,16 +36,87 @@ def test_claims_are_checked_explained_and_written_for_scoring(casebook, claims, 
     assert (code, json.loads(text)["parity"]["n"]) == (0, 2)
 
 
-def test_an_endpoint_takes_the_place_of_the_judge(casebook, claims, endpoint, monkeypatch):
+ANSWER = '{"verdict": "refutes", "probability": 0.8}'
+
+
+@pytest.mark.parametrize("name", ["endpoint:x", "model:endpoint:x"])
+def test_an_endpoint_takes_the_place_of_the_judge(
+    casebook, claims, endpoint, monkeypatch, fresh_answers, name
+):
     pytest.importorskip("openai")
-    url, asked = endpoint('{"stance": "refutes"}')
+    url, asked = endpoint("Let me think.", ANSWER)
     monkeypatch.setenv("CASEBOOK_LLM_URL", url)
-    code, text, _ = casebook("factcheck", "run", claims, "--stance", "model:endpoint:x", "--json")
-    first = json.loads(text)["claims"][0]
+    run = ("factcheck", "run", claims, "--stance", name)
+    code, text, _ = casebook(*run, "--json")
+    report = json.loads(text)
+    first = report["claims"][0]
     assert (code, first["verdict"]) == (0, "NOT_SUPPORTED")
     assert {item["stance"] for item in first["evidence"]} == {"refutes"}
+    assert [item["probability"] for item in first["evidence"]] == pytest.approx(
+        [0.2] * len(first["evidence"])
+    )
+    documents = {item["doc_id"] for item in first["evidence"]}
+    # One question a document, and one more where the first answer was no JSON.
+    assert len(asked) == len(documents) + 1
+    assert "was refused" in asked[1]["messages"][0]["content"]
     prompt = asked[0]["messages"][0]["content"]
     assert first["claim"] in prompt and first["evidence"][0]["passage"] in prompt
+    assert report["judge"]["costs"]["questions"] == len(documents)
+    assert report["judge"]["caution"] is None and first["not_compared"] == []
+    # The same again costs nothing.
+    code, text, _ = casebook(*run)
+    assert len(asked) == len(documents) + 1
+    assert f"{len(documents)} questions, {len(documents)} from the cache." in text
+
+
+def test_what_an_endpoint_costs_is_said_in_tokens_and_money(
+    casebook, claims, monkeypatch, fresh_answers
+):
+    pytest.importorskip("openai")
+    monkeypatch.setenv("CASEBOOK_LLM_PRICES", "1,10")
+    with replying(lambda prompt: [response(completion(ANSWER))]) as (url, asked):
+        monkeypatch.setenv("CASEBOOK_LLM_URL", url)
+        code, text, _ = casebook("factcheck", "run", claims, "--stance", "endpoint:x")
+    n = len(asked)
+    assert code == 0
+    assert f"{100 * n} tokens of prompts and {10 * n} of answers, cost {0.0002 * n:.4g}." in text
+
+
+def test_a_key_that_is_missing_or_refused_is_said_once_and_never_shown(
+    casebook, claims, monkeypatch, fresh_answers
+):
+    pytest.importorskip("openai")
+    refusal = response({"error": {"message": "bad sk-12345678901"}}, status="401 Unauthorized")
+    run = ("factcheck", "run", claims, "--stance", "endpoint:x", "--json")
+    with replying(lambda prompt: [refusal]) as (url, asked):
+        monkeypatch.setenv("CASEBOOK_LLM_URL", url)
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        code, text, error = casebook(*run)
+        assert code == 3 and "no key was sent: set OPENAI_API_KEY" in error
+        assert error.count("401") == 1 and "Traceback" not in error
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-12345678901")
+        code, text, error = casebook(*run)
+    assert code == 3 and len(asked) == 2
+    assert "sk-12345678901" not in text + error and "server answers 401: bad ***" in error
+    monkeypatch.setenv("CASEBOOK_LLM_PRICES", "cheap")
+    code, _, error = casebook(*run)
+    assert code == 1 and "CASEBOOK_LLM_PRICES 'cheap': give two numbers" in error
+
+
+def test_the_default_judge_says_what_it_does_not_see(casebook, tmp_path):
+    claims = tmp_path / "claims.txt"
+    claims.write_text("The Larkfield Home Insurance Policy must limit stolen jewels to 500.\n")
+    code, text, _ = casebook("factcheck", "run", claims)
+    assert code == 0
+    lacking = "words that neither the evidence nor a list has (jewels); may and must (must)."
+    assert f"    Not compared: {lacking}\n" in text
+    assert "who did what to whom (31 %)" in text.splitlines()[-1]
+    report = json.loads(casebook("factcheck", "run", claims, "--json")[1])
+    assert report["claims"][0]["not_compared"][1] == "may and must (must)"
+    kinds = {row["contradiction"]: row["refuted"] for row in report["judge"]["unseen"]}
+    assert kinds["if and unless"] == 0
+    code, text, _ = casebook("factcheck", "run", claims, "--stance", "placeholder")
+    assert "Not compared" not in text and "does not see" not in text
 
 
 def test_an_unreachable_decomposition_crashes_every_claim(casebook, claims, monkeypatch, tmp_path):

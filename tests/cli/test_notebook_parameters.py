@@ -226,14 +226,18 @@ WRONG = {
         }
         | {
             "transfer_sets": (
-                ["feverous_s", "null", "[3]", "[nope]", "[smoke]"],
-                "list|choose from|give text",
+                ["feverous_s", "null", "[3]", "[nope]", "[smoke]", "[./nope]"],
+                "list|choose from|give text|no such folder",
             )
         }
         | DRAWN,
         {
             "dataset": (["nope", "smoke"], "choose from|data list"),
-            "stance": (["nope", "model:", "entailment:nope"], "give"),
+            "stance": (["nope", "model:", "endpoint:", "entailment:nope"], "give"),
+            "further_judges": (
+                ["public", "null", "[3]", "[nope]", "[entailment:nope]", "[entailment:minilm]"],
+                "give|no classifier",
+            ),
         }
         | {
             "decomposition": (["nope", "model:"], "choose from|give"),
@@ -271,7 +275,10 @@ WRONG = {
             "collection": (["3", "[a]"], "give text"),
             "columns": (["3", "[a]", "a", "{answer: 3}", "{}"], "{column: its name}|give text"),
             "scores": (["3", "[3]"], "give text"),
-            "judge": (["3", "[a]", "nope", "json:nope", "math:pi"], "give text|module:object|call"),
+            "judge": (
+                ["3", "[a]", "nope", "json:nope", "math:pi", "entailment:nope", "features"],
+                "give text|module:object|call|give a folder",
+            ),
         }
         | {
             "agreement_level": (
@@ -348,6 +355,21 @@ TOGETHER = [
         "factcheck_confusion",
         ["ablation=false", "noise_rates=[0.5]"],
         "noise_rates has no effect without ablation",
+    ),
+    (
+        "factcheck_confusion",
+        ["stance=placeholder", "further_judges=[placeholder]"],
+        "judges 'placeholder' and 'placeholder' have one name",
+    ),
+    (
+        "factcheck_confusion",
+        ["dataset=consumer_contracts_qa", "further_judges=[placeholder]"],
+        "further_judges has no effect with dataset=",
+    ),
+    (
+        "factcheck_confusion",
+        ["transfer_sets=[{folder}]"],
+        "holds no documents: put a corpus.jsonl",
     ),
     (
         "factcheck_confusion",

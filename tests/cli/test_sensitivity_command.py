@@ -299,6 +299,23 @@ def test_a_model_that_is_down_accepts_nothing(run, case, monkeypatch):
     assert "not assessed" in out
 
 
+def test_a_validator_is_paid_for_once(run, case, endpoint, monkeypatch):
+    pytest.importorskip("openai")
+    url, asked = endpoint('{"plausible": true, "changes_operative_fact": true}')
+    monkeypatch.setenv("CASEBOOK_LLM_URL", url)
+    options = ("--mode", "bm25", "--validator", "endpoint:m", "--json")
+    code, out, _ = run("run", case, "smoke", *options)
+    n_asked = len(asked)
+    assert code == 0 and n_asked
+    first = json.loads(out)
+    (cost,) = [note for note in first["notes"] if note.startswith("the validator: ")]
+    assert cost.startswith(f"the validator: {n_asked} questions, 0 from the cache, {n_asked} req")
+    again = json.loads(run("run", case, "smoke", *options)[1])
+    assert len(asked) == n_asked
+    assert f"the validator: {n_asked} questions, {n_asked} from the cache" in again["notes"]
+    assert again["counts"] == first["counts"]
+
+
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [

@@ -13,8 +13,8 @@ from casebook.errors import InputError
 from casebook.factcheck import ablation
 from casebook.factcheck.ablation import CELL_NAMES, FACTORIAL_CELLS, FACTORS
 from casebook.factcheck.claims import VERIFIABLE, decompose, yaml_table
+from casebook.factcheck.model_judges import ModelStance
 from casebook.factcheck.pipeline import FactChecker
-from casebook.factcheck.stance import ModelStance
 from casebook.factcheck.verdict import EQUAL_WEIGHTS, REFUTES, SUPPORTS, Rule
 from casebook.readers import read_yaml
 from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED

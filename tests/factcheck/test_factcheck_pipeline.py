@@ -11,6 +11,7 @@ import pytest
 from casebook.errors import InputError
 from casebook.factcheck import pipeline
 from casebook.factcheck.claims import Claim, SubClaim, decompose
+from casebook.factcheck.model_judges import ModelStance
 from casebook.factcheck.pipeline import (
     CREDIBILITY,
     DOCUMENTED_CONFIG,
@@ -19,7 +20,7 @@ from casebook.factcheck.pipeline import (
     FactChecker,
 )
 from casebook.factcheck.score import outcomes
-from casebook.factcheck.stance import ModelStance, PlaceholderStance, PublicJudge
+from casebook.factcheck.stance import PlaceholderStance, PublicJudge
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
 from casebook.readers import read_yaml
 

@@ -207,11 +207,8 @@ def test_a_set_that_a_user_brings_is_one_that_no_feature_was_chosen_on(recipes):
 
 def test_the_claims_that_the_judge_has_wrong_are_those_that_its_accuracy_lacks(recipes):
     study = run_factcheck_study(**recipes(), ablation=False)
-    judged = []
-    table, _, _ = transfer.run_transfer(
-        study, sets=["factcheck_claims"], n_resamples=200, keep=judged.append
-    )
-    found = claim_items(study, judged=judged)
+    table, _, _ = transfer.run_transfer(study, sets=["factcheck_claims"], n_resamples=200)
+    found = claim_items(study, answers=study.pipeline.answers)
     rows = table[table["system"] == DEFAULT_JUDGE].set_index("dataset")
     own = card_of("factcheck_claims").title.partition(",")[0]
     for name, row in rows.iterrows():

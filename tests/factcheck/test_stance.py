@@ -14,8 +14,6 @@ from casebook.factcheck.pipeline import EvidencePassage
 from casebook.factcheck.stance import (
     PASSAGE_FEATURES,
     SIGNS,
-    EntailmentStance,
-    ModelStance,
     PlaceholderStance,
     PublicJudge,
     exchanged,
@@ -170,30 +168,6 @@ def test_spans_that_only_meet_do_not_overlap():
 def test_the_placeholder_reads_nothing():
     judged = PlaceholderStance().judge("x", [passage("y" * 50), passage("y" * 51)])
     assert [stance for stance, _ in judged] == [NEUTRAL, SUPPORTS]
-
-
-class Model:
-    """An entailment model and a language model."""
-
-    def __init__(self, stance=None):
-        self.stance = stance
-
-    def probabilities(self, premises, hypotheses):
-        assert premises[0].startswith("Vale Direct. ")
-        return np.array([[0.8, 0.1, 0.1], [0.1, 0.3, 0.6]])
-
-    def complete_json(self, prompt, schema):
-        return {"stance": self.stance}
-
-
-def test_models_judge_or_say_nothing():
-    judged = EntailmentStance(Model()).judge("c", [passage("a"), passage("b")])
-    assert judged == [(SUPPORTS, pytest.approx(8 / 9)), (NEUTRAL, None)]
-    assert EntailmentStance(Model()).judge("c", []) == []
-    for said, p in ((REFUTES, 0.0), (SUPPORTS, 1.0), (NEUTRAL, None)):
-        assert ModelStance(Model(said)).judge("c", [passage("a")]) == [(said, p)]
-    with pytest.raises(InputError, match="field stance"):
-        ModelStance(Model("perhaps")).judge("c", [passage("a")])
 
 
 def test_features_do_not_depend_on_the_order_of_sets():

@@ -249,6 +249,7 @@ OUTSIDE = {"..", "../../x", "/", "a/../.."}  # where a user may write, but no te
 CHOICES = {
     "mode", "encoder", "level", "form", "weights", "budget", "gate", "stance", "decomposition", "by", "rounding",
     "nei", "conflict", "off_label", "gate_profile", "gate_decision", "shift", "format_", "validator", "extractor",
+    "judge",
 }  # fmt: skip
 READ = {
     "grid",

@@ -18,7 +18,8 @@ from casebook.errors import InputError
 from casebook.models.cache import EmbeddingCache
 from casebook.models.device import ModelSettings, model_settings
 from casebook.models.encoders import SentenceEncoder
-from casebook.models.rerankers import CrossEncoderReranker, EntailmentModel
+from casebook.models.entailment import EntailmentModel
+from casebook.models.rerankers import CrossEncoderReranker
 from casebook.retrieval.index import CorpusIndex
 
 TEXTS = ["You may cancel the contract.", "", "Can you sue?", "the court " * 20]

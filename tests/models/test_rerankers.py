@@ -1,6 +1,4 @@
-"""Rerankers and models of entailment against definitions, bare models and what they were asked."""
-
-import json
+"""Rerankers against definitions, bare models and what they were asked."""
 
 import numpy as np
 import pytest
@@ -8,9 +6,7 @@ import pytest
 from casebook.errors import InputError
 from casebook.models.cache import TokenVectors
 from casebook.models.rerankers import (
-    CLASSES,
     CrossEncoderReranker,
-    EntailmentModel,
     MaxSimReranker,
     RememberedScores,
 )
@@ -113,71 +109,6 @@ def test_cross_encoder_with_two_outputs_is_refused(tmp_path, make_classifier):
     reranker = CrossEncoderReranker(make_classifier(tmp_path / "two", 2), ["you"])
     with pytest.raises(InputError, match="gives 2 scores per pair"):
         reranker.scores(["sue"], [[0]])
-
-
-ORDER = ("contradiction", "entailment", "neutral")
-
-
-@pytest.fixture(scope="module")
-def entailment(tmp_path_factory, make_classifier):
-    """Give a random three-class model whose classes stand in another order."""
-    found = make_classifier(tmp_path_factory.mktemp("nli") / "three", 3)
-    return named(found, ORDER)
-
-
-def named(folder, labels):
-    path = folder / "config.json"
-    config = json.loads(path.read_text())
-    config["id2label"] = {str(n): label.upper() for n, label in enumerate(labels)}
-    config["label2id"] = {label.upper(): n for n, label in enumerate(labels)}
-    path.write_text(json.dumps(config))
-    return folder
-
-
-def test_probabilities_in_the_order_of_the_classes(entailment):
-    import torch
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-    premises, hypotheses = ["you may cancel", "we may sue"], ["cancel", "you pay"]
-    found = EntailmentModel(entailment).probabilities(premises, hypotheses)
-    tokenizer = AutoTokenizer.from_pretrained(entailment)
-    model = AutoModelForSequenceClassification.from_pretrained(entailment).eval()
-    inputs = tokenizer(premises, hypotheses, padding=True, return_tensors="pt")
-    with torch.no_grad():
-        expected = model(**inputs).logits.softmax(dim=1).numpy()
-    columns = [ORDER.index(name) for name in CLASSES]
-    assert np.allclose(found, expected[:, columns], atol=1e-5)
-    assert EntailmentModel(entailment).probabilities([], []).shape == (0, 3)
-
-
-def test_classes_that_are_not_the_three_are_refused(tmp_path, make_classifier):
-    odd = named(make_classifier(tmp_path / "odd", 3), ("good", "bad", "ugly"))
-    with pytest.raises(InputError, match="bad, good, ugly"):
-        EntailmentModel(odd).probabilities(["a"], ["b"])
-
-
-def test_the_judge_of_the_command_is_the_model_in_the_folder(casebook, entailment, tmp_path):
-    """A premise is the document's name and the passage, the hypothesis the claim."""
-    passage, claim = "You may cancel.", "We may sue."
-    collection, claims = tmp_path / "mine", tmp_path / "claims.txt"
-    collection.mkdir()
-    row = {"_id": "d", "title": "You", "text": f"{passage} We sue."}
-    (collection / "corpus.jsonl").write_text(json.dumps(row) + "\n")
-    claims.write_text(claim + "\n")
-    code, text, error = casebook(
-        *("factcheck", "run", claims, "--corpus", f"{collection}", "--json"),
-        *("--stance", f"entailment:{entailment}"),
-    )
-    assert code == 0, error
-    items = json.loads(text)["claims"][0]["evidence"]
-    assert items
-    premises = [f"You. {item['passage']}" for item in items]
-    shares = EntailmentModel(entailment).probabilities(premises, [claim] * len(items))
-    for item, (yes, no, neither) in zip(items, shares, strict=True):
-        likeliest = max((yes, "supports"), (no, "refutes"), (neither, "neutral"))[1]
-        assert item["stance"] == likeliest
-        if likeliest != "neutral":
-            assert item["probability"] == pytest.approx(yes / (yes + no), abs=1e-6)
 
 
 class Counting:

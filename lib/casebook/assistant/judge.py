@@ -1,4 +1,8 @@
-"""A judge of the user's own, ``module:object``, on answers and on those in foreign contexts."""
+"""A judge on answers, and on the same answers in foreign contexts.
+
+It is an object of the user's own, ``module:object``, or one that judges evidence, as in
+``casebook factcheck run``: ``entailment:MODEL``, ``endpoint:MODEL``, ``public``.
+"""
 
 import functools
 import inspect
@@ -8,13 +12,26 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from casebook.assistant.study import JUDGE_SCORE, draw_other_questions, first_contexts
+from casebook.assistant.study import (
+    JUDGE_SCORE,
+    draw_other_questions,
+    first_contexts,
+    without_references,
+)
 from casebook.credentials import without_secrets
-from casebook.errors import InputError
-from casebook.plugins import callable_plugin, instance
+from casebook.errors import CasebookError, InputError
+from casebook.factcheck.model_judges import cost_of_judge, degree_of
+from casebook.factcheck.pipeline import EvidencePassage, judge_of, name_of_judge
+from casebook.factcheck.stance import PublicJudge
+from casebook.factcheck.unseen import general_caution
+from casebook.measures.faithfulness import PASSAGE_WORDS
+from casebook.plugins import callable_plugin, instance, is_plugin
 from casebook.progress import track
-from casebook.text import printable
+from casebook.text import content_words, printable, sentences
+from casebook.text import passages as windows
 
+_MODELS = ("entailment:", "endpoint:", "model:")
+SUPPORT = "support by the contexts"
 SIGNATURE = "(row) -> number from 0 to 1, or {name: number}"
 
 
@@ -58,6 +75,78 @@ class Judge:
         return scores, reason
 
 
+class SupportJudge:
+    """Score rows by a judge of evidence: the mean over the answer's sentences of their support.
+
+    With the contexts cut into passages of 200 words that overlap by half, the support of a sentence
+    is the probability that they support it (`casebook.factcheck.model_judges.degree_of`). Sentences
+    without content words, and passage numbers such as [1], do not count. Nothing to judge, and a
+    sentence that the judge fails on, leave the row without a score.
+    """
+
+    def __init__(self, name):
+        if not (name in ("public", "placeholder") or name.startswith(_MODELS)):
+            raise InputError(
+                f"{name!r}: give entailment:MODEL, endpoint:MODEL, public, or your own "
+                "module:object"
+            )
+        self.judge = judge_of(name, None)
+        self.title = SUPPORT
+        self._memory = {}
+
+    def __call__(self, row):
+        """Give the score by name, and why it is missing (None if it is not)."""
+        key = (row["answer"], tuple(row["contexts"]))
+        if key not in self._memory:
+            self._memory[key] = self._scores(*key)
+        return self._memory[key]
+
+    def _scores(self, answer, contexts):
+        claims = _claims_of(answer)
+        evidence = _passages_of(contexts)
+        if not claims or not evidence:
+            lacking = "sentence" if not claims else "context"
+            return {}, f"no {lacking} to judge"
+        try:
+            degrees = [degree_of(self.judge, claim, evidence) for claim in claims]
+        except CasebookError as error:
+            return {}, _line(error)
+        return {self.title: sum(degrees) / len(degrees)}, None
+
+    def prepare(self, rows):
+        """Let the judge compute what all new rows need in full batches."""
+        if not hasattr(self.judge, "prepare"):
+            return
+        claims = []
+        evidence = []
+        for row in rows:
+            if (row["answer"], tuple(row["contexts"])) in self._memory:
+                continue
+            passages = _passages_of(row["contexts"])
+            for text in _claims_of(row["answer"]) if passages else ():
+                claims.append(text)
+                evidence.append(passages)
+        self.judge.prepare(claims, evidence)
+
+
+def _claims_of(answer):
+    """The sentences of an answer that have content words."""
+    text = without_references(answer)
+    claims = [text[start:end] for start, end in sentences(text)]
+    return [claim for claim in claims if content_words(claim)]
+
+
+def _passages_of(contexts):
+    """Contexts in overlapping passages, as those of one document."""
+    passages = []
+    start = 0
+    for context in contexts:
+        for text in windows(context, PASSAGE_WORDS):
+            passages.append(EvidencePassage(0, start, start + len(text), text, ""))
+            start += len(text) + 1
+    return passages
+
+
 def _key(row):
     return (row["question"], row["answer"], tuple(row["contexts"]), row["reference"])
 
@@ -85,7 +174,7 @@ def _line(text):
 @functools.cache
 def load_judge(name):
     """Load a judge once, so that a cell that runs again asks it nothing twice."""
-    return Judge(name)
+    return Judge(name) if is_plugin(name) else SupportJudge(name)
 
 
 def check_judge(name):
@@ -115,24 +204,29 @@ def judge_answers(log, name, *, foreign=3, seed=0):
     contexts = first_contexts(log)
     references = {row.id: row.reference for row in log.itertuples() if row.reference is not None}
     foreign_ids = draw_other_questions(log, foreign, seed)
-    reasons = Counter()
-    inputs = []
-    rows = []
-    for row in track(log.itertuples(), "judge", len(log)):
+    cases_of = []
+    for row in log.itertuples():
         if isinstance(getattr(row, "no_answer", None), str) or not row.answer.strip():
-            rows.append({})
+            cases_of.append([])
             continue
         material = (row.contexts or contexts.get(row.id), references.get(row.id))
         foreign_material = [
             _alike(material, contexts.get(key), references.get(key)) for key in foreign_ids[row.id]
         ]
-        cases = [_case(row, *each) for each in [material, *filter(None, foreign_material)]]
-        inputs += map(_key, cases)
+        every_material = [material, *filter(None, foreign_material)]
+        cases_of.append([_case(row, *each) for each in every_material])
+    inputs = [_key(case) for cases in cases_of for case in cases]
+    if hasattr(judge, "prepare"):
+        judge.prepare([case for cases in cases_of for case in cases])
+    reasons = Counter()
+    rows = []
+    for cases in track(cases_of, "judge", len(log)):
         verdicts = [judge(case) for case in cases]
         reasons.update(reason for _, reason in verdicts if reason)
-        rows.append(_scores_and_baselines([scores for scores, _ in verdicts]))
+        scores = [scores for scores, _ in verdicts]
+        rows.append(_scores_and_baselines(scores) if scores else {})
     table = pd.DataFrame(rows, index=log.index, dtype=float)
-    table.attrs["notes"] = _notes(name, inputs, reasons)
+    table.attrs["notes"] = _notes(name, inputs, reasons, getattr(judge, "judge", None))
     return table
 
 
@@ -168,12 +262,17 @@ def _scores_and_baselines(scores):
     return answer | means.to_dict()
 
 
-def _notes(name, inputs, reasons):
-    """Say how often the judge was called, and why scores are missing."""
+def _notes(name, inputs, reasons, evidence_judge=None):
+    """Say how often the judge was called, what it cost, and why scores are missing."""
     notes = [
-        f"the judge {name} was given {len(inputs)} inputs in {len(set(inputs))} calls; equal ones "
-        "are asked once"
+        f"the judge {name_of_judge(name)} was given {len(inputs)} inputs in {len(set(inputs))} "
+        "calls; equal ones are asked once"
     ]
+    cost = cost_of_judge(evidence_judge)
+    if cost:
+        notes.append(f"it was asked {cost}")
+    if isinstance(evidence_judge, PublicJudge):
+        notes.append(general_caution())
     if reasons:
         examples = [f"{count} × {reason}" for reason, count in reasons.most_common(3)]
         more = f" and {len(reasons) - 3} other reasons" if len(reasons) > 3 else ""

@@ -548,6 +548,7 @@ def gate_logs(
     common=False,
     collection=None,
     columns=None,
+    judge=None,
     seed=0,
 ):
     """Decide whether a new log is not worse than an old one by more than a margin, by question.
@@ -568,6 +569,9 @@ def gate_logs(
         Where contexts are ids of it.
     columns : dict, optional
         Which fields of both logs are which, see `casebook.assistant.log.read_log`.
+    judge : str, optional
+        What scores the answers besides, see `casebook.assistant.judge.load_judge`; each of its
+        scores is a measure that must pass.
     seed : int
         Of the sign patterns.
 
@@ -627,8 +631,9 @@ def gate_logs(
         if len(different):
             notes.append(f"{len(different)} questions differ and are left out")
         differences = _log_differences(
-            new_answers, old_answers, same, measures or GATED, margin=margin, seed=seed
+            new_answers, old_answers, same, measures or GATED, judge, margin=margin, seed=seed
         )
+        notes += differences.attrs["notes"]
         differences = differences.assign(system=new_system, against=old_system)
         rows += differences.to_dict("records")
     if not rows:
@@ -676,15 +681,32 @@ def _same_questions(new, old):
     return merged.loc[same, "id"], merged.loc[~same, "id"]
 
 
-def _log_differences(new, old, questions, measures, *, margin, seed):
-    """Paired differences of new and old answers to the same questions."""
+def _log_differences(new, old, questions, measures, judge, *, margin, seed):
+    """Paired differences of new and old answers to the same questions, with notes on the judge."""
+    from casebook.assistant.judge import judge_answers  # which needs this module
+
     scores = []
+    notes = []
     for name, answers in {"new": new, "old": old}.items():
         answers = answers[answers["id"].isin(questions)].assign(system=name)
-        scores.append(score_answers(answers, foreign=0, seed=seed))
+        table = score_answers(answers, foreign=0, seed=seed)
+        if judge is not None:
+            judge_scores = judge_answers(answers, judge, foreign=0, seed=seed)
+            notes += [f"{name}: {note}" for note in judge_scores.attrs["notes"]]
+            table = table.join(judge_scores)
+        scores.append(table)
     rows = pd.concat(scores, ignore_index=True)
     rows["group"] = rows["id"].map(new.set_index("id")["group"])
-    return system_differences(rows, measures, pairs=[("new", "old")], margin=margin, seed=seed)
+    of_judge = [column for column in rows if column.startswith(JUDGE_SCORE)]
+    if judge is not None and not of_judge:
+        reasons = [note for note in notes if "gave no score" in note] or ["no answer to judge"]
+        raise InputError(f"--judge {judge}: {'; '.join(reasons)}")
+    measures = [*measures, *of_judge]
+    differences = system_differences(
+        rows, measures, pairs=[("new", "old")], margin=margin, seed=seed
+    )
+    differences.attrs["notes"] = notes
+    return differences
 
 
 def _gate_verdict(row, margin):

@@ -470,6 +470,10 @@ class FactcheckConfusion(ChapterParameters):
     claims: Name | None
     corpus: Name | None
     stance: Annotated[Name, checked_by("casebook.factcheck.pipeline:check_stance")]
+    further_judges: Annotated[
+        list_of(Name, "such as [entailment:./nli-model, endpoint:MODEL]"),
+        checked_by("casebook.factcheck.pipeline:check_stance"),
+    ]
     decomposition: Annotated[Name, checked_by("casebook.factcheck.claims:decomposer_of")]
     ablation: Flag
     noise_rates: list_of(Share, "of numbers from 0 to 1, such as [0.5, 1]")
@@ -485,6 +489,7 @@ class FactcheckConfusion(ChapterParameters):
     def _consistent(self):
         self._check_corpus("claims")
         self._check_needs("noise_rates", "ablation")
+        plugin("casebook.factcheck.study:judges_by_name")([self.stance, *self.further_judges])
         if self.claims is None and self.dataset != "factcheck_claims":
             plugin("casebook.factcheck.study:check_dataset_settings")(vars(self))
         return self
@@ -493,6 +498,9 @@ class FactcheckConfusion(ChapterParameters):
         if self.claims:
             plugin("casebook.factcheck.claims:read_labelled")(Path(self.claims))
             plugin("casebook.data.folders:read_collection")(Path(self.corpus))
+        for name in self.transfer_sets:
+            if data_folder(name):
+                plugin("casebook.factcheck.transfer:gold_claims")(name)
 
 
 class Audits(ChapterParameters):

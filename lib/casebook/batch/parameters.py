@@ -35,16 +35,21 @@ DATA_PARAMETERS = (
     "annotated_on",
     "paraphrases",
     "judgments",
+    "transfer_sets",
 )
 """Parameters that name data: they are hashed, and paths among them are made absolute."""
 
-MODEL_PARAMETERS = ("encoder", "reranker", "second_encoder")
+MODEL_PARAMETERS = ("encoder", "reranker", "second_encoder", "stance", "judge", "further_judges")
 """Parameters that name models: they are hashed, and paths among them are made absolute."""
+
+JUDGE_PARAMETERS = ("stance", "judge", "further_judges")
+"""Parameters that may name a model as a judge, ``entailment:FOLDER``."""
 
 PLUGINS = {
     "dataset": "casebook.data.registry:load",
     "decomposition": "casebook.factcheck.claims:PluginDecomposer",
     "encoder": "casebook.models.encoders:load_encoder",
+    "further_judges": "casebook.factcheck.stance:PluginStance",
     "judge": "casebook.assistant.judge:check_judge",
     "measures": "casebook.measures.ranking:parse_measure",
     "reranker": "casebook.retrieval.rerank:load_reranker",
@@ -216,6 +221,8 @@ def _check_models(parameters):
         with naming_parameter(name, value):
             if name == "reranker":
                 _check_reranker(value)
+            elif name in JUDGE_PARAMETERS:
+                continue  # which the model of the chapter has checked
             elif value not in (None, PACKAGED):
                 load_encoder(value, cache=False)
 

@@ -135,14 +135,17 @@ def _show_summary(out, as_json):
     show(report, as_json, table, [*notes, following], digits=".3g")
 
 
-def gate_log(log, against, *, measures, margin, common, collection, columns, as_json):
+def gate_log(log, against, *, measures, margin, common, collection, columns, judge, as_json):
     """Decide on two logs; ends with the exit code of the verdict."""
+    from casebook.assistant.judge import check_judge
     from casebook.assistant.study import SHARE_MARGIN, gate_logs
     from casebook.runs.decide import settle
 
     if against is None:
         raise InputError("--log needs the log that it is held against: --against FILE")
     margin = SHARE_MARGIN if margin is None else margin
+    if judge is not None:
+        check_judge(judge)
     gate = gate_logs(
         log,
         against,
@@ -151,6 +154,7 @@ def gate_log(log, against, *, measures, margin, common, collection, columns, as_
         common=common,
         collection=collection,
         columns=columns,
+        judge=judge,
     )
     parts = [gate["notes"]]
     rows = gate["rows"]

@@ -34,7 +34,8 @@ Corpus = option(
 )
 SearchMode = option(str, "Retrieval system that searches for evidence.")
 Stance = option(
-    str, "public, features[+maxsim], placeholder, entailment:MODEL, model:NAME or module:object."
+    str,
+    "public, features[+maxsim], placeholder, entailment:MODEL, endpoint:MODEL or module:object.",
 )
 Decomposition = option(str, "rules, documented, none, model:NAME or module:object.")
 Gate = option(str, "Least credibility of a source: none, low, medium or high.")
@@ -128,7 +129,7 @@ def run(
         if stance == "public" and not original:
             say(
                 "note: the default judge compares words and refutes many paraphrases; for the "
-                "sentences of answers prefer --stance entailment:MODEL or model:NAME"
+                "sentences of answers prefer --stance entailment:MODEL or endpoint:MODEL"
             )
     else:
         claim_list = read_plain(claims, spellings=pairs(label, "=", "SPELLING=LABEL"))
@@ -148,12 +149,19 @@ def run(
     if out is not None:
         write_log(out, run_log(results, [claim.label for claim in claim_list]))
     report, scores = as_report(
-        claim_list, results, checker.config, n_resamples=resamples, seed=seed
+        claim_list,
+        results,
+        checker.config,
+        checker.stance,
+        n_resamples=resamples,
+        seed=seed,
     )
     show(report, as_json, *_report_parts(report, scores))
-    n_crashed = sum(result.error is not None for result in results)
-    if n_crashed:
-        raise BatchFailed(f"{n_crashed} of {len(results)} claims could not be checked")
+    errors = [result.error for result in results if result.error is not None]
+    if errors:
+        raise BatchFailed(
+            f"{len(errors)} of {len(results)} claims could not be checked, as {errors[0]}"
+        )
 
 
 def _refuse_set_by_original(context):
@@ -181,6 +189,8 @@ def _report_parts(report, scores):
         lines = [f"{claim['claim_id']}: {claim['verdict'] or claim['error']}"]
         for line in (claim["explanation"] or "").splitlines():
             lines.append(f"    {line}")
+        if claim["not_compared"]:
+            lines.append(f"    Not compared: {'; '.join(claim['not_compared'])}.")
         yield lines
     yield [", ".join(f"{n} {name}" for name, n in report["outcomes"].items())]
     if len(set(report["systems"]["category"])) > 1:
@@ -193,6 +203,10 @@ def _report_parts(report, scores):
         "as the document says, in its code, and standard"
     ]
     yield _cost_and_quality(report)
+    if report["judge"]["cost"]:
+        yield [f"\nThe judge: {report['judge']['cost']}."]
+    if report["judge"]["caution"]:
+        yield [f"\nWhat this does not see: {report['judge']['caution']}."]
 
 
 def _cost_and_quality(report):
@@ -272,6 +286,7 @@ def ablate(
     """
     from casebook.factcheck.ablation import ablate as run_ablation
     from casebook.factcheck.claims import read_claims, read_labelled
+    from casebook.factcheck.model_judges import cost_of_judge
     from casebook.factcheck.pipeline import OWN_COLLECTION, checker_of, load_documents
 
     if corpus and claims is None:
@@ -294,6 +309,8 @@ def ablate(
             checker, claim_list, noise_rates=rate or (0.0, 1.0), noise_seeds=range(seeds), seed=seed
         )
     crashed = tables["crashed"]
+    if cost := cost_of_judge(checker.stance):
+        say(f"the judge: {cost}")
     show_tables(tables if as_json else _ablation_tables(tables), as_json)
     if len(crashed):
         n_crashed = crashed["id"].nunique()

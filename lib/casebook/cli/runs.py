@@ -623,6 +623,9 @@ def gate(
     columns: option(
         list[str] | None, "COLUMN=FIELD of both logs, such as answer=reply; repeatable."
     ) = None,
+    judge: option(
+        str | None, "Scores the answers of both logs too: entailment:MODEL, endpoint:MODEL, ..."
+    ) = None,
     rules: GateFile = None,
     measure: Measure = DEFAULT_MEASURE,
     margin: option(float, "Loss tolerated.", min=0) = 0.005,
@@ -653,10 +656,11 @@ def gate(
             common=force,
             collection=collection,
             columns=pairs(columns, "=", "--columns COLUMN=FIELD"),
+            judge=judge,
             as_json=as_json,
         )
         return
-    for name in ("collection", "columns"):
+    for name in ("collection", "columns", "judge"):
         if given(context, name):
             raise InputError(f"--{name} has no effect without --log: leave it out")
     exclusive(context, "rules", "measure", "margin")

@@ -83,7 +83,7 @@ def run(
     from casebook.explain.tree_report import score_table, tree_report
     from casebook.sensitivity.domain import read_domain
     from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT
-    from casebook.sensitivity.report import missing_answers, read_case, run_case, validator_for
+    from casebook.sensitivity.report import judge_notes, read_case, run_case, validator_for
     from casebook.sensitivity.tree import EXPANSION_THRESHOLD, TreeSettings
 
     _check_encoder(context, mode)
@@ -127,7 +127,7 @@ def run(
     report["dataset"] = folder.resolve().name if folder else dataset
     report["mode"] = mode
     report["facts"] = domain.account()
-    report["notes"] = [*domain.notes, *notes, *missing_answers(judge)]
+    report["notes"] = [*domain.notes, *notes, *judge_notes(judge)]
     n_found = len(tree.root.ranking.cases)
     if n_found < k:
         report["notes"].append(f"{n_found} of {k} cases found: short lists inflate the mean")
@@ -182,7 +182,7 @@ def evaluate(
     from casebook.sensitivity.report import (
         evaluation_parts,
         evaluation_report,
-        missing_answers,
+        judge_notes,
         validator_for,
     )
     from casebook.sensitivity.study import run_sensitivity_study
@@ -211,7 +211,7 @@ def evaluate(
     report = evaluation_report(
         study, mode, DECISIVE_DISPLACEMENT if threshold is None else threshold
     )
-    notes = [*domain.notes, *missing_answers(judge)]
+    notes = [*domain.notes, *judge_notes(judge)]
     report |= {"corpus": str(corpus), "k": k, "facts": domain.account(), "notes": notes}
     report["counts"] = {"documents": len(collection.documents), **collection.account}
     report = plain(report)

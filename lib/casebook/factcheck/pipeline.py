@@ -1,5 +1,6 @@
 """From a claim to a verdict: decompose, query, search, rate, extract, judge, decide."""
 
+import contextlib
 import itertools
 import math
 import os
@@ -31,6 +32,11 @@ from casebook.factcheck.claims import (
     word_tokens,
     yaml_table,
 )
+from casebook.factcheck.model_judges import (
+    EntailmentStance,
+    ModelStance,
+    seconds_of_preparing,
+)
 from casebook.factcheck.verdict import (
     DOCUMENTED_RULE,
     INSUFFICIENT_EVIDENCE,
@@ -38,9 +44,9 @@ from casebook.factcheck.verdict import (
     Rule,
     VerdictResult,
 )
-from casebook.models.encoders import load_encoder, locate_model
-from casebook.models.language import load_language_model
-from casebook.models.rerankers import EntailmentModel
+from casebook.models.answers import load_judging_model, prices_of_tokens
+from casebook.models.encoders import load_encoder
+from casebook.models.entailment import EntailmentModel
 from casebook.paths import home_path
 from casebook.plugins import is_plugin
 from casebook.progress import track
@@ -454,6 +460,7 @@ class FactChecker:
         self.config = config or CheckerConfig()
         self._decompose = claims.decomposer_of(self.config.decomposition)
         self._memo = {} if memo is None else memo
+        self._seconds_prepared = 0.0  # of a part of a claim, by the judge for all of them at once
 
     @property
     def passing(self):
@@ -461,8 +468,28 @@ class FactChecker:
         return sum(map(self._passes, range(len(self.base))))
 
     def check_all(self, claims):
-        """Check claims, each on its own."""
+        """Check claims, each on its own; a judge that reads in batches prepares for all at once."""
+        if hasattr(self.stance, "prepare"):
+            self._prepare([claim.text for claim in claims])
         return [self.check(claim.text, claim.id) for claim in track(claims, "checking claims")]
+
+    def _prepare(self, texts_of_claims):
+        """Let the judge compute what it needs for all claims; what fails here fails in `check`."""
+        texts = []
+        evidence = []
+        for claim in track(texts_of_claims, "finding evidence"):
+            stages = _StageClock(self._memo)
+            with contextlib.suppress(Exception):
+                verifiable, dropped = self._parts(stages, claim)
+                if dropped and not self.config.rule.documented:
+                    continue
+                for part in verifiable:
+                    queries = self._queries(stages, part)
+                    evidence.append(self._passages(stages, part, queries))
+                    texts.append(part.text)
+        with contextlib.suppress(Exception):
+            seconds = seconds_of_preparing(self.stance, texts, evidence)
+            self._seconds_prepared = seconds / max(len(texts), 1)
 
     def check(self, claim, claim_id="claim"):
         """Check one claim; if a stage fails, the result has its name and no verdict."""
@@ -483,10 +510,7 @@ class FactChecker:
     def _check(self, stages, claim, claim_id):
         config = self.config
         rule = config.rule
-        key = (config.decomposition, claim)
-        parts = stages.run("decomposition", self._decompose, claim, key=key)
-        verifiable = tuple(part for part in parts if part.verifiability == claims.VERIFIABLE)
-        dropped = tuple(part for part in parts if part not in verifiable)
+        verifiable, dropped = self._parts(stages, claim)
         result = VerdictResult(
             claim_id,
             claim,
@@ -527,6 +551,13 @@ class FactChecker:
             reason=reason,
         )
 
+    def _parts(self, stages, claim):
+        """The parts of a claim that can be verified, and the others."""
+        key = (self.config.decomposition, claim)
+        parts = stages.run("decomposition", self._decompose, claim, key=key)
+        verifiable = tuple(part for part in parts if part.verifiability == claims.VERIFIABLE)
+        return verifiable, tuple(part for part in parts if part not in verifiable)
+
     def _queries(self, stages, part):
         parity = self.config.parity
         write = documented_queries if parity else search_queries
@@ -538,7 +569,9 @@ class FactChecker:
         passages = self._passages(stages, part, queries)
         # Passages are judged together: what one says can depend on the others.
         key = (part.text, tuple(passages))
-        stances = stages.run("stance", self.stance.judge, part.text, passages, key=key)
+        stances = stages.run(
+            "stance", self.stance.judge, part.text, passages, key=key, before=self._seconds_prepared
+        )
         pairs = zip(passages, stances, strict=True)
         evidence = [
             evidence_item(
@@ -616,13 +649,16 @@ class _StageClock:
         self.seconds = dict.fromkeys(STAGES, 0.0)
         self.current = STAGES[0]
 
-    def run(self, stage, function, *arguments, key=None):
-        """Give what a stage computes; with a key, it is computed once for all configurations."""
+    def run(self, stage, function, *arguments, key=None, before=0.0):
+        """Give what a stage computes; with a key, it is computed once for all configurations.
+
+        ``before`` are seconds that it took already.
+        """
         self.current = stage
         if (stage, key) not in self.memo or key is None:
             start = perf_counter()
             result = function(*arguments)
-            self.memo[stage, key] = result, perf_counter() - start
+            self.memo[stage, key] = result, before + perf_counter() - start
         result, seconds = self.memo[stage, key]
         self.seconds[stage] += seconds
         return result
@@ -668,9 +704,18 @@ def folder_of(name):
     return path if path.is_dir() or {"/", os.sep} & set(str(name)) else None
 
 
+ENTAILMENT = "entailment:"
+ENDPOINT = "endpoint:"
+_ENDPOINT_BEFORE = "model:"  # model:endpoint:NAME, which means the same
+NAMES_OF_JUDGES = (
+    "public, features, features+maxsim, placeholder, entailment:MODEL, endpoint:MODEL or your own "
+    "module:object"
+)
+
+
 def judge_of(name, base):
     """Give a judge of stance by its name on the command line."""
-    kind, _, model = name.partition(":")
+    model = name.removeprefix(_ENDPOINT_BEFORE)
     if name == "public":
         return judges.PublicJudge()
     if name in ("features", "features+maxsim"):
@@ -680,25 +725,26 @@ def judge_of(name, base):
         return judges.fitted_stance(EvidenceBase(shipped), train, encoder).with_rarity_of(base)
     if name == "placeholder":
         return judges.PlaceholderStance()
-    if kind == "entailment" and model:
-        return judges.EntailmentStance(EntailmentModel(model))
-    if kind == "model" and model:
-        return judges.ModelStance(load_language_model(model))
+    if name.startswith(ENTAILMENT) and name != ENTAILMENT:
+        return EntailmentStance(EntailmentModel(name.removeprefix(ENTAILMENT)))
+    if model.startswith(ENDPOINT) and model != ENDPOINT:
+        prices_of_tokens()
+        return ModelStance(load_judging_model(model))
     if is_plugin(name):
         return judges.PluginStance(name)
-    raise InputError(
-        f"unknown stance {name!r}: give public, features, features+maxsim, placeholder, "
-        "entailment:NAME, model:NAME or your own module:object"
-    )
+    raise InputError(f"unknown stance {name!r}: give {NAMES_OF_JUDGES}")
 
 
 def check_stance(name):
     """Refuse a name that `judge_of` would refuse, without a judge that takes long to make."""
-    kind, _, model = name.partition(":")
-    if kind == "entailment" and model:
-        locate_model(model)
-    elif name not in ("features", "features+maxsim"):
+    if name not in ("features", "features+maxsim"):
         judge_of(name, None)
+
+
+def name_of_judge(name):
+    """Give a judge's name for readers, in which no folder is."""
+    kind, colon, model = name.partition(":")
+    return f"{kind}:{Path(model).name}" if colon and kind == "entailment" else name
 
 
 def checker_of(

@@ -10,17 +10,14 @@ from collections import defaultdict, namedtuple
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel
 
 from casebook.errors import InputError
 from casebook.factcheck import claims
 from casebook.factcheck.claims import (
     STOP,
     VERBS,
-    answered,
     compared_numbers,
     content,
     proper_names,
@@ -30,6 +27,7 @@ from casebook.factcheck.claims import (
     word_set,
     word_tokens,
 )
+from casebook.factcheck.model_judges import with_header
 from casebook.factcheck.verdict import (
     EVIDENCE_STANCES,
     INSUFFICIENT_EVIDENCE,
@@ -118,7 +116,7 @@ class PublicJudge:
     def judge(self, claim, passages):
         documents = {}
         for passage in passages:
-            documents.setdefault(_document_key(passage), []).append(_with_header(passage))
+            documents.setdefault(_document_key(passage), []).append(with_header(passage))
         # Another number is a contradiction, and no other subject.
         wanted = _stems_without_numbers(claim)
         gate = judge_table()["relevance"]
@@ -322,6 +320,11 @@ def _lists_by_stem(name):
     return lists
 
 
+def is_listed(stem):
+    """Whether a word stands in a list of opposites, or of words that exclude each other."""
+    return stem in _opposites() or stem in _lists_by_stem("exclusive")
+
+
 def passage_features(claim, passage, header="", rarity=None, maxsim=None):
     """Features of a claim and one passage, in the order of ``PASSAGE_FEATURES``."""
     rarity = rarity or {}
@@ -447,50 +450,6 @@ class MaxSimilarity:
                 similarity = round(cosines.max(axis=1).mean().item(), 6)
             similarities.append(similarity)
         return similarities
-
-
-class EntailmentStance:
-    """Judge by an entailment model, a cross-encoder with three classes."""
-
-    def __init__(self, model):
-        self._model = model
-
-    def judge(self, claim, passages):
-        if not passages:
-            return []
-        texts = list(map(_with_header, passages))
-        return list(map(most_probable, self._model.probabilities(texts, [claim] * len(texts))))
-
-
-def _with_header(passage):
-    return f"{passage.header}. {passage.text}" if passage.header else passage.text
-
-
-class Answer(BaseModel):
-    """What a language model answers about one passage."""
-
-    stance: Literal[EVIDENCE_STANCES]
-
-
-class ModelStance:
-    """Judge by a language model, passage by passage."""
-
-    prompt = """Does the passage support the claim, refute it, or neither (neutral)?
-Claim: {claim}
-Passage from {passage.header}: {passage.text}
-Answer with JSON: {{"stance": "supports" | "refutes" | "neutral"}}"""
-
-    def __init__(self, model):
-        self._model = model
-
-    def judge(self, claim, passages):
-        probabilities = {SUPPORTS: 1.0, REFUTES: 0.0}
-        stances = []
-        for passage in passages:
-            prompt = self.prompt.format(claim=claim, passage=passage)
-            stance = answered(self._model, prompt, Answer).stance
-            stances.append((stance, probabilities.get(stance)))
-        return stances
 
 
 class PluginStance:

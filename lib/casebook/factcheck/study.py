@@ -21,7 +21,9 @@ from casebook.factcheck.pipeline import (
     EvidenceBase,
     FactChecker,
     checker_of,
+    judge_of,
     load_documents,
+    name_of_judge,
 )
 from casebook.factcheck.score import (
     compare_verdicts,
@@ -259,6 +261,7 @@ def run_factcheck_study(
     claims=None,
     corpus=None,
     stance="public",
+    judges=(),
     decomposition="rules",
     ablation=True,
     noise_rates=(),
@@ -268,16 +271,16 @@ def run_factcheck_study(
 ):
     """Check the claims of one data set, or a user's own over a folder, by systems and baselines.
 
-    `stance` and `decomposition` are named as in ``casebook factcheck run``; `folds` are those of
-    what is fitted to the set, which keeps groups together; `noise_rates` are those of
-    `casebook.factcheck.ablation.ablate`.
+    `stance` and `decomposition` are named as in ``casebook factcheck run``; `judges` are further
+    ones, which get the gold evidence only; `folds` are those of what is fitted to the set, which
+    keeps groups together; `noise_rates` are those of `casebook.factcheck.ablation.ablate`.
     """
     if (claims is None) != (corpus is None):
         raise InputError(
             "your own claims need the folder to check them against: give claims and corpus"
         )
     if dataset == OWN_CLAIMS or claims is not None:
-        checked = CheckedClaims(claims, corpus, stance, decomposition)
+        checked = CheckedClaims(claims, corpus, stance, decomposition, judges)
         tables = None
         if ablation:
             tables = ablate(
@@ -298,7 +301,7 @@ def run_factcheck_study(
 def check_dataset_settings(values):
     """Refuse a data set without verdicts, and pipeline settings for one judged without it."""
     check_choice("dataset", values["dataset"], (OWN_CLAIMS, *BUILDERS))
-    defaults = {"stance": "public", "decomposition": "rules"}
+    defaults = {"stance": "public", "decomposition": "rules", "further_judges": []}
     for name, default in defaults.items():
         if values[name] != default:
             raise InputError(
@@ -315,6 +318,19 @@ CitedPassage = namedtuple(
 )
 
 
+def judges_by_name(names):
+    """Give the names of judges, and refuse two that readers could not tell apart."""
+    shown = {}
+    for name in names:
+        rival = shown.setdefault(name_of_judge(name), name)
+        if list(names).count(name) > 1 or rival != name:
+            raise InputError(
+                f"judges {rival!r} and {name!r} have one name: leave one out, or name its folder "
+                "differently"
+            )
+    return list(names)
+
+
 def touches_any(passage, counterparts):
     """Whether a passage shares characters of its document with any of several."""
     return any(
@@ -329,7 +345,7 @@ def touches_any(passage, counterparts):
 class CheckedClaims:
     """Held-out claims over a collection, a judge that never saw it, and its results."""
 
-    def __init__(self, claims=None, corpus=None, stance="public", decomposition="rules"):
+    def __init__(self, claims=None, corpus=None, stance="public", decomposition="rules", judges=()):
         if claims is None:
             self.name = OWN_CLAIMS
             documents = shipped_documents()
@@ -347,6 +363,8 @@ class CheckedClaims:
         self.base = self.checker.base
         self.config = self.checker.config
         self.memo = {}
+        self.answers = {}  # of the judges on gold evidence, by set: see `transfer.run_transfer`
+        self._further = judges_by_name([stance, *judges])
 
     def check(self, stance, config, memo=None):
         return FactChecker(self.base, stance, config, memo).check_all(self.test)
@@ -361,15 +379,32 @@ class CheckedClaims:
         return self.check(self.checker.stance, self.config, self.memo)
 
     def judges(self, key):
-        """The judges that can be tested on the claims of a set, which neither may have seen."""
-        judge = self.checker.stance
-        if self.stance == "public":
-            # No weights saw what a user brings, whatever its name.
-            in_weights = key in transfer.FEATURE_SETS and (self.train or key != self.name)
-            judge = PublicJudge(left_out=key if in_weights else None)
-        judges = {DEFAULT_JUDGE: judge}
+        """The judges that can be tested on the claims of a set, which none of them may have seen.
+
+        That of the run comes first, and then further ones by the names that they were given.
+        """
+        # No weights saw what a user brings, whatever its name.
+        in_weights = key in transfer.FEATURE_SETS and (self.train or key != self.name)
+        public = PublicJudge(left_out=key if in_weights else None)
+        judges = {DEFAULT_JUDGE: public if self.stance == "public" else self.checker.stance}
         if self.train and key != OWN_CLAIMS:
             judges[FITTED_ON_OWN] = self.fitted
+        for name, judge in self._further_judges.items():
+            judges[name] = public if name == "public" else judge
+        return judges
+
+    @property
+    def titles(self):
+        """Names of further judges for readers."""
+        titles = {name: f"Judge {name}" for name in map(name_of_judge, self._further[1:])}
+        return titles | ({"public": "Default judge"} if "public" in titles else {})
+
+    @cached_property
+    def _further_judges(self):
+        """Further judges by the names that readers see."""
+        judges = {}
+        for name in self._further[1:]:
+            judges[name_of_judge(name)] = judge_of(name, self.base)
         return judges
 
     def verdicts_on(self, evidence):
@@ -416,7 +451,8 @@ def _collection_study(checked, ablation, folds, seed):
     fitted_to = "fitted on our training claims" if checked.train else "out of fold"
     titles = {CLAIM_ONLY: f"Claim-only model, {fitted_to}"}
     if checked.stance != "public":
-        titles[DEFAULT_JUDGE] = "Judge of this run"
+        titles[DEFAULT_JUDGE] = f"Judge of this run ({name_of_judge(checked.stance)})"
+    titles |= checked.titles
     return VerdictStudy(
         checked.name,
         rows,
@@ -755,17 +791,19 @@ BUILDERS = {
 # --- single claims
 
 
-def claim_items(study, most_bytes=MOST_BYTES, judged=()):
+def claim_items(study, most_bytes=MOST_BYTES, answers=None):
     """Single claims with their passages, as far as the licence and the room allow.
 
     Claims that the first system has wrong come first, then those that the judge has wrong given the
-    gold evidence, then those whose evidence was missed. ``judged`` are the frames that
-    `casebook.factcheck.transfer.run_transfer` keeps.
+    gold evidence, then those whose evidence was missed. ``answers`` are those of the judges on gold
+    evidence, by set, as `casebook.factcheck.transfer.run_transfer` keeps them.
     """
     card = card_of(study.name)
     shown_texts = may_show(card)
     items = _items(study, with_texts="items" in shown_texts)
-    misjudged = [item for frame in judged for item in _misjudged_items(frame)]
+    misjudged = []
+    for gold, of_judges in (answers or {}).values():
+        misjudged += _misjudged_items(gold, of_judges[DEFAULT_JUDGE]["verdict"])
     headers = {}
     if study.pipeline is not None and "documents" in shown_texts:
         headers = dict(zip(study.pipeline.base.doc_ids, study.pipeline.base.headers, strict=True))
@@ -819,14 +857,14 @@ def claim_items(study, most_bytes=MOST_BYTES, judged=()):
     )
 
 
-def _misjudged_items(judged):
-    """Claims of another set that the judge has wrong, with their gold evidence."""
-    key = judged["dataset"].iloc[0]
+def _misjudged_items(gold, verdicts):
+    """Claims of a set that the judge has wrong, with their gold evidence."""
+    key = gold["dataset"].iloc[0]
     card = card_of(key)
     title = card.title.partition(",")[0] if card else key
     shown_texts = may_show(card)
-    right = is_right(judged["label"], judged[transfer.DEFAULT_JUDGE])
-    wrong = judged[right.eq(False).to_numpy()]
+    right = is_right(gold["label"], verdicts)
+    wrong = gold.assign(verdict=verdicts)[right.eq(False).to_numpy()]
     items = []
     for claim in wrong.to_dict("records"):
         evidence = " … ".join(passage.text for passage in claim["evidence"])
@@ -836,7 +874,7 @@ def _misjudged_items(judged):
                 "set": title,
                 "text": one_line(claim["claim"]) if "items" in shown_texts else None,
                 "label": claim["label"],
-                "verdict": claim[transfer.DEFAULT_JUDGE],
+                "verdict": claim["verdict"],
                 "evidence": one_line(evidence, GOLD_LENGTH) if "documents" in shown_texts else None,
             }
         )

@@ -1,16 +1,25 @@
 """Judges on claims with gold evidence that they never saw; and what claims alone give away."""
 
 import re
+from time import perf_counter
 
 import numpy as np
 import pandas as pd
 
 from casebook.data import load
+from casebook.data.folders import read_collection
 from casebook.data.sources import Absent
 from casebook.errors import InputError
 from casebook.factcheck import verdict as rules
 from casebook.factcheck.ablation import ACCURACY_MARGIN
-from casebook.factcheck.claims import content, read_claims, sentence_spans, shipped_documents
+from casebook.factcheck.claims import (
+    content,
+    read_claims,
+    read_plain,
+    sentence_spans,
+    shipped_documents,
+)
+from casebook.factcheck.model_judges import seconds_of_preparing
 from casebook.factcheck.pipeline import EvidenceBase, EvidencePassage, evidence_item
 from casebook.factcheck.score import COMPARISON_COLUMNS, compare_verdicts, is_right
 from casebook.factcheck.verdict import (
@@ -21,6 +30,7 @@ from casebook.factcheck.verdict import (
 )
 from casebook.measures.classification import auroc, score_predictions
 from casebook.models.logistic import logistic_regression, settled
+from casebook.paths import data_folder
 from casebook.progress import track
 from casebook.stats.intervals import bootstrap_mean, bounded
 from casebook.stats.samples import stream
@@ -41,11 +51,43 @@ GOLD_CLAIM_COLUMNS = ["id", "claim", "label", "group", "evidence"]
 #: Claims of a user's own below which nothing is said of a judge.
 FEWEST_CLAIMS = 6
 UNDECIDED_SUPPORT = 0.5
+MOST_OF_AN_ERROR = 200  # characters
+CLAIM_FILES = (".jsonl", ".json", ".csv")
 _WIKI_LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]")  # [[Page|words]]
+
+
+def name_of_set(key):
+    """Give the name of a set, in which no folder of its user is."""
+    name_and_folder = data_folder(key)
+    return name_and_folder[0] if name_and_folder else key
+
+
+def gold_of_folder(name, folder):
+    """Claims with gold evidence of a user's folder, as `gold_claims`.
+
+    It holds documents (BEIR layout, or .txt and .md files) and one file of claims with ``label``
+    and ``evidence``: claims.jsonl, claims.json or claims.csv.
+    """
+    documents = read_collection(folder, titles=False)
+    files = [folder / f"claims{end}" for end in CLAIM_FILES]
+    files = [path for path in files if path.is_file()]
+    if len(files) != 1:
+        problem = "holds none of" if not files else "holds more than one of"
+        raise InputError(f"{folder}: {problem} claims{', claims'.join(CLAIM_FILES)}: keep one")
+    gold = gold_of_collection(name, EvidenceBase(documents), read_plain(files[0], documents))
+    if gold.empty:
+        raise InputError(
+            f"{files[0]}: no claim is SUPPORTED or NOT_SUPPORTED and names its 'evidence': "
+            'give each a list such as [{"doc_id": ..., "quote": ...}]'
+        )
+    return gold
 
 
 def gold_claims(key):
     """Claims of a set that are SUPPORTED or NOT_SUPPORTED, with group and deciding passages."""
+    name_and_folder = data_folder(key)
+    if name_and_folder:
+        return gold_of_folder(*name_and_folder)
     if key == OWN_CLAIMS:
         return gold_of_collection(key, EvidenceBase(shipped_documents()), read_claims())
     if key == "consumer_contracts_qa":
@@ -118,22 +160,32 @@ def judge_passages(judge, claims, evidence, rule=None):
     """Verdict and degree of support of a judge, by the parts of every claim and its passages.
 
     The parts of a claim are a dict of id to text. A claim on which the judge fails has no verdict,
-    as in the pipeline.
+    as in the pipeline. ``seconds`` are those of the judge; what it prepares for all claims at once
+    is shared among them.
     """
     rule = rule or Rule()
+    texts = []
+    passages_of_texts = []
+    for parts, passages in zip(claims, evidence, strict=True):
+        texts += parts.values()
+        passages_of_texts += [passages] * len(parts)
+    seconds_before = seconds_of_preparing(judge, texts, passages_of_texts) / max(len(texts), 1)
     rows = []
     for parts, passages in zip(claims, evidence, strict=True):
+        start = perf_counter()
         try:
             items = _evidence_with_stances(judge, parts, passages)
-        except Exception:
-            rows.append((None, UNDECIDED_SUPPORT))
+        except Exception as error:
+            rows.append((None, UNDECIDED_SUPPORT, np.nan, str(error)[:MOST_OF_AN_ERROR]))
             continue
+        seconds = seconds_before * len(parts) + perf_counter() - start
         verdict = INSUFFICIENT_EVIDENCE
         if parts:
             _, verdict, _ = rules.decide_claim(parts, items, rule)
         support = rules.degree_of_support(parts, items, rule)
-        rows.append((verdict, UNDECIDED_SUPPORT if support is None else support))
-    return pd.DataFrame(rows, columns=["verdict", "support"])
+        support = UNDECIDED_SUPPORT if support is None else support
+        rows.append((verdict, support, seconds, None))
+    return pd.DataFrame(rows, columns=["verdict", "support", "seconds", "error"])
 
 
 def _evidence_with_stances(judge, parts, passages):
@@ -146,27 +198,28 @@ def _evidence_with_stances(judge, parts, passages):
     return items
 
 
-def evaluate_judges(gold, judges, *, folds=5, n_resamples=10_000, seed=0, keep=None):
+def answers_of_judges(gold, judges):
+    """Verdicts, degrees of support and seconds of judges on gold evidence, a frame a judge."""
+    parts = [{"SC1": claim} for claim in gold["claim"]]
+    return {name: judge_passages(judge, parts, gold["evidence"]) for name, judge in judges.items()}
+
+
+def evaluate_judges(gold, judges, *, answers=None, folds=5, n_resamples=10_000, seed=0):
     """Compare judges on gold evidence with the majority class and a model of the claims alone.
 
     ``gold`` is a frame of `gold_claims`. Gives a table of judges and baselines with accuracy, macro
     F1, AUROC (of the degree of support) and share of abstentions, which are wrong; and each judge's
     contrasts with the baselines. Only the claim-only model is fitted to the claims, out of fold.
-    ``keep`` is called with the claims and the verdicts of every system, by its name.
+    ``answers`` are those of `answers_of_judges`, where they are there already.
     """
     groups = gold["group"].tolist()
     clusters = None if gold["group"].is_unique else groups
     supported = (gold["label"] == SUPPORTED).to_numpy()
-    answers = {}
-    for name, judge in judges.items():
-        parts = [{"SC1": claim} for claim in gold["claim"]]
-        answers[name] = judge_passages(judge, parts, gold["evidence"])
+    answers = dict(answers or answers_of_judges(gold, judges))
     most = SUPPORTED if 2 * supported.sum() >= len(gold) else NOT_SUPPORTED
     answers[MAJORITY] = pd.DataFrame({"verdict": [most] * len(gold), "support": UNDECIDED_SUPPORT})
     p = claim_only(gold["claim"], supported, groups, folds, seed)
     answers[CLAIM_ONLY] = pd.DataFrame({"verdict": verdicts_of(p), "support": p})
-    if keep:
-        keep(gold.assign(**{name: table["verdict"] for name, table in answers.items()}))
     systems = _scores_of_answers(gold, answers, clusters, n_resamples, seed)
     right = {name: is_right(gold["label"], table["verdict"]) for name, table in answers.items()}
     comparisons = []
@@ -216,13 +269,14 @@ def verdicts_of(p):
     return np.where(p >= 0.5, SUPPORTED, NOT_SUPPORTED)
 
 
-def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0, keep=None):
+def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
     """Compare judges on gold evidence, on the claims of a user and on `sets`; by default on ours.
 
     The weights of the default judge never saw the claims; its features were chosen on
     ``FEATURE_SETS``, which are the default of our own study. Gives the two tables of
-    `evaluate_judges` over all sets, with ``chosen on``, and why a set is not there; ``keep`` is
-    called for each.
+    `evaluate_judges` over all sets, with ``chosen on``, and why a set is not there. A set may be a
+    folder of the user's own, see `gold_of_folder`. What each judge said of each claim is kept as
+    ``study.pipeline.answers``, by set: the claims, and a frame a judge.
     """
     pipeline = study.pipeline
     if pipeline is None:
@@ -236,22 +290,35 @@ def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0, keep=No
     missing = {}
     for key in track(dict.fromkeys(sets), "other people's claims"):
         of_user = key == study.name and not pipeline.train
+        name = name_of_set(key)
         try:
             if of_user:
                 gold = gold_of_collection(key, pipeline.base, pipeline.test)
             else:
                 gold = gold_claims(key)
         except Absent:
-            missing[key] = "not on this machine"
+            missing[name] = "not on this machine"
             continue
         n_groups = gold["group"].nunique()
         if len(gold) < FEWEST_CLAIMS or n_groups < 2:
-            missing[key] = (
+            missing[name] = (
                 f"gold evidence for {len(gold)} claims in {n_groups} groups: it takes 6 in 2"
             )
             continue
+        judges = pipeline.judges(key)
+        if name not in pipeline.answers:
+            pipeline.answers[name] = (gold, answers_of_judges(gold, judges))
+        answers = dict(pipeline.answers[name][1])
+        for judge in list(answers)[1:]:
+            if answers[judge]["verdict"].isna().all():  # which is no verdict, and no error of it
+                missing[f"{name} by {judge}"] = answers.pop(judge)["error"].iloc[0]
         table, contrasts = evaluate_judges(
-            gold, pipeline.judges(key), folds=folds, n_resamples=n_resamples, seed=seed, keep=keep
+            gold,
+            answers,
+            answers=answers,
+            folds=folds,
+            n_resamples=n_resamples,
+            seed=seed,
         )
         table["chosen on"] = key in FEATURE_SETS and not of_user
         systems.append(table)

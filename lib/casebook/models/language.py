@@ -50,9 +50,10 @@ class NoAnswer(InputError):
     ``nonsense`` of one reply.
     """
 
-    def __init__(self, cause, message):
+    def __init__(self, cause, message, lasting=False):
         super().__init__(message)
         self.cause = cause
+        self.lasting = lasting  # asking again, or something else, would fail in the same way
 
 
 class _Elsewhere(NoAnswer):
@@ -94,10 +95,13 @@ class _Completion(BaseModel):
     usage: Usage | None = None
 
 
-def load_language_model(name, url=None):
-    """Language model by name: ``endpoint:MODEL``, at an address or that of CASEBOOK_LLM_URL."""
+def load_language_model(name, url=None, **settings):
+    """Language model by name: ``endpoint:MODEL``, at an address or that of CASEBOOK_LLM_URL.
+
+    ``settings`` are those of `Endpoint`.
+    """
     if name.startswith(_ENDPOINT) and name != _ENDPOINT:
-        return Endpoint(name.removeprefix(_ENDPOINT), url)
+        return Endpoint(name.removeprefix(_ENDPOINT), url, **settings)
     raise InputError(f"no language model {name!r}: give '{_ENDPOINT}MODEL'")
 
 
@@ -166,6 +170,7 @@ class Server:
         if not 0 < timeout < math.inf:
             raise InputError(f"timeout {timeout}: give seconds, above 0")
         self.name = name
+        self.key_variable = key_variable
         self._key = _key(key_variable)
         self._openai = _openai_package()
         self._url = url
@@ -193,12 +198,16 @@ class Server:
                 raise NoAnswer(
                     "broken", f"{self.name}: the connection broke off before a whole reply"
                 ) from error
-            raise NoAnswer("unreachable", f"{self.name}: cannot be reached") from error
+            why = f"{self.name}: cannot be reached"
+            raise NoAnswer("unreachable", why, lasting=True) from error
         except self._openai.APIStatusError as error:
             why = f"{self.name}: the server answers {error.status_code}{self._reason(error)}"
             if error.status_code in (404, 405):
                 raise _Elsewhere(f"{why}{self._hint()}") from error
-            raise NoAnswer("refused", why) from error
+            lasting = error.status_code in (401, 403)
+            if lasting and not self._key:
+                why += f"; no key was sent: set {self.key_variable}"
+            raise NoAnswer("refused", why, lasting) from error
         except (self._openai.OpenAIError, TypeError, ValueError) as error:
             raise NoAnswer("nonsense", f"{self.name}: no {self.expected}{self._hint()}") from error
 
@@ -250,12 +259,24 @@ class Endpoint(Server):
             report(f"the address is read as {without_secrets(url, url)}, without {_COMPLETIONS}")
         super().__init__(f"{_ENDPOINT}{model}", url, KEY_VARIABLE, timeout, retries, max_bytes)
         self.outcomes = Counter()
+        self.usage = Counter()  # of `complete`: replies, tokens, and replies that do not say them
         self._model = model
         self._report = report
 
+    @property
+    def identity(self):
+        """What answers depend on besides the question: the address without secrets, the model."""
+        return f"{without_secrets(self._url, self._url)} {self._model}"
+
     def complete(self, prompt):
         """Answer a prompt with text; `NoAnswer` if that cannot be had."""
-        return self.reply(prompt).text
+        reply = self.reply(prompt)
+        self.usage["requests"] += 1
+        if reply.prompt_tokens is None or reply.completion_tokens is None:
+            self.usage["uncounted"] += 1
+        self.usage["prompt tokens"] += reply.prompt_tokens or 0
+        self.usage["answer tokens"] += reply.completion_tokens or 0
+        return reply.text
 
     def reply(self, prompt, max_tokens=512, temperature=0, seed=0):
         """Answer a prompt with a `Reply`; a busy server is asked again ``retries`` times."""

@@ -1,4 +1,4 @@
-"""Rerankers: late interaction of token vectors, cross-encoders, and models of entailment.
+"""Rerankers: late interaction of token vectors, and cross-encoders.
 
 References
 ----------
@@ -10,9 +10,9 @@ References
 import os
 from dataclasses import replace
 from functools import cached_property
+from time import perf_counter
 
 import numpy as np
-from scipy.special import softmax
 
 from casebook.errors import InputError
 from casebook.models.device import model_settings
@@ -21,9 +21,8 @@ from casebook.models.encoders import locate_model, model_fingerprint, torch_libr
 # Up to here the token vectors of all passages stay in memory (about 500 MB).
 MAX_PASSAGES_IN_MEMORY = 4000
 # Scores of single-precision products: the rest is noise that would decide ties.
-_DECIMALS = 6
+DECIMALS = 6
 BATCH_SIZE = 32
-CLASSES = ("entailment", "contradiction", "neutral")
 
 
 def token_frequencies(encoder, texts):
@@ -125,11 +124,11 @@ class MaxSimReranker:
         total = np.add.reduceat(weights, starts)
         by_passage = np.add.reduceat(weights[:, None] * best, starts) / total[:, None]
         overall = np.add.reduceat(weights * best.max(axis=1), starts) / total
-        by_passage = np.round(by_passage, _DECIMALS)
+        by_passage = np.round(by_passage, DECIMALS)
         passage = by_passage.argmax(axis=1)
         top = by_passage[np.arange(len(passage)), passage]
         score = (1 - self._document_weight) * top + self._document_weight * overall
-        return np.round(score, _DECIMALS), filled[passage]
+        return np.round(score, DECIMALS), filled[passage]
 
 
 class RememberedScores:
@@ -166,7 +165,7 @@ class RememberedScores:
             results.update(zip(new[row].tolist(), values, strict=True))
 
 
-class _PairModel:
+class PairModel:
     """A model on disk that reads two texts together; torch is imported when it first scores."""
 
     def __init__(self, name, settings=None):
@@ -174,18 +173,23 @@ class _PairModel:
         self.settings = settings or model_settings()
         self.folder = locate_model(name)
         self.model_hash = self.settings.hash_of(model_fingerprint(self.folder))
+        self.seconds_of_loading = 0.0
 
     @cached_property
     def _model(self):
-        model = torch_library().CrossEncoder(
+        start = perf_counter()
+        library = torch_library()
+        model = library.CrossEncoder(
             str(self.folder),
             device="cpu",
             local_files_only=True,
             model_kwargs={"use_safetensors": True},
         )
-        return self.settings.place(model)
+        model = self.settings.place(model)
+        self.seconds_of_loading = perf_counter() - start
+        return model
 
-    def _logits(self, pairs):
+    def logits(self, pairs):
         """Logits of pairs of texts, without the activation of the model's settings."""
         import torch
 
@@ -200,7 +204,7 @@ class _PairModel:
         return logits.astype(np.float64)
 
 
-class CrossEncoderReranker(_PairModel):
+class CrossEncoderReranker(PairModel):
     """Score query and passage pairs by a cross-encoder's logit."""
 
     def __init__(self, name, texts, settings=None):
@@ -221,23 +225,5 @@ class CrossEncoderReranker(_PairModel):
             )
         passages = [self._texts[passage] for passage in candidates[rows, columns]]
         pairs = list(zip([queries[row] for row in rows], passages, strict=True))
-        scores[rows, columns] = np.round(self._logits(pairs), _DECIMALS)
+        scores[rows, columns] = np.round(self.logits(pairs), DECIMALS)
         return scores
-
-
-class EntailmentModel(_PairModel):
-    """A cross-encoder with the three classes of natural language inference."""
-
-    def probabilities(self, premises, hypotheses):
-        """Probabilities of pairs, (n, 3) in the order of `CLASSES`."""
-        columns = {str(label).lower(): int(n) for n, label in self._model.config.id2label.items()}
-        if set(columns) != set(CLASSES):
-            raise InputError(
-                f"entailment model {self.name!r} has the classes {', '.join(sorted(columns))}, "
-                f"not {', '.join(CLASSES)}"
-            )
-        pairs = list(zip(premises, hypotheses, strict=True))
-        if not pairs:
-            return np.zeros((0, len(CLASSES)))
-        logits = self._logits(pairs)[:, [columns[name] for name in CLASSES]]
-        return softmax(logits, axis=1)

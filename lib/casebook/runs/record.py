@@ -365,6 +365,8 @@ def dataset_digest(name):
 
 def model_digest(name):
     """Hash what a model name stands for: a folder in it counts by its files, wherever it lies."""
+    if isinstance(name, list):
+        return digest([model_digest(each) for each in name])
     parts = re.split("([:=,])", str(name))
     is_folder = [part != "" and Path(part).is_dir() for part in parts]
     if not any(is_folder):

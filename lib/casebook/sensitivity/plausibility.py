@@ -202,6 +202,11 @@ class ModelValidator:
         self._decisions = {}
         self.failures = {}
 
+    @property
+    def costs(self):
+        """What was asked, and what it took, see `casebook.models.answers.CachedModel`."""
+        return getattr(self._model, "costs", {})
+
     def __call__(self, before, edit):
         """Judge one edit; see `rules` for arguments and result."""
         key = (edit.fact_type, edit.old, edit.new)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.models.answers import costs_in_words, load_judging_model, prices_of_tokens
 from casebook.models.language import load_language_model
 from casebook.readers import read_lines
 from casebook.retrieval.index import CorpusIndex
@@ -64,17 +65,22 @@ def _chosen_sheet(path, name, domain):
     return sheets[name]
 
 
-def missing_answers(validator):
-    """Say how many answers of a language model are missing, and why."""
+def judge_notes(validator):
+    """Say what a language model that judged edits was asked and did not answer, and the cost."""
     failures = getattr(validator, "failures", {})
-    return [f"{count} answers missing: {cause}" for cause, count in failures.items()]
+    notes = [f"{count} answers missing: {cause}" for cause, count in failures.items()]
+    costs = getattr(validator, "costs", None)
+    if costs:
+        notes.append(f"the validator: {costs_in_words(costs, prices_of_tokens())}")
+    return notes
 
 
 def validator_for(name=None, documented=False, domain=SHIPPED_DOMAIN):
     """Choose who judges whether an edit is plausible: the rules, or a language model by name."""
     if name is None:
         return partial(rules, domain=domain)
-    return ModelValidator(load_language_model(name), documented)
+    prices_of_tokens()
+    return ModelValidator(load_judging_model(name), documented)
 
 
 def run_case(

@@ -1,0 +1,181 @@
+"""What models answered, kept on disk by model and question, so that nothing is paid for twice.
+
+Keys are hashes: neither questions nor texts are kept, only answers. Any number of processes may
+read and write one file, and be killed. A damaged file is set aside; a disk that takes nothing only
+warns.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import sqlite3
+import warnings
+from collections import Counter
+from pathlib import Path
+from time import perf_counter
+
+from casebook.errors import InputError
+from casebook.models.language import load_language_model
+from casebook.paths import cache_dir
+
+PRICES_VARIABLE = "CASEBOOK_LLM_PRICES"
+HIGHEST_PRICE = 1e9
+TIMEOUT = 60.0  # seconds of a reply to a judge's question
+RETRIES = 4  # of a busy server
+_WAIT = 30.0  # seconds for another process that writes
+_AT_ONCE = 500  # keys in one question to the file
+
+
+class AnswerCache:
+    """Answers of models by model and question; an answer is what JSON can hold."""
+
+    def __init__(self, folder=None):
+        folder = cache_dir("answers") if folder is None else Path(folder)
+        self.path = folder / "answers.sqlite"
+
+    def load(self, model, questions):
+        """Give the answers that are kept, by question."""
+        question_of = {_key(model, question): question for question in questions}
+        if not self.path.is_file():
+            return {}
+        keys = list(question_of)
+        answers = {}
+        for start in range(0, len(keys), _AT_ONCE):
+            block = keys[start : start + _AT_ONCE]
+            marks = ",".join("?" * len(block))
+            query = f"SELECT key, answer FROM answers WHERE key IN ({marks})"
+            for key, answer in self._run(query, block):
+                with contextlib.suppress(ValueError):
+                    answers[question_of[key]] = json.loads(answer)
+        return answers
+
+    def store(self, model, answers):
+        """Keep answers by question."""
+        rows = []
+        for question, answer in answers.items():
+            rows.append((_key(model, question), json.dumps(answer, allow_nan=False)))
+        if rows:
+            self._run("INSERT OR REPLACE INTO answers VALUES (?, ?)", rows, many=True)
+
+    def _run(self, statement, values, many=False):
+        """Run a statement; gives no rows where the file is damaged or cannot be written."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with (
+                contextlib.closing(sqlite3.connect(self.path, timeout=_WAIT)) as connection,
+                connection,
+            ):
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT)"
+                )
+                execute = connection.executemany if many else connection.execute
+                return execute(statement, values).fetchall()
+        except (sqlite3.OperationalError, OSError) as error:
+            warnings.warn(f"answers of models are not kept: {self.path}: {error}", stacklevel=3)
+        except sqlite3.DatabaseError as error:
+            warnings.warn(
+                f"damaged answers of models set aside: {self.path}: {error}", stacklevel=3
+            )
+            with contextlib.suppress(OSError):
+                self.path.replace(self.path.with_suffix(".damaged"))
+        return []
+
+
+def _key(model, question):
+    return hashlib.sha256(json.dumps([model, question]).encode()).hexdigest()
+
+
+class CachedModel:
+    """Language model that is asked only what its cache does not hold, and that counts its cost.
+
+    ``costs`` counts different questions, those that the cache held, tokens of prompts and of
+    answers, seconds of waiting, and ``uncounted`` replies that did not say their tokens. Only
+    answers are kept, never failures. Once a server has refused the key, or cannot be reached, it is
+    not asked again.
+    """
+
+    def __init__(self, model, cache=None):
+        self.model = model
+        self.name = model.name
+        self.costs = Counter()
+        self._cache = cache or AnswerCache()
+        self._answers = {}
+        self._failure = None
+
+    def complete_json(self, prompt, schema):
+        """Answer a prompt with one JSON object of a schema, see `Endpoint.complete_json`."""
+        question = json.dumps([prompt, schema], sort_keys=True)
+        if question not in self._answers:
+            self.costs["questions"] += 1
+            kept = self._cache.load(self.model.identity, [question])
+            if question not in kept:
+                kept = {question: self._ask(prompt, schema)}
+                self._cache.store(self.model.identity, kept)
+            else:
+                self.costs["from the cache"] += 1
+            self._answers |= kept
+        return self._answers[question]
+
+    def _ask(self, prompt, schema):
+        if self._failure is not None:
+            raise self._failure
+        before = Counter(self.model.usage)
+        start = perf_counter()
+        try:
+            return self.model.complete_json(prompt, schema)
+        except InputError as error:
+            if getattr(error, "lasting", False):
+                self._failure = error
+            raise
+        finally:
+            self.costs["seconds"] += perf_counter() - start
+            self.costs.update(Counter(self.model.usage) - before)
+
+
+def load_judging_model(name):
+    """Language model that judges, by name: ``endpoint:MODEL``, patient, and cached on disk."""
+    return CachedModel(load_language_model(name, timeout=TIMEOUT, retries=RETRIES))
+
+
+def prices_of_tokens():
+    """Give the prices of a million tokens of prompt and of answer that the user set, or None."""
+    text = os.environ.get(PRICES_VARIABLE)
+    if not text:
+        return None
+    try:
+        prices = tuple(map(float, text.split(",")))
+    except ValueError:
+        prices = ()
+    if len(prices) != 2 or not all(0 <= price <= HIGHEST_PRICE for price in prices):
+        raise InputError(
+            f"{PRICES_VARIABLE} {text[:40]!r}: give two numbers, of a million tokens of prompt and "
+            "of answer, such as 0.15,0.6"
+        )
+    return prices
+
+
+def money(costs, prices):
+    """Give what tokens cost; None without prices, or where a reply did not say its tokens."""
+    if prices is None or costs.get("uncounted"):
+        return None
+    tokens = (costs.get("prompt tokens", 0), costs.get("answer tokens", 0))
+    return sum(price * n for price, n in zip(prices, tokens, strict=True)) / 1e6
+
+
+def costs_in_words(costs, prices=None, asked="questions"):
+    """Say how much was asked, how much of it the cache held, and what the rest cost."""
+    words = f"{costs['questions']:,} {asked}, {costs['from the cache']:,} from the cache"
+    if costs.get("cut off"):
+        words += f", {costs['cut off']:,} cut off because they are longer than the model reads"
+    if costs.get("requests"):
+        words += (
+            f", {costs['requests']:,} requests, {costs['prompt tokens']:,} tokens of prompts and "
+            f"{costs['answer tokens']:,} of answers"
+        )
+        if costs.get("uncounted"):
+            words += f", without those of {costs['uncounted']:,} replies that do not say"
+        cost = money(costs, prices)
+        if cost is not None:
+            words += f", cost {cost:.4g}"
+    return words

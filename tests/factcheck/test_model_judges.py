@@ -1,0 +1,292 @@
+"""Judges that are models: how passages are joined, what is asked, and what commands make of it."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from casebook.errors import InputError
+from casebook.factcheck.claims import read_plain
+from casebook.factcheck.model_judges import EntailmentStance, ModelStance, degree_of
+from casebook.factcheck.pipeline import (
+    EvidencePassage,
+    FactChecker,
+    checker_of,
+    judge_of,
+    load_documents,
+    name_of_judge,
+)
+from casebook.factcheck.stance import PlaceholderStance, PublicJudge
+from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
+from casebook.models.entailment import EntailmentModel
+
+pytestmark = pytest.mark.usefixtures("fresh_answers")
+
+
+def passages(*texts, header="", row=0):
+    """Sentences of one document."""
+    start = 0
+    made = []
+    for text in texts:
+        made.append(EvidencePassage(row, start, start + len(text), text, header))
+        start += len(text) + 1
+    return made
+
+
+class Table:
+    """A model of entailment whose probabilities of entailment and contradiction are written down.
+
+    What is not written down says nothing.
+    """
+
+    def __init__(self, rows):
+        self.rows = rows
+        self.asked = []
+
+    def probabilities(self, premises, hypotheses):
+        self.asked += zip(premises, hypotheses, strict=True)
+        shares = [self.rows.get(premise, (0.1, 0.1)) for premise in premises]
+        return np.array([[yes, no, 1 - yes - no] for yes, no in shares]).reshape(-1, 3)
+
+
+def judged(rows, texts):
+    return EntailmentStance(Table(rows)).judge("c", texts)
+
+
+def test_the_largest_entailment_stands_against_the_largest_contradiction():
+    rows = {"a": (0.9, 0.05), "b": (0.3, 0.6), "c": (0.2, 0.2)}
+    first, second, third = judged(rows, passages("a", "b", "c"))
+    assert first == (SUPPORTS, pytest.approx(0.9 / (0.9 + 0.6)))
+    assert (second, third) == ((NEUTRAL, None), (NEUTRAL, None))
+    rows["b"] = (0.02, 0.95)
+    first, second, _ = judged(rows, passages("a", "b", "c"))
+    assert first == (NEUTRAL, None)
+    assert second == (REFUTES, pytest.approx(0.9 / (0.9 + 0.95)))
+
+
+def test_a_side_needs_more_than_half():
+    assert judged({"a": (0.5, 0.2)}, passages("a")) == [(NEUTRAL, None)]
+    assert judged({"a": (0.51, 0.2)}, passages("a"))[0][0] == SUPPORTS
+    assert judged({}, []) == []
+
+
+def test_what_only_all_passages_say_is_said_of_all():
+    rows = {"a b": (0.8, 0.1)}
+    assert judged(rows, passages("a", "b")) == [(SUPPORTS, pytest.approx(8 / 9))] * 2
+    rows |= {"b": (0.6, 0.3)}
+    assert judged(rows, passages("a", "b")) == [
+        (NEUTRAL, None),
+        (SUPPORTS, pytest.approx(0.6 / 0.9)),
+    ]
+    # A passage that says it alone is no support where the others contradict it more.
+    rows |= {"a": (0.1, 0.7)}
+    assert judged(rows, passages("a", "b")) == [(SUPPORTS, pytest.approx(0.8 / 1.5))] * 2
+
+
+def test_documents_can_contradict_each_other():
+    texts = passages("a") + passages("b", row=1) + passages("a", header="Vale", row=2)
+    rows = {"a": (0.9, 0.0), "b": (0.0, 0.9), "Vale. a": (0.8, 0.2)}
+    stances = [stance for stance, _ in judged(rows, texts)]
+    assert stances == [SUPPORTS, REFUTES, SUPPORTS]
+
+
+def test_premises_are_in_the_order_of_the_document_and_long_ones_are_read_in_windows():
+    model = Table({})
+    EntailmentStance(model).judge("c", passages("one", "two", header="Vale")[::-1])
+    assert model.asked == [("Vale. one", "c"), ("Vale. two", "c"), ("Vale. one two", "c")]
+    words = [f"w{n}" for n in range(450)]
+    model.asked.clear()
+    model.rows = {" ".join(words[200:400]): (0.0, 0.8)}
+    stances = EntailmentStance(model).judge("c", passages(" ".join(words)))
+    assert stances == [(REFUTES, pytest.approx(0.1 / 0.9))]
+    assert [len(premise.split()) for premise, _ in model.asked] == [200] * 4
+    assert model.asked[0][0].startswith("w0 ")
+    assert model.asked[-1][0].endswith(" w449")
+
+
+def test_what_is_prepared_is_what_is_judged():
+    model = Table({})
+    judge = EntailmentStance(model)
+    evidence = [passages("a", "b"), [], passages("b", row=3)]
+    judge.prepare(["x", "y", "z"], evidence)
+    prepared = list(model.asked)
+    model.asked.clear()
+    for claim, texts in zip(["x", "y", "z"], evidence, strict=True):
+        judge.judge(claim, texts)
+    assert model.asked == prepared
+
+
+class Speaker:
+    """A language model that gives its answers in turn."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.prompts = []
+
+    def complete_json(self, prompt, schema):
+        self.prompts.append(prompt)
+        return self.answers[min(len(self.prompts), len(self.answers)) - 1]
+
+
+def said(verdict, probability):
+    return {"verdict": verdict, "probability": probability}
+
+
+def test_a_language_model_is_asked_once_for_each_document():
+    model = Speaker(said(SUPPORTS, 0.9), said(REFUTES, 0.8), said(NEUTRAL, 0.7))
+    texts = passages("a", "b", header="Vale") + passages("c", row=1) + passages("d", row=2)
+    stances = ModelStance(model).judge("The claim.", texts)
+    assert stances == [
+        (SUPPORTS, 0.9),
+        (SUPPORTS, 0.9),
+        (REFUTES, pytest.approx(0.2)),
+        (NEUTRAL, None),
+    ]
+    assert len(model.prompts) == 3
+    assert "Claim: The claim.\n" in model.prompts[0]
+    assert "Passages from Vale:\na\nb\n" in model.prompts[0]
+    assert "Passages:\nc\n" in model.prompts[1]
+
+
+@pytest.mark.parametrize(
+    "answer", [said("perhaps", 0.5), said(SUPPORTS, 1.5), said(SUPPORTS, "high"), {}]
+)
+def test_another_answer_is_no_verdict(answer):
+    with pytest.raises(InputError, match=r"does not fit: .*field (verdict|probability)"):
+        ModelStance(Speaker(answer)).judge("c", passages("a"))
+
+
+def test_the_degree_of_support_of_each_kind_of_judge():
+    texts = passages("a", "b")
+    model = Table({"a": (0.4, 0.5), "b": (0.2, 0.1), "a b": (0.3, 0.3)})
+    assert degree_of(EntailmentStance(model), "c", texts) == pytest.approx(0.4)
+    assert degree_of(ModelStance(Speaker(said(SUPPORTS, 0.9))), "c", texts) == 0.9
+    for verdict in (REFUTES, NEUTRAL):
+        judge = ModelStance(Speaker(said(verdict, 0.9)))
+        assert degree_of(judge, "c", texts) == pytest.approx(0.05)
+    assert degree_of(PlaceholderStance(), "c", passages("a" * 60)) == 1
+    assert degree_of(PlaceholderStance(), "c", passages("a")) == 0
+    sentence = "Cover for fire ends 30 days after the house is left empty."
+    ((_, p),) = PublicJudge().judge(sentence, passages(sentence))
+    assert degree_of(PublicJudge(), sentence, passages(sentence)) == p
+    assert degree_of(PublicJudge(), sentence, []) is None
+
+
+@pytest.fixture
+def collection(tmp_path):
+    """A folder with one document of two sentences, and a file of claims."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    row = {"_id": "d", "title": "You", "text": "You may cancel the contract. We sue the court."}
+    (folder / "corpus.jsonl").write_text(json.dumps(row) + "\n")
+    claims = tmp_path / "claims.jsonl"
+    rows = [
+        {"id": n, "claim": claim, "label": label, "group": n}
+        for n, (claim, label) in enumerate(
+            [
+                ("We sue the court over the contract.", "SUPPORTED"),
+                ("The court may cancel the contract.", "NOT_SUPPORTED"),
+            ]
+            * 3
+        )
+    ]
+    claims.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder, claims
+
+
+NAMES = ("NEUTRAL", "CONTRADICTION", "ENTAILMENT")
+
+
+def test_the_judge_of_the_command_is_the_model_in_the_folder(
+    casebook, tmp_path, collection, make_classifier
+):
+    """A premise is the document's name and its passages, the hypothesis the claim."""
+    model = make_classifier(tmp_path / "nli", 3, NAMES)
+    folder, claims = collection
+    options = ("--corpus", folder, "--stance", f"entailment:{model}", "--json")
+    code, text, error = casebook("factcheck", "run", claims, *options)
+    assert code == 0, error
+    for claim in json.loads(text)["claims"]:
+        items = sorted(claim["evidence"], key=lambda item: item["start"])
+        assert len(items) == 2
+        premises = [f"You. {item['passage']}" for item in items]
+        premises.append("You. " + " ".join(item["passage"] for item in items))
+        shares = EntailmentModel(model).probabilities(premises, [claim["claim"]] * 3)
+        yes, no = shares[:, :2].max(axis=0)
+        side = SUPPORTS if yes >= no else REFUTES
+        sided = {item["stance"] for item in items} - {NEUTRAL}
+        assert sided == ({side} if max(yes, no) > 0.5 else set())
+
+
+def test_the_ablation_takes_the_model_too(casebook, tmp_path, collection, make_classifier):
+    model = make_classifier(tmp_path / "nli", 3, NAMES)
+    folder, claims = collection
+    options = ("--corpus", folder, "--stance", f"entailment:{model}", "--rate", 0, "--json")
+    code, text, error = casebook("factcheck", "ablate", claims, *options)
+    assert code == 0, error
+    full = next(row for row in json.loads(text)["configurations"] if row["config"] == "full")
+    assert (full["n"], full["crashed"]) == (6, 0)
+
+
+def test_wrong_models_are_one_line(casebook, tmp_path, collection, make_classifier):
+    folder, claims = collection
+    wrong = {
+        str(tmp_path / "nowhere"): "does not exist: check the path",
+        str(make_classifier(tmp_path / "numbered", 3)): "write which is which into id2label of",
+        str(make_classifier(tmp_path / "good", 2, ("good", "bad"))): "give a model of natural",
+        "minilm": "is no classifier (BertModel architecture)",
+    }
+    for name, message in wrong.items():
+        code, _, error = casebook(
+            "factcheck", "run", claims, "--corpus", folder, "--stance", f"entailment:{name}"
+        )
+        assert (code, message in error, error.count("\n")) == (1, True, 1), error
+
+
+def test_names_of_judges_show_no_folder():
+    assert name_of_judge("entailment:/home/me/nli") == "entailment:nli"
+    assert name_of_judge("entailment:OWNER/NAME") == "entailment:NAME"
+    assert name_of_judge("endpoint:a/b") == "endpoint:a/b"
+    assert name_of_judge("public") == "public"
+    with pytest.raises(InputError, match=r"give public.*entailment:MODEL, endpoint:MODEL or"):
+        judge_of("endpoint:", None)
+
+
+def test_a_pipeline_prepares_for_all_claims_at_once(collection, tmp_path, make_classifier):
+    """One batch, before the first claim; verdicts are those of single claims."""
+    folder, path = collection
+    name = f"entailment:{make_classifier(tmp_path / 'nli', 3, NAMES)}"
+    claims = read_plain(path)
+    checker = checker_of(load_documents([str(folder)]), stance=name)
+    batches = []
+    model = checker.stance._model
+    compute = model.logits
+
+    def slow(pairs):
+        batches.append(len(pairs))
+        time.sleep(0.3)
+        return compute(pairs)
+
+    model.logits = slow
+    together = checker.check_all(claims)
+    assert len(batches) == 1
+    # The time of the batch is shared by the claims, that of loading the model is not.
+    assert all(result.timings["stance"] >= 0.3 / len(claims) for result in together)
+    alone = checker_of(load_documents([str(folder)]), stance=name)
+    for result, claim in zip(together, claims, strict=True):
+        single = alone.check(claim.text, claim.id)
+        assert (single.verdict, single.evidence) == (result.verdict, result.evidence)
+
+
+def test_a_judge_that_cannot_prepare_fails_claim_by_claim(collection):
+    class Broken:
+        def prepare(self, claims, evidence):
+            raise InputError("no memory")
+
+        def judge(self, claim, passages):
+            raise InputError("no memory")
+
+    folder, path = collection
+    results = FactChecker(load_documents([str(folder)]), Broken()).check_all(read_plain(path))
+    assert {result.error for result in results} == {"stance: InputError: no memory"}

@@ -1,0 +1,144 @@
+"""Models of entailment against the bare model, by their labels, and what is kept of them."""
+
+import numpy as np
+import pytest
+from tiny_models import named
+
+from casebook.errors import InputError
+from casebook.models.answers import AnswerCache, costs_in_words
+from casebook.models.entailment import CLASSES, EntailmentModel
+
+ORDER = ("contradiction", "entailment", "neutral")
+PREMISES = ["you may cancel", "we may sue", "the court may refund the contract"]
+HYPOTHESES = ["cancel", "you pay", "you can sue"]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def three(tmp_path, make_classifier):
+    """A random model of three classes, in another order than ours and in capitals."""
+    return named(make_classifier(tmp_path / "three", 3), [name.upper() for name in ORDER])
+
+
+def bare(folder):
+    """Probabilities of the model itself, one pair at a time."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    rows = []
+    for premise, hypothesis in zip(PREMISES, HYPOTHESES, strict=True):
+        with torch.no_grad():
+            logits = model(**tokenizer(premise, hypothesis, return_tensors="pt")).logits
+        rows.append(logits.softmax(dim=1)[0].numpy())
+    return np.array(rows)
+
+
+def test_probabilities_in_the_order_of_the_classes(three):
+    probabilities = EntailmentModel(three).probabilities(PREMISES, HYPOTHESES)
+    expected = bare(three)[:, [ORDER.index(name) for name in CLASSES]]
+    assert np.allclose(probabilities, expected, atol=1e-5)
+    assert len(np.unique(probabilities[:, 0])) == 3
+    assert EntailmentModel(three).probabilities([], []).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("Contradiction", "ENTAILMENT", "neutral"),
+        ("contradicts", "entails", "Neutral"),
+        ("REFUTES", "SUPPORTS", "NOT ENOUGH INFO"),
+    ],
+)
+def test_other_spellings_of_the_same_order_give_the_same(three, labels):
+    expected = EntailmentModel(three, cache=False).probabilities(PREMISES, HYPOTHESES)
+    model = EntailmentModel(named(three, labels), cache=False)
+    assert np.array_equal(model.probabilities(PREMISES, HYPOTHESES), expected)
+
+
+def test_a_model_of_two_classes_cannot_tell_contradiction_from_silence(tmp_path, make_classifier):
+    folder = named(make_classifier(tmp_path / "two", 2), ("not-entailment", "Entailment"))
+    model = EntailmentModel(folder)
+    probabilities = model.probabilities(PREMISES, HYPOTHESES)
+    assert not model.can_refute
+    assert np.allclose(probabilities[:, [2, 0]], bare(folder), atol=1e-5)
+    assert (probabilities[:, 1] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (("good", "bad", "ugly"), "classes good, bad, ugly.*model of natural language inference"),
+        (("LABEL_0", "LABEL_1", "LABEL_2"), "write which is which into id2label of .*config.json"),
+        (("entailment", "neutral", "entails"), "has the classes entailment, neutral, entails"),
+        (("entailment", "contradiction"), "has the classes"),
+    ],
+)
+def test_classes_that_could_be_mistaken_are_refused_before_anything_is_loaded(
+    tmp_path, make_classifier, labels, message
+):
+    folder = named(make_classifier(tmp_path / "odd", len(labels)), labels)
+    with pytest.raises(InputError, match=message):
+        EntailmentModel(folder)
+
+
+def test_what_is_no_classifier_is_refused(tmp_path, bert_pair):
+    with pytest.raises(InputError, match=r"is no classifier \(BertModel architecture\)"):
+        EntailmentModel(bert_pair[0])
+    with pytest.raises(InputError, match="does not exist"):
+        EntailmentModel(tmp_path / "nowhere")
+    (tmp_path / "config.json").write_text("{")
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    with pytest.raises(InputError, match=r"config\.json: is no JSON"):
+        EntailmentModel(tmp_path)
+
+
+def test_pairs_are_computed_once_and_kept_by_model_device_and_texts(three, monkeypatch):
+    first = EntailmentModel(three).probabilities(PREMISES * 2, HYPOTHESES * 2)
+    asked = []
+    compute = EntailmentModel.logits
+
+    def counted(model, pairs):
+        asked.extend(pairs)
+        return compute(model, pairs)
+
+    monkeypatch.setattr(EntailmentModel, "logits", counted)
+    again = EntailmentModel(three)
+    assert np.array_equal(again.probabilities(PREMISES, HYPOTHESES), first[:3])
+    assert asked == []
+    again.probabilities([*PREMISES, "sue"], [*HYPOTHESES, "sue"])
+    assert asked == [("sue", "sue")]
+    monkeypatch.setenv("CASEBOOK_PRECISION", "bfloat16")
+    EntailmentModel(three).probabilities(PREMISES[:1], HYPOTHESES[:1])
+    assert asked[1:] == [(PREMISES[0], HYPOTHESES[0])]
+
+
+def test_a_damaged_file_of_answers_is_set_aside_and_made_again(three):
+    first = EntailmentModel(three).probabilities(PREMISES, HYPOTHESES)
+    path = AnswerCache().path
+    path.write_bytes(b"no data base" * 100)
+    with pytest.warns(UserWarning, match="damaged answers of models set aside"):
+        again = EntailmentModel(three).probabilities(PREMISES, HYPOTHESES)
+    assert np.array_equal(again, first)
+    assert path.with_suffix(".damaged").is_file()
+    assert len(
+        AnswerCache().load(
+            EntailmentModel(three).model_hash, zip(PREMISES, HYPOTHESES, strict=True)
+        )
+    )
+
+
+def test_what_is_longer_than_the_model_reads_is_counted(three):
+    model = EntailmentModel(three)
+    # 32 tokens, three of which are special ones.
+    model.probabilities(["sue " * 28, "sue " * 29], ["you", "you"])
+    assert model.costs["cut off"] == 1
+    words = costs_in_words(model.costs, asked="pairs")
+    assert words == (
+        "2 pairs, 0 from the cache, 1 cut off because they are longer than the model reads"
+    )

@@ -1,0 +1,201 @@
+"""The chapters with models as judges: fact-checking on a user's claims, assistants on her log."""
+
+import json
+import re
+
+import IPython.display
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import cohen_kappa_score
+from test_cells_twice import as_text, run_cell
+
+import casebook.notebook
+from casebook import paths
+from casebook.factcheck.agreement import kappa
+from casebook.models.entailment import EntailmentModel
+from casebook.paths import NOTEBOOKS
+
+pytestmark = pytest.mark.usefixtures("fresh_answers")
+S, N, I = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT_EVIDENCE"  # noqa: E741
+FACTS = ["3 eggs", "30 minutes", "200 grams", "4 people", "9 onions", "2 pans"]
+TEXT = (
+    "The batter needs 3 eggs. It rests for 30 minutes. The flour weighs 200 grams. "
+    "The soup serves 4 people. The soup is made with 9 onions. The cook heats 2 pans."
+)
+CLAIMS = [
+    "The batter needs 3 eggs.",
+    "The batter rests for 30 minutes.",
+    "The flour weighs 200 grams.",
+    "The soup serves 4 people.",
+    "The soup is made with 9 onions.",
+    "The cook heats 2 pans.",
+]
+
+
+def kitchen(folder, wrong="77"):
+    """A folder with a recipe and claims that name their evidence, half of them false."""
+    folder.mkdir()
+    (folder / "recipe.txt").write_text(TEXT)
+    rows = []
+    for group, (fact, claim) in enumerate(zip(FACTS, CLAIMS, strict=True)):
+        evidence = [{"doc_id": "recipe.txt", "quote": fact}]
+        for text, label in ((claim, S), (re.sub(r"\d+", wrong, claim), N)):
+            row = {"id": len(rows), "claim": text, "label": label, "group": group}
+            rows.append(row | {"evidence": evidence})
+    path = folder / "claims.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return {"claims": str(path), "corpus": str(folder)}
+
+
+@pytest.fixture
+def chapter(tmp_path, monkeypatch):
+    """Give a function that runs all cells; gives the variables and what each cell displayed."""
+    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.setenv("TQDM_DISABLE", "1")
+    displayed = []
+    for module in (IPython.display, casebook.notebook):
+        monkeypatch.setattr(
+            module, "display", lambda *values: displayed.extend(map(as_text, values))
+        )
+    (tmp_path / "results" / "judged" / "runs").mkdir(parents=True)
+
+    def run(name="07_factcheck_confusion", **parameters):
+        variables = {}
+        shown = {}
+        notebook = json.loads((NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                displayed.clear()
+                run_cell("".join(cell["source"]), cell["id"], variables)
+                shown[cell["id"]] = "\n".join(displayed)
+                if "parameters" in cell["metadata"].get("tags", []):
+                    variables.update(parameters | {"run": "judged", "cell": "judged"})
+        return variables, shown
+
+    return run
+
+
+def test_two_judges_on_two_sets_of_a_user(chapter, tmp_path, make_classifier):
+    model = make_classifier(tmp_path / "nli", 3, ("NEUTRAL", "CONTRADICTION", "ENTAILMENT"))
+    other = tmp_path / "other"
+    kitchen(other, wrong="88")
+    variables, shown = chapter(
+        **kitchen(tmp_path / "kitchen"),
+        further_judges=[f"entailment:{model}", "placeholder"],
+        transfer_sets=[str(other)],
+        ablation=False,
+        n_resamples=200,
+    )
+    systems = variables["judges"].set_index(["dataset", "system"])
+    named = {"default judge", "entailment:nli", "placeholder", "majority", "claim only"}
+    for name in ("claims", "other"):
+        assert set(systems.loc[name].index) == named
+        assert systems.loc[(name, "default judge"), "n"] == 12
+    assert not systems["chosen on"].any()
+    assert "Judge entailment:nli" in shown["transfer-table"]
+    assert str(tmp_path) not in "".join(shown.values())
+    answers = variables["study"].pipeline.answers
+    table = variables["compared_judges"].set_index(["dataset", "system", "against"])
+    assert len(table) == 6
+    for (name, judge, rival), row in table.iterrows():
+        verdicts = [answers[name][1][each]["verdict"] for each in (judge, rival)]
+        assert row["n"] == 12
+        assert row["agreed"] == np.mean(verdicts[0] == verdicts[1])
+        expected = cohen_kappa_score(*verdicts)
+        assert row["value"] == pytest.approx(expected, nan_ok=True)
+    costs = variables["costs"].set_index(["dataset", "system"])
+    assert (costs["ms"] >= 0).all() and (costs["claims"] == 12).all()
+    # Gold evidence is one sentence: six true claims and twice six false ones.
+    assert costs.loc[("other", "entailment:nli"), ["questions", "cached"]].tolist() == [18, 0]
+    assert np.isnan(costs.loc[("other", "default judge"), "questions"])
+    assert "data set" in shown["judges-agreement"]
+    assert "planted to find out" in shown["answer-unseen"]
+    numbers = json.loads(
+        (tmp_path / "results" / "judged" / "numbers" / "judged.json").read_text(encoding="utf-8")
+    )
+    assert "kappa of judges" in json.dumps(numbers)
+
+
+def test_a_judge_that_never_answers_is_named_and_not_called_wrong(
+    chapter, tmp_path, endpoint, monkeypatch
+):
+    pytest.importorskip("openai")
+    url, asked = endpoint(status=401, raw="{}")
+    monkeypatch.setenv("CASEBOOK_LLM_URL", url)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    variables, shown = chapter(
+        **kitchen(tmp_path / "kitchen"),
+        further_judges=["endpoint:m"],
+        ablation=False,
+        n_resamples=200,
+    )
+    assert len(asked) == 1
+    assert "endpoint:m" not in set(variables["judges"]["system"])
+    assert variables["absent"] == {
+        "claims by endpoint:m": "endpoint:m: the server answers 401; no key was sent: "
+        "set OPENAI_API_KEY"
+    }
+    assert "Not evaluated: claims by endpoint:m (endpoint:m: the server" in shown["transfer"]
+    (pair,) = variables["compared_judges"].to_dict("records")
+    assert (pair["n"], pair["missing"]) == (0, 12)
+    assert np.isnan(pair["value"])
+
+
+def test_one_judge_agrees_with_nobody(chapter, tmp_path):
+    _, shown = chapter(
+        **kitchen(tmp_path / "kitchen"), stance="placeholder", ablation=False, n_resamples=200
+    )
+    assert "there is one judge" in shown["judges-agreement"]
+    assert shown["answer-unseen"] == ""
+    assert "Judge of this run (placeholder)" in shown["transfer-table"]
+
+
+def test_a_model_scores_the_answers_of_an_assistant(chapter, tmp_path, make_classifier):
+    model = make_classifier(tmp_path / "nli", 3, ("NEUTRAL", "CONTRADICTION", "ENTAILMENT"))
+    rows = []
+    for system in ("copies", "invents"):
+        for number, claim in enumerate(CLAIMS):
+            answer = claim if system == "copies" else "Ask the cook about it."
+            row = {"id": str(number), "question": f"What of {FACTS[number]}?", "answer": answer}
+            rows.append(
+                row | {"system": system, "contexts": [claim], "human": int(answer == claim)}
+            )
+    log = tmp_path / "answers.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    variables, shown = chapter(
+        "10_assistant",
+        log=[str(log)],
+        judge=f"entailment:{model}",
+        foreign=2,
+        n_resamples=200,
+    )
+    support = variables["rows"].set_index(["system", "id"])["judge: support by the contexts"]
+    nli = EntailmentModel(model)
+    for row in rows:
+        expected = nli.probabilities(row["contexts"], [row["answer"]])[0, 0]
+        assert support[row["system"], row["id"]] == pytest.approx(expected)
+    assert "the judge entailment:nli was given 36 inputs" in shown["tool-scores-means"]
+    assert "Score of the judge: support by the contexts" in shown["tool-scores-means"]
+    assert str(tmp_path) not in shown["tool-scores-means"]
+    assert len(variables["judge_contrasts"]) == 1
+
+
+def test_kappa_is_that_of_scikit_learn_and_its_interval_is_over_clusters():
+    rng = np.random.default_rng(0)
+    one = rng.choice([S, N, I], 400, p=[0.5, 0.3, 0.2])
+    other = np.where(rng.random(400) < 0.6, one, rng.choice([S, N, I], 400))
+    value = kappa(one, other, n_resamples=2000)
+    assert value.estimate == pytest.approx(cohen_kappa_score(one, other), abs=1e-12)
+    rows = pd.DataFrame({"one": one, "other": other})
+    draws = []
+    for draw in range(500):
+        sample = rows.sample(len(rows), replace=True, random_state=draw)
+        draws.append(cohen_kappa_score(sample["one"], sample["other"]))
+    assert [value.low, value.high] == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.015)
+    # Twice the same claims are no more claims.
+    twice = kappa(np.tile(one, 2), np.tile(other, 2), np.tile(np.arange(400), 2), n_resamples=2000)
+    assert [twice.low, twice.high] == pytest.approx([value.low, value.high], abs=0.01)
+    assert kappa([S] * 9, [S] * 9).reason == "one_verdict_for_all"
+    assert kappa([], []).estimate is None

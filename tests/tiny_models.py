@@ -1,0 +1,56 @@
+"""Tiny randomly initialised models on disk, so that no test needs the network."""
+
+import json
+
+WORDS = ["you", "may", "can", "cancel", "sue", "court", "the", "contract", "refund"]
+
+
+def save_tokenizer(folder):
+    from transformers import BertTokenizerFast
+
+    folder.mkdir(parents=True)
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    vocabulary = folder / "vocab.txt"
+    vocabulary.write_text("\n".join(special + WORDS), encoding="utf-8")
+    BertTokenizerFast(str(vocabulary), model_max_length=32).save_pretrained(folder)
+
+
+def sizes():
+    return {
+        "vocab_size": len(WORDS) + 5,
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "max_position_embeddings": 32,
+    }
+
+
+def saved(folder, model, seed=0):
+    """Save a model with random weights, given by a function, and a tokenizer."""
+    import torch
+
+    save_tokenizer(folder)
+    torch.manual_seed(seed)
+    model().save_pretrained(folder)
+    return folder
+
+
+def classifier(folder, labels, names=None):
+    """Write a random classifier of so many labels to a folder, with names if they are given."""
+    from transformers import BertConfig, BertForSequenceClassification
+
+    # A wide start, so that the scores of a random model differ visibly.
+    config = BertConfig(**sizes(), num_labels=labels, initializer_range=0.5)
+    saved(folder, lambda: BertForSequenceClassification(config), labels)
+    return named(folder, names) if names else folder
+
+
+def named(folder, labels):
+    """Name the outputs of a classifier in its settings."""
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    config["id2label"] = {str(n): label for n, label in enumerate(labels)}
+    config["label2id"] = {label: n for n, label in enumerate(labels)}
+    path.write_text(json.dumps(config))
+    return folder

@@ -1,0 +1,99 @@
+"""What the default judge makes of contradictions that no list of words holds, by kind.
+
+``python tests/validation/unseen.py`` writes the table that the command and the book show. All pairs
+are written by hand or from frames (`unseen.yml`); rivals that are in no list are those of
+`exchanges.yml`. The evidence is the true sentence between two others.
+"""
+
+import itertools
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pandas as pd
+from exchanges import MATERIAL as EXCHANGES
+
+from casebook.factcheck.pipeline import EvidencePassage
+from casebook.factcheck.stance import PublicJudge
+from casebook.factcheck.unseen import TABLE
+from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
+from casebook.files import write_text
+from casebook.paths import ROOT
+from casebook.readers import read_yaml
+from casebook.stats.intervals import bounds_text, wilson
+
+BOOK_TABLE = ROOT / "book" / "methods" / "unseen.csv"
+MATERIAL = read_yaml(Path(__file__).with_name("unseen.yml"))
+BESIDE = ("It stood in the guide of 1936.", "Nothing else is known of it.")
+IN_NO_LIST = "two things that are in no list"
+
+
+def pairs_by_kind():
+    """Sentence of the evidence and contradicting claim, by kind."""
+    pairs = defaultdict(list)
+    for kind, material in EXCHANGES["frames"].items():
+        if "(in no list)" in kind:
+            options = list(itertools.permutations(material["words"].split(), 2))[:4]
+            for frame, (word, other) in itertools.product(material["frames"], options):
+                pairs[IN_NO_LIST].append((frame.replace("_", word), frame.replace("_", other)))
+    for kind, material in MATERIAL.items():
+        for evidence, claim in material.get("pairs", ()):
+            pairs[kind].append((evidence, claim))
+        for words, frame in itertools.product(
+            material.get("words", ()), material.get("frames", ())
+        ):
+            left, right = words.split(":") if ":" in words else words.split()
+            pairs[kind].append(tuple(_filled(text, left, right) for text in frame))
+    return pairs
+
+
+def _filled(text, left, right):
+    """A frame with its two words."""
+    names = {"A": left, "B": right}
+    sentence = re.sub(r"\b[AB]\b", lambda match: names[match.group()], text)
+    return sentence[0].upper() + sentence[1:]
+
+
+def stance_on(evidence, claim, judge):
+    """What a judge says of a claim and its evidence between two other sentences."""
+    texts = (BESIDE[0], evidence, BESIDE[1])
+    passages = [EvidencePassage(0, 0, len(text), text, "") for text in texts]
+    return judge.judge(claim, passages)[0][0]
+
+
+def measured(judge):
+    """Shares of stances on contradictions, one row a kind, with Wilson's interval of the refuted."""
+    rows = []
+    for kind, pairs in pairs_by_kind().items():
+        stances = [stance_on(*pair, judge) for pair in pairs]
+        refuted = wilson(stances.count(REFUTES), len(pairs))
+        rows.append(
+            {
+                "contradiction": kind,
+                "pairs": len(pairs),
+                "refuted": round(refuted.estimate, 3),
+                "low": round(refuted.low, 3),
+                "high": round(refuted.high, 3),
+                "called supported": round(stances.count(SUPPORTS) / len(pairs), 3),
+                "left open": round(stances.count(NEUTRAL) / len(pairs), 3),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def book_table(table):
+    """The table as the book shows it."""
+    shown = table[["contradiction", "pairs"]].copy()
+    shown["refuted"] = [
+        f"{row.refuted:.2f} {bounds_text(row.low, row.high)}" for row in table.itertuples()
+    ]
+    for name in ("called supported", "left open"):
+        shown[name] = table[name].map("{:.2f}".format)
+    return shown
+
+
+if __name__ == "__main__":
+    table = measured(PublicJudge())
+    write_text(TABLE, table.to_csv(index=False, lineterminator="\n"))
+    write_text(BOOK_TABLE, book_table(table).to_csv(index=False, lineterminator="\n"))
+    print(book_table(table).to_string(index=False))
