@@ -19,7 +19,7 @@ from casebook.models.cache import EncoderWrapper, unit_rows
 from casebook.models.device import model_settings
 from casebook.models.encoders import load_encoder
 from casebook.retrieval.rerank import build_reranker
-from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
+from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex, MeanDenseIndex
 
 ID_COLUMNS = ("doc_id", "_id", "id", "docno")  # the first that there is holds the ids
 MOST_WINDOWS = 8  # read of one long query, evenly spaced over its text
@@ -175,6 +175,11 @@ class Passages:
     def dense(self):
         """Index of the vectors."""
         return DenseIndex(self.vectors)
+
+    @cached_property
+    def mean_dense(self):
+        """Index of the vectors, and of those of whole documents."""
+        return MeanDenseIndex(self.vectors, self.index.passages().vectors, self.owner)
 
     def bm25(self, preset):
         """BM25 index with settings of `casebook.retrieval.search.PRESETS`."""

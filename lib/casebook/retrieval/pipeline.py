@@ -6,6 +6,7 @@ to the last.
 """
 
 import contextlib
+import functools
 import hashlib
 import time
 from collections import namedtuple
@@ -212,10 +213,9 @@ class HybridRetriever:
             with _timed(costs, name):
                 lists, passages = self._first_stage(name, engine, searched, vectors)
                 stages[name] = stages[name].replace(searched.rows, lists)
-            if name == "dense":
-                sources.insert(0, (searched.rows, lists, passages))
-            elif passages is not None:
-                sources.append((searched.rows, lists, passages))
+            if passages is not None:
+                place = 0 if name == "dense" else len(sources)
+                sources.insert(place, (searched.rows, lists, passages))
 
         # 3 fusion
         with _timed(costs, "fusion"):
@@ -279,9 +279,18 @@ class HybridRetriever:
         if name in ("random", "constant"):
             return None
         if name == "dense":
-            return self._passages, self._passages.dense
+            return self._dense_engine()
         passages = self._passages if config.bm25_chunks else self.index.passages()
         return passages, passages.bm25(config.bm25_preset if name == "bm25" else "leaderboard")
+
+    def _dense_engine(self):
+        """Passages or whole documents, and the index of their vectors."""
+        whole = self.index.passages()
+        if self.config.dense_scope == "document":
+            return whole, whole.dense
+        if self.config.dense_scope == "mean" and self.config.chunking:
+            return self._passages, self._passages.mean_dense
+        return self._passages, self._passages.dense
 
     def _query_vectors(self, semantic):
         if not semantic.queries or not ("dense" in self.config.lists or self._compares_vectors):
@@ -293,10 +302,16 @@ class HybridRetriever:
         if engine is None:
             return _control_list(name, batch, len(self.index), self.config.seed), None
         passages, index = engine
-        queries = vectors if name == "dense" else batch.queries
-        lists, best_passages = _search_documents(
-            index, queries, passages.owner, batch, len(self.index)
-        )
+        if name == "dense":
+            search = functools.partial(index.search, vectors)
+        else:
+            search = functools.partial(
+                index.search,
+                batch.queries,
+                words=self.config.query_words,
+                expansion=self.config.query_expansion,
+            )
+        lists, best_passages = _search_documents(search, passages.owner, batch, len(self.index))
         # A search of whole documents says nothing about their passages.
         return lists, best_passages if passages is self._passages else None
 
@@ -403,7 +418,7 @@ def _checked_queries(queries):
     return queries
 
 
-def _search_documents(index, queries, owner, batch, n_documents):
+def _search_documents(search, owner, batch, n_documents):
     """Search passages until there are enough documents, each at its best one."""
     mask = None
     available = n_documents
@@ -415,7 +430,7 @@ def _search_documents(index, queries, owner, batch, n_documents):
     if len(owner) != n_documents:
         fetch *= _OVERSAMPLING
     while True:
-        lists = index.search(queries, min(fetch, len(owner)), mask)
+        lists = search(min(fetch, len(owner)), mask)
         documents, best_passages = ranked.collapse(lists, owner)
         exhausted = lists.lengths < min(fetch, len(owner))
         if fetch >= len(owner) or ((documents.lengths >= target) | exhausted).all():

@@ -15,7 +15,7 @@ from casebook.errors import InputError
 from casebook.plugins import is_plugin
 from casebook.readers import read_yaml
 from casebook.retrieval.rerank import CROSS_ENCODER, RERANKERS
-from casebook.retrieval.search import PRESETS
+from casebook.retrieval.search import EXPANSIONS, PRESETS
 from casebook.stats.samples import check_choice
 
 _SYSTEMS = read_yaml(Path(__file__).with_name("systems.yml"))
@@ -55,6 +55,12 @@ class PipelineConfig(pydantic.BaseModel):
     # Of a query beyond its limit the encoder reads what comes before the limit, or windows whose
     # vectors are averaged.
     query_reading: Literal["truncated", "windows"] = "truncated"
+    # What BM25 reads of a query: its best words by idf and frequency, and words of its first
+    # documents.
+    query_words: PositiveInt | None = None
+    query_expansion: Literal[EXPANSIONS] | None = None
+    # The dense list ranks a document by its best passage, as a whole, or by the mean of both.
+    dense_scope: Literal["passage", "document", "mean"] = "passage"
     pool: PositiveInt = 50  # documents of each list that are fused
     mmr: bool = False
     mmr_lambda: Proportion = 0.7
