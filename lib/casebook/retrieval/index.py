@@ -67,6 +67,16 @@ class CorpusIndex:
             self._passages[cut] = Passages(self, cut)
         return self._passages[cut]
 
+    def with_encoder(self, encoder):
+        """Give the same collection with another way to encode questions; what is built is shared.
+
+        The encoder must give the vectors of documents that this one gives.
+        """
+        index = CorpusIndex(self.documents, encoder, settings=self.model_settings)
+        for cut, passages in self._passages.items():
+            index._passages[cut] = passages.of_index(index)
+        return index
+
     @cached_property
     def _rows(self):
         return {doc_id: row for row, doc_id in enumerate(self.doc_ids)}
@@ -145,6 +155,13 @@ class Passages:
     def __len__(self):
         return len(self.texts)
 
+    def of_index(self, index):
+        """Give what is built, without rerankers, for another index of the same documents."""
+        passages = Passages(index, self.cut)
+        built = {name: value for name, value in vars(self).items() if name not in ("index", "cut")}
+        vars(passages).update(built | {"_rerankers": {}})
+        return passages
+
     @cached_property
     def chunks(self):
         """Passages, none of them longer than the encoder reads."""
@@ -187,11 +204,11 @@ class Passages:
             self._bm25[preset] = BM25Index(self.texts, **PRESETS[preset])
         return self._bm25[preset]
 
-    def reranker(self, name, query_reading):
+    def reranker(self, name, query_reading, query_tokens=None):
         """Reranker of these passages; see `casebook.retrieval.rerank.build_reranker`."""
-        key = (name, query_reading)
+        key = (name, query_reading, query_tokens)
         if key not in self._rerankers:
-            self._rerankers[key] = build_reranker(name, self, query_reading)
+            self._rerankers[key] = build_reranker(name, self, query_reading, query_tokens)
         return self._rerankers[key]
 
     def nearest(self, query_vectors, documents):

@@ -252,6 +252,11 @@ class HybridRetriever:
         """Whether stages after fusion compare documents with the query by their vectors."""
         return self.config.mmr or self.config.reranker is not None
 
+    @property
+    def _late_interaction(self):
+        """Whether the reranker compares the tokens of the query with those of documents."""
+        return self.config.reranker is not None and self.config.reranker.startswith("maxsim")
+
     def _semantic_weights(self, queries):
         """Weight of semantic evidence in each query."""
         config = self.config
@@ -267,7 +272,9 @@ class HybridRetriever:
         reranker = None
         if config.reranker:
             # Before the dense list: its pass over the tokens gives the vectors for free.
-            reranker = self._passages.reranker(config.reranker, config.query_reading)
+            reranker = self._passages.reranker(
+                config.reranker, config.query_reading, config.rerank_tokens
+            )
         engines = {name: self._engine(name) for name in config.lists}
         if self._compares_vectors:
             _ = self._passages.vectors
@@ -295,7 +302,11 @@ class HybridRetriever:
     def _query_vectors(self, semantic):
         if not semantic.queries or not ("dense" in self.config.lists or self._compares_vectors):
             return None
-        return self.index.encoder(self.config.query_reading).encode_queries(semantic.queries)
+        encoder = self.index.encoder(self.config.query_reading)
+        if self._late_interaction and not self.index.remember_scores and hasattr(encoder, "cache"):
+            # Its pass over the tokens gives the vectors too, which the cache then has.
+            encoder.token_vectors(semantic.queries, "query")
+        return encoder.encode_queries(semantic.queries)
 
     def _first_stage(self, name, engine, batch, vectors):
         """One list of each query, and the passage that decided each document, or None."""
@@ -366,7 +377,7 @@ class HybridRetriever:
             combined = reranked
         else:
             weights = semantic.weights
-            if config.reranker.startswith("maxsim") and config.agreement is not None:
+            if self._late_interaction and config.agreement is not None:
                 similarity = self._passages.similarity(vectors, nearest)
                 weights = weights * agreement_weights(
                     candidates, scores, similarity, config.agreement
