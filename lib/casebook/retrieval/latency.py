@@ -39,7 +39,7 @@ class NewQuestions(EncoderWrapper):
         return encoder.token_vectors(texts, role)
 
 
-def time_new_questions(index, queries, seed=0, per_band=QUESTIONS_PER_BAND, **settings):
+def time_new_questions(index, queries, per_band=QUESTIONS_PER_BAND, **settings):
     """Ask some questions of each length once, one at a time; give the milliseconds of each.
 
     Nothing is kept of the questions, while the collection is ready: indexed, and its vectors at
@@ -49,11 +49,11 @@ def time_new_questions(index, queries, seed=0, per_band=QUESTIONS_PER_BAND, **se
     queries = pd.Series(list(dict.fromkeys(queries)))
     tokens = pd.Series(index.encoder().count_tokens(queries.tolist()))
     bands = pd.Series(bands_of(tokens))
-    rng = np.random.default_rng(seed)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         new = index.with_encoder(NewQuestions(index.encoder(), folder))
         retriever = HybridRetriever(new, **settings)
+        rng = np.random.default_rng(retriever.config.seed)
         for _, band in bands.groupby(bands, sort=False):
             chosen = rng.permutation(band.index)[:per_band]
             longest = tokens[chosen].idxmax()

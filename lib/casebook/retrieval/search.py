@@ -281,9 +281,9 @@ class MeanDenseIndex:
             block = slice(start, start + block_size)
             scores = self._scores(queries[block])
             if mask is not None:
-                scores[~np.broadcast_to(mask if len(mask) == 1 else mask[block], scores.shape)] = (
-                    -np.inf
-                )
+                scores[
+                    ~np.broadcast_to(mask if len(mask) == 1 else mask[block], scores.shape)
+                ] = -np.inf
             blocks.append(from_scores(scores, k))
         return stack(blocks) if blocks else RankedLists.empty(0)
 

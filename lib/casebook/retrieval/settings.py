@@ -30,6 +30,8 @@ SIMPLE = ("bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked")
 UNRERANKED = (*SIMPLE, "rrf", "rrf_chunked", "fused", "fused_mmr")
 #: The full pipeline, and the systems that differ from it in one stage.
 ONE_STAGE = ("full", "fused", "with_mmr", "no_chunking", "weighted_sum", "reranker_only")
+#: The full pipeline with another treatment of the query, which the chapter compares on its own.
+QUERY_TREATMENTS = ("query_whole", "query_windows", "query_rm3")
 _RENAMED = {"no_mmr": "full", "no_reranker": "fused", "constant_weights": "documented"}
 # Below this weight, encoding a collection would take minutes and change next to nothing.
 _SMALLEST_WEIGHT = 0.07
