@@ -1,8 +1,8 @@
 """What long queries ask of the pipeline: query treatment, scope of the dense list, reranker.
 
 ``python tests/validation/retrieval_queries.py ROWS`` keeps the scores of each query under ROWS
-(collections that are there already are not run again) and writes three tables of the methods page:
-what BM25 reads of long queries, what the dense list compares, and what late interaction reads.
+(collections that are there already are not run again) and writes four tables of the methods page:
+what BM25 reads of long queries, what the dense list compares, what late interaction reads, and its time.
 Collections that this machine lacks are named and left out.
 """
 
@@ -19,7 +19,9 @@ from casebook.files import write_text
 from casebook.frames import contrasts
 from casebook.retrieval.ablation import run_ablation
 from casebook.retrieval.index import CorpusIndex
+from casebook.retrieval.latency import latency_table, time_new_questions
 from casebook.retrieval.pipeline import HybridRetriever
+from casebook.retrieval.settings import PipelineConfig
 
 METHODS = Path(__file__).parents[2] / "book" / "methods"
 MEASURE = "nDCG@10"
@@ -37,7 +39,6 @@ AS_BEFORE = {"query_words": None, "dense_scope": "passage", "rerank_tokens": Non
 PARTS = ["bm25", "bm25_stemmed", "bm25_chunked", "dense", "rrf", "rrf_chunked", "reranker_only"]
 FULL = {
     "full": AS_BEFORE,
-    "windows": {**AS_BEFORE, "query_reading": "windows"},
     "RM3": {**AS_BEFORE, "query_expansion": "rm3"},
     "dense passage": {"mode": "dense_chunked"},
     "dense document": {"mode": "dense"},
@@ -47,9 +48,7 @@ FULL = {
     "first stage, mean": {**AS_BEFORE, "reranker": None, "dense_scope": "mean"},
     "full, document": {**AS_BEFORE, "dense_scope": "document"},
     "full, mean": {**AS_BEFORE, "dense_scope": "mean"},
-    "full, 32 tokens": {**AS_BEFORE, "rerank_tokens": 32},
     "full, 64 tokens": {**AS_BEFORE, "rerank_tokens": 64},
-    "full, 128 tokens": {**AS_BEFORE, "rerank_tokens": 128},
     "full, mean, 64 tokens": {**AS_BEFORE, "dense_scope": "mean", "rerank_tokens": 64},
     **{name: {"mode": name} for name in PARTS},
 }
@@ -77,6 +76,11 @@ LONG = {
     "fire2017_irled": ("judgments", COLLECTIONS["fire2017_irled"][1]),
 }
 # Family, collection and settings, for the stages that read vectors.
+READ_BY_RERANKER = {
+    "all tokens": {"rerank_tokens": None},
+    "64 tokens": {"rerank_tokens": 64},
+    "windows": {"query_reading": "windows"},
+}
 NAMES = ["smoke", "consumer_contracts_qa", "pdpabench test", "insurance", "contract_halves"]
 NAMES += ["statutes_60", "statutes_200", "insurance_halves", "joined_questions", "judgments_400"]
 NAMES += ["privacy_qa", "pdpabench train", "statute_answers"]
@@ -185,14 +189,50 @@ def scope_table(studies):
 
 
 def rerank_table(studies):
-    """What late interaction reads of a query, and other treatments of it in the full pipeline."""
+    """What late interaction reads of a query, expansion, and the best part of the pipeline."""
     rows = []
     for name, (frame, _) in studies.items():
         row = {"collection": name, "questions": len(frame), "full": frame["full"].mean()}
-        for system in ("full, 32 tokens", "full, 64 tokens", "full, 128 tokens", "windows", "RM3"):
+        for system in ("full, 64 tokens", "full, mean, 64 tokens", "RM3"):
             row[system.removeprefix("full, ")] = change(frame, system, "full")
+        parts = [part for part in (*PARTS, "dense passage", "first stage") if part in frame]
+        best = frame[parts].mean().idxmax()
+        row["best part"] = f"{best} {frame[best].mean():.3f}"
+        row["64 tokens minus best part"] = change(frame, "full, 64 tokens", best)
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def latency(folder):
+    """Time new questions of four lengths, made of the words of others, on two collections."""
+    path = folder / "latency.csv"
+    if not path.exists():
+        tables = []
+        for name in ("insurance", "contract_halves"):
+            data = COLLECTIONS[name][1]()
+            index = CorpusIndex(data.documents)
+            text = " ".join(data.queries["text"]).split()
+            for system, settings in READ_BY_RERANKER.items():
+                index.passages(PipelineConfig(**settings).cut).reranker("maxsim", "truncated")
+                times = time_new_questions(index, questions_of(text), per_band=12, **settings)
+                table = latency_table(times)
+                table.insert(0, "passages", len(index.passages(PipelineConfig().cut)))
+                table.insert(0, "system", system)
+                table.insert(0, "collection", name)
+                tables.append(table)
+        pd.concat(tables).to_csv(path, index=False, float_format="%.1f")
+    return pd.read_csv(path)
+
+
+def questions_of(text, counts=(8, 30, 120, 400), per_count=12):
+    """Cut a text into questions of so many words; its words come again where it ends."""
+    questions = []
+    for count in counts:
+        for number in range(per_count):
+            start = number * count
+            words = [text[(start + step) % len(text)] for step in range(count)]
+            questions.append(" ".join(words))
+    return questions
 
 
 def main():
@@ -220,6 +260,7 @@ def main():
         "retrieval_query_words": words_table(words),
         "retrieval_dense_scope": scope_table(semantic),
         "retrieval_rerank_tokens": rerank_table(semantic),
+        "retrieval_latency": latency(arguments.rows),
     }
     for name, table in tables.items():
         print(table.to_string())

@@ -59,7 +59,7 @@ class PipelineConfig(pydantic.BaseModel):
     query_reading: Literal["truncated", "windows"] = "truncated"
     # What BM25 reads of a query: its best words by idf and frequency, and words of its first
     # documents.
-    query_words: PositiveInt | None = None
+    query_words: PositiveInt | None = 320
     query_expansion: Literal[EXPANSIONS] | None = None
     # The dense list ranks a document by its best passage, as a whole, or by the mean of both.
     dense_scope: Literal["passage", "document", "mean"] = "passage"
