@@ -391,7 +391,7 @@ def test_scope_means_nothing_on_whole_documents_and_filters_hold(index):
 def test_treatments_of_the_query_reach_the_lists_of_words_alone(index):
     question = " ".join([*(f"term{number}" for number in range(30)), "refund", "court"])
     plain = retriever(index).retrieve_many([question])
-    cut = retriever(index, query_words=5).retrieve_many([question])
+    cut = retriever(index, query_words=5, query_words_from=0).retrieve_many([question])
     expanded = retriever(index, query_expansion="rm3").retrieve_many([question])
     for name in ("bm25", "bm25_stemmed"):
         preset = "default" if name == "bm25" else "leaderboard"
@@ -403,3 +403,16 @@ def test_treatments_of_the_query_reach_the_lists_of_words_alone(index):
     for result in (cut, expanded):
         np.testing.assert_array_equal(result.stages["dense"].ids, plain.stages["dense"].ids)
         assert (result.final.ids != plain.final.ids).any()
+
+
+def test_only_long_documents_have_their_queries_cut():
+    texts = {"a": "court " * 9 + "keys", "b": "court lease", "c": "deposit " * 6 + "lease keys"}
+    question = "court lease deposit keys"
+    found = {}
+    for least in (0, 6, 7, 10_000):
+        system = HybridRetriever(
+            texts, encoder=None, lists=("bm25",), query_words=1, query_words_from=least
+        )
+        found[least] = [hit.doc_id for hit in system.retrieve(question)]
+    assert found[0] == found[6] and len(found[6]) == 1  # of 10, 2 and 8 words: 6.7 in the mean
+    assert found[7] == found[10_000] and len(found[7]) == 3

@@ -43,7 +43,12 @@ from casebook.retrieval.settings import (
         *({"lists": ("bm25", "splade")}, {"lists": ()}, {"lists": ("bm25", "bm25")}),
         *({"fusion": "borda"}, {"reranker": "magic"}, {"reranker": "cross-encoder:"}),
         *({"bm25_preset": "best"}, {"lamda": 0.5}, {"query_reading": "whole"}),
-        *({"query_words": 0}, {"query_words": 2.5}, {"query_expansion": "bo1"}),
+        *(
+            {"query_words": 0},
+            {"query_words": 2.5},
+            {"query_expansion": "bo1"},
+            {"query_words_from": -1},
+        ),
         *({"dense_scope": "sentence"}, {"rerank_tokens": 0}),
     ],
 )
@@ -87,7 +92,7 @@ def test_defaults_are_the_documented_ones():
     )
     assert (config.first_stage_weight, config.agreement, config.top_k) == (1 / 3, (0.5, 0.8), 10)
     assert (config.mmr, config.query_reading, config.reranker) == (False, "truncated", "maxsim")
-    assert (config.query_words, config.query_expansion) == (320, None)
+    assert (config.query_words, config.query_words_from, config.query_expansion) == (80, 256, None)
     assert (config.dense_scope, config.rerank_tokens) == ("passage", None)
 
 

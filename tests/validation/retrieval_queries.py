@@ -7,6 +7,7 @@ Collections that this machine lacks are named and left out.
 """
 
 import argparse
+import itertools
 import time
 from pathlib import Path
 
@@ -28,7 +29,13 @@ MEASURE = "nDCG@10"
 LIMITS = (40, 80, 120, 160, 240, 320, 480)
 WORDS = {"all words": {}, "RM3": {"query_expansion": "rm3"}}
 WORDS |= {f"{limit} words": {"query_words": limit} for limit in LIMITS}
-ALONE = {"mmr": False, "reranker": None, "chunking": False, "query_words": None}
+ALONE = {
+    "mmr": False,
+    "reranker": None,
+    "chunking": False,
+    "query_words": None,
+    "query_words_from": 0,
+}
 BM25 = {
     f"{name}, {words}": {"lists": ("bm25",), "bm25_preset": preset, **ALONE, **settings}
     for name, preset in (("bm25", "default"), ("bm25_stemmed", "leaderboard"))
@@ -135,41 +142,59 @@ def change(frame, system, against):
     return f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
 
 
-def words_table(studies):
+def document_words(folder, names):
+    """Mean number of words that BM25 indexes of the documents of each collection."""
+    path = folder / "documents.csv"
+    known = pd.read_csv(path, index_col=0)["words"] if path.exists() else pd.Series(dtype=float)
+    for name in [name for name in names if name not in known]:
+        index = CorpusIndex(LONG[name][1]().documents)
+        known[name] = index.passages().bm25("default").mean_words
+        known.round().rename("words").to_csv(path, index_label="collection")
+    return known[list(names)].round().astype(int)
+
+
+def words_table(studies, document_words):
     """What BM25 reads of long queries."""
     rows = []
     for name, (frame, times) in studies.items():
-        row = {"collection": name, "questions": len(frame), "words": frame["words"].median()}
+        row = {"collection": name, "questions": len(frame)}
+        row["words of a document"] = document_words[name]
+        row["different words of a question"] = int(frame["words"].median())
         row["all words"] = frame["bm25, all words"].mean()
-        for system in ("RM3", *(f"{limit} words" for limit in (80, 160, 320))):
+        for system in ("80 words", "160 words", "320 words", "RM3"):
             row[system] = change(frame, f"bm25, {system}", "bm25, all words")
-        row["stemmed, 320 words"] = change(
-            frame, "bm25_stemmed, 320 words", "bm25_stemmed, all words"
+        row["stemmed, 80 words"] = change(
+            frame, "bm25_stemmed, 80 words", "bm25_stemmed, all words"
         )
-        for system in ("all words", "320 words", "RM3"):
+        for system in ("all words", "80 words", "RM3"):
             row[f"ms, {system}"] = f"{times[f'bm25, {system}']:.1f}"
         rows.append(row)
-    return pd.DataFrame(rows).astype({"words": int})
+    return pd.DataFrame(rows)
 
 
-def chosen_limits(studies, tolerance=0.005):
-    """Choose without each family the smallest limit that costs at most `tolerance` on the rest."""
-    changes = {}
-    for name, (frame, _) in studies.items():
-        base = frame["bm25, all words"].mean()
-        changes[name] = {limit: frame[f"bm25, {limit} words"].mean() - base for limit in LIMITS}
-    changes = pd.DataFrame(changes)
+def choose_rule(studies, document_words, tolerance=0.005):
+    """Choose limit and least length of documents without each family: the largest mean gain.
+
+    Rules that cost a collection more than `tolerance` are left out.
+    """
+    rules = {}
+    for limit, least in itertools.product(LIMITS, (0, 64, 128, 256, 512, 1024)):
+        changes = {}
+        for name, (frame, _) in studies.items():
+            gain = frame[f"bm25, {limit} words"].mean() - frame["bm25, all words"].mean()
+            changes[name] = gain if document_words[name] >= least else 0.0
+        rules[limit, least] = changes
+    rules = pd.DataFrame(rules).T
     families = pd.Series({name: LONG[name][0] for name in studies})
-    for family in families.unique():
-        others = changes[families.index[families != family]]
-        limit = next((n for n in LIMITS if others.loc[n].min() >= -tolerance), None)
-        print(f"without {family}: {limit} words")
-        if limit is not None:
-            on_family = changes.loc[limit, families.index[families == family]]
-            print(on_family.round(3).to_string())
-    limit = next((n for n in LIMITS if changes.loc[n].min() >= -tolerance), None)
-    print(f"with all: {limit} words")
-    print(changes.T.round(3).to_string())
+    for left_out in ["none", *families.unique()]:
+        kept = families[families != left_out]
+        safe = rules[kept.index][rules[kept.index].min(axis=1) >= -tolerance]
+        gains = safe.T.groupby(kept).mean().mean()
+        best = gains[gains >= gains.max() - 1e-9].index.tolist()
+        print(f"without {left_out}: limit, least words of documents {best}")
+        of_family = families.index[families == left_out]
+        print(rules.loc[best, of_family].round(3).to_string())
+    print(rules.round(3).to_string())
 
 
 def scope_table(studies):
@@ -255,9 +280,10 @@ def main():
         return
     words = {name: study for name, study in words.items() if study}
     semantic = {name: study for name, study in semantic.items() if study}
-    chosen_limits(words)
+    lengths = document_words(arguments.rows, words)
+    choose_rule(words, lengths)
     tables = {
-        "retrieval_query_words": words_table(words),
+        "retrieval_query_words": words_table(words, lengths),
         "retrieval_dense_scope": scope_table(semantic),
         "retrieval_rerank_tokens": rerank_table(semantic),
         "retrieval_latency": latency(arguments.rows),

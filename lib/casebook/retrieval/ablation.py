@@ -405,7 +405,7 @@ def same_inputs(results, pairs):
                 "marginal relevance dropped no document, so the reranker read the same ones"
             )
         elif _differ_beyond_queries(result, baseline):
-            reasons[system, against] = "no question is longer than what both read"
+            reasons[system, against] = "both read the same of these questions"
     return reasons
 
 
@@ -415,16 +415,17 @@ def _differ_in_mmr_alone(result, baseline):
 
 def _differ_beyond_queries(result, baseline):
     """Whether two systems differ only in what they read of questions longer than these."""
-    first, second = result.config, baseline.config
+    first = result.config
+    second = baseline.config
     shared = {"query_words": second.query_words, "query_reading": second.query_reading}
     if first.model_copy(update=shared) != second:
         return False
-    if first.query_words != second.query_words:
-        limit = min(words for words in (first.query_words, second.query_words) if words)
-        for preset in ("default", "leaderboard"):
-            index = result.index.passages().bm25(preset)
-            if index.count_words(result.queries).max() > limit:
-                return False
+    for preset in ("default", "leaderboard"):
+        index = result.index.passages().bm25(preset)
+        limits = {config.words_read(index.mean_words) for config in (first, second)}
+        least = min((limit for limit in limits if limit), default=None)
+        if len(limits) > 1 and index.count_words(result.queries).max() > least:
+            return False
     if first.query_reading == second.query_reading:
         return True
     encoder = result.index.encoder()

@@ -319,7 +319,7 @@ class HybridRetriever:
             search = functools.partial(
                 index.search,
                 batch.queries,
-                words=self.config.query_words,
+                words=self.config.words_read(index.mean_words),
                 expansion=self.config.query_expansion,
             )
         lists, best_passages = _search_documents(search, passages.owner, batch, len(self.index))

@@ -87,6 +87,7 @@ class BM25Index:
         tokens = self._tokens(texts)
         if not any(tokens):
             raise InputError("no text of the BM25 index holds a word to index")
+        self.mean_words = sum(map(len, tokens)) / self.size
         self._bm25.index(tokens, show_progress=False)
         if method == "okapi":
             _rescale_to_okapi(self._bm25.scores)

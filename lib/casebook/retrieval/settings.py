@@ -57,9 +57,10 @@ class PipelineConfig(pydantic.BaseModel):
     # Of a query beyond its limit the encoder reads what comes before the limit, or windows whose
     # vectors are averaged.
     query_reading: Literal["truncated", "windows"] = "truncated"
-    # What BM25 reads of a query: its best words by idf and frequency, and words of its first
-    # documents.
-    query_words: PositiveInt | None = 320
+    # What BM25 reads of a query: its best words by idf and frequency, where documents average so
+    # many words; and words of its first documents.
+    query_words: PositiveInt | None = 80
+    query_words_from: NonNegativeInt = 256
     query_expansion: Literal[EXPANSIONS] | None = None
     # The dense list ranks a document by its best passage, as a whole, or by the mean of both.
     dense_scope: Literal["passage", "document", "mean"] = "passage"
@@ -154,6 +155,10 @@ class PipelineConfig(pydantic.BaseModel):
         """Weight of each list before the length of a query counts; BM25 lists share one."""
         n_bm25 = sum(name.startswith("bm25") for name in self.lists)
         return [1 / n_bm25 if name.startswith("bm25") else 1.0 for name in self.lists]
+
+    def words_read(self, mean_words):
+        """Most words that BM25 reads of a query in a collection of this mean length, or None."""
+        return self.query_words if mean_words >= self.query_words_from else None
 
     def semantic_weight(self, tokens):
         """Weight of semantic evidence by length of the query, in [0, 1]; that of words is 1."""
