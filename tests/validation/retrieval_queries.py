@@ -109,7 +109,9 @@ def scores(data, systems):
     groups = study.clusters or list(frame.index)
     words = index.passages().bm25("default").count_words(data.queries["text"])
     counts = pd.Series(words, data.queries["query_id"])
-    times = {name: result.costs["cpu_s"].sum() for name, result in study.results.items()}
+    times = {}
+    for name, result in study.results.items():
+        times[name] = result.costs["cpu_s"].drop("index", errors="ignore").sum()
     frame = frame.assign(group=groups, words=counts.reindex(frame.index))
     return frame, pd.Series(times) * 1000 / len(data.queries)
 
