@@ -390,6 +390,11 @@ def test_what_systems_share_costs_each_of_them_and_controls_have_no_time(smoke):
     assert times["reranker_only"] >= reranking  # whose scores were remembered
     assert times["bm25"] < times["full"]
     assert ablation.milliseconds_per_question({"run": ablation.CallableResult([])}, 3) == {}
+    # Kept vectors of questions make no system cheap; BM25 needs none.
+    new = ablation.milliseconds_per_question(results, len(smoke.queries), encoding=1000.0)
+    assert new["bm25"] == times["bm25"]
+    assert all(new[name] >= 1000 for name in ("full", "dense", "fused", "reranker_only"))
+    assert new["full"] - 1000 < times["full"]
 
 
 def test_treatments_that_no_question_is_long_enough_for_are_not_measured(smoke):
