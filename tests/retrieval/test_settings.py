@@ -93,7 +93,7 @@ def test_defaults_are_the_documented_ones():
     assert (config.first_stage_weight, config.agreement, config.top_k) == (1 / 3, (0.5, 0.8), 10)
     assert (config.mmr, config.query_reading, config.reranker) == (False, "truncated", "maxsim")
     assert (config.query_words, config.query_words_from, config.query_expansion) == (80, 256, None)
-    assert (config.dense_scope, config.rerank_tokens) == ("passage", 64)
+    assert (config.dense_scope, config.rerank_tokens) == ("passage", 128)
 
 
 def test_the_documented_combination_has_its_own_name():

@@ -72,7 +72,7 @@ class PipelineConfig(pydantic.BaseModel):
     # Or maxsim-mean, pass-through, cross-encoder:NAME, module:object.
     reranker: str | None = "maxsim"
     # Tokens of a query that late interaction reads, the rarest ones; None: all.
-    rerank_tokens: PositiveInt | None = 64
+    rerank_tokens: PositiveInt | None = 128
     # Share of the fused score in the final one.
     first_stage_weight: Annotated[float, Field(ge=0, lt=1)] = 1 / 3
     # Correlations with the encoder at which the weight of the reranker begins to rise, and is full.
