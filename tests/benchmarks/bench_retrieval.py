@@ -1,4 +1,4 @@
-"""Fusion against ranx and marginal relevance against langchain_core, in CPU time.
+"""Fusion against ranx, marginal relevance against langchain_core, new questions against limits.
 
 Both sides start from their own prepared structures (ranked arrays here, ``Run`` objects
 for ranx, a list of vectors for langchain_core), warm, in one thread and one process.
@@ -7,9 +7,12 @@ for ranx, a list of vectors for langchain_core), warm, in one thread and one pro
 import numpy as np
 import ranx
 from langchain_core.vectorstores import utils as langchain
-from measuring import cpu_seconds, row
+from measuring import cpu_seconds, limit_row, row
 
+from casebook.data import load
 from casebook.retrieval.fuse import maximal_marginal_relevance, reciprocal_rank_fusion
+from casebook.retrieval.index import CorpusIndex
+from casebook.retrieval.latency import time_new_questions
 from casebook.retrieval.ranked import RankedLists
 
 DEPTH = 100
@@ -18,7 +21,7 @@ RRF_K = 20
 
 def rows():
     """Measure every benchmark of this file."""
-    return [fusion(1_000), fusion(10_000), marginal_relevance()]
+    return [fusion(1_000), fusion(10_000), marginal_relevance(), *new_questions()]
 
 
 def fusion(n_queries):
@@ -78,6 +81,22 @@ def marginal_relevance():
         8,
         "identical selections",
     )
+
+
+def new_questions():
+    """Ask the full pipeline short and long questions that it has not met, one at a time."""
+    data = load("insurance")
+    index = CorpusIndex(data.documents)
+    words = " ".join(data.queries["text"]).split()
+    rows = []
+    for count, limit in ((10, 0.08), (400, 0.25)):
+        starts = range(0, len(words) - count, len(words) // 20)
+        questions = [" ".join(words[start : start + count]) for start in starts]
+        times = time_new_questions(index, questions, per_band=20)
+        name = f"a new question of {count} words, full pipeline, {len(index)} documents"
+        note = f"encoded once; the limit is {1000 * limit:.0f} milliseconds"
+        rows.append(limit_row(name, times["total"].median() / 1000, limit, note))
+    return rows
 
 
 def _two_runs(n_queries):

@@ -54,7 +54,11 @@ WRONG = {
             "chunking": FLAG,
             "margin": MARGIN,
         }
-        | {"query_reading": (["nope", "3", "null", "[windows]"], "truncated, windows")}
+        | {
+            "query_reading": (["nope", "3", "null", "[windows]"], "truncated, windows"),
+            "query_words": (["all", "true", "[2]", "-1", "2.5", "0"], "at least 1"),
+            "dense_scope": (["nope", "3", "null", "[mean]"], "passage, document, mean"),
+        }
         | {"modes": (["bm25", "3", "[]", "[3]", "{a: b}", "true"], r"give a list|give text")}
         | {"measures": (["nDCG@3", "3", "null", "[3]", "{a: b}"], r"give a list|give text")}
         | DRAWN
@@ -513,6 +517,8 @@ RIGHT = [
     (
         "retrieval_ablation",
         "query_reading=windows",
+        "query_words=null",
+        "dense_scope=mean",
         "max_missing=1",
         "retriever=[]",
         "mmr=true",

@@ -70,6 +70,21 @@ def test_scores_equal_the_definition(weighting, whole):
     assert (scores.tolist(), passages.tolist()) == ([[0, 1], [0, -np.inf]], [[0, 1], [1, -1]])
 
 
+@pytest.mark.parametrize("weighting", ["idf", "mean"])
+def test_of_a_long_query_the_rarest_tokens_are_read(weighting):
+    """Letters c, d and e stand in one passage each, a and b in two; of equals the first stay."""
+    limited = MaxSimReranker(Letters(), PASSAGES, OWNER, weighting, query_tokens=3)
+    all_tokens = MaxSimReranker(Letters(), PASSAGES, OWNER, weighting)
+    queries = ["a b d a e c", "b a c a", "a b", "?"]
+    read = {"idf": ["d e c", "b a c", "a b", "?"], "mean": ["a b d", "b a c", "a b", "?"]}
+    candidates = np.array([[2, 0, 1]] * 4)
+    scores, passages = limited.scores(queries, candidates)
+    expected, places = all_tokens.scores(read[weighting], candidates)
+    np.testing.assert_array_equal(scores, expected)
+    np.testing.assert_array_equal(passages, places)
+    assert (scores[:2] != all_tokens.scores(queries, candidates)[0][:2]).any()
+
+
 def test_large_collections_load_only_what_is_asked_for(monkeypatch):
     held = MaxSimReranker(Letters(), PASSAGES, OWNER).scores(["a c"], [[2, 0]])
     monkeypatch.setattr("casebook.models.rerankers.MAX_PASSAGES_IN_MEMORY", 0)

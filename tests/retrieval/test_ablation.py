@@ -390,3 +390,30 @@ def test_what_systems_share_costs_each_of_them_and_controls_have_no_time(smoke):
     assert times["reranker_only"] >= reranking  # whose scores were remembered
     assert times["bm25"] < times["full"]
     assert ablation.milliseconds_per_question({"run": ablation.CallableResult([])}, 3) == {}
+    # Kept vectors of questions make no system cheap; BM25 needs none.
+    new = ablation.milliseconds_per_question(results, len(smoke.queries), encoding=1000.0)
+    assert new["bm25"] == times["bm25"]
+    assert all(new[name] >= 1000 for name in ("full", "dense", "fused", "reranker_only"))
+    assert new["full"] - 1000 < times["full"]
+
+
+def test_treatments_that_no_question_is_long_enough_for_are_not_measured(smoke):
+    index = CorpusIndex(smoke.documents)
+    longest = int(index.passages().bm25("default").count_words(smoke.queries["text"]).max())
+    changes = {
+        "full": {"query_words": 2 * longest},
+        "all": {"query_words": None},
+        "windows": {"query_words": 2 * longest, "query_reading": "windows"},
+        "few": {"query_words": longest - 1},
+        "rm3": {"query_words": 2 * longest, "query_expansion": "rm3"},
+    }
+    systems = {
+        name: HybridRetriever(
+            index, reranker=None, lists=("bm25", "dense"), query_words_from=0, **settings
+        )
+        for name, settings in changes.items()
+    }
+    results = run_ablation(smoke, systems, ["nDCG@10"]).results
+    reasons = ablation.same_inputs(results, [(name, "full") for name in systems if name != "full"])
+    assert set(reasons) == {("all", "full"), ("windows", "full")}
+    assert set(reasons.values()) == {"both read the same of these questions"}

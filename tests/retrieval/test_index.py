@@ -116,9 +116,8 @@ def test_late_interaction_reads_a_long_query_as_the_encoder_does(index, hashing)
     queries = long_queries(hashing)
 
     def reranked(query_reading):
-        system = HybridRetriever(
-            index, mode="reranker_only", chunking=False, query_reading=query_reading
-        )
+        settings = {"chunking": False, "query_reading": query_reading, "rerank_tokens": None}
+        system = HybridRetriever(index, mode="reranker_only", **settings)
         return system.retrieve_many(queries).stages["rerank"]
 
     cut, windows = reranked("truncated"), reranked("windows")

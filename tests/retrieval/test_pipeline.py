@@ -343,3 +343,76 @@ def test_without_an_encoder_no_model_is_loaded(monkeypatch):
 def test_an_unknown_setting_is_answered_with_those_that_there_are():
     with pytest.raises(InputError, match="no setting 'expansion': choose from top_k, lists, fus"):
         HybridRetriever(TEXTS, expansion=None)
+
+
+def test_the_dense_list_compares_passages_documents_or_both(index, hashing):
+    """Against scores that are computed here from the encoder's own vectors."""
+    queries = QUERIES[:3]
+    vectors = hashing.encode_queries(queries).astype(float)
+    chunks = index.passages((20, 6, 16)).chunks
+    of_passages = vectors @ hashing.encode_documents(chunks.texts).astype(float).T
+    whole = vectors @ hashing.encode_documents(index.texts).astype(float).T
+    best = np.full(whole.shape, -np.inf)
+    np.maximum.at(best, (slice(None), chunks.owner), of_passages)
+    expected = {"passage": best, "document": whole, "mean": (best + whole) / 2}
+    for scope, scores in expected.items():
+        result = retriever(index, "fused", dense_scope=scope).retrieve_many(queries)
+        found = result.stages["dense"]
+        for row in range(len(queries)):
+            np.testing.assert_allclose(found.scores[row], scores[row, found.ids[row]], atol=2e-6)
+            assert len(set(found.ids[row].tolist())) == 40
+            assert (np.diff(found.scores[row]) <= 1e-12).all()
+    without = retriever(index, "fused", dense_scope="document").retrieve_many(queries)
+    assert (without.passages == -1).all()  # a whole document says nothing about passages
+    decided = retriever(index, "fused", dense_scope="mean").retrieve_many(queries).passages
+    nearest = [
+        [of_passages[row, chunks.owner == document].max() for document in range(40)]
+        for row in range(3)
+    ]
+    final = retriever(index, "fused", dense_scope="mean").retrieve_many(queries).final.ids
+    for row in range(3):
+        values = of_passages[row, decided[row]]
+        np.testing.assert_allclose(values, np.array(nearest[row])[final[row]], atol=2e-6)
+
+
+def test_scope_means_nothing_on_whole_documents_and_filters_hold(index):
+    first = retriever(index, "dense", dense_scope="mean").retrieve_many(QUERIES)
+    np.testing.assert_array_equal(
+        first.final.ids, retriever(index, "dense").retrieve_many(QUERIES).final.ids
+    )
+    for scope in ("document", "mean"):
+        filtered = retriever(index, dense_scope=scope).retrieve_many(
+            QUERIES, filters={"src": "act"}
+        )
+        listed = filtered.final.ids[filtered.final.ids >= 0]
+        assert set(index.documents["src"][listed]) == {"act"}
+
+
+def test_treatments_of_the_query_reach_the_lists_of_words_alone(index):
+    question = " ".join([*(f"term{number}" for number in range(30)), "refund", "court"])
+    plain = retriever(index).retrieve_many([question])
+    cut = retriever(index, query_words=5, query_words_from=0).retrieve_many([question])
+    expanded = retriever(index, query_expansion="rm3").retrieve_many([question])
+    for name in ("bm25", "bm25_stemmed"):
+        preset = "default" if name == "bm25" else "leaderboard"
+        words = index.passages().bm25(preset)
+        for result, settings in ((cut, {"words": 5}), (expanded, {"expansion": "rm3"})):
+            expected = words.search([question], 100, **settings)
+            found = result.stages[name]
+            assert found.ids[0].tolist() == expected.ids[0, : found.shape[1]].tolist()
+    for result in (cut, expanded):
+        np.testing.assert_array_equal(result.stages["dense"].ids, plain.stages["dense"].ids)
+        assert (result.final.ids != plain.final.ids).any()
+
+
+def test_only_long_documents_have_their_queries_cut():
+    texts = {"a": "court " * 9 + "keys", "b": "court lease", "c": "deposit " * 6 + "lease keys"}
+    question = "court lease deposit keys"
+    found = {}
+    for least in (0, 6, 7, 10_000):
+        system = HybridRetriever(
+            texts, encoder=None, lists=("bm25",), query_words=1, query_words_from=least
+        )
+        found[least] = [hit.doc_id for hit in system.retrieve(question)]
+    assert found[0] == found[6] and len(found[6]) == 1  # of 10, 2 and 8 words: 6.7 in the mean
+    assert found[7] == found[10_000] and len(found[7]) == 3

@@ -13,7 +13,13 @@ from hypothesis.extra.numpy import arrays
 from casebook.data import load
 from casebook.errors import InputError
 from casebook.retrieval.ranked import from_scores, to_run
-from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex, load_stemmer
+from casebook.retrieval.search import (
+    PRESETS,
+    BM25Index,
+    DenseIndex,
+    MeanDenseIndex,
+    load_stemmer,
+)
 
 TEXTS = [
     "The tenant shall return the keys at the end of the tenancy.",
@@ -82,6 +88,139 @@ def test_pools_differ_by_query_and_survive_blocks(monkeypatch):
     monkeypatch.setattr("casebook.retrieval.search._SCORES_AT_ONCE", 5)
     np.testing.assert_array_equal(lists.ids, index.search(queries, 5, pools).ids)
     np.testing.assert_array_equal(shared.ids, index.search(queries, 5, mask).ids)
+
+
+COMMON = ["court", "party", "claim"]
+
+
+def made_texts(n=60, seed=0):
+    """Texts of 5 to 60 words, some of them common."""
+    rng = np.random.default_rng(seed)
+    words = [*COMMON, *(f"word{number}" for number in range(80))]
+    shares = np.array([8.0] * len(COMMON) + [1.0] * 80)
+    sizes = rng.integers(5, 60, n)
+    return [" ".join(rng.choice(words, size, p=shares / shares.sum())) for size in sizes]
+
+
+@pytest.mark.parametrize("limit", [1, 4, 12])
+def test_a_long_query_is_cut_to_the_words_of_largest_idf_and_frequency(limit):
+    texts = made_texts()
+    queries = [" ".join(made_texts(4, seed)) + " unheard" for seed in range(1, 6)]
+    df = Counter(word for text in texts for word in set(text.split()))
+
+    def value(word, query):
+        idf = math.log(1 + (len(texts) - df[word] + 0.5) / (df[word] + 0.5))
+        return idf * math.log(1 + query.count(word))
+
+    cut = []
+    for query in queries:
+        words = query.split()
+        of_collection = [word for word in dict.fromkeys(words) if word in df]
+        best = sorted(of_collection, key=lambda word: -round(value(word, words), 9))[:limit]
+        cut.append(" ".join(word for word in words if word in best))
+    index = BM25Index(texts)
+    found = index.search(queries, 60, words=limit)
+    expected = index.search(cut, 60)
+    np.testing.assert_array_equal(found.ids, expected.ids)
+    np.testing.assert_array_equal(found.scores, expected.scores)
+    assert (found.ids != index.search(queries, 60).ids).any()
+
+
+def test_a_query_of_fewer_words_stays_as_it_is_and_words_are_counted():
+    texts = made_texts()
+    queries = ["court claim claim word3", "word1 unheard", "unheard"]
+    index = BM25Index(texts)
+    assert index.count_words(queries).tolist() == [3, 1, 0]
+    for limit in (3, 80):
+        np.testing.assert_array_equal(
+            index.search(queries, 60, words=limit).scores, index.search(queries, 60).scores
+        )
+
+
+def relevance_model(query, texts, index):
+    """Words of the query and of its ten first texts, as RM3 weighs them; written with dicts."""
+    found = index.search([query], 10)
+    model = defaultdict(float)
+    for row, score in zip(found.ids[0], found.scores[0], strict=True):
+        words = texts[row].split() if row >= 0 else []
+        for word, count in Counter(words).items():
+            model[word] += score * count / len(words)
+    best = sorted(model, key=lambda word: (-round(model[word], 9), word))[:10]
+    total = sum(model[word] for word in best)
+    weights = defaultdict(float)
+    for word in best:
+        weights[word] += 0.5 * model[word] / total
+    words = [word for word in query.split() if index.count_words([word])[0]]
+    for word, count in Counter(words).items():
+        weights[word] += 0.5 * count / len(words)
+    return weights
+
+
+def test_expansion_is_a_query_of_weighted_words():
+    texts = made_texts()
+    index = BM25Index(texts)
+    queries = ["word3 word5 court court unheard", "claim", "word7 word8 word9", "unheard"]
+    found = index.search(queries, 60, expansion="rm3")
+    for row, query in enumerate(queries):
+        expected = np.zeros(60)
+        for word, weight in relevance_model(query, texts, index).items():
+            of_word = index.search([word], 60)
+            listed = of_word.ids[0] >= 0
+            expected[of_word.ids[0, listed]] += weight * of_word.scores[0, listed]
+        listed = found.ids[row] >= 0
+        assert listed.sum() == (expected > 0).sum()
+        np.testing.assert_allclose(found.scores[row, listed], expected[found.ids[row, listed]])
+    # More texts than share a word with the query itself; none for words that are not there.
+    assert (found.lengths[:3] > index.search(queries, 60).lengths[:3]).all()
+    assert found.lengths[3] == 0
+
+
+def test_expansion_reads_only_texts_that_may_be_returned():
+    texts = [
+        "lease rent",
+        "lease rent deposit",
+        "deposit keys",
+        "lease insurance",
+        "insurance fire",
+    ]
+    allowed = np.array([True, True, True, False, False])
+    found = BM25Index(texts).search(["lease"], 5, allowed, expansion="rm3")
+    expected = BM25Index(texts).search(["lease"], 5, expansion="rm3")
+    assert sorted(found.ids[0, found.ids[0] >= 0]) == [0, 1, 2]
+    assert expected.lengths[0] == 5
+    masked = expected.ids[0][np.isin(expected.ids[0], [0, 1, 2])]
+    weights = dict(zip(expected.ids[0], expected.scores[0], strict=True))
+    assert found.scores[0, 0] > weights[masked[0]]  # no weight went to words of the others
+
+
+@given(st.data())
+def test_mean_similarity_is_that_of_the_best_passage_and_the_whole_document(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 999)))
+    sizes = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=6))
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    # Small whole numbers, so that passages tie.
+    passages = rng.integers(-1, 2, (len(owner), 3)).astype(np.float32)
+    documents = rng.integers(-1, 2, (len(sizes), 3)).astype(np.float32)
+    queries = rng.normal(size=(3, 3)).astype(np.float32)
+    allowed = rng.random((3, len(sizes))) < 0.7
+    found = MeanDenseIndex(passages, documents, owner).search(queries, 9, allowed[:, owner])
+
+    def cosine(a, b):
+        size = np.linalg.norm(a) * np.linalg.norm(b)
+        return 0.0 if size == 0 else float(a.astype(float) @ b / size)
+
+    for row, query in enumerate(queries):
+        expected = {}
+        for document in np.flatnonzero(allowed[row]):
+            rows = np.flatnonzero(owner == document)
+            cosines = [round(cosine(query, passages[place]), 6) for place in rows]
+            best = int(np.argmax(cosines))
+            expected[rows[best]] = (max(cosines) + cosine(query, documents[document])) / 2
+        ids = found.ids[row][found.ids[row] >= 0]
+        assert set(ids) == set(expected)
+        scores = found.scores[row, : len(ids)]
+        np.testing.assert_allclose(scores, [expected[place] for place in ids], atol=2e-6)
+        assert (np.diff(scores) <= 0).all()
 
 
 @pytest.fixture

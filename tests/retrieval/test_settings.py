@@ -5,6 +5,7 @@ import pytest
 from casebook.errors import InputError
 from casebook.retrieval.settings import (
     MODES,
+    QUERY_TREATMENTS,
     SIMPLE,
     SYSTEM_NAMES,
     UNRERANKED,
@@ -42,6 +43,13 @@ from casebook.retrieval.settings import (
         *({"lists": ("bm25", "splade")}, {"lists": ()}, {"lists": ("bm25", "bm25")}),
         *({"fusion": "borda"}, {"reranker": "magic"}, {"reranker": "cross-encoder:"}),
         *({"bm25_preset": "best"}, {"lamda": 0.5}, {"query_reading": "whole"}),
+        *(
+            {"query_words": 0},
+            {"query_words": 2.5},
+            {"query_expansion": "bo1"},
+            {"query_words_from": -1},
+        ),
+        *({"dense_scope": "sentence"}, {"rerank_tokens": 0}),
     ],
 )
 def test_bad_settings_are_one_clear_line_that_names_them(settings):
@@ -84,6 +92,8 @@ def test_defaults_are_the_documented_ones():
     )
     assert (config.first_stage_weight, config.agreement, config.top_k) == (1 / 3, (0.5, 0.8), 10)
     assert (config.mmr, config.query_reading, config.reranker) == (False, "truncated", "maxsim")
+    assert (config.query_words, config.query_words_from, config.query_expansion) == (80, 256, None)
+    assert (config.dense_scope, config.rerank_tokens) == ("passage", 128)
 
 
 def test_the_documented_combination_has_its_own_name():
@@ -97,6 +107,16 @@ def test_the_documented_combination_has_its_own_name():
         True,
     )
     assert (config.question_tokens, config.agreement) == (None, None)
+
+
+def test_published_systems_read_every_word_and_the_full_one_has_treatments_beside_it():
+    published = {"bm25", "bm25_stemmed", "bm25_chunked", "rrf", "rrf_chunked", "documented"}
+    whole = {mode for mode in MODES if config_for(mode).query_words is None}
+    assert whole == published | {"query_whole"}
+    assert config_for("query_whole") == PipelineConfig(query_words=None)
+    assert config_for("query_windows") == PipelineConfig(query_reading="windows")
+    assert config_for("query_rm3") == PipelineConfig(query_expansion="rm3")
+    assert set(QUERY_TREATMENTS) == {"query_whole", "query_windows", "query_rm3"}
 
 
 def test_diversity_is_a_switch_with_systems_of_its_own():

@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import HashingEncoder
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_retrieval import HashingEncoder
 
 from casebook.batch.cluster import Cluster
 from casebook.data import load
@@ -109,6 +109,28 @@ def test_every_stage_is_that_of_one_index(indexes, mode):
     rng = np.random.default_rng(0)
     pools = [rng.choice(one.doc_ids, 30, replace=False).tolist() for _ in queries]
     check_same(one, sharded, queries, mode, candidates=pools, filters={"year": {"lt": 2020}})
+
+
+TREATMENTS = [
+    {"query_words": 4, "query_words_from": 1},
+    {"query_expansion": "rm3"},
+    {"dense_scope": "mean"},
+    {"dense_scope": "document", "rerank_tokens": 6},
+]
+
+
+@pytest.mark.parametrize("treatment", TREATMENTS, ids=str)
+def test_queries_are_treated_as_by_one_index(indexes, treatment):
+    one, sharded, queries = indexes
+    for options in ({}, {"filters": FILTERS}):
+        results = []
+        for index in (one, sharded.with_encoder(RememberingEncoder())):
+            retriever = HybridRetriever(index, **CUT, **treatment)
+            results.append(retriever.retrieve_many(queries, **options))
+        expected, result = results
+        names = [str(number) for number in range(len(queries))]
+        for stage in expected.stages:
+            assert result.run(names, stage) == expected.run(names, stage), stage
 
 
 def test_collection_and_filters_are_those_of_one_index(indexes):

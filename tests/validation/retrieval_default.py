@@ -85,26 +85,35 @@ def judgments(count):
     )
 
 
-CITED = re.compile(
+CITED = (
     r"(?i)\b(?:sections?|ss?\.|u/s\.?)\s*"
     r"(\d+[A-Z]?(?:\s*(?:,|/|and|read with|r/w)\s*\d+[A-Z]?)*)\s*(?:of\s+(?:the\s+)?)?"
-    r"(?:I\.?P\.?C|Indian\s+Penal\s+Code|Penal\s+Code)"
 )
+ACTS = {
+    "ipc": r"(?:I\.?P\.?C|Indian\s+Penal\s+Code|Penal\s+Code)",
+    "crpc": r"(?:Cr\.?\s?P\.?C|Code\s+of\s+Criminal\s+Procedure|Criminal\s+Procedure\s+Code)",
+    "cpc": r"(?:C\.?P\.?C|Code\s+of\s+Civil\s+Procedure|Civil\s+Procedure\s+Code)",
+    "iea": r"(?:Indian\s+)?Evidence\s+Act",
+}
 NUMBER = re.compile(r"\d+[A-Z]?")
 
 
-def statutes(count):
+def statutes(count, act="ipc"):
     """Words of 120 judgments round a cited section, numbers removed: which section?"""
-    path = Path(os.environ["CASEBOOK_DATA_MIRROR"], "indian_acts", "ipc.json")
+    path = Path(os.environ["CASEBOOK_DATA_MIRROR"], "indian_acts", f"{act}.json")
     sections = json.loads(path.read_text("utf-8"))
-    rows = {str(one["Section"]): row for row, one in enumerate(sections)}
+    number_of = next(key for key in sections[0] if key.lower() == "section")
+    titled = "title" if "title" in sections[0] else "section_title"
+    described = "description" if "description" in sections[0] else "section_desc"
+    rows = {str(one[number_of]): row for row, one in enumerate(sections)}
+    citation = re.compile(CITED + ACTS[act])
     queries, relevant = [], []
     for text in load("fire2017_irled").documents["text"].sample(frac=1, random_state=7):
-        cited = [n for m in CITED.finditer(text) for n in NUMBER.findall(m.group(1))]
+        cited = [n for m in citation.finditer(text) for n in NUMBER.findall(m.group(1))]
         known = {rows[number] for number in cited if number in rows}
         if not 1 <= len(known) <= 8:
             continue
-        before = NUMBER.sub("", text[: CITED.search(text).start()]).split()
+        before = NUMBER.sub("", text[: citation.search(text).start()]).split()
         start = max(0, len(before) - count // 3)
         query = words(NUMBER.sub("", text), count, start)
         if len(query.split()) >= 0.8 * count:
@@ -112,8 +121,9 @@ def statutes(count):
             relevant.append(known)
         if len(queries) == 120:
             break
-    texts = [f"{one['section_title']}. {one['section_desc']}" for one in sections]
-    return collection(f"statutes_{count}", texts, queries, relevant)
+    texts = [f"{one[titled]}. {one[described]}" for one in sections]
+    name = "statutes" if act == "ipc" else act
+    return collection(f"{name}_{count}", texts, queries, relevant)
 
 
 def claims(key, asked, held):

@@ -250,6 +250,8 @@ class RetrievalAblation(QuestionsParameters):
     mmr_lambda: Share
     pool: Count
     query_reading: choice("truncated", "windows")
+    query_words: Count | None
+    dense_scope: choice("passage", "document", "mean")
     chunking: Flag
 
     @model_validator(mode="after")

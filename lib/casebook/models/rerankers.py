@@ -15,6 +15,7 @@ from time import perf_counter
 import numpy as np
 
 from casebook.errors import InputError
+from casebook.models.cache import TokenVectors
 from casebook.models.device import model_settings
 from casebook.models.encoders import locate_model, model_fingerprint, torch_library, wants_progress
 
@@ -38,12 +39,20 @@ class MaxSimReranker:
 
     `texts` is any sequence, of which a large one is read where it is needed; `owner` names the
     document of each passage. A score is that of the best passage, and with weight
-    `document_weight` that of the whole document. `frequencies` counts the passages of each token
-    of the encoder, if that has been done.
+    `document_weight` that of the whole document. Of a query of more than `query_tokens` tokens
+    those of the largest weight are read, the first of equals. `frequencies` counts the passages of
+    each token of the encoder, if that has been done.
     """
 
     def __init__(
-        self, encoder, texts, owner=None, weighting="idf", document_weight=0.5, frequencies=None
+        self,
+        encoder,
+        texts,
+        owner=None,
+        weighting="idf",
+        document_weight=0.5,
+        query_tokens=None,
+        frequencies=None,
     ):
         self._encoder = encoder
         self._texts = texts
@@ -52,6 +61,7 @@ class MaxSimReranker:
         self._starts = np.searchsorted(owner, np.arange(owner.max(initial=-1) + 2))
         self._weighting = weighting
         self._document_weight = document_weight
+        self._query_tokens = query_tokens
 
     @cached_property
     def _weights(self):
@@ -84,7 +94,7 @@ class MaxSimReranker:
         valid = candidates >= 0
         scores = np.where(valid, 0.0, -np.inf)
         passages = np.where(valid, self._starts[np.maximum(candidates, 0)], -1)
-        tokens = self._encoder.token_vectors(list(queries), "query")
+        tokens = self._heaviest(self._encoder.token_vectors(list(queries), "query"))
         # Once here instead of once for every document that a query is scored with.
         tokens = replace(tokens, vectors=tokens.vectors.astype(np.float32))
         # Each document once, with all queries that have it as a candidate.
@@ -100,6 +110,20 @@ class MaxSimReranker:
             scores[rows, columns] = score
             passages[rows, columns] = self._starts[document] + passage
         return scores, passages
+
+    def _heaviest(self, queries):
+        """Keep of each query the tokens that are read."""
+        limit = self._query_tokens
+        if limit is None or queries.lengths.max(initial=0) <= limit:
+            return queries
+        query = np.repeat(np.arange(len(queries)), queries.lengths)
+        order = np.lexsort((-np.round(self._weights[queries.token_ids], DECIMALS), query))
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order)) - queries.offsets[query[order]]
+        keep = rank < limit
+        return TokenVectors(
+            queries.vectors[keep], queries.token_ids[keep], np.minimum(queries.lengths, limit)
+        )
 
     def _document_tokens(self, documents):
         """Token vectors of each document's passages, one after the other."""

@@ -321,11 +321,12 @@ def planned_rows(study, pairs, measure="nDCG@10", *, margin=0.0, n_resamples=10_
     return rows.join(count_units(scores, pairs))
 
 
-def milliseconds_per_question(results, n_questions):
+def milliseconds_per_question(results, n_questions, encoding=0.0):
     """Processor time of each pipeline for a question; building the index is left out.
 
     What a system finds remembered because another one did the same before it, the encoding of
-    questions and the reranker's scores, counts as what the other one took.
+    questions and the reranker's scores, counts as what the other one took. `encoding` is the time
+    of a question whose vectors nobody has kept, in milliseconds.
     """
     pipelines = {
         name: result
@@ -340,6 +341,10 @@ def milliseconds_per_question(results, n_questions):
         if stage in costs:
             longest = costs.groupby(configs.map(shared))[stage].transform("max")
             costs[stage] = longest.where(costs[stage].notna())
+    if "encode queries" in costs:
+        encoded = configs.map(_encoded) == "questions"
+        least = encoded * encoding * n_questions / 1000
+        costs["encode queries"] = costs["encode queries"].clip(lower=least)
     total = costs.drop(columns="index", errors="ignore").sum(axis=1)
     return (1000 * total / n_questions).to_dict()
 
@@ -399,11 +404,32 @@ def same_inputs(results, pairs):
             reasons[system, against] = (
                 "marginal relevance dropped no document, so the reranker read the same ones"
             )
+        elif _differ_beyond_queries(result, baseline):
+            reasons[system, against] = "both read the same of these questions"
     return reasons
 
 
 def _differ_in_mmr_alone(result, baseline):
     return result.config.model_copy(update={"mmr": baseline.config.mmr}) == baseline.config
+
+
+def _differ_beyond_queries(result, baseline):
+    """Whether two systems differ only in what they read of questions longer than these."""
+    first = result.config
+    second = baseline.config
+    shared = {"query_words": second.query_words, "query_reading": second.query_reading}
+    if first.model_copy(update=shared) != second:
+        return False
+    for preset in ("default", "leaderboard"):
+        index = result.index.passages().bm25(preset)
+        limits = {config.words_read(index.mean_words) for config in (first, second)}
+        least = min((limit for limit in limits if limit), default=None)
+        if len(limits) > 1 and index.count_words(result.queries).max() > least:
+            return False
+    if first.query_reading == second.query_reading:
+        return True
+    encoder = result.index.encoder()
+    return encoder.count_tokens(result.queries).max() <= encoder.max_tokens
 
 
 def _rerank_the_same(result, baseline):

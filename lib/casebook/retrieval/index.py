@@ -19,7 +19,7 @@ from casebook.models.cache import EncoderWrapper, unit_rows
 from casebook.models.device import model_settings
 from casebook.models.encoders import load_encoder
 from casebook.retrieval.rerank import build_reranker
-from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
+from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex, MeanDenseIndex
 
 ID_COLUMNS = ("doc_id", "_id", "id", "docno")  # the first that there is holds the ids
 MOST_WINDOWS = 8  # read of one long query, evenly spaced over its text
@@ -66,6 +66,16 @@ class CorpusIndex:
         if cut not in self._passages:
             self._passages[cut] = Passages(self, cut)
         return self._passages[cut]
+
+    def with_encoder(self, encoder):
+        """Give the same collection with another way to encode questions; what is built is shared.
+
+        The encoder must give the vectors of documents that this one gives.
+        """
+        index = CorpusIndex(self.documents, encoder, settings=self.model_settings)
+        for cut, passages in self._passages.items():
+            index._passages[cut] = passages.of_index(index)
+        return index
 
     @cached_property
     def _rows(self):
@@ -145,6 +155,13 @@ class Passages:
     def __len__(self):
         return len(self.texts)
 
+    def of_index(self, index):
+        """Give what is built, without rerankers, for another index of the same documents."""
+        passages = Passages(index, self.cut)
+        built = {name: value for name, value in vars(self).items() if name not in ("index", "cut")}
+        vars(passages).update(built | {"_rerankers": {}})
+        return passages
+
     @cached_property
     def chunks(self):
         """Passages, none of them longer than the encoder reads."""
@@ -176,17 +193,22 @@ class Passages:
         """Index of the vectors."""
         return DenseIndex(self.vectors)
 
+    @cached_property
+    def mean_dense(self):
+        """Index of the vectors, and of those of whole documents."""
+        return MeanDenseIndex(self.vectors, self.index.passages().vectors, self.owner)
+
     def bm25(self, preset):
         """BM25 index with settings of `casebook.retrieval.search.PRESETS`."""
         if preset not in self._bm25:
             self._bm25[preset] = BM25Index(self.texts, **PRESETS[preset])
         return self._bm25[preset]
 
-    def reranker(self, name, query_reading):
+    def reranker(self, name, query_reading, query_tokens=None):
         """Reranker of these passages; see `casebook.retrieval.rerank.build_reranker`."""
-        key = (name, query_reading)
+        key = (name, query_reading, query_tokens)
         if key not in self._rerankers:
-            self._rerankers[key] = build_reranker(name, self, query_reading)
+            self._rerankers[key] = build_reranker(name, self, query_reading, query_tokens)
         return self._rerankers[key]
 
     def nearest(self, query_vectors, documents):

@@ -6,6 +6,7 @@ to the last.
 """
 
 import contextlib
+import functools
 import hashlib
 import time
 from collections import namedtuple
@@ -212,10 +213,9 @@ class HybridRetriever:
             with _timed(costs, name):
                 lists, passages = self._first_stage(name, engine, searched, vectors)
                 stages[name] = stages[name].replace(searched.rows, lists)
-            if name == "dense":
-                sources.insert(0, (searched.rows, lists, passages))
-            elif passages is not None:
-                sources.append((searched.rows, lists, passages))
+            if passages is not None:
+                place = 0 if name == "dense" else len(sources)
+                sources.insert(place, (searched.rows, lists, passages))
 
         # 3 fusion
         with _timed(costs, "fusion"):
@@ -252,6 +252,11 @@ class HybridRetriever:
         """Whether stages after fusion compare documents with the query by their vectors."""
         return self.config.mmr or self.config.reranker is not None
 
+    @property
+    def _late_interaction(self):
+        """Whether the reranker compares the tokens of the query with those of documents."""
+        return self.config.reranker is not None and self.config.reranker.startswith("maxsim")
+
     def _semantic_weights(self, queries):
         """Weight of semantic evidence in each query."""
         config = self.config
@@ -267,7 +272,9 @@ class HybridRetriever:
         reranker = None
         if config.reranker:
             # Before the dense list: its pass over the tokens gives the vectors for free.
-            reranker = self._passages.reranker(config.reranker, config.query_reading)
+            reranker = self._passages.reranker(
+                config.reranker, config.query_reading, config.rerank_tokens
+            )
         engines = {name: self._engine(name) for name in config.lists}
         if self._compares_vectors:
             _ = self._passages.vectors
@@ -279,24 +286,43 @@ class HybridRetriever:
         if name in ("random", "constant"):
             return None
         if name == "dense":
-            return self._passages, self._passages.dense
+            return self._dense_engine()
         passages = self._passages if config.bm25_chunks else self.index.passages()
         return passages, passages.bm25(config.bm25_preset if name == "bm25" else "leaderboard")
+
+    def _dense_engine(self):
+        """Passages or whole documents, and the index of their vectors."""
+        whole = self.index.passages()
+        if self.config.dense_scope == "document":
+            return whole, whole.dense
+        if self.config.dense_scope == "mean" and self.config.chunking:
+            return self._passages, self._passages.mean_dense
+        return self._passages, self._passages.dense
 
     def _query_vectors(self, semantic):
         if not semantic.queries or not ("dense" in self.config.lists or self._compares_vectors):
             return None
-        return self.index.encoder(self.config.query_reading).encode_queries(semantic.queries)
+        encoder = self.index.encoder(self.config.query_reading)
+        if self._late_interaction and not self.index.remember_scores and hasattr(encoder, "cache"):
+            # Its pass over the tokens gives the vectors too, which the cache then has.
+            encoder.token_vectors(semantic.queries, "query")
+        return encoder.encode_queries(semantic.queries)
 
     def _first_stage(self, name, engine, batch, vectors):
         """One list of each query, and the passage that decided each document, or None."""
         if engine is None:
             return _control_list(name, batch, len(self.index), self.config.seed), None
         passages, index = engine
-        queries = vectors if name == "dense" else batch.queries
-        lists, best_passages = _search_documents(
-            index, queries, passages.owner, batch, len(self.index)
-        )
+        if name == "dense":
+            search = functools.partial(index.search, vectors)
+        else:
+            search = functools.partial(
+                index.search,
+                batch.queries,
+                words=self.config.words_read(index.mean_words),
+                expansion=self.config.query_expansion,
+            )
+        lists, best_passages = _search_documents(search, passages.owner, batch, len(self.index))
         # A search of whole documents says nothing about their passages.
         return lists, best_passages if passages is self._passages else None
 
@@ -353,7 +379,7 @@ class HybridRetriever:
             combined = reranked
         else:
             weights = semantic.weights
-            if config.reranker.startswith("maxsim") and config.agreement is not None:
+            if self._late_interaction and config.agreement is not None:
                 similarity = self._passages.similarity(vectors, nearest)
                 weights = weights * agreement_weights(
                     candidates, scores, similarity, config.agreement
@@ -405,7 +431,7 @@ def _checked_queries(queries):
     return queries
 
 
-def _search_documents(index, queries, owner, batch, n_documents):
+def _search_documents(search, owner, batch, n_documents):
     """Search passages until there are enough documents, each at its best one."""
     mask = None
     available = n_documents
@@ -417,7 +443,7 @@ def _search_documents(index, queries, owner, batch, n_documents):
     if len(owner) != n_documents:
         fetch *= _OVERSAMPLING
     while True:
-        lists = index.search(queries, min(fetch, len(owner)), mask)
+        lists = search(min(fetch, len(owner)), mask)
         documents, best_passages = ranked.collapse(lists, owner)
         exhausted = lists.lengths < min(fetch, len(owner))
         if fetch >= len(owner) or ((documents.lengths >= target) | exhausted).all():

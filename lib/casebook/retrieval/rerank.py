@@ -4,8 +4,8 @@ A reranker is a function ``(queries, documents, nearest) -> scores, passages``: 
 are positions in the collection and `nearest` [Q, C] the passage of each that is nearest to its
 query, -1 for padding. It gives a score of each document, -inf for padding, and the passage that
 decided it. To add one, put into `RERANKERS` what builds it from the collection's passages
-(`casebook.retrieval.index.Passages`) and the reading of long queries, and name it:
-``HybridRetriever(..., reranker="mine")``.
+(`casebook.retrieval.index.Passages`), the reading of long queries and the number of their tokens
+that late interaction reads, and name it: ``HybridRetriever(..., reranker="mine")``.
 """
 
 import functools
@@ -22,7 +22,7 @@ RERANKER_SIGNATURE = "(query, texts) -> scores"
 _DECIMALS = 9  # sums over more or less padding differ in their last bits
 
 
-def _late_interaction(passages, query_reading, weighting):
+def _late_interaction(passages, query_reading, query_tokens, weighting):
     """MaxSim over the tokens of all of a document's passages."""
     from casebook.models.rerankers import MaxSimReranker, RememberedScores
 
@@ -31,6 +31,7 @@ def _late_interaction(passages, query_reading, weighting):
         passages.texts,
         passages.owner,
         weighting,
+        query_tokens=query_tokens,
         frequencies=passages.token_frequencies,
     )
     # One pass over a small collection gives tokens, and pooled vectors for the dense list.
@@ -44,7 +45,7 @@ def _late_interaction(passages, query_reading, weighting):
     return rerank
 
 
-def _pass_through(passages, query_reading):
+def _pass_through(passages, query_reading, query_tokens):
     """Scores by rank, which change nothing."""
 
     def rerank(queries, documents, nearest):
@@ -62,12 +63,12 @@ RERANKERS = {
 }
 
 
-def build_reranker(name, passages, query_reading="truncated"):
+def build_reranker(name, passages, query_reading="truncated", query_tokens=None):
     """Build a reranker of `RERANKERS`, or a cross-encoder or plugin that reads nearest passages."""
     if is_plugin(name):
         return _plugin_reranker(name, passages.texts)
     if not name.startswith(CROSS_ENCODER):
-        return RERANKERS[name](passages, query_reading)
+        return RERANKERS[name](passages, query_reading, query_tokens)
     from casebook.models.rerankers import CrossEncoderReranker
 
     settings = passages.index.model_settings

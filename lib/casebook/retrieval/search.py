@@ -2,10 +2,13 @@
 
 Robertson and Zaragoza (2009), The probabilistic relevance framework: BM25 and beyond, FnTIR 3(4).
 Lù (2024), BM25S, arXiv:2407.03618. Douze et al. (2024), The Faiss library, arXiv:2401.08281.
+Expansion: Lavrenko and Croft (2001), Relevance-based language models, SIGIR; Abdul-Jaleel et al.
+(2004), UMass at TREC 2004: novelty and HARD, which interpolates with the query (RM3).
 """
 
 import math
 import os
+from collections import Counter
 
 import bm25s
 import faiss
@@ -53,6 +56,13 @@ _NEAR_TIE = 1e-5
 _SCORES_AT_ONCE = 8_000_000  # of all texts for a block of queries
 _PAIRS_AT_ONCE = 4096
 
+#: Expansions of a query by words of its first documents. RM3 as Anserini sets it.
+EXPANSIONS = ("rm3",)
+_FEEDBACK_DOCUMENTS = 10
+_FEEDBACK_WORDS = 10
+_WEIGHT_OF_QUERY = 0.5
+_DECIMALS = 9  # of weights that decide which words count, and of mean similarities
+
 
 class BM25Index:
     """BM25 of a collection; a search returns only texts that share a word with the query."""
@@ -68,6 +78,8 @@ class BM25Index:
         token_pattern=_TOKEN_PATTERN,
     ):
         self.size = len(texts)
+        self._texts = texts
+        self._shares = {}  # of the words of feedback documents, by document
         self._token_pattern = token_pattern
         self._stopwords = list(_STOP_LISTS[stopwords])
         self._stemmer = None if stemmer is None else load_stemmer(stemmer)
@@ -78,24 +90,82 @@ class BM25Index:
         tokens = self._tokens(texts)
         if not any(tokens):
             raise InputError("no text of the BM25 index holds a word to index")
+        self.mean_words = sum(map(len, tokens)) / self.size
         self._bm25.index(tokens, show_progress=False)
         if method == "okapi":
             _rescale_to_okapi(self._bm25.scores)
 
-    def search(self, queries, k, allowed=None):
-        """Find the texts with the highest positive scores."""
+    def search(self, queries, k, allowed=None, words=None, expansion=None):
+        """Find the texts with the highest positive scores.
+
+        Of a query with more than `words` different words the best ones are read; `expansion` is
+        one of `EXPANSIONS`.
+        """
         mask = as_mask(allowed)
+        weighted = []
+        for tokens in self._tokens(queries):
+            token_ids = np.array(self._bm25.get_tokens_ids(tokens), dtype=np.int64)
+            if words is not None:
+                token_ids = self._best_words(token_ids, words)
+            weighted.append((token_ids, None))
+        if expansion == "rm3":
+            feedback = self._search(weighted, _FEEDBACK_DOCUMENTS, mask)
+            for row, (token_ids, _) in enumerate(weighted):
+                weighted[row] = self._expanded(token_ids, feedback.ids[row], feedback.scores[row])
+        return self._search(weighted, k, mask)
+
+    def count_words(self, queries):
+        """Count the different words of each query that the collection has."""
         tokens = self._tokens(queries)
+        return np.array([len(set(self._bm25.get_tokens_ids(words))) for words in tokens], dtype=int)
+
+    def _search(self, weighted, k, mask):
         block_size = max(1, _SCORES_AT_ONCE // self.size)
         blocks = []
-        for start in range(0, len(tokens), block_size):
+        for start in range(0, len(weighted), block_size):
             block = slice(start, start + block_size)
-            scores = np.stack([self._scores(words) for words in tokens[block]])
+            scores = np.stack([self._scores(*query) for query in weighted[block]])
             retrieved = scores > 0
             if mask is not None:
                 retrieved &= mask if len(mask) == 1 else mask[block]
             blocks.append(from_scores(np.where(retrieved, scores, -np.inf), k))
         return stack(blocks) if blocks else RankedLists.empty(0)
+
+    def _best_words(self, token_ids, limit):
+        """Keep the words with the highest idf times log(1 + frequency), the first of equals."""
+        distinct, first, counts = np.unique(token_ids, return_index=True, return_counts=True)
+        if len(distinct) <= limit:
+            return token_ids
+        df = np.diff(self._bm25.scores["indptr"])[distinct]
+        idf = np.log1p((self.size - df + 0.5) / (df + 0.5))
+        order = np.lexsort((first, -np.round(idf * np.log1p(counts), _DECIMALS)))
+        return token_ids[np.isin(token_ids, distinct[order[:limit]])]
+
+    def _expanded(self, token_ids, documents, scores):
+        """Weigh the words of a query and those of the documents that it finds (RM3)."""
+        weights = Counter()
+        for document, score in zip(documents[documents >= 0], scores, strict=False):
+            for word, share in self._shares_of(int(document)).items():
+                weights[word] += share * score
+        # The first of equals is that whose word comes first in the alphabet.
+        best = sorted(weights, key=lambda word: (-round(weights[word], _DECIMALS), word))
+        best = best[:_FEEDBACK_WORDS]
+        total = sum(weights[word] for word in best)
+        expanded = Counter()
+        for token_id in token_ids.tolist():
+            expanded[token_id] += _WEIGHT_OF_QUERY / len(token_ids)
+        for word in best:
+            token_id = self._bm25.vocab_dict[word]
+            expanded[token_id] += (1 - _WEIGHT_OF_QUERY) * weights[word] / total
+        return np.array(list(expanded), dtype=np.int64), np.array(list(expanded.values()))
+
+    def _shares_of(self, document):
+        """Share of each word in a document."""
+        if document not in self._shares:
+            words = self._tokens([self._texts[document]])[0]
+            counts = Counter(words)
+            self._shares[document] = {word: n / len(words) for word, n in counts.items()}
+        return self._shares[document]
 
     def weights(self):
         """Weight of each word in each text, sparse [N, V]."""
@@ -109,11 +179,23 @@ class BM25Index:
     def _tokens(self, texts):
         return _word_lists(texts, self._token_pattern, self._stopwords, self._stemmer)
 
-    def _scores(self, words):
-        token_ids = self._bm25.get_tokens_ids(words)
-        if not token_ids:
-            return np.zeros(self.size)
-        return self._bm25.get_scores_from_ids(token_ids)
+    def _scores(self, token_ids, weights=None):
+        """Score all texts for the words of a query, which count once each without weights."""
+        return scores_of_words(self._bm25, token_ids, weights)
+
+
+def scores_of_words(index, token_ids, weights=None):
+    """Score all texts of an index for some words, which count once each without weights."""
+    size = index.scores["num_docs"]
+    if len(token_ids) == 0:
+        return np.zeros(size)
+    if weights is None:
+        return index.get_scores_from_ids(np.asarray(token_ids).tolist())
+    scores = np.zeros(size)
+    for token_id, weight in zip(token_ids, weights, strict=True):
+        part = slice(*index.scores["indptr"][token_id : token_id + 2])
+        scores[index.scores["indices"][part]] += weight * index.scores["data"][part]
+    return scores
 
 
 def word_lists(texts, stopwords="en", stemmer=None, token_pattern=_TOKEN_PATTERN):
@@ -194,6 +276,47 @@ class DenseIndex:
         more_candidates = min(4 * n_candidates, len(positions))
         settled = self._best(positions, queries[near_tie], k, more_candidates)
         return lists.replace(near_tie, settled)
+
+
+class MeanDenseIndex:
+    """Passages searched by the mean of their cosine and that of their whole document.
+
+    Of each document the best passage is found, the first of equals.
+    """
+
+    def __init__(self, passages, documents, owner):
+        self._passages = _unit_vectors(passages).astype(np.float64)
+        self._documents = _unit_vectors(documents).astype(np.float64)
+        self._owner = owner
+        self._starts = np.searchsorted(owner, np.arange(len(documents)))
+
+    def search(self, query_vectors, k, allowed=None):
+        """Find the best passage of the most similar documents of every query; exact."""
+        queries = _unit_vectors(query_vectors).astype(np.float64)
+        mask = as_mask(allowed)
+        block_size = max(1, _SCORES_AT_ONCE // len(self._passages))
+        blocks = []
+        for start in range(0, len(queries), block_size):
+            block = slice(start, start + block_size)
+            scores = self._scores(queries[block])
+            if mask is not None:
+                scores[
+                    ~np.broadcast_to(mask if len(mask) == 1 else mask[block], scores.shape)
+                ] = -np.inf
+            blocks.append(from_scores(scores, k))
+        return stack(blocks) if blocks else RankedLists.empty(0)
+
+    def _scores(self, queries):
+        """Score of the best passage of each document, -inf for the others [Q, passages]."""
+        similarity = np.round(queries @ self._passages.T, _DECIMALS)
+        whole = np.round(queries @ self._documents.T, _DECIMALS)
+        best = np.maximum.reduceat(similarity, self._starts, axis=1)
+        is_best = similarity == best[:, self._owner]
+        # Of equal passages the first one stays.
+        order = np.cumsum(is_best, axis=1)
+        before = np.where(self._starts > 0, order[:, self._starts - 1], 0)
+        is_best &= order - before[:, self._owner] == 1
+        return np.where(is_best, (similarity + whole[:, self._owner]) / 2, -np.inf)
 
 
 def _unit_vectors(vectors):

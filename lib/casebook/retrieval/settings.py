@@ -15,7 +15,7 @@ from casebook.errors import InputError
 from casebook.plugins import is_plugin
 from casebook.readers import read_yaml
 from casebook.retrieval.rerank import CROSS_ENCODER, RERANKERS
-from casebook.retrieval.search import PRESETS
+from casebook.retrieval.search import EXPANSIONS, PRESETS
 from casebook.stats.samples import check_choice
 
 _SYSTEMS = read_yaml(Path(__file__).with_name("systems.yml"))
@@ -30,6 +30,8 @@ SIMPLE = ("bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked")
 UNRERANKED = (*SIMPLE, "rrf", "rrf_chunked", "fused", "fused_mmr")
 #: The full pipeline, and the systems that differ from it in one stage.
 ONE_STAGE = ("full", "fused", "with_mmr", "no_chunking", "weighted_sum", "reranker_only")
+#: The full pipeline with another treatment of the query, which the chapter compares on its own.
+QUERY_TREATMENTS = ("query_whole", "query_windows", "query_rm3")
 _RENAMED = {"no_mmr": "full", "no_reranker": "fused", "constant_weights": "documented"}
 # Below this weight, encoding a collection would take minutes and change next to nothing.
 _SMALLEST_WEIGHT = 0.07
@@ -55,6 +57,13 @@ class PipelineConfig(pydantic.BaseModel):
     # Of a query beyond its limit the encoder reads what comes before the limit, or windows whose
     # vectors are averaged.
     query_reading: Literal["truncated", "windows"] = "truncated"
+    # What BM25 reads of a query: its best words by idf and frequency, where documents average so
+    # many words; and words of its first documents.
+    query_words: PositiveInt | None = 80
+    query_words_from: NonNegativeInt = 256
+    query_expansion: Literal[EXPANSIONS] | None = None
+    # The dense list ranks a document by its best passage, as a whole, or by the mean of both.
+    dense_scope: Literal["passage", "document", "mean"] = "passage"
     pool: PositiveInt = 50  # documents of each list that are fused
     mmr: bool = False
     mmr_lambda: Proportion = 0.7
@@ -62,6 +71,8 @@ class PipelineConfig(pydantic.BaseModel):
     mmr_pool: PositiveInt = 50
     # Or maxsim-mean, pass-through, cross-encoder:NAME, module:object.
     reranker: str | None = "maxsim"
+    # Tokens of a query that late interaction reads, the rarest ones; None: all.
+    rerank_tokens: PositiveInt | None = 128
     # Share of the fused score in the final one.
     first_stage_weight: Annotated[float, Field(ge=0, lt=1)] = 1 / 3
     # Correlations with the encoder at which the weight of the reranker begins to rise, and is full.
@@ -144,6 +155,10 @@ class PipelineConfig(pydantic.BaseModel):
         """Weight of each list before the length of a query counts; BM25 lists share one."""
         n_bm25 = sum(name.startswith("bm25") for name in self.lists)
         return [1 / n_bm25 if name.startswith("bm25") else 1.0 for name in self.lists]
+
+    def words_read(self, mean_words):
+        """Most words that BM25 reads of a query in a collection of this mean length, or None."""
+        return self.query_words if mean_words >= self.query_words_from else None
 
     def semantic_weight(self, tokens):
         """Weight of semantic evidence by length of the query, in [0, 1]; that of words is 1."""

@@ -33,8 +33,23 @@ from casebook.retrieval.index import (
 )
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.postings import CollectionCounts, Postings
-from casebook.retrieval.ranked import as_mask, from_scores, positive_depth, stack, to_run
-from casebook.retrieval.search import PRESETS, DenseIndex, InvertedFile, word_lists
+from casebook.retrieval.ranked import (
+    RankedLists,
+    as_mask,
+    from_scores,
+    positive_depth,
+    stack,
+    to_run,
+)
+from casebook.retrieval.search import (
+    PRESETS,
+    BM25Index,
+    DenseIndex,
+    InvertedFile,
+    MeanDenseIndex,
+    scores_of_words,
+    word_lists,
+)
 from casebook.retrieval.settings import PipelineConfig, uses_encoder
 from casebook.retrieval.shards import (
     SHARD_SIZE,
@@ -396,6 +411,12 @@ class ShardedIndex(CorpusIndex):
         """Arrays of one part of every shard."""
         return [self.store.arrays(shard[part]) for shard in self.shards]
 
+    def with_encoder(self, encoder):
+        """Give the same corpus with another way to encode questions."""
+        return ShardedIndex(
+            self.store, encoder, self.client, self.contents, self.remember_scores, self.probe
+        )
+
     def check_documents(self, documents):
         """Refuse a collection that is not the one that was encoded."""
         pairs = zip(documents["doc_id"], documents["text"], strict=True)
@@ -492,7 +513,12 @@ class ShardedPassages(Passages):
     @cached_property
     def dense(self):
         """Search of the vectors in every shard."""
-        return ShardedDense(self)
+        return ShardedDense(self, _dense_lists)
+
+    @cached_property
+    def mean_dense(self):
+        """Search of the vectors and of those of whole documents in every shard."""
+        return ShardedDense(self, _mean_lists)
 
     def bm25(self, preset):
         """BM25 of passages is in no shard."""
@@ -554,7 +580,8 @@ class ShardedDocuments(ShardedPassages):
 class ShardedDense:
     """Vectors of all shards, searched by cosine."""
 
-    def __init__(self, passages):
+    def __init__(self, passages, search):
+        self._search = search
         self._index = passages.index
         self._sizes = passages.sizes
         self._whole = isinstance(passages, ShardedDocuments)
@@ -564,7 +591,7 @@ class ShardedDense:
         k = min(positive_depth(k), sum(self._sizes))
         parts = on_shards(
             self._index.client,
-            _dense_lists,
+            self._search,
             _with_masks(self._index.shards, self._sizes, allowed),
             self._index.store,
             self._whole,
@@ -594,7 +621,15 @@ def _dense_lists(part, store, whole, probe, queries, k):
     return DenseIndex(vectors).search(queries, k, mask)
 
 
-class ShardedBM25:
+def _mean_lists(part, store, whole, probe, queries, k):
+    shard, mask = part
+    vectors = store.vectors(shard["vectors"])[: shard["passages"]["n"]]
+    owner = np.asarray(store.arrays(shard["passages"])["owner"])
+    index = MeanDenseIndex(vectors, store.document_vectors(shard), owner)
+    return index.search(queries, k, mask)
+
+
+class ShardedBM25(BM25Index):
     """BM25 of all shards; a search returns only texts that share a word with the query."""
 
     def __init__(self, index, preset):
@@ -604,60 +639,115 @@ class ShardedBM25:
         self._length = sum(shard["documents"]["words"][preset] for shard in index.shards)
         if not self._length:
             raise InputError("no text of the BM25 index holds a word to index")
+        self.mean_words = self._length / self.size
+        self._texts = index.texts
+        self._shares = {}
+        self._bm25 = CorpusWords(index, preset)
 
-    def search(self, queries, k, allowed=None):
+    def search(self, queries, k, allowed=None, words=None, expansion=None):
         """Find the texts with the highest positive scores."""
-        tokens = word_lists(queries, **PRESETS[self._preset])
-        if not tokens:
-            return from_scores(np.zeros((0, self.size)), k)
+        self._bm25.count(itertools.chain.from_iterable(self._tokens(queries)))
+        return super().search(queries, k, allowed, words, expansion)
+
+    def count_words(self, queries):
+        """Count the different words of each query that the collection has."""
+        self._bm25.count(itertools.chain.from_iterable(self._tokens(queries)))
+        return super().count_words(queries)
+
+    def _tokens(self, texts):
+        return word_lists(texts, **PRESETS[self._preset])
+
+    def _search(self, weighted, k, mask):
+        if not weighted:
+            return RankedLists.empty(0)
         k = min(positive_depth(k), self.size)
         index = self._index
+        names = list(self._bm25.vocab_dict)
+        queries = [([names[number] for number in ids], weights) for ids, weights in weighted]
+        used = dict.fromkeys(itertools.chain.from_iterable(words for words, _ in queries))
+        self._bm25.count(used)
+        frequencies = {word: self._bm25.frequencies[word] for word in used}
         parts = on_shards(
             index.client,
             _bm25_lists,
-            _with_masks(index.shards, index.document_sizes, allowed),
+            _with_masks(index.shards, index.document_sizes, mask),
             index.store,
             self._preset,
-            self._counts(tokens),
-            tokens,
+            CollectionCounts(self.size, self._length, frequencies),
+            queries,
             k,
         )
         return merged(parts, index.document_sizes, k)
 
-    def _counts(self, tokens):
-        """Counts of the corpus, of the words of some queries alone."""
-        words = sorted(set().union(*tokens))
+
+class CorpusWords:
+    """Words of a corpus in shards that were asked for, as bm25s has those of an index."""
+
+    def __init__(self, index, preset):
+        self._index = index
+        self._preset = preset
+        self.frequencies = {}
+        self.vocab_dict = _Numbers()
+
+    def count(self, words):
+        """Count the texts that hold some words, in all shards; words of none get no number."""
         index = self._index
+        new = sorted(set(words) - self.frequencies.keys())
+        if not new:
+            return
         counted = on_shards(
-            index.client, _word_frequencies, index.shards, index.store, self._preset, words
+            index.client, _word_frequencies, index.shards, index.store, self._preset, new
         )
-        frequencies = sum(counted).tolist()
-        return CollectionCounts(self.size, self._length, dict(zip(words, frequencies, strict=True)))
+        self.frequencies.update(zip(new, sum(counted).tolist(), strict=True))
+        for word in new:
+            if self.frequencies[word]:
+                _ = self.vocab_dict[word]
+
+    def get_tokens_ids(self, words):
+        """Numbers of the words that the corpus has."""
+        return [self.vocab_dict[word] for word in words if word in self.vocab_dict]
+
+    @property
+    def scores(self):
+        """Where the entries of each word would begin."""
+        sizes = [self.frequencies.get(word, 0) for word in self.vocab_dict]
+        return {"indptr": np.cumsum([0, *sizes])}
+
+
+class _Numbers(dict):
+    """Numbers of words, in the order in which they are asked for."""
+
+    def __missing__(self, word):
+        self[word] = len(self)
+        return self[word]
 
 
 def _word_frequencies(shard, store, preset, words):
     return _postings(store.arrays(shard["documents"]), preset).frequencies(words)
 
 
-def _bm25_lists(part, store, preset, counts, tokens, k):
+def _bm25_lists(part, store, preset, counts, queries, k):
     """Lists of one shard, scored as in an index of the whole corpus."""
     shard, mask = part
     postings = _postings(store.arrays(shard["documents"]), preset)
     index = postings.bm25(list(counts.frequencies), counts)
     block_size = max(1, _SCORES_AT_ONCE // shard["n"])
     blocks = []
-    for start in range(0, len(tokens), block_size):
+    for start in range(0, len(queries), block_size):
         block = slice(start, start + block_size)
-        scores = np.zeros((len(tokens[block]), shard["n"]))
-        for row, words in enumerate(tokens[block]):
-            token_ids = index.get_tokens_ids(words)
-            if token_ids:
-                scores[row] = index.get_scores_from_ids(token_ids)
+        scores = np.stack([_scores(index, *query) for query in queries[block]])
         retrieved = scores > 0
         if mask is not None:
             retrieved &= mask if len(mask) == 1 else mask[block]
         blocks.append(from_scores(np.where(retrieved, scores, -np.inf), k))
     return stack(blocks)
+
+
+def _scores(index, words, weights):
+    """Score the texts of one shard for those words of a query that it has."""
+    rows = [row for row, word in enumerate(words) if word in index.vocab_dict]
+    token_ids = index.get_tokens_ids(words)
+    return scores_of_words(index, token_ids, None if weights is None else weights[rows])
 
 
 # --- what is read of shards where it is needed

@@ -370,11 +370,6 @@ class CaseSearch:
 
     def _by_pipeline(self, queries, fetch):
         """Rank documents by a system of ours: positions and scores, query by query."""
-        config = self.retriever.config
-        if str(config.reranker).startswith("maxsim") and "dense" in config.lists:
-            encoder = self.retriever.index.encoder(config.query_reading)
-            if hasattr(encoder, "cache"):  # one pass gives pooled and token vectors
-                encoder.token_vectors(queries, "query")
         result = self.retriever.retrieve_many(queries, top_k=fetch, depth=fetch)
         # The last stage that scores comparably.
         stage = result.stages["reranked" if "reranked" in result.stages else "fused"]

@@ -1,0 +1,97 @@
+"""What a new question costs the pipeline: the processor time of its stages, by its length."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from casebook.models.cache import CachedEncoder, EmbeddingCache, EncoderWrapper
+from casebook.retrieval.pipeline import HybridRetriever
+
+LONGEST_OF_BANDS = (16, 64, 256)  # in tokens; the last band has no end
+QUESTIONS_PER_BAND = 25
+WARM_UP = "warm up"
+# Where the time of each stage of the pipeline is counted.
+PARTS = {
+    "encode queries": "encoding",
+    "rerank": "reranker",
+    "index": None,
+}
+
+
+class NewQuestions(EncoderWrapper):
+    """Encoder that has kept vectors of documents, but of no question."""
+
+    def __init__(self, encoder, folder):
+        super().__init__(encoder)
+        self._of_questions = encoder
+        if isinstance(encoder, CachedEncoder):
+            self._of_questions = CachedEncoder(encoder.encoder, EmbeddingCache(Path(folder)))
+
+    def encode_queries(self, texts):
+        """Encode questions that nothing is kept of yet."""
+        return self._of_questions.encode_queries(texts)
+
+    def token_vectors(self, texts, role="document"):
+        """Encode the tokens of documents, or of questions that nothing is kept of yet."""
+        encoder = self._of_questions if role == "query" else self.encoder
+        return encoder.token_vectors(texts, role)
+
+
+def time_new_questions(index, queries, per_band=QUESTIONS_PER_BAND, **settings):
+    """Ask some questions of each length once, one at a time; give the milliseconds of each.
+
+    Nothing is kept of the questions, while the collection is ready: indexed, and its vectors at
+    hand. A row has the length of a question in tokens, its band, and the processor time of
+    encoding, search and reranker.
+    """
+    queries = pd.Series(list(dict.fromkeys(queries)))
+    tokens = pd.Series(index.encoder().count_tokens(queries.tolist()))
+    bands = pd.Series(bands_of(tokens))
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        new = index.with_encoder(NewQuestions(index.encoder(), folder))
+        retriever = HybridRetriever(new, **settings)
+        rng = np.random.default_rng(retriever.config.seed)
+        for _, band in bands.groupby(bands, sort=False):
+            chosen = rng.permutation(band.index)[:per_band]
+            longest = tokens[chosen].idxmax()
+            retriever.retrieve(f"{WARM_UP} {queries[longest]}")
+            for row in chosen:
+                times = _milliseconds(retriever.retrieve_many([queries[row]], depth=1).costs)
+                rows.append({"tokens": tokens[row], "band": bands[row], **times})
+    frame = pd.DataFrame(rows, columns=["tokens", "band", "encoding", "search", "reranker"])
+    frame["reranker"] = frame["reranker"].fillna(0.0)
+    frame["total"] = frame[["encoding", "search", "reranker"]].sum(axis=1)
+    return frame.sort_values("tokens", kind="stable").reset_index(drop=True)
+
+
+def bands_of(tokens):
+    """Name the band of each length in tokens."""
+    names = []
+    lowest = 1
+    for longest in LONGEST_OF_BANDS:
+        names.append(f"{lowest} to {longest}")
+        lowest = longest + 1
+    names.append(f"{lowest} and more")
+    return [names[place] for place in np.searchsorted(LONGEST_OF_BANDS, tokens)]
+
+
+def latency_table(times):
+    """Mean time of each part by length of the question, and the total of 19 questions in 20."""
+    bands = times.groupby("band", sort=False)
+    table = bands[["encoding", "search", "reranker", "total"]].mean()
+    table.insert(0, "questions", bands.size())
+    table["19 in 20 below"] = bands["total"].quantile(0.95)
+    return table.reset_index()
+
+
+def _milliseconds(costs):
+    """Sum the stages of one question in three parts; building what is missing is left out."""
+    parts = {}
+    for stage, seconds in costs["cpu_s"].items():
+        part = PARTS.get(stage, "search")
+        if part is not None:
+            parts[part] = parts.get(part, 0.0) + 1000 * seconds
+    return parts

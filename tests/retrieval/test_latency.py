@@ -1,0 +1,99 @@
+"""What new questions cost: nothing of them is remembered, and each is encoded once."""
+
+import numpy as np
+import pytest
+
+from casebook.models.cache import CachedEncoder, EmbeddingCache
+from casebook.retrieval.index import CorpusIndex
+from casebook.retrieval.latency import bands_of, latency_table, time_new_questions
+from casebook.retrieval.pipeline import HybridRetriever
+
+
+class CountingEncoder:
+    """The encoder of these tests, which notes the questions that it reads."""
+
+    def __init__(self, encoder):
+        self.encoder = encoder
+        self.questions = []
+
+    def __getattr__(self, name):
+        return getattr(self.encoder, name)
+
+    def encode_queries(self, texts):
+        self.questions += texts
+        return self.encoder.encode_queries(texts)
+
+    def encode_both(self, texts, role):
+        if role == "query":
+            self.questions += texts
+        return self.encoder.encode_documents(texts), self.encoder.token_vectors(texts)
+
+
+@pytest.fixture
+def counting(hashing):
+    """Give an encoder that notes what it reads."""
+    return CountingEncoder(hashing)
+
+
+@pytest.fixture
+def cached_index(collection, counting, tmp_path):
+    """Give an index whose encoder keeps vectors on disk."""
+    return CorpusIndex(collection, CachedEncoder(counting, EmbeddingCache(tmp_path / "vectors")))
+
+
+@pytest.mark.parametrize("reranker", ["maxsim", None])
+def test_a_new_question_is_encoded_once(cached_index, counting, reranker):
+    retriever = HybridRetriever(cached_index, reranker=reranker)
+    for question in ("cancel refund", "sue in court"):
+        retriever.retrieve(question)
+    assert counting.questions == ["cancel refund", "sue in court"]
+    retriever.retrieve("cancel refund")
+    assert len(counting.questions) == 2
+
+
+def test_one_pass_gives_what_two_passes_gave(cached_index, collection, hashing):
+    """An encoder without a cache reads a question twice."""
+    questions = ["cancel refund", "may a user sue in court", "term3 price"]
+    once = HybridRetriever(cached_index).retrieve_many(questions).final
+    twice = HybridRetriever(CorpusIndex(collection, hashing)).retrieve_many(questions).final
+    np.testing.assert_array_equal(once.ids, twice.ids)
+    np.testing.assert_array_equal(once.scores, twice.scores)
+
+
+def test_kept_questions_are_encoded_again_and_none_is_kept(cached_index, counting, tmp_path):
+    questions = [f"{word} refund" for word in ("cancel", "user", "court")]
+    HybridRetriever(cached_index).retrieve_many(questions)
+    files = sorted((tmp_path / "vectors").rglob("*.npz"))
+    counting.questions.clear()
+    times = time_new_questions(cached_index, [*questions, questions[0]])
+    asked = [text for text in counting.questions if not text.startswith("warm up")]
+    assert sorted(asked) == sorted(questions)
+    assert len(times) == 3
+    assert sorted((tmp_path / "vectors").rglob("*.npz")) == files
+
+
+def test_times_are_of_some_questions_of_each_length(cached_index):
+    short = [f"term{number}" for number in range(9)]
+    long = [" ".join(["refund"] * (number + 20)) for number in range(4)]
+    times = time_new_questions(cached_index, short + long, per_band=5)
+    assert times["band"].value_counts().to_dict() == {"1 to 16": 5, "17 to 64": 4}
+    assert (times[["encoding", "search", "reranker"]] > 0).all(axis=None)
+    np.testing.assert_allclose(
+        times["total"], times[["encoding", "search", "reranker"]].sum(axis=1)
+    )
+    table = latency_table(times)
+    assert table["band"].tolist() == ["1 to 16", "17 to 64"]
+    assert table["questions"].tolist() == [5, 4]
+    assert (table["19 in 20 below"] >= table["total"] * 0.9).all()
+
+
+def test_bands_have_their_bounds():
+    bands = bands_of([1, 16, 17, 64, 65, 256, 257, 9999])
+    assert bands[::2] == ["1 to 16", "17 to 64", "65 to 256", "257 and more"]
+    assert bands[1::2] == bands[::2]
+
+
+def test_without_an_encoder_only_search_takes_time(collection, hashing):
+    times = time_new_questions(CorpusIndex(collection, hashing), ["refund"], mode="bm25")
+    assert times["reranker"].tolist() == [0.0]
+    assert times["search"].iloc[0] > 0

@@ -1,0 +1,301 @@
+"""What long queries ask of the pipeline: query treatment, scope of the dense list, reranker.
+
+``python tests/validation/retrieval_queries.py ROWS`` keeps the scores of each query under ROWS
+(collections that are there already are not run again) and writes four tables of the methods page:
+what BM25 reads of long queries, what the dense list compares, what late interaction reads, and its time.
+Collections that this machine lacks are named and left out.
+"""
+
+import argparse
+import itertools
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from retrieval_default import COLLECTIONS, halves, judgments, statutes
+
+from casebook.data.sources import Absent
+from casebook.files import write_text
+from casebook.frames import contrasts
+from casebook.retrieval.ablation import run_ablation
+from casebook.retrieval.index import CorpusIndex
+from casebook.retrieval.latency import latency_table, time_new_questions
+from casebook.retrieval.pipeline import HybridRetriever
+from casebook.retrieval.settings import PipelineConfig
+
+METHODS = Path(__file__).parents[2] / "book" / "methods"
+MEASURE = "nDCG@10"
+LIMITS = (40, 80, 120, 160, 240, 320, 480)
+WORDS = {"all words": {}, "RM3": {"query_expansion": "rm3"}}
+WORDS |= {f"{limit} words": {"query_words": limit} for limit in LIMITS}
+ALONE = {
+    "mmr": False,
+    "reranker": None,
+    "chunking": False,
+    "query_words": None,
+    "query_words_from": 0,
+}
+BM25 = {
+    f"{name}, {words}": {"lists": ("bm25",), "bm25_preset": preset, **ALONE, **settings}
+    for name, preset in (("bm25", "default"), ("bm25_stemmed", "leaderboard"))
+    for words, settings in WORDS.items()
+}
+# What the full pipeline did before anything here was chosen.
+AS_BEFORE = {"query_words": None, "dense_scope": "passage", "rerank_tokens": None}
+PARTS = ["bm25", "bm25_stemmed", "bm25_chunked", "dense", "rrf", "rrf_chunked", "reranker_only"]
+FULL = {
+    "full": AS_BEFORE,
+    "RM3": {**AS_BEFORE, "query_expansion": "rm3"},
+    "dense passage": {"mode": "dense_chunked"},
+    "dense document": {"mode": "dense"},
+    "dense mean": {"lists": ("dense",), "dense_scope": "mean", "reranker": None},
+    "first stage": {**AS_BEFORE, "reranker": None},
+    "first stage, document": {**AS_BEFORE, "reranker": None, "dense_scope": "document"},
+    "first stage, mean": {**AS_BEFORE, "reranker": None, "dense_scope": "mean"},
+    "full, document": {**AS_BEFORE, "dense_scope": "document"},
+    "full, mean": {**AS_BEFORE, "dense_scope": "mean"},
+    "full, 64 tokens": {**AS_BEFORE, "rerank_tokens": 64},
+    "full, 128 tokens": {**AS_BEFORE, "rerank_tokens": 128},
+    **{name: {"mode": name} for name in PARTS},
+}
+
+
+def licence_halves():
+    """The first halves of 300 long licences ask for their second halves."""
+    data = halves("licence_notices")
+    queries = data.queries[data.queries["text"].str.split().str.len() > 300]
+    return data.subset(queries["query_id"].sample(300, random_state=3), "long")
+
+
+# Family and collection of long queries, for BM25.
+LONG = {
+    "contract_halves": ("contracts", lambda: halves("consumer_contracts_qa")),
+    "licence_halves": ("licences", licence_halves),
+    **{
+        f"{act}_{count}": ("statutes", lambda count=count, act=act: statutes(count, act))
+        for act in ("ipc", "crpc", "cpc", "iea")
+        for count in (400, 800, 2000)
+    },
+    "judgments_400": ("judgments", lambda: judgments(400)),
+    "judgments_1500": ("judgments", lambda: judgments(1500)),
+    "judgments_4000": ("judgments", lambda: judgments(4000)),
+    "fire2017_irled": ("judgments", COLLECTIONS["fire2017_irled"][1]),
+}
+# Family, collection and settings, for the stages that read vectors.
+READ_BY_RERANKER = {
+    "all tokens": {"rerank_tokens": None},
+    "128 tokens": {"rerank_tokens": 128},
+    "64 tokens": {"rerank_tokens": 64},
+    "windows": {"query_reading": "windows", "rerank_tokens": None},
+}
+NAMES = ["smoke", "consumer_contracts_qa", "pdpabench test", "insurance", "contract_halves"]
+NAMES += ["statutes_60", "statutes_200", "insurance_halves", "joined_questions", "judgments_400"]
+NAMES += ["privacy_qa", "pdpabench train", "statute_answers"]
+SEMANTIC = {name: COLLECTIONS[name] for name in NAMES}
+SEMANTIC |= {
+    f"{act}_{count}": ("statutes", lambda count=count, act=act: statutes(count, act), {})
+    for act, count in (("crpc", 60), ("crpc", 400), ("cpc", 60), ("iea", 60), ("iea", 400))
+}
+
+
+def scores(data, systems):
+    """Score systems on one collection: group of each query, and a column for each system."""
+    index = CorpusIndex(data.documents, remember_scores=True)
+    retrievers = {}
+    for name, settings in systems.items():
+        retrievers[name] = HybridRetriever(index, **{"mode": "full", **settings})
+    study = run_ablation(data, retrievers, [MEASURE])
+    frame = study.scores[MEASURE]
+    groups = study.clusters or list(frame.index)
+    words = index.passages().bm25("default").count_words(data.queries["text"])
+    counts = pd.Series(words, data.queries["query_id"])
+    times = {}
+    for name, result in study.results.items():
+        times[name] = result.costs["cpu_s"].drop("index", errors="ignore").sum()
+    frame = frame.assign(group=groups, words=counts.reindex(frame.index))
+    return frame, pd.Series(times) * 1000 / len(data.queries)
+
+
+def rows_of(folder, kind, name, make, systems):
+    """Scores and times of one collection, kept or computed now; None where it is absent."""
+    path = folder / f"{kind}-{name.replace(' ', '_')}.csv"
+    if not path.exists():
+        start = time.time()
+        try:
+            frame, times = scores(make(), systems)
+        except (Absent, KeyError, FileNotFoundError) as error:
+            print(f"{name} is not on this machine: {error}")
+            return None
+        times.to_csv(path.with_suffix(".times"), header=False)
+        frame.to_csv(path)
+        print(f"{kind} {name}: {time.time() - start:.0f} s", flush=True)
+    times = pd.read_csv(path.with_suffix(".times"), index_col=0, header=None)[1]
+    return pd.read_csv(path, index_col=0), times
+
+
+def change(frame, system, against):
+    """Difference of two systems with its interval, of this one contrast."""
+    columns = frame[[system, against]]
+    if (columns[system] == columns[against]).all():
+        return "no question differs"
+    row = contrasts(columns, [(system, against)], frame["group"]).iloc[0]
+    if np.isnan(row["low"]):
+        return f"{row['difference']:+.3f}"
+    return f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
+
+
+def document_words(folder, names):
+    """Mean number of words that BM25 indexes of the documents of each collection."""
+    path = folder / "documents.csv"
+    known = pd.read_csv(path, index_col=0)["words"] if path.exists() else pd.Series(dtype=float)
+    for name in [name for name in names if name not in known]:
+        index = CorpusIndex(LONG[name][1]().documents)
+        known[name] = index.passages().bm25("default").mean_words
+        known.round().rename("words").to_csv(path, index_label="collection")
+    return known[list(names)].round().astype(int)
+
+
+def words_table(studies, document_words):
+    """What BM25 reads of long queries."""
+    rows = []
+    for name, (frame, times) in studies.items():
+        row = {"collection": name, "questions": len(frame)}
+        row["words of a document"] = document_words[name]
+        row["different words of a question"] = int(frame["words"].median())
+        row["all words"] = frame["bm25, all words"].mean()
+        for system in ("80 words", "160 words", "320 words", "RM3"):
+            row[system] = change(frame, f"bm25, {system}", "bm25, all words")
+        row["stemmed, 80 words"] = change(
+            frame, "bm25_stemmed, 80 words", "bm25_stemmed, all words"
+        )
+        for system in ("all words", "80 words", "RM3"):
+            row[f"ms, {system}"] = f"{times[f'bm25, {system}']:.1f}"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def choose_rule(studies, document_words, tolerance=0.005):
+    """Choose limit and least length of documents without each family: the largest mean gain.
+
+    Rules that cost a collection more than `tolerance` are left out.
+    """
+    rules = {}
+    for limit, least in itertools.product(LIMITS, (0, 64, 128, 256, 512, 1024)):
+        changes = {}
+        for name, (frame, _) in studies.items():
+            gain = frame[f"bm25, {limit} words"].mean() - frame["bm25, all words"].mean()
+            changes[name] = gain if document_words[name] >= least else 0.0
+        rules[limit, least] = changes
+    rules = pd.DataFrame(rules).T
+    families = pd.Series({name: LONG[name][0] for name in studies})
+    for left_out in ["none", *families.unique()]:
+        kept = families[families != left_out]
+        safe = rules[kept.index][rules[kept.index].min(axis=1) >= -tolerance]
+        gains = safe.T.groupby(kept).mean().mean()
+        best = gains[gains >= gains.max() - 1e-9].index.tolist()
+        print(f"without {left_out}: limit, least words of documents {best}")
+        of_family = families.index[families == left_out]
+        print(rules.loc[best, of_family].round(3).to_string())
+    print(rules.round(3).to_string())
+
+
+def scope_table(studies):
+    """What the dense list compares with the query."""
+    rows = []
+    for name, (frame, _) in studies.items():
+        row = {"collection": name, "questions": len(frame)}
+        row["dense, passage"] = frame["dense passage"].mean()
+        row["document"] = change(frame, "dense document", "dense passage")
+        row["mean of both"] = change(frame, "dense mean", "dense passage")
+        row["first stage, mean"] = change(frame, "first stage, mean", "first stage")
+        row["full"] = frame["full"].mean()
+        row["full, document"] = change(frame, "full, document", "full")
+        row["full, mean"] = change(frame, "full, mean", "full")
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def rerank_table(studies):
+    """What late interaction reads of a query, expansion, and the best part of the pipeline."""
+    rows = []
+    for name, (frame, _) in studies.items():
+        row = {"collection": name, "questions": len(frame), "full": frame["full"].mean()}
+        for system in ("full, 64 tokens", "full, 128 tokens", "RM3"):
+            row[system.removeprefix("full, ")] = change(frame, system, "full")
+        parts = [part for part in (*PARTS, "dense passage", "first stage") if part in frame]
+        best = frame[parts].mean().idxmax()
+        row["best part"] = f"{best} {frame[best].mean():.3f}"
+        row["128 tokens minus best part"] = change(frame, "full, 128 tokens", best)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def latency(folder):
+    """Time new questions of four lengths, made of the words of others, on two collections."""
+    path = folder / "latency.csv"
+    if not path.exists():
+        tables = []
+        for name in ("insurance", "contract_halves"):
+            data = COLLECTIONS[name][1]()
+            index = CorpusIndex(data.documents)
+            text = " ".join(data.queries["text"]).split()
+            for system, settings in READ_BY_RERANKER.items():
+                index.passages(PipelineConfig(**settings).cut).reranker("maxsim", "truncated")
+                times = time_new_questions(index, questions_of(text), per_band=12, **settings)
+                table = latency_table(times)
+                table.insert(0, "passages", len(index.passages(PipelineConfig().cut)))
+                table.insert(0, "system", system)
+                table.insert(0, "collection", name)
+                tables.append(table)
+        pd.concat(tables).to_csv(path, index=False, float_format="%.1f")
+    return pd.read_csv(path)
+
+
+def questions_of(text, counts=(8, 30, 120, 400), per_count=12):
+    """Cut a text into questions of so many words; its words come again where it ends."""
+    questions = []
+    for count in counts:
+        for number in range(per_count):
+            start = number * count
+            words = [text[(start + step) % len(text)] for step in range(count)]
+            questions.append(" ".join(words))
+    return questions
+
+
+def main():
+    """Run what is missing, and write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", type=Path, help="folder of the scores of each query")
+    parser.add_argument("names", nargs="*", help="run these collections only, write no table")
+    arguments = parser.parse_args()
+    arguments.rows.mkdir(parents=True, exist_ok=True)
+    words = {}
+    for name, (_, make) in LONG.items():
+        if not arguments.names or name in arguments.names:
+            words[name] = rows_of(arguments.rows, "words", name, make, BM25)
+    semantic = {}
+    for name, (_, make, settings) in SEMANTIC.items():
+        if not arguments.names or name in arguments.names:
+            systems = {system: {**row, **settings} for system, row in FULL.items()}
+            semantic[name] = rows_of(arguments.rows, "semantic", name, make, systems)
+    if arguments.names:
+        return
+    words = {name: study for name, study in words.items() if study}
+    semantic = {name: study for name, study in semantic.items() if study}
+    lengths = document_words(arguments.rows, words)
+    choose_rule(words, lengths)
+    tables = {
+        "retrieval_query_words": words_table(words, lengths),
+        "retrieval_dense_scope": scope_table(semantic),
+        "retrieval_rerank_tokens": rerank_table(semantic),
+        "retrieval_latency": latency(arguments.rows),
+    }
+    for name, table in tables.items():
+        print(table.to_string())
+        text = table.to_csv(index=False, float_format="%.3f", lineterminator="\n")
+        write_text(METHODS / f"{name}.csv", text)
+
+
+if __name__ == "__main__":
+    main()
