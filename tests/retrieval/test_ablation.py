@@ -417,3 +417,19 @@ def test_treatments_that_no_question_is_long_enough_for_are_not_measured(smoke):
     reasons = ablation.same_inputs(results, [(name, "full") for name in systems if name != "full"])
     assert set(reasons) == {("all", "full"), ("windows", "full")}
     assert set(reasons.values()) == {"both read the same of these questions"}
+
+
+def test_the_cut_of_the_pipeline_is_a_baseline_where_documents_are_long(hashing):
+    """The pipeline must not win by a cut that plain BM25 can make too."""
+    words = [f"word{number}" for number in range(300)]
+    long_documents = CorpusIndex({"a": " ".join(words), "b": " ".join(words[:250] * 2)}, hashing)
+    short_documents = CorpusIndex({"a": "word1 word2", "b": "word3"}, hashing)
+    beside = ablation.compared_systems(long_documents)
+    assert set(beside) - set(ablation.compared_systems(short_documents)) == {"bm25_cut"}
+    assert "bm25_cut" not in ablation.compared_systems(long_documents, query_words=None)
+    question = " ".join(words[:200])
+    cut = HybridRetriever(long_documents, mode="bm25_cut").retrieve_many([question])
+    full = HybridRetriever(long_documents).retrieve_many([question])
+    assert cut.run(["q"], "bm25") == full.run(["q"], "bm25")
+    whole = HybridRetriever(long_documents, mode="bm25").retrieve_many([question])
+    assert cut.run(["q"], "bm25") != whole.run(["q"], "bm25")

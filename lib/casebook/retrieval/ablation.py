@@ -26,7 +26,7 @@ from casebook.readers import read_yaml
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import EVALUATION_DEPTH, HybridRetriever, RetrievalResult
 from casebook.retrieval.run_files import ranked_run
-from casebook.retrieval.settings import system_name
+from casebook.retrieval.settings import MODES, QUERY_TREATMENTS, config_for, system_name
 from casebook.runs.headlines import counted
 from casebook.runs.manifest import write_manifest
 from casebook.stats.intervals import bootstrap_mean, bounds_text, resampled_clusters
@@ -298,6 +298,15 @@ def means_table(numbers, measures=ABLATION_MEASURES):
     table = pd.DataFrame(rows)
     # None, for no interval, becomes NaN.
     return table.astype(dict.fromkeys(table.columns[2:], float))
+
+
+def compared_systems(index, **settings):
+    """Name the systems that the chapter compares; a cut that changes no query is left out."""
+    names = [name for name in MODES if name not in QUERY_TREATMENTS]
+    mean_words = index.passages().bm25("default").mean_words
+    if config_for("bm25_cut", **settings).words_read(mean_words) is None:
+        names.remove("bm25_cut")
+    return names
 
 
 def strongest(study, systems):

@@ -25,7 +25,7 @@ MODES = {key: (row.get("settings", {}), row["about"]) for key, row in _SYSTEMS.i
 SYSTEM_NAMES = {key: row["name"] for key, row in _SYSTEMS.items()}
 SYSTEM_NAMES["full_tuned"] = "Full pipeline, tuned"
 #: Systems of one list and one search, which every other has to beat.
-SIMPLE = ("bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked")
+SIMPLE = ("bm25", "bm25_cut", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked")
 #: Systems without a reranker, which the full pipeline has to beat.
 UNRERANKED = (*SIMPLE, "rrf", "rrf_chunked", "fused", "fused_mmr")
 #: The full pipeline, and the systems that differ from it in one stage.
