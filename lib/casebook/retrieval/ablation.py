@@ -300,11 +300,12 @@ def means_table(numbers, measures=ABLATION_MEASURES):
     return table.astype(dict.fromkeys(table.columns[2:], float))
 
 
-def compared_systems(index, **settings):
+def compared_systems(index, queries, **settings):
     """Name the systems that the chapter compares; a cut that changes no query is left out."""
     names = [name for name in MODES if name not in QUERY_TREATMENTS]
-    mean_words = index.passages().bm25("default").mean_words
-    if config_for("bm25_cut", **settings).words_read(mean_words) is None:
+    bm25 = index.passages().bm25("default")
+    limit = config_for("bm25_cut", **settings).words_read(bm25.mean_words)
+    if limit is None or bm25.count_words(queries).max() <= limit:
         names.remove("bm25_cut")
     return names
 
