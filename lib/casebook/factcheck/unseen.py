@@ -35,8 +35,8 @@ def general_caution():
     """Say which kinds of contradiction the default judge does not recognise."""
     shares = [f"{row['contradiction']} ({100 * row['refuted']:.0f} %)" for row in unseen_kinds()]
     return (
-        "the default judge compares words, and so often misses contradictions of these kinds (share "
-        f"that it refutes of planted ones): {', '.join(shares)}"
+        "the default judge compares words, and so often misses contradictions of these kinds (share"
+        f" that it refutes of planted ones): {', '.join(shares)}"
     )
 
 
