@@ -780,8 +780,8 @@ def missed_defects(copies):
     """Name the detectors that miss each defect: question to defect to names, by `scored_copies`."""
     missed = {}
     for (defect, detector), pair in copies.items():
-        judged = pair.dropna()
-        for key, is_missed in (judged["copy"] >= judged["original"]).items():
+        scored = pair.dropna()
+        for key, is_missed in (scored["copy"] >= scored["original"]).items():
             names = missed.setdefault(key, {}).setdefault(DEFECT_NAMES[defect], [])
             if is_missed:
                 names.append(DETECTOR_NAMES[detector])

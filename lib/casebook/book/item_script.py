@@ -30,13 +30,13 @@ def as_script(page):
     rows = [[item[column] for column in columns] for item in items]
     strings = _worth_a_reference(rows)
     positions = {text: k for k, text in enumerate(strings)}
-    whole = page | {
+    script = page | {
         "columns": columns,
         "strings": strings,
         "tag_lists": list(tag_lists),
         "items": _with_references(rows, positions),
     }
-    return f"window.casebookItems = {json.dumps(whole, separators=(',', ':'))};\n"
+    return f"window.casebookItems = {json.dumps(script, separators=(',', ':'))};\n"
 
 
 def _distinct(values):
@@ -60,8 +60,8 @@ def _written(numbers, counted):
     digits = []
     for number in numbers:
         rest = 0 if number is None else number + 1
-        for place in reversed(range(width)):
-            digit, rest = divmod(rest, len(DIGITS) ** place)
+        for power in reversed(range(width)):
+            digit, rest = divmod(rest, len(DIGITS) ** power)
             digits.append(DIGITS[digit])
     return "".join(digits)
 

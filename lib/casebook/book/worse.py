@@ -27,5 +27,5 @@ def _is_worse(item, pair, scope):
     """Whether the first of two systems has a lower score on an item, by the leading measure."""
     if scope and scope not in item.get("tags", ()):
         return False
-    value, other = (item["scores"][k][0] if item["scores"][k] else None for k in pair)
-    return value is not None and other is not None and value < other
+    score, baseline = (item["scores"][k][0] if item["scores"][k] else None for k in pair)
+    return score is not None and baseline is not None and score < baseline

@@ -117,9 +117,13 @@ def _premises(passages, rows):
 def _stances_of_document(premises, shares):
     """Stances of the passages that take a document's side, by row."""
     supports, refutes = shares[:, :2].max(axis=0)
-    side, column, against = SUPPORTS, 0, refutes
+    side = SUPPORTS
+    column = 0
+    against = refutes
     if refutes > supports:
-        side, column, against = REFUTES, 1, supports
+        side = REFUTES
+        column = 1
+        against = supports
     sided = []
     for premise, share in zip(premises, shares[:, column], strict=True):
         if share > TAKES_A_SIDE and share >= against:
@@ -227,8 +231,8 @@ def cost_of_judge(judge):
     costs = getattr(judge, "costs", None)
     if not costs:
         return None
-    asked = "questions" if isinstance(judge, ModelStance) else "pairs of passage and claim"
-    return costs_in_words(costs, prices_of_tokens(), asked)
+    unit = "questions" if isinstance(judge, ModelStance) else "pairs of passage and claim"
+    return costs_in_words(costs, prices_of_tokens(), unit)
 
 
 def seconds_of_preparing(judge, claims, evidence):

@@ -320,9 +320,9 @@ CitedPassage = namedtuple(
 
 def judges_by_name(names):
     """Give the names of judges, and refuse two that readers could not tell apart."""
-    shown = {}
+    titles = {}
     for name in names:
-        rival = shown.setdefault(name_of_judge(name), name)
+        rival = titles.setdefault(name_of_judge(name), name)
         if list(names).count(name) > 1 or rival != name:
             raise InputError(
                 f"judges {rival!r} and {name!r} have one name: leave one out, or name its folder "
@@ -616,16 +616,16 @@ def _contracts(dataset, folds, seed):
 def _clause_probabilities(base, questions, yes, groups, *, gold, retrieved, folds, seed):
     """Out-of-fold probability of a yes by clause or question alone, and the seconds to read it."""
     shuffled = [gold[row] for row in of_another_group(groups, seed, "shuffled clauses")]
-    read = {}  # a clause that two systems read costs both what it cost the first
+    timed = {}  # a clause that two systems read costs both what it cost the first
     tables = []
     seconds = []
     for rows in (gold, retrieved, shuffled):
         readings = list(zip(questions, rows, strict=True))
         for question, row in readings:
-            if (question, row) not in read:
-                read[question, row] = _timed(_clause_features, base, question, row)
-        tables.append(np.array([read[reading][0] for reading in readings]))
-        seconds.append(np.array([read[reading][1] for reading in readings]))
+            if (question, row) not in timed:
+                timed[question, row] = _timed(_clause_features, base, question, row)
+        tables.append(np.array([timed[reading][0] for reading in readings]))
+        seconds.append(np.array([timed[reading][1] for reading in readings]))
     by_gold, by_retrieved, by_shuffled = cross_fitted(
         features_model(), tables, yes, groups, folds, seed
     )

@@ -108,13 +108,13 @@ class CachedModel:
         question = json.dumps([prompt, schema], sort_keys=True)
         if question not in self._answers:
             self.costs["questions"] += 1
-            kept = self._cache.load(self.model.identity, [question])
-            if question not in kept:
-                kept = {question: self._ask(prompt, schema)}
-                self._cache.store(self.model.identity, kept)
+            answers = self._cache.load(self.model.identity, [question])
+            if question not in answers:
+                answers = {question: self._ask(prompt, schema)}
+                self._cache.store(self.model.identity, answers)
             else:
                 self.costs["from the cache"] += 1
-            self._answers |= kept
+            self._answers |= answers
         return self._answers[question]
 
     def _ask(self, prompt, schema):

@@ -57,10 +57,10 @@ class EntailmentModel(PairModel):
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._remembered]
         self.costs["questions"] += len(new)
         if new and self._cache:
-            kept = self._cache.load(self.model_hash, new)
-            self._remembered |= kept
-            new = [pair for pair in new if pair not in kept]
-            self.costs["from the cache"] += len(kept)
+            cached = self._cache.load(self.model_hash, new)
+            self._remembered |= cached
+            new = [pair for pair in new if pair not in cached]
+            self.costs["from the cache"] += len(cached)
         # The longest first, in slabs that are kept at once, so that a run that was killed goes on.
         new.sort(key=lambda pair: (-len(pair[0]) - len(pair[1]), pair))
         for start in track(range(0, len(new), SLAB), f"entailment, {SLAB} pairs at a time"):

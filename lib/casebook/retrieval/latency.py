@@ -75,7 +75,7 @@ def bands_of(tokens):
         names.append(f"{lowest} to {longest}")
         lowest = longest + 1
     names.append(f"{lowest} and more")
-    return [names[place] for place in np.searchsorted(LONGEST_OF_BANDS, tokens)]
+    return [names[band] for band in np.searchsorted(LONGEST_OF_BANDS, tokens)]
 
 
 def latency_table(times):

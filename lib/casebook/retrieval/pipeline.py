@@ -214,8 +214,8 @@ class HybridRetriever:
                 lists, passages = self._first_stage(name, engine, searched, vectors)
                 stages[name] = stages[name].replace(searched.rows, lists)
             if passages is not None:
-                place = 0 if name == "dense" else len(sources)
-                sources.insert(place, (searched.rows, lists, passages))
+                position = 0 if name == "dense" else len(sources)
+                sources.insert(position, (searched.rows, lists, passages))
 
         # 3 fusion
         with _timed(costs, "fusion"):
@@ -292,9 +292,9 @@ class HybridRetriever:
 
     def _dense_engine(self):
         """Passages or whole documents, and the index of their vectors."""
-        whole = self.index.passages()
+        documents = self.index.passages()
         if self.config.dense_scope == "document":
-            return whole, whole.dense
+            return documents, documents.dense
         if self.config.dense_scope == "mean" and self.config.chunking:
             return self._passages, self._passages.mean_dense
         return self._passages, self._passages.dense

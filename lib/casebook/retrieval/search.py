@@ -309,14 +309,14 @@ class MeanDenseIndex:
     def _scores(self, queries):
         """Score of the best passage of each document, -inf for the others [Q, passages]."""
         similarity = np.round(queries @ self._passages.T, _DECIMALS)
-        whole = np.round(queries @ self._documents.T, _DECIMALS)
+        of_document = np.round(queries @ self._documents.T, _DECIMALS)
         best = np.maximum.reduceat(similarity, self._starts, axis=1)
         is_best = similarity == best[:, self._owner]
         # Of equal passages the first one stays.
         order = np.cumsum(is_best, axis=1)
         before = np.where(self._starts > 0, order[:, self._starts - 1], 0)
         is_best &= order - before[:, self._owner] == 1
-        return np.where(is_best, (similarity + whole[:, self._owner]) / 2, -np.inf)
+        return np.where(is_best, (similarity + of_document[:, self._owner]) / 2, -np.inf)
 
 
 def _unit_vectors(vectors):

@@ -47,15 +47,15 @@ def _answer_questions(systems, pair):
 
 def _answered_question(question, systems, n_measures):
     answers = question["given"]
-    given = {name: answer for name, answer in zip(systems, answers, strict=True) if answer}
+    by_system = {name: answer for name, answer in zip(systems, answers, strict=True) if answer}
     undefined = [None] * n_measures
     missed = question.get("missed", {})
-    contexts = [row for name, answer in given.items() for row in _context_rows(name, answer)]
+    contexts = [row for name, answer in by_system.items() for row in _context_rows(name, answer)]
     return item(
         question["id"],
         question["text"],
         [
-            [_answer_row(name, answer) for name, answer in given.items()],
+            [_answer_row(name, answer) for name, answer in by_system.items()],
             [["Reference", question["reference"]]] if question["reference"] else [],
             None,
             contexts,

@@ -37,12 +37,12 @@ def content(collection):
 def _question(question, nothing):
     relevant = question["relevant"]
     lists = [documents or [] for documents in question["top"]]
-    found = [not set(relevant).isdisjoint(documents) for documents in lists]
+    has_relevant = [not set(relevant).isdisjoint(documents) for documents in lists]
     return item(
         question["id"],
         question["text"],
         [ranked_lists(relevant, lists), None],
         tags=question.get("tags", ()),
-        by_system=[[] if is_found else [nothing] for is_found in found],
+        by_system=[[] if has_one else [nothing] for has_one in has_relevant],
         scores=[values or [] for values in question["scores"]],
     )

@@ -23,11 +23,11 @@ def content(collection):
 
 def _rated(rated, criteria):
     columns = list(zip(*rated["ratings"], strict=True))[1:]
-    given = [
+    ratings = [
         f"{criterion} {', '.join(filter(None, column))}"
         for criterion, column in zip(criteria, columns, strict=True)
         if any(column)
     ]
     n_different = sum(tag.endswith(_NOT_ALIKE) for tag in rated["tags"])
-    text = "; ".join(given) or "No rating"
+    text = "; ".join(ratings) or "No rating"
     return item(rated["id"], text, [rated["ratings"]], tags=rated["tags"], keys=[-n_different])

@@ -67,13 +67,13 @@ def _compared_pair(pair, system, baseline, scales):
 
 def _ratings(votes, scales, position):
     """Give the ratings of one of the two systems, by scale, each once."""
-    given = [
+    of_system = [
         (scale, ratings[position])
         for vote in votes
         for scale, ratings in zip(scales, vote["ratings"], strict=True)
         if ratings[position] is not None
     ]
-    return [f"{scale}: {rating}" for scale, rating in sorted(set(given))]
+    return [f"{scale}: {rating}" for scale, rating in sorted(set(of_system))]
 
 
 def _disagreements(votes):
