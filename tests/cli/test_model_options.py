@@ -128,7 +128,7 @@ def test_a_corpus_of_another_precision_is_encoded_anew_and_searched_by_the_same_
         store = ShardStore(place)
         index = store.index()
         assert (index["device"], index["precision"]) == ("cpu", precision)
-        vectors[precision] = store.vectors(index["shards"][0])
+        vectors[precision] = store.document_vectors(index["shards"][0])
     difference = np.abs(vectors["float32"] - vectors["bfloat16"]).max()
     assert 1e-4 < difference < 0.02
     code, out, _ = casebook("corpus", "search", place, small, "--precision", "float32", "--k", 1)
