@@ -58,10 +58,19 @@ def encode(
     exclusive(context, "scheduler", "workers")
     use_models(device, precision, batch_size)
     ShardStore(out)  # an address that is none is refused before anything is read
-    if workers > 1:
-        workers = min(workers, math.ceil(count_documents(folder, shard_size) / shard_size))
+    n_documents = count_documents(folder, shard_size)
+    workers = min(workers, math.ceil(n_documents / shard_size))
     with _cluster(workers, scheduler) as cluster:
-        summary = encode_folder(folder, out, encoder, shard_size, cluster, titles, clusters)
+        summary = encode_folder(
+            folder,
+            out,
+            encoder,
+            shard_size,
+            cluster,
+            titles=titles,
+            clusters=clusters,
+            n_documents=n_documents,
+        )
     line = (
         "{url}: {documents} documents, {passages} passages, {dims} dimensions, {shards} shards, "
         "{encoder}"

@@ -4,6 +4,7 @@ They are built once and shared by all systems.
 """
 
 import bisect
+import copy
 import itertools
 import re
 from collections import namedtuple
@@ -157,9 +158,9 @@ class Passages:
 
     def of_index(self, index):
         """Give what is built, without rerankers, for another index of the same documents."""
-        passages = Passages(index, self.cut)
-        built = {name: value for name, value in vars(self).items() if name not in ("index", "cut")}
-        vars(passages).update(built | {"_rerankers": {}})
+        passages = copy.copy(self)
+        passages.index = index
+        passages._rerankers = {}
         return passages
 
     @cached_property

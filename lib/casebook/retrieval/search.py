@@ -103,8 +103,7 @@ class BM25Index:
         """
         mask = as_mask(allowed)
         weighted = []
-        for tokens in self._tokens(queries):
-            token_ids = np.array(self._bm25.get_tokens_ids(tokens), dtype=np.int64)
+        for token_ids in self._token_ids(queries):
             if words is not None:
                 token_ids = self._best_words(token_ids, words)
             weighted.append((token_ids, None))
@@ -116,20 +115,17 @@ class BM25Index:
 
     def count_words(self, queries):
         """Count the different words of each query that the collection has."""
-        tokens = self._tokens(queries)
-        return np.array([len(set(self._bm25.get_tokens_ids(words))) for words in tokens], dtype=int)
+        return np.array([len(np.unique(ids)) for ids in self._token_ids(queries)], dtype=int)
+
+    def _token_ids(self, queries):
+        """Numbers of the words of each query that the collection has."""
+        return [
+            np.array(self._bm25.get_tokens_ids(words), dtype=np.int64)
+            for words in self._tokens(queries)
+        ]
 
     def _search(self, weighted, k, mask):
-        block_size = max(1, _SCORES_AT_ONCE // self.size)
-        blocks = []
-        for start in range(0, len(weighted), block_size):
-            block = slice(start, start + block_size)
-            scores = np.stack([self._scores(*query) for query in weighted[block]])
-            retrieved = scores > 0
-            if mask is not None:
-                retrieved &= mask if len(mask) == 1 else mask[block]
-            blocks.append(from_scores(np.where(retrieved, scores, -np.inf), k))
-        return stack(blocks) if blocks else RankedLists.empty(0)
+        return lists_by_words(self._bm25, weighted, k, mask)
 
     def _best_words(self, token_ids, limit):
         """Keep the words with the highest idf times log(1 + frequency), the first of equals."""
@@ -179,12 +175,31 @@ class BM25Index:
     def _tokens(self, texts):
         return _word_lists(texts, self._token_pattern, self._stopwords, self._stemmer)
 
-    def _scores(self, token_ids, weights=None):
-        """Score all texts for the words of a query, which count once each without weights."""
-        return scores_of_words(self._bm25, token_ids, weights)
+
+def lists_by_words(index, weighted, k, mask):
+    """Rank the texts of an index that share a word with each query: word numbers and weights."""
+
+    def score(block):
+        scores = np.stack([_scores_of_words(index, *query) for query in weighted[block]])
+        return np.where(scores > 0, scores, -np.inf)
+
+    return _lists_by_block(score, len(weighted), index.scores["num_docs"], k, mask)
 
 
-def scores_of_words(index, token_ids, weights=None):
+def _lists_by_block(score, n_queries, n_items, k, mask):
+    """Rank items by the scores of as many queries at a time as fit into memory."""
+    block_size = max(1, _SCORES_AT_ONCE // n_items)
+    blocks = []
+    for start in range(0, n_queries, block_size):
+        block = slice(start, start + block_size)
+        scores = score(block)
+        if mask is not None:
+            scores = np.where(mask if len(mask) == 1 else mask[block], scores, -np.inf)
+        blocks.append(from_scores(scores, k))
+    return stack(blocks) if blocks else RankedLists.empty(0)
+
+
+def _scores_of_words(index, token_ids, weights=None):
     """Score all texts of an index for some words, which count once each without weights."""
     size = index.scores["num_docs"]
     if len(token_ids) == 0:
@@ -293,18 +308,11 @@ class MeanDenseIndex:
     def search(self, query_vectors, k, allowed=None):
         """Find the best passage of the most similar documents of every query; exact."""
         queries = _unit_vectors(query_vectors).astype(np.float64)
-        mask = as_mask(allowed)
-        block_size = max(1, _SCORES_AT_ONCE // len(self._passages))
-        blocks = []
-        for start in range(0, len(queries), block_size):
-            block = slice(start, start + block_size)
-            scores = self._scores(queries[block])
-            if mask is not None:
-                scores[
-                    ~np.broadcast_to(mask if len(mask) == 1 else mask[block], scores.shape)
-                ] = -np.inf
-            blocks.append(from_scores(scores, k))
-        return stack(blocks) if blocks else RankedLists.empty(0)
+
+        def score(block):
+            return self._scores(queries[block])
+
+        return _lists_by_block(score, len(queries), len(self._passages), k, as_mask(allowed))
 
     def _scores(self, queries):
         """Score of the best passage of each document, -inf for the others [Q, passages]."""

@@ -36,9 +36,7 @@ from casebook.retrieval.postings import CollectionCounts, Postings
 from casebook.retrieval.ranked import (
     RankedLists,
     as_mask,
-    from_scores,
     positive_depth,
-    stack,
     to_run,
 )
 from casebook.retrieval.search import (
@@ -47,7 +45,7 @@ from casebook.retrieval.search import (
     DenseIndex,
     InvertedFile,
     MeanDenseIndex,
-    scores_of_words,
+    lists_by_words,
     word_lists,
 )
 from casebook.retrieval.settings import PipelineConfig, uses_encoder
@@ -67,7 +65,6 @@ SHARD_PRESETS = ("default", "leaderboard")  # of BM25, whose words are counted
 _FORMAT = 1  # of the files: another one is written anew
 _POSTINGS = ("encoded_words", "starts", "texts", "counts", "lengths")
 _QUERIES_AT_ONCE = 256
-_SCORES_AT_ONCE = 8_000_000  # of all texts of a shard for a block of queries
 _TEXTS_IN_MEMORY = 4096
 
 
@@ -75,10 +72,21 @@ _TEXTS_IN_MEMORY = 4096
 
 
 def encode_folder(
-    folder, url, encoder=PACKAGED, size=SHARD_SIZE, client=None, titles=True, clusters=0
+    folder,
+    url,
+    encoder=PACKAGED,
+    size=SHARD_SIZE,
+    client=None,
+    titles=True,
+    clusters=0,
+    n_documents=None,
 ):
-    """Encode the documents of a folder into shards at an address, for the whole pipeline."""
-    n_documents = count_documents(folder, size)  # all are read once before anything is written
+    """Encode the documents of a folder into shards at an address, for the whole pipeline.
+
+    `n_documents` is what `count_documents` gave, if they have been counted.
+    """
+    if n_documents is None:  # all are read once before anything is written
+        n_documents = count_documents(folder, size)
     store = ShardStore(url)
     encode = DocumentEncoder(encoder)
     parts = read_collection_parts(folder, size, titles)
@@ -644,15 +652,10 @@ class ShardedBM25(BM25Index):
         self._shares = {}
         self._bm25 = CorpusWords(index, preset)
 
-    def search(self, queries, k, allowed=None, words=None, expansion=None):
-        """Find the texts with the highest positive scores."""
-        self._bm25.count(itertools.chain.from_iterable(self._tokens(queries)))
-        return super().search(queries, k, allowed, words, expansion)
-
-    def count_words(self, queries):
-        """Count the different words of each query that the collection has."""
-        self._bm25.count(itertools.chain.from_iterable(self._tokens(queries)))
-        return super().count_words(queries)
+    def _token_ids(self, queries):
+        tokens = self._tokens(queries)
+        self._bm25.count(itertools.chain.from_iterable(tokens))
+        return [np.array(self._bm25.get_tokens_ids(words), dtype=np.int64) for words in tokens]
 
     def _tokens(self, texts):
         return word_lists(texts, **PRESETS[self._preset])
@@ -731,23 +734,13 @@ def _bm25_lists(part, store, preset, counts, queries, k):
     shard, mask = part
     postings = _postings(store.arrays(shard["documents"]), preset)
     index = postings.bm25(list(counts.frequencies), counts)
-    block_size = max(1, _SCORES_AT_ONCE // shard["n"])
-    blocks = []
-    for start in range(0, len(queries), block_size):
-        block = slice(start, start + block_size)
-        scores = np.stack([_scores(index, *query) for query in queries[block]])
-        retrieved = scores > 0
-        if mask is not None:
-            retrieved &= mask if len(mask) == 1 else mask[block]
-        blocks.append(from_scores(np.where(retrieved, scores, -np.inf), k))
-    return stack(blocks)
+    return lists_by_words(index, [_of_shard(index, *query) for query in queries], k, mask)
 
 
-def _scores(index, words, weights):
-    """Score the texts of one shard for those words of a query that it has."""
+def _of_shard(index, words, weights):
+    """Numbers and weights of those words of a query that a shard has."""
     rows = [row for row, word in enumerate(words) if word in index.vocab_dict]
-    token_ids = index.get_tokens_ids(words)
-    return scores_of_words(index, token_ids, None if weights is None else weights[rows])
+    return index.get_tokens_ids(words), None if weights is None else weights[rows]
 
 
 # --- what is read of shards where it is needed

@@ -141,7 +141,7 @@ def cosines(queries, documents):
 
 
 def unit(vectors):
-    """Give vectors the length 1; one without a length stays as it is."""
+    """Give vectors the length 1; one without a length becomes zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > SMALLEST_NORM)
 
