@@ -299,9 +299,9 @@ def test_contract_verdicts_are_near_chance_and_retrieval_is_not(require):
     assert 0.5 < scores[CLAIM_ONLY]["accuracy"].estimate < 0.63
     assert 0.4 < scores["pipeline"]["accuracy"].estimate < 0.63
     # The page of all sets says the same of the claim-only model: one population, one number.
-    table, _ = transfer.evaluate_judges(
-        transfer.gold_claims("consumer_contracts_qa"), {"x": PlaceholderStance()}, n_resamples=50
-    )
+    gold = transfer.gold_claims("consumer_contracts_qa")
+    answers = transfer.answers_of_judges(gold, {"x": PlaceholderStance()})
+    table, _ = transfer.evaluate_judges(gold, answers, n_resamples=50)
     row = table.set_index("system").loc[CLAIM_ONLY]
     assert row["accuracy"] == scores[CLAIM_ONLY]["accuracy"].estimate
     assert (row["n"], row["groups"]) == (396, study.rows["group"].nunique())
@@ -391,9 +391,9 @@ def test_other_peoples_claims_with_gold_evidence(study, mirror, monkeypatch):
         study, sets=("climate_fever_claims",), n_resamples=200
     )
     gold = transfer.gold_claims("feverous_s")
-    feverous, beside = transfer.evaluate_judges(
-        gold, {DEFAULT_JUDGE: PublicJudge(left_out="feverous_s")}, n_resamples=200
-    )
+    judges = {DEFAULT_JUDGE: PublicJudge(left_out="feverous_s")}
+    answers = transfer.answers_of_judges(gold, judges)
+    feverous, beside = transfer.evaluate_judges(gold, answers, n_resamples=200)
     feverous, climate = feverous.set_index("system"), table.set_index("system")
     assert (
         set(climate["n"]) == {907}
@@ -451,7 +451,8 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
     )
     gold = transfer.gold_of_claim_set(ClaimSet("lakes", "all", claims, evidence, {}))
     assert gold["evidence"][0][0].text == "The lake holds 10 boats."
-    table, contrasts = transfer.evaluate_judges(gold, {"ours": PublicJudge()}, n_resamples=200)
+    answers = transfer.answers_of_judges(gold, {"ours": PublicJudge()})
+    table, contrasts = transfer.evaluate_judges(gold, answers, n_resamples=200)
     row = table.set_index("system").loc["ours"]
     assert (row["n"], row["groups"], row["accuracy"], row["AUROC"], row["abstained"]) == (
         40,

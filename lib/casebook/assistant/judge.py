@@ -25,12 +25,12 @@ from casebook.factcheck.pipeline import EvidencePassage, judge_of, name_of_judge
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.unseen import general_caution
 from casebook.measures.faithfulness import PASSAGE_WORDS
-from casebook.plugins import callable_plugin, instance, is_plugin
+from casebook.plugins import PREFIXES, callable_plugin, instance, is_plugin
 from casebook.progress import track
 from casebook.text import content_words, printable, sentences
 from casebook.text import passages as windows
 
-_MODELS = ("entailment:", "endpoint:", "model:")
+_MODELS = tuple(f"{prefix}:" for prefix in PREFIXES)
 SUPPORT = "support by the contexts"
 SIGNATURE = "(row) -> number from 0 to 1, or {name: number}"
 

@@ -204,18 +204,19 @@ def answers_of_judges(gold, judges):
     return {name: judge_passages(judge, parts, gold["evidence"]) for name, judge in judges.items()}
 
 
-def evaluate_judges(gold, judges, *, answers=None, folds=5, n_resamples=10_000, seed=0):
+def evaluate_judges(gold, answers, *, folds=5, n_resamples=10_000, seed=0):
     """Compare judges on gold evidence with the majority class and a model of the claims alone.
 
-    ``gold`` is a frame of `gold_claims`. Gives a table of judges and baselines with accuracy, macro
-    F1, AUROC (of the degree of support) and share of abstentions, which are wrong; and each judge's
-    contrasts with the baselines. Only the claim-only model is fitted to the claims, out of fold.
-    ``answers`` are those of `answers_of_judges`, where they are there already.
+    ``gold`` is a frame of `gold_claims`, ``answers`` are those of `answers_of_judges`. Gives a
+    table of judges and baselines with accuracy, macro F1, AUROC (of the degree of support) and
+    share of abstentions, which are wrong; and each judge's contrasts with the baselines. Only the
+    claim-only model is fitted to the claims, out of fold.
     """
+    judges = list(answers)
     groups = gold["group"].tolist()
     clusters = None if gold["group"].is_unique else groups
     supported = (gold["label"] == SUPPORTED).to_numpy()
-    answers = dict(answers or answers_of_judges(gold, judges))
+    answers = dict(answers)
     most = SUPPORTED if 2 * supported.sum() >= len(gold) else NOT_SUPPORTED
     answers[MAJORITY] = pd.DataFrame({"verdict": [most] * len(gold), "support": UNDECIDED_SUPPORT})
     p = claim_only(gold["claim"], supported, groups, folds, seed)
@@ -313,12 +314,7 @@ def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
             if answers[judge]["verdict"].isna().all():  # which is no verdict, and no error of it
                 missing[f"{name} by {judge}"] = answers.pop(judge)["error"].iloc[0]
         table, contrasts = evaluate_judges(
-            gold,
-            answers,
-            answers=answers,
-            folds=folds,
-            n_resamples=n_resamples,
-            seed=seed,
+            gold, answers, folds=folds, n_resamples=n_resamples, seed=seed
         )
         table["chosen on"] = key in FEATURE_SETS and not of_user
         systems.append(table)
