@@ -3,15 +3,12 @@
 import json
 import re
 
-import IPython.display
 import numpy as np
 import pandas as pd
 import pytest
+from cells import run_cell
 from sklearn.metrics import cohen_kappa_score
-from test_cells_twice import as_text, run_cell
 
-import casebook.notebook
-from casebook import paths
 from casebook.factcheck.agreement import kappa
 from casebook.models.entailment import EntailmentModel
 from casebook.paths import NOTEBOOKS
@@ -49,16 +46,8 @@ def kitchen(folder, wrong="77"):
 
 
 @pytest.fixture
-def chapter(tmp_path, monkeypatch):
+def chapter(tmp_path, displayed):
     """Give a function that runs all cells; gives the variables and what each cell displayed."""
-    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
-    monkeypatch.setenv("MPLBACKEND", "agg")
-    monkeypatch.setenv("TQDM_DISABLE", "1")
-    displayed = []
-    for module in (IPython.display, casebook.notebook):
-        monkeypatch.setattr(
-            module, "display", lambda *values: displayed.extend(map(as_text, values))
-        )
     (tmp_path / "results" / "judged" / "runs").mkdir(parents=True)
 
     def run(name="07_factcheck_confusion", **parameters):

@@ -5,7 +5,7 @@ import statistics
 
 import IPython.display
 import pytest
-from test_cells_twice import as_text, run_cell
+from cells import as_text, run_cell
 
 import casebook.notebook
 from casebook import paths
