@@ -278,6 +278,7 @@ def test_an_interrupted_command_says_what_the_same_command_does(
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
+    records(case.parent / "mine")
     monkeypatch.chdir(case.parent)
     monkeypatch.setattr(place, interrupted)
     code, out, err = casebook(*words)
