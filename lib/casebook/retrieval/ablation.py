@@ -300,14 +300,19 @@ def means_table(numbers, measures=ABLATION_MEASURES):
     return table.astype(dict.fromkeys(table.columns[2:], float))
 
 
-def compared_systems(index, queries, **settings):
-    """Name the systems that the chapter compares; a cut that changes no query is left out."""
-    names = [name for name in MODES if name not in QUERY_TREATMENTS]
+def compared_systems(index, queries, modes=None, **settings):
+    """Name the pipelines that the chapter compares: those asked for, and BM25 beside them.
+
+    BM25 with the cut of the pipeline is a baseline wherever it reads something else.
+    """
+    names = [name for name in MODES if name not in QUERY_TREATMENTS] if modes is None else modes
+    leading = "full" if names else "bm25"
+    names = dict.fromkeys([leading, "bm25", *names])
     bm25 = index.passages().bm25("default")
     limit = config_for("bm25_cut", **settings).words_read(bm25.mean_words)
     if limit is None or bm25.count_words(queries).max() <= limit:
-        names.remove("bm25_cut")
-    return names
+        return [name for name in names if name != "bm25_cut"]
+    return list(names | {"bm25_cut": None})
 
 
 def strongest(study, systems):
