@@ -148,8 +148,8 @@ class Chapter:
             values[key] = value
             if pd.api.types.is_list_like(value):
                 values[key] = list(value)
-                if index is None:
-                    index = getattr(value, "index", None)
+                if isinstance(value, pd.Series):
+                    index = value.index
         rows = pd.DataFrame(values, index=index, dtype=object).to_dict("records")
         pages = [
             self.item_page(**{key: value for key, value in row.items() if pd.notna(value)})

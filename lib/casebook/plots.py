@@ -446,7 +446,7 @@ def rating_matrix(ratings, scale=None, names=None, addresses=None):
     else:
         figure.colorbar(image, ax=axes, label="rating", pad=0.02)
     titles = [f"{item}: {_ratings_in_words(row, names)}" for item, row in items.iterrows()]
-    links = [addresses[item] for item in items.index] if addresses else None
+    links = None if addresses is None else [addresses[item] for item in items.index]
     edges = np.arange(len(items) + 1) - 0.5
     hover(axes, titles, edges[:-1], -0.5, edges[1:], len(marks) - 0.5, links, least=0)
     return figure

@@ -194,13 +194,15 @@ def bullets(lines):
     return "\n".join("- " + line.replace("_", "\\_") for line in lines)
 
 
-def with_interval(frame, value, low, high, digits=3, name=None):
-    """Join a value and its interval into one readable column."""
+def with_interval(frame, value, low, high, digits=3, name=None, alone=None):
+    """Join a value and its interval into one readable column; `alone` are rows without any."""
     joined = [
         estimate(*row, digits)
         for row in frame[[value, low, high]].itertuples(index=False, name=None)
     ]
     column = pd.Series(joined, index=frame.index, dtype=object)
+    if alone is not None:
+        column = column.mask(alone, frame[value])
     return (
         frame.assign(**{value: column})
         .drop(columns=[low, high])
