@@ -23,7 +23,7 @@ LAYERS = [
         "verdicts",
     },
     {"text", "stats", "measures", "frames"},
-    {"figures", "tables", "plots"},
+    {"figures", "tables", "plots", "findings"},
     {"data", "runs", "models"},
     {"notebook"},
     {"retrieval"},

@@ -72,10 +72,10 @@ def test_a_rounded_zero_has_no_minus():
 
 def test_links_escape_texts_and_addresses():
     frame = pd.DataFrame({"row": ["hops: <1>", "b"], "n": [1, 2]})
-    shown = linked(frame, "row", "x.html#only={only}&q=".format, "the ")
+    shown = linked(frame, "row", ["x.html#only=the hops: <1>&q=", None])
     page = to_html(shown, "Slices")
     link = '<a href="x.html#only=the hops: &lt;1&gt;&amp;q=">hops: &lt;1&gt;</a>'
-    assert link in page and frame["row"][1] == "b"
+    assert link in page and frame["row"][0] == "hops: <1>" and shown["row"][1] == "b"
 
 
 def test_what_is_equal_in_all_rows_stands_in_the_caption():

@@ -18,7 +18,9 @@ from casebook.verdicts import HIGHER, LOWER
 
 TITLES = Path(__file__).with_name("titles.yml")
 SYSTEM_COLUMNS = ("system", "against")
-P_VALUES = ("p", "p_adjusted")
+ALL_CHAPTERS = "all"
+ONLY_DRAWN = ("address", "colour")  # columns of a frame that say how it is drawn
+P_VALUES = ("p", "p_adjusted", "p_holm", "p_val", "p_sound")
 LEADERBOARD_TIMES = "leaderboard"
 NEUTRAL_WORDS = {"better": HIGHER, "worse": LOWER}
 
@@ -42,6 +44,8 @@ class Chapter:
         What a row of the scores is, in the plural.
     names : dict, optional
         Readers' names of systems; a system without one keeps its own.
+    words : dict, optional
+        Readers' names of the values of other columns of tables, by column.
 
     Examples
     --------
@@ -50,14 +54,28 @@ class Chapter:
     ('BM25', 'dense')
     """
 
-    def __init__(self, run, cell, experiment, data, *, cluster=None, unit="questions", names=None):
+    def __init__(
+        self,
+        run,
+        cell,
+        experiment,
+        data,
+        *,
+        cluster=None,
+        unit="questions",
+        names=None,
+        words=None,
+    ):
         self.outputs = RunOutputs(run, cell)
         self.experiment = experiment
         self.dataset = getattr(data, "name", data)
         self.data_key = getattr(data, "key", data)
         self.cluster = cluster or getattr(data, "cluster", None)
         self.unit = unit
-        self.names = names or {}
+        titles = chapter_titles(experiment)
+        self.titles = titles["columns"]
+        self.names = titles["systems"] | (names or {})
+        self.words = titles["words"] | (words or {})
         self._answers = {}
         self._numbers = {}
         self._contrasts = {}
@@ -109,13 +127,35 @@ class Chapter:
 
         ``finding`` is the figure's title: what it shows, in one sentence made from the numbers that
         were drawn. A figure of measured times (``timed``) is kept apart from what reruns must
-        reproduce.
+        reproduce. Columns that only say how a row is drawn are not kept.
         """
+        if frame is not None:
+            frame = frame.drop(columns=list(ONLY_DRAWN), errors="ignore")
         display(self.outputs.figure(name, figure, caption, frame, alt, timed, finding))
 
     def item_page(self, cell=None, **choice):
         """Give the address of items, this chapter's or a cell's, as `RunOutputs.item_page` does."""
         return self.outputs.item_page(cell, **choice)
+
+    def item_pages(self, **choice):
+        """Give the addresses of the items behind rows, as `item_page` does.
+
+        A choice is one value for all rows or a column of values; a missing value chooses nothing.
+        """
+        index = None
+        values = {}
+        for key, value in choice.items():
+            values[key] = value
+            if pd.api.types.is_list_like(value):
+                values[key] = list(value)
+                if isinstance(value, pd.Series):
+                    index = value.index
+        rows = pd.DataFrame(values, index=index, dtype=object).to_dict("records")
+        pages = [
+            self.item_page(**{key: value for key, value in row.items() if pd.notna(value)})
+            for row in rows
+        ]
+        return pd.Series(pages, index, dtype=object)
 
     def show(
         self,
@@ -145,19 +185,25 @@ class Chapter:
     def display(self, frame, caption, *, columns=None, titles=None, digits=3, formats=None):
         """Show a frame that is kept elsewhere, as `show` does."""
         table = frame if columns is None else frame[list(columns)]
-        titles = column_titles() | (titles or {})
+        titles = self.titles | (titles or {})
         formats = dict.fromkeys(P_VALUES, p_value) | (formats or {})
         formats |= {titles[column]: text for column, text in formats.items() if column in titles}
         display(Table(self.for_readers(table, titles, digits), caption, digits, formats))
+
+    def named(self, frame):
+        """Give a frame with readers' names of systems, and of values of other columns."""
+        names = dict.fromkeys(SYSTEM_COLUMNS, self.names) | self.words
+        table = frame.copy()
+        for column in table.columns.intersection(list(names)):
+            table[column] = [names[column].get(value, value) for value in table[column]]
+        return table
 
     def for_readers(self, frame, titles=None, digits=3):
         """Give a frame under readers' names, with its intervals joined to their values.
 
         A column ``reason`` that says nothing is left out.
         """
-        table = frame.copy()
-        for column in table.columns.intersection(SYSTEM_COLUMNS):
-            table[column] = table[column].map(self.name)
+        table = self.named(frame)
         if "reason" in table:
             reasons = table["reason"].mask(table["reason"] == "")
             if reasons.isna().all():
@@ -165,7 +211,7 @@ class Chapter:
         if {"low", "high"} <= set(table):
             value = table.columns[table.columns.get_loc("low") - 1]
             table = with_interval(table, value, "low", "high", digits)
-        return with_intervals(table, digits).rename(columns=titles or column_titles())
+        return with_intervals(table, digits).rename(columns=titles or self.titles)
 
     def _items_for_readers(self, items):
         """Give items the readers' names of systems; of equal names the later get their key."""
@@ -325,9 +371,15 @@ class Chapter:
 
 
 @functools.cache
-def column_titles():
-    """Read the titles of columns."""
-    return read_yaml(TITLES, "titles")
+def chapter_titles(experiment):
+    """Read readers' names of columns, systems and other values: of all chapters, and of one."""
+    titles = read_yaml(TITLES, "titles")
+    of_chapter = titles.get(experiment, {})
+    return {
+        "columns": titles[ALL_CHAPTERS]["columns"] | of_chapter.get("columns", {}),
+        "systems": of_chapter.get("systems", {}),
+        "words": of_chapter.get("words", {}),
+    }
 
 
 def number(row, value="value", low="low", high="high"):

@@ -117,12 +117,35 @@ def _interval(
 # Intervals
 
 
-def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
+def _with_names_of_parts(frame, value, **names):
+    """Give the columns that are drawn the names of their parts; bounds may be the value's own."""
+    names |= {"value": value, "low": "low", "high": "high"}
+    if f"{value} low" in frame:
+        names |= {"low": f"{value} low", "high": f"{value} high"}
+    names |= {column: column for column in ("address", "colour")}
+    return pd.DataFrame({part: frame[name] for part, name in names.items() if name in frame})
+
+
+def values(
+    frame,
+    xlabel,
+    limits=(0, 1),
+    reference=None,
+    band=None,
+    *,
+    row="row",
+    value="value",
+    series="series",
+    n="n",
+    control="control",
+):
     """Draw values with intervals on one axis, with named lines of reference and a band.
 
-    Columns of the frame: row, value, low, high, and where there are any: series, n, control (a
-    tick), address, colour.
+    `row`, `value` and, where the frame has them, `series`, `n` and `control` (a tick) name columns.
+    Bounds are `<value> low` and `<value> high`, or low and high. The frame may have an address and
+    a colour.
     """
+    frame = _with_names_of_parts(frame, value, row=row, series=series, n=n, control=control)
     reference = reference or {}
     rows = list(frame["row"].unique())
     series = list(frame["series"].unique()) if "series" in frame else [None]
@@ -174,8 +197,9 @@ def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
     return figure
 
 
-def effects(frame, xlabel, margin=0.0):
+def effects(frame, xlabel, margin=0.0, *, row="row", value="value", series="series", n="n"):
     """Draw effects around zero, and a band of those too small to matter; columns as `values`."""
+    frame = _with_names_of_parts(frame, value, row=row, series=series, n=n)
     if "series" not in frame:
         frame = frame.assign(colour=_signs(frame))
     magnitudes = np.abs(frame[["value", "low", "high"]].to_numpy(dtype=float))
@@ -422,7 +446,7 @@ def rating_matrix(ratings, scale=None, names=None, addresses=None):
     else:
         figure.colorbar(image, ax=axes, label="rating", pad=0.02)
     titles = [f"{item}: {_ratings_in_words(row, names)}" for item, row in items.iterrows()]
-    links = [addresses[item] for item in items.index] if addresses else None
+    links = None if addresses is None else [addresses[item] for item in items.index]
     edges = np.arange(len(items) + 1) - 0.5
     hover(axes, titles, edges[:-1], -0.5, edges[1:], len(marks) - 0.5, links, least=0)
     return figure
@@ -485,18 +509,25 @@ def rating_distributions(ratings, address=None):
 # Lines and trees
 
 
-def lines(frame, x, ylabel, xlabel=None, marks=None):
+def lines(
+    frame, x, ylabel, xlabel=None, marks=None, *, value="value", series="series", panel="panel"
+):
     """Draw lines with their intervals as bands; vertical lines mark numbers.
 
-    A mark is a number, or the name of a column that has a number for each panel.
-    Columns of the frame: x, value, low, high, and where there are any: series, panel, address.
+    A mark is a number, or the name of a column that has a number for each panel. `x`, `value` and,
+    where the frame has them, `series` and `panel` name columns; bounds are as in `values`.
     """
+    marked = {name: name for name in (marks or {}).values() if isinstance(name, str)}
+    parts = {"x": x, "series": series, "panel": panel}
+    xlabel = xlabel or x
+    frame = _with_names_of_parts(frame, value, **parts, **marked)
     frame = frame.assign(panel=frame.get("panel", ""), series=frame.get("series", ""))
+    x = "x"
     panels = list(frame.groupby("panel", sort=False))
     size = (WIDTH, 2.3 * len(panels) + 0.9)
     figure, grid = plt.subplots(len(panels), figsize=size, squeeze=False)
     for axes, (title, part) in zip(grid[:, 0], panels, strict=True):
-        _ = axes.set(title=title, xlabel=xlabel or x, ylabel=ylabel)
+        _ = axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
         for (name, line), (colour, marker) in zip(
             part.groupby("series", sort=False), cycle(_SERIES)
         ):

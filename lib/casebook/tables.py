@@ -174,13 +174,15 @@ def _text(value):
     return html.escape(str(value))
 
 
-def linked(frame, column, address, prefix=""):
-    """Turn the values of a column into links to the items that have them as a tag."""
-    links = [
-        Markup(f'<a href="{html.escape(address(only=prefix + value))}">{_text(value)}</a>')
-        for value in frame[column]
-    ]
-    return frame.assign(**{column: links})
+def linked(frame, column, pages):
+    """Turn the values of a column into links to pages; a value without a page stays as it is."""
+    cells = []
+    for value, page in zip(frame[column], pages, strict=True):
+        link = value
+        if isinstance(page, str):
+            link = Markup(f'<a href="{html.escape(page)}">{_text(value)}</a>')
+        cells.append(link)
+    return frame.assign(**{column: pd.Series(cells, frame.index, dtype=object)})
 
 
 def enumerated(names, last="and"):
@@ -194,13 +196,15 @@ def bullets(lines):
     return "\n".join("- " + line.replace("_", "\\_") for line in lines)
 
 
-def with_interval(frame, value, low, high, digits=3, name=None):
-    """Join a value and its interval into one readable column."""
+def with_interval(frame, value, low, high, digits=3, name=None, alone=None):
+    """Join a value and its interval into one readable column; `alone` are rows without any."""
     joined = [
         estimate(*row, digits)
         for row in frame[[value, low, high]].itertuples(index=False, name=None)
     ]
     column = pd.Series(joined, index=frame.index, dtype=object)
+    if alone is not None:
+        column = column.mask(alone, frame[value])
     return (
         frame.assign(**{value: column})
         .drop(columns=[low, high])

@@ -209,18 +209,16 @@ def placebo_shares(run):
     (numbers,) = (run / "numbers").glob("*.json")
     tables = {
         name: pd.read_csv(next((run / "tables").glob(f"*.{name}.csv")))
-        for name in ("documented-bands", "kinds", "placebos")
+        for name in ("documented-bands", "kinds")
     }
     bands = tables["documented-bands"].set_index("mean displacement")
     kinds = tables["kinds"].set_index("kind")
-    sizes = tables["placebos"].set_index("dropped")
     (systems,) = json.loads(numbers.read_text(encoding="utf-8"))[
         "counterfactual_sensitivity"
     ].values()
     yield systems["bm25"]["share of placebos above the threshold"]["value"]
     yield bands.loc["above 1.5", "share of placebos"]
     yield kinds.loc["placebo", "share above 1.5"]
-    yield sizes.loc["all", "above 1.5"]
 
 
 @pytest.mark.slow

@@ -1,7 +1,9 @@
 """Single rated items, for a page of their own: what each rater gave, and where raters differ."""
 
+import numpy as np
 import pandas as pd
 
+from casebook.raters.forms import PAIRED_SCALES
 from casebook.runs.outputs import items_within
 
 ALIKE = "{}: all alike"
@@ -45,6 +47,58 @@ def different_items(frames):
         if any(_are_different(ratings) for _, ratings in frame.iterrows()):
             tags[criterion] = DIFFERENT.format(criterion)
     return tags
+
+
+def vote_items(panel, remark=""):
+    """Give items with their votes, sides, places and ratings, those of least agreement first.
+
+    ``panel`` is that of `casebook.raters.analysis.analyse`; ``remark`` stands on the page.
+    """
+    agreement = panel.votes.mean(axis=1).abs().fillna(0).to_numpy()
+
+    def collect(selected, _):
+        items = []
+        for item in panel.votes.index[selected]:
+            raters = [rater for rater in panel.raters if panel.positions.loc[item, rater] >= 1]
+            votes = [_vote(panel, item, rater) for rater in raters]
+            items.append({"id": str(item), "votes": votes})
+        return {
+            "kind": "votes",
+            "dataset": None,
+            "card": None,
+            "texts": None,
+            "controls": [],
+            "documents": [],
+            "systems": [panel.focus, panel.against],
+            "scales": list(PAIRED_SCALES),
+            "asked": len(panel.votes),
+            "remark": remark or None,
+            "items": items,
+        }
+
+    return items_within(collect, np.argsort(agreement, kind="stable").tolist(), (0,))
+
+
+def _vote(panel, item, rater):
+    """Give one rater's vote on one item, with side, place and the ratings by scale and system."""
+    ratings = [
+        [
+            _integer(panel.ratings[scale, system].loc[item, rater])
+            for system in (panel.focus, panel.against)
+        ]
+        for scale in PAIRED_SCALES
+    ]
+    return {
+        "rater": str(rater),
+        "vote": _integer(panel.votes.loc[item, rater]),
+        "left": bool(panel.left.loc[item, rater]),
+        "place": _integer(panel.positions.loc[item, rater]),
+        "ratings": ratings,
+    }
+
+
+def _integer(value):
+    return None if pd.isna(value) else int(value)
 
 
 def _rated_item(name, tables, raters):

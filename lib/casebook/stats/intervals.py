@@ -52,6 +52,16 @@ class Interval:
             "reason": self.reason,
         }
 
+    def row(self):
+        """Give value, bounds and n as columns of a frame, NaN where there is none."""
+        columns = bounded("value", self)
+        return {
+            "value": columns["value"],
+            "low": columns["value low"],
+            "high": columns["value high"],
+            "n": self.n,
+        }
+
 
 def bounds_text(low, high, spec="z.3f"):
     """Write bounds as text, with further digits where the interval would seem to have no width."""
@@ -73,8 +83,10 @@ def estimate_text(number):
 
 
 def bounded(name, interval):
-    """Give an interval as three columns of a table."""
-    return {name: interval.estimate, f"{name} low": interval.low, f"{name} high": interval.high}
+    """Give an interval as three columns of a table, NaN where there is none."""
+    numbers = [interval.estimate, interval.low, interval.high]
+    estimate, low, high = [math.nan if number is None else number for number in numbers]
+    return {name: estimate, f"{name} low": low, f"{name} high": high}
 
 
 # Means over units or clusters.
