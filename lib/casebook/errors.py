@@ -27,6 +27,12 @@ class InputError(CasebookError):
         return cls(f"{path}:{line}: {problem}")
 
 
+def refuse(problems):
+    """Raise one error that names all problems, if there are any."""
+    if problems:
+        raise InputError("; ".join(problems))
+
+
 class CheckFailed(CasebookError):
     """A gate or a check came out negative."""
 

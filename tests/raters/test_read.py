@@ -16,8 +16,9 @@ from casebook import sheets
 from casebook.errors import InputError
 from casebook.raters.analysis import analyse, answer_lines
 from casebook.raters.documented import example_votes
-from casebook.raters.read import open_forms, read_form, read_forms, read_key, read_votes, unblind
+from casebook.raters.read import read_form, read_forms
 from casebook.raters.simulate import fill_forms
+from casebook.raters.unblinding import open_forms, read_key, read_votes, unblind
 
 COLUMNS = ["rater", "item_id", "choice", "factuality_left", "usefulness_right"]
 

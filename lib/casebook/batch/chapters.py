@@ -407,7 +407,8 @@ class ExplanationQuality(QuestionsParameters):
         if self.explanations != "template":
             plugin("casebook.explain.study:check_explanation_parameters")(vars(self))
         if self.ratings:
-            from casebook.raters.read import read_forms, read_key, unblind_likert
+            from casebook.raters.read import read_forms
+            from casebook.raters.unblinding import read_key, unblind_likert
 
             unblind_likert(read_forms([self.ratings]), read_key(self.ratings_key))
 

@@ -19,12 +19,15 @@ from casebook.measures.agreement import (
 from casebook.models.language import Endpoint
 from casebook.raters import preference, ratings
 from casebook.raters.annotations import read_criteria
+from casebook.raters.answers import answers_of_log, systems_of
 from casebook.raters.blinding import content_audit, guesses
 from casebook.raters.documented import votes_of
-from casebook.raters.forms import PAIRED_SCALES, Plan, answers_of_log, check_plan, systems_of
+from casebook.raters.forms import Plan, check_plan
+from casebook.raters.layouts import PAIRED_SCALES
 from casebook.raters.power import power_table
 from casebook.raters.preference import EQUIVALENCE_RANGE, NEW_RATERS, THESE_RATERS, count_votes
-from casebook.raters.read import Votes, defect_table, open_forms, read_forms
+from casebook.raters.read import defect_table, read_forms
+from casebook.raters.unblinding import Votes, open_forms
 from casebook.stats.intervals import bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm
@@ -217,8 +220,8 @@ def analyse(
 
     Parameters
     ----------
-    votes : casebook.raters.read.Votes
-        As `casebook.raters.read.open_forms` gives them.
+    votes : casebook.raters.unblinding.Votes
+        As `casebook.raters.unblinding.open_forms` gives them.
     against : str, optional
         System to compare the focus with; needed if there are several.
     equivalence_range : tuple of float, optional

@@ -1,7 +1,11 @@
-"""Ratings as people have them: a row per item, a row per rating, or an export of a tool."""
+"""Judgements as people have them: a row per item, a row per rating, a form, or a tool's export.
+
+They become tables of items x raters, or a book for each rater, as forms are.
+"""
 
 from collections import Counter, defaultdict
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -14,18 +18,18 @@ from casebook.raters.annotation_tools import (
     export_reader,
     label_text,
     listed,
+    potato_label,
+    read_label_studio_rows,
+    row_answer,
 )
-from casebook.readers import (
-    near_names,
-    read_yaml,
-    spelling,
-    suffix_of,
-)
-from casebook.sheets import as_ratings, wide_ratings
+from casebook.raters.layouts import LIKERT
+from casebook.readers import near_names, read_yaml, spelling, suffix_of
+from casebook.sheets import KINDS, Book, Sheet, as_ratings, read_book, wide_ratings
 
 ROLES = read_yaml(Path(__file__).with_name("annotations.yml"))["roles"]
 OBJECTS = (".json", ".jsonl", ".parquet")  # files of objects; others are tables
 NEEDED = ("rater", "item", "rating")
+ITEM = "prompt_id"  # as forms call the column that names their rows
 
 
 def read_ratings(path, *, numbers=None, id_column=None, columns=None, criterion=None):
@@ -168,6 +172,115 @@ def _items_by_raters(judgements, notes, numbers):
     return wide.rename_axis(index="item", columns=None)
 
 
+# --- a book for each rater
+
+
+class RaterBook(NamedTuple):
+    """One rater's form as it came back, or the same made of an export."""
+
+    rater: str
+    book: Book
+    columns: dict  # documented columns to their names in it
+    left_out: tuple = ()  # judgements that are no ratings
+
+
+def form_files(paths):
+    """List the forms among files and folders, or of a single one."""
+    paths = [paths] if isinstance(paths, str | Path) else list(paths)
+    files = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            forms = [file for file in sorted(path.iterdir()) if _is_form(file)]
+            files += forms or potato_files(path)
+        else:
+            files.append(path)
+    if not files:
+        where = ", ".join(map(str, paths)) or "nothing was named"
+        raise InputError(f"{where}: no forms ({', '.join(KINDS)}) to read")
+    return files
+
+
+def _is_form(file):
+    # Spreadsheets leave a lock file beside an open workbook.
+    return file.suffix.lower() in KINDS and not file.name.startswith(("~$", "."))
+
+
+def books_by_rater(path, columns):
+    """Read a form as the book that it is, and a file of several raters as a book for each."""
+    columns_of_roles = {name: column for name, column in columns.items() if name in ROLES}
+    if suffix_of(path) not in (*OBJECTS, ".tsv"):
+        book = read_book(path)
+        if not _holds_several_raters(book, columns_of_roles):
+            return [RaterBook(path.stem, book, columns)]
+    records = list(read_table(path, rows_of=single))
+    names = _names(records)
+    reader = export_reader(records, names)
+    roles = matching_roles(names, columns_of_roles)
+    left_out = {}
+    if reader is read_label_studio_rows:
+        rows = _rows_of_raters(path, records, "annotator")
+    elif reader or all(role in roles for role in NEEDED):
+        annotations = _annotations_of(path, records, columns_of_roles)
+        rows, left_out = _rows_of_judgements(path, annotations)
+    elif "rater" in roles:
+        rows = _rows_of_raters(path, records, roles["rater"])
+    else:
+        raise InputError(f"{path}: no column names the raters: say columns rater=COLUMN")
+    columns = {name: column for name, column in columns.items() if name not in ROLES}
+    books = []
+    for rater, numbered in rows.items():
+        numbers, cells = zip(*numbered, strict=True)
+        table = pd.DataFrame(list(cells), list(numbers), dtype=object)
+        book = Book(path, (Sheet(path.name, 1, table),))
+        books.append(RaterBook(rater, book, columns, tuple(left_out.get(rater, ()))))
+    return books
+
+
+def _holds_several_raters(book, columns):
+    """Say whether a table is an export or names its raters in a column, by the names in it."""
+    if book.path.suffix.lower() != ".csv":
+        return "rater" in columns
+    names = list(book.sheets[0].table)
+    if "annotation_id" in names or ("instance_id" in names and any(map(potato_label, names))):
+        return True
+    return matching_roles(names, columns).get("rater") not in (None, *LIKERT.names)
+
+
+def _rows_of_judgements(path, annotations):
+    """Give each rater's rows, a column for each criterion, and the judgements left out."""
+    ratings, _ = distinct_ratings(path, annotations)
+    criteria = dict.fromkeys(judgement.criterion for judgement in ratings)
+    blanks = [judgement for judgement in annotations.judgements if judgement.reason == BLANK]
+    rows = defaultdict(dict)
+    for judgement in [*ratings, *blanks]:
+        empty = {ITEM: judgement.item, **annotations.fields.get(judgement.item, {})}
+        numbered = (judgement.row, empty | dict.fromkeys(criteria))
+        _, cells = rows[judgement.rater].setdefault(judgement.item, numbered)
+        if judgement.reason is None:
+            cells[judgement.criterion] = judgement.rating
+    left_out = defaultdict(list)
+    for judgement in annotations.judgements:
+        if judgement.reason not in (None, BLANK):
+            rater = judgement.rater if judgement.rater in rows else next(iter(rows))
+            left_out[rater].append(judgement)
+    return {rater: by_item.values() for rater, by_item in rows.items()}, left_out
+
+
+def _rows_of_raters(path, records, rater_column):
+    """Part rows that hold all answers of one rater to one item."""
+    rows = defaultdict(list)
+    for number, record in records:
+        rater = label_text(record.get(rater_column))
+        if not rater:
+            raise InputError.at(path, number, f"column {rater_column!r} names no rater")
+        cells = {name: row_answer(cell)[0] or None for name, cell in record.items()}
+        del cells[rater_column]
+        if ITEM not in cells and "id" in cells:
+            cells[ITEM] = cells["id"]
+        rows[rater].append((number, cells))
+    return rows
+
+
 # --- files and their layouts
 
 
@@ -178,7 +291,10 @@ def read_annotations(path, columns=None):
         raise InputError(
             f"columns: {min(unknown)!r} is none of {', '.join(ROLES)}, the columns of a rating"
         )
-    annotations = [_read_file(file, columns) for file in annotation_files(path)]
+    annotations = []
+    for file in _annotation_files(path):
+        records = list(read_table(file, rows_of=single))
+        annotations.append(_annotations_of(file, records, columns))
     if len(annotations) == 1:
         return annotations[0]
     judgements = []
@@ -193,7 +309,7 @@ def read_annotations(path, columns=None):
     return Annotations(annotations[0].layout, judgements, fields, tuple(notes))
 
 
-def annotation_files(path):
+def _annotation_files(path):
     """List the files of an export: one, or of potato's output folder all that hold answers."""
     path = Path(path)
     if not path.is_dir():
@@ -221,9 +337,14 @@ def single(content):
     return [content]
 
 
-def _read_file(path, columns):
-    records = list(read_table(path, rows_of=single))
-    names = dict.fromkeys(name for _, record in records for name in record)
+def _names(records):
+    """Names of all fields, in order; the values are nothing."""
+    return dict.fromkeys(name for _, record in records for name in record)
+
+
+def _annotations_of(path, records, columns):
+    """Read the records of an export or of a row per rating; None if a row may hold an item."""
+    names = _names(records)
     if reader := export_reader(records, names):
         if refused := [name for name in columns if name != "item"]:
             raise InputError(f"{path}: columns: {refused[0]} has no effect on an export")

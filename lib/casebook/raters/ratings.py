@@ -7,7 +7,7 @@ import pandas as pd
 from scipy import stats
 
 from casebook.measures.agreement import krippendorff_alpha
-from casebook.raters.forms import LIKERT, PAIRED_SCALES, RATING_POINTS
+from casebook.raters.layouts import LIKERT, PAIRED_SCALES, RATING_POINTS
 from casebook.raters.preference import item_flips
 from casebook.stats.intervals import (
     at_least,
