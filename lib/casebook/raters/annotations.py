@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from casebook.data.records import read_table
-from casebook.errors import InputError
+from casebook.errors import InputError, refuse
 from casebook.raters.annotation_tools import (
     BLANK,
     Annotations,
@@ -130,22 +130,21 @@ def distinct_ratings(path, annotations):
     ratings = {}
     repeated = 0
     left_out = Counter()
+    problems = []
     for judgement in annotations.judgements:
         if judgement.reason:
             left_out[judgement.reason] += 1
             continue
         key = (judgement.item, judgement.rater, judgement.criterion)
         earlier = ratings.setdefault(key, judgement)
-        if earlier is judgement:
-            continue
+        repeated += earlier is not judgement
         if earlier.rating != judgement.rating:
-            raise InputError.at(
-                judgement.path,
-                judgement.row,
-                f"{judgement.rater} rates {judgement.item} a second time ({judgement.criterion}: "
-                f"{judgement.rating!r}, in row {earlier.row} {earlier.rating!r}): keep one row",
+            problems.append(
+                f"{judgement.path}:{judgement.row}: {judgement.rater} rates {judgement.item} a "
+                f"second time ({judgement.criterion}: {judgement.rating!r}, in row {earlier.row} "
+                f"{earlier.rating!r}): keep one row"
             )
-        repeated += 1
+    refuse(problems)
     if not ratings:
         reasons = "; ".join(f"{count} {reason}" for reason, count in left_out.items())
         raise InputError(
@@ -269,15 +268,18 @@ def _rows_of_judgements(path, annotations):
 def _rows_of_raters(path, records, rater_column):
     """Part rows that hold all answers of one rater to one item."""
     rows = defaultdict(list)
+    problems = []
     for number, record in records:
         rater = label_text(record.get(rater_column))
         if not rater:
-            raise InputError.at(path, number, f"column {rater_column!r} names no rater")
+            problems.append(f"{path}:{number}: column {rater_column!r} names no rater")
+            continue
         cells = {name: row_answer(cell)[0] or None for name, cell in record.items()}
         del cells[rater_column]
         if ITEM not in cells and "id" in cells:
             cells[ITEM] = cells["id"]
         rows[rater].append((number, cells))
+    refuse(problems)
     return rows
 
 
@@ -412,10 +414,12 @@ def _read_long(path, records, roles):
     """Read a row per rating."""
     judgements = []
     fields = {}
+    problems = []
     for row, record in records:
         names = {role: label_text(record.get(column)) for role, column in roles.items()}
         if not names["rater"] or not names["item"]:
-            raise InputError.at(path, row, "names no rater or no item")
+            problems.append(f"{path}:{row}: names no rater or no item")
+            continue
         criterion = names.get("criterion", roles["rating"])
         reason = None if names["rating"] else BLANK
         judgements.append(
@@ -423,6 +427,7 @@ def _read_long(path, records, roles):
         )
         data = {name: cell for name, cell in record.items() if name not in roles.values()}
         fields.setdefault(names["item"], data)
+    refuse(problems)
     unread = [name for name in records[0][1] if name not in roles.values()]
     notes = [f"columns not read: {listed(unread)}"] if unread else []
     return Annotations("a row per rating", judgements, fields, tuple(notes))
