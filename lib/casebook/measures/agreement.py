@@ -13,6 +13,9 @@ categories : sequence, optional
     The rating scale in order, if it has categories that nobody used, or labels.
 wide : bool, default False
     More raters than items are meant; otherwise they raise, as a transposed table.
+clusters : sequence, optional
+    What each item belongs to: items of one cluster are resampled together. Of all but the
+    intraclass correlations.
 weights : str or array_like, optional
     Partial credit for near misses, by name or as a matrix, of all but Gwet's AC1,
     Kendall's W and the intraclass correlations.
@@ -43,7 +46,7 @@ from casebook.measures.coefficients import (
     alpha,
 )
 from casebook.sheets import names_items
-from casebook.stats.intervals import FEWEST, bca_bounds, resample_counts
+from casebook.stats.intervals import FEWEST, bca_bounds, cluster_codes, resample_counts
 from casebook.stats.samples import check_choice, check_count, check_share
 
 LANDIS_KOCH = {
@@ -98,6 +101,7 @@ def krippendorff_alpha(
     confidence=0.95,
     categories=None,
     wide=False,
+    clusters=None,
 ):
     """Krippendorff's alpha: one minus observed over expected disagreement.
 
@@ -122,6 +126,8 @@ def krippendorff_alpha(
         The rating scale in order, if it has categories that nobody used, or labels.
     wide : bool, default False
         More raters than items are meant; otherwise they raise, as a transposed table.
+    clusters : sequence, optional
+        What each item belongs to; items of one cluster are resampled together.
 
     Returns
     -------
@@ -153,6 +159,7 @@ def krippendorff_alpha(
         confidence=confidence,
         categories=categories,
         wide=wide,
+        clusters=clusters,
     )
 
 
@@ -475,13 +482,16 @@ def measure_coefficient(
     confidence=0.95,
     categories=None,
     wide=False,
+    clusters=None,
     **settings,
 ):
     """Measure one coefficient on a table of ratings; options as of `krippendorff_alpha`.
 
     What else is named are settings of the coefficient, such as its weights; others are refused.
     """
-    panel = as_panel(ratings, categories, wide)
+    panel = as_panel(ratings, categories, wide, clusters=clusters)
+    if clusters is not None and COEFFICIENTS[name].build is IntraclassCorrelation:
+        raise InputError("clusters: an intraclass correlation takes every item as a unit")
     builds = {name: coefficient_build(name, settings)}
     return _measure(builds, panel, n_resamples, seed, confidence)[name]
 
@@ -509,12 +519,13 @@ def _resample(measurements, n_resamples, seed):
     by_items = defaultdict(list)
     for measurement in measurements:
         coefficient = measurement.coefficient
-        if measurement.reason is None and coefficient.panel.n_items > 1:
+        if measurement.reason is None and coefficient.panel.n_units > 1:
             by_items[coefficient.used_items.tobytes()].append(measurement)
     for group in by_items.values():
-        n_items = group[0].coefficient.panel.n_items
+        panel = group[0].coefficient.panel
         blocks = []
-        for weights in resample_counts(n_items, n_resamples, seed):
+        for counts in resample_counts(panel.n_units, n_resamples, seed):
+            weights = panel.item_weights(counts)
             blocks.append([measurement.coefficient.values(weights) for measurement in group])
         for measurement, draws in zip(group, np.concatenate(blocks, axis=1), strict=True):
             measurement.draws = draws
@@ -560,12 +571,16 @@ class _Measurement:
     def uncertainty(self, tail):
         """Give standard error, test, intervals and reasons, as fields of an `Agreement`."""
         coefficient = self.coefficient
-        influence = coefficient.influence() if coefficient.panel.n_items > 1 else None
+        panel = coefficient.panel
+        influence = coefficient.influence() if panel.n_units > 1 else None
+        if influence is not None:
+            influence = panel.influence_of_units(influence)
         se = self.standard_error(influence)
         if influence is None:
             fields = coefficient.formula(tail)
         else:
-            fields = _student(self.estimate, se, coefficient.panel.n_rated - 1, tail)
+            df = (panel.n_rated if panel.clusters is None else panel.n_units) - 1
+            fields = _student(self.estimate, se, df, tail)
         fields["se"] = se
         if coefficient.model:
             intervals, reasons = _intervals_of_model(coefficient.model, fields.get("interval"))
@@ -581,7 +596,7 @@ class _Measurement:
         """Give the standard error by linearisation, else by the resamples, else None."""
         if influence is not None:
             used = self.coefficient.panel
-            n = used.n_items
+            n = used.n_units
             spread = np.sum((influence - influence.mean()) ** 2)
             return math.sqrt(spread / (n * (n if used.large_sample else n - 1)))
         if self.draws is not None and not np.isnan(self.draws).any():
@@ -590,9 +605,12 @@ class _Measurement:
 
     def resampled_intervals(self, influence, se, tail):
         """Give the intervals for this panel and for a new one, and why one of them is None."""
+        panel = self.coefficient.panel
         panel_ci, panel_reason = bootstrap_interval(
-            self.draws, self.estimate, self.coefficient.panel.n_items, tail, influence
+            self.draws, self.estimate, panel.n_units, tail, influence
         )
+        if panel_reason == "fewer_than_six_items" and panel.clusters is not None:
+            panel_reason = "fewer_than_six_clusters"
         bounds = panel_ci
         if panel_reason == "not_asked" and se is not None:
             z = float(special.ndtri(tail))
@@ -617,8 +635,8 @@ class _Measurement:
             return None, "raters_unknown"
         if r < 3:
             return None, "fewer_than_three_raters"
-        if panel_reason == "fewer_than_six_items":
-            return None, "fewer_than_six_items"
+        if panel_reason in ("fewer_than_six_items", "fewer_than_six_clusters"):
+            return None, panel_reason
         if bounds is None:
             return None, "undefined_in_resamples"
         values = [self.build(panel.without(rater)).estimate()[0] for rater in range(r)]
@@ -712,11 +730,33 @@ class RatingPanel:
     n_rated: int
     ordered: bool = True
     large_sample: bool = False
+    clusters: np.ndarray | None = None  # number of the cluster of each item
 
     @property
     def n_items(self):
         """Number of items."""
         return len(self.per_item)
+
+    @cached_property
+    def units(self):
+        """Number of each item's cluster, counted without gaps."""
+        return np.unique(self.clusters, return_inverse=True)[1]
+
+    @property
+    def n_units(self):
+        """Number of items or, if they belong to clusters, of these: what is resampled."""
+        return self.n_items if self.clusters is None else int(self.units.max(initial=-1)) + 1
+
+    def item_weights(self, counts):
+        """Give weights [draws, items]: how often the unit of each item was drawn."""
+        return counts if self.clusters is None else counts[:, self.units]
+
+    def influence_of_units(self, influence):
+        """Sum the influence of items within clusters, so that its variance is that over units."""
+        if self.clusters is None:
+            return influence
+        sums = np.bincount(self.units, influence - influence.mean())
+        return sums * self.n_units / self.n_items
 
     @property
     def too_many(self):
@@ -779,9 +819,10 @@ class RatingPanel:
         """Keep some items."""
         if rows.all():
             return self
+        clusters = None if self.clusters is None else self.clusters[rows]
         if self.codes is None:
-            return replace(self, tally=self.tally[rows])
-        return replace(self, codes=self.codes[rows])
+            return replace(self, tally=self.tally[rows], clusters=clusters)
+        return replace(self, codes=self.codes[rows], clusters=clusters)
 
     def only(self, columns):
         """Keep some raters, and every item."""
@@ -795,9 +836,11 @@ class RatingPanel:
         return self.only([k for k in range(self.n_raters) if k != column])
 
 
-def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
-    """Check a table of ratings."""
+def as_panel(ratings, categories=None, wide=False, ids_allowed=False, clusters=None):
+    """Check a table of ratings; ``clusters`` says what each of its items belongs to."""
     if isinstance(ratings, RatingPanel):
+        if clusters is not None:
+            return replace(ratings, clusters=cluster_codes(clusters, ratings.n_items))
         return ratings
     frame = ratings
     if not isinstance(frame, pd.DataFrame):
@@ -812,7 +855,10 @@ def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
     used = (codes >= 0).any(axis=0)
     raters = tuple(frame.columns[used])
     codes = codes[:, used]
-    codes = codes[(codes >= 0).any(axis=1)]
+    rated = (codes >= 0).any(axis=1)
+    if clusters is not None:
+        clusters = cluster_codes(clusters, len(frame))[rated]
+    codes = codes[rated]
     return RatingPanel(
         categories=scale,
         codes=codes,
@@ -821,6 +867,7 @@ def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
         n_rows=len(frame),
         n_rated=len(codes),
         ordered=numeric or categories is not None,
+        clusters=clusters,
     )
 
 
