@@ -448,6 +448,21 @@ class RaterAgreement(ChapterParameters):
     n_resamples: Resamples
     permutations: Count
 
+    @model_validator(mode="after")
+    def _consistent(self):
+        for name in ("key", "columns", "side_column"):
+            self._check_needs(name, "forms")
+        for name in ("corpus", "model", "url"):
+            self._check_needs(name, "questions")
+        if self.systems and not (self.log or self.questions):
+            raise InputError("systems has no effect without log: give log too, or leave it out")
+        if self.questions and not (self.forms or self.log or (self.corpus and self.model)):
+            raise InputError(
+                "questions: two systems answer them, with and without retrieval: "
+                "give corpus and model too"
+            )
+        return self
+
     def read(self):
         plugin("casebook.raters.analysis:check_rater_agreement")(vars(self))
         return plugin("casebook.assistant.log:check_log_parameters")(vars(self)) if self.log else ""

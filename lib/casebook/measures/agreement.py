@@ -83,6 +83,18 @@ class Agreement:
     reasons: dict = field(default_factory=dict)
 
     @property
+    def bounds(self):
+        """Bounds for this panel and for a new one, as columns of a table; None where none are."""
+        panel_low, panel_high = self.panel_ci or (None, None)
+        new_panel_low, new_panel_high = self.new_panel_ci or (None, None)
+        return {
+            "panel_low": panel_low,
+            "panel_high": panel_high,
+            "new_panel_low": new_panel_low,
+            "new_panel_high": new_panel_high,
+        }
+
+    @property
     def reason(self):
         """Why the estimate is None, else which intervals are None and why."""
         if "estimate" in self.reasons:
@@ -311,16 +323,11 @@ def _table_row(agreement):
     if agreement.coefficient in WITHOUT_BENCHMARK:
         label = None
         probability = None
-    panel_low, panel_high = agreement.panel_ci or (None, None)
-    new_panel_low, new_panel_high = agreement.new_panel_ci or (None, None)
     return {
         "coefficient": agreement.coefficient,
         "estimate": agreement.estimate,
         "se": agreement.se,
-        "panel_low": panel_low,
-        "panel_high": panel_high,
-        "new_panel_low": new_panel_low,
-        "new_panel_high": new_panel_high,
+        **agreement.bounds,
         "expected": agreement.expected,
         "percent_agreement": agreement.percent_agreement,
         "n_items": agreement.n_items,

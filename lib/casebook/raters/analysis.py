@@ -141,40 +141,18 @@ def panel_of(votes, against=None):
 
 def check_rater_agreement(values):
     """Refuse, before the kernel starts, what the notebook on rater agreement could not analyse."""
-    needs = {
-        "key": "forms",
-        "columns": "forms",
-        "side_column": "forms",
-        "corpus": "questions",
-        "model": "questions",
-        "url": "questions",
-    }
-    for name, needed in needs.items():
-        if values.get(name) and not values.get(needed):
-            raise InputError(
-                f"{name} has no effect without {needed}: give {needed} too, or leave it out"
-            )
-    if values.get("systems") and not (values.get("log") or values.get("questions")):
-        raise InputError("systems has no effect without log: give log too, or leave it out")
-    if values.get("forms"):
-        forms = read_forms(values["forms"], values.get("columns"))
-        panel_of(
-            open_forms(forms, values.get("key"), values.get("side_column")), values.get("against")
-        )
-    elif values.get("log"):
-        answers, _ = answers_of_log(read_log(values["log"]), values.get("systems"), common=True)
+    if values["forms"]:
+        forms = read_forms(values["forms"], values["columns"])
+        panel_of(open_forms(forms, values["key"], values["side_column"]), values["against"])
+    elif values["log"]:
+        answers, _ = answers_of_log(read_log(values["log"]), values["systems"], common=True)
         systems = systems_of(answers)
-        opponent(systems[0], systems, values.get("against"))
+        opponent(systems[0], systems, values["against"])
         check_plan(Plan(values["cell"], values["raters"]), systems)
-    elif values.get("questions"):
-        if not (values.get("corpus") and values.get("model")):
-            raise InputError(
-                "questions: two systems answer them, with and without retrieval: "
-                "give corpus and model too"
-            )
+    elif values["questions"]:
         read_question_list(values["questions"])
-        Endpoint(values["model"], values.get("url"))
-    elif values.get("against"):
+        Endpoint(values["model"], values["url"])
+    elif values["against"]:
         panel_of(votes_of(values["dataset"])[0], values["against"])
 
 

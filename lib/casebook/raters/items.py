@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from casebook.runs.outputs import items_within
+from casebook.runs.outputs import plain_items
 
 ALIKE = "{}: all alike"
 DIFFERENT = "{}: not all alike"
@@ -21,21 +21,7 @@ def rating_items(frames):
     }
     items = [_rated_item(name, tables, raters) for name in names]
     order = sorted(range(len(items)), key=lambda k: -_differences(items[k]))
-
-    def collect(selected, _):
-        return {
-            "kind": "ratings",
-            "dataset": None,
-            "card": None,
-            "texts": None,
-            "systems": [],
-            "documents": [],
-            "criteria": list(frames),
-            "asked": len(items),
-            "items": [items[k] for k in selected],
-        }
-
-    return items_within(collect, order, (0,))
+    return plain_items("ratings", items, order, criteria=list(frames))
 
 
 def different_items(frames):

@@ -42,6 +42,10 @@ class Interval:
     method: str
     reason: str | None = None
 
+    def row(self, name):
+        """Give the estimate under its name, its bounds and n as columns of a table."""
+        return {name: self.estimate, "low": self.low, "high": self.high, "n": self.n}
+
     def number(self, control=None):
         """Give the estimate as it stands in ``numbers.json``."""
         return {
