@@ -496,9 +496,11 @@ def measure_coefficient(
 
     What else is named are settings of the coefficient, such as its weights; others are refused.
     """
-    panel = as_panel(ratings, categories, wide, clusters=clusters)
-    if clusters is not None and COEFFICIENTS[name].build is IntraclassCorrelation:
-        raise InputError("clusters: an intraclass correlation takes every item as a unit")
+    panel = as_panel(ratings, categories, wide)
+    if clusters is not None:
+        if COEFFICIENTS[name].build is IntraclassCorrelation:
+            raise InputError("clusters: an intraclass correlation takes every item as a unit")
+        panel = replace(panel, clusters=cluster_codes(clusters, panel.n_rows)[panel.rows])
     builds = {name: coefficient_build(name, settings)}
     return _measure(builds, panel, n_resamples, seed, confidence)[name]
 
@@ -734,6 +736,7 @@ class RatingPanel:
     tally: np.ndarray | None
     raters: tuple | None
     n_rows: int
+    rows: np.ndarray  # positions in the table of the items that were rated
     n_rated: int
     ordered: bool = True
     large_sample: bool = False
@@ -843,11 +846,9 @@ class RatingPanel:
         return self.only([k for k in range(self.n_raters) if k != column])
 
 
-def as_panel(ratings, categories=None, wide=False, ids_allowed=False, clusters=None):
-    """Check a table of ratings; ``clusters`` says what each of its items belongs to."""
+def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
+    """Check a table of ratings."""
     if isinstance(ratings, RatingPanel):
-        if clusters is not None:
-            return replace(ratings, clusters=cluster_codes(clusters, ratings.n_items))
         return ratings
     frame = ratings
     if not isinstance(frame, pd.DataFrame):
@@ -862,19 +863,17 @@ def as_panel(ratings, categories=None, wide=False, ids_allowed=False, clusters=N
     used = (codes >= 0).any(axis=0)
     raters = tuple(frame.columns[used])
     codes = codes[:, used]
-    rated = (codes >= 0).any(axis=1)
-    if clusters is not None:
-        clusters = cluster_codes(clusters, len(frame))[rated]
-    codes = codes[rated]
+    rows = np.flatnonzero((codes >= 0).any(axis=1))
+    codes = codes[rows]
     return RatingPanel(
         categories=scale,
         codes=codes,
         tally=None,
         raters=raters,
         n_rows=len(frame),
+        rows=rows,
         n_rated=len(codes),
         ordered=numeric or categories is not None,
-        clusters=clusters,
     )
 
 
@@ -894,6 +893,7 @@ def from_counts(counts, categories=None):
         tally=table[rated],
         raters=None,
         n_rows=len(table),
+        rows=np.flatnonzero(rated),
         n_rated=int(rated.sum()),
     )
 
@@ -916,6 +916,7 @@ def from_table(table, categories=None):
         tally=None,
         raters=("row", "column"),
         n_rows=len(codes),
+        rows=np.arange(len(codes)),
         n_rated=len(codes),
         large_sample=True,
     )
