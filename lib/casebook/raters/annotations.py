@@ -3,7 +3,7 @@
 They become tables of items x raters, or a book for each rater, as forms are.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,16 +86,18 @@ def read_ratings(path, *, numbers=None, id_column=None, columns=None, criterion=
         raise InputError(f"{path}: a row holds an item, so there is no criterion {criterion!r}")
     if annotations is None:
         return _as_wide(path, numbers, id_column)
-    by_criterion, notes = _by_criterion(path, annotations)
-    names = ", ".join(by_criterion)
-    if criterion is None and len(by_criterion) > 1:
+    ratings, notes = distinct_ratings(path, annotations)
+    criteria = ratings["criterion"].unique()
+    names = ", ".join(criteria)
+    if criterion is None and len(criteria) > 1:
         raise InputError(
             f"{path}: holds ratings of several criteria: {names}: choose one (--criterion)"
         )
-    criterion = criterion or names
-    if criterion not in by_criterion:
+    if criterion:
+        ratings = ratings[ratings["criterion"] == criterion]
+    if ratings.empty:
         raise InputError(f"{path}: has no criterion {criterion!r}: it has {names}")
-    return _items_by_raters(by_criterion[criterion], notes, numbers)
+    return _items_by_raters(ratings, notes, numbers)
 
 
 def read_criteria(path, columns=None):
@@ -103,10 +105,10 @@ def read_criteria(path, columns=None):
     annotations = read_annotations(path, columns)
     if annotations is None:
         return {"ratings": _as_wide(path, None, None)}
-    by_criterion, notes = _by_criterion(path, annotations)
+    ratings, notes = distinct_ratings(path, annotations)
     return {
-        criterion: _items_by_raters(ratings, notes, None)
-        for criterion, ratings in by_criterion.items()
+        criterion: _items_by_raters(of_criterion, notes, None)
+        for criterion, of_criterion in ratings.groupby("criterion", sort=False)
     }
 
 
@@ -116,53 +118,37 @@ def _as_wide(path, numbers, id_column):
     return ratings
 
 
-def _by_criterion(path, annotations):
-    """Part the ratings by criterion; also give the notes on all of them."""
-    ratings, notes = distinct_ratings(path, annotations)
-    by_criterion = defaultdict(list)
-    for judgement in ratings:
-        by_criterion[judgement.criterion].append(judgement)
-    return by_criterion, notes
-
-
 def distinct_ratings(path, annotations):
-    """Give the judgements that are ratings, each once, and notes on what was left out."""
-    ratings = {}
-    repeated = 0
-    left_out = Counter()
-    problems = []
-    for judgement in annotations.judgements:
-        if judgement.reason:
-            left_out[judgement.reason] += 1
-            continue
-        key = (judgement.item, judgement.rater, judgement.criterion)
-        earlier = ratings.setdefault(key, judgement)
-        repeated += earlier is not judgement
-        if earlier.rating != judgement.rating:
-            problems.append(
-                f"{judgement.path}:{judgement.row}: {judgement.rater} rates {judgement.item} a "
-                f"second time ({judgement.criterion}: {judgement.rating!r}, in row {earlier.row} "
-                f"{earlier.rating!r}): keep one row"
-            )
-    refuse(problems)
-    if not ratings:
-        reasons = "; ".join(f"{count} {reason}" for reason, count in left_out.items())
-        raise InputError(
-            f"{path}: read as {annotations.layout}, holds no ratings: {reasons or 'no judgements'}"
-        )
-    n_judgements = len(annotations.judgements)
-    notes = [f"{annotations.layout}: {len(ratings)} ratings taken of {n_judgements} judgements"]
-    if repeated:
-        notes.append(f"{repeated} repeated judgements counted once")
-    notes += [f"left out: {count} {reason}" for reason, count in left_out.items()]
-    return list(ratings.values()), [*notes, *annotations.notes]
+    """Give the judgements that are ratings as a table, each once, and notes on all of them."""
+    judgements = pd.DataFrame(annotations.judgements, columns=Judgement._fields, dtype=object)
+    ratings = judgements[judgements["reason"].isna()]
+    names = ["item", "rater", "criterion"]
+    distinct = ratings.drop_duplicates(names)
+    pairs = ratings.merge(distinct, on=names, suffixes=("", "_earlier"))
+    refuse(
+        [
+            f"{row.path}:{row.row}: {row.rater} rates {row.item} a second time ({row.criterion}: "
+            f"{row.rating!r}, in row {row.row_earlier} {row.rating_earlier!r}): keep one row"
+            for row in pairs[pairs["rating"] != pairs["rating_earlier"]].itertuples()
+        ]
+    )
+    reasons = judgements["reason"].value_counts(sort=False)
+    left_out = [f"{count} {reason}" for reason, count in reasons.items()]
+    if ratings.empty:
+        why = "; ".join(left_out) or "no judgements"
+        raise InputError(f"{path}: read as {annotations.layout}, holds no ratings: {why}")
+    notes = [f"{annotations.layout}: {len(distinct)} ratings taken of {len(judgements)} judgements"]
+    if len(distinct) < len(ratings):
+        notes.append(f"{len(ratings) - len(distinct)} repeated judgements counted once")
+    notes += [f"left out: {text}" for text in left_out]
+    return distinct, [*notes, *annotations.notes]
 
 
 def _items_by_raters(judgements, notes, numbers):
     """Arrange the ratings of one criterion as items x raters."""
-    frame = pd.DataFrame(judgements)
-    ratings = frame.set_index("row")[["rating"]].set_axis([judgements[0].criterion], axis=1)
-    frame["value"] = as_ratings(judgements[0].path, ratings, numbers).iloc[:, 0].to_numpy()
+    ratings = judgements.set_index("row")[["rating"]].set_axis(judgements["criterion"][:1], axis=1)
+    values = as_ratings(judgements["path"].iloc[0], ratings, numbers).iloc[:, 0].to_numpy()
+    frame = judgements.assign(value=values)
     wide = frame.pivot(index="item", columns="rater", values="value")  # noqa: PD010
     wide = wide.reindex(index=frame["item"].unique(), columns=frame["rater"].unique())
     if wide.to_numpy().dtype.kind != "f":
@@ -248,13 +234,12 @@ def _holds_several_raters(book, columns):
 def _rows_of_judgements(path, annotations):
     """Give each rater's rows, a column for each criterion, and the judgements left out."""
     ratings, _ = distinct_ratings(path, annotations)
-    criteria = dict.fromkeys(judgement.criterion for judgement in ratings)
+    criteria = dict.fromkeys(ratings["criterion"])
     blanks = [judgement for judgement in annotations.judgements if judgement.reason == BLANK]
     rows = defaultdict(dict)
-    for judgement in [*ratings, *blanks]:
-        empty = {ITEM: judgement.item, **annotations.fields.get(judgement.item, {})}
-        numbered = (judgement.row, empty | dict.fromkeys(criteria))
-        _, cells = rows[judgement.rater].setdefault(judgement.item, numbered)
+    for judgement in [*ratings.itertuples(), *blanks]:
+        empty = {ITEM: judgement.item, **annotations.fields.get(judgement.item, {}), **criteria}
+        _, cells = rows[judgement.rater].setdefault(judgement.item, (judgement.row, empty))
         if judgement.reason is None:
             cells[judgement.criterion] = judgement.rating
     left_out = defaultdict(list)
