@@ -4,6 +4,8 @@ import functools
 
 from casebook.credentials import without_secrets
 
+MOST_PROBLEMS = 10  # that one error names
+
 
 class MeasureNote(UserWarning):
     """A measure is named as a document names another one."""
@@ -25,6 +27,14 @@ class InputError(CasebookError):
     def at(cls, path, line, problem):
         """Build the error for one line of one file."""
         return cls(f"{path}:{line}: {problem}")
+
+
+def refuse(problems):
+    """Raise one error that names the problems, if there are any: the first ones in full."""
+    if problems:
+        n_more = len(problems) - MOST_PROBLEMS
+        more = [f"and {n_more} more"] if n_more > 0 else []
+        raise InputError("; ".join([*problems[:MOST_PROBLEMS], *more]))
 
 
 class CheckFailed(CasebookError):

@@ -128,6 +128,27 @@ def json_lines(path, tolerate_truncation=False):
         yield number, record
 
 
+def json_records(path, rows_of=None):
+    """Number the objects of a JSON file; ``rows_of`` gives those of one that is one object."""
+    try:
+        content = parse_json("\n".join(line for _, line in read_lines(path)))
+    except json.JSONDecodeError as error:
+        raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
+    if isinstance(content, dict) and rows_of:
+        content = rows_of(content)
+    return numbered_objects(path, content)
+
+
+def numbered_objects(path, content):
+    """Number the objects of a list from 1, or refuse what is none."""
+    if not isinstance(content, list):
+        raise InputError(f"{path}: is not a list of objects")
+    for number, record in enumerate(content, 1):
+        if not isinstance(record, dict):
+            raise InputError(f"{path}: element {number} is not an object")
+    return list(enumerate(content, 1))
+
+
 def read_frame(path, id_field, id_column, fields=("text",), blank=False):
     """Read documents or queries of JSON lines: an id, text fields, metadata as further columns.
 
@@ -164,15 +185,12 @@ def _rows(path, id_field, id_column, fields, blank, copies):
         if not blank and not record["text"].strip():
             raise InputError.at(path, number, f"{name!r} has no text")
         texts = {field: record.pop(field, None) or "" for field in fields}
-        row = {
-            id_column: name,
-            **texts,
-            **_metadata(path, number, record, texts, columns=(id_column, *fields)),
-        }
-        content = hash(json.dumps(row, sort_keys=True))
+        metadata = _metadata(path, number, record, texts, columns=(id_column, *fields))
+        # Texts are long, and hashed as they are; of metadata the order of names does not matter.
+        content = hash((*texts.values(), json.dumps(metadata, sort_keys=True)))
         earlier_content, earlier_line = lines.setdefault(name, (content, number))
         if earlier_line == number:
-            yield row
+            yield {id_column: name, **texts, **metadata}
         elif content == earlier_content:
             copies.append(f"line {number}: {name}, as in line {earlier_line}")
         else:
@@ -257,6 +275,22 @@ def named_rows(path, rows):
             problem = f"has {len(cells)} fields, the header has {len(names)}"
             raise InputError.at(path, line, problem)
     return names, rows
+
+
+def delimited_rows(path, plain_tabs=False):
+    """Rows under a header; tab in a .tsv, else comma, semicolon or tab, as the header has most."""
+    lines = list(read_lines(path))
+    has_tabs = suffix_of(path) == ".tsv" and lines and "\t" in lines[0][1]
+    delimiters = "\t" if has_tabs else ",;\t"
+    try:
+        rows = csv_rows(path, "\n".join(line for _, line in lines), delimiters)
+    except InputError:
+        if not plain_tabs or not lines or "\t" not in lines[0][1]:
+            raise
+        rows = [(number, line.split("\t")) for number, line in lines]
+    names, rows = named_rows(path, [(line, cells) for line, cells in rows if any(cells)])
+    for line, cells in rows:
+        yield line, dict(zip(names, cells, strict=True))
 
 
 # YAML

@@ -14,8 +14,9 @@ from measuring import limit_row
 from casebook.raters.analysis import analyse
 from casebook.raters.documented import example_votes
 from casebook.raters.forms import Plan, make_forms
-from casebook.raters.read import read_forms, read_key, unblind
+from casebook.raters.read import read_forms
 from casebook.raters.simulate import fill_forms
+from casebook.raters.unblinding import read_key, unblind
 
 ITEMS, RATERS, WORDS = 500, 20, 120
 LIMIT = {"forms": 20.0, "read": 20.0, "analysis": 10.0}

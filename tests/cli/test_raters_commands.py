@@ -20,7 +20,7 @@ from casebook.batch.plan import plan
 from casebook.errors import InputError
 from casebook.paths import NOTEBOOKS
 from casebook.raters.analysis import check_rater_agreement
-from casebook.raters.read import read_key
+from casebook.raters.unblinding import read_key
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "raters"))
 from forms_as_documented import write_forms

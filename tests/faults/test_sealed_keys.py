@@ -12,8 +12,9 @@ import pytest
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.raters.design import seal
-from casebook.raters.read import open_forms, read_forms, read_key
+from casebook.raters.read import read_forms
 from casebook.raters.simulate import fill_forms
+from casebook.raters.unblinding import open_forms, read_key
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "raters"))
 from toy_study import make_study

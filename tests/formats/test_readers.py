@@ -242,6 +242,17 @@ def test_documents_come_with_their_metadata_and_copies_are_told(tmp_path):
     assert frame.attrs["copies"] == ["line 3: a, as in line 1"]
 
 
+def test_a_copy_has_the_same_metadata_in_any_order_and_no_other(tmp_path):
+    first = {"_id": "a", "text": "one", "places": {"x": [-1], "y": 1}, "year": 1}
+    copy = {"year": 1, "places": {"y": 1, "x": [-1]}, "text": "one", "_id": "a"}
+    frame = read_frame(lines_of(tmp_path, first, copy), "_id", "doc_id")
+    assert frame.attrs["copies"] == ["line 2: a, as in line 1"]
+    for change in ({"places": {"x": [-2], "y": 1}}, {"year": "1"}, {"text": "on", "title": "e"}):
+        path = lines_of(tmp_path, first, first | change)
+        with pytest.raises(InputError, match="with other content"):
+            read_frame(path, "_id", "doc_id", ("text", "title"))
+
+
 @pytest.mark.parametrize(
     ("record", "problem"),
     [

@@ -4,6 +4,7 @@ and the table."""
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
 from casebook.errors import InputError
 from casebook.measures import agreement
@@ -53,6 +54,49 @@ def test_transposed_tables_raise_unless_told():
         agreement.krippendorff_alpha(ratings)
     found = agreement.krippendorff_alpha(ratings, wide=True, n_resamples=0)
     assert (found.n_items, found.n_raters) == (2, 12)
+
+
+def test_items_of_one_cluster_are_resampled_together():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"one": rng.choice(list("abc"), 150, p=[0.5, 0.3, 0.2])})
+    table["two"] = table["one"].where(rng.random(150) < 0.6, rng.choice(list("abc"), 150))
+    value = agreement.cohen_kappa(table, n_resamples=2000)
+    assert value.estimate == pytest.approx(cohen_kappa_score(table["one"], table["two"]), abs=1e-12)
+    # Three times the same items are no more items; as single ones they would seem to be.
+    triple = pd.concat([table] * 3, ignore_index=True)
+    clusters = [f"item {n % 150}" for n in range(450)]
+    for coefficient in (agreement.cohen_kappa, agreement.krippendorff_alpha, agreement.light_kappa):
+        options = {"n_resamples": 2000, "categories": list("abc")}
+        single = coefficient(table, **options)
+        clustered = coefficient(triple, clusters=clusters, **options)
+        naive = coefficient(triple, **options)
+        assert clustered.panel_ci == pytest.approx(single.panel_ci, abs=0.01)
+        assert np.diff(naive.panel_ci) < 0.7 * np.diff(clustered.panel_ci)
+        assert clustered.se == pytest.approx(single.se, rel=0.02)
+    # Clusters of unlike size, by brute force.
+    groups = rng.integers(0, 25, 150)
+    value = agreement.cohen_kappa(table, clusters=groups, n_resamples=4000)
+    parts = [table[groups == group] for group in np.unique(groups)]
+    draws = []
+    for _ in range(1000):
+        sample = pd.concat([parts[k] for k in rng.integers(0, len(parts), len(parts))])
+        draws.append(cohen_kappa_score(sample["one"], sample["two"]))
+    assert value.se == pytest.approx(np.std(draws), rel=0.1)
+    assert value.panel_ci == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.03)
+
+
+def test_clusters_are_as_many_as_items_and_enough():
+    table = pd.DataFrame({"one": [1, 2, 1, 2, 1, NAN, 2], "two": [1, 2, 2, 2, 1, 1, 1]})
+    few = agreement.cohen_kappa(table, clusters=[1, 1, 2, 2, 3, 9, 3])
+    assert few.panel_ci is None and few.reasons["panel_ci"] == "fewer_than_six_clusters"
+    assert (few.n_items, few.n_left_out) == (6, 1)
+    with pytest.raises(InputError, match="one cluster for each of 7"):
+        agreement.cohen_kappa(table, clusters=[1, 2])
+    with pytest.raises(InputError, match="every item as a unit"):
+        agreement.intraclass_correlation(table, clusters=range(7))
+    counts = from_counts([[2, 0], [1, 1], [0, 2], [2, 0], [1, 1], [0, 2], [1, 1]])
+    one_each = agreement.fleiss_kappa(counts, clusters=range(7))
+    assert one_each.panel_ci == agreement.fleiss_kappa(counts).panel_ci
 
 
 def test_an_unused_category_counts_if_it_is_named():

@@ -4,12 +4,10 @@ import json
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 from cells import run_cell
 from sklearn.metrics import cohen_kappa_score
 
-from casebook.factcheck.agreement import kappa
 from casebook.models.entailment import EntailmentModel
 from casebook.paths import NOTEBOOKS
 
@@ -169,22 +167,3 @@ def test_a_model_scores_the_answers_of_an_assistant(chapter, tmp_path, make_clas
     assert "Score of the judge: support by the contexts" in shown["tool-scores-means"]
     assert str(tmp_path) not in shown["tool-scores-means"]
     assert len(variables["judge_contrasts"]) == 1
-
-
-def test_kappa_is_that_of_scikit_learn_and_its_interval_is_over_clusters():
-    rng = np.random.default_rng(0)
-    one = rng.choice([S, N, I], 400, p=[0.5, 0.3, 0.2])
-    other = np.where(rng.random(400) < 0.6, one, rng.choice([S, N, I], 400))
-    value = kappa(one, other, n_resamples=2000)
-    assert value.estimate == pytest.approx(cohen_kappa_score(one, other), abs=1e-12)
-    rows = pd.DataFrame({"one": one, "other": other})
-    draws = []
-    for draw in range(500):
-        sample = rows.sample(len(rows), replace=True, random_state=draw)
-        draws.append(cohen_kappa_score(sample["one"], sample["other"]))
-    assert [value.low, value.high] == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.015)
-    # Twice the same claims are no more claims.
-    twice = kappa(np.tile(one, 2), np.tile(other, 2), np.tile(np.arange(400), 2), n_resamples=2000)
-    assert [twice.low, twice.high] == pytest.approx([value.low, value.high], abs=0.01)
-    assert kappa([S] * 9, [S] * 9).reason == "one_verdict_for_all"
-    assert kappa([], []).estimate is None

@@ -4,8 +4,8 @@ import pytest
 from openpyxl import load_workbook
 from toy_study import make_study
 
-from casebook.raters.read import read_key
 from casebook.raters.simulate import fill_forms
+from casebook.raters.unblinding import read_key
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,9 @@ from casebook.raters.analysis import analyse, answer_lines, panel_of
 from casebook.raters.blinding import guesses
 from casebook.raters.documented import example_votes
 from casebook.raters.forms import Plan, make_forms
-from casebook.raters.read import open_forms, read_forms, unblind
+from casebook.raters.read import read_forms
 from casebook.raters.simulate import Truth, fill_forms
+from casebook.raters.unblinding import open_forms, unblind
 
 QUICK = {"n_resamples": 300, "permutations": 19}
 

@@ -323,8 +323,9 @@ def test_equal_repetitions_count_once_and_others_are_refused(tmp_path):
     frame = read_ratings(path)
     assert frame.to_dict("index") == {"q1": {"ann": 4.0, "bob": 5.0}}
     assert "1 repeated judgements counted once" in frame.attrs["notes"]
-    written(path, "rater,item,score\nann,q1,4\nann,q1,3\nbob,q1,5\n")
-    with pytest.raises(InputError, match=r"a.csv:3: ann rates q1 a second time .*in row 2 '4'"):
+    written(path, "rater,item,score\nann,q1,4\nann,q1,3\nbob,q1,5\nbob,q1,2\n")
+    both = r"a.csv:3: ann rates q1 a second time .*in row 2 '4'.*a.csv:5: bob rates q1 .*'5'"
+    with pytest.raises(InputError, match=both):
         read_ratings(path)
 
 

@@ -8,8 +8,8 @@ from forms_as_documented import write_forms
 from openpyxl import load_workbook
 from sklearn.linear_model import LogisticRegression
 
+from casebook.raters.answers import Fields, read_answers
 from casebook.raters.blinding import blinding_index, dual_weights, guess_arms, scan_forms
-from casebook.raters.forms import Fields, read_answers
 
 NAMES = ("grounded", "plain")
 WORDS = [

@@ -112,7 +112,8 @@ def with_clarity(path, kind="YAML file"):
 readers.read_yaml = with_clarity
 from casebook.raters.analysis import analyse
 from casebook.raters.documented import MEAN_RATINGS, documented_analysis, example_votes, records_of
-from casebook.raters.read import open_forms, read_forms
+from casebook.raters.read import read_forms
+from casebook.raters.unblinding import open_forms
 from casebook.raters.simulate import fill_forms
 sys.path.insert(0, sys.argv[1])
 from toy_study import make_study

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.raters.read import open_forms, read_forms
+from casebook.raters.read import read_forms
+from casebook.raters.unblinding import open_forms
 
 VOTES = ["rater", "item_id", "choice", "factuality_left", "usefulness_right", "text_left"]
 ANSWERS = ["preferred", "factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2"]

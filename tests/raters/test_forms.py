@@ -18,26 +18,18 @@ from toy_study import RATERS, SECRET, make_study, toy_answers
 from casebook import sheets
 from casebook.errors import InputError
 from casebook.files import sha256_file, write_json
-from casebook.raters import forms
-from casebook.raters.forms import (
-    LIKERT,
-    SHEET,
-    Plan,
-    make_forms,
-    make_likert_forms,
-    one_sided_words,
-    read_answers,
-)
-from casebook.raters.read import open_forms, read_form, read_forms, read_key, unblind_likert
+from casebook.raters.answers import read_answers
+from casebook.raters.forms import Plan, make_forms, make_likert_forms, one_sided_words
+from casebook.raters.layouts import LIKERT, RUBRIC, SHEET
+from casebook.raters.read import read_form, read_forms
 from casebook.raters.simulate import fill_forms
+from casebook.raters.unblinding import open_forms, read_key, unblind_likert
 
 DOCUMENTED = [
     *("prompt_id", "prompt_text", "system1_output", "system2_output", "preferred"),
     *("factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2", "comment"),
 ]
-LEVELS = forms.read_yaml(Path(forms.__file__).with_name("rubric.yml"))["paired"]["scales"][
-    "factuality"
-]["levels"]
+LEVELS = RUBRIC["paired"]["scales"]["factuality"]["levels"]
 
 
 def contents(path):

@@ -47,13 +47,14 @@ from casebook.assistant.exports import (
 from casebook.assistant.languages import language_notes
 from casebook.data.cards import first_problem
 from casebook.data.folders import read_collection
-from casebook.data.records import TABLES, numbered_objects, read_table
+from casebook.data.records import TABLES, read_table
 from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.paths import data_folder
 from casebook.readers import (
     DAMAGED,
     near_names,
+    numbered_objects,
     parse_json,
     spelling,
     suffix_of,

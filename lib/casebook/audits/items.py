@@ -4,7 +4,7 @@ import pandas as pd
 
 from casebook.audits.labels import FLAGGED
 from casebook.audits.tables import REPORTED_MEASURES
-from casebook.runs.outputs import MOST_BYTES, items_within
+from casebook.runs.outputs import plain_items
 from casebook.stats.intervals import bounds_text
 from casebook.tables import p_value
 
@@ -21,20 +21,7 @@ def check_items(findings, reported, title):
     items += [_row_item(row) for row in reported.to_dict("records")]
     items = _with_distinct_ids(items)
     order = sorted(range(len(items)), key=lambda k: not {FLAGGED, IMPOSSIBLE} & {*items[k]["tags"]})
-
-    def collect(selected, _):
-        return {
-            "kind": "checks",
-            "dataset": None,
-            "card": None,
-            "texts": None,
-            "systems": [],
-            "documents": [],
-            "asked": len(items),
-            "items": [items[k] for k in selected],
-        }
-
-    return items_within(collect, order, (0,), MOST_BYTES)
+    return plain_items("checks", items, order)
 
 
 def _finding_item(row, title):

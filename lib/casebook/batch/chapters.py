@@ -407,7 +407,8 @@ class ExplanationQuality(QuestionsParameters):
         if self.explanations != "template":
             plugin("casebook.explain.study:check_explanation_parameters")(vars(self))
         if self.ratings:
-            from casebook.raters.read import read_forms, read_key, unblind_likert
+            from casebook.raters.read import read_forms
+            from casebook.raters.unblinding import read_key, unblind_likert
 
             unblind_likert(read_forms([self.ratings]), read_key(self.ratings_key))
 
@@ -446,6 +447,21 @@ class RaterAgreement(ChapterParameters):
     panels: Count
     n_resamples: Resamples
     permutations: Count
+
+    @model_validator(mode="after")
+    def _consistent(self):
+        for name in ("key", "columns", "side_column"):
+            self._check_needs(name, "forms")
+        for name in ("corpus", "model", "url"):
+            self._check_needs(name, "questions")
+        if self.systems and not (self.log or self.questions):
+            raise InputError("systems has no effect without log: give log too, or leave it out")
+        if self.questions and not (self.forms or self.log or (self.corpus and self.model)):
+            raise InputError(
+                "questions: two systems answer them, with and without retrieval: "
+                "give corpus and model too"
+            )
+        return self
 
     def read(self):
         plugin("casebook.raters.analysis:check_rater_agreement")(vars(self))

@@ -122,7 +122,8 @@ def forms(
 
     Example: casebook raters forms pilot --log answers.jsonl --rater r1:lay --rater r2:expert
     """
-    from casebook.raters.forms import Fields, Plan, make_forms, read_answers
+    from casebook.raters.answers import Fields, read_answers
+    from casebook.raters.forms import Plan, make_forms
 
     exclusive(context, "explanations", *COMPARISON_OPTIONS)
     exclusive(context, "log", "id_field", "prompt_field", "answer_field", "contexts_field")
@@ -186,7 +187,7 @@ def _make_likert_forms(explanations, folder, name, raters, formats):
 
 def _answers_of_log(log, system, common, stratify):
     from casebook.assistant.log import read_log
-    from casebook.raters.forms import answers_of_log
+    from casebook.raters.answers import answers_of_log
 
     return answers_of_log(read_log(log), system, common=common, stratum=stratify)
 
@@ -255,8 +256,8 @@ def simulate(
 
     Example: casebook raters simulate pilot returned --effect 0.7
     """
-    from casebook.raters.read import read_key
     from casebook.raters.simulate import Truth, fill_forms
+    from casebook.raters.unblinding import read_key
 
     truth = Truth(effect, ties=ties, blank=blank)
     paired = read_key(study)["layout"] == "paired"
@@ -292,7 +293,8 @@ def audit(
     Example: casebook raters audit returned --key pilot
     """
     from casebook.raters import analysis, blinding
-    from casebook.raters.read import SIDE_COLUMN, key_beside, open_forms, read_forms, read_key
+    from casebook.raters.read import read_forms
+    from casebook.raters.unblinding import SIDE_COLUMN, key_beside, open_forms, read_key
     from casebook.sheets import KINDS
 
     exclusive(context, "key", "side_column", "last_column")
@@ -366,7 +368,8 @@ def analyse_forms(
     Example: casebook raters analyse returned --key pilot --out results
     """
     from casebook.raters.analysis import analyse
-    from casebook.raters.read import open_forms, read_forms
+    from casebook.raters.read import read_forms
+    from casebook.raters.unblinding import open_forms
 
     exclusive(context, "original", "out", "against", "resamples", "permutations", "seed")
     exclusive(context, "key", "side_column", "last_column")
@@ -412,8 +415,8 @@ def _refuse_idle(context, where, *options):
 def _column_names(options):
     """Read --columns: expected column to the column of the files."""
     from casebook.raters.annotations import ROLES
-    from casebook.raters.forms import LIKERT, paired_layout
-    from casebook.raters.read import SIDE_COLUMN
+    from casebook.raters.layouts import LIKERT, paired_layout
+    from casebook.raters.unblinding import SIDE_COLUMN
 
     columns = pairs(options, "=", "--columns EXPECTED=YOURS")
     paired_columns = [*paired_layout(guess=True).names, SIDE_COLUMN]
@@ -435,8 +438,10 @@ def _paired(forms):
 
 def _documented_judgements(files, column_names, key, side_column, last_column, force):
     """Read forms as PDPABench's own analysis does, or unblind them for it."""
+    from casebook.raters.annotations import form_files
     from casebook.raters.documented import read_documented_rows, records_of
-    from casebook.raters.read import form_files, open_forms, read_forms
+    from casebook.raters.read import read_forms
+    from casebook.raters.unblinding import open_forms
 
     if key:
         returned = read_forms(files, column_names)
@@ -500,7 +505,8 @@ def _figures(analysis):
 
 def _likert_analysis(returned, key, force, seed):
     from casebook.raters.ratings import documented_means, likert_counts, likert_summary
-    from casebook.raters.read import defect_table, key_beside, read_key, unblind_likert
+    from casebook.raters.read import defect_table
+    from casebook.raters.unblinding import key_beside, read_key, unblind_likert
 
     key = key or key_beside(returned)
     if key is None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from casebook.data.folders import check_folder
-from casebook.data.records import LAYOUTS, TABLES, column_of, delimited_rows, read_table, rows_by_id
+from casebook.data.records import LAYOUTS, TABLES, column_of, read_table, rows_by_id
 from casebook.errors import InputError
-from casebook.readers import OPENERS, read_lines, suffix_of
+from casebook.readers import OPENERS, delimited_rows, read_lines, suffix_of
 from casebook.trec import judgements
 
 PART_WORDS = LAYOUTS["parts"]

@@ -1,15 +1,12 @@
 """Rows of tables in any usual file, and the columns in them by the names that tools give them."""
 
-import json
 from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.readers import (
-    csv_rows,
+    delimited_rows,
     json_lines,
-    named_rows,
-    parse_json,
-    read_lines,
+    json_records,
     read_yaml,
     spelling,
     suffix_of,
@@ -54,7 +51,7 @@ def read_table(path, *, rows_of=None, plain_tabs=False, tolerate_truncation=Fals
     if kind in (".jsonl", ".ndjson"):
         records = json_lines(path, tolerate_truncation)
     elif kind == ".json":
-        records = _json_records(path, rows_of)
+        records = json_records(path, rows_of)
     elif kind in (".csv", ".tsv"):
         records = delimited_rows(path, plain_tabs)
     elif kind in (*BOOKS, ".xls"):
@@ -70,26 +67,6 @@ def read_table(path, *, rows_of=None, plain_tabs=False, tolerate_truncation=Fals
         raise InputError(f"{path}: holds no records")
 
 
-def _json_records(path, rows_of):
-    try:
-        content = parse_json("\n".join(line for _, line in read_lines(path)))
-    except json.JSONDecodeError as error:
-        raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
-    if isinstance(content, dict) and rows_of:
-        content = rows_of(content)
-    return numbered_objects(path, content)
-
-
-def numbered_objects(path, content):
-    """Number the objects of a list from 1, or refuse what is none."""
-    if not isinstance(content, list):
-        raise InputError(f"{path}: is not a list of objects")
-    for number, record in enumerate(content, 1):
-        if not isinstance(record, dict):
-            raise InputError(f"{path}: element {number} is not an object")
-    return list(enumerate(content, 1))
-
-
 def rows_by_id(content):
     """Give the records of an object that holds texts or objects by their ids."""
     return [_with_id(name, value) for name, value in content.items()]
@@ -99,22 +76,6 @@ def _with_id(name, value):
     if isinstance(value, str):
         return {"_id": name, "text": value}
     return {"_id": name} | value if isinstance(value, dict) else value
-
-
-def delimited_rows(path, plain_tabs=False):
-    """Rows under a header; tab in a .tsv, else comma, semicolon or tab, as the header has most."""
-    lines = list(read_lines(path))
-    has_tabs = suffix_of(path) == ".tsv" and lines and "\t" in lines[0][1]
-    delimiters = "\t" if has_tabs else ",;\t"
-    try:
-        rows = csv_rows(path, "\n".join(line for _, line in lines), delimiters)
-    except InputError:
-        if not plain_tabs or not lines or "\t" not in lines[0][1]:
-            raise
-        rows = [(number, line.split("\t")) for number, line in lines]
-    names, rows = named_rows(path, [(line, cells) for line, cells in rows if any(cells)])
-    for line, cells in rows:
-        yield line, dict(zip(names, cells, strict=True))
 
 
 def arrow_records(path):

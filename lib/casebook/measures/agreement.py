@@ -13,6 +13,9 @@ categories : sequence, optional
     The rating scale in order, if it has categories that nobody used, or labels.
 wide : bool, default False
     More raters than items are meant; otherwise they raise, as a transposed table.
+clusters : sequence, optional
+    What each item belongs to: items of one cluster are resampled together. Of all but the
+    intraclass correlations.
 weights : str or array_like, optional
     Partial credit for near misses, by name or as a matrix, of all but Gwet's AC1,
     Kendall's W and the intraclass correlations.
@@ -43,7 +46,7 @@ from casebook.measures.coefficients import (
     alpha,
 )
 from casebook.sheets import names_items
-from casebook.stats.intervals import FEWEST, bca_bounds, resample_counts
+from casebook.stats.intervals import FEWEST, bca_bounds, cluster_codes, resample_counts
 from casebook.stats.samples import check_choice, check_count, check_share
 
 LANDIS_KOCH = {
@@ -80,6 +83,18 @@ class Agreement:
     reasons: dict = field(default_factory=dict)
 
     @property
+    def bounds(self):
+        """Bounds for this panel and for a new one, as columns of a table; None where none are."""
+        panel_low, panel_high = self.panel_ci or (None, None)
+        new_panel_low, new_panel_high = self.new_panel_ci or (None, None)
+        return {
+            "panel_low": panel_low,
+            "panel_high": panel_high,
+            "new_panel_low": new_panel_low,
+            "new_panel_high": new_panel_high,
+        }
+
+    @property
     def reason(self):
         """Why the estimate is None, else which intervals are None and why."""
         if "estimate" in self.reasons:
@@ -98,6 +113,7 @@ def krippendorff_alpha(
     confidence=0.95,
     categories=None,
     wide=False,
+    clusters=None,
 ):
     """Krippendorff's alpha: one minus observed over expected disagreement.
 
@@ -122,6 +138,8 @@ def krippendorff_alpha(
         The rating scale in order, if it has categories that nobody used, or labels.
     wide : bool, default False
         More raters than items are meant; otherwise they raise, as a transposed table.
+    clusters : sequence, optional
+        What each item belongs to; items of one cluster are resampled together.
 
     Returns
     -------
@@ -153,6 +171,7 @@ def krippendorff_alpha(
         confidence=confidence,
         categories=categories,
         wide=wide,
+        clusters=clusters,
     )
 
 
@@ -304,16 +323,11 @@ def _table_row(agreement):
     if agreement.coefficient in WITHOUT_BENCHMARK:
         label = None
         probability = None
-    panel_low, panel_high = agreement.panel_ci or (None, None)
-    new_panel_low, new_panel_high = agreement.new_panel_ci or (None, None)
     return {
         "coefficient": agreement.coefficient,
         "estimate": agreement.estimate,
         "se": agreement.se,
-        "panel_low": panel_low,
-        "panel_high": panel_high,
-        "new_panel_low": new_panel_low,
-        "new_panel_high": new_panel_high,
+        **agreement.bounds,
         "expected": agreement.expected,
         "percent_agreement": agreement.percent_agreement,
         "n_items": agreement.n_items,
@@ -475,6 +489,7 @@ def measure_coefficient(
     confidence=0.95,
     categories=None,
     wide=False,
+    clusters=None,
     **settings,
 ):
     """Measure one coefficient on a table of ratings; options as of `krippendorff_alpha`.
@@ -482,6 +497,10 @@ def measure_coefficient(
     What else is named are settings of the coefficient, such as its weights; others are refused.
     """
     panel = as_panel(ratings, categories, wide)
+    if clusters is not None:
+        if COEFFICIENTS[name].build is IntraclassCorrelation:
+            raise InputError("clusters: an intraclass correlation takes every item as a unit")
+        panel = replace(panel, clusters=cluster_codes(clusters, panel.n_rows)[panel.rows])
     builds = {name: coefficient_build(name, settings)}
     return _measure(builds, panel, n_resamples, seed, confidence)[name]
 
@@ -509,12 +528,13 @@ def _resample(measurements, n_resamples, seed):
     by_items = defaultdict(list)
     for measurement in measurements:
         coefficient = measurement.coefficient
-        if measurement.reason is None and coefficient.panel.n_items > 1:
+        if measurement.reason is None and coefficient.panel.n_units > 1:
             by_items[coefficient.used_items.tobytes()].append(measurement)
     for group in by_items.values():
-        n_items = group[0].coefficient.panel.n_items
+        panel = group[0].coefficient.panel
         blocks = []
-        for weights in resample_counts(n_items, n_resamples, seed):
+        for counts in resample_counts(panel.n_units, n_resamples, seed):
+            weights = panel.item_weights(counts)
             blocks.append([measurement.coefficient.values(weights) for measurement in group])
         for measurement, draws in zip(group, np.concatenate(blocks, axis=1), strict=True):
             measurement.draws = draws
@@ -560,12 +580,16 @@ class _Measurement:
     def uncertainty(self, tail):
         """Give standard error, test, intervals and reasons, as fields of an `Agreement`."""
         coefficient = self.coefficient
-        influence = coefficient.influence() if coefficient.panel.n_items > 1 else None
+        panel = coefficient.panel
+        influence = coefficient.influence() if panel.n_units > 1 else None
+        if influence is not None:
+            influence = panel.influence_of_units(influence)
         se = self.standard_error(influence)
         if influence is None:
             fields = coefficient.formula(tail)
         else:
-            fields = _student(self.estimate, se, coefficient.panel.n_rated - 1, tail)
+            df = (panel.n_rated if panel.clusters is None else panel.n_units) - 1
+            fields = _student(self.estimate, se, df, tail)
         fields["se"] = se
         if coefficient.model:
             intervals, reasons = _intervals_of_model(coefficient.model, fields.get("interval"))
@@ -581,7 +605,7 @@ class _Measurement:
         """Give the standard error by linearisation, else by the resamples, else None."""
         if influence is not None:
             used = self.coefficient.panel
-            n = used.n_items
+            n = used.n_units
             spread = np.sum((influence - influence.mean()) ** 2)
             return math.sqrt(spread / (n * (n if used.large_sample else n - 1)))
         if self.draws is not None and not np.isnan(self.draws).any():
@@ -590,9 +614,12 @@ class _Measurement:
 
     def resampled_intervals(self, influence, se, tail):
         """Give the intervals for this panel and for a new one, and why one of them is None."""
+        panel = self.coefficient.panel
         panel_ci, panel_reason = bootstrap_interval(
-            self.draws, self.estimate, self.coefficient.panel.n_items, tail, influence
+            self.draws, self.estimate, panel.n_units, tail, influence
         )
+        if panel_reason == "fewer_than_six_items" and panel.clusters is not None:
+            panel_reason = "fewer_than_six_clusters"
         bounds = panel_ci
         if panel_reason == "not_asked" and se is not None:
             z = float(special.ndtri(tail))
@@ -617,8 +644,8 @@ class _Measurement:
             return None, "raters_unknown"
         if r < 3:
             return None, "fewer_than_three_raters"
-        if panel_reason == "fewer_than_six_items":
-            return None, "fewer_than_six_items"
+        if panel_reason in ("fewer_than_six_items", "fewer_than_six_clusters"):
+            return None, panel_reason
         if bounds is None:
             return None, "undefined_in_resamples"
         values = [self.build(panel.without(rater)).estimate()[0] for rater in range(r)]
@@ -709,14 +736,37 @@ class RatingPanel:
     tally: np.ndarray | None
     raters: tuple | None
     n_rows: int
+    rows: np.ndarray  # positions in the table of the items that were rated
     n_rated: int
     ordered: bool = True
     large_sample: bool = False
+    clusters: np.ndarray | None = None  # number of the cluster of each item
 
     @property
     def n_items(self):
         """Number of items."""
         return len(self.per_item)
+
+    @cached_property
+    def units(self):
+        """Number of each item's cluster, counted without gaps."""
+        return np.unique(self.clusters, return_inverse=True)[1]
+
+    @property
+    def n_units(self):
+        """Number of items or, if they belong to clusters, of these: what is resampled."""
+        return self.n_items if self.clusters is None else int(self.units.max(initial=-1)) + 1
+
+    def item_weights(self, counts):
+        """Give weights [draws, items]: how often the unit of each item was drawn."""
+        return counts if self.clusters is None else counts[:, self.units]
+
+    def influence_of_units(self, influence):
+        """Sum the influence of items within clusters, so that its variance is that over units."""
+        if self.clusters is None:
+            return influence
+        sums = np.bincount(self.units, influence - influence.mean())
+        return sums * self.n_units / self.n_items
 
     @property
     def too_many(self):
@@ -779,9 +829,10 @@ class RatingPanel:
         """Keep some items."""
         if rows.all():
             return self
+        clusters = None if self.clusters is None else self.clusters[rows]
         if self.codes is None:
-            return replace(self, tally=self.tally[rows])
-        return replace(self, codes=self.codes[rows])
+            return replace(self, tally=self.tally[rows], clusters=clusters)
+        return replace(self, codes=self.codes[rows], clusters=clusters)
 
     def only(self, columns):
         """Keep some raters, and every item."""
@@ -812,13 +863,15 @@ def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
     used = (codes >= 0).any(axis=0)
     raters = tuple(frame.columns[used])
     codes = codes[:, used]
-    codes = codes[(codes >= 0).any(axis=1)]
+    rows = np.flatnonzero((codes >= 0).any(axis=1))
+    codes = codes[rows]
     return RatingPanel(
         categories=scale,
         codes=codes,
         tally=None,
         raters=raters,
         n_rows=len(frame),
+        rows=rows,
         n_rated=len(codes),
         ordered=numeric or categories is not None,
     )
@@ -840,6 +893,7 @@ def from_counts(counts, categories=None):
         tally=table[rated],
         raters=None,
         n_rows=len(table),
+        rows=np.flatnonzero(rated),
         n_rated=int(rated.sum()),
     )
 
@@ -862,6 +916,7 @@ def from_table(table, categories=None):
         tally=None,
         raters=("row", "column"),
         n_rows=len(codes),
+        rows=np.arange(len(codes)),
         n_rated=len(codes),
         large_sample=True,
     )

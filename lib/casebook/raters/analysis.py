@@ -19,12 +19,15 @@ from casebook.measures.agreement import (
 from casebook.models.language import Endpoint
 from casebook.raters import preference, ratings
 from casebook.raters.annotations import read_criteria
+from casebook.raters.answers import answers_of_log, systems_of
 from casebook.raters.blinding import content_audit, guesses
 from casebook.raters.documented import votes_of
-from casebook.raters.forms import PAIRED_SCALES, Plan, answers_of_log, check_plan, systems_of
+from casebook.raters.forms import Plan, check_plan
+from casebook.raters.layouts import PAIRED_SCALES
 from casebook.raters.power import power_table
 from casebook.raters.preference import EQUIVALENCE_RANGE, NEW_RATERS, THESE_RATERS, count_votes
-from casebook.raters.read import Votes, defect_table, open_forms, read_forms
+from casebook.raters.read import defect_table, read_forms
+from casebook.raters.unblinding import Votes, open_forms
 from casebook.stats.intervals import bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm
@@ -138,40 +141,18 @@ def panel_of(votes, against=None):
 
 def check_rater_agreement(values):
     """Refuse, before the kernel starts, what the notebook on rater agreement could not analyse."""
-    needs = {
-        "key": "forms",
-        "columns": "forms",
-        "side_column": "forms",
-        "corpus": "questions",
-        "model": "questions",
-        "url": "questions",
-    }
-    for name, needed in needs.items():
-        if values.get(name) and not values.get(needed):
-            raise InputError(
-                f"{name} has no effect without {needed}: give {needed} too, or leave it out"
-            )
-    if values.get("systems") and not (values.get("log") or values.get("questions")):
-        raise InputError("systems has no effect without log: give log too, or leave it out")
-    if values.get("forms"):
-        forms = read_forms(values["forms"], values.get("columns"))
-        panel_of(
-            open_forms(forms, values.get("key"), values.get("side_column")), values.get("against")
-        )
-    elif values.get("log"):
-        answers, _ = answers_of_log(read_log(values["log"]), values.get("systems"), common=True)
+    if values["forms"]:
+        forms = read_forms(values["forms"], values["columns"])
+        panel_of(open_forms(forms, values["key"], values["side_column"]), values["against"])
+    elif values["log"]:
+        answers, _ = answers_of_log(read_log(values["log"]), values["systems"], common=True)
         systems = systems_of(answers)
-        opponent(systems[0], systems, values.get("against"))
+        opponent(systems[0], systems, values["against"])
         check_plan(Plan(values["cell"], values["raters"]), systems)
-    elif values.get("questions"):
-        if not (values.get("corpus") and values.get("model")):
-            raise InputError(
-                "questions: two systems answer them, with and without retrieval: "
-                "give corpus and model too"
-            )
+    elif values["questions"]:
         read_question_list(values["questions"])
-        Endpoint(values["model"], values.get("url"))
-    elif values.get("against"):
+        Endpoint(values["model"], values["url"])
+    elif values["against"]:
         panel_of(votes_of(values["dataset"])[0], values["against"])
 
 
@@ -217,8 +198,8 @@ def analyse(
 
     Parameters
     ----------
-    votes : casebook.raters.read.Votes
-        As `casebook.raters.read.open_forms` gives them.
+    votes : casebook.raters.unblinding.Votes
+        As `casebook.raters.unblinding.open_forms` gives them.
     against : str, optional
         System to compare the focus with; needed if there are several.
     equivalence_range : tuple of float, optional

@@ -1,12 +1,16 @@
-"""Ratings as people have them: a row per item, a row per rating, or an export of a tool."""
+"""Judgements as people have them: a row per item, a row per rating, a form, or a tool's export.
 
-from collections import Counter, defaultdict
+They become tables of items x raters, or a book for each rater, as forms are.
+"""
+
+from collections import defaultdict
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from casebook.data.records import read_table
-from casebook.errors import InputError
+from casebook.errors import InputError, refuse
 from casebook.raters.annotation_tools import (
     BLANK,
     Annotations,
@@ -14,18 +18,18 @@ from casebook.raters.annotation_tools import (
     export_reader,
     label_text,
     listed,
+    potato_label,
+    read_label_studio_rows,
+    row_answer,
 )
-from casebook.readers import (
-    near_names,
-    read_yaml,
-    spelling,
-    suffix_of,
-)
-from casebook.sheets import as_ratings, wide_ratings
+from casebook.raters.layouts import LIKERT
+from casebook.readers import near_names, read_yaml, spelling, suffix_of
+from casebook.sheets import KINDS, Book, Sheet, as_ratings, read_book, wide_ratings
 
 ROLES = read_yaml(Path(__file__).with_name("annotations.yml"))["roles"]
 OBJECTS = (".json", ".jsonl", ".parquet")  # files of objects; others are tables
 NEEDED = ("rater", "item", "rating")
+ITEM = "prompt_id"  # as forms call the column that names their rows
 
 
 def read_ratings(path, *, numbers=None, id_column=None, columns=None, criterion=None):
@@ -82,16 +86,18 @@ def read_ratings(path, *, numbers=None, id_column=None, columns=None, criterion=
         raise InputError(f"{path}: a row holds an item, so there is no criterion {criterion!r}")
     if annotations is None:
         return _as_wide(path, numbers, id_column)
-    by_criterion, notes = _by_criterion(path, annotations)
-    names = ", ".join(by_criterion)
-    if criterion is None and len(by_criterion) > 1:
+    ratings, notes = distinct_ratings(path, annotations)
+    criteria = ratings["criterion"].unique()
+    names = ", ".join(criteria)
+    if criterion is None and len(criteria) > 1:
         raise InputError(
             f"{path}: holds ratings of several criteria: {names}: choose one (--criterion)"
         )
-    criterion = criterion or names
-    if criterion not in by_criterion:
+    if criterion:
+        ratings = ratings[ratings["criterion"] == criterion]
+    if ratings.empty:
         raise InputError(f"{path}: has no criterion {criterion!r}: it has {names}")
-    return _items_by_raters(by_criterion[criterion], notes, numbers)
+    return _items_by_raters(ratings, notes, numbers)
 
 
 def read_criteria(path, columns=None):
@@ -99,10 +105,10 @@ def read_criteria(path, columns=None):
     annotations = read_annotations(path, columns)
     if annotations is None:
         return {"ratings": _as_wide(path, None, None)}
-    by_criterion, notes = _by_criterion(path, annotations)
+    ratings, notes = distinct_ratings(path, annotations)
     return {
-        criterion: _items_by_raters(ratings, notes, None)
-        for criterion, ratings in by_criterion.items()
+        criterion: _items_by_raters(of_criterion, notes, None)
+        for criterion, of_criterion in ratings.groupby("criterion", sort=False)
     }
 
 
@@ -112,60 +118,154 @@ def _as_wide(path, numbers, id_column):
     return ratings
 
 
-def _by_criterion(path, annotations):
-    """Part the ratings by criterion; also give the notes on all of them."""
-    ratings, notes = distinct_ratings(path, annotations)
-    by_criterion = defaultdict(list)
-    for judgement in ratings:
-        by_criterion[judgement.criterion].append(judgement)
-    return by_criterion, notes
-
-
 def distinct_ratings(path, annotations):
-    """Give the judgements that are ratings, each once, and notes on what was left out."""
-    ratings = {}
-    repeated = 0
-    left_out = Counter()
-    for judgement in annotations.judgements:
-        if judgement.reason:
-            left_out[judgement.reason] += 1
-            continue
-        key = (judgement.item, judgement.rater, judgement.criterion)
-        earlier = ratings.setdefault(key, judgement)
-        if earlier is judgement:
-            continue
-        if earlier.rating != judgement.rating:
-            raise InputError.at(
-                judgement.path,
-                judgement.row,
-                f"{judgement.rater} rates {judgement.item} a second time ({judgement.criterion}: "
-                f"{judgement.rating!r}, in row {earlier.row} {earlier.rating!r}): keep one row",
-            )
-        repeated += 1
-    if not ratings:
-        reasons = "; ".join(f"{count} {reason}" for reason, count in left_out.items())
-        raise InputError(
-            f"{path}: read as {annotations.layout}, holds no ratings: {reasons or 'no judgements'}"
-        )
-    n_judgements = len(annotations.judgements)
-    notes = [f"{annotations.layout}: {len(ratings)} ratings taken of {n_judgements} judgements"]
-    if repeated:
-        notes.append(f"{repeated} repeated judgements counted once")
-    notes += [f"left out: {count} {reason}" for reason, count in left_out.items()]
-    return list(ratings.values()), [*notes, *annotations.notes]
+    """Give the judgements that are ratings as a table, each once, and notes on all of them."""
+    judgements = pd.DataFrame(annotations.judgements, columns=Judgement._fields, dtype=object)
+    ratings = judgements[judgements["reason"].isna()]
+    names = ["item", "rater", "criterion"]
+    distinct = ratings.drop_duplicates(names)
+    pairs = ratings.merge(distinct, on=names, suffixes=("", "_earlier"))
+    refuse(
+        [
+            f"{row.path}:{row.row}: {row.rater} rates {row.item} a second time ({row.criterion}: "
+            f"{row.rating!r}, in row {row.row_earlier} {row.rating_earlier!r}): keep one row"
+            for row in pairs[pairs["rating"] != pairs["rating_earlier"]].itertuples()
+        ]
+    )
+    reasons = judgements["reason"].value_counts(sort=False)
+    left_out = [f"{count} {reason}" for reason, count in reasons.items()]
+    if ratings.empty:
+        why = "; ".join(left_out) or "no judgements"
+        raise InputError(f"{path}: read as {annotations.layout}, holds no ratings: {why}")
+    notes = [f"{annotations.layout}: {len(distinct)} ratings taken of {len(judgements)} judgements"]
+    if len(distinct) < len(ratings):
+        notes.append(f"{len(ratings) - len(distinct)} repeated judgements counted once")
+    notes += [f"left out: {text}" for text in left_out]
+    return distinct, [*notes, *annotations.notes]
 
 
 def _items_by_raters(judgements, notes, numbers):
     """Arrange the ratings of one criterion as items x raters."""
-    frame = pd.DataFrame(judgements)
-    ratings = frame.set_index("row")[["rating"]].set_axis([judgements[0].criterion], axis=1)
-    frame["value"] = as_ratings(judgements[0].path, ratings, numbers).iloc[:, 0].to_numpy()
+    ratings = judgements.set_index("row")[["rating"]].set_axis(judgements["criterion"][:1], axis=1)
+    values = as_ratings(judgements["path"].iloc[0], ratings, numbers).iloc[:, 0].to_numpy()
+    frame = judgements.assign(value=values)
     wide = frame.pivot(index="item", columns="rater", values="value")  # noqa: PD010
     wide = wide.reindex(index=frame["item"].unique(), columns=frame["rater"].unique())
     if wide.to_numpy().dtype.kind != "f":
         wide = wide.astype(object).where(wide.notna(), None)
     wide.attrs["notes"] = notes
     return wide.rename_axis(index="item", columns=None)
+
+
+# --- a book for each rater
+
+
+class RaterBook(NamedTuple):
+    """One rater's form as it came back, or the same made of an export."""
+
+    rater: str
+    book: Book
+    columns: dict  # documented columns to their names in it
+    left_out: tuple = ()  # judgements that are no ratings
+
+
+def form_files(paths):
+    """List the forms among files and folders, or of a single one."""
+    paths = [paths] if isinstance(paths, str | Path) else list(paths)
+    files = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            forms = [file for file in sorted(path.iterdir()) if _is_form(file)]
+            files += forms or potato_files(path)
+        else:
+            files.append(path)
+    if not files:
+        where = ", ".join(map(str, paths)) or "nothing was named"
+        raise InputError(f"{where}: no forms ({', '.join(KINDS)}) to read")
+    return files
+
+
+def _is_form(file):
+    # Spreadsheets leave a lock file beside an open workbook.
+    return file.suffix.lower() in KINDS and not file.name.startswith(("~$", "."))
+
+
+def books_by_rater(path, columns):
+    """Read a form as the book that it is, and a file of several raters as a book for each."""
+    columns_of_roles = {name: column for name, column in columns.items() if name in ROLES}
+    if suffix_of(path) not in (*OBJECTS, ".tsv"):
+        book = read_book(path)
+        if not _holds_several_raters(book, columns_of_roles):
+            return [RaterBook(path.stem, book, columns)]
+    records = list(read_table(path, rows_of=single))
+    names = _names(records)
+    reader = export_reader(records, names)
+    roles = matching_roles(names, columns_of_roles)
+    left_out = {}
+    if reader is read_label_studio_rows:
+        rows = _rows_of_raters(path, records, "annotator")
+    elif reader or all(role in roles for role in NEEDED):
+        annotations = _annotations_of(path, records, columns_of_roles)
+        rows, left_out = _rows_of_judgements(path, annotations)
+    elif "rater" in roles:
+        rows = _rows_of_raters(path, records, roles["rater"])
+    else:
+        raise InputError(f"{path}: no column names the raters: say columns rater=COLUMN")
+    columns = {name: column for name, column in columns.items() if name not in ROLES}
+    books = []
+    for rater, numbered in rows.items():
+        numbers, cells = zip(*numbered, strict=True)
+        table = pd.DataFrame(list(cells), list(numbers), dtype=object)
+        book = Book(path, (Sheet(path.name, 1, table),))
+        books.append(RaterBook(rater, book, columns, tuple(left_out.get(rater, ()))))
+    return books
+
+
+def _holds_several_raters(book, columns):
+    """Say whether a table is an export or names its raters in a column, by the names in it."""
+    if book.path.suffix.lower() != ".csv":
+        return "rater" in columns
+    names = list(book.sheets[0].table)
+    if "annotation_id" in names or ("instance_id" in names and any(map(potato_label, names))):
+        return True
+    return matching_roles(names, columns).get("rater") not in (None, *LIKERT.names)
+
+
+def _rows_of_judgements(path, annotations):
+    """Give each rater's rows, a column for each criterion, and the judgements left out."""
+    ratings, _ = distinct_ratings(path, annotations)
+    criteria = dict.fromkeys(ratings["criterion"])
+    blanks = [judgement for judgement in annotations.judgements if judgement.reason == BLANK]
+    rows = defaultdict(dict)
+    for judgement in [*ratings.itertuples(), *blanks]:
+        empty = {ITEM: judgement.item, **annotations.fields.get(judgement.item, {}), **criteria}
+        _, cells = rows[judgement.rater].setdefault(judgement.item, (judgement.row, empty))
+        if judgement.reason is None:
+            cells[judgement.criterion] = judgement.rating
+    left_out = defaultdict(list)
+    for judgement in annotations.judgements:
+        if judgement.reason not in (None, BLANK):
+            rater = judgement.rater if judgement.rater in rows else next(iter(rows))
+            left_out[rater].append(judgement)
+    return {rater: by_item.values() for rater, by_item in rows.items()}, left_out
+
+
+def _rows_of_raters(path, records, rater_column):
+    """Part rows that hold all answers of one rater to one item."""
+    rows = defaultdict(list)
+    problems = []
+    for number, record in records:
+        rater = label_text(record.get(rater_column))
+        if not rater:
+            problems.append(f"{path}:{number}: column {rater_column!r} names no rater")
+            continue
+        cells = {name: row_answer(cell)[0] or None for name, cell in record.items()}
+        del cells[rater_column]
+        if ITEM not in cells and "id" in cells:
+            cells[ITEM] = cells["id"]
+        rows[rater].append((number, cells))
+    refuse(problems)
+    return rows
 
 
 # --- files and their layouts
@@ -178,7 +278,10 @@ def read_annotations(path, columns=None):
         raise InputError(
             f"columns: {min(unknown)!r} is none of {', '.join(ROLES)}, the columns of a rating"
         )
-    annotations = [_read_file(file, columns) for file in annotation_files(path)]
+    annotations = []
+    for file in _annotation_files(path):
+        records = list(read_table(file, rows_of=single))
+        annotations.append(_annotations_of(file, records, columns))
     if len(annotations) == 1:
         return annotations[0]
     judgements = []
@@ -193,7 +296,7 @@ def read_annotations(path, columns=None):
     return Annotations(annotations[0].layout, judgements, fields, tuple(notes))
 
 
-def annotation_files(path):
+def _annotation_files(path):
     """List the files of an export: one, or of potato's output folder all that hold answers."""
     path = Path(path)
     if not path.is_dir():
@@ -221,9 +324,14 @@ def single(content):
     return [content]
 
 
-def _read_file(path, columns):
-    records = list(read_table(path, rows_of=single))
-    names = dict.fromkeys(name for _, record in records for name in record)
+def _names(records):
+    """Names of all fields, in order; the values are nothing."""
+    return dict.fromkeys(name for _, record in records for name in record)
+
+
+def _annotations_of(path, records, columns):
+    """Read the records of an export or of a row per rating; None if a row may hold an item."""
+    names = _names(records)
     if reader := export_reader(records, names):
         if refused := [name for name in columns if name != "item"]:
             raise InputError(f"{path}: columns: {refused[0]} has no effect on an export")
@@ -291,10 +399,12 @@ def _read_long(path, records, roles):
     """Read a row per rating."""
     judgements = []
     fields = {}
+    problems = []
     for row, record in records:
         names = {role: label_text(record.get(column)) for role, column in roles.items()}
         if not names["rater"] or not names["item"]:
-            raise InputError.at(path, row, "names no rater or no item")
+            problems.append(f"{path}:{row}: names no rater or no item")
+            continue
         criterion = names.get("criterion", roles["rating"])
         reason = None if names["rating"] else BLANK
         judgements.append(
@@ -302,6 +412,7 @@ def _read_long(path, records, roles):
         )
         data = {name: cell for name, cell in record.items() if name not in roles.values()}
         fields.setdefault(names["item"], data)
+    refuse(problems)
     unread = [name for name in records[0][1] if name not in roles.values()]
     notes = [f"columns not read: {listed(unread)}"] if unread else []
     return Annotations("a row per rating", judgements, fields, tuple(notes))

@@ -11,7 +11,8 @@ import pandas as pd
 from scipy import special
 
 from casebook.models.logistic import logistic_regression
-from casebook.raters.forms import GUESS, SHEET, one_sided_words
+from casebook.raters.forms import one_sided_words
+from casebook.raters.layouts import GUESS, SHEET
 from casebook.raters.read import FURTHER_SHEETS, read_form
 from casebook.sheets import read_book
 from casebook.stats.intervals import Interval, bounded, wilson

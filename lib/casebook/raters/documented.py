@@ -14,7 +14,8 @@ from casebook.data import load
 from casebook.data.sources import Absent
 from casebook.paths import DATA
 from casebook.raters.preference import count_votes
-from casebook.raters.read import BASE, RAG, Votes, decode_judgements, key_column, rename_columns
+from casebook.raters.read import rename_columns
+from casebook.raters.unblinding import BASE, RAG, Votes, decode_judgements, key_column
 from casebook.sheets import read_book, sheet_records
 from casebook.stats.tests import documented_sign_test
 

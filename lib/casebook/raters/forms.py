@@ -3,8 +3,7 @@
 import itertools
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import pandas as pd
@@ -15,12 +14,11 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from pydantic import Field, TypeAdapter, ValidationError
 
 from casebook import sheets
-from casebook.assistant.log import TEXT_OF
 from casebook.data.cards import first_problem
-from casebook.data.records import read_table
 from casebook.errors import InputError
 from casebook.files import new_folder, replacing, sha256_file, write_json, write_text
 from casebook.paths import valid_name
+from casebook.raters.answers import systems_of
 from casebook.raters.design import (
     balance,
     draw_items,
@@ -31,22 +29,24 @@ from casebook.raters.design import (
     seal,
     text_hash,
 )
+from casebook.raters.layouts import (
+    ABOUT_SHEET,
+    FORMS,
+    KEY,
+    KEY_DIGEST,
+    KEY_SCHEMA,
+    LIKERT,
+    PLAN_SCHEMA,
+    PREREGISTRATION,
+    REPORT,
+    RUBRIC,
+    RUBRIC_SHEET,
+    SEALED,
+    SHEET,
+    paired_layout,
+)
 from casebook.raters.power import PRIMARY_TEST, simulated_power
-from casebook.readers import parse_json, read_yaml
 
-FORMS = "for_raters"
-SEALED = "sealed"
-KEY = "key.json"
-REPORT = "report.json"
-PREREGISTRATION = "preregistration.json"
-KEY_SCHEMA = "casebook-rater-key-2"
-PLAN_SCHEMA = "casebook-preregistration-2"
-KEY_DIGEST = "SHA-256 of the sealed key"  # so it is called in what raters get
-SHEET = "ratings"
-RUBRIC_SHEET = "rubric"
-ABOUT_SHEET = "about"
-RATING_POINTS = (1, 2, 3, 4, 5)
-BESIDES_ANSWERS = ("item_id", "prompt", "stratum", "evidence")  # columns of answers to compare
 EXPLANATIONS = ("case_id", "chunk_id", "explanation_text", "source_chunk_text")
 STUDIES = 400  # simulated, for the power that is registered
 ROW_HEIGHT = 180
@@ -54,108 +54,11 @@ ROW_HEIGHT = 180
 TELLING = 0.9
 FEWEST_PAIRS = 5
 _WORD = re.compile(r"\w+")
-NO_ANSWER = "(no answer)"  # what raters read where a system said nothing
 NO_EVIDENCE = "(no passages)"  # where none of the systems had any
 # Characters of a passage, and of all passages of a question, that a form shows.
 LONGEST_PASSAGE = 4_000
 LONGEST_EVIDENCE = 24_000
 BETWEEN_PASSAGES = "\n\n* * *\n\n"
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of a form: an id, a text, a choice, a rating or a note."""
-
-    name: str
-    kind: str
-    width: int
-    choices: tuple = ()
-    required: bool = True
-
-    @property
-    def locked(self):
-        """Whether the rater must leave the column alone."""
-        return self.kind in {"id", "text"}
-
-
-@dataclass(frozen=True)
-class FormLayout:
-    """The columns of one kind of form, which of them names a row, and what raters are told."""
-
-    name: str
-    key: str
-    columns: tuple
-    task: tuple
-    scales: dict
-
-    @property
-    def names(self):
-        """Names of the columns, in order."""
-        return [column.name for column in self.columns]
-
-    @property
-    def texts(self):
-        """Names of the columns that show text to the rater."""
-        return [column.name for column in self.columns if column.kind == "text"]
-
-    @property
-    def answers(self):
-        """Columns that the rater fills, notes left out."""
-        return [column for column in self.columns if column.kind in {"choice", "rating"}]
-
-    def rubric_lines(self, kind, guess=None):
-        """Give the task and the points of each scale for such raters, as lines of cells."""
-        lines = [(text,) for text in self.task]
-        if guess:
-            lines.append((f"guess, after the ratings: {guess} S1, S2, or DK (do not know).",))
-        lines.append((RUBRIC["return"],))
-        for scale, wording in self.scales.items():
-            lines += [(), (scale, "what it means")]
-            for number, level in enumerate(wording["levels"]):
-                anchor = f"{level}. {wording[kind][number]}" if kind in wording else level
-                lines.append((str(RATING_POINTS[number]), anchor))
-        return lines
-
-
-# Sides of an answer: left and right, as columns of a form name them and as judgements do.
-FORM_SIDES = {"s1": "left", "s2": "right"}
-RUBRIC = read_yaml(Path(__file__).with_name("rubric.yml"))
-PAIRED_SCALES = tuple(RUBRIC["paired"]["scales"])
-
-
-def _layout(name):
-    """Read a layout; `ratings` among its columns stands for one column per side and scale."""
-    rubric = RUBRIC[name]
-    columns = []
-    for column in rubric["columns"]:
-        if column["kind"] == "ratings":
-            columns += [
-                Column(f"{scale}_{side}", "rating", column["width"], RATING_POINTS)
-                for side in FORM_SIDES
-                for scale in rubric["scales"]
-            ]
-        else:
-            columns.append(Column(**column))
-    task = tuple(line.replace("SCALES", " and ".join(rubric["scales"])) for line in rubric["task"])
-    return FormLayout(name, rubric["key"], tuple(columns), task, rubric["scales"])
-
-
-GUESS = Column("guess", "choice", 10, ("S1", "S2", "DK"), required=False)
-EVIDENCE = Column("evidence", "text", 60)
-PAIRED = _layout("paired")
-LIKERT = _layout("likert")
-
-
-def paired_layout(*, guess=False, evidence=False):
-    """Give the layout of comparisons, with the evidence of both answers and a guess if wanted."""
-    columns = list(PAIRED.columns)
-    task = PAIRED.task
-    if evidence:
-        columns.insert(PAIRED.names.index("prompt_text") + 1, EVIDENCE)
-        task = (*task, RUBRIC["paired"]["evidence"])
-    if guess:
-        columns.append(GUESS)
-    return replace(PAIRED, columns=tuple(columns), task=task)
 
 
 @dataclass(frozen=True)
@@ -268,11 +171,6 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     forms = _paired_rows(design, texts, secret)
     registered = _write(folder, plan, layout, forms, key, planned(plan, design), report)
     return report | {"preregistration": registered}
-
-
-def systems_of(answers):
-    """List the systems of a frame of answers."""
-    return [name for name in answers if name not in BESIDES_ANSWERS]
 
 
 def evidence_texts(passages, secret):
@@ -628,152 +526,3 @@ def _write_text(cell, text, style):
     cell.value = sheets.for_workbook(text)
     cell.data_type = "s"  # text that begins with "=" would become a formula
     cell.style = style
-
-
-@dataclass(frozen=True)
-class Fields:
-    """Where the parts of an answer stand in a record; dots lead into objects."""
-
-    item: str = "item_id"
-    prompt: str = "prompt"
-    answer: str = "answer"
-    stratum: str | None = None
-    contexts: str = "contexts"  # passages; a record may have none
-
-
-def read_answers(files, fields=None, *, common=False):
-    """Read the answers of several systems (name to file), joined by item, and an account."""
-    fields = fields or Fields()
-    rows = []
-    for system, path in files.items():
-        lines = {}
-        for line, record in read_table(path):
-            row = {
-                part: _text(path, line, record, field)
-                for part, field in vars(fields).items()
-                if field and part != "contexts"
-            }
-            row["contexts"] = _passages(path, line, record, fields.contexts)
-            if not row["item"].strip() or lines.setdefault(row["item"], line) != line:
-                raise InputError.at(
-                    path, line, f"item {row['item']!r} is blank, or occurs a second time"
-                )
-            rows.append({"system": system, "stratum": "all", **row})
-    return _joined_answers(pd.DataFrame(rows), files, common)
-
-
-def _value(record, field):
-    """Find a field of a record, where dots lead into objects; if absent an empty object."""
-    value = record
-    for part in [field] if field in record else field.split("."):
-        value = value.get(part, {}) if isinstance(value, dict) else {}
-    return value
-
-
-def _passages(path, line, record, field):
-    """Read the passages of a record: texts, objects with a text, or a list in the cell of a CSV."""
-    value = _value(record, field) or []
-    if isinstance(value, str):
-        try:
-            value = parse_json(value) if value.startswith("[") else [value]
-        except ValueError:
-            value = [value]
-    if isinstance(value, dict) or not isinstance(value, list):
-        value = [value]
-    passages = []
-    for passage in value:
-        if isinstance(passage, dict):
-            passage = next((passage[name] for name in TEXT_OF if name in passage), None)
-        if not isinstance(passage, str):
-            raise InputError.at(path, line, f"has passages without text in its field {field!r}")
-        passages.append(passage)
-    return passages
-
-
-def _text(path, line, record, field):
-    value = _value(record, field)
-    if isinstance(value, dict | list):
-        raise InputError.at(
-            path, line, f"has no text in a field {field!r}; it has {', '.join(map(str, record))}"
-        )
-    return "" if value is None else str(value)
-
-
-def answers_of_log(log, systems=None, *, common=False, stratum=None):
-    """Arrange a log (of `read_log`) as `make_forms` takes it: the frame, and an account.
-
-    ``systems`` chooses among those of the log and puts the one under study first; ``stratum`` names
-    a column of it.
-    """
-    systems_of_log = list(dict.fromkeys(log["system"]))
-    systems = systems or systems_of_log
-    for name in systems:
-        if name not in systems_of_log:
-            raise InputError(
-                f"the log: holds no answers of {name!r}; "
-                f"its systems are {', '.join(systems_of_log)}"
-            )
-    if stratum and stratum not in log:
-        raise InputError(f"the log: has no column {stratum!r} to stratify by; give group")
-    table = log.assign(
-        item=log["id"],
-        prompt=log["question"],
-        stratum=log[stratum].astype(str) if stratum else "all",
-    )
-    table["answer"] = table["answer"].where(table["answer"].str.strip() != "", NO_ANSWER)
-    # A run that failed has nothing to rate.
-    table["answer"] = table["answer"].mask(table["no_answer"].notna())
-    table = pd.concat([table[table["system"] == name] for name in systems])
-    joined, account = _joined_answers(table, dict.fromkeys(systems, "the log"), common)
-    empty = table.loc[table["answer"] == NO_ANSWER, "system"].value_counts(sort=False)
-    return joined, account | {"no_answer": {name: int(count) for name, count in empty.items()}}
-
-
-def _joined_answers(table, files, common):
-    """Join answers by item; ``files`` says where those of each system stand."""
-    systems = list(files)
-    for name in systems:
-        if name in BESIDES_ANSWERS:
-            raise InputError(f"a system cannot be called {name!r}, as a column of the answers is")
-    if len(systems) < 2:
-        remedy = (
-            "give the answers of two systems or more: --system NAME=FILE, repeated, or --log FILE"
-        )
-        if systems:
-            remedy = f"{files[systems[0]]}: holds one system, {systems[0]}; {remedy}"
-        raise InputError(remedy)
-    questions = table.drop_duplicates("item").set_index("item")[["prompt", "stratum"]]
-    wide = table.pivot(index="item", columns="system", values="answer")  # noqa: PD010
-    wide = wide.loc[questions.index, systems]
-    missing = {}
-    for name in systems:
-        items = wide.index[wide[name].isna()].tolist()
-        if items and not common:
-            raise InputError(
-                f"{files[name]}: {name} lacks {len(items)} of {len(wide)} items "
-                f"(first: {items[0]}); use only the common items (--common), or complete the file"
-            )
-        if items:
-            missing[name] = items
-    wide = wide.dropna()
-    if not len(wide):
-        raise InputError("the systems have no item in common; check the item field")
-    differs = table["prompt"] != table["item"].map(questions["prompt"])
-    contradictory = table[table["item"].isin(wide.index) & differs]
-    for item, system in contradictory[["item", "system"]].to_numpy():
-        raise InputError(
-            f"{files[system]}: item {item} asks another question than in {files[systems[0]]}; "
-            "answers to different questions cannot be compared"
-        )
-    joined = questions.join(wide, how="inner").rename_axis("item_id").reset_index()
-    evidence = table.groupby("item")["contexts"].agg(_distinct_passages)
-    joined["evidence"] = joined["item_id"].map(evidence)
-    if not joined["evidence"].map(len).any():
-        joined = joined.drop(columns="evidence")
-    return joined, {"items": len(joined), "left_out": missing}
-
-
-def _distinct_passages(contexts):
-    """Give the passages of all systems, each once."""
-    passages = [passage for of_system in contexts if of_system is not None for passage in of_system]
-    return list(dict.fromkeys(passage.strip() for passage in passages if passage.strip()))

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from casebook.raters.forms import PAIRED_SCALES
-from casebook.runs.outputs import items_within
+from casebook.raters.layouts import PAIRED_SCALES
+from casebook.runs.outputs import plain_items
 
 ALIKE = "{}: all alike"
 DIFFERENT = "{}: not all alike"
@@ -23,21 +23,7 @@ def rating_items(frames):
     }
     items = [_rated_item(name, tables, raters) for name in names]
     order = sorted(range(len(items)), key=lambda k: -_differences(items[k]))
-
-    def collect(selected, _):
-        return {
-            "kind": "ratings",
-            "dataset": None,
-            "card": None,
-            "texts": None,
-            "systems": [],
-            "documents": [],
-            "criteria": list(frames),
-            "asked": len(items),
-            "items": [items[k] for k in selected],
-        }
-
-    return items_within(collect, order, (0,))
+    return plain_items("ratings", items, order, criteria=list(frames))
 
 
 def different_items(frames):
@@ -54,29 +40,21 @@ def vote_items(panel, remark=""):
 
     ``panel`` is that of `casebook.raters.analysis.analyse`; ``remark`` stands on the page.
     """
+    items = []
+    for item in panel.votes.index:
+        raters = [rater for rater in panel.raters if panel.positions.loc[item, rater] >= 1]
+        votes = [_vote(panel, item, rater) for rater in raters]
+        items.append({"id": str(item), "votes": votes})
     agreement = panel.votes.mean(axis=1).abs().fillna(0).to_numpy()
-
-    def collect(selected, _):
-        items = []
-        for item in panel.votes.index[selected]:
-            raters = [rater for rater in panel.raters if panel.positions.loc[item, rater] >= 1]
-            votes = [_vote(panel, item, rater) for rater in raters]
-            items.append({"id": str(item), "votes": votes})
-        return {
-            "kind": "votes",
-            "dataset": None,
-            "card": None,
-            "texts": None,
-            "controls": [],
-            "documents": [],
-            "systems": [panel.focus, panel.against],
-            "scales": list(PAIRED_SCALES),
-            "asked": len(panel.votes),
-            "remark": remark or None,
-            "items": items,
-        }
-
-    return items_within(collect, np.argsort(agreement, kind="stable").tolist(), (0,))
+    return plain_items(
+        "votes",
+        items,
+        np.argsort(agreement, kind="stable").tolist(),
+        controls=[],
+        systems=[panel.focus, panel.against],
+        scales=list(PAIRED_SCALES),
+        remark=remark or None,
+    )
 
 
 def _vote(panel, item, rater):

@@ -108,24 +108,17 @@ def simulated_power(
     """
     tables = []
     for n_items, n_raters, rate in itertools.product(items, raters, win_rates):
-        votes = simulate_votes(
-            studies,
-            n_items,
-            n_raters,
-            win_rate=rate,
-            tie_rate=tie_rate,
-            item_sd=item_sd,
-            rater_sd=rater_sd,
-            seed=seed,
-        )
-        table = rejection_rates(votes, alpha=alpha, seed=seed)
-        table.insert(0, "items", n_items)
-        table.insert(1, "raters", n_raters)
-        table.insert(2, "win_rate", rate)
-        table.insert(3, "tie_rate", tie_rate)
-        table.insert(4, "item_sd", item_sd)
-        table.insert(5, "rater_sd", rater_sd)
-        tables.append(table)
+        panel = {
+            "items": n_items,
+            "raters": n_raters,
+            "win_rate": rate,
+            "tie_rate": tie_rate,
+            "item_sd": item_sd,
+            "rater_sd": rater_sd,
+        }
+        votes = simulate_votes(studies, **panel, seed=seed)
+        rates = rejection_rates(votes, alpha=alpha, seed=seed)
+        tables.append(pd.DataFrame(panel, rates.index).join(rates))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -147,15 +140,7 @@ def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
     rows = []
     for test, p in p_values.items():
         share = wilson(0, 0) if p is None else wilson(int((p <= alpha).sum()), studies)
-        rows.append(
-            {
-                "test": test,
-                "rejected": share.estimate,
-                "low": share.low,
-                "high": share.high,
-                "n": share.n,
-            }
-        )
+        rows.append({"test": test, **share.row("rejected")})
     return pd.DataFrame(rows).astype(dict.fromkeys(("rejected", "low", "high"), float))
 
 
@@ -192,15 +177,7 @@ def interval_coverage(
     rows = []
     for unit, hits in inside.items():
         share = wilson(sum(hits), len(hits))
-        rows.append(
-            {
-                "unit": unit,
-                "coverage": share.estimate,
-                "low": share.low,
-                "high": share.high,
-                "n": share.n,
-            }
-        )
+        rows.append({"unit": unit, **share.row("coverage")})
     return pd.DataFrame(rows)
 
 

@@ -244,23 +244,17 @@ def _preference_verdict(net, pvalue):
 
 def win_rates(votes, lines, *, level=0.95, n_resamples=100_000, seed=0):
     """Win rate, ties as half, of every rater, then that of these and of other raters (`lines`)."""
-    tables = []
-    counts = []
-    names = []
-    for rater in votes:
+    rows = []
+    for rater in votes.columns[votes.notna().any()]:
         of_rater = votes[[rater]]
-        if of_rater[rater].notna().any():
-            rates = preference_lines(of_rater, level=level, n_resamples=n_resamples, seed=seed)
-            tables.append(rates.head(1))
-            counts.append(count_votes(of_rater))
-            names.append(str(rater))
-    table = pd.concat([*tables, lines], ignore_index=True).drop(columns="raters")
-    counts += [count_votes(votes)] * 2
-    table = table.join(pd.DataFrame(counts)).assign(
-        who=[*names, "these raters together", "other raters"]
-    )
-    table = table.rename(columns={"win_rate": "value", "items": "groups"})
-    table = table.assign(n=table[["wins", "ties", "losses"]].sum(axis=1))
+        rates_of_rater = preference_lines(of_rater, level=level, n_resamples=n_resamples, seed=seed)
+        line = rates_of_rater.to_dict("records")[0]
+        rows.append({"who": str(rater), **count_votes(of_rater), **line})
+    names = ("these raters together", "other raters")
+    for who, line in zip(names, lines.to_dict("records"), strict=True):
+        rows.append({"who": who, **count_votes(votes), **line})
+    table = pd.DataFrame(rows).rename(columns={"win_rate": "value", "items": "groups"})
+    table["n"] = table[["wins", "ties", "losses"]].sum(axis=1)
     columns = [
         "who",
         "wins",
@@ -314,18 +308,8 @@ def preference_intervals(votes, *, n_resamples=10_000, seed=0):
     for ties in TIES:
         for unit in WIN_RATE_UNITS:
             rate = win_rate(votes, unit=unit, ties=ties, n_resamples=n_resamples, seed=seed)
-            rows.append(
-                {
-                    "ties": ties,
-                    "unit": unit,
-                    "win_rate": rate.estimate,
-                    "low": rate.low,
-                    "high": rate.high,
-                    "n": rate.n,
-                    "method": rate.method,
-                    "reason": rate.reason,
-                }
-            )
+            row = {"ties": ties, "unit": unit, **rate.row("win_rate")}
+            rows.append(row | {"method": rate.method, "reason": rate.reason})
     return pd.DataFrame(rows)
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy import stats
 
 from casebook.measures.agreement import krippendorff_alpha
-from casebook.raters.forms import LIKERT, PAIRED_SCALES, RATING_POINTS
+from casebook.raters.layouts import LIKERT, PAIRED_SCALES, RATING_POINTS
 from casebook.raters.preference import item_flips
 from casebook.stats.intervals import (
     at_least,
@@ -47,14 +47,13 @@ def alpha_row(table, categories=RATING_POINTS, *, n_resamples, seed):
     alpha = krippendorff_alpha(
         table, categories=categories, wide=True, n_resamples=n_resamples, seed=seed
     )
-    panel_low, panel_high = alpha.panel_ci or (None, None)
-    new_panel_low, new_panel_high = alpha.new_panel_ci or (None, None)
+    bounds = alpha.bounds
     return {
         "alpha": alpha.estimate,
-        "alpha low": panel_low,
-        "alpha high": panel_high,
-        "new panel low": new_panel_low,
-        "new panel high": new_panel_high,
+        "alpha low": bounds["panel_low"],
+        "alpha high": bounds["panel_high"],
+        "new panel low": bounds["new_panel_low"],
+        "new panel high": bounds["new_panel_high"],
         "percent_agreement": alpha.percent_agreement,
         "n": alpha.n_items,
         "raters": alpha.n_raters,

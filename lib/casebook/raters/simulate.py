@@ -8,9 +8,9 @@ from openpyxl import load_workbook
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.raters.forms import FORMS, LIKERT, PAIRED, PAIRED_SCALES, SHEET
+from casebook.raters.layouts import FORMS, LIKERT, PAIRED, PAIRED_SCALES, SHEET
 from casebook.raters.power import marginal_probability
-from casebook.raters.read import read_key
+from casebook.raters.unblinding import read_key
 from casebook.stats.samples import stream
 
 RATED = [f"{scale}_{side}" for side in ("s1", "s2") for scale in PAIRED_SCALES]

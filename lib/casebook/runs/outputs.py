@@ -317,6 +317,25 @@ def items_within(collect, order, openings, most_bytes=MOST_BYTES):
     return collect(sorted(order[: max(count, 1)]), shortest)
 
 
+def plain_items(kind, items, order, **fields):
+    """Give items that stand by themselves, of no data set, system or text: see `items_within`."""
+    page = {
+        "kind": kind,
+        "dataset": None,
+        "card": None,
+        "texts": None,
+        "systems": [],
+        "documents": [],
+        "asked": len(items),
+        **fields,
+    }
+
+    def collect(numbers, _):
+        return page | {"items": [items[number] for number in numbers]}
+
+    return items_within(collect, order, (0,), MOST_BYTES)
+
+
 def one_line(text, most=LONGEST_TEXT):
     """Give a text in one line, with an ellipsis where it was longer."""
     text = " ".join(str(text).split())

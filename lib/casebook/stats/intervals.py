@@ -52,13 +52,13 @@ class Interval:
             "reason": self.reason,
         }
 
-    def row(self):
-        """Give value, bounds and n as columns of a frame, NaN where there is none."""
-        columns = bounded("value", self)
+    def row(self, name="value"):
+        """Give estimate, bounds and n as columns of a frame, NaN where there is none."""
+        columns = bounded(name, self)
         return {
-            "value": columns["value"],
-            "low": columns["value low"],
-            "high": columns["value high"],
+            name: columns[name],
+            "low": columns[f"{name} low"],
+            "high": columns[f"{name} high"],
             "n": self.n,
         }
 
