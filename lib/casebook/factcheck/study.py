@@ -24,6 +24,7 @@ from casebook.factcheck.pipeline import (
     judge_of,
     load_documents,
     name_of_judge,
+    title_of_judge,
 )
 from casebook.factcheck.score import (
     compare_verdicts,
@@ -363,7 +364,6 @@ class CheckedClaims:
         self.base = self.checker.base
         self.config = self.checker.config
         self.memo = {}
-        self.answers = {}  # of the judges on gold evidence, by set: see `transfer.run_transfer`
         self._further = judges_by_name([stance, *judges])
 
     def check(self, stance, config, memo=None):
@@ -394,10 +394,11 @@ class CheckedClaims:
         return judges
 
     @property
-    def titles(self):
-        """Names of further judges for readers."""
-        titles = {name: f"Judge {name}" for name in map(name_of_judge, self._further[1:])}
-        return titles | ({"public": "Default judge"} if "public" in titles else {})
+    def judge_titles(self):
+        """Names of all judges that readers see, by those of `judges`."""
+        titles = {name_of_judge(name): title_of_judge(name) for name in self._further[1:]}
+        titles[DEFAULT_JUDGE] = title_of_judge(self.stance)
+        return titles | {FITTED_ON_OWN: title_of_judge(FITTED_ON_OWN)}
 
     @cached_property
     def _further_judges(self):
@@ -449,10 +450,6 @@ def _collection_study(checked, ablation, folds, seed):
         "documents that pass the documented gate": documented.passing,
     }
     fitted_to = "fitted on our training claims" if checked.train else "out of fold"
-    titles = {CLAIM_ONLY: f"Claim-only model, {fitted_to}"}
-    if checked.stance != "public":
-        titles[DEFAULT_JUDGE] = f"Judge of this run ({name_of_judge(checked.stance)})"
-    titles |= checked.titles
     return VerdictStudy(
         checked.name,
         rows,
@@ -463,7 +460,7 @@ def _collection_study(checked, ablation, folds, seed):
         confidence={PIPELINE: _confidence_of_results(checked.results)},
         ablation=ablation,
         facts=facts,
-        titles=titles,
+        titles={CLAIM_ONLY: f"Claim-only model, {fitted_to}"},
         unread=_unread({PIPELINE: checked.checker, DOCUMENTED_PIPELINE: documented}),
         seconds={name: cost_rows(of_claims)["seconds"] for name, of_claims in results.items()},
         pipeline=checked,
@@ -796,7 +793,7 @@ def claim_items(study, most_bytes=MOST_BYTES, answers=None):
 
     Claims that the first system has wrong come first, then those that the judge has wrong given the
     gold evidence, then those whose evidence was missed. ``answers`` are those of the judges on gold
-    evidence, by set, as `casebook.factcheck.transfer.run_transfer` keeps them.
+    evidence, by set, as `casebook.factcheck.transfer.run_transfer` gives them.
     """
     card = card_of(study.name)
     shown_texts = may_show(card)

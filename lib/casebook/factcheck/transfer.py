@@ -1,6 +1,7 @@
 """Judges on claims with gold evidence that they never saw; and what claims alone give away."""
 
 import re
+from collections import namedtuple
 from time import perf_counter
 
 import numpy as np
@@ -270,14 +271,17 @@ def verdicts_of(p):
     return np.where(p >= 0.5, SUPPORTED, NOT_SUPPORTED)
 
 
+#: The tables of `evaluate_judges` over all sets, with ``chosen on``; by set its claims, and
+#: their `answers_of_judges`; and by set why it, or a judge of it, is not there.
+Transfer = namedtuple("Transfer", "systems comparisons answers missing")
+
+
 def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
-    """Compare judges on gold evidence, on the claims of a user and on `sets`; by default on ours.
+    """Compare judges on gold evidence, on the claims of a user and on `sets`, as a `Transfer`.
 
     The weights of the default judge never saw the claims; its features were chosen on
-    ``FEATURE_SETS``, which are the default of our own study. Gives the two tables of
-    `evaluate_judges` over all sets, with ``chosen on``, and why a set is not there. A set may be a
-    folder of the user's own, see `gold_of_folder`. What each judge said of each claim is kept as
-    ``study.pipeline.answers``, by set: the claims, and a frame a judge.
+    ``FEATURE_SETS``, which are the default of our own study. A set may be a folder of the user's
+    own, see `gold_of_folder`.
     """
     pipeline = study.pipeline
     if pipeline is None:
@@ -288,6 +292,7 @@ def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
         sets = (study.name, *sets)
     systems = []
     comparisons = []
+    answers_by_set = {}
     missing = {}
     for key in track(dict.fromkeys(sets), "other people's claims"):
         of_user = key == study.name and not pipeline.train
@@ -306,10 +311,8 @@ def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
                 f"gold evidence for {len(gold)} claims in {n_groups} groups: it takes 6 in 2"
             )
             continue
-        judges = pipeline.judges(key)
-        if name not in pipeline.answers:
-            pipeline.answers[name] = (gold, answers_of_judges(gold, judges))
-        answers = dict(pipeline.answers[name][1])
+        answers = answers_of_judges(gold, pipeline.judges(key))
+        answers_by_set[name] = (gold, dict(answers))
         for judge in list(answers)[1:]:
             if answers[judge]["verdict"].isna().all():  # which is no verdict, and no error of it
                 missing[f"{name} by {judge}"] = answers.pop(judge)["error"].iloc[0]
@@ -321,10 +324,11 @@ def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
         comparisons.append(contrasts)
     if not systems:
         empty = pd.DataFrame(columns=["dataset", "system", *COMPARISON_COLUMNS])
-        return empty, empty, missing
-    return (
+        return Transfer(empty, empty, answers_by_set, missing)
+    return Transfer(
         pd.concat(systems, ignore_index=True),
         pd.concat(comparisons, ignore_index=True),
+        answers_by_set,
         missing,
     )
 
