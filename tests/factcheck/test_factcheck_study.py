@@ -94,12 +94,12 @@ def test_folds_keep_groups_together_and_every_table_is_predicted_out_of_fold():
     )
     assert abs(roc_auc_score(supported, leaky) - 0.5) < 0.15
     assert len(np.unique(blind)) <= 5
-    other = transfer.of_another_group(groups, 2, "shuffled evidence")
-    assert (groups[other] != groups).all() and other == transfer.of_another_group(
+    other = transfer.shuffled_groups(groups, 2, "shuffled evidence")
+    assert (groups[other] != groups).all() and other == transfer.shuffled_groups(
         groups, 2, "shuffled evidence"
     )
     with pytest.raises(InputError, match="two groups"):
-        transfer.of_another_group(["a"], 0, "x")
+        transfer.shuffled_groups(["a"], 0, "x")
 
 
 def test_our_claims(study):

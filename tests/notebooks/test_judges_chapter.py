@@ -87,6 +87,8 @@ def test_two_judges_on_two_sets_of_a_user(chapter, tmp_path, make_classifier):
         assert name in shown["transfer-table"]
     for name in ("judges-agreement", "judges-cost"):
         assert ">default<" in shown[name] and ">entailment: nli<" in shown[name]
+    systems_of_answers = {answer.system for answer in variables["chapter"].headlines}
+    assert "Judge (default), gold evidence" in systems_of_answers
     assert str(tmp_path) not in "".join(shown.values())
     answers = variables["answers_on_gold"]
     table = variables["compared_judges"].set_index(["dataset", "system", "against"])

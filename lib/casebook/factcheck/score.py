@@ -599,15 +599,13 @@ def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
     scored = None
     if log["labelled"].any():
         scored = score_labelled(claims, results, n_resamples=n_resamples, seed=seed)
-    documented = documented_performance(results)
     report = {
         "outcomes": outcomes(results),
         "log": log,
         "log_score": performance_score(log),
         "performance": {
-            "document": documented,
+            "document": documented_performance(results),
             "in_its_code": documented_performance_in_code(results),
-            "all_stages": documented,
             "stages": timings(results),
         },
         "explanations": quality_table(

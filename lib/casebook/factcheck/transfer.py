@@ -22,7 +22,7 @@ from casebook.factcheck.claims import (
 )
 from casebook.factcheck.model_judges import seconds_of_preparing
 from casebook.factcheck.pipeline import EvidenceBase, EvidencePassage, evidence_item
-from casebook.factcheck.score import COMPARISON_COLUMNS, compare_verdicts, is_right
+from casebook.factcheck.score import COMPARISON_COLUMNS, compare_verdicts, is_right, majority
 from casebook.factcheck.verdict import (
     INSUFFICIENT_EVIDENCE,
     NOT_SUPPORTED,
@@ -34,7 +34,7 @@ from casebook.models.logistic import logistic_regression, settled
 from casebook.paths import data_folder
 from casebook.progress import track
 from casebook.stats.intervals import bootstrap_mean, bounded
-from casebook.stats.samples import stream
+from casebook.stats.samples import clusters_of, of_another_group, stream
 
 OWN_CLAIMS = "factcheck_claims"
 MAJORITY = "majority"
@@ -55,12 +55,6 @@ UNDECIDED_SUPPORT = 0.5
 MOST_OF_AN_ERROR = 200  # characters
 CLAIM_FILES = (".jsonl", ".json", ".csv")
 _WIKI_LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]")  # [[Page|words]]
-
-
-def name_of_set(key):
-    """Give the name of a set, in which no folder of its user is."""
-    name_and_folder = data_folder(key)
-    return name_and_folder[0] if name_and_folder else key
 
 
 def gold_of_folder(name, folder):
@@ -215,10 +209,10 @@ def evaluate_judges(gold, answers, *, folds=5, n_resamples=10_000, seed=0):
     """
     judges = list(answers)
     groups = gold["group"].tolist()
-    clusters = None if gold["group"].is_unique else groups
+    clusters = clusters_of(gold["group"])
     supported = (gold["label"] == SUPPORTED).to_numpy()
     answers = dict(answers)
-    most = SUPPORTED if 2 * supported.sum() >= len(gold) else NOT_SUPPORTED
+    most = majority(gold["label"])
     answers[MAJORITY] = pd.DataFrame({"verdict": [most] * len(gold), "support": UNDECIDED_SUPPORT})
     p = claim_only(gold["claim"], supported, groups, folds, seed)
     answers[CLAIM_ONLY] = pd.DataFrame({"verdict": verdicts_of(p), "support": p})
@@ -296,7 +290,7 @@ def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
     missing = {}
     for key in track(dict.fromkeys(sets), "other people's claims"):
         of_user = key == study.name and not pipeline.train
-        name = name_of_set(key)
+        name, _ = data_folder(key) or (key, None)
         try:
             if of_user:
                 gold = gold_of_collection(key, pipeline.base, pipeline.test)
@@ -386,13 +380,9 @@ def claim_only_labels(texts, labels, groups, folds, seed):
     return predicted.tolist()
 
 
-def of_another_group(groups, seed, purpose):
+def shuffled_groups(groups, seed, purpose):
     """For every row a row of another group, in a random order."""
     if len(set(groups)) < 2:
         raise InputError("shuffling needs at least two groups")
     order = np.random.Generator(stream(seed, purpose)).permutation(len(groups)).tolist()
-    partners = [None] * len(groups)
-    for position, row in enumerate(order):
-        following = order[position + 1 :] + order[:position]
-        partners[row] = next(partner for partner in following if groups[partner] != groups[row])
-    return partners
+    return of_another_group(groups, order)

@@ -21,22 +21,10 @@ from casebook.sensitivity import facts
 from casebook.sensitivity.citations import pattern, word_lists
 from casebook.sensitivity.domain import SHIPPED_DOMAIN
 
-SWAPS = (
-    ("Individual", "Minor"),
-    ("Employee", "Contractor"),
-    ("Tenant", "Licensee"),
-    ("Individual", "Corporation"),
-    ("State", "UnionOfIndia"),
-    ("Policyholder", "Beneficiary"),
-    ("Insured", "Claimant"),
-    ("Insurer", "Reinsurer"),
-    ("Broker", "Underwriter"),
-    ("Adjuster", "Broker"),
-)
-ADDED_EVIDENCE = ("DyingDeclaration", "Confession", "MedicalReport")
-TEMPLATE_LABELS = frozenset(
-    ["sections", "cited", "evidence", "amounts", "ages", "durations", "outcome"]
-)  # of the template
+SWAPS = word_lists()["swaps"]
+ADDED_EVIDENCE = word_lists()["added_evidence"]
+#: Labels in the template of a query.
+TEMPLATE_LABELS = frozenset(word_lists()["template"]["labels"])
 BUDGETS = ("stratified", "first")
 
 
@@ -357,17 +345,7 @@ DOCKETS = tuple(
 CONTEXT_WORDS = 4  # inert words of a query: one month, one docket number, names
 LEAST_TERMS = 3  # informative terms below which a sheet is too poor to be a query
 NO_INERT_WORDS = "the collection holds no inert words (months, dockets, counsel) for placebos"
-_TEMPLATE = TEMPLATE_LABELS | {
-    "versus",
-    "unknown",
-    "years",
-    "months",
-    "days",
-    "section",
-    "article",
-    "order",
-    "rule",
-}
+_TEMPLATE = TEMPLATE_LABELS.union(word_lists()["template"]["other words"])
 
 
 class Vocabulary:

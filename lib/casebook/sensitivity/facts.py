@@ -13,48 +13,11 @@ from pydantic import BeforeValidator, ConfigDict, StringConstraints
 
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
-from casebook.sensitivity.citations import normalise_section
+from casebook.sensitivity.citations import normalise_section, word_lists
 from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN
 
-PARTY_TYPES = (
-    "Individual",
-    "Corporation",
-    "State",
-    "UnionOfIndia",
-    "Minor",
-    "Partnership",
-    "ForeignNational",
-    "PublicSector",
-    "PrivateSector",
-    "Employee",
-    "Contractor",
-    "Tenant",
-    "Licensee",
-    "Insurer",
-    "Insured",
-    "Policyholder",
-    "Claimant",
-    "Beneficiary",
-    "Broker",
-    "Reinsurer",
-    "Underwriter",
-    "Adjuster",
-    "Unknown",
-)
-EVIDENCE_TYPES = (
-    "DyingDeclaration",
-    "Confession",
-    "MedicalReport",
-    "Document",
-    "Witness",
-    "FIR",
-    "PostMortem",
-    "ExpertOpinion",
-    "ElectronicRecord",
-    "RecoveryMemo",
-    "SiteInspection",
-    "Circumstantial",
-)
+PARTY_TYPES = tuple(word_lists()["party_types"])
+EVIDENCE_TYPES = tuple(word_lists()["evidence"])
 CASE_OUTCOMES = ("Allowed", "Dismissed", "Disposed", "Partly Allowed", "Unknown")
 NUMBERS = ("amounts", "ages", "durations")
 PARTY_SIDES = ("petitioner", "respondent")
