@@ -29,7 +29,6 @@ from casebook.models.language import (
     Server,
     Usage,
     check_address,
-    check_reachable,
     event_loop,
     printable_line,
 )
@@ -86,10 +85,6 @@ class HttpApplication(Server):
         self.request = request or default_request(url)
         super().__init__(self.system, url, APP_KEY_VARIABLE, timeout, retries, max_bytes)
         self._http.event_hooks = {"request": [_plain_headers]}
-
-    def check(self):
-        """Refuse an address where nobody listens."""
-        check_reachable(self._url, _OF)
 
     def ask(self, question):
         """Give the JSON of the reply to a question; `NoAnswer` if there is none."""

@@ -599,26 +599,27 @@ def _row(path, number, record, texts, columns):
         row |= {"id": f"{row['id']} (epoch {flat['epoch']})", "group": row["id"]}
     human = row.pop("human")
     row = _Answer.model_validate(row).model_dump()
-    row["human"] = human
-    row["scores"] = scores
-    row["references"] = row["reference"]
-    row["reference"] = row["references"][0] if row["references"] else None
-    row["named"] = row["id"] is not None
-    if not row["named"]:
-        row["id"] = row["question"]
-    if row["group"] is None:
-        row["group"] = row["id"]
-    row["system"] = row["system"] or path.name.split(".")[0]
-    for name in ("seconds", "cost"):
-        if row[name] is None:
-            row[name] = math.nan
+    references = row["reference"]
+    name = row["question"] if row["id"] is None else row["id"]
+    for number_column in ("seconds", "cost"):
+        if row[number_column] is None:
+            row[number_column] = math.nan
     row |= _contexts(where, row["contexts"], row["context_ids"], texts)
-    row["where"] = where
-    row["human_fields"] = [path for path in _RANKS["human"] if not is_missing(flat.get(path))][:1]
-    row["inner_spans"] = flat.get("innerspans") or 0
-    row["several_turns"] = bool(flat.get("severalturns"))
-    row["cut_off"] = flat.get("cutoff") is True
-    return row
+    return row | {
+        "human": human,
+        "human_fields": [path for path in _RANKS["human"] if not is_missing(flat.get(path))][:1],
+        "scores": scores,
+        "references": references,
+        "reference": references[0] if references else None,
+        "named": row["id"] is not None,
+        "id": name,
+        "group": name if row["group"] is None else row["group"],
+        "system": row["system"] or path.name.split(".")[0],
+        "where": where,
+        "inner_spans": flat.get("innerspans") or 0,
+        "several_turns": bool(flat.get("severalturns")),
+        "cut_off": flat.get("cutoff") is True,
+    }
 
 
 def _renamed(flat, fields, columns):

@@ -443,13 +443,14 @@ def answer_means(rows, measures=ANSWER_MEASURES, *, n_resamples=10_000, seed=0):
                 seed=seed,
             )
             baseline = defined.get(f"{measure} baseline", pd.Series(dtype=float))
-            row = mean.iloc[0].to_dict()
-            row["system"] = system
-            row["measure"] = measure
-            row["control"] = baseline.mean()
-            row["control_name"] = BASELINE_NAMES.get(measure)
-            row["undefined"] = len(answers) - len(defined)
-            means.append(row)
+            row = {
+                "system": system,
+                "measure": measure,
+                "control": baseline.mean(),
+                "control_name": BASELINE_NAMES.get(measure),
+                "undefined": len(answers) - len(defined),
+            }
+            means.append(mean.iloc[0].to_dict() | row)
     return with_reasons(means)
 
 
@@ -520,10 +521,12 @@ def system_differences(rows, measures=ANSWER_MEASURES, *, pairs=None, margin=SHA
             if measure == "words":
                 row["verdict"] = _WORD_VERDICTS.get(row["verdict"], row["verdict"])
             gain = pair[system] - pair[against]
-            row["wins"] = int((gain > 0).sum())
-            row["ties"] = int((gain == 0).sum())
-            row["losses"] = int((gain < 0).sum())
-            differences.append(row)
+            counts = {
+                "wins": int((gain > 0).sum()),
+                "ties": int((gain == 0).sum()),
+                "losses": int((gain < 0).sum()),
+            }
+            differences.append(row | counts)
     return with_reasons(differences)
 
 
@@ -820,12 +823,13 @@ def _detection(pair, groups, *, n_resamples, seed):
         n_resamples=n_resamples,
         seed=seed,
     ).iloc[0]
-    row["noticed"] = share["value"]
-    row["noticed_low"] = share["low"]
-    row["noticed_high"] = share["high"]
-    row["noticed_reason"] = share["reason"]
-    row["groups"] = len(set(clusters))
-    return row
+    return row | {
+        "noticed": share["value"],
+        "noticed_low": share["low"],
+        "noticed_high": share["high"],
+        "noticed_reason": share["reason"],
+        "groups": len(set(clusters)),
+    }
 
 
 def weakest_defect(defects):

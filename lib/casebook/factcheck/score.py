@@ -187,18 +187,16 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
         "doubled_gold": gold["id"][gold["id"].duplicated()].unique(),
         "doubled_predictions": predicted["id"][predicted["id"].duplicated()].unique(),
     }
-    account = {
+    size = min(len(gold), len(predicted))
+    zipped = documented_metrics(gold["label"].tolist()[:size], predicted["label"].tolist()[:size])
+    return rows, {
         "gold": len(gold),
         "predictions": len(predicted),
         "matched": len(rows) - len(missing),
+        **{name: len(values) for name, values in ids.items()},
+        "listed": {name: list(values[:MOST_LISTED_IDS]) for name, values in ids.items()},
+        "zipped": zipped,
     }
-    account |= {name: len(values) for name, values in ids.items()}
-    account["listed"] = {name: list(values[:MOST_LISTED_IDS]) for name, values in ids.items()}
-    size = min(len(gold), len(predicted))
-    account["zipped"] = documented_metrics(
-        gold["label"].tolist()[:size], predicted["label"].tolist()[:size]
-    )
-    return rows, account
 
 
 def _one_row_per_id(frame, name):

@@ -3,7 +3,7 @@
 import re
 from collections import namedtuple
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from pathlib import Path
 from time import perf_counter
@@ -605,16 +605,17 @@ def _contracts(dataset, folds, seed):
 def _clause_probabilities(base, questions, yes, groups, *, gold, retrieved, folds, seed):
     """Out-of-fold probability of a yes by clause or question alone, and the seconds to read it."""
     shuffled = [gold[row] for row in shuffled_groups(groups, seed, "shuffled clauses")]
-    timed = {}  # a clause that two systems read costs both what it cost the first
+
+    @cache  # a clause that two systems read costs both what it cost the first
+    def timed_reading(question, row):
+        return _timed(_clause_features, base, question, row)
+
     tables = []
     seconds = []
     for rows in (gold, retrieved, shuffled):
-        readings = list(zip(questions, rows, strict=True))
-        for question, row in readings:
-            if (question, row) not in timed:
-                timed[question, row] = _timed(_clause_features, base, question, row)
-        tables.append(np.array([timed[reading][0] for reading in readings]))
-        seconds.append(np.array([timed[reading][1] for reading in readings]))
+        features, times = zip(*map(timed_reading, questions, rows), strict=True)
+        tables.append(np.array(features))
+        seconds.append(np.array(times))
     by_gold, by_retrieved, by_shuffled = cross_fitted(
         features_model(), tables, yes, groups, folds, seed
     )

@@ -665,12 +665,10 @@ def extract_with_model(text, model, case_id="case", domain=SHIPPED_DOMAIN):
 
 
 def _schema_of_answer(domain):
-    """Give the schema of a sheet, with the types of evidence and of further facts to choose."""
+    """Give the schema of a sheet, with the types of further facts to choose."""
     schema = json.loads(json.dumps(facts.sheet_schema()))
     del schema["properties"]["case_id"]
     schema["required"] = []
-    evidence_type = schema["$defs"]["EvidenceItem"]["properties"]["evidence_type"]
-    evidence_type["enum"] = list(facts.EVIDENCE_TYPES)
     if domain.types:
         further = schema["$defs"]["FurtherFact"]["properties"]
         further["fact_type"]["enum"] = list(domain.types)
