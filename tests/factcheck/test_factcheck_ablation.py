@@ -104,7 +104,11 @@ def test_shared_work_changes_nothing_and_weights_cannot_matter_without_a_second_
     base, stance, some
 ):
     shared = ablation.run_configs(ablation.factorial_configs(), base, stance, some)
-    alone = ablation.run_configs(ablation.factorial_configs(), base, stance, some, share=False)
+    alone = [
+        ablation.run_configs({name: config}, base, stance, some)
+        for name, config in ablation.factorial_configs().items()
+    ]
+    alone = pd.concat(alone, ignore_index=True)
     pd.testing.assert_frame_equal(shared.drop(columns="seconds"), alone.drop(columns="seconds"))
     right = ablation.right_table(shared)
     assert list(right) == list(CELL_NAMES) and right.index.tolist() == [claim.id for claim in some]

@@ -94,12 +94,12 @@ def test_folds_keep_groups_together_and_every_table_is_predicted_out_of_fold():
     )
     assert abs(roc_auc_score(supported, leaky) - 0.5) < 0.15
     assert len(np.unique(blind)) <= 5
-    other = transfer.of_another_group(groups, 2, "shuffled evidence")
-    assert (groups[other] != groups).all() and other == transfer.of_another_group(
+    other = transfer.shuffled_groups(groups, 2, "shuffled evidence")
+    assert (groups[other] != groups).all() and other == transfer.shuffled_groups(
         groups, 2, "shuffled evidence"
     )
     with pytest.raises(InputError, match="two groups"):
-        transfer.of_another_group(["a"], 0, "x")
+        transfer.shuffled_groups(["a"], 0, "x")
 
 
 def test_our_claims(study):
@@ -181,7 +181,7 @@ def test_a_users_claims_about_a_users_folder(recipes):
     assert study.ablation["parts"]["n"].eq(12).all()
     # Ten of the claims name no evidence: nothing can be said of a judge that is given it.
     assert FITTED_ON_OWN not in study.verdicts and "gold evidence" not in study.verdicts
-    table, _, missing = transfer.run_transfer(study)
+    table, _, _, missing = transfer.run_transfer(study)
     assert table.empty and missing == {
         "claims": "gold evidence for 2 claims in 1 groups: it takes 6 in 2"
     }
@@ -192,7 +192,7 @@ def test_a_users_claims_about_a_users_folder(recipes):
 def test_a_set_that_a_user_brings_is_one_that_no_feature_was_chosen_on(recipes):
     study = run_factcheck_study(**recipes(), ablation=False)
     assert "gold evidence" in study.verdicts
-    table, contrasts, missing = transfer.run_transfer(
+    table, contrasts, _, missing = transfer.run_transfer(
         study, sets=["factcheck_claims"], n_resamples=200
     )
     chosen = table.drop_duplicates("dataset").set_index("dataset")["chosen on"]
@@ -207,8 +207,8 @@ def test_a_set_that_a_user_brings_is_one_that_no_feature_was_chosen_on(recipes):
 
 def test_the_claims_that_the_judge_has_wrong_are_those_that_its_accuracy_lacks(recipes):
     study = run_factcheck_study(**recipes(), ablation=False)
-    table, _, _ = transfer.run_transfer(study, sets=["factcheck_claims"], n_resamples=200)
-    found = claim_items(study, answers=study.pipeline.answers)
+    table, _, answers, _ = transfer.run_transfer(study, sets=["factcheck_claims"], n_resamples=200)
+    found = claim_items(study, answers=answers)
     rows = table[table["system"] == DEFAULT_JUDGE].set_index("dataset")
     own = card_of("factcheck_claims").title.partition(",")[0]
     for name, row in rows.iterrows():
@@ -227,7 +227,7 @@ def test_the_claims_that_the_judge_has_wrong_are_those_that_its_accuracy_lacks(r
 @pytest.mark.parametrize("label", [S, N])
 def test_claims_of_one_label_run(recipes, label):
     study = run_factcheck_study(**recipes(label=lambda _: label), n_resamples=200)
-    table, _, _ = transfer.run_transfer(study, n_resamples=200)
+    table = transfer.run_transfer(study, n_resamples=200).systems
     compared = study.comparisons(n_resamples=200)
     assert (
         set(study.verdicts[CLAIM_ONLY]) == {label}
@@ -387,7 +387,7 @@ def test_the_weights_are_what_the_script_learns(mirror, monkeypatch):
 def test_other_peoples_claims_with_gold_evidence(study, mirror, monkeypatch):
     """It decides, and beats both baselines where refuted claims say other things."""
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    table, contrasts, missing = transfer.run_transfer(
+    table, contrasts, _, missing = transfer.run_transfer(
         study, sets=("climate_fever_claims",), n_resamples=200
     )
     gold = transfer.gold_claims("feverous_s")
@@ -427,7 +427,7 @@ def test_no_set_is_judged_by_weights_that_saw_it(study, monkeypatch):
 
 def test_sets_that_are_absent_are_named(study, monkeypatch):
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
-    table, _, missing = transfer.run_transfer(
+    table, _, _, missing = transfer.run_transfer(
         study, sets=("feverous_s", "factcheck_claims"), n_resamples=200
     )
     assert table["dataset"].unique().tolist() == ["factcheck_claims"]

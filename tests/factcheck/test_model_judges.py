@@ -16,6 +16,7 @@ from casebook.factcheck.pipeline import (
     judge_of,
     load_documents,
     name_of_judge,
+    title_of_judge,
 )
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
@@ -229,6 +230,25 @@ def test_the_ablation_takes_the_model_too(casebook, tmp_path, collection, make_c
     assert (full["n"], full["crashed"]) == (6, 0)
 
 
+def test_the_order_of_numbered_classes_is_part_of_the_name(
+    casebook, tmp_path, collection, make_classifier
+):
+    folder, claims = collection
+    named_model = make_classifier(tmp_path / "named" / "nli", 3, NAMES)
+    numbered = make_classifier(tmp_path / "numbered" / "nli", 3)
+    reports = []
+    for name in (named_model, f"neutral+contradiction+entailment={numbered}"):
+        options = ("--corpus", folder, "--stance", f"entailment:{name}", "--json")
+        code, text, error = casebook("factcheck", "run", claims, *options)
+        assert code == 0, error
+        reports.append([(row["verdict"], row["evidence"]) for row in json.loads(text)["claims"]])
+    assert reports[0] == reports[1]
+    code, _, error = casebook(
+        "factcheck", "run", claims, "--corpus", folder, "--stance", f"entailment:{numbered}"
+    )
+    assert code == 1 and f"entailment:neutral+contradiction+entailment={numbered}" in error
+
+
 def test_wrong_models_are_one_line(casebook, tmp_path, collection, make_classifier):
     folder, claims = collection
     wrong = {
@@ -247,6 +267,11 @@ def test_wrong_models_are_one_line(casebook, tmp_path, collection, make_classifi
 def test_names_of_judges_show_no_folder():
     assert name_of_judge("entailment:/home/me/nli") == "entailment:nli"
     assert name_of_judge("entailment:OWNER/NAME") == "entailment:NAME"
+    assert name_of_judge("entailment:neutral+entailment=NAME") == "entailment:NAME"
+    assert title_of_judge("entailment:neutral+entailment=/home/me/nli") == "entailment: nli"
+    assert title_of_judge("model:endpoint:a/b") == "endpoint: a/b"
+    assert title_of_judge("public") == "default"
+    assert title_of_judge("mine:judge") == "mine:judge"
     assert name_of_judge("endpoint:a/b") == "endpoint:a/b"
     assert name_of_judge("public") == "public"
     with pytest.raises(InputError, match=r"give public.*entailment:MODEL, endpoint:MODEL or"):

@@ -70,6 +70,30 @@ def test_a_model_of_two_classes_cannot_tell_contradiction_from_silence(tmp_path,
     assert (probabilities[:, 1] == 0).all()
 
 
+def test_classes_with_numbers_only_can_be_named_in_the_order_of_the_outputs(three):
+    expected = EntailmentModel(three).probabilities(PREMISES, HYPOTHESES)
+    named(three, [f"LABEL_{n}" for n in range(3)])
+    model = EntailmentModel(three, classes=ORDER)
+    assert np.array_equal(model.probabilities(PREMISES, HYPOTHESES), expected)
+    # Another order is another answer, and is not taken from what the first one kept.
+    turned = EntailmentModel(three, classes=("entailment", "contradiction", "neutral"))
+    assert np.array_equal(turned.probabilities(PREMISES, HYPOTHESES), expected[:, [1, 0, 2]])
+    assert turned.costs["from the cache"] == 0
+    again = EntailmentModel(three, classes=ORDER)
+    assert np.array_equal(again.probabilities(PREMISES, HYPOTHESES), expected)
+    assert again.costs["from the cache"] == 3
+
+
+def test_named_classes_must_be_all_and_never_contradict_the_model(three):
+    with pytest.raises(InputError, match=r"names its classes itself \(CONTRADICTION, .*leave "):
+        EntailmentModel(three, classes=ORDER)
+    named(three, [f"LABEL_{n}" for n in range(3)])
+    with pytest.raises(InputError, match=r"has 3 outputs: entailment\+neutral names 2"):
+        EntailmentModel(three, classes=("entailment", "neutral"))
+    with pytest.raises(InputError, match="has the classes good, bad, neutral, not entailment"):
+        EntailmentModel(three, classes=("good", "bad", "neutral"))
+
+
 @pytest.mark.parametrize(
     ("labels", "message"),
     [

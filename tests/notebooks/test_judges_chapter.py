@@ -81,9 +81,14 @@ def test_two_judges_on_two_sets_of_a_user(chapter, tmp_path, make_classifier):
         assert set(systems.loc[name].index) == named
         assert systems.loc[(name, "default judge"), "n"] == 12
     assert not systems["chosen on"].any()
-    assert "Judge entailment:nli" in shown["transfer-table"]
+    for name in (">default<", ">entailment: nli<", ">placeholder<", ">Majority class<"):
+        assert name in shown["transfer-table"]
+    for name in ("judges-agreement", "judges-cost"):
+        assert ">default<" in shown[name] and ">entailment: nli<" in shown[name]
+    systems_of_answers = {answer.system for answer in variables["chapter"].headlines}
+    assert "Judge (default), gold evidence" in systems_of_answers
     assert str(tmp_path) not in "".join(shown.values())
-    answers = variables["study"].pipeline.answers
+    answers = variables["answers_on_gold"]
     table = variables["compared_judges"].set_index(["dataset", "system", "against"])
     assert len(table) == 6
     for (name, judge, rival), row in table.iterrows():
@@ -136,7 +141,7 @@ def test_one_judge_agrees_with_nobody(chapter, tmp_path):
     )
     assert "there is one judge" in shown["judges-agreement"]
     assert shown["answer-unseen"] == ""
-    assert "Judge of this run (placeholder)" in shown["transfer-table"]
+    assert ">placeholder<" in shown["transfer-table"]
 
 
 def test_a_model_scores_the_answers_of_an_assistant(chapter, tmp_path, make_classifier):

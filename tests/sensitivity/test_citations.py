@@ -68,8 +68,8 @@ def test_a_number_without_an_act_is_no_section(written):
 
 def test_country_decides_between_acts_of_one_name():
     text = "section 300 of the Penal Code"
-    assert citations.normalise_section(text, country="IN") == "IPC-300"
-    assert citations.normalise_section(text, country="SG") == "SGPC-300"
+    assert citations.cited_sections(text, country="IN") == ("IPC-300",)
+    assert citations.cited_sections(text, country="SG") == ("SGPC-300",)
 
 
 def test_spans_are_those_of_the_text():

@@ -25,8 +25,6 @@ from casebook.models.language import (
     MAX_BYTES,
     Endpoint,
     NoAnswer,
-    address_of_model,
-    check_reachable,
 )
 from casebook.progress import track
 from casebook.readers import read_lines, suffix_of
@@ -137,24 +135,23 @@ def answer_questions(
     _check_settings(prices, temperature)
     out = _replaced_file(out)
     _refuse_corpus_file(out, corpus)
-    url = address_of_model(url)
     endpoint = Endpoint(
         model.removeprefix("endpoint:"), url, timeout, retries, max_bytes, report=report
     )
     documents = None if corpus is None else documents_of(corpus)
-    kinds = ["no retrieval"] if corpus is None else ["retrieval", "no retrieval"]
+    kinds = ["no retrieval"] if corpus is None else list(PROMPTS)
     prompts = dict(PROMPTS)
     if prompt:
         prompts[kinds[0]] = read_prompt(prompt, kinds[0])
-    texts = False if corpus is None else documents["text"].tolist()
     asker = _ModelAsker(
         endpoint,
-        systems={f"{model}, {kind}": kind for kind in kinds},
-        prompts=prompts,
-        settings=_hash([model, k, mode, max_tokens, temperature, seed, prompts, texts]),
+        model,
+        kinds,
+        prompts,
+        documents,
+        k=k,
+        mode=mode,
         sampling={"max_tokens": max_tokens, "temperature": temperature, "seed": seed},
-        check=partial(check_reachable, url),
-        retrieve=partial(_retrieve, documents=documents, k=k, mode=mode),
     )
     _complete_log(out, question_list, asker, workers, prices, report)
     log = read_log(out)
@@ -346,16 +343,6 @@ def read_prompt(path, kind):
     return text
 
 
-def _retrieve(texts, documents, k, mode):
-    """Retrieve documents for the texts of questions, by id."""
-    if not texts:
-        return {}
-    from casebook.retrieval.pipeline import HybridRetriever
-
-    retrieved = HybridRetriever(documents, mode=mode).retrieve_many(list(texts.values()), k)
-    return {name: retrieved.hits(row)[:k] for row, name in enumerate(texts)}
-
-
 def _rows(out, settings):
     """Read the rows of a log by question and system, the last of each.
 
@@ -396,24 +383,32 @@ def _line(row):
 class _ModelAsker:
     """Asks a model, with passages of a corpus and without."""
 
-    def __init__(self, endpoint, systems, prompts, settings, sampling, check, retrieve):
-        self.systems = systems  # name in the log: kind of answer
-        self.settings = settings  # hash of all settings
+    def __init__(self, endpoint, model, kinds, prompts, documents, *, k, mode, sampling):
+        texts = False if documents is None else documents["text"].tolist()
+        self.systems = {f"{model}, {kind}": kind for kind in kinds}  # by name in the log
+        self.settings = _hash([model, k, mode, *sampling.values(), prompts, texts])
         self._endpoint = endpoint
         self._prompts = prompts  # kind of answer: prompt
+        self._documents = documents
+        self._k = k
+        self._mode = mode
         self._sampling = sampling
-        self._check = check
-        self._retrieve = retrieve
         self._hits = {}  # id of a question: documents retrieved for it
 
     def prepare(self, left):
         """Refuse an address where nobody listens, and retrieve for what is asked."""
-        self._check()
+        self._endpoint.check()
         texts = {}
         for question, system in left:
             if self.systems[system] == "retrieval":
                 texts[question["id"]] = question["question"]
-        self._hits = self._retrieve(texts)
+        if texts:
+            from casebook.retrieval.pipeline import HybridRetriever
+
+            retriever = HybridRetriever(self._documents, mode=self._mode)
+            retrieved = retriever.retrieve_many(list(texts.values()), self._k)
+            for row, name in enumerate(texts):
+                self._hits[name] = retrieved.hits(row)[: self._k]
 
     def contexts(self, question, system):
         """Give the columns of a log that say what the model is given."""

@@ -29,7 +29,6 @@ from casebook.models.language import (
     Server,
     Usage,
     check_address,
-    check_reachable,
     event_loop,
     printable_line,
 )
@@ -53,6 +52,7 @@ _SIGNATURE = "question -> text, or a dictionary with 'answer'"
 _OF = "an application"
 _LANGSERVE = "/invoke"
 _REQUEST = {"id": "{id}", "question": "{question}"}
+_PLACEHOLDER = re.compile(r"\{(id|question)\}")
 _NAMES = {
     "answer": (*LOG_ALIASES["answer"], "text", "content"),
     "contexts": LOG_ALIASES["contexts"],
@@ -85,10 +85,6 @@ class HttpApplication(Server):
         self.request = request or default_request(url)
         super().__init__(self.system, url, APP_KEY_VARIABLE, timeout, retries, max_bytes)
         self._http.event_hooks = {"request": [_plain_headers]}
-
-    def check(self):
-        """Refuse an address where nobody listens."""
-        check_reachable(self._url, _OF)
 
     def ask(self, question):
         """Give the JSON of the reply to a question; `NoAnswer` if there is none."""
@@ -199,15 +195,8 @@ def _filled(form, question):
         return [_filled(value, question) for value in form]
     if not isinstance(form, str):
         return form
-    before, placeholder, after = form.partition("{question}")
-    if placeholder:  # what the question holds is not filled in again
-        start = _filled_id(before, question)
-        return f"{start}{question['question']}{_filled_id(after, question)}"
-    return _filled_id(form, question)
-
-
-def _filled_id(text, question):
-    return text.replace("{id}", question["id"])
+    # In one go: what the question holds is not filled in again.
+    return _PLACEHOLDER.sub(lambda match: question[match[1]], form)
 
 
 def _refuse_constant(name):

@@ -27,19 +27,7 @@ _SCORE_NAME = re.compile(
     "|^correct$|^success$|^passed$|^pass$|^verdict$"
 )
 _NO_SCORE = re.compile("cost|(calls|direction|details|reason|explanation|label|threshold)$")
-_LISTS_OF_SCORES = {  # field: the parts of its members that name the score
-    "metricsdata": "name",
-    "results": "name",
-    "evaluationscores": "key",
-}
-_MAPS_OF_SCORES = ("scores", "namedscores", "feedback", "feedbackstats")
-_VALUES = (
-    "score",
-    "value",
-    "avg",
-    "passed",
-    "success",
-)  # of a score that is an object, by priority
+_SCORES = _EXPORTS["scores"]
 
 
 # --- the records of a file
@@ -84,7 +72,7 @@ def without_inner_spans(path, records):
         documents.setdefault(str(record.get(TRACE)), []).extend(_list_of(record.get(DOCUMENTS)))
     roots = []
     for number, record in records:
-        if _is_absent(record.get("parent_id")):
+        if is_missing(record.get("parent_id")):
             contexts = documents[str(record.get(TRACE))]
             roots.append((number, {"contexts": contexts or None} | record))
     if not roots:
@@ -119,7 +107,8 @@ def _list_of(value):
     return value if isinstance(value, list) else []
 
 
-def _is_absent(value):
+def is_missing(value):
+    """Whether a cell is empty: None, no text, or NaN."""
     return value is None or value == "" or value != value
 
 
@@ -153,9 +142,9 @@ def scores_of(record, columns_of_a_log):
     scores = {}
     for name, value in record.items():
         path = spelling(name)
-        if path in _LISTS_OF_SCORES and isinstance(value, list):
-            scores |= _scores_in_list(value, _LISTS_OF_SCORES[path])
-        elif path in _MAPS_OF_SCORES and isinstance(value, dict):
+        if path in _SCORES["lists"] and isinstance(value, list):
+            scores |= _scores_in_list(value, _SCORES["lists"][path])
+        elif path in _SCORES["maps"] and isinstance(value, dict):
             scores |= _scores_in_map(value)
         elif path not in columns_of_a_log:
             title = _score_title(str(name), record)
@@ -192,7 +181,7 @@ def _value_of(value):
             value = json.loads(value)
     if not isinstance(value, dict):
         return value
-    return next((value[part] for part in _VALUES if value.get(part) is not None), None)
+    return next((value[part] for part in _SCORES["values"] if value.get(part) is not None), None)
 
 
 def _is_object(value):

@@ -35,28 +35,38 @@ SUPPORT = "support by the contexts"
 SIGNATURE = "(row) -> number from 0 to 1, or {name: number}"
 
 
-class Judge:
-    """Score rows by a user's own function or class; equal rows are scored once.
+class _AnswerJudge:
+    """Score rows; equal ones are scored once."""
+
+    def __init__(self):
+        self._memory = {}
+
+    def __call__(self, row):
+        """Give scores by name, and why some are missing (None if none is)."""
+        key = self._key(row)
+        if key not in self._memory:
+            self._memory[key] = self._scores(row)
+        return self._memory[key]
+
+
+class Judge(_AnswerJudge):
+    """Score rows by a user's own function or class.
 
     A row is a dictionary with ``question``, ``answer``, ``contexts`` (list of texts) and
     ``reference`` (text or None). Which system answered is not in it: the judge is blind.
     """
 
     def __init__(self, name):
+        super().__init__()
         score = callable_plugin(name, SIGNATURE)
         if isinstance(score, type):
             score = instance(name, score, SIGNATURE)
         _check_signature(name, score)
         self.title = name.partition(":")[2]
         self._score = score
-        self._memory = {}
 
-    def __call__(self, row):
-        """Give scores by name, and why some are missing (None if none is)."""
-        key = _key(row)
-        if key not in self._memory:
-            self._memory[key] = self._scores(row)
-        return self._memory[key]
+    def _key(self, row):
+        return _key(row)
 
     def _scores(self, row):
         try:
@@ -75,7 +85,7 @@ class Judge:
         return scores, reason
 
 
-class SupportJudge:
+class SupportJudge(_AnswerJudge):
     """Score rows by a judge of evidence: the mean over the answer's sentences of their support.
 
     With the contexts cut into passages of 200 words that overlap by half, the support of a sentence
@@ -85,25 +95,20 @@ class SupportJudge:
     """
 
     def __init__(self, name):
+        super().__init__()
         if not (name in ("public", "placeholder") or name.startswith(_MODELS)):
             raise InputError(
                 f"{name!r}: give entailment:MODEL, endpoint:MODEL, public, or your own "
                 "module:object"
             )
         self.judge = judge_of(name, None)
-        self.title = SUPPORT
-        self._memory = {}
 
-    def __call__(self, row):
-        """Give the score by name, and why it is missing (None if it is not)."""
-        key = (row["answer"], tuple(row["contexts"]))
-        if key not in self._memory:
-            self._memory[key] = self._scores(*key)
-        return self._memory[key]
+    def _key(self, row):
+        return row["answer"], tuple(row["contexts"])
 
-    def _scores(self, answer, contexts):
-        claims = _claims_of(answer)
-        evidence = _passages_of(contexts)
+    def _scores(self, row):
+        claims = _claims_of(row["answer"])
+        evidence = _passages_of(row["contexts"])
         if not claims or not evidence:
             lacking = "sentence" if not claims else "context"
             return {}, f"no {lacking} to judge"
@@ -111,7 +116,7 @@ class SupportJudge:
             degrees = [degree_of(self.judge, claim, evidence) for claim in claims]
         except CasebookError as error:
             return {}, _line(error)
-        return {self.title: sum(degrees) / len(degrees)}, None
+        return {SUPPORT: sum(degrees) / len(degrees)}, None
 
     def prepare(self, rows):
         """Let the judge compute what all new rows need in full batches."""
@@ -120,12 +125,11 @@ class SupportJudge:
         claims = []
         evidence = []
         for row in rows:
-            if (row["answer"], tuple(row["contexts"])) in self._memory:
-                continue
             passages = _passages_of(row["contexts"])
-            for text in _claims_of(row["answer"]) if passages else ():
-                claims.append(text)
-                evidence.append(passages)
+            if passages and self._key(row) not in self._memory:
+                texts = _claims_of(row["answer"])
+                claims += texts
+                evidence += [passages] * len(texts)
         self.judge.prepare(claims, evidence)
 
 

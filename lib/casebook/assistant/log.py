@@ -39,6 +39,7 @@ from casebook.assistant.exports import (
     all_fields,
     completed,
     field_names,
+    is_missing,
     records_in,
     score_number,
     scores_of,
@@ -96,8 +97,8 @@ _NESTED = {path[: dot.start()] for path in _READ for dot in re.finditer(r"\.", p
 _MOST_REASONS = 3  # that a note names
 _EXACT = frozenset().union(*LOG_ALIASES.values())
 # Of a context that is an object.
-TEXT_OF = ("text", "page_content", "pageContent", "content", "document.content")
-ID_OF = ("id", "doc_id", "_id", "chunk_id", "document.id")
+TEXT_OF = _EXPORTS["context"]["text"]
+ID_OF = _EXPORTS["context"]["id"]
 
 
 def read_log(paths, collection=None, columns=None, scores=()):
@@ -269,29 +270,37 @@ def _notes(rows, copies):
 def _read_numbers(rows, required):
     """Read scores and people's ratings as numbers, in place; say what is left out or no number."""
     notes = []
-    ratings = [row["human"] for row in rows if not _missing(row["human"])]
-    numbers = [score_number(value) for value in ratings]
-    for row in rows:
-        row["human"] = score_number(row["human"])
     fields = sorted({path for row in rows for path in row["human_fields"]} - {"human"})
     if fields:
         notes.append(f"ratings of people are read from {', '.join(fields)}")
-    unread = [value for value, number in zip(ratings, numbers, strict=True) if number != number]
+    written = [row["human"] for row in rows]
+    ratings, unread = _as_numbers(written)
+    for row, rating in zip(rows, ratings, strict=True):
+        row["human"] = rating
     if unread:
+        n_written = sum(not is_missing(value) for value in written)
         notes.append(
-            f"{len(unread)} of {len(ratings)} ratings of people are no numbers, such as "
+            f"{len(unread)} of {n_written} ratings of people are no numbers, such as "
             f"{printable(str(unread[0]))[:40]!r}"
         )
-    names = list(dict.fromkeys(name for row in rows for name in row["scores"]))
+    scores = {}
     no_scores = []
-    for name in names:
-        notes += _read_score(rows, name, no_scores)
+    for name in dict.fromkeys(name for row in rows for name in row["scores"]):
+        numbers, unread = _as_numbers([row["scores"].get(name) for row in rows])
+        if all(map(math.isnan, numbers)):
+            no_scores.append(name)
+            continue
+        scores[name] = numbers
+        if unread:
+            example = printable(str(unread[0]))[:40]
+            notes.append(f"score {name}: {len(unread)} values are no numbers, such as {example!r}")
+    for position, row in enumerate(rows):
+        row["scores"] = {name: numbers[position] for name, numbers in scores.items()}
     for name in required:
         if spelling(name) in map(spelling, no_scores):
             raise InputError(f"scores: the field {name!r} holds no number in any row")
-    scores = sorted(name for name in names if name not in no_scores)
     if scores:
-        notes.insert(0, f"the log brings scores along: {', '.join(scores)}")
+        notes.insert(0, f"the log brings scores along: {', '.join(sorted(scores))}")
     if no_scores:
         notes.append(
             f"not read as scores, for they hold no numbers: {', '.join(sorted(no_scores))}"
@@ -299,26 +308,15 @@ def _read_numbers(rows, required):
     return notes
 
 
-def _read_score(rows, name, no_scores):
-    """Read one score of all rows; a name without numbers is taken out and added to a list."""
-    written = [row["scores"].get(name) for row in rows]
+def _as_numbers(written):
+    """Give values as numbers, NaN for what is none, and those that are there and are none."""
     numbers = [score_number(value) for value in written]
-    if all(number != number for number in numbers):
-        no_scores.append(name)
-        for row in rows:
-            row["scores"].pop(name, None)
-        return []
-    for row, number in zip(rows, numbers, strict=True):
-        row["scores"][name] = number
     unread = [
         value
         for value, number in zip(written, numbers, strict=True)
-        if number != number and not _missing(value)
+        if math.isnan(number) and not is_missing(value)
     ]
-    if not unread:
-        return []
-    example = printable(str(unread[0]))[:40]
-    return [f"score {name}: {len(unread)} values are no numbers, such as {example!r}"]
+    return numbers, unread
 
 
 def not_answered(reasons):
@@ -363,13 +361,18 @@ def check_log_parameters(values):
     if "collection" not in values:
         return "; ".join(read_log(values["log"]).attrs["notes"])
     log = checked_log(values["log"], values["collection"], values["columns"], values["scores"])
+    refuse_unknown_systems(values, log)
+    return "; ".join(log.attrs["notes"])
+
+
+def refuse_unknown_systems(values, log):
+    """Refuse systems that parameters name and that have no answers in a log."""
     systems = log["system"].unique().tolist()
     for name in ("focus", "against"):
         if values.get(name) and values[name] not in systems:
             raise InputError(
                 f"{name}: the log has no system {values[name]!r}; it has {', '.join(systems)}"
             )
-    return "; ".join(log.attrs["notes"])
 
 
 def documents_of(name):
@@ -463,10 +466,6 @@ def _flat(record, part=""):
 # --- one record
 
 
-def _missing(value):
-    return value is None or value == "" or value != value
-
-
 def _text(value):
     """Give the text of a question or answer: of messages that of the last one, of parts all."""
     if isinstance(value, list) and value and all(isinstance(message, dict) for message in value):
@@ -531,9 +530,9 @@ def _references(value):
         with suppress(ValueError):
             value = _list(value)
     if isinstance(value, list) and not all(isinstance(each, dict) for each in value):
-        return [each for each in value if not _missing(each)] or None
+        return [each for each in value if not is_missing(each)] or None
     text = _text(value)
-    return None if _missing(text) else [text]
+    return None if is_missing(text) else [text]
 
 
 Ids = Annotated[list[str] | None, BeforeValidator(_list)]
@@ -566,7 +565,7 @@ def _values(flat):
     for column, ranks in _RANKS.items():
         paths = sorted((path for path in flat if path in ranks), key=ranks.get)
         values = (flat[path] for path in paths)
-        row[column] = next((value for value in values if not _missing(value)), None)
+        row[column] = next((value for value in values if not is_missing(value)), None)
     output = flat.get("response.output")
     if not isinstance(output, str | None):  # promptfoo reads the JSON of an answer
         row["answer"] = json.dumps(output, ensure_ascii=False)
@@ -601,26 +600,27 @@ def _row(path, number, record, texts, columns):
         row |= {"id": f"{row['id']} (epoch {flat['epoch']})", "group": row["id"]}
     human = row.pop("human")
     row = _Answer.model_validate(row).model_dump()
-    row["human"] = human
-    row["scores"] = scores
-    row["references"] = row["reference"]
-    row["reference"] = row["references"][0] if row["references"] else None
-    row["named"] = row["id"] is not None
-    if not row["named"]:
-        row["id"] = row["question"]
-    if row["group"] is None:
-        row["group"] = row["id"]
-    row["system"] = row["system"] or path.name.split(".")[0]
-    for name in ("seconds", "cost"):
-        if row[name] is None:
-            row[name] = math.nan
+    references = row["reference"]
+    name = row["question"] if row["id"] is None else row["id"]
+    for number_column in ("seconds", "cost"):
+        if row[number_column] is None:
+            row[number_column] = math.nan
     row |= _contexts(where, row["contexts"], row["context_ids"], texts)
-    row["where"] = where
-    row["human_fields"] = [path for path in _RANKS["human"] if not _missing(flat.get(path))][:1]
-    row["inner_spans"] = flat.get("innerspans") or 0
-    row["several_turns"] = bool(flat.get("severalturns"))
-    row["cut_off"] = flat.get("cutoff") is True
-    return row
+    return row | {
+        "human": human,
+        "human_fields": [path for path in _RANKS["human"] if not is_missing(flat.get(path))][:1],
+        "scores": scores,
+        "references": references,
+        "reference": references[0] if references else None,
+        "named": row["id"] is not None,
+        "id": name,
+        "group": name if row["group"] is None else row["group"],
+        "system": row["system"] or path.name.split(".")[0],
+        "where": where,
+        "inner_spans": flat.get("innerspans") or 0,
+        "several_turns": bool(flat.get("severalturns")),
+        "cut_off": flat.get("cutoff") is True,
+    }
 
 
 def _renamed(flat, fields, columns):

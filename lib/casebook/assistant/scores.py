@@ -14,7 +14,6 @@ from casebook.assistant.study import (
     PEOPLE,
     SHARE_MARGIN,
     answer_means,
-    clusters_of,
     defined_measures,
     paired_contrast,
     system_differences,
@@ -28,6 +27,7 @@ from casebook.stats.intervals import (
     resample_counts,
     resampled_clusters,
 )
+from casebook.stats.samples import clusters_of
 from casebook.verdicts import BETTER, HIGHER, INTERVAL_BY_UNIT, LOWER, WORSE
 
 COMPARED = ("faithfulness", "mentions", "token F1")

@@ -13,7 +13,13 @@ import pandas as pd
 
 from casebook.assistant import ANSWERED, TEMPLATES
 from casebook.assistant.languages import language_notes
-from casebook.assistant.log import ASSISTANT_WORDS, checked_log, not_answered, read_log
+from casebook.assistant.log import (
+    ASSISTANT_WORDS,
+    checked_log,
+    not_answered,
+    read_log,
+    refuse_unknown_systems,
+)
 from casebook.data.cards import may_show
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
@@ -41,7 +47,7 @@ from casebook.progress import track
 from casebook.readers import read_jsonl
 from casebook.runs.outputs import STORED_DIGITS, items_within, one_line
 from casebook.stats.intervals import FEWEST
-from casebook.stats.samples import stream
+from casebook.stats.samples import clusters_of, of_another_group, stream
 from casebook.text import UNSPACED
 from casebook.verdicts import INCOMPARABLE, NO_UNIT_DIFFERS, gate_verdict, worst_verdict
 
@@ -81,12 +87,7 @@ def shipped_log(name):
 def check_systems(values):
     """Refuse systems that have no answers in the shipped log of a data set."""
     if values["focus"] or values["against"]:
-        systems = shipped_log(values["dataset"])[0]["system"].unique().tolist()
-        for name in ("focus", "against"):
-            if values[name] and values[name] not in systems:
-                raise InputError(
-                    f"{name}: the log has no system {values[name]!r}; it has {', '.join(systems)}"
-                )
+        refuse_unknown_systems(values, shipped_log(values["dataset"])[0])
 
 
 def demonstration(name):
@@ -442,19 +443,15 @@ def answer_means(rows, measures=ANSWER_MEASURES, *, n_resamples=10_000, seed=0):
                 seed=seed,
             )
             baseline = defined.get(f"{measure} baseline", pd.Series(dtype=float))
-            row = mean.iloc[0].to_dict()
-            row["system"] = system
-            row["measure"] = measure
-            row["control"] = baseline.mean()
-            row["control_name"] = BASELINE_NAMES.get(measure)
-            row["undefined"] = len(answers) - len(defined)
-            means.append(row)
+            row = {
+                "system": system,
+                "measure": measure,
+                "control": baseline.mean(),
+                "control_name": BASELINE_NAMES.get(measure),
+                "undefined": len(answers) - len(defined),
+            }
+            means.append(mean.iloc[0].to_dict() | row)
     return with_reasons(means)
-
-
-def clusters_of(groups):
-    """Give groups as clusters; None where each has one row."""
-    return None if groups.is_unique else groups.tolist()
 
 
 def paired_contrast(scores, groups, *, margin, level=0.95, seed=0):
@@ -524,10 +521,12 @@ def system_differences(rows, measures=ANSWER_MEASURES, *, pairs=None, margin=SHA
             if measure == "words":
                 row["verdict"] = _WORD_VERDICTS.get(row["verdict"], row["verdict"])
             gain = pair[system] - pair[against]
-            row["wins"] = int((gain > 0).sum())
-            row["ties"] = int((gain == 0).sum())
-            row["losses"] = int((gain < 0).sum())
-            differences.append(row)
+            counts = {
+                "wins": int((gain > 0).sum()),
+                "ties": int((gain == 0).sum()),
+                "losses": int((gain < 0).sum()),
+            }
+            differences.append(row | counts)
     return with_reasons(differences)
 
 
@@ -803,12 +802,8 @@ def _detector_frame(texts, contexts, sources, weights):
 def _swapped(answers, groups):
     """Give each question the next answer of another group; the next one if there is none."""
     keys = list(answers)
-    swapped = {}
-    for index, key in enumerate(keys):
-        following = keys[index + 1 :] + keys[:index]
-        of_other_groups = [answer for answer in following if groups[answer] != groups[key]]
-        swapped[key] = answers[(of_other_groups or following)[0]]
-    return swapped
+    partners = of_another_group(groups[keys].tolist(), range(len(keys)))
+    return {key: answers[keys[partner]] for key, partner in zip(keys, partners, strict=True)}
 
 
 def _detection(pair, groups, *, n_resamples, seed):
@@ -828,12 +823,13 @@ def _detection(pair, groups, *, n_resamples, seed):
         n_resamples=n_resamples,
         seed=seed,
     ).iloc[0]
-    row["noticed"] = share["value"]
-    row["noticed_low"] = share["low"]
-    row["noticed_high"] = share["high"]
-    row["noticed_reason"] = share["reason"]
-    row["groups"] = len(set(clusters))
-    return row
+    return row | {
+        "noticed": share["value"],
+        "noticed_low": share["low"],
+        "noticed_high": share["high"],
+        "noticed_reason": share["reason"],
+        "groups": len(set(clusters)),
+    }
 
 
 def weakest_defect(defects):

@@ -507,7 +507,7 @@ class FactcheckConfusion(ChapterParameters):
     def _consistent(self):
         self._check_corpus("claims")
         self._check_needs("noise_rates", "ablation")
-        plugin("casebook.factcheck.study:judges_by_name")([self.stance, *self.further_judges])
+        plugin("casebook.factcheck.study:check_judges")([self.stance, *self.further_judges])
         if self.claims is None and self.dataset != "factcheck_claims":
             plugin("casebook.factcheck.study:check_dataset_settings")(vars(self))
         return self

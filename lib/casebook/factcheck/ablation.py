@@ -18,44 +18,23 @@ from casebook.frames import contrasts
 from casebook.progress import track
 from casebook.stats.samples import stream
 
-FACTORS = ("decomposition", "diversity", "weighting", "three-stage")
+_PARTS = pd.DataFrame(yaml_table("parts"))
+#: Parts of the pipeline, and the configuration without each.
+PARTS = dict(zip(_PARTS["part"], _PARTS["configuration"], strict=True))
+#: What it means that a part was left out and no claim got another input.
+UNUSED = dict(zip(_PARTS["part"], _PARTS["unused"], strict=True))
+_VARIED = _PARTS.dropna(subset="factor")
+PART_OF_FACTOR = dict(zip(_VARIED["factor"], _VARIED["part"], strict=True))
+#: Documented configurations that leave out one factor.
+COMPONENTS = dict(zip(_VARIED["configuration"], _VARIED["factor"], strict=True))
+FACTORS = tuple(PART_OF_FACTOR)
 FACTORIAL_CELLS = tuple(itertools.product((False, True), repeat=len(FACTORS)))
 #: A cell is named by the factors that are on.
 NAME_OF_CELL = {
     cell: "+".join(itertools.compress(FACTORS, cell)) or "none" for cell in FACTORIAL_CELLS
 }
 CELL_NAMES = tuple(NAME_OF_CELL.values())
-#: Documented configurations that leave out one factor.
-COMPONENTS = {
-    "no FOL": "decomposition",
-    "k=1": "diversity",
-    "no credibility": "weighting",
-    "no 3-stage": "three-stage",
-}
-#: Parts of the pipeline, and the configuration without each.
-PARTS = {
-    "decomposition": "no FOL",
-    "query diversity": "k=1",
-    "credibility weighting": "no credibility",
-    "three stages": "no 3-stage",
-    "credibility gate": "no gate",
-}
-PART_OF_FACTOR = {
-    "decomposition": "decomposition",
-    "diversity": "query diversity",
-    "weighting": "credibility weighting",
-    "three-stage": "three stages",
-}
 ACCURACY_MARGIN = 0.05  # one verdict in twenty: a smaller change of accuracy does not matter
-#: What it means that a part was left out and no claim got another input.
-UNUSED = {
-    "decomposition": "no claim has two parts",
-    "query diversity": "no part of a claim has a second query",
-    "credibility weighting": "no part of a claim has evidence of two levels of credibility, "
-    "so nothing was weighed",
-    "three stages": "no passage differs from its whole document",
-    "credibility gate": "no document that was found fails the gate",
-}
 NO_OTHER_INPUT = "this configuration gave no claim another input"
 NOTHING_CHECKED = "no claim could be checked"
 
@@ -313,7 +292,7 @@ def documented_configs(config=None):
     return configs
 
 
-def run_configs(configs, base, stance, claims, *, share=True, memo=None):
+def run_configs(configs, base, stance, claims, *, memo=None):
     """Run configurations on the same claims, one row a configuration and claim.
 
     What they share is computed once.
@@ -321,7 +300,7 @@ def run_configs(configs, base, stance, claims, *, share=True, memo=None):
     memo = {} if memo is None else memo
     tables = []
     for name, config in track(configs.items(), "configurations"):
-        checker = FactChecker(base, stance, config, memo if share else {})
+        checker = FactChecker(base, stance, config, memo)
         results = checker.check_all(claims)
         table = cost_rows(results).assign(
             config=name,

@@ -68,10 +68,6 @@ def _empty_if_missing(value):
     return "" if value is None or value != value else value
 
 
-def _list_if_missing(value):
-    return value or []
-
-
 FilledText = Annotated[str, StringConstraints(strict=True, pattern=r"\S")]
 _OptionalText = Annotated[str, BeforeValidator(_empty_if_missing)]
 
@@ -91,7 +87,7 @@ class ClaimRecord(BaseModel, coerce_numbers_to_str=True):
     label: _OptionalText = ""
     group: _OptionalText = ""
     category: _OptionalText = ""
-    evidence: Annotated[list[EvidenceQuote], BeforeValidator(_list_if_missing)] = []
+    evidence: Annotated[list[EvidenceQuote], BeforeValidator(lambda value: value or [])] = []
 
 
 def validated_record(path, number, record, model):
@@ -259,7 +255,7 @@ def claims_of_answers(log):
 
 @cache
 def yaml_table(name):
-    """Read one of our YAML tables: words, names, documented."""
+    """Read one of our YAML tables: words, names, parts, documented."""
     return read_yaml(Path(__file__).with_name(f"{name}.yml"))
 
 

@@ -705,6 +705,8 @@ def folder_of(name):
 
 
 ENTAILMENT = "entailment:"
+#: entailment:MODEL, or entailment:CLASS+CLASS+CLASS=MODEL in the order of the model's outputs.
+_ENTAILMENT_MODEL = re.compile(r"(?:(?P<classes>\w+(?:\+\w+)+)=)?(?P<model>.+)")
 ENDPOINT = "endpoint:"
 _ENDPOINT_BEFORE = "model:"  # model:endpoint:NAME, which means the same
 NAMES_OF_JUDGES = (
@@ -726,7 +728,9 @@ def judge_of(name, base):
     if name == "placeholder":
         return judges.PlaceholderStance()
     if name.startswith(ENTAILMENT) and name != ENTAILMENT:
-        return EntailmentStance(EntailmentModel(name.removeprefix(ENTAILMENT)))
+        match = _ENTAILMENT_MODEL.fullmatch(name.removeprefix(ENTAILMENT))
+        classes = match["classes"].split("+") if match["classes"] else ()
+        return EntailmentStance(EntailmentModel(match["model"], classes=classes))
     if model.startswith(ENDPOINT) and model != ENDPOINT:
         prices_of_tokens()
         return ModelStance(load_judging_model(model))
@@ -742,9 +746,19 @@ def check_stance(name):
 
 
 def name_of_judge(name):
-    """Give a judge's name for readers, in which no folder is."""
-    kind, colon, model = name.partition(":")
-    return f"{kind}:{Path(model).name}" if colon and kind == "entailment" else name
+    """Give a judge's name in files and messages, in which no folder is."""
+    match = _ENTAILMENT_MODEL.fullmatch(name.removeprefix(ENTAILMENT))
+    if not name.startswith(ENTAILMENT) or match is None:
+        return name
+    return f"{ENTAILMENT}{Path(match['model']).name}"
+
+
+def title_of_judge(name):
+    """Give the name of a judge that readers of a table see: default, entailment: MODEL."""
+    name = name_of_judge(name).removeprefix(_ENDPOINT_BEFORE)
+    if name.startswith((ENTAILMENT, ENDPOINT)):
+        return name.replace(":", ": ", 1)
+    return yaml_table("names")["judges"].get(name, name)
 
 
 def checker_of(

@@ -187,18 +187,16 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
         "doubled_gold": gold["id"][gold["id"].duplicated()].unique(),
         "doubled_predictions": predicted["id"][predicted["id"].duplicated()].unique(),
     }
-    account = {
+    size = min(len(gold), len(predicted))
+    zipped = documented_metrics(gold["label"].tolist()[:size], predicted["label"].tolist()[:size])
+    return rows, {
         "gold": len(gold),
         "predictions": len(predicted),
         "matched": len(rows) - len(missing),
+        **{name: len(values) for name, values in ids.items()},
+        "listed": {name: list(values[:MOST_LISTED_IDS]) for name, values in ids.items()},
+        "zipped": zipped,
     }
-    account |= {name: len(values) for name, values in ids.items()}
-    account["listed"] = {name: list(values[:MOST_LISTED_IDS]) for name, values in ids.items()}
-    size = min(len(gold), len(predicted))
-    account["zipped"] = documented_metrics(
-        gold["label"].tolist()[:size], predicted["label"].tolist()[:size]
-    )
-    return rows, account
 
 
 def _one_row_per_id(frame, name):
@@ -599,15 +597,13 @@ def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
     scored = None
     if log["labelled"].any():
         scored = score_labelled(claims, results, n_resamples=n_resamples, seed=seed)
-    documented = documented_performance(results)
     report = {
         "outcomes": outcomes(results),
         "log": log,
         "log_score": performance_score(log),
         "performance": {
-            "document": documented,
+            "document": documented_performance(results),
             "in_its_code": documented_performance_in_code(results),
-            "all_stages": documented,
             "stages": timings(results),
         },
         "explanations": quality_table(

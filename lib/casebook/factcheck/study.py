@@ -3,7 +3,8 @@
 import re
 from collections import namedtuple
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import combinations
 from pathlib import Path
 from time import perf_counter
 
@@ -24,6 +25,7 @@ from casebook.factcheck.pipeline import (
     judge_of,
     load_documents,
     name_of_judge,
+    title_of_judge,
 )
 from casebook.factcheck.score import (
     compare_verdicts,
@@ -47,7 +49,7 @@ from casebook.factcheck.transfer import (
     MAJORITY,
     OWN_CLAIMS,
     cross_fitted,
-    of_another_group,
+    shuffled_groups,
     verdicts_of,
 )
 from casebook.factcheck.verdict import (
@@ -64,7 +66,7 @@ from casebook.frames import contrasts
 from casebook.measures.calibration import calibration
 from casebook.measures.classification import CONFLICTING, INSUFFICIENT, score_predictions
 from casebook.runs.outputs import MOST_BYTES, items_within, one_line
-from casebook.stats.samples import check_choice, number_or_none
+from casebook.stats.samples import check_choice, clusters_of, number_or_none
 
 PIPELINE = "pipeline"
 DOCUMENTED_PIPELINE = "documented"
@@ -135,7 +137,7 @@ class VerdictStudy:
     @property
     def clusters(self):
         """Groups of claims, None if every claim stands alone."""
-        return None if self.rows["group"].is_unique else self.rows["group"].tolist()
+        return clusters_of(self.rows["group"])
 
     @cached_property
     def evidence_found(self):
@@ -318,17 +320,14 @@ CitedPassage = namedtuple(
 )
 
 
-def judges_by_name(names):
-    """Give the names of judges, and refuse two that readers could not tell apart."""
-    titles = {}
-    for name in names:
-        rival = titles.setdefault(name_of_judge(name), name)
-        if list(names).count(name) > 1 or rival != name:
+def check_judges(names):
+    """Refuse judges that readers could not tell apart."""
+    for judge, rival in combinations(names, 2):
+        if name_of_judge(judge) == name_of_judge(rival):
             raise InputError(
-                f"judges {rival!r} and {name!r} have one name: leave one out, or name its folder "
+                f"judges {judge!r} and {rival!r} have one name: leave one out, or name its folder "
                 "differently"
             )
-    return list(names)
 
 
 def touches_any(passage, counterparts):
@@ -363,8 +362,8 @@ class CheckedClaims:
         self.base = self.checker.base
         self.config = self.checker.config
         self.memo = {}
-        self.answers = {}  # of the judges on gold evidence, by set: see `transfer.run_transfer`
-        self._further = judges_by_name([stance, *judges])
+        check_judges([stance, *judges])
+        self._further = list(judges)
 
     def check(self, stance, config, memo=None):
         return FactChecker(self.base, stance, config, memo).check_all(self.test)
@@ -394,18 +393,16 @@ class CheckedClaims:
         return judges
 
     @property
-    def titles(self):
-        """Names of further judges for readers."""
-        titles = {name: f"Judge {name}" for name in map(name_of_judge, self._further[1:])}
-        return titles | ({"public": "Default judge"} if "public" in titles else {})
+    def judge_titles(self):
+        """Names of all judges that readers see, by those of `judges`."""
+        titles = {name_of_judge(name): title_of_judge(name) for name in self._further}
+        titles[DEFAULT_JUDGE] = title_of_judge(self.stance)
+        return titles | {FITTED_ON_OWN: title_of_judge(FITTED_ON_OWN)}
 
     @cached_property
     def _further_judges(self):
-        """Further judges by the names that readers see."""
-        judges = {}
-        for name in self._further[1:]:
-            judges[name_of_judge(name)] = judge_of(name, self.base)
-        return judges
+        """Further judges by their names in files."""
+        return {name_of_judge(name): judge_of(name, self.base) for name in self._further}
 
     def verdicts_on(self, evidence):
         """Verdicts of the pipeline where these passages replace search, a list a claim."""
@@ -417,7 +414,7 @@ class CheckedClaims:
         table = transfer.judge_passages(judge, parts, evidence, self.config.rule)
         return table["verdict"].tolist()
 
-    def passages_of_another_group(self, seed):
+    def passages_shuffled_groups(self, seed):
         """For every claim, the passages that were retrieved for a claim of another group."""
         passages = []
         for result in self.results:
@@ -426,7 +423,7 @@ class CheckedClaims:
                 for item in result.evidence
             ]
             passages.append(list(dict.fromkeys(spans)))
-        order = of_another_group(self.groups, seed, "shuffled evidence")
+        order = shuffled_groups(self.groups, seed, "shuffled evidence")
         return [passages[row] for row in order]
 
 
@@ -449,10 +446,6 @@ def _collection_study(checked, ablation, folds, seed):
         "documents that pass the documented gate": documented.passing,
     }
     fitted_to = "fitted on our training claims" if checked.train else "out of fold"
-    titles = {CLAIM_ONLY: f"Claim-only model, {fitted_to}"}
-    if checked.stance != "public":
-        titles[DEFAULT_JUDGE] = f"Judge of this run ({name_of_judge(checked.stance)})"
-    titles |= checked.titles
     return VerdictStudy(
         checked.name,
         rows,
@@ -460,10 +453,15 @@ def _collection_study(checked, ablation, folds, seed):
         policy,
         blind=(SHUFFLED_EVIDENCE, CLAIM_ONLY),
         slices=tuple(name for name in ("category", "hops") if len(set(rows[name])) > 1),
-        confidence={PIPELINE: _confidence_of_results(checked.results)},
+        confidence={
+            PIPELINE: _confidence(
+                field_of_results(checked.results, "verdict"),
+                field_of_results(checked.results, "support", float),
+            )
+        },
         ablation=ablation,
         facts=facts,
-        titles=titles,
+        titles={CLAIM_ONLY: f"Claim-only model, {fitted_to}"},
         unread=_unread({PIPELINE: checked.checker, DOCUMENTED_PIPELINE: documented}),
         seconds={name: cost_rows(of_claims)["seconds"] for name, of_claims in results.items()},
         pipeline=checked,
@@ -475,7 +473,7 @@ def _collection_study(checked, ablation, folds, seed):
 
 def _collection_verdicts(checked, results, folds, seed):
     """Verdicts of the pipeline, of its variants and of the controls."""
-    verdicts = {PIPELINE: _verdicts_of_results(results[PIPELINE])}
+    verdicts = {PIPELINE: field_of_results(results[PIPELINE], "verdict").tolist()}
     sided = [claim for claim in checked.test if claim.label in (SUPPORTED, NOT_SUPPORTED)]
     # A claim whose gold evidence is not named cannot be judged by it.
     if sided and all(claim.atoms for claim in sided):
@@ -483,8 +481,8 @@ def _collection_verdicts(checked, results, folds, seed):
         verdicts[GOLD_EVIDENCE] = checked.verdicts_on(gold)
     for name in (FITTED_ON_OWN, DOCUMENTED_PIPELINE):
         if name in results:
-            verdicts[name] = _verdicts_of_results(results[name])
-    verdicts[SHUFFLED_EVIDENCE] = checked.verdicts_on(checked.passages_of_another_group(seed))
+            verdicts[name] = field_of_results(results[name], "verdict").tolist()
+    verdicts[SHUFFLED_EVIDENCE] = checked.verdicts_on(checked.passages_shuffled_groups(seed))
     texts = [claim.text for claim in checked.test]
     if checked.train:
         model = transfer.words_model().fit(
@@ -499,16 +497,12 @@ def _collection_verdicts(checked, results, folds, seed):
     return verdicts
 
 
-def _verdicts_of_results(results):
-    return [result.verdict for result in results]
-
-
-def _confidence_of_results(results):
-    """Probability that each verdict is right, from the degree of support."""
-    support = field_of_results(results, "support", float)
-    verdict = field_of_results(results, "verdict")
-    confidence = support.where(verdict == SUPPORTED, 1 - support)
-    return confidence.where(verdict.isin([SUPPORTED, NOT_SUPPORTED])).tolist()
+def _confidence(verdicts, support):
+    """Probability that each verdict is right, from the degree of support; NaN where it has none."""
+    verdicts = pd.Series(verdicts, dtype=object)
+    support = pd.Series(support, dtype=float)
+    confidence = support.where(verdicts == SUPPORTED, 1 - support)
+    return confidence.where(verdicts.isin([SUPPORTED, NOT_SUPPORTED])).tolist()
 
 
 def _decisive_passages(claim):
@@ -564,7 +558,7 @@ def _verdicts(probabilities):
 
 def _confidences(probabilities):
     """Probability that the verdicts are right, of systems that state that of SUPPORTED."""
-    return {system: np.maximum(p, 1 - p).tolist() for system, p in probabilities.items()}
+    return {system: _confidence(verdicts_of(p), p) for system, p in probabilities.items()}
 
 
 def _contracts(dataset, folds, seed):
@@ -598,12 +592,7 @@ def _contracts(dataset, folds, seed):
         confidence=_confidences(probabilities),
         blind=(SHUFFLED_CLAUSE, CLAIM_ONLY),
         slices=("clause found at",),
-        titles={
-            PIPELINE: "Reader of the retrieved clause",
-            GOLD_CLAUSE: "Reader of the gold clause",
-            SHUFFLED_CLAUSE: "Reader of the clause of another question",
-            CLAIM_ONLY: "Claim-only model, out of fold",
-        },
+        titles=yaml_table("names")["readers of clauses"],
         question=QUESTION.format("a reader of the retrieved clause"),
         facts={"clauses": len(dataset.documents)},
         texts=questions.tolist(),
@@ -615,17 +604,18 @@ def _contracts(dataset, folds, seed):
 
 def _clause_probabilities(base, questions, yes, groups, *, gold, retrieved, folds, seed):
     """Out-of-fold probability of a yes by clause or question alone, and the seconds to read it."""
-    shuffled = [gold[row] for row in of_another_group(groups, seed, "shuffled clauses")]
-    timed = {}  # a clause that two systems read costs both what it cost the first
+    shuffled = [gold[row] for row in shuffled_groups(groups, seed, "shuffled clauses")]
+
+    @cache  # a clause that two systems read costs both what it cost the first
+    def timed_reading(question, row):
+        return _timed(_clause_features, base, question, row)
+
     tables = []
     seconds = []
     for rows in (gold, retrieved, shuffled):
-        readings = list(zip(questions, rows, strict=True))
-        for question, row in readings:
-            if (question, row) not in timed:
-                timed[question, row] = _timed(_clause_features, base, question, row)
-        tables.append(np.array([timed[reading][0] for reading in readings]))
-        seconds.append(np.array([timed[reading][1] for reading in readings]))
+        features, times = zip(*map(timed_reading, questions, rows), strict=True)
+        tables.append(np.array(features))
+        seconds.append(np.array(times))
     by_gold, by_retrieved, by_shuffled = cross_fitted(
         features_model(), tables, yes, groups, folds, seed
     )
@@ -678,7 +668,7 @@ def _gold_evidence(dataset, folds, seed):
     groups = gold["group"].tolist()
     supported = (gold["label"] == SUPPORTED).to_numpy()
     texts = [[passage.text for passage in passages] for passages in gold["evidence"]]
-    shuffled = [texts[row] for row in of_another_group(groups, seed, "shuffled evidence")]
+    shuffled = [texts[row] for row in shuffled_groups(groups, seed, "shuffled evidence")]
     by_gold, by_shuffled = cross_fitted(
         features_model(),
         [_evidence_features(claims, texts), _evidence_features(claims, shuffled)],
@@ -702,11 +692,7 @@ def _gold_evidence(dataset, folds, seed):
         confidence=_confidences(probabilities),
         blind=(SHUFFLED_EVIDENCE, CLAIM_ONLY),
         slices=("category",),
-        titles={
-            GOLD_EVIDENCE: "Reader of the gold evidence",
-            SHUFFLED_EVIDENCE: "Reader of the evidence of other claims",
-            CLAIM_ONLY: "Claim-only model, out of fold",
-        },
+        titles=yaml_table("names")["readers of evidence"],
         question=QUESTION.format("a reader of the gold evidence"),
         facts={"sentences of evidence": sum(map(len, texts))},
         texts=claims.tolist(),
@@ -747,7 +733,6 @@ def _aggregation(dataset, folds, seed):
         [CONFLICTING, SUPPORTED, NOT_SUPPORTED],
         INSUFFICIENT,
     )
-    confidence = np.select([vote == SUPPORTED, vote == NOT_SUPPORTED], [share, 1 - share], np.nan)
     passages = {claim_id: [] for claim_id in claims["claim_id"]}
     for row in evidence.itertuples():
         passages[row.claim_id].append(
@@ -768,7 +753,7 @@ def _aggregation(dataset, folds, seed):
         slices=("sided evidence",),
         question="Is the original vote over five labelled sentences right more often than "
         "the majority class?",
-        confidence={DOCUMENTED_VOTE: [number_or_none(value) for value in confidence]},
+        confidence={DOCUMENTED_VOTE: _confidence(vote, share)},
         facts={"sentences of evidence": len(evidence)},
         texts=claims["claim"].tolist(),
         decisive=list(passages.values()),
@@ -796,7 +781,7 @@ def claim_items(study, most_bytes=MOST_BYTES, answers=None):
 
     Claims that the first system has wrong come first, then those that the judge has wrong given the
     gold evidence, then those whose evidence was missed. ``answers`` are those of the judges on gold
-    evidence, by set, as `casebook.factcheck.transfer.run_transfer` keeps them.
+    evidence, by set, as `casebook.factcheck.transfer.run_transfer` gives them.
     """
     card = card_of(study.name)
     shown_texts = may_show(card)
@@ -804,8 +789,9 @@ def claim_items(study, most_bytes=MOST_BYTES, answers=None):
     misjudged = []
     for gold, of_judges in (answers or {}).values():
         misjudged += _misjudged_items(gold, of_judges[DEFAULT_JUDGE]["verdict"])
+    with_documents = "documents" in shown_texts
     headers = {}
-    if study.pipeline is not None and "documents" in shown_texts:
+    if study.pipeline is not None and with_documents:
         headers = dict(zip(study.pipeline.base.doc_ids, study.pipeline.base.headers, strict=True))
     summary = {
         "kind": "claims",
@@ -828,33 +814,34 @@ def claim_items(study, most_bytes=MOST_BYTES, answers=None):
     def collect(selected, opening):
         """Some claims; passages and documents stand once, and are named by their numbers."""
         passages = {}
-        documents = {}
-        numbered_items = [
-            items[row] if "set" in items[row] else _with_numbered_passages(items[row], passages)
-            for row in selected
-        ]
-        listed_passages = []
-        for doc_id, start, end, text in passages:
-            document = documents.setdefault(doc_id, len(documents))
-            beginning = None
-            if text and "documents" in shown_texts:
-                beginning = one_line(text, opening)
-            listed_passages.append([document, start, end, beginning])
+        numbered_items = [_with_numbered_passages(items[row], passages) for row in selected]
+        documents, listed = _numbered_documents(passages, opening if with_documents else 0)
         return summary | {
-            "passages": listed_passages,
+            "passages": listed,
             "documents": [[doc_id, headers.get(doc_id) or None] for doc_id in documents],
             "items": numbered_items,
         }
 
-    def urgency(row):
-        item = items[row]
-        if "set" in item:
-            return False, True, row
-        return item["right"][0] is not False, not item["missed"], row
+    order = sorted(range(len(items)), key=lambda row: _urgency(items[row]))
+    return items_within(collect, order, PASSAGE_LENGTHS, most_bytes)
 
-    return items_within(
-        collect, sorted(range(len(items)), key=urgency), PASSAGE_LENGTHS, most_bytes
-    )
+
+def _urgency(item):
+    """Sort key of claims: wrong ones first, of these such with missed evidence."""
+    if "set" in item:
+        return False, True
+    return item["right"][0] is not False, not item["missed"]
+
+
+def _numbered_documents(passages, opening):
+    """The documents of passages, and the passages with their numbers and opening words."""
+    documents = {}
+    listed = []
+    for doc_id, start, end, text in passages:
+        document = documents.setdefault(doc_id, len(documents))
+        beginning = one_line(text, opening) if text and opening else None
+        listed.append([document, start, end, beginning])
+    return documents, listed
 
 
 def _misjudged_items(gold, verdicts):
@@ -883,6 +870,8 @@ def _misjudged_items(gold, verdicts):
 
 def _with_numbered_passages(item, passages):
     """An item whose passages are numbers of ``passages``, which grows."""
+    if "set" in item:  # a claim of another set, without passages
+        return item
     roles = {}
     for role in ("decisive", "cited"):
         roles[role] = [

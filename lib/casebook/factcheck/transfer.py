@@ -1,6 +1,7 @@
 """Judges on claims with gold evidence that they never saw; and what claims alone give away."""
 
 import re
+from collections import namedtuple
 from time import perf_counter
 
 import numpy as np
@@ -21,7 +22,7 @@ from casebook.factcheck.claims import (
 )
 from casebook.factcheck.model_judges import seconds_of_preparing
 from casebook.factcheck.pipeline import EvidenceBase, EvidencePassage, evidence_item
-from casebook.factcheck.score import COMPARISON_COLUMNS, compare_verdicts, is_right
+from casebook.factcheck.score import COMPARISON_COLUMNS, compare_verdicts, is_right, majority
 from casebook.factcheck.verdict import (
     INSUFFICIENT_EVIDENCE,
     NOT_SUPPORTED,
@@ -33,7 +34,7 @@ from casebook.models.logistic import logistic_regression, settled
 from casebook.paths import data_folder
 from casebook.progress import track
 from casebook.stats.intervals import bootstrap_mean, bounded
-from casebook.stats.samples import stream
+from casebook.stats.samples import clusters_of, of_another_group, stream
 
 OWN_CLAIMS = "factcheck_claims"
 MAJORITY = "majority"
@@ -54,12 +55,6 @@ UNDECIDED_SUPPORT = 0.5
 MOST_OF_AN_ERROR = 200  # characters
 CLAIM_FILES = (".jsonl", ".json", ".csv")
 _WIKI_LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]")  # [[Page|words]]
-
-
-def name_of_set(key):
-    """Give the name of a set, in which no folder of its user is."""
-    name_and_folder = data_folder(key)
-    return name_and_folder[0] if name_and_folder else key
 
 
 def gold_of_folder(name, folder):
@@ -214,10 +209,10 @@ def evaluate_judges(gold, answers, *, folds=5, n_resamples=10_000, seed=0):
     """
     judges = list(answers)
     groups = gold["group"].tolist()
-    clusters = None if gold["group"].is_unique else groups
+    clusters = clusters_of(gold["group"])
     supported = (gold["label"] == SUPPORTED).to_numpy()
     answers = dict(answers)
-    most = SUPPORTED if 2 * supported.sum() >= len(gold) else NOT_SUPPORTED
+    most = majority(gold["label"])
     answers[MAJORITY] = pd.DataFrame({"verdict": [most] * len(gold), "support": UNDECIDED_SUPPORT})
     p = claim_only(gold["claim"], supported, groups, folds, seed)
     answers[CLAIM_ONLY] = pd.DataFrame({"verdict": verdicts_of(p), "support": p})
@@ -270,14 +265,17 @@ def verdicts_of(p):
     return np.where(p >= 0.5, SUPPORTED, NOT_SUPPORTED)
 
 
+#: The tables of `evaluate_judges` over all sets, with ``chosen on``; by set its claims, and
+#: their `answers_of_judges`; and by set why it, or a judge of it, is not there.
+Transfer = namedtuple("Transfer", "systems comparisons answers missing")
+
+
 def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
-    """Compare judges on gold evidence, on the claims of a user and on `sets`; by default on ours.
+    """Compare judges on gold evidence, on the claims of a user and on `sets`, as a `Transfer`.
 
     The weights of the default judge never saw the claims; its features were chosen on
-    ``FEATURE_SETS``, which are the default of our own study. Gives the two tables of
-    `evaluate_judges` over all sets, with ``chosen on``, and why a set is not there. A set may be a
-    folder of the user's own, see `gold_of_folder`. What each judge said of each claim is kept as
-    ``study.pipeline.answers``, by set: the claims, and a frame a judge.
+    ``FEATURE_SETS``, which are the default of our own study. A set may be a folder of the user's
+    own, see `gold_of_folder`.
     """
     pipeline = study.pipeline
     if pipeline is None:
@@ -288,10 +286,11 @@ def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
         sets = (study.name, *sets)
     systems = []
     comparisons = []
+    answers_by_set = {}
     missing = {}
     for key in track(dict.fromkeys(sets), "other people's claims"):
         of_user = key == study.name and not pipeline.train
-        name = name_of_set(key)
+        name, _ = data_folder(key) or (key, None)
         try:
             if of_user:
                 gold = gold_of_collection(key, pipeline.base, pipeline.test)
@@ -306,10 +305,8 @@ def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
                 f"gold evidence for {len(gold)} claims in {n_groups} groups: it takes 6 in 2"
             )
             continue
-        judges = pipeline.judges(key)
-        if name not in pipeline.answers:
-            pipeline.answers[name] = (gold, answers_of_judges(gold, judges))
-        answers = dict(pipeline.answers[name][1])
+        answers = answers_of_judges(gold, pipeline.judges(key))
+        answers_by_set[name] = (gold, dict(answers))
         for judge in list(answers)[1:]:
             if answers[judge]["verdict"].isna().all():  # which is no verdict, and no error of it
                 missing[f"{name} by {judge}"] = answers.pop(judge)["error"].iloc[0]
@@ -321,10 +318,11 @@ def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
         comparisons.append(contrasts)
     if not systems:
         empty = pd.DataFrame(columns=["dataset", "system", *COMPARISON_COLUMNS])
-        return empty, empty, missing
-    return (
+        return Transfer(empty, empty, answers_by_set, missing)
+    return Transfer(
         pd.concat(systems, ignore_index=True),
         pd.concat(comparisons, ignore_index=True),
+        answers_by_set,
         missing,
     )
 
@@ -382,13 +380,9 @@ def claim_only_labels(texts, labels, groups, folds, seed):
     return predicted.tolist()
 
 
-def of_another_group(groups, seed, purpose):
+def shuffled_groups(groups, seed, purpose):
     """For every row a row of another group, in a random order."""
     if len(set(groups)) < 2:
         raise InputError("shuffling needs at least two groups")
     order = np.random.Generator(stream(seed, purpose)).permutation(len(groups)).tolist()
-    partners = [None] * len(groups)
-    for position, row in enumerate(order):
-        following = order[position + 1 :] + order[:position]
-        partners[row] = next(partner for partner in following if groups[partner] != groups[row])
-    return partners
+    return of_another_group(groups, order)

@@ -4,9 +4,10 @@ It compares words. The shares are of contradictions that were planted for the pu
 (``tests/validation/unseen.py``); they were looked at only after the judge was made.
 """
 
-import csv
 from functools import cache
 from pathlib import Path
+
+import pandas as pd
 
 from casebook.factcheck import claims
 from casebook.factcheck.claims import VERBS, content, proper_names, stems, word_set, word_tokens
@@ -22,13 +23,9 @@ _MOST_WORDS = 5  # that are named of a claim
 @cache
 def unseen_kinds():
     """Kinds of contradiction that the judge does not recognise, the least recognised first."""
-    with TABLE.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    for row in rows:
-        for name in row.keys() - {"contradiction"}:
-            row[name] = float(row[name])
-    unseen = [row for row in rows if row["refuted"] < SEEN]
-    return tuple(sorted(unseen, key=lambda row: row["refuted"]))
+    table = pd.read_csv(TABLE)
+    unseen = table[table["refuted"] < SEEN].sort_values("refuted", kind="stable")
+    return tuple(unseen.to_dict("records"))
 
 
 def general_caution():

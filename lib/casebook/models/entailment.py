@@ -35,7 +35,8 @@ class EntailmentModel(PairModel):
 
     Its classes are read from ``id2label`` of its ``config.json``: entailment, contradiction and
     neutral in any order and case, or entailment and not_entailment, of which the second is taken
-    for neutral. Probabilities are kept on disk by model, device, precision and texts.
+    for neutral. Where they only have numbers there, ``classes`` names them in the order of the
+    outputs. Probabilities are kept on disk by model, device, precision and texts.
 
     Raises
     ------
@@ -43,9 +44,11 @@ class EntailmentModel(PairModel):
         If the folder holds no classifier, or its labels do not say which class is which.
     """
 
-    def __init__(self, name, settings=None, cache=True):
+    def __init__(self, name, settings=None, cache=True, classes=()):
         super().__init__(name, settings)
-        self._columns = _columns_of_classes(self.name, self.folder)
+        self._columns = _columns_of_classes(self.name, self.folder, classes)
+        if classes:  # in which order the answers that are kept were read
+            self.model_hash = " ".join([self.model_hash, *classes])
         self.can_refute = CONTRADICTION in self._columns
         self._cache = AnswerCache() if cache is True else cache or None
         self._remembered = {}
@@ -89,9 +92,21 @@ class EntailmentModel(PairModel):
         return sum(len(each) > longest for each in tokens)
 
 
-def _columns_of_classes(name, folder):
-    """Which output of a model is which class, from its settings alone."""
+def _columns_of_classes(name, folder, stated=()):
+    """Which output of a model is which class: by its settings, else as stated."""
     labels = _labels(name, folder)
+    numbered = all(_NUMBERED.fullmatch(label.lower()) for label in labels)
+    if stated and not numbered:
+        raise InputError(
+            f"entailment model {name!r} names its classes itself ({', '.join(labels)}): "
+            f"leave {'+'.join(stated)}= out"
+        )
+    if stated and len(stated) != len(labels):
+        raise InputError(
+            f"entailment model {name!r} has {len(labels)} outputs: {'+'.join(stated)} names "
+            f"{len(stated)}"
+        )
+    labels = list(stated) or labels
     classes = [CLASS_OF_LABEL.get(re.sub(r"[\s-]+", "_", label.lower())) for label in labels]
     if sorted(filter(None, classes)) == sorted(CLASSES) and len(labels) == len(CLASSES):
         return {each: column for column, each in enumerate(classes)}
@@ -102,8 +117,11 @@ def _columns_of_classes(name, folder):
         }
     listed = ", ".join(labels[:6]) + (", ..." if len(labels) > 6 else "")
     remedy = "give a model of natural language inference"
-    if all(_NUMBERED.fullmatch(label.lower()) for label in labels):
-        remedy = f"write which is which into id2label of {folder / 'config.json'}"
+    if numbered:
+        remedy = (
+            f"write which is which into id2label of {folder / 'config.json'}, or name the classes "
+            f"in the order of its outputs, such as entailment:{'+'.join(reversed(CLASSES))}={name}"
+        )
     raise InputError(
         f"entailment model {name!r} has the classes {listed}, not {', '.join(CLASSES)} "
         f"(or entailment, {NOT_ENTAILMENT}): {remedy}"

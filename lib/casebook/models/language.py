@@ -189,6 +189,10 @@ class Server:
         except Exception as error:
             raise _wrong_address(url, self.of) from error
 
+    def check(self):
+        """Refuse an address where nobody listens."""
+        check_reachable(self._url, self.of)
+
     def _received(self, request):
         """Wait for what a request gives; `NoAnswer` if that cannot be had."""
         try:

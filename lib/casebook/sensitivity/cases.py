@@ -15,7 +15,7 @@ from casebook import paths
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
-from casebook.readers import read_json, read_jsonl
+from casebook.readers import read_json, read_jsonl, read_yaml
 from casebook.sensitivity.citations import neighbours, neighbours_or_next
 from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN, Domain
 from casebook.sensitivity.edits import COUNSEL, DOCKETS, LEAST_TERMS, MONTHS, Vocabulary
@@ -297,37 +297,12 @@ def annotations_of_weights(weights):
 # random and stated once, exactly as filing month and counsel are. So an edit of a deciding fact
 # leads to another line of precedent, and an edit of a noise fact moves results as a placebo does.
 
-AREA_WEIGHTS = {
-    "homicide": {"Section": 2, "Evidence": 1, "PartyType": 0, "Numerical": 0},
-    "guardianship": {"Numerical": 2, "PartyType": 1, "Section": 0, "Evidence": 0},
-    "tenancy": {"PartyType": 2, "Section": 1, "Evidence": 0, "Numerical": 0},
-    "custody": {"Evidence": 2, "Numerical": 1, "Section": 0, "PartyType": 0},
-}
-"""Weight of each fact type by area; 0 is noise."""
-PLANTED_VALUES = {  # the first ones make lines of precedent, all are drawn as noise
-    "Section": tuple(f"IPC-{number}" for number in range(302, 308)),
-    "Evidence": ("MedicalReport", "Confession", "DyingDeclaration", "Witness", "FIR", "Document"),
-    "PartyType": ("Individual", "Minor", "Corporation", "Tenant", "Licensee", "Employee"),
-    "Numerical": (18, 17, 21, 60, 20, 11),
-}
-_SENTENCES = {
-    "Section": "Sections cited: {}.",
-    "Evidence": "Evidence: {}.",
-    "PartyType": "The petition was brought by {}.",
-    "Numerical": "Ages: {} years.",
-}
-_AREA_WORDS = {
-    "homicide": "deceased assault culpable",
-    "guardianship": "ward welfare guardian",
-    "tenancy": "premises rent eviction",
-    "custody": "detention bail warrant",
-}
+_PLANTED = read_yaml(Path(__file__).with_name("planted.yml"))
+AREA_WEIGHTS = _PLANTED["weights"]
+PLANTED_VALUES = _PLANTED["values"]
 SENTENCES_PER_WEIGHT = 3  # sentences about a fact for each unit of its weight, above the first
-_INERT = (
-    MONTHS[:6],
-    DOCKETS[:6],
-    COUNSEL[:6],
-)  # a document names one of each: as rare as a value of a noise type
+# A document names one of each: as rare as a value of a noise type.
+_INERT = tuple(words[:6] for words in (MONTHS, DOCKETS, COUNSEL))
 
 
 def plant_cases(cases=6, values=4, per_line=12, seed=0):
@@ -392,17 +367,19 @@ def _text(row, rng):
     """Write a document: each fact as often as its weight says, and inert words."""
     sentences = []
     for name, weight in AREA_WEIGHTS[row["area"]].items():
-        sentences += [_SENTENCES[name].format(row[name])] * (1 + SENTENCES_PER_WEIGHT * weight)
+        sentences += [_PLANTED["sentences"][name].format(row[name])] * (
+            1 + SENTENCES_PER_WEIGHT * weight
+        )
     order = rng.permutation(len(sentences))
     month, docket, counsel = (kind[rng.integers(len(kind))] for kind in _INERT)
     inert = f"Filed in {month}, docket {docket}. Counsel: {counsel}."
-    about = f"The matter: {_AREA_WORDS[row['area']]}."
+    about = f"The matter: {_PLANTED['subjects'][row['area']]}."
     return " ".join([*[about] * SENTENCES_PER_WEIGHT, *(sentences[at] for at in order), inert])
 
 
 def _sheet(name, facts):
     """Make the fact sheet of a case; the other side is left out."""
-    ages = [{"value": facts["Numerical"], "descriptor": _AREA_WORDS[facts["area"]]}]
+    ages = [{"value": facts["Numerical"], "descriptor": _PLANTED["subjects"][facts["area"]]}]
     record = {
         "case_id": name,
         "parties": {"petitioner_type": facts["PartyType"]},
@@ -438,40 +415,30 @@ class GoldText:
 
 def read_gold():
     """Read our annotated texts."""
-    return [
-        _gold(record, record["text"])
-        for _, record in read_jsonl(ANNOTATED_TEXTS / "texts.jsonl", {"id": str, "text": str})
-    ]
+    records = read_jsonl(ANNOTATED_TEXTS / "texts.jsonl", {"id": str, "text": str})
+    return [_gold(record, record["text"]) for _, record in records]
 
 
 def read_passages(texts):
     """Read annotated passages of judgments that are not ours; `texts` gives the judgments by id."""
-    records = [
-        record
-        for _, record in read_jsonl(
-            ANNOTATED_TEXTS / "passages.jsonl", {"document": str, "sha256": str}
-        )
-    ]
-    parts = [
-        texts.get(record["document"], "")[record["start"] : record["end"]] for record in records
-    ]
-    return [
-        _gold(record, _same(record, part, "passage"))
-        for record, part in zip(records, parts, strict=True)
-    ]
+    return [_gold(record, text) for record, text in _annotated("passages", "passage", texts)]
 
 
 def read_sides(texts):
     """Read the sides of whole judgments that are not ours: list of record and text."""
-    records = [
-        record
-        for _, record in read_jsonl(
-            ANNOTATED_TEXTS / "parties.jsonl", {"document": str, "sha256": str}
-        )
-    ]
-    return [
-        (record, _same(record, texts.get(record["document"], ""), "judgment")) for record in records
-    ]
+    return list(_annotated("parties", "judgment", texts))
+
+
+def _annotated(name, what, texts):
+    """Yield each record on texts that are not ours, with the text or the part that it is about."""
+    path = ANNOTATED_TEXTS / f"{name}.jsonl"
+    for _, record in read_jsonl(path, {"document": str, "sha256": str}):
+        text = texts.get(record["document"], "")[record.get("start") : record.get("end")]
+        if hashlib.sha256(text.encode()).hexdigest() != record["sha256"]:
+            raise InputError(
+                f"{record['document']} of this data set does not hold the annotated {what}"
+            )
+        yield record, text
 
 
 def case_texts(cases):
@@ -488,11 +455,3 @@ def case_texts(cases):
 def _gold(record, text):
     sheet = from_dict({"case_id": record["id"], **record["sheet"]}, record["id"], empty=True)
     return GoldText(record["id"], record["split"], record["jurisdiction"], text, sheet)
-
-
-def _same(record, text, what):
-    if hashlib.sha256(text.encode()).hexdigest() != record["sha256"]:
-        raise InputError(
-            f"{record['document']} of this data set does not hold the annotated {what}"
-        )
-    return text

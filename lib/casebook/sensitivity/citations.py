@@ -10,6 +10,7 @@ another act. Words and patterns are in ``words.yml``; the acts are those of a `D
 import re
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,11 +92,12 @@ class Provision:
 def find_provisions(text, country=None, domain=SHIPPED_DOMAIN):
     """Find the provisions that a text cites; without a clear act, that is ``Unknown``."""
     country = country or country_of(text, domain)
-    mentions = find_acts(text, country, domain)
+    mentions = _acts_named(text, country, domain)
     signs = list(_paragraph_signs(text, mentions))
     groups = [group for group in _groups(text) if not _touches(group, mentions + signs)]
-    groups = _by_position(groups + signs)
-    groups = _by_position([*groups, *_numbers_after_names(text, groups, mentions)])
+    groups = sorted(groups + signs, key=attrgetter("start"))
+    groups += list(_numbers_after_names(text, groups, mentions))
+    groups.sort(key=attrgetter("start"))
     for group in groups:
         _attach(text, group, mentions)
     # Chains share the act of their last link.
@@ -135,10 +137,10 @@ def parse_section(section):
     )
 
 
-def normalise_section(citation, country=None, domain=SHIPPED_DOMAIN):
+def normalise_section(citation, domain=SHIPPED_DOMAIN):
     """Bring one citation into normal form; None if it is none."""
     normal = parse_section(citation)
-    return normal.id if normal else next(iter(cited_sections(citation, country, domain)), None)
+    return normal.id if normal else next(iter(cited_sections(citation, domain=domain)), None)
 
 
 # ---- which sections stand next to each other
@@ -230,9 +232,8 @@ def country_of(text, domain=SHIPPED_DOMAIN):
     return INDIA if count[INDIA] else None
 
 
-def find_acts(text, country=None, domain=SHIPPED_DOMAIN):
+def _acts_named(text, country, domain):
     """Find the acts that a text names, by title, abbreviation, or an alias that it defines."""
-    country = country or country_of(text, domain)
     matches = [
         (match, _code(match, country, domain, certain=True))
         for match in _act_pattern(domain).finditer(text)
@@ -260,7 +261,7 @@ def find_acts(text, country=None, domain=SHIPPED_DOMAIN):
             mention = Mention(code, *match.span())
             if not _touches(mention, mentions):
                 by_alias.append(mention)
-    return _by_position(mentions + by_alias)
+    return sorted(mentions + by_alias, key=attrgetter("start"))
 
 
 def _abbreviated(text, match, domain):
@@ -362,14 +363,6 @@ class _Group:
     order: str = ""
     bare: bool = False  # without unit: a citation only if an act stands beside it
     act: str = ""
-
-
-def _by_position(spans):
-    return sorted(spans, key=_start)
-
-
-def _start(span):
-    return span.start
 
 
 def _touches(span, others):

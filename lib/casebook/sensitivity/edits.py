@@ -21,22 +21,10 @@ from casebook.sensitivity import facts
 from casebook.sensitivity.citations import pattern, word_lists
 from casebook.sensitivity.domain import SHIPPED_DOMAIN
 
-SWAPS = (
-    ("Individual", "Minor"),
-    ("Employee", "Contractor"),
-    ("Tenant", "Licensee"),
-    ("Individual", "Corporation"),
-    ("State", "UnionOfIndia"),
-    ("Policyholder", "Beneficiary"),
-    ("Insured", "Claimant"),
-    ("Insurer", "Reinsurer"),
-    ("Broker", "Underwriter"),
-    ("Adjuster", "Broker"),
-)
-ADDED_EVIDENCE = ("DyingDeclaration", "Confession", "MedicalReport")
-TEMPLATE_LABELS = frozenset(
-    ["sections", "cited", "evidence", "amounts", "ages", "durations", "outcome"]
-)  # of the template
+SWAPS = word_lists()["swaps"]
+ADDED_EVIDENCE = word_lists()["added_evidence"]
+#: Labels in the template of a query.
+TEMPLATE_LABELS = frozenset(word_lists()["template"]["labels"])
 BUDGETS = ("stratified", "first")
 
 
@@ -46,7 +34,6 @@ class Edit:
 
     fact_type: str
     item: str
-    operation: str
     old: str | None
     new: str | None
     sheet: facts.FactSheet = field(repr=False)
@@ -54,6 +41,13 @@ class Edit:
     removed: int
     added: int
     noop: bool = False
+
+    @property
+    def operation(self):
+        """What was done with the fact: ``add``, ``remove`` or ``replace``."""
+        if self.old is None:
+            return "add"
+        return "remove" if self.new is None else "replace"
 
     @property
     def description(self):
@@ -98,52 +92,42 @@ def edit_fact(sheet, item, new, write=facts.query_text, query=None):
 
     The fact is named as in ``ages/0``, ``sections_cited/IPC-302`` or ``evidence_items/+FIR``.
     """
-    kind, _, key = item.partition("/")
-    operation = "replace"
-    if kind == "sections_cited":
-        fact_type = "Section"
-        old = key
-        sections = tuple(new if section == key else section for section in sheet.sections_cited)
-        edited = replace(sheet, sections_cited=sections)
-    elif kind == "further_facts":
-        further = list(sheet.further_facts)
-        fact = further[int(key)]
-        fact_type = fact.fact_type
-        further[int(key)] = replace(fact, value=new)
-        old = facts.further_text(fact)
-        new = facts.further_text(further[int(key)])
-        edited = replace(sheet, further_facts=tuple(further))
-    elif kind == "parties":
-        fact_type = "PartyType"
-        old = getattr(sheet.parties, f"{key}_type")
-        edited = replace(sheet, parties=replace(sheet.parties, **{f"{key}_type": new}))
-    elif key.startswith("+"):
-        fact_type = "Evidence"
-        operation = "add"
-        old = None
-        evidence = (*sheet.evidence_items, facts.EvidenceItem(new))
-        edited = replace(sheet, evidence_items=evidence)
-    elif kind == "evidence_items":
-        fact_type = "Evidence"
-        operation = "remove"
-        evidence = list(sheet.evidence_items)
-        old = evidence.pop(int(key)).evidence_type
-        edited = replace(sheet, evidence_items=tuple(evidence))
-    else:
-        fact_type = "Numerical"
-        numbers = list(getattr(sheet.numerical_facts, kind))
-        fact = numbers[int(key)]
-        numbers[int(key)] = replace(fact, value=facts.as_integer(new))
-        old = facts.number_text(fact.value)
-        new = facts.number_text(new)
-        numerical = replace(sheet.numerical_facts, **{kind: tuple(numbers)})
-        edited = replace(sheet, numerical_facts=numerical)
+    fact_type, old, new, edited = _changed_fact(sheet, *item.split("/", 1), new)
     before = query or write(sheet)
     after = write(edited)
     removed, added = changed_words(before, after)
-    return Edit(
-        fact_type, item, operation, old, new, edited, after, removed, added, noop=after == before
-    )
+    return Edit(fact_type, item, old, new, edited, after, removed, added, noop=after == before)
+
+
+def _changed_fact(sheet, kind, key, new):
+    """Give the type of a fact, its old and new value as text, and the sheet with the new one."""
+    if kind == "sections_cited":
+        sections = tuple(new if section == key else section for section in sheet.sections_cited)
+        return "Section", key, new, replace(sheet, sections_cited=sections)
+    if kind == "parties":
+        side = f"{key}_type"
+        parties = replace(sheet.parties, **{side: new})
+        return "PartyType", getattr(sheet.parties, side), new, replace(sheet, parties=parties)
+    if key.startswith("+"):
+        evidence = (*sheet.evidence_items, facts.EvidenceItem(new))
+        return "Evidence", None, new, replace(sheet, evidence_items=evidence)
+    at = int(key)
+    if kind == "evidence_items":
+        evidence = list(sheet.evidence_items)
+        old = evidence.pop(at).evidence_type
+        return "Evidence", old, None, replace(sheet, evidence_items=tuple(evidence))
+    if kind == "further_facts":
+        further = list(sheet.further_facts)
+        old = further[at]
+        further[at] = replace(old, value=new)
+        texts = map(facts.further_text, (old, further[at]))
+        return old.fact_type, *texts, replace(sheet, further_facts=tuple(further))
+    numbers = list(getattr(sheet.numerical_facts, kind))
+    old = numbers[at].value
+    numbers[at] = replace(numbers[at], value=facts.as_integer(new))
+    numerical = replace(sheet.numerical_facts, **{kind: tuple(numbers)})
+    texts = map(facts.number_text, (old, new))
+    return "Numerical", *texts, replace(sheet, numerical_facts=numerical)
 
 
 def changed_words(before, after):
@@ -357,17 +341,7 @@ DOCKETS = tuple(
 CONTEXT_WORDS = 4  # inert words of a query: one month, one docket number, names
 LEAST_TERMS = 3  # informative terms below which a sheet is too poor to be a query
 NO_INERT_WORDS = "the collection holds no inert words (months, dockets, counsel) for placebos"
-_TEMPLATE = TEMPLATE_LABELS | {
-    "versus",
-    "unknown",
-    "years",
-    "months",
-    "days",
-    "section",
-    "article",
-    "order",
-    "rule",
-}
+_TEMPLATE = TEMPLATE_LABELS.union(word_lists()["template"]["other words"])
 
 
 class Vocabulary:
@@ -460,7 +434,7 @@ def placebo_edits(sheet, write, removed, added, inert, draws=1, seed=0):
         old = f"{removed} inert word(s)"
         new = f"{added} other(s)"
         text = replace(write, context=chosen)(sheet)
-        placebos.append(Edit("Placebo", item, "replace", old, new, sheet, text, removed, added))
+        placebos.append(Edit("Placebo", item, old, new, sheet, text, removed, added))
     return placebos
 
 

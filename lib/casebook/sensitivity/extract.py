@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -344,11 +345,7 @@ def evidence(text):
                 if name not in by_type and not _negated(text, match, start, end):
                     item = facts.EvidenceItem(name, match.group())
                     by_type[name] = TextFact(item, *match.span())
-    return sorted(by_type.values(), key=_start)
-
-
-def _start(fact):
-    return fact.start
+    return sorted(by_type.values(), key=attrgetter("start"))
 
 
 def _negated(text, match, start, end):
@@ -395,7 +392,7 @@ def further_facts(text, domain):
                 f"{len(out_of_bounds)} numbers of {kind.name!r} are not between {kind.least:g} and "
                 f"{kind.most:g}, and are left out"
             )
-        listed += sorted(by_value.values(), key=_start)
+        listed += sorted(by_value.values(), key=attrgetter("start"))
     return listed, notes
 
 
@@ -668,12 +665,10 @@ def extract_with_model(text, model, case_id="case", domain=SHIPPED_DOMAIN):
 
 
 def _schema_of_answer(domain):
-    """Give the schema of a sheet, with the types of evidence and of further facts to choose."""
+    """Give the schema of a sheet, with the types of further facts to choose."""
     schema = json.loads(json.dumps(facts.sheet_schema()))
     del schema["properties"]["case_id"]
     schema["required"] = []
-    evidence_type = schema["$defs"]["EvidenceItem"]["properties"]["evidence_type"]
-    evidence_type["enum"] = list(facts.EVIDENCE_TYPES)
     if domain.types:
         further = schema["$defs"]["FurtherFact"]["properties"]
         further["fact_type"]["enum"] = list(domain.types)
@@ -712,15 +707,9 @@ def _spans_in_text(sheet, part, by_rules, domain):
 
 # ---- how well facts are read: precision, recall and F1 against sheets that somebody wrote
 
-_NUMBERS = ("Amount", "Age", "Duration")
-SCORED_TYPES = {name: (name,) for name in _NUMBERS} | {"Numerical": _NUMBERS}
-SCORED_TYPES |= {name: (name,) for name in ("Section", "PartyType", "Evidence", "Outcome")}
-SCORED_TYPES |= {"all facts": (*_NUMBERS, "Section", "PartyType", "Evidence")}
+SCORED_TYPES = CASE_WORDS["scored"]["sheets"]
 """Rows of the table: kinds of fact that each pools; the outcome is no fact."""
-PASSAGE_TYPES = {
-    name: kinds for name, kinds in SCORED_TYPES.items() if name not in ("PartyType", "Outcome")
-}
-PASSAGE_TYPES |= {"all facts": (*_NUMBERS, "Section", "Evidence")}
+PASSAGE_TYPES = CASE_WORDS["scored"]["passages"]
 """Rows for passages of real judgments, whose sides and outcome are not annotated."""
 N_SHUFFLES = 200
 

@@ -13,48 +13,11 @@ from pydantic import BeforeValidator, ConfigDict, StringConstraints
 
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
-from casebook.sensitivity.citations import normalise_section
+from casebook.sensitivity.citations import normalise_section, word_lists
 from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN
 
-PARTY_TYPES = (
-    "Individual",
-    "Corporation",
-    "State",
-    "UnionOfIndia",
-    "Minor",
-    "Partnership",
-    "ForeignNational",
-    "PublicSector",
-    "PrivateSector",
-    "Employee",
-    "Contractor",
-    "Tenant",
-    "Licensee",
-    "Insurer",
-    "Insured",
-    "Policyholder",
-    "Claimant",
-    "Beneficiary",
-    "Broker",
-    "Reinsurer",
-    "Underwriter",
-    "Adjuster",
-    "Unknown",
-)
-EVIDENCE_TYPES = (
-    "DyingDeclaration",
-    "Confession",
-    "MedicalReport",
-    "Document",
-    "Witness",
-    "FIR",
-    "PostMortem",
-    "ExpertOpinion",
-    "ElectronicRecord",
-    "RecoveryMemo",
-    "SiteInspection",
-    "Circumstantial",
-)
+PARTY_TYPES = tuple(word_lists()["party_types"])
+EVIDENCE_TYPES = tuple(word_lists()["evidence"])
 CASE_OUTCOMES = ("Allowed", "Dismissed", "Disposed", "Partly Allowed", "Unknown")
 NUMBERS = ("amounts", "ages", "durations")
 PARTY_SIDES = ("petitioner", "respondent")
@@ -107,7 +70,7 @@ class Parties(_Strict):
 class EvidenceItem(_Strict):
     """One item of evidence, its type out of ``EVIDENCE_TYPES``."""
 
-    evidence_type: FactName
+    evidence_type: Literal[EVIDENCE_TYPES]
     description: FactText = ""
 
 
@@ -196,23 +159,12 @@ def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED_DOMAIN):
     ]
     further = [_with_unit(fact, domain) for fact in sheet.further_facts]
     sheet = replace(sheet, sections_cited=tuple(sections), further_facts=tuple(further))
-    problems = [*_unknown_evidence(sheet), *_further_problems(sheet, domain)]
-    problems += contradictions(sheet)
+    problems = [*_further_problems(sheet, domain), *contradictions(sheet)]
     if not (problems or empty or present_types(sheet)):
         problems = ["(whole): has no fact, so nothing to change"]
     if problems:
         raise InputError(f"{where}: field {problems[0]}")
     return sheet
-
-
-def _unknown_evidence(sheet):
-    choices = ", ".join(EVIDENCE_TYPES)
-    return [
-        f"evidence_items.{at}.evidence_type: {item.evidence_type!r} is unknown: "
-        f"choose from {choices}"
-        for at, item in enumerate(sheet.evidence_items)
-        if item.evidence_type not in EVIDENCE_TYPES
-    ]
 
 
 def _with_unit(fact, domain):

@@ -17,9 +17,8 @@ from casebook.sensitivity.domain import SHIPPED_DOMAIN
 from casebook.sensitivity.extract import extract_sheet, extract_with_model
 from casebook.sensitivity.facts import present_types
 from casebook.sensitivity.plausibility import ModelValidator, accept_rates, rules
-from casebook.sensitivity.study import case_search
+from casebook.sensitivity.study import case_search, number_of
 from casebook.sensitivity.tree import grow_trees
-from casebook.stats.samples import number_or_none
 
 MAX_JUDGMENT_BYTES = 20_000_000
 CASES_LISTED = 5  # names of cases in a message
@@ -92,13 +91,12 @@ def run_case(
     k=10,
     settings=None,
     validator=None,
-    inert=None,
     domain=SHIPPED_DOMAIN,
 ):
     """Grow the tree of one case over a collection; see `casebook.sensitivity.tree.grow_trees`."""
     search = case_search(mode, CorpusIndex(documents, encoder), k)
     neighbours = partial(neighbours_or_next, domain=domain)
-    (tree,) = grow_trees([sheet], search, settings, neighbours, validator, inert, domain=domain)
+    (tree,) = grow_trees([sheet], search, settings, neighbours, validator, domain=domain)
     if tree.root.ranking.error:
         raise InputError(f"{sheet.case_id}: {tree.root.ranking.error}")
     return tree
@@ -110,13 +108,15 @@ def run_case(
 def evaluation_report(study, system, threshold=evaluation.DECISIVE_DISPLACEMENT):
     """Evaluate one system of a study: original and standard measures, as plain data."""
     poor = sum(tree.poor is not None for tree in study.trees[system])
+    rate = accept_rates(study.decisions(system), study.domain.fact_types).iloc[-1]
+    n_decided = int(rate["accepted"] + rate["rejected"])
     report = {
         "cases": study.name,
         "mode": system,
         "threshold": threshold,
         "original": None,
         "standard": {
-            "accept rate": _accept_rate(study, system),
+            "accept rate": number_of(rate, "rate", n=n_decided, control=None),
             **study.placebos_above(system, threshold),
         },
         "poor queries": poor,
@@ -127,15 +127,6 @@ def evaluation_report(study, system, threshold=evaluation.DECISIVE_DISPLACEMENT)
         report["standard"] |= _agreement(study, system)
     report["fact types"] = study.sensitivity(system).to_dict("records")
     return report
-
-
-def _accept_rate(study, system):
-    rate = accept_rates(study.decisions(system), study.domain.fact_types).iloc[-1]
-    return {
-        "value": number_or_none(rate["rate"]),
-        "ci": [number_or_none(rate["rate low"]), number_or_none(rate["rate high"])],
-        "n": int(rate["accepted"] + rate["rejected"]),
-    }
 
 
 def _agreement(study, system):

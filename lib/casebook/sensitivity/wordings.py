@@ -6,7 +6,7 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.retrieval.index import CorpusIndex
 from casebook.sensitivity.study import case_search
-from casebook.sensitivity.tree import distances
+from casebook.sensitivity.tree import FOOTRULE, distances
 from casebook.stats.intervals import bootstrap_mean, bounded
 from casebook.stats.tests import paired_randomization
 
@@ -102,7 +102,7 @@ def _questions_of_other_groups(groups, seed):
     ]
 
 
-def invariance_table(rows, measure="footrule", *, n_resamples=10_000, seed=0):
+def invariance_table(rows, *, n_resamples=10_000, seed=0):
     """Summarise paraphrases and their control by system, resampling whole groups."""
     table = []
     for system, part in rows.groupby("system", sort=False):
@@ -116,11 +116,11 @@ def invariance_table(rows, measure="footrule", *, n_resamples=10_000, seed=0):
         }
         for kind, values in [(PARAPHRASE, paraphrases), (OTHER_QUESTION, controls)]:
             mean = bootstrap_mean(
-                values[measure].to_numpy(), clusters=groups, n_resamples=n_resamples, seed=seed
+                values[FOOTRULE].to_numpy(), clusters=groups, n_resamples=n_resamples, seed=seed
             )
             row |= bounded(kind, mean)
         row["same first document"] = paraphrases["same_first"].mean()
-        gain = pd.Series(controls[measure].to_numpy() - paraphrases[measure].to_numpy())
+        gain = pd.Series(controls[FOOTRULE].to_numpy() - paraphrases[FOOTRULE].to_numpy())
         group_means = gain.groupby(np.asarray(groups, dtype=object)).mean().to_numpy()
         test = paired_randomization(group_means, n_resamples=n_resamples, seed=seed)
         row["p"] = test.pvalue

@@ -108,3 +108,19 @@ def check_choice(name, value, choices):
 def number_or_none(value):
     """Give a float, or None for NaN: undefined is never a number."""
     return None if value is None or math.isnan(value) else float(value)
+
+
+def clusters_of(groups):
+    """Give groups as clusters of rows; None where each has one row."""
+    return None if groups.is_unique else groups.tolist()
+
+
+def of_another_group(groups, order):
+    """For every row the next one of another group in an order, the next one if there is none."""
+    order = list(order)
+    partners = [None] * len(groups)
+    for position, row in enumerate(order):
+        following = order[position + 1 :] + order[:position]
+        others = (partner for partner in following if groups[partner] != groups[row])
+        partners[row] = next(others, following[0])
+    return partners
