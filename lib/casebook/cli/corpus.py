@@ -52,7 +52,7 @@ def encode(
 
     Example: casebook corpus encode my_folder --out s3://bucket/corpus --workers 2
     """
-    from casebook.retrieval.sharded import count_documents, encode_folder
+    from casebook.retrieval.encoding import count_documents, encode_folder
     from casebook.retrieval.shards import ShardStore
 
     exclusive(context, "scheduler", "workers")

@@ -8,7 +8,7 @@ that an index of the whole collection gives, to the last bit.
 import bisect
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import bm25s
@@ -69,6 +69,15 @@ class Postings:
             matrix.data.astype(np.min_scalar_type(matrix.data.max(initial=0))),
             lengths,
         )
+
+    @classmethod
+    def of_arrays(cls, arrays, name):
+        """Take the counts of a name out of the arrays of a file."""
+        return cls(*[arrays[f"{name}.{field.name}"] for field in fields(cls)])
+
+    def arrays(self, name):
+        """Give the counts as arrays under a name."""
+        return {f"{name}.{field.name}": getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def words(self):

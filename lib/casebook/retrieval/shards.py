@@ -11,7 +11,8 @@ store are copied to the temporary folder of the machine that searches them.
 
 The result is the same on one machine and on Dask. Each shard is encoded alone; the score of a pair
 of vectors does not depend on what else is searched (`casebook.retrieval.search.DenseIndex`), so
-merged shards give what one index gives. `casebook.retrieval.sharded` searches them as a whole.
+merged shards give what one index gives. `casebook.retrieval.encoding` writes them, and
+`casebook.retrieval.sharded` searches them as a whole.
 """
 
 import atexit
@@ -36,6 +37,7 @@ from casebook.retrieval.ranked import ABSENT, best_first, positive_depth
 from casebook.retrieval.search import DenseIndex
 
 SHARD_SIZE = 50_000  # documents
+FORMAT = 1  # of the files of a corpus for the whole pipeline: another one is written anew
 INDEX_FILE = "shards.json"
 _SHARD_FILE = re.compile(
     r"(shard-\d{10}-\d{10}(-[0-9a-f]{16})?\.(npy|json|bin)|ids-[0-9a-f]{16}\.json)"
