@@ -99,9 +99,22 @@ class Postings:
         """Count the texts that hold each word: {word: texts}."""
         return Counter(dict(zip(self.words, np.diff(self.starts).tolist(), strict=True)))
 
+    @cached_property
+    def _line_bounds(self):
+        """Where the line of each word begins, and one past the end of the last."""
+        ends = np.flatnonzero(self.encoded_words == ord("\n"))
+        return np.concatenate([[0], ends + 1, [len(self.encoded_words) + 1]])
+
+    def _encoded_word(self, number):
+        start, end = self._line_bounds[number : number + 2]
+        return self.encoded_words[start : end - 1].tobytes()
+
     def _number(self, word):
-        number = bisect.bisect_left(self.words, word)
-        if number < len(self.words) and self.words[number] == word:
+        """Number of a word, or None; the vocabulary of a shard is not decoded to find it."""
+        encoded = word.encode()  # UTF-8 sorts as the characters do
+        numbers = range(len(self.starts) - 1)
+        number = bisect.bisect_left(numbers, encoded, key=self._encoded_word)
+        if number in numbers and self._encoded_word(number) == encoded:
             return number
         return None
 
