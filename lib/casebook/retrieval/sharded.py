@@ -22,7 +22,7 @@ from casebook.models.encoders import load_encoder
 from casebook.retrieval.index import Chunks, CorpusIndex, Passages
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.postings import CollectionCounts, Postings
-from casebook.retrieval.ranked import RankedLists, as_mask, positive_depth, to_run
+from casebook.retrieval.ranked import RankedLists, as_mask, metadata_mask, positive_depth, to_run
 from casebook.retrieval.search import (
     PRESETS,
     BM25Index,
@@ -46,7 +46,9 @@ _QUERIES_AT_ONCE = 256
 _TEXTS_IN_MEMORY = 4096
 
 
-def search_folder(url, questions, depth, mode="full", encoder=None, client=None, probe=None):
+def search_folder(
+    url, questions, depth, mode="full", encoder=None, client=None, probe=None, filters=None
+):
     """Search shards for the questions of a BEIR folder by a named system; give a run."""
     if probe and mode == "dense":
         raise InputError("clusters hold passages: choose mode dense_chunked instead of dense")
@@ -55,16 +57,18 @@ def search_folder(url, questions, depth, mode="full", encoder=None, client=None,
     contents = store.index()  # once: all that follows belongs to one list of shards
     query_ids = queries["query_id"].tolist()
     model = encoder_of(store.url, contents, encoder) if uses_encoder(mode) else None
-    if mode == "dense":
+    if mode == "dense" and not filters:  # of which shards of vectors alone are enough
         vectors = model.encode_queries(queries["text"].tolist())
         lists = search_shards(store, vectors, depth, client, contents)
         return to_run(lists, query_ids, _document_ids(store, contents))
     index = ShardedIndex(store, model, client, contents, probe=probe)
     retriever = HybridRetriever(index, mode=mode)
+    if filters and not metadata_mask(index.documents, filters).any():
+        raise InputError(f"{store.url}: holds no document that satisfies the filters")
     run = {}
     for start in range(0, len(queries), _QUERIES_AT_ONCE):
         block = queries[start : start + _QUERIES_AT_ONCE]
-        result = retriever.retrieve_many(block["text"].tolist(), depth=depth)
+        result = retriever.retrieve_many(block["text"].tolist(), filters=filters, depth=depth)
         config = retriever.config
         stage = "final"
         if len(config.lists) == 1 and not config.mmr and config.reranker is None:
