@@ -162,7 +162,7 @@ def planted(size):
 
 def encode(size, folder):
     """Plant one corpus and encode it for all stages; print one JSON line."""
-    from casebook.retrieval.sharded import encode_corpus
+    from casebook.retrieval.encoding import encode_corpus
     from casebook.retrieval.shards import DocumentEncoder, ShardStore
 
     _, _, parts = planted(size)
@@ -180,7 +180,7 @@ def encode(size, folder):
 
 def cluster(size, folder):
     """Write the clusters of a corpus that is encoded already; print one JSON line."""
-    from casebook.retrieval.sharded import encode_corpus
+    from casebook.retrieval.encoding import encode_corpus
     from casebook.retrieval.shards import DocumentEncoder, ShardStore
 
     _, _, parts = planted(size)

@@ -122,6 +122,71 @@ def test_a_search_gives_the_run_of_an_index_in_memory(encoded, tmp_path, mode):
         assert list(scores) == list(best) and scores == pytest.approx(best, abs=1e-6)
 
 
+FILTERS = {"part": {"gte": 2}, "kind": ["act", "policy"]}
+
+
+def search_with_metadata(casebook, tmp_path):
+    """Encode documents with metadata in two shards; give them, and a function that searches."""
+    folder = tmp_path / "with_metadata"
+    folder.mkdir()
+    documents = lines("corpus.jsonl")[:12]
+    for number, document in enumerate(documents):
+        kind = ("act", "policy", "note")[number % 3]
+        document["metadata"] = {"part": number % 4, "kind": kind}
+    text = "".join(json.dumps(document) + "\n" for document in documents)
+    (folder / "corpus.jsonl").write_text(text)
+    questions = (SMOKE / "queries.jsonl").read_text().splitlines(keepends=True)[:5]
+    (folder / "queries.jsonl").write_text("".join(questions))
+    place = tmp_path / "shards"
+    encode = ("corpus", "encode", folder, "--out", place, "--shard-size", 6)
+    assert casebook(*encode)[0] == 0
+
+    def search(*options):
+        return casebook("corpus", "search", place, folder, *options)
+
+    return folder, search
+
+
+@pytest.mark.parametrize("mode", ["full", "bm25", "dense"])
+def test_filters_give_the_run_of_an_index_in_memory(casebook, tmp_path, mode):
+    folder, search = search_with_metadata(casebook, tmp_path)
+    code, out, err = search("--mode", mode, "--filters", json.dumps(FILTERS))
+    assert (code, err) == (0, "")
+    (tmp_path / "run").write_text(out)
+    documents, questions = read_collection(folder), read_questions(folder)
+    retriever = HybridRetriever(documents, load_encoder(cache=False), mode=mode)
+    result = retriever.retrieve_many(questions["text"].tolist(), filters=FILTERS)
+    stage = "final" if mode == "full" else mode
+    expected = result.run(questions["query_id"], stage)
+    run = {query: dict(scores) for query, scores in read_run(tmp_path / "run").items()}
+    assert run == {
+        query: pytest.approx(scores, abs=1e-6) for query, scores in expected.items() if scores
+    }
+    allowed = documents["part"].ge(2) & documents["kind"].isin(["act", "policy"])
+    names = set(documents.loc[allowed, "doc_id"])
+    assert set().union(*run.values()) <= names
+    assert mode == "bm25" or all(scores.keys() == names for scores in run.values())
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [
+        ("part=2", "--filters: is not JSON"),
+        ('{"part": 1, "part": 2}', "key 'part' stands twice"),
+        ("[1]", "--filters: is no object of conditions"),
+        ("{}", "--filters: is no object of conditions"),
+        ('{"court": "Hull"}', "no column 'court'; columns: doc_id, "),
+        ('{"part": {"above": 2}}', "no operator 'above'"),
+        ('{"part": {"gte": "two"}}', "cannot compare its values with 'two'"),
+        ('{"part": 9}', "holds no document that satisfies the filters"),
+    ],
+)
+def test_filters_that_make_no_sense_are_refused(casebook, tmp_path, filters, message):
+    _, search = search_with_metadata(casebook, tmp_path)
+    code, out, err = search("--mode", "bm25", "--filters", filters)
+    assert (code, out) == (1, "") and err.count("\n") == 1 and message in err
+
+
 def test_systems_that_shards_do_not_hold_are_refused_and_words_need_no_model(encoded):
     _, place, search = encoded
     code, out, err = search("--mode", "bm25_chunked")

@@ -263,7 +263,7 @@ def test_the_data_of_the_project_are_no_place_for_an_output(casebook, case):
         (["data", "pull", "smoke"], "casebook.data.registry.pull", "carries on"),
         (
             ["corpus", "encode", "mine", "--out", "x"],
-            "casebook.retrieval.sharded.encode_folder",
+            "casebook.retrieval.encoding.encode_folder",
             "carries on",
         ),
         (["run", "query_length"], "casebook.batch.run.run_batch", "carries on"),

@@ -207,6 +207,7 @@ VALID = [
     "data card smoke",
     "corpus encode docs --out {new}",
     "corpus search shards docs",
+    'corpus search shards docs --filters {{"doc_id":["d1","d2"]}}',
     "runs list",
     f"runs compare -m {MEASURE}",
     f"runs compare {RUN} {RUN} -m {MEASURE}",
@@ -249,7 +250,7 @@ OUTSIDE = {"..", "../../x", "/", "a/../.."}  # where a user may write, but no te
 CHOICES = {
     "mode", "encoder", "level", "form", "weights", "budget", "gate", "stance", "decomposition", "by", "rounding",
     "nei", "conflict", "off_label", "gate_profile", "gate_decision", "shift", "format_", "validator", "extractor",
-    "judge",
+    "judge", "filters",
 }  # fmt: skip
 READ = {
     "grid",

@@ -12,8 +12,8 @@ from casebook import paths
 from casebook.errors import InputError
 from casebook.paths import NOTEBOOKS
 from casebook.readers import read_json
+from casebook.retrieval.encoding import encode_folder
 from casebook.retrieval.settings import SIMPLE, UNRERANKED, system_name
-from casebook.retrieval.sharded import encode_folder
 
 TEXTS = [
     "The tenant may cancel the lease with notice.",

@@ -113,6 +113,9 @@ def test_conditions(where, expected):
         ({"year": {"above": 3}}, "no operator 'above'"),
         ({"year": {"in": 3}}, "cannot compare"),
         ({"section": {"gte": 3}}, "cannot compare"),
+        ({"year": {"eq": [1999, 2010, 2015, 2020, 2021]}}, "cannot compare"),
+        ({"year": {"gt": [1, 2]}}, "cannot compare"),
+        ({"year": {"lt": {"gt": 1}}}, "cannot compare"),
     ],
 )
 def test_conditions_that_make_no_sense_are_refused(where, message):

@@ -16,11 +16,12 @@ from casebook.data import load
 from casebook.errors import InputError
 from casebook.files import Store
 from casebook.models.encoders import load_encoder
+from casebook.retrieval.encoding import encode_corpus
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.search import PRESETS, BM25Index
 from casebook.retrieval.settings import MODES
-from casebook.retrieval.sharded import ShardedIndex, encode_corpus, search_folder
+from casebook.retrieval.sharded import ShardedIndex, search_folder
 from casebook.retrieval.shards import DocumentEncoder, ShardStore, encode_shards
 
 CUT = {"max_words": 20, "overlap": 6, "max_passages": 5}

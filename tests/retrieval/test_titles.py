@@ -6,8 +6,8 @@ import pytest
 
 from casebook.data import load
 from casebook.factcheck.pipeline import EvidenceBase, load_documents
+from casebook.retrieval.encoding import encode_folder
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.sharded import encode_folder
 from casebook.retrieval.shards import ShardStore
 
 WORDS = ["flood", "theft", "storm", "delay", "cancel", "refund", "court", "arbiter"]

@@ -23,6 +23,7 @@ from casebook.cli.common import (
     show,
     use_models,
 )
+from casebook.errors import InputError
 from casebook.files import refuse_overwriting
 
 app = command_group(
@@ -52,7 +53,7 @@ def encode(
 
     Example: casebook corpus encode my_folder --out s3://bucket/corpus --workers 2
     """
-    from casebook.retrieval.sharded import count_documents, encode_folder
+    from casebook.retrieval.encoding import count_documents, encode_folder
     from casebook.retrieval.shards import ShardStore
 
     exclusive(context, "scheduler", "workers")
@@ -88,6 +89,10 @@ def search(
     probe: option(
         int | None, "Read so many clusters of each shard: faster, not exact.", min=1
     ) = None,
+    filters: option(
+        str | None,
+        'Search only documents with such metadata, in JSON: \'{"year": {"gte": 2015}}\'.',
+    ) = None,
     out: Out = None,
     encoder: option(str | None, "Name of the encoder on this machine, if it differs.") = None,
     workers: Workers = 1,
@@ -100,6 +105,9 @@ def search(
 
     The run is that of one index in memory. ``dense`` searches vectors of whole documents, exactly.
 
+    Conditions are those of ``filters`` in Python: a value, a list, or eq, ne, gt, gte, lt, lte, in and
+    not_in, which must all hold.
+
     Example: casebook corpus search s3://bucket/corpus my_folder --out full.trec
     """
     from casebook.retrieval.sharded import search_folder
@@ -107,18 +115,36 @@ def search(
     from casebook.trec import run_lines, write_run
 
     exclusive(context, "scheduler", "workers")
+    filters = _filters(filters)
     use_models(device, precision, batch_size)
     refuse_overwriting(out, queries, *ShardStore(corpus).files())
     if workers > 1:
         workers = min(workers, len(ShardStore(corpus).index()["shards"]))
     with _cluster(workers, scheduler) as cluster:
-        run = search_folder(corpus, queries, k, mode, encoder, cluster, probe)
+        run = search_folder(corpus, queries, k, mode, encoder, cluster, probe, filters)
     if out is None:
         echo_data("".join(run_lines(run)))
     else:
         most_documents = max(map(len, run.values()), default=0)
         path = write_run(out, run)
         echo(f"{path}: {len(run)} queries, up to {most_documents} documents each")
+
+
+def _filters(text):
+    """Read conditions on metadata, as `casebook.retrieval.ranked.metadata_mask` has them."""
+    from casebook.readers import parse_json
+
+    if text is None:
+        return None
+    try:
+        filters = parse_json(text)
+    except ValueError as error:
+        raise InputError(f"--filters: is not JSON: {error}") from error
+    if not isinstance(filters, dict) or not filters:
+        raise InputError(
+            '--filters: is no object of conditions, such as {"year": {"gte": 2015}, "court": "Hull"}'
+        )
+    return filters
 
 
 def _cluster(workers, scheduler):

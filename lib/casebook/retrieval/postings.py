@@ -8,7 +8,7 @@ that an index of the whole collection gives, to the last bit.
 import bisect
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import bm25s
@@ -70,6 +70,15 @@ class Postings:
             lengths,
         )
 
+    @classmethod
+    def of_arrays(cls, arrays, name):
+        """Take the counts of a name out of the arrays of a file."""
+        return cls(*[arrays[f"{name}.{field.name}"] for field in fields(cls)])
+
+    def arrays(self, name):
+        """Give the counts as arrays under a name."""
+        return {f"{name}.{field.name}": getattr(self, field.name) for field in fields(self)}
+
     @cached_property
     def words(self):
         """The words, sorted."""
@@ -90,9 +99,22 @@ class Postings:
         """Count the texts that hold each word: {word: texts}."""
         return Counter(dict(zip(self.words, np.diff(self.starts).tolist(), strict=True)))
 
+    @cached_property
+    def _line_bounds(self):
+        """Where the line of each word begins, and one past the end of the last."""
+        ends = np.flatnonzero(self.encoded_words == ord("\n"))
+        return np.concatenate([[0], ends + 1, [len(self.encoded_words) + 1]])
+
+    def _encoded_word(self, number):
+        start, end = self._line_bounds[number : number + 2]
+        return self.encoded_words[start : end - 1].tobytes()
+
     def _number(self, word):
-        number = bisect.bisect_left(self.words, word)
-        if number < len(self.words) and self.words[number] == word:
+        """Number of a word, or None; the vocabulary of a shard is not decoded to find it."""
+        encoded = word.encode()  # UTF-8 sorts as the characters do
+        numbers = range(len(self.starts) - 1)
+        number = bisect.bisect_left(numbers, encoded, key=self._encoded_word)
+        if number in numbers and self._encoded_word(number) == encoded:
             return number
         return None
 

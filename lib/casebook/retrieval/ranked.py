@@ -214,14 +214,15 @@ _OPERATORS = {
     "in": pd.Series.isin,
     "not_in": _is_not_in,
 }
+_OF_LISTS = ("in", "not_in")  # operators
 
 
 def metadata_mask(documents, where):
     """Mark the documents that satisfy all conditions.
 
     A condition maps a column to a value, a list of values, or {operator: operand}. Operators are
-    eq, ne, gt, gte, lt, lte, in and not_in. A document without a value satisfies no condition on
-    it.
+    eq, ne, gt, gte, lt, lte, in and not_in; the last two take a list. A document without a value
+    satisfies no condition on it.
     """
     mask = np.ones(len(documents), dtype=bool)
     for column, condition in (where or {}).items():
@@ -240,6 +241,8 @@ def metadata_mask(documents, where):
                     f"filter on {column!r} uses no operator {name!r}; operators: {operators}"
                 )
             try:
+                if name not in _OF_LISTS and not pd.api.types.is_scalar(operand):
+                    raise TypeError("one value is compared with one value")
                 values = values[_OPERATORS[name](values, operand)]
             except TypeError as error:
                 raise InputError(

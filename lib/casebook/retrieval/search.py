@@ -251,8 +251,6 @@ class DenseIndex:
         if not self._vectors.size:
             raise InputError("a dense index needs at least one vector")
         faiss.omp_set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
-        self._index = faiss.IndexFlatIP(self.dims)
-        self._index.add(self._vectors)
 
     def search(self, query_vectors, k, allowed=None):
         """Find the most similar vectors of every query; exact."""
@@ -262,35 +260,35 @@ class DenseIndex:
         k = positive_depth(k)
         mask = as_mask(allowed)
         if mask is None:
-            return self._search_in(np.arange(self.size), queries, k)
+            return _most_similar(self._vectors, queries, k)
         if len(mask) == 1:
-            return self._search_in(np.flatnonzero(mask[0]), queries, k)
+            return self._search_in(mask[0], queries, k)
         lists = []
         for row, allowed_of_query in enumerate(mask):
-            lists.append(self._search_in(np.flatnonzero(allowed_of_query), queries[[row]], k))
+            lists.append(self._search_in(allowed_of_query, queries[[row]], k))
         return stack(lists)
 
-    def _search_in(self, positions, queries, k):
-        k = min(k, len(positions))
-        if k == 0:
+    def _search_in(self, allowed, queries, k):
+        positions = np.flatnonzero(allowed)
+        if not len(positions):
             return RankedLists.empty(len(queries))
-        return self._best(positions, queries, k, n_candidates=min(k + 1, len(positions)))
+        lists = _most_similar(self._vectors[positions], queries, k)
+        return RankedLists(positions[lists.ids], lists.scores)
 
-    def _best(self, positions, queries, k, n_candidates):
-        """Rank candidates of single precision in double; take more where the cut is a near tie."""
-        parameters = None
-        if len(positions) < self.size:
-            parameters = faiss.SearchParameters(sel=faiss.IDSelectorBatch(positions))
-        rough_scores, ids = self._index.search(queries, n_candidates, params=parameters)
-        lists = best_first(ids, _inner_products(self._vectors, queries, ids)).truncate(k)
-        if n_candidates == len(positions):
-            return lists
-        near_tie = np.flatnonzero(rough_scores[:, -1] >= lists.scores[:, -1] - _NEAR_TIE)
-        if near_tie.size == 0:
-            return lists
-        more_candidates = min(4 * n_candidates, len(positions))
-        settled = self._best(positions, queries[near_tie], k, more_candidates)
-        return lists.replace(near_tie, settled)
+
+def _most_similar(vectors, queries, k, n_candidates=0):
+    """Rank candidates of single precision in double; take more where the cut is a near tie."""
+    k = min(k, len(vectors))
+    n_candidates = min(max(n_candidates, k + 1), len(vectors))
+    rough_scores, ids = faiss.knn(queries, vectors, n_candidates, faiss.METRIC_INNER_PRODUCT)
+    lists = best_first(ids, _inner_products(vectors, queries, ids)).truncate(k)
+    if n_candidates == len(vectors):
+        return lists
+    near_tie = np.flatnonzero(rough_scores[:, -1] >= lists.scores[:, -1] - _NEAR_TIE)
+    if near_tie.size == 0:
+        return lists
+    settled = _most_similar(vectors, queries[near_tie], k, 4 * n_candidates)
+    return lists.replace(near_tie, settled)
 
 
 class MeanDenseIndex:

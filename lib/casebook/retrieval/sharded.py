@@ -1,44 +1,28 @@
 """A corpus in shards as one index, for the whole pipeline.
 
-`encode_corpus` writes two passes. The first counts words and cuts passages; a long document keeps
-its most central ones, which depend on counts of the whole corpus, so the second pass chooses them
-and encodes. `ShardedIndex` then stands for `casebook.retrieval.index.CorpusIndex`: each list is
-searched in every shard and merged, with idf and average length of the whole corpus, and of what is
-left the texts and vectors are read. Ids and scores are those of one index in memory.
+`ShardedIndex` stands for `casebook.retrieval.index.CorpusIndex`: each list is searched in every
+shard and merged, with idf and average length of the whole corpus, and of what is left the texts and
+vectors are read. Ids and scores are those of one index in memory. `casebook.retrieval.encoding`
+writes the shards.
 """
 
 import functools
 import itertools
 import json
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from casebook.data.folders import read_collection_parts, read_questions
+from casebook.data.folders import read_questions
 from casebook.errors import InputError
-from casebook.models.cache import checked_texts
 from casebook.models.device import model_settings
-from casebook.models.encoders import PACKAGED, load_encoder
-from casebook.models.rerankers import token_frequencies
-from casebook.retrieval.index import (
-    Chunks,
-    CorpusIndex,
-    Passages,
-    central_rows,
-    chunk_documents,
-    chunks_of_long_documents,
-)
+from casebook.models.encoders import load_encoder
+from casebook.retrieval.index import Chunks, CorpusIndex, Passages
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.postings import CollectionCounts, Postings
-from casebook.retrieval.ranked import (
-    RankedLists,
-    as_mask,
-    positive_depth,
-    to_run,
-)
+from casebook.retrieval.ranked import RankedLists, as_mask, metadata_mask, positive_depth, to_run
 from casebook.retrieval.search import (
     PRESETS,
     BM25Index,
@@ -48,250 +32,23 @@ from casebook.retrieval.search import (
     lists_by_words,
     word_lists,
 )
-from casebook.retrieval.settings import PipelineConfig, uses_encoder
+from casebook.retrieval.settings import uses_encoder
 from casebook.retrieval.shards import (
-    SHARD_SIZE,
-    DocumentEncoder,
+    FORMAT,
     ShardStore,
-    encode_part,
-    hash_of_json,
     merged,
     on_shards,
     search_shards,
     uncached_encoder,
 )
 
-SHARD_PRESETS = ("default", "leaderboard")  # of BM25, whose words are counted
-_FORMAT = 1  # of the files: another one is written anew
-_POSTINGS = ("encoded_words", "starts", "texts", "counts", "lengths")
 _QUERIES_AT_ONCE = 256
 _TEXTS_IN_MEMORY = 4096
 
 
-# --- encoding
-
-
-def encode_folder(
-    folder,
-    url,
-    encoder=PACKAGED,
-    size=SHARD_SIZE,
-    client=None,
-    titles=True,
-    clusters=0,
-    n_documents=None,
+def search_folder(
+    url, questions, depth, mode="full", encoder=None, client=None, probe=None, filters=None
 ):
-    """Encode the documents of a folder into shards at an address, for the whole pipeline.
-
-    `n_documents` is what `count_documents` gave, if they have been counted.
-    """
-    if n_documents is None:  # all are read once before anything is written
-        n_documents = count_documents(folder, size)
-    store = ShardStore(url)
-    encode = DocumentEncoder(encoder)
-    parts = read_collection_parts(folder, size, titles)
-    shards = encode_corpus(parts, encode, store, client, clusters=clusters)
-    return {
-        "documents": n_documents,
-        "passages": sum(shard["passages"]["n"] for shard in shards),
-        "shards": len(shards),
-        "dims": shards[0]["vectors"]["dims"],
-        "encoder": encode.name,
-        **encode.settings.fingerprint,
-        "url": store.url,
-    }
-
-
-def count_documents(folder, size=SHARD_SIZE):
-    """Count the documents of a folder, some at a time; what cannot be read is refused."""
-    return sum(len(part) for part in read_collection_parts(folder, size))
-
-
-def encode_corpus(parts, encode, store, client=None, cut=None, clusters=0):
-    """Encode documents, or what is still missing of them; each part, a frame, is one shard.
-
-    With `clusters` the vectors of each shard are also written in so many clusters.
-    """
-    cut = cut or PipelineConfig().cut
-    documents = []
-    counts = Counter()
-    texts = 0
-    length = 0
-    counted = on_shards(client, _count_part, _with_starts(parts), encode, store, cut)
-    for entry, of_shard in counted:
-        documents.append(entry)
-        counts.update(of_shard.frequencies)
-        texts += of_shard.texts
-        length += of_shard.length
-    if not documents:
-        raise InputError("nothing to encode: no documents")
-    counts = CollectionCounts(texts, length, dict(counts))
-    of_shards = (_restricted(counts, entry, store) for entry in documents)
-    parts = zip(documents, of_shards, strict=True)
-    encoded = on_shards(client, _encode_documents, parts, encode, store, cut, clusters)
-    shards = list(encoded)
-    metadata = {
-        "encoder": encode.name,
-        "model": encode.weights_hash,
-        **encode.settings.fingerprint,
-        "cut": list(cut),
-        "presets": list(SHARD_PRESETS),
-        "format": _FORMAT,
-    }
-    store.commit(shards, metadata)
-    return shards
-
-
-def _with_starts(parts):
-    start = 0
-    for part in parts:
-        yield start, part
-        start += len(part)
-
-
-def _count_part(part, encode, store, cut):
-    """First pass over a shard: its texts, word counts and passages, and those of long documents."""
-    start, documents = part
-    texts = checked_texts(documents["text"])
-    ids = documents["doc_id"].tolist()
-    columns = documents.drop(columns=["doc_id", "text"])
-    metadata = {name: column.tolist() for name, column in columns.items()}
-    stop = start + len(texts)
-    key = hash_of_json([_FORMAT, encode.model_hash, list(cut), ids, texts, metadata])
-    entry = store.entry(start, stop, key)
-    if entry is None:
-        arrays = _counted(texts, encode.encoder, cut)
-        arrays |= {"ids": _as_bytes(json.dumps(ids)), "metadata": _as_bytes(json.dumps(metadata))}
-        totals = {preset: int(arrays[f"{preset}.lengths"].sum()) for preset in SHARD_PRESETS}
-        facts = {"n": len(texts), "words": totals, "long": len(arrays["long.lengths"])}
-        entry = store.write_arrays(start, stop, arrays, key, facts)
-    return entry, _counts_of_long(entry, store)
-
-
-def _counted(texts, encoder, cut):
-    """Arrays of the texts, of their words in every preset, and of their passages."""
-    max_words, overlap, max_passages = cut
-    encoded = [text.encode() for text in texts]
-    arrays = {
-        "texts": _as_bytes(b"".join(encoded)),
-        "ends": np.cumsum([len(text) for text in encoded], dtype=np.int64),
-    }
-    for preset in SHARD_PRESETS:
-        arrays |= _arrays_of(Postings.of(word_lists(texts, **PRESETS[preset])), preset)
-    chunks = chunk_documents(texts, max_words, overlap, encoder)
-    long = chunks_of_long_documents(chunks.owner, max_passages)
-    arrays |= {"owner": chunks.owner, "start": chunks.start, "end": chunks.end, "long": long}
-    of_long = Postings.of(word_lists([chunks.texts[row] for row in long]))
-    return arrays | _arrays_of(of_long, "long")
-
-
-def _arrays_of(postings, name):
-    return {f"{name}.{field}": getattr(postings, field) for field in _POSTINGS}
-
-
-def _postings(arrays, name):
-    return Postings(*[arrays[f"{name}.{field}"] for field in _POSTINGS])
-
-
-def _counts_of_long(entry, store):
-    """Counts of the passages of a shard's long documents."""
-    if not entry["long"]:
-        return CollectionCounts(0, 0, {})
-    postings = _postings(store.arrays(entry), "long")
-    return CollectionCounts(entry["long"], postings.length, postings.all_frequencies())
-
-
-def _restricted(counts, entry, store):
-    """Counts of the corpus, of the words of a shard's long documents alone."""
-    if not entry["long"]:
-        return CollectionCounts(counts.texts, counts.length, {})
-    words = _postings(store.arrays(entry), "long").words
-    return CollectionCounts(
-        counts.texts, counts.length, {word: counts.frequencies[word] for word in words}
-    )
-
-
-def _encode_documents(part, encode, store, cut, clusters):
-    """Second pass over a shard: its passages, their vectors, and those of its documents."""
-    documents, counts = part
-    arrays = store.arrays(documents)
-    texts = ShardTexts([arrays])
-    start, stop = map(int, documents["name"].split("-")[1:3])
-    rows = _kept_passages(documents, arrays, counts, cut[2])
-    chunks = {name: arrays[name][rows] for name in ("owner", "start", "end")}
-    spans = zip(*(values.tolist() for values in chunks.values()), strict=True)
-    passages = [texts[owner][begin:end] for owner, begin, end in spans]
-    document_rows, further = _document_rows(texts, passages, chunks["owner"])
-    key = hash_of_json([documents["key"], rows.tolist()])
-    entry = store.entry(start, stop, key)
-    if entry is None:
-        of_passages = token_frequencies(encode.encoder, passages)
-        of_further = token_frequencies(encode.encoder, further)
-        as_whole = [passages[row] for row in document_rows if row < len(passages)]
-        arrays = chunks | {
-            "document_rows": document_rows,
-            "token_frequencies": of_passages,
-            "document_token_frequencies": of_further + token_frequencies(encode.encoder, as_whole),
-        }
-        entry = store.write_arrays(start, stop, arrays, key, {"n": len(passages)})
-    vectors = encode_part((start, passages + further), encode, store, (start, stop))
-    shard = {
-        "n": documents["n"],
-        "documents": documents,
-        "passages": entry,
-        "vectors": vectors,
-    }
-    if clusters:
-        shard["clusters"] = _clustered(shard, store, clusters, (start, stop))
-    return shard
-
-
-def _clustered(shard, store, clusters, span):
-    """Write the vectors of a shard's passages in clusters, unless they are there."""
-    n = shard["passages"]["n"]
-    key = hash_of_json([shard["vectors"]["key"], n, clusters])
-    entry = store.entry(*span, key)
-    if entry is None:
-        vectors = store.vectors(shard["vectors"])[:n]
-        arrays = {"clusters": InvertedFile.of(vectors, clusters)}
-        entry = store.write_arrays(*span, arrays, key, {"n": n})
-    return entry
-
-
-def _kept_passages(documents, arrays, counts, limit):
-    """Rows of the passages of a shard that are searched: of long documents the central ones."""
-    rows = np.arange(len(arrays["owner"]))
-    if not documents["long"]:
-        return rows
-    if not counts.length:
-        raise InputError("no passage of a long document holds a word")
-    weights = _postings(arrays, "long").weights(counts)
-    return central_rows(arrays["owner"], arrays["long"], weights, limit)
-
-
-def _document_rows(texts, passages, owner):
-    """Row of each whole document among the vectors, and texts that are no passage."""
-    sizes = np.bincount(owner, minlength=len(texts))
-    starts = np.searchsorted(owner, np.arange(len(texts)))
-    rows = np.empty(len(texts), dtype=np.int64)
-    further = []
-    for document, text in enumerate(texts):
-        if sizes[document] == 1 and passages[starts[document]] == text:
-            rows[document] = starts[document]
-        else:
-            rows[document] = len(passages) + len(further)
-            further.append(text)
-    return rows, further
-
-
-def _as_bytes(text):
-    return np.frombuffer(text.encode() if isinstance(text, str) else text, dtype=np.uint8)
-
-
-# --- searching
-
-
-def search_folder(url, questions, depth, mode="full", encoder=None, client=None, probe=None):
     """Search shards for the questions of a BEIR folder by a named system; give a run."""
     if probe and mode == "dense":
         raise InputError("clusters hold passages: choose mode dense_chunked instead of dense")
@@ -300,16 +57,18 @@ def search_folder(url, questions, depth, mode="full", encoder=None, client=None,
     contents = store.index()  # once: all that follows belongs to one list of shards
     query_ids = queries["query_id"].tolist()
     model = encoder_of(store.url, contents, encoder) if uses_encoder(mode) else None
-    if mode == "dense":
+    if mode == "dense" and not filters:  # of which shards of vectors alone are enough
         vectors = model.encode_queries(queries["text"].tolist())
         lists = search_shards(store, vectors, depth, client, contents)
         return to_run(lists, query_ids, _document_ids(store, contents))
     index = ShardedIndex(store, model, client, contents, probe=probe)
     retriever = HybridRetriever(index, mode=mode)
+    if filters and not metadata_mask(index.documents, filters).any():
+        raise InputError(f"{store.url}: holds no document that satisfies the filters")
     run = {}
     for start in range(0, len(queries), _QUERIES_AT_ONCE):
         block = queries[start : start + _QUERIES_AT_ONCE]
-        result = retriever.retrieve_many(block["text"].tolist(), depth=depth)
+        result = retriever.retrieve_many(block["text"].tolist(), filters=filters, depth=depth)
         config = retriever.config
         stage = "final"
         if len(config.lists) == 1 and not config.mmr and config.reranker is None:
@@ -349,7 +108,7 @@ def check_corpus(url):
 
 def check_format(address, contents):
     """Refuse a list of shards that the whole pipeline cannot search."""
-    if contents.get("format") != _FORMAT:
+    if contents.get("format") != FORMAT:
         raise InputError(
             f"{address}: holds vectors of whole documents alone, which mode dense searches: "
             "encode it again for the others"
@@ -726,13 +485,13 @@ class _Numbers(dict):
 
 
 def _word_frequencies(shard, store, preset, words):
-    return _postings(store.arrays(shard["documents"]), preset).frequencies(words)
+    return Postings.of_arrays(store.arrays(shard["documents"]), preset).frequencies(words)
 
 
 def _bm25_lists(part, store, preset, counts, queries, k):
     """Lists of one shard, scored as in an index of the whole corpus."""
     shard, mask = part
-    postings = _postings(store.arrays(shard["documents"]), preset)
+    postings = Postings.of_arrays(store.arrays(shard["documents"]), preset)
     index = postings.bm25(list(counts.frequencies), counts)
     return lists_by_words(index, [_of_shard(index, *query) for query in queries], k, mask)
 

@@ -11,7 +11,8 @@ store are copied to the temporary folder of the machine that searches them.
 
 The result is the same on one machine and on Dask. Each shard is encoded alone; the score of a pair
 of vectors does not depend on what else is searched (`casebook.retrieval.search.DenseIndex`), so
-merged shards give what one index gives. `casebook.retrieval.sharded` searches them as a whole.
+merged shards give what one index gives. `casebook.retrieval.encoding` writes them, and
+`casebook.retrieval.sharded` searches them as a whole.
 """
 
 import atexit
@@ -19,6 +20,7 @@ import functools
 import hashlib
 import io
 import json
+import math
 import re
 import shutil
 import tempfile
@@ -36,6 +38,7 @@ from casebook.retrieval.ranked import ABSENT, best_first, positive_depth
 from casebook.retrieval.search import DenseIndex
 
 SHARD_SIZE = 50_000  # documents
+FORMAT = 1  # of the files of a corpus for the whole pipeline: another one is written anew
 INDEX_FILE = "shards.json"
 _SHARD_FILE = re.compile(
     r"(shard-\d{10}-\d{10}(-[0-9a-f]{16})?\.(npy|json|bin)|ids-[0-9a-f]{16}\.json)"
@@ -219,13 +222,11 @@ class ShardStore:
 
     def arrays(self, entry):
         """Map the arrays of one file, whose bytes must be those that were written."""
-        path = self.file(entry)
+        mapped = np.asarray(np.memmap(self.file(entry), np.uint8, "r"))
         arrays = {}
         for name, (kind, shape, offset) in entry["arrays"].items():
-            if 0 in shape:  # an empty array cannot be mapped
-                arrays[name] = np.zeros(shape, kind)
-            else:
-                arrays[name] = np.memmap(path, kind, "r", offset, tuple(shape))
+            size = math.prod(shape) * np.dtype(kind).itemsize
+            arrays[name] = mapped[offset : offset + size].view(kind).reshape(shape)
         return arrays
 
     def file(self, entry):
