@@ -54,6 +54,14 @@ def page_of_rows(site, tmp_path_factory):
     return path.as_uri()
 
 
+# How much the bar beside a verdict is longer than its text.
+_OVERHANGS = """[...document.querySelectorAll('.answer-verdict > .verdict')].map((verdict) => {
+  const text = document.createRange();
+  text.selectNodeContents(verdict);
+  return verdict.offsetHeight - text.getBoundingClientRect().height;
+})"""
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_rows_of_many_cases_are_accessible_and_fit(page_of_rows, tab, axe, size):
     tab.open(page_of_rows, size=size)
@@ -64,6 +72,7 @@ def test_rows_of_many_cases_are_accessible_and_fit(page_of_rows, tab, axe, size)
         "[...document.querySelectorAll('li.question-row')].map((e) => e.offsetHeight)"
     )
     assert heights[0] < SIZES[size]["height"] / 2 and heights[1] < 150
+    assert max(tab.page.evaluate(_OVERHANGS)) < 2
     tab.page.evaluate(axe)
     rules = ["color-contrast", "link-name", "list", "aria-allowed-attr", "nested-interactive"]
     rules += ["target-size"] if size == "phone" else []
