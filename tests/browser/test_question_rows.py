@@ -10,6 +10,7 @@ from toy_records import seal
 
 from casebook import paths
 from casebook.book.answers import answers
+from casebook.book.results import read_chapters
 from casebook.paths import run_dir
 from casebook.runs.headlines import Headline
 from casebook.runs.outputs import RunOutputs
@@ -44,7 +45,7 @@ def page_of_rows(site, tmp_path_factory):
         patch.setattr(paths, "RESULTS", run.parent)
         RunOutputs("mine", CELL).headlines(*cases, unmeasured)
         seal(run)
-        rows = answers("mine", [CELL])
+        rows = answers(read_chapters("mine", [CELL]))
     page = (site / "index.html").read_text(encoding="utf-8")
     page = page.replace("<head>", f'<head><base href="{site.as_uri()}/">', 1)
     rows_of_page = re.compile(r'<ul class="questions">.*</li>\s*</ul>(?=\s*<p>A dot)', re.DOTALL)
