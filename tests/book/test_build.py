@@ -11,7 +11,7 @@ from toy_records import seal
 
 from casebook import paths
 from casebook.book import build
-from casebook.book.titles import titles
+from casebook.book.results import read_chapters
 from casebook.errors import CasebookError, InputError
 from casebook.files import sha256_file
 from casebook.paths import ROOT, run_dir
@@ -131,19 +131,17 @@ def test_chapters_are_named_by_experiment_and_data_set_and_no_two_alike(tmp_path
         (tmp_path / "mine" / "notebooks" / f"{name}.ipynb").write_text(json.dumps(notebook))
     seal(tmp_path / "mine")
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    assert titles("mine", [CELL, "audits-smoke"]) == {
-        CELL: "Retrieval: Smoke",
-        "audits-smoke": "Retrieval",
-    }
-    assert (
-        titles("mine", [CELL, "retrieval_ablation-again"])["retrieval_ablation-again"]
-        == "Retrieval: Smoke (again)"
-    )
+
+    def titles(*cells):
+        return [chapter.title for chapter in read_chapters("mine", cells)]
+
+    assert titles(CELL, "audits-smoke") == ["Retrieval: Smoke", "Retrieval"]
+    assert titles(CELL, "retrieval_ablation-again")[1] == "Retrieval: Smoke (again)"
 
 
 def test_no_entry_of_the_sidebar_is_longer_than_four_words(tmp_path):
     cells = sorted(path.stem for path in (run_dir("smoke") / "notebooks").glob("*.ipynb"))
-    build._stage("smoke", tmp_path / "stage", cells, None)
+    build._stage("smoke", tmp_path / "stage", read_chapters("smoke", cells), None)
     toc = yaml.safe_load((tmp_path / "stage" / "book" / "_toc.yml").read_text())
     entries = [entry for part in toc["parts"] for entry in part["chapters"]]
     entries += [below for entry in entries for below in entry.get("sections", [])]
@@ -173,7 +171,7 @@ def test_an_experiment_on_several_data_sets_is_one_entry_with_its_answers(tmp_pa
     )
     seal(tmp_path / "mine")
     cells = [CELL, "retrieval_ablation-b"]
-    build._stage("mine", tmp_path / "stage", cells, None)
+    build._stage("mine", tmp_path / "stage", read_chapters("mine", cells), None)
     toc = yaml.safe_load((tmp_path / "stage" / "book" / "_toc.yml").read_text())
     leaderboard, entry = toc["parts"][0]["chapters"]
     assert leaderboard["file"] == "generated/leaderboard"

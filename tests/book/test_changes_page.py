@@ -10,6 +10,7 @@ from toy_records import rewrite_record, seal
 
 from casebook import paths
 from casebook.book.comparison import changes
+from casebook.book.results import read_chapters
 from casebook.paths import run_dir
 from casebook.runs import decide, promotions
 from casebook.runs.decide import write_report
@@ -63,7 +64,7 @@ def frame(table):
 
 
 def test_without_promotions_the_page_says_so(runs):
-    page = changes("new", [CELL])
+    page = changes("new", read_chapters("new", [CELL]))
     assert "No run has been promoted" in page
     assert "## Promotions" not in page
 
@@ -78,7 +79,7 @@ def test_promotions_name_who_why_and_on_what_grounds(runs):
     promotions.promote(
         found, named(found, "new"), METRIC, "better", decision=evidence, incomparable=True
     )
-    page = changes("new", [CELL])
+    page = changes("new", read_chapters("new", [CELL]))
     assert "<b>Ada" not in page and "<i>of" not in page
     active, log = tables(page)[:2]
     assert len(active) == 1 and len(log) == 2
@@ -90,7 +91,7 @@ def test_promotions_name_who_why_and_on_what_grounds(runs):
     assert first["Gate (SHA-256)"] == "ab" * 6
     assert first["By"] == "<b>Ada</b>"
     promotions.rollback(locate().root, METRIC, "it was wrong")
-    active = tables(changes("new", [CELL]))[0]
+    active = tables(changes("new", read_chapters("new", [CELL])))[0]
     assert active.loc[0, "Why"] == "it was wrong"
     assert active.loc[0, "Run"] == first["Run"]
 
@@ -100,26 +101,26 @@ def test_a_damaged_log_is_said_aloud_and_builds(runs):
     promotions.promote(found, named(found, "old"), METRIC, "x")
     log = runs / "_active" / "history.jsonl"
     log.write_text("not an entry\n" + log.read_text())
-    page = changes("new", [CELL])
+    page = changes("new", read_chapters("new", [CELL]))
     assert "is damaged" in page and "line 1" in page
     assert "No run has been promoted" not in page
 
 
 def test_changed_inputs_and_both_answers_are_shown(runs):
     edit(runs / "new", inputs={"lock": "another", "library": "another"})
-    (table,) = tables(changes("new", [CELL]))
+    (table,) = tables(changes("new", read_chapters("new", [CELL])))
     row = table.iloc[0]
     assert row["Earlier record"] == "old, 2026-01-01; changed: library, lock"
     assert row["Question"] == "Helps?"
     assert row["Before"] == "Yes: +0.050 [+0.020, +0.080] nDCG@10 against BM25 (34 questions)."
     assert row["Now"] == "Yes: +0.060 [+0.020, +0.080] nDCG@10 against BM25 (34 questions)."
-    (table,) = tables(changes("old", [CELL]))
+    (table,) = tables(changes("old", read_chapters("old", [CELL])))
     assert table.loc[0, "Earlier record"] == "none"
 
 
 def test_answers_on_other_data_are_not_compared(runs):
     edit(runs / "old", inputs={"data": {"dataset": "another"}})
-    (table,) = tables(changes("new", [CELL]))
+    (table,) = tables(changes("new", read_chapters("new", [CELL])))
     assert table.loc[0, "Before"] == "other data: not compared"
     assert table.loc[0, "Earlier record"].endswith("changed: data")
 
@@ -136,7 +137,7 @@ def test_undecided_and_incomparable_decisions_are_listed(runs):
     assert other["evidence"]["verdict"] == "incomparable"
     write_report(found.root, "decision", other)
     (runs / "_decisions" / "decision_bad.json").write_text("[]")
-    table = next(t for t in tables(changes("new", [CELL])) if "verdict" in t)
+    table = next(t for t in tables(changes("new", read_chapters("new", [CELL]))) if "verdict" in t)
     assert sorted(table["verdict"]) == sorted(
         [same["evidence"]["verdict"], "incomparable", "unreadable"]
     )

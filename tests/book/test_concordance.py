@@ -23,6 +23,7 @@ from casebook.book.concordance import (
     measured_sentences,
     read_concordance,
 )
+from casebook.book.results import ChapterResults, read_chapters
 from casebook.cli import app
 from casebook.errors import InputError
 from casebook.paths import ROOT, run_dir
@@ -169,8 +170,11 @@ def test_measured_sentences_hold_the_numbers_of_the_run(tmp_path, monkeypatch):
             "says": says,
         }
     }
-    assert measured_sentences("mine", row) == ["0.50 [0.400, 0.600]", "0.3 [0.200, 0.400]"]
-    assert measured_sentences(None, row) == []
+    assert measured_sentences([ChapterResults("mine", "cell")], row) == [
+        "0.50 [0.400, 0.600]",
+        "0.3 [0.200, 0.400]",
+    ]
+    assert measured_sentences([], row) == []
 
 
 @pytest.mark.parametrize("run", ["smoke", "report"])
@@ -183,7 +187,7 @@ def test_every_number_of_ours_is_in_the_run(run):
     for name, row in ALL:
         measured = row.get("measured")
         if measured and set(numbers.get(measured["experiment"], {})) & set(measured["datasets"]):
-            sentences = measured_sentences(run, row)
+            sentences = measured_sentences(read_chapters(run), row)
             # The shipped run has fewer systems.
             assert len(sentences) == len(measured["says"]) or (run == "smoke" and sentences), (
                 f"{name}: {row['term']}"

@@ -14,13 +14,14 @@ from casebook import paths
 from casebook.book import front
 from casebook.book.answers import (
     answers,
-    axis_ends,
     detailed_answers,
     finding,
     method_page,
     questions,
 )
+from casebook.book.axis import effect_axis
 from casebook.book.front import bibtex, masthead, preview, web_address
+from casebook.book.results import read_chapters
 from casebook.book.titles import dataset_name
 from casebook.paths import ROOT, run_dir
 from casebook.runs.headlines import Headline, read_headlines
@@ -86,11 +87,11 @@ OTHER = "embedding_shift-smoke"
 def test_answers_of_one_topic_are_one_row_over_chapters(run):
     run(headline("A?", topic="shift", label="vector"), headline("B?", topic="pipeline"))
     run(headline("C?", topic="shift", label="map"), headline("Mine?"), cell=OTHER)
-    rows = questions("mine", [OTHER, CELL])
+    rows = questions(read_chapters("mine", [OTHER, CELL]))
     texts = [row.question for row in rows]
     assert texts == ["Does the full pipeline find more?", "Does a learned shift help?", "Mine?"]
     assert [case.cell for case in rows[1].cases] == [OTHER, CELL]
-    _, shift, _ = questions_of(answers("mine", [OTHER, CELL]))
+    _, shift, _ = questions_of(answers(read_chapters("mine", [OTHER, CELL])))
     dots = shift.select("a.dot")
     assert [dot["href"] for dot in dots] == [f"run/notebooks/{c}.html" for c in (OTHER, CELL)]
     assert [dot.text.partition(":")[0] for dot in dots] == ["Smoke, map", "Smoke, vector"]
@@ -99,7 +100,7 @@ def test_answers_of_one_topic_are_one_row_over_chapters(run):
 
 def test_a_topic_that_nobody_listed_is_its_own_question(run):
     run(headline("A?", topic="Is it fast?"), headline("B?", topic="Is it fast?"))
-    (row,) = questions_of(answers("mine", [CELL]))
+    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
     assert row.strong.text == "Is it fast?" and len(row.select("a.dot")) == 2
 
 
@@ -110,7 +111,7 @@ def test_no_number_of_a_row_is_bare(run):
         headline("B?", level=0.75, baseline=0.70, n=12, groups=None, **measured),
         headline("C?", measure="AUROC", **measured),
     )
-    (row,) = questions_of(answers("mine", [CELL]))
+    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
     first, second, third = [dot.text for dot in row.select("a.dot")]
     assert "+0.050 [+0.020, +0.080] nDCG@10, 0.860 against 0.810 (34 claims in 12" in first
     assert "0.750 against 0.700 (12 claims)" in second and "(34 claims" in third
@@ -125,37 +126,38 @@ def test_unlike_measures_never_share_an_axis(run):
         headline("B?", topic="t", measure="AUROC", high=0.3),
         headline("C?", topic="t", value=0.1, low=-0.1, high=0.2, null=0.5),
     )
-    (row,) = questions_of(answers("mine", [CELL]))
+    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
     ticks = [[tick.text for tick in axis.select("span")] for axis in row.select(".dots .ticks")]
     assert ticks == [["-0.08", "0", "0.08"], ["-0.3", "0", "0.3"], ["0.3", "0.5", "0.7"]]
-    assert axis_ends(0.5, 0.9) == (-0.5, pytest.approx(0.1)) and axis_ends(2, 0.0) == (-2, 2)
+    assert list(effect_axis(0.5, 0.9).ticks) == [-0.5, 0, pytest.approx(0.1)]
+    assert list(effect_axis(2, 0.0).ticks) == [-2, 0, 2]
     (dot, *_) = row.select("a.dot")
     assert "--value:81.2%;--low:62.5%;--high:100.0%" in dot["style"]
 
 
 def test_a_mixed_verdict_is_counted_and_the_worse_case_named(run):
     run(headline("A?", topic="t", label="first"), headline("B?", topic="t", label="bad", **WORSE))
-    (row,) = questions_of(answers("mine", [CELL]))
+    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
     assert verdicts_of(row) == ["helps in 1 of 2: first", "hurts: bad"]
     names = ["a", "b", "c"]
     run(*[headline(f"{name}?", topic="t", label=name, **WORSE) for name in names], cell=OTHER)
-    (row,) = questions_of(answers("mine", [CELL, OTHER]))
+    (row,) = questions_of(answers(read_chapters("mine", [CELL, OTHER])))
     assert verdicts_of(row) == ["helps in 1 of 5", "hurts in 4 of 5: bad; a and 2 more"]
     run(*[headline(f"{name}?", topic="t") for name in names])
-    (row,) = questions_of(answers("mine", [CELL]))
+    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
     assert verdicts_of(row) == ["helps in all 3"]
 
 
 def test_where_a_higher_value_is_unfavourable_it_looks_so(run):
     run(headline("Sound?", topic="audits"))
-    (row,) = questions_of(answers("mine", [CELL]))
+    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
     assert row.select(".verdict-hurts") and row.select("a.dot-hurts")
     assert verdicts_of(row) == ["helps"]
 
 
 def test_an_unfavourable_row_is_as_visible_as_the_others(run):
     run(headline("A?"), headline("B?", **WORSE), headline("C?", **ZERO), headline("D?", **MISSING))
-    markup = answers("mine", [CELL])
+    markup = answers(read_chapters("mine", [CELL]))
     rows = questions_of(markup)
     assert [row.strong.text for row in rows] == ["A?", "B?", "C?", "D?"]
     assert [verdicts_of(row) for row in rows] == [
@@ -183,7 +185,7 @@ def test_a_row_leads_to_the_questions_that_were_made_worse(run, tmp_path, scope)
     collection |= {"scope": scope, "questions": [ready, never]}
     path.write_text(json.dumps(collection))
     run(headline("A?", topic="t"), headline("B?", topic="t"))
-    (row,) = questions_of(answers("mine", [CELL]))
+    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
     (link,) = row.select(".answer-verdict a")
     assert expected and link.text == f"that it makes worse: {expected}"
     address, _, choice = link["href"].partition("#")
@@ -191,26 +193,26 @@ def test_a_row_leads_to_the_questions_that_were_made_worse(run, tmp_path, scope)
     pair = {"system": ["Full pipeline"], "against": ["BM25"], "change": ["worse"]}
     assert parse_qs(choice) == pair | ({"only": [scope]} if scope else {})
     path.unlink()
-    (row,) = questions_of(answers("mine", [CELL]))
+    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
     assert not row.select(".answer-verdict a")
 
 
 def test_a_row_says_what_its_levels_mean_and_whose_they_are(run):
     meaning = "First for 78 % of the questions."
     run(headline("A?", topic="t"), headline("B?", topic="t", meaning=meaning, dataset="other"))
-    (row,) = questions_of(answers("mine", [CELL]))
+    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
     assert row.select_one(".meaning").text == f"other: {meaning}"
     run(headline("A?", topic="t"), headline("B?", topic="t", meaning=meaning))
-    (row,) = questions_of(answers("mine", [CELL]))
+    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
     assert row.select_one(".meaning").text == meaning
 
 
 def test_a_run_in_which_nothing_can_be_measured_says_why(run):
     run(headline("A?", topic="t", reason="no judgements", **MISSING), headline("B?", **MISSING))
-    first, second = questions_of(answers("mine", [CELL]))
+    first, second = questions_of(answers(read_chapters("mine", [CELL])))
     assert first.select_one(".meaning").text == "No judgements." and not first.select(".dots")
     assert second.select_one(".meaning").text == "Nothing was compared."
-    found = BeautifulSoup(finding("mine", [CELL]), "html.parser").text
+    found = BeautifulSoup(finding(read_chapters("mine", [CELL])), "html.parser").text
     assert found == "2 questions. Cannot be measured: 2 questions."
 
 
@@ -229,21 +231,21 @@ def test_a_run_in_which_nothing_can_be_measured_says_why(run):
 )
 def test_what_was_found_follows_from_the_verdicts_of_a_row(run, effects, outcome):
     run(*[headline(f"{k}?", topic="shift", **effect) for k, effect in enumerate(effects)])
-    found = BeautifulSoup(finding("mine", [CELL]), "html.parser").text
+    found = BeautifulSoup(finding(read_chapters("mine", [CELL])), "html.parser").text
     assert found == f"1 question. {outcome[0].upper()}{outcome[1:]}: learned shifts."
 
 
 def test_yes_to_a_question_may_be_the_verdict_that_hurts(run):
     run(headline("Worse?", topic="length", **WORSE), headline("Sound?", topic="audits"))
     run(headline("Mine?", answers={"hurts": "Yes"}, **WORSE), cell=OTHER)
-    found = BeautifulSoup(finding("mine", [CELL, OTHER]), "html.parser").text
+    found = BeautifulSoup(finding(read_chapters("mine", [CELL, OTHER])), "html.parser").text
     expected = "3 questions. Yes: short questions, 1 more. No: labels and reported results."
     assert found == expected
 
 
 def test_a_run_without_headlines_says_so():
-    assert "has reported an answer yet" in answers("never-made", ["cell"])
-    assert finding("never-made", ["cell"]) == ""
+    assert "has reported an answer yet" in answers(read_chapters("never-made", ["cell"]))
+    assert finding(read_chapters("never-made", ["cell"])) == ""
 
 
 # --- a row for each headline
@@ -251,7 +253,7 @@ def test_a_run_without_headlines_says_so():
 
 def test_a_detailed_row_holds_question_effect_count_verdict_and_links(run):
     run(headline("Does <it> help?", margin=0.01, chance=-0.04))
-    (row,) = rows_of(detailed_answers("mine", [CELL]))
+    (row,) = rows_of(detailed_answers(read_chapters("mine", [CELL])))
     text = " ".join(row.get_text(" ").split())
     for part in (
         "Does <it> help?",
@@ -275,14 +277,14 @@ def test_a_detailed_row_holds_question_effect_count_verdict_and_links(run):
 
 def test_what_cannot_be_measured_has_no_picture_and_says_why(run):
     run(headline(reason="no judgements", **MISSING), headline(low=None, high=None, reason="few_x"))
-    none, alone = rows_of(detailed_answers("mine", [CELL]))
+    none, alone = rows_of(detailed_answers(read_chapters("mine", [CELL])))
     assert none.svg is None and "Cannot be measured here: no judgements" in none.text
     assert alone.select_one("svg .interval") is None and "No interval: few x" in alone.text
 
 
 def test_a_chapter_words_its_verdict_where_helps_does_not_fit(run):
     run(headline("Sound?", words={"helps": "flagged"}))
-    (row,) = rows_of(detailed_answers("mine", [CELL]))
+    (row,) = rows_of(detailed_answers(read_chapters("mine", [CELL])))
     assert row.select_one(".verdict").text == "flagged"
 
 
@@ -296,11 +298,13 @@ def test_readers_see_names_of_data_sets_and_methods():
 
 
 def test_the_masthead_says_date_version_citation_and_licence():
-    page = BeautifulSoup(masthead("smoke", [CELL]), "html.parser")
+    page = BeautifulSoup(masthead("smoke", read_chapters("smoke", [CELL])), "html.parser")
     cited = (ROOT / "CITATION.cff").read_text()
     version = re.search(r"^version: (.+)$", cited, re.MULTILINE)[1]
     assert "completed 1 January 2026" in page.text and f"Version {version}" in page.text
-    assert "Licence MIT" in page.text and "completed" not in masthead("smoke", [])
+    assert "Licence MIT" in page.text and "completed" not in masthead(
+        "smoke", read_chapters("smoke", [])
+    )
     cite = page.select_one("details.cite")
     assert "The Casebook authors (2026). Casebook" in cite.p.text
     assert (
@@ -314,7 +318,7 @@ def test_the_masthead_leads_to_repository_and_issues_where_they_are_set(tmp_path
     (tmp_path / "CITATION.cff").write_text(f"{cited}repository-code: {address}/\ndoi: 10.1/x_y\n")
     (tmp_path / "_config.yml").write_text("html: {baseurl: https://report.example.org/}\n")
     monkeypatch.setattr(front, "ROOT", tmp_path)
-    page = BeautifulSoup(masthead("smoke", [CELL]), "html.parser")
+    page = BeautifulSoup(masthead("smoke", read_chapters("smoke", [CELL])), "html.parser")
     links = {a.text: a["href"] for a in page("a")}
     assert links["Report an error"] == f"{address}/issues" and links["Repository"] == address
     assert links["https://report.example.org"] == "https://report.example.org"
@@ -398,7 +402,9 @@ def sources(cell):
 @pytest.mark.parametrize("cell", SMOKE)
 def test_front_page_chapter_and_table_agree_on_every_row(cell):
     found = read_headlines("smoke", cell)
-    rows = {row.strong.text: row for row in rows_of(detailed_answers("smoke", [cell]))}
+    rows = {
+        row.strong.text: row for row in rows_of(detailed_answers(read_chapters("smoke", [cell])))
+    }
     assert len(found) <= 4
     assert set(rows) == {each.question for each in found}
     shown = html.unescape(shown_text(cell))

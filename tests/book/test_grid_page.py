@@ -12,6 +12,7 @@ from casebook.batch.grid import Cell
 from casebook.batch.plan import Planned
 from casebook.batch.run_folder import write_outcomes, write_planned
 from casebook.book.pages import grid_page
+from casebook.book.results import read_chapters
 from casebook.paths import run_dir
 from casebook.runs.headlines import Headline
 from casebook.runs.outputs import RunOutputs
@@ -52,7 +53,7 @@ def test_done_failed_and_never_run_stand_in_one_table(run):
     )
     lost = Outcome("lost", "cell 3: a < b", 61.0, ("kernel died",), "timed out")
     write_outcomes("mine", [lost, Outcome(DONE[0], seconds=12.34)])
-    page = grid_page("mine", DONE)
+    page = grid_page("mine", read_chapters("mine", DONE))
     assert "4 configurations: 2 done, 1 failed, 1 not run." in page
     done, failed, never = (row(page, name) for name in (DONE[0], "lost", "other"))
     for text in (
@@ -76,14 +77,14 @@ def test_done_failed_and_never_run_stand_in_one_table(run):
 
 def test_a_cell_that_failed_again_shows_no_number_of_before(run):
     write_outcomes("mine", [Outcome(DONE[0], "boom", 1.0, cause="failed")])
-    failed = row(grid_page("mine", DONE), DONE[0])
+    failed = row(grid_page("mine", read_chapters("mine", DONE)), DONE[0])
     assert "Does it" not in failed and "href" not in failed
     write_outcomes("mine", [Outcome(DONE[0], seconds=1.0)])
-    assert "Does it" in row(grid_page("mine", DONE), DONE[0])
+    assert "Does it" in row(grid_page("mine", read_chapters("mine", DONE)), DONE[0])
 
 
 def test_parameters_that_do_not_differ_are_left_out(run):
-    assert "resamples" not in grid_page("mine", DONE)
+    assert "resamples" not in grid_page("mine", read_chapters("mine", DONE))
 
 
 def test_a_failure_names_no_folder_of_its_author(run):
@@ -91,6 +92,8 @@ def test_a_failure_names_no_folder_of_its_author(run):
     why = f"/a/b c/own/queries.jsonl: row 3; {Path.home()}/x.csv"
     write_planned("mine", [item])
     write_outcomes("mine", [Outcome("lost", why, 1.0, cause="failed")], [item])
-    assert "own/queries.jsonl: row 3; ~/x.csv" in row(grid_page("mine", DONE), "lost")
+    assert "own/queries.jsonl: row 3; ~/x.csv" in row(
+        grid_page("mine", read_chapters("mine", DONE)), "lost"
+    )
     for path in run_dir("mine").glob("[!.]*.json"):
         assert "/a/b c" not in path.read_text()

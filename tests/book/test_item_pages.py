@@ -15,6 +15,7 @@ from casebook.book.comparison import comparison
 from casebook.book.item_parts import FIRST_CODE
 from casebook.book.item_script import as_script
 from casebook.book.items import item_links, item_pages, view
+from casebook.book.results import ChapterResults, read_chapters
 from casebook.data import load
 from casebook.data.cards import card_of
 from casebook.explain import study as explain
@@ -116,13 +117,13 @@ def unpacked(page):
 
 
 def test_the_page_names_data_and_licence_and_what_is_missing(runs):
-    text = item_pages("new", [CELL])[PAGE]
+    text = item_pages(read_chapters("new", [CELL]))[PAGE]
     assert "the 2 of 34 questions" in text
     assert "(../cards/smoke.md), MIT" in text
     assert "alert" not in text  # texts are data, never part of a page
     found = kept([0]) | {"texts": [], "card": None, "asked": 2}
     write(runs / "new", found)
-    text = item_pages("new", [CELL])[PAGE]
+    text = item_pages(read_chapters("new", [CELL]))[PAGE]
     assert "all 2 questions" in text and "by their ids" in text
 
 
@@ -185,7 +186,7 @@ def test_claims_that_no_system_was_tried_on_stand_beside_another_run_as_they_are
         collection = json.loads(path.read_text())
         collection["items"].append(misjudged)
         path.write_text(json.dumps(collection))
-    page = loaded(item_pages("new", [cell], "old"), cell)
+    page = loaded(item_pages(read_chapters("new", [cell]), "old"), cell)
     item = page["items"][-1]
     assert any(system.endswith(", old") for system in page["systems"])
     assert ["Claims of", "other"] in item["parts"][0] and not item["by_system"]
@@ -193,7 +194,7 @@ def test_claims_that_no_system_was_tried_on_stand_beside_another_run_as_they_are
 
 
 def test_systems_of_another_run_stand_beside(runs):
-    page = loaded(item_pages("new", [CELL], "old"))
+    page = loaded(item_pages(read_chapters("new", [CELL]), "old"))
     assert page["systems"] == ["full", "full, old", "random", "random, old"]
     assert page["tested"] == page["pair"] == [0, 1]
     first = page["items"][0]
@@ -205,7 +206,7 @@ def test_systems_of_another_run_stand_beside(runs):
     before["documents"] = [["home-9", "Another."]]
     before["items"] = [before["items"][0] | {"relevant": [], "top": [[0], []]}]
     write(runs / "old", before)
-    files = item_pages("new", [CELL], "old")
+    files = item_pages(read_chapters("new", [CELL]), "old")
     page = loaded(files)
     assert page["documents"][2] == ["home-9", "Another."]
     first, second = page["items"]
@@ -213,7 +214,7 @@ def test_systems_of_another_run_stand_beside(runs):
     assert scores(page, second)[1] == [None]
     assert "did not keep 1 of the questions" in files[PAGE]
     write(runs / "old", before | {"measures": ["AP"]})
-    files = item_pages("new", [CELL], "old")
+    files = item_pages(read_chapters("new", [CELL]), "old")
     assert loaded(files)["systems"] == ["full", "random"]
     assert "kept other measures" in files[PAGE]
 
@@ -295,18 +296,18 @@ def test_other_data_or_nothing_kept_is_said(runs):
     record = json.loads(path.read_text())
     record["Labels"]["Inputs"]["data"] = {"dataset": "another"}
     rewrite_record(path, **record)
-    files = item_pages("new", [CELL], "old")
+    files = item_pages(read_chapters("new", [CELL]), "old")
     assert loaded(files)["systems"] == ["full", "random"]
     assert "used other data" in files[PAGE]
     (runs / "old" / "items" / f"{CELL}.json").unlink()
-    assert "kept no questions" in item_pages("new", [CELL], "old")[PAGE]
+    assert "kept no questions" in item_pages(read_chapters("new", [CELL]), "old")[PAGE]
 
 
 def test_chapter_and_changed_rows_link_to_the_questions(runs):
     path = runs / "new" / "notebooks" / f"{CELL}.ipynb"
-    for_readers(path, "new", CELL, "A chapter")
+    for_readers(path, *read_chapters("new", [CELL]))
     assert f"generated/items/{CELL}.md" in path.read_text()
-    links = item_links("new", CELL)
+    links = item_links(ChapterResults("new", CELL))
     assert links["a&b #2"] == f"items/{CELL}.html#q=a%26b+%232"
     path = runs / "new" / "rows" / f"{CELL}.csv.gz"
     rows = pd.read_csv(path)
@@ -322,15 +323,15 @@ def test_chapter_and_changed_rows_link_to_the_questions(runs):
 
 def test_a_run_that_kept_nothing_has_no_page(runs):
     shutil.rmtree(runs / "new" / "items")
-    assert item_pages("new", [CELL], "old") == {}
-    assert PAGE not in pages.generated("new", [CELL])
+    assert item_pages(read_chapters("new", [CELL]), "old") == {}
+    assert PAGE not in pages.generated("new", read_chapters("new", [CELL]))
 
 
 def smoke(cell, run="smoke"):
     """Give what a cell of the reference run, or a copy of it, kept, and the page that is made of
     it."""
     kept = json.loads((run_dir(run) / "items" / f"{cell}.json").read_text())
-    return kept, loaded(item_pages(run, [cell]), cell)
+    return kept, loaded(item_pages(read_chapters(run, [cell])), cell)
 
 
 @pytest.mark.parametrize(
@@ -413,7 +414,7 @@ def test_the_page_of_edits_shows_what_left_and_what_the_placebo_did(runs):
     kept["items"][0]["results"][0] = {"error": "no query"}
     path = runs / "new" / "items" / f"{cell}.json"
     path.write_text(json.dumps(kept | {"asked": 999, "texts": [], "card": None}))
-    files = item_pages("new", [cell], "old")
+    files = item_pages(read_chapters("new", [cell]), "old")
     assert (
         "of 999 edits" in files[f"items/{cell}.md"] and "by their ids" in files[f"items/{cell}.md"]
     )

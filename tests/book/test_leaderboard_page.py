@@ -11,6 +11,7 @@ import pytest
 
 from casebook import paths
 from casebook.book.leaderboard import leaderboard_link, leaderboard_pages
+from casebook.book.results import ChapterResults, read_chapters
 from casebook.errors import InputError
 from casebook.frames import all_contrasts, contrasts, estimates
 from casebook.notebook import Chapter, number
@@ -115,7 +116,9 @@ def loaded(files):
 
 def test_the_page_has_the_numbers_of_the_chapter(run):
     _, levels, by_measure = run
-    [chapter] = loaded(leaderboard_pages("mine", [CELL, "query_length-smoke"]))["chapters"]
+    [chapter] = loaded(leaderboard_pages(read_chapters("mine", [CELL, "query_length-smoke"])))[
+        "chapters"
+    ]
     assert chapter["systems"] == ["BM25", "dense", "</script><b>Own", "random"]
     assert (chapter["baseline"], chapter["controls"]) == (0, [3])
     assert chapter["groups"] == {"Own systems": [2]}
@@ -146,10 +149,12 @@ def test_the_page_has_the_numbers_of_the_chapter(run):
 
 def test_a_run_without_a_leaderboard_has_no_page(run):
     folder, *_ = run
-    assert leaderboard_link("mine", CELL).count(f"leaderboard.html#data={CELL}") == 1
+    assert (
+        leaderboard_link(ChapterResults("mine", CELL)).count(f"leaderboard.html#data={CELL}") == 1
+    )
     (folder / "leaderboard" / f"{CELL}.json").unlink()
-    assert leaderboard_pages("mine", [CELL]) == {}
-    assert leaderboard_link("mine", CELL) == ""
+    assert leaderboard_pages(read_chapters("mine", [CELL])) == {}
+    assert leaderboard_link(ChapterResults("mine", CELL)) == ""
 
 
 def test_times_are_kept_apart_and_need_not_be_there(run):
@@ -158,9 +163,9 @@ def test_times_are_kept_apart_and_need_not_be_there(run):
     assert path.read_text().splitlines()[:3] == ["system,milliseconds", "BM25,0.250000", "dense,"]
     path.write_text("system,milliseconds\nBM25,fast\n")
     with pytest.raises(InputError, match="no table of system and milliseconds"):
-        leaderboard_pages("mine", [CELL])
+        leaderboard_pages(read_chapters("mine", [CELL]))
     path.unlink()
-    [chapter] = loaded(leaderboard_pages("mine", [CELL]))["chapters"]
+    [chapter] = loaded(leaderboard_pages(read_chapters("mine", [CELL])))["chapters"]
     assert chapter["milliseconds"] is None
 
 

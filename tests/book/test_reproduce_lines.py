@@ -14,8 +14,10 @@ from casebook.batch.grid import load_grid, select
 from casebook.batch.run_folder import stored_record
 from casebook.book import pages
 from casebook.book.chapters import code, command, for_readers, hashes, limits, reproduce_line
+from casebook.book.results import ChapterResults, cards_of, read_chapters
 from casebook.data.cards import cards
 from casebook.paths import run_dir
+from casebook.runs.outputs import read_numbers
 
 CELL = "retrieval_ablation-smoke"
 
@@ -74,26 +76,29 @@ def test_another_device_is_written_out(results):
 
 def test_the_reproduce_line_and_provenance_hold_command_and_hashes():
     record = stored_record("smoke", CELL)
-    markup = reproduce_line("smoke", CELL)
+    markup = reproduce_line(ChapterResults("smoke", CELL))
     inputs = record.labels["Inputs"]
     for digest in (inputs["data"]["dataset"], inputs["notebook"], inputs["lock"]):
         assert f"<code>{digest[:12]}</code>" in markup
     assert f">casebook run {CELL} --run smoke --force</code>" in markup
     assert f'href="provenance.html#{CELL}"' in markup
-    assert f'id="{CELL}"' in pages.generated("smoke", [CELL])["provenance.md"]
+    assert (
+        f'id="{CELL}"' in pages.generated("smoke", read_chapters("smoke", [CELL]))["provenance.md"]
+    )
 
 
 def test_data_without_hash_are_said_and_no_record_too():
     assert hashes(stored_record("smoke", "run_comparison-smoke"))["data"] is None
-    assert "data not hashed" in reproduce_line("smoke", "run_comparison-smoke")
-    assert "no record" in reproduce_line("smoke", "never-made")
+    assert "data not hashed" in reproduce_line(ChapterResults("smoke", "run_comparison-smoke"))
+    assert "no record" in reproduce_line(ChapterResults("smoke", "never-made"))
 
 
 def test_every_caveat_stands_in_the_chapter(results):
     path = results / "notebooks" / f"{CELL}.ipynb"
-    for_readers(path, "mine", CELL, "Retrieval: Smoke")
+    (chapter,) = read_chapters("mine", [CELL])
+    for_readers(path, chapter)
     cells = json.loads(path.read_text())["cells"]
-    assert "".join(cells[0]["source"]).startswith("# Retrieval: Smoke\n")
+    assert "".join(cells[0]["source"]).startswith(f"# {chapter.title}\n")
     text = "\n".join("".join(cell["source"]) for cell in cells if "source" in cell)
     card = cards()["smoke"]
     for caveat in card.caveats:
@@ -102,15 +107,20 @@ def test_every_caveat_stands_in_the_chapter(results):
     assert card.licence.name in text and "cards/smoke.md" in text
 
 
+def limits_of(parameters, numbers=()):
+    return "\n".join(limits(parameters, cards_of(parameters, dict(numbers))))
+
+
 def test_limits_name_all_data_once_and_what_has_no_card():
-    text = "\n".join(limits("smoke", "audits-smoke", {"datasets": ["smoke", "feverous_s"]}))
+    numbers = read_numbers("smoke", "audits-smoke")
+    text = limits_of({"datasets": ["smoke", "feverous_s"]}, numbers)
     assert text.count("cards/smoke.md") == text.count("cards/feverous_s.md") == 1
-    text = "\n".join(limits("none", "cell", {"dataset": "my`folder"}))
+    text = limits_of({"dataset": "my`folder"})
     assert "``my`folder``" not in text and "`` my`folder ``" in text
-    assert limits("none", "cell", {"seed": 1}) == []
-    held = "\n".join(limits("none", "c", {"dataset": "pdpabench", "split": "train"}))
-    assert "399 queries" in held
-    text = "\n".join(limits("none", "c", {"dataset": "consumer_contracts_qa"}))
+    assert limits_of({"seed": 1}) == ""
+    text = limits_of({"dataset": "pdpabench", "split": "train"})
+    assert "399 queries" in text
+    text = limits_of({"dataset": "consumer_contracts_qa"})
     assert "non-commercial use only" in text
 
 

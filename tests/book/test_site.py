@@ -3,7 +3,9 @@
 import json
 
 from casebook.book.build import finish
+from casebook.book.results import read_chapters
 from casebook.paths import run_dir
+from casebook.runs.outputs import require_report
 
 CELL = "query_length-smoke.ipynb"
 HEAD = (
@@ -22,7 +24,8 @@ def test_scripts_stay_where_a_page_needs_them_and_downloads_need_no_drawings(tmp
     (tmp_path / "_sources" / "run" / "notebooks").mkdir(parents=True)
     for notebook in (run_dir("smoke") / "notebooks").glob("*.ipynb"):
         (tmp_path / "_sources" / "run" / "notebooks" / notebook.name).touch()
-    finish("smoke", tmp_path)
+    chapters = read_chapters("smoke")
+    finish("smoke", chapters, require_report("smoke"), tmp_path)
     plain, formula = ((tmp_path / f"{n}.html").read_text() for n in ("plain", "formula"))
     assert "fontawesome" not in plain + formula
     assert "mathjax" not in plain and "mathjax" in formula

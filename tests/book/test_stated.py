@@ -9,6 +9,7 @@ from toy_records import seal
 
 from casebook import paths
 from casebook.book import concordance, stated
+from casebook.book.results import read_chapters
 from casebook.book.stated import measured, read_stated, stated_page, verdict
 from casebook.errors import InputError
 from casebook.paths import run_dir
@@ -27,7 +28,7 @@ def run(tmp_path, monkeypatch):
             (tmp_path / "mine" / kind).mkdir(parents=True, exist_ok=True)
             (tmp_path / "mine" / kind / f"{CELL}.json").write_text(json.dumps(content or {}))
         (tmp_path / "mine" / "notebooks").mkdir()
-        (tmp_path / "mine" / "notebooks" / f"{CELL}.ipynb").touch()
+        (tmp_path / "mine" / "notebooks" / f"{CELL}.ipynb").write_text('{"cells": []}')
         seal(tmp_path / "mine")
         return "mine"
 
@@ -126,7 +127,7 @@ def test_cells_are_read_from_the_run_and_sentences_filled(run):
         },
         {"factcheck_confusion": {"factcheck_claims": {"accuracy": rows}}},
     )
-    text = BeautifulSoup(stated_page(name), "html.parser").get_text(" ")
+    text = BeautifulSoup(stated_page(read_chapters(name)), "html.parser").get_text(" ")
     measured_values = "-18 [-28, -8] / 0 [-10, 10] / cannot be measured (all sources have one class) / -7 [-17, 3]"
     assert f"Stated: -12 / -8 / -15 / -10. Measured: {measured_values}." in text
     assert "3 not contradicted, 1 cannot be measured" in text
@@ -137,14 +138,14 @@ def test_cells_are_read_from_the_run_and_sentences_filled(run):
 
 def test_a_sentence_without_its_number_is_left_out(run):
     votes = {"documented": {"fleiss_kappa": number(0.13)}}
-    section = stated_page(run({"rater_agreement": {"pdpabench_votes": votes}}))
+    section = stated_page(read_chapters(run({"rater_agreement": {"pdpabench_votes": votes}})))
     assert "reproduced" in section
     assert "For other raters and questions it runs" not in section
     assert "{" not in section.replace("{raw}", "")
 
 
 def test_a_run_without_the_systems_says_so(run):
-    page = stated_page(run({"my_experiment": {"mine": {"a": {"b": number(1.0)}}}}))
+    page = stated_page(read_chapters(run({"my_experiment": {"mine": {"a": {"b": number(1.0)}}}})))
     assert page == "No chapter of this run measures one of the statements.\n"
 
 
@@ -160,7 +161,9 @@ def test_like_stands_with_like(run, dataset, groups):
         "documented": {"fleiss_kappa": number(0.13)},
         "panel": {"win rate": number(0.6, 0.55, 0.65)},
     }
-    parts = stated_page(run({"rater_agreement": {dataset: systems}})).split("## ")[1:]
+    parts = stated_page(read_chapters(run({"rater_agreement": {dataset: systems}}))).split("## ")[
+        1:
+    ]
     assert len(parts) == len(groups)
     assert all(part.startswith(group) for part, group in zip(parts, groups, strict=True))
 
@@ -192,7 +195,7 @@ def test_a_wrong_statement_is_named(tmp_path, change):
 def test_every_row_of_the_smoke_run_repeats_its_stored_numbers():
     """Read the stored files in another way than the page does."""
     for row in read_stated():
-        measurement = None if row["rule"] == "cannot" else measured("smoke", row)
+        measurement = None if row["rule"] == "cannot" else measured(read_chapters("smoke"), row)
         if not measurement:
             continue
         dataset = measurement.dataset

@@ -2,13 +2,14 @@
 
 import json
 import re
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 import yaml
 
 from casebook import verdicts
-from casebook.book import levels, words
+from casebook.book import words
 from casebook.book.levels import levels_section
 from casebook.paths import ROOT
 from casebook.runs.headlines import Headline
@@ -93,9 +94,13 @@ FULL = Headline(
 )
 
 
-def test_a_level_stands_beside_control_and_baseline(monkeypatch):
-    monkeypatch.setattr(levels, "read_headlines", lambda run, cell: [FULL])
-    text = levels_section("mine", ["cell-1"])
+def levels_of(headline):
+    chapter = SimpleNamespace(cell="cell-1", headlines=[headline])
+    return levels_section("mine", [chapter])
+
+
+def test_a_level_stands_beside_control_and_baseline():
+    text = levels_of(FULL)
     cells = re.findall(r'<data value="([^"]+)"|<td[^>]*>([\d.]+)</td>', text)
     assert {"0.04", "0.70", "0.83"} <= {value or plain for value, plain in cells}
     assert "better: +0.13 [+0.05, +0.21]" in text and "n = 40" in text
@@ -105,10 +110,9 @@ def test_a_level_stands_beside_control_and_baseline(monkeypatch):
 @pytest.mark.parametrize(
     ("low", "high", "verdict"), [(0.05, 0.21, "better"), (-0.1, 0.3, "undecided")]
 )
-def test_without_a_contrast_the_interval_gives_the_verdict(monkeypatch, low, high, verdict):
+def test_without_a_contrast_the_interval_gives_the_verdict(low, high, verdict):
     headline = Headline(**{**vars(FULL), "decision": None, "low": low, "high": high})
-    monkeypatch.setattr(levels, "read_headlines", lambda run, cell: [headline])
-    assert f"{verdict}: +0.13 [" in levels_section("mine", ["cell-1"])
+    assert f"{verdict}: +0.13 [" in levels_of(headline)
 
 
 _INCOMPLETE = [
@@ -120,8 +124,7 @@ _INCOMPLETE = [
 
 
 @pytest.mark.parametrize("change", _INCOMPLETE)
-def test_what_has_no_control_no_best_score_or_no_result_is_not_shown(monkeypatch, change):
+def test_what_has_no_control_no_best_score_or_no_result_is_not_shown(change):
     headline = Headline(**{**vars(FULL), **change})
-    monkeypatch.setattr(levels, "read_headlines", lambda run, cell: [headline])
-    text = levels_section("mine", ["cell-1"])
+    text = levels_of(headline)
     assert "best possible" in text and "<table" not in text

@@ -13,6 +13,7 @@ import pytest
 
 from casebook import paths
 from casebook.book import leaderboard
+from casebook.book.results import read_chapters
 from casebook.frames import all_contrasts, estimates
 from casebook.notebook import Chapter, number
 from casebook.paths import ROOT
@@ -73,7 +74,7 @@ def site(tmp_path_factory):
         path = folder / "results" / "mine" / "items" / "first.json"
         path.parent.mkdir()
         path.write_text(json.dumps(items))
-        pages = leaderboard.leaderboard_pages("mine", ["first", "second", "third"])
+        pages = leaderboard.leaderboard_pages(read_chapters("mine", ["first", "second", "third"]))
     (folder / "data.js").write_text(pages["leaderboard.js"])
     (folder / "page.html").write_text(PAGE)
     return (folder / "page.html").as_uri(), by_measure

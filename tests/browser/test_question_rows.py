@@ -10,6 +10,7 @@ from toy_records import seal
 
 from casebook import paths
 from casebook.book.answers import answers
+from casebook.book.results import read_chapters
 from casebook.paths import run_dir
 from casebook.runs.headlines import Headline
 from casebook.runs.outputs import RunOutputs
@@ -44,7 +45,7 @@ def page_of_rows(site, tmp_path_factory):
         patch.setattr(paths, "RESULTS", run.parent)
         RunOutputs("mine", CELL).headlines(*cases, unmeasured)
         seal(run)
-        rows = answers("mine", [CELL])
+        rows = answers(read_chapters("mine", [CELL]))
     page = (site / "index.html").read_text(encoding="utf-8")
     page = page.replace("<head>", f'<head><base href="{site.as_uri()}/">', 1)
     rows_of_page = re.compile(r'<ul class="questions">.*</li>\s*</ul>(?=\s*<p>A dot)', re.DOTALL)
@@ -52,6 +53,14 @@ def page_of_rows(site, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "page.html"
     path.write_text(rows_of_page.sub(lambda _: rows, page), encoding="utf-8")
     return path.as_uri()
+
+
+# How much the bar beside a verdict is longer than its text.
+_OVERHANGS = """[...document.querySelectorAll('.answer-verdict > .verdict')].map((verdict) => {
+  const text = document.createRange();
+  text.selectNodeContents(verdict);
+  return verdict.offsetHeight - text.getBoundingClientRect().height;
+})"""
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -64,6 +73,7 @@ def test_rows_of_many_cases_are_accessible_and_fit(page_of_rows, tab, axe, size)
         "[...document.querySelectorAll('li.question-row')].map((e) => e.offsetHeight)"
     )
     assert heights[0] < SIZES[size]["height"] / 2 and heights[1] < 150
+    assert max(tab.page.evaluate(_OVERHANGS)) < 2
     tab.page.evaluate(axe)
     rules = ["color-contrast", "link-name", "list", "aria-allowed-attr", "nested-interactive"]
     rules += ["target-size"] if size == "phone" else []

@@ -17,6 +17,7 @@ from casebook.batch.grid import Cell
 from casebook.batch.parameters import check_cell
 from casebook.book.chapters import command, hashes
 from casebook.book.items import item_pages
+from casebook.book.results import read_chapters
 from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.files import sha256_file
@@ -206,7 +207,7 @@ def test_templates_do_not_pass_on_what_they_quote(tmp_path, monkeypatch, require
     for text in load("consumer_contracts_qa", titles=False).documents["text"]:
         assert json.dumps(text[:60], ensure_ascii=False)[1:-1] not in written
     assert "A quotation, not repeated here." in written
-    page = item_pages("t", ["templates"])["items/templates.md"]
+    page = item_pages(read_chapters("t", ["templates"]))["items/templates.md"]
     assert (
         "by our rule, a report repeats no texts whose licence is non-commercial or unknown" in page
     )

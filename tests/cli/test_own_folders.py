@@ -14,7 +14,7 @@ from casebook.batch.parameters import check_names, path_parameters, with_absolut
 from casebook.batch.plan import inputs_of
 from casebook.batch.run_folder import stored_record
 from casebook.book.chapters import command
-from casebook.book.titles import titles
+from casebook.book.results import read_chapters
 from casebook.errors import InputError
 from casebook.paths import DATA, NOTEBOOKS, data_folder
 
@@ -60,7 +60,7 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
     assert numbers["contracts"] != numbers["contracts-2"]
     monkeypatch.setattr("casebook.paths.RESULTS", results)
     cells = [path.stem for path in (results / "mine/notebooks").glob("[!.]*.ipynb")]
-    named = titles("mine", sorted(cells))
+    named = {chapter.cell: chapter.title for chapter in read_chapters("mine", sorted(cells))}
     assert set(named.values()) == {"Query length: contracts", "Query length: contracts-2"}
     for path in (results / "mine").rglob("*"):  # which are published
         if path.is_file() and not path.name.startswith("."):

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from casebook.batch.grid import load_grid, select
-from casebook.book.items import read_items, view
+from casebook.book.items import view
+from casebook.book.results import ChapterResults
 from casebook.paths import run_dir
 
 LINK = re.compile(r'generated/items/([\w.-]+)\.html#([^"]+)"')
@@ -114,7 +115,7 @@ def test_the_lists_of_figures_without_items_name_figures_that_there_are():
 @pytest.mark.parametrize("cell", select(load_grid(), tag="smoke"), ids=lambda cell: cell.name)
 def test_every_link_chooses_items_that_there_are(cell):
     for name, choices in shown_links(cell.name).items():
-        collection = read_items("smoke", name)
+        collection = ChapterResults("smoke", name).items
         assert collection is not None, name
         page = view(collection | {"cell": name})
         is_whole = len(page["items"]) == collection["asked"]

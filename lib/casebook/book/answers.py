@@ -8,13 +8,14 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from casebook.book.axis import effect_axis
 from casebook.book.chapters import reproduce_line
-from casebook.book.items import items_file
-from casebook.book.titles import dataset_name, experiment_of
+from casebook.book.results import ChapterResults
+from casebook.book.titles import dataset_name
 from casebook.book.worse import worse_items
 from casebook.paths import SHIPPED, run_dir
 from casebook.readers import read_yaml
-from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, counted, read_headlines
+from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline, counted
 from casebook.verdicts import NOT_MEASURED, UNDECIDED
 
 TOPICS = Path(__file__).with_name("topics.yml")
@@ -42,11 +43,10 @@ _STEPS = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
 
 @dataclass(frozen=True)
 class Case:
-    """A headline of a cell: a dot of the front page."""
+    """A headline of a chapter: a dot of the front page."""
 
-    cell: str
-    experiment: str
-    headline: object
+    chapter: ChapterResults
+    headline: Headline
 
 
 @dataclass(frozen=True)
@@ -91,14 +91,14 @@ class Question:
         return ", ".join(filter(None, [dataset_name(case.headline.dataset), case.headline.label]))
 
 
-def questions(run, cells):
+def questions(chapters):
     """Group the headlines of a run by their topics, in the order of ``topics.yml``."""
     topics = read_yaml(TOPICS, "topics")
     cases = {topic: [] for topic in topics}
-    for cell in cells:
-        for number, headline in enumerate(read_headlines(run, cell)):
-            topic = headline.topic or (cell, number)
-            cases.setdefault(topic, []).append(Case(cell, experiment_of(run, cell), headline))
+    for chapter in chapters:
+        for number, headline in enumerate(chapter.headlines):
+            topic = headline.topic or (chapter.cell, number)
+            cases.setdefault(topic, []).append(Case(chapter, headline))
     rows = []
     for topic, group in cases.items():
         if group:
@@ -120,9 +120,9 @@ def _yes(headline):
     return HURTS if is_reversed else HELPS
 
 
-def finding(run, cells):
+def finding(chapters):
     """Say in one sentence what was found: the questions of a run by their outcomes."""
-    rows = questions(run, cells)
+    rows = questions(chapters)
     if not rows:
         return ""
     parts = []
@@ -144,37 +144,38 @@ def finding(run, cells):
 # --- the front page: a row for each question
 
 
-def answers(run, cells):
+def answers(chapters):
     """Write a row for each question, with its cases as dots."""
-    rows = questions(run, cells)
+    rows = questions(chapters)
     if not rows:
         return "<p>No chapter of this run has reported an answer yet.</p>"
-    limits = _axis_limits([case.headline for row in rows for case in row.cases])
-    experiments = [experiment_of(run, cell) for cell in cells]
+    axes = _axes([case.headline for row in rows for case in row.cases])
+    experiments = [chapter.experiment for chapter in chapters]
     with_pages = {name for name in experiments if experiments.count(name) > 1}
-    markup = "".join(_question_row(run, row, limits, with_pages) for row in rows)
+    markup = "".join(_question_row(row, axes, with_pages) for row in rows)
     return f'<ul class="questions">{markup}</ul>'
 
 
-def _question_row(run, row, limits, with_pages):
+def _question_row(row, axes, with_pages):
     """Write the row of one question."""
     meaning = _meaning(row)
     text = f"<strong>{html.escape(row.question)}</strong>"
     if meaning:
         text += f'<div class="meaning">{meaning}</div>'
-    axes = {}
+    cases_by_axis = {}
     for case in row.cases:
         if case.headline.verdict != NOT_MEASURED:
-            axes.setdefault((case.headline.measure, case.headline.null), []).append(case)
-    links = _question_links(run, row, with_pages)
+            key = case.headline.measure, case.headline.null
+            cases_by_axis.setdefault(key, []).append(case)
+    links = _question_links(row, with_pages)
     pictures = "".join(
-        _dots(row, cases, limits[axis], links["chapter"]) for axis, cases in axes.items()
+        _dots(row, cases, axes[key], links["chapter"]) for key, cases in cases_by_axis.items()
     )
-    details = "".join(_row(run, case, limits, "") for case in row.cases)
+    details = "".join(_row(case, axes) for case in row.cases)
     return (
         f'<li class="question-row"><div class="answer-text">{text}</div>'
         f'<div class="answer-effect">{pictures}</div>'
-        f'<div class="answer-verdict">{_verdicts(row)}{_worse_link(run, row)}</div>'
+        f'<div class="answer-verdict">{_verdicts(row)}{_worse_link(row)}</div>'
         f'<div class="answer-links">{_as_links(links, "")}'
         f'<details class="cases"><summary>numbers</summary><ul class="answers">{details}</ul>'
         "</details></div></li>\n"
@@ -189,7 +190,9 @@ def _meaning(row):
     first = cases[0]
     texts = []
     for case in cases:
-        is_of_first = case.cell == first.cell and case.headline.dataset == first.headline.dataset
+        is_of_first = (
+            case.chapter is first.chapter and case.headline.dataset == first.headline.dataset
+        )
         meaning = case.headline.meaning
         n_letters = len(meaning) + sum(len(text) + 1 for text in texts)
         if is_of_first and n_letters <= MOST_LETTERS and meaning not in texts:
@@ -244,48 +247,30 @@ def _verdict_text(word, names, colour, n_cases):
     return text
 
 
-def _dots(row, cases, limit, page):
+def _dots(row, cases, axis, page):
     """Draw cases of one measure on one axis, each a link to its chapter that names it."""
-    start, end = axis_ends(limit, cases[0].headline.null)
-    ticks = _tick_texts((start, 0, end), limit, cases[0].headline.null)
+    texts = list(axis.ticks.values())
     measure = cases[0].headline.measure.rstrip(",")
-    label = html.escape(f"{measure}, on an axis from {ticks[0]} to {ticks[-1]}")
-    lanes = "".join(_dot(row, case, start, end) for case in cases)
+    label = html.escape(f"{measure}, on an axis from {texts[0]} to {texts[-1]}")
+    lanes = "".join(_dot(row, case, axis) for case in cases)
     # On a small screen the plot is touched as a whole; its dots stay in reach of the keyboard.
     link = f'<a class="touch" href="{html.escape(page)}" aria-hidden="true" tabindex="-1"></a>'
-    positions = (start, 0, end)
-    marks = "".join(
-        f'<span style="left:{_place(position, start, end)}">{tick}</span>'
-        for position, tick in zip(positions, ticks, strict=True)
-        if position or NEAR * (end - start) < -start < (1 - NEAR) * (end - start)
+    ticks = "".join(
+        f'<span style="left:{axis.percent(position)}">{text}</span>'
+        for position, text in axis.spaced_ticks(NEAR).items()
     )
     return (
         f'<div class="dots" role="group" aria-label="{label}"><div class="plot">'
-        f'<div class="lanes" style="--zero:{_place(0, start, end)}">{lanes}</div>'
-        f'<div class="ticks" aria-hidden="true">{marks}</div>{link}</div>'
+        f'<div class="lanes" style="--zero:{axis.percent(0)}">{lanes}</div>'
+        f'<div class="ticks" aria-hidden="true">{ticks}</div>{link}</div>'
         f"<small>{_levels(cases)}</small></div>"
     )
 
 
-def axis_ends(limit, null):
-    """Give the ends of an axis around zero: a share, whose null lies within, stays in 0 to 1."""
-    if 0 < null < 1:
-        return max(-limit, -null), min(limit, 1 - null)
-    return -limit, limit
-
-
-def _tick_texts(positions, limit, null):
-    digits = 2 if limit >= 0.1 else 4
-    return [f"{round(position + null, digits):zg}" for position in positions]
-
-
-def _dot(row, case, start, end):
+def _dot(row, case, axis):
     """Draw one case: its margin, chance, interval and value, and its numbers as its name."""
     headline = case.headline
-
-    def place(value):
-        return _place(value, start, end)
-
+    place = axis.percent
     low = headline.value if headline.low is None else headline.low
     high = headline.value if headline.high is None else headline.high
     style = f"--value:{place(headline.value)};--low:{place(low)};--high:{place(high)}"
@@ -293,18 +278,13 @@ def _dot(row, case, start, end):
     if headline.margin:
         ends = f"left:{place(-headline.margin)};right:calc(100% - {place(headline.margin)})"
         marks += f'<i class="band" style="{ends}"></i>'
-    if headline.chance is not None and start <= headline.chance <= end:
+    if headline.chance is not None and headline.chance in axis:
         marks += f'<i class="chance" style="left:{place(headline.chance)}"></i>'
     return (
         f'<a class="dot dot-{row.colour(headline.verdict)}" style="{style}" '
-        f'href="run/notebooks/{html.escape(case.cell)}.html">{marks}'
+        f'href="run/notebooks/{html.escape(case.chapter.cell)}.html">{marks}'
         f'<span class="name">{html.escape(_numbers(row.full_name_of(case), headline))}</span></a>'
     )
-
-
-def _place(value, start, end):
-    """Give where a value lies on the axis, in per cent of its length."""
-    return f"{100 * (min(max(value, start), end) - start) / (end - start):.1f}%"
 
 
 def _numbers(name, headline):
@@ -348,32 +328,32 @@ def _span(values, spec):
     return "–".join(ends)
 
 
-def _question_links(run, row, with_pages):
-    """Link to chapter, method and items of a question; several data sets have a page together."""
+def _question_links(row, with_pages):
+    """Link to the pages of a question's first cases; several data sets have a page together."""
     links = {}
-    for case in row.cases:
-        pages = _pages(run, case)
-        if case.experiment in with_pages:
-            pages["chapter"] = f"generated/experiments/{case.experiment}.html"
-        links = pages | links
+    for case in reversed(row.cases):
+        links |= _pages(case)
+        if case.chapter.experiment in with_pages:
+            links["chapter"] = f"generated/experiments/{case.chapter.experiment}.html"
     return links
 
 
-def _pages(run, case):
+def _pages(case):
     """Give the pages of a headline: its chapter, its method, its items if there are any."""
+    cell = case.chapter.cell
     pages = {
-        "chapter": f"run/notebooks/{case.cell}.html",
-        "method": method_page(case.experiment, case.headline.method),
+        "chapter": f"run/notebooks/{cell}.html",
+        "method": method_page(case.chapter.experiment, case.headline.method),
     }
-    if items_file(run, case.cell).is_file():
-        pages["items"] = f"generated/items/{case.cell}.html"
+    if case.chapter.items is not None:
+        pages["items"] = f"generated/items/{cell}.html"
     return pages
 
 
-def _worse_link(run, row):
+def _worse_link(row):
     """Link to the items that a chapter offers as made worse, the worst one open."""
     for case in row.cases:
-        ready = worse_items(run, case.cell)
+        ready = worse_items(case.chapter)
         if ready:
             text, address, count = ready
             beginning, _, end = text.rpartition(" worse")  # all that a small screen has room for
@@ -385,27 +365,23 @@ def _worse_link(run, row):
 # --- a row for each headline
 
 
-def detailed_answers(run, cells, up=""):
-    """Write a row for each headline of some cells."""
-    cases = [
-        Case(cell, experiment_of(run, cell), headline)
-        for cell in cells
-        for headline in read_headlines(run, cell)
-    ]
-    limits = _axis_limits([case.headline for case in cases])
-    rows = "".join(_row(run, case, limits, up) for case in cases)
+def detailed_answers(chapters, up=""):
+    """Write a row for each headline of some chapters."""
+    cases = [Case(chapter, headline) for chapter in chapters for headline in chapter.headlines]
+    axes = _axes([case.headline for case in cases])
+    rows = "".join(_row(case, axes, up) for case in cases)
     return f'<ul class="answers">{rows}</ul>'
 
 
-def _axis_limits(headlines):
-    """Give the end of the axis that all effects of one measure share."""
+def _axes(headlines):
+    """Give the axis that all effects of one measure share, by measure and null."""
     limits = {}
     for headline in headlines:
-        axis = (headline.measure, headline.null)
+        key = (headline.measure, headline.null)
         values = [headline.value, headline.low, headline.high, headline.margin]
         lengths = [abs(value) for value in values if value is not None]
-        limits[axis] = max([limits.get(axis, 0), *lengths])
-    return {axis: _round_up(limit) for axis, limit in limits.items()}
+        limits[key] = max([limits.get(key, 0), *lengths])
+    return {key: effect_axis(_round_up(limit), key[1]) for key, limit in limits.items()}
 
 
 def method_page(experiment, page=None):
@@ -417,7 +393,7 @@ def method_page(experiment, page=None):
     return f"methods/{name}.html#{anchor}" if anchor else f"methods/{name}.html"
 
 
-def _row(run, case, limits, up):
+def _row(case, axes, up=""):
     """Write the row of one headline."""
     headline = case.headline
     is_measured = headline.verdict != NOT_MEASURED
@@ -428,13 +404,13 @@ def _row(run, case, limits, up):
     word = headline.word
     if headline.verdict == NO_EFFECT and headline.margin:
         word += f" (within ±{headline.margin:.3g})"
-    limit = limits[headline.measure, headline.null]
+    axis = axes[headline.measure, headline.null]
     return answer_row(
         text,
-        effect_drawing(headline, limit) if is_measured else "",
+        effect_drawing(headline, axis) if is_measured else "",
         (CLASSES[headline.verdict], word),
         headline.count if headline.n else "",
-        f"{_links(run, case, up)} {reproduce_line(run, case.cell, up)}",
+        f"{_links(case, up)} {reproduce_line(case.chapter, up)}",
     )
 
 
@@ -449,10 +425,11 @@ def _subject(headline, is_measured):
     return subject
 
 
-def _links(run, case, up):
-    pages = _pages(run, case)
-    if (run_dir(run) / "rows" / f"{case.cell}.csv.gz").is_file():
-        pages["rows"] = f"rows/{case.cell}.csv.gz"
+def _links(case, up):
+    pages = _pages(case)
+    rows = f"rows/{case.chapter.cell}.csv.gz"
+    if (run_dir(case.chapter.run) / rows).is_file():
+        pages["rows"] = rows
     return _as_links(pages, up)
 
 
@@ -483,33 +460,24 @@ def _round_up(limit):
     return next(step * power for step in _STEPS if step * power >= limit * (1 - 1e-9))
 
 
-def effect_drawing(headline, limit):
+def effect_drawing(headline, axis):
     """Draw an effect with its interval around zero; chance is a tick, the margin a band."""
-    start, end = axis_ends(limit, headline.null)
-    positions = (start, 0, end)
-    texts = _tick_texts(positions, limit, headline.null)
+    texts = list(axis.ticks.values())
     label = f"{headline.effect} on an axis from {texts[0]} to {texts[-1]}"
     if headline.margin:
         label += f"; differences below {headline.margin:.3g} do not matter"
     if headline.chance is not None:
         label += f"; chance {headline.chance + headline.null:.3g}"
     line = ("", headline.value, headline.low, headline.high, None)
-    ticks = dict(zip(positions, texts, strict=True))
-    return drawing([line], ticks, label, headline.margin, headline.chance)
+    return drawing([line], axis, label, headline.margin, headline.chance)
 
 
-def drawing(lines, ticks, label, margin=0.0, chance=None):
-    """Draw values with their intervals.
-
-    A line is (name, value, low, high, stated value); ticks are a dict of position to text.
-    """
-    start = min(ticks)
-    end = max(ticks)
+def drawing(lines, axis, label, margin=0.0, chance=None):
+    """Draw values with their intervals; a line is (name, value, low, high, stated value)."""
     height = 16 * len(lines) + 4
 
     def x(value):
-        share = (min(max(value, start), end) - start) / ((end - start) or 1)
-        return f"{25 + 210 * share:.1f}"
+        return f"{25 + 210 * axis.share(value):.1f}"
 
     marks = []
     if margin:
@@ -519,7 +487,7 @@ def drawing(lines, ticks, label, margin=0.0, chance=None):
     heights = [10 + 16 * k for k in range(len(lines))]
     axes = "".join(f"M25 {y}H235" for y in heights)
     marks.append(f'<path class="axis" d="{axes}M{x(0)} 1V{height}"/>')
-    if chance is not None and start <= chance <= end:
+    if chance is not None and chance in axis:
         marks.append(f'<path class="chance" d="M{x(chance)} 3V{height - 2}"/>')
     for y, (name, value, low, high, stated) in zip(heights, lines, strict=True):
         if low is not None and high is not None:
@@ -528,11 +496,9 @@ def drawing(lines, ticks, label, margin=0.0, chance=None):
             marks.append(f'<path class="stated-value" d="M{x(stated)} {y - 6}l5 6l-5 6l-5 -6z"/>')
         title = f"<title>{html.escape(name)}</title>" if name else ""
         marks.append(f'<circle class="value" cx="{x(value)}" cy="{y}" r="4">{title}</circle>')
-    for position, text in ticks.items():
-        is_end = position in (start, end)
-        if is_end or min(position - start, end - position) > 0.2 * (end - start):
-            anchor = f'x="{x(position)}" y="{height + 12}" text-anchor="middle"'
-            marks.append(f"<text {anchor}>{text}</text>")
+    for position, text in axis.spaced_ticks(room=0.2).items():
+        anchor = f'x="{x(position)}" y="{height + 12}" text-anchor="middle"'
+        marks.append(f"<text {anchor}>{text}</text>")
     label = html.escape(label)
     return (
         f'<svg class="effect" viewBox="0 0 260 {height + 15}" role="img" aria-label="{label}">'

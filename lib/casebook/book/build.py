@@ -30,7 +30,8 @@ from casebook.book.front import (
     preview,
     site_address,
 )
-from casebook.book.titles import data_title, experiment_title, short, titles
+from casebook.book.results import read_chapters
+from casebook.book.titles import short
 from casebook.errors import CasebookError, InputError
 from casebook.files import exchange, locked, naming_file, sha256_file, write_text
 from casebook.paths import CONFIGURATION, OUTPUT, ROOT, SHIPPED, run_dir, valid_name
@@ -50,7 +51,7 @@ def build_book(run, compare=None, report=print):
     cells += sorted(executed - set(cells))
     if not cells:
         raise InputError(f"results/{run}: nothing to render; 'casebook run --run {run}' makes it")
-    require_report(run)
+    evidence = require_report(run)
     target = OUTPUT / "_build" / valid_name(run, "run")
     with sole_builder(target):
         for left in target.glob("work-*"):  # by a builder that was killed
@@ -58,7 +59,8 @@ def build_book(run, compare=None, report=print):
         with tempfile.TemporaryDirectory(
             prefix="work-", dir=target, ignore_cleanup_errors=True
         ) as work:
-            _build(run, cells, compare, target, Path(work), report)
+            chapters = read_chapters(run, cells)
+            _build(run, chapters, evidence, compare, target, Path(work), report)
     return target / "html" / "index.html"
 
 
@@ -88,11 +90,11 @@ def _stamp(target):
     return key, digest
 
 
-def _build(run, cells, compare, target, work, report):
+def _build(run, chapters, evidence, compare, target, work, report):
     """Render beside the site that is there, then put the new one in its place."""
     stage = work / "stage"
     html = target / "html"
-    key = _stage(run, stage, cells, compare)
+    key = _stage(run, stage, chapters, compare)
     if key == _stamp(target)[0]:
         changed = site_faults(target)
         if not changed:
@@ -104,7 +106,7 @@ def _build(run, cells, compare, target, work, report):
     generated = stage / "book" / "generated"
     for path in generated.rglob("*.js"):
         _copy_file(path, site / path.parent.relative_to(stage / "book"))
-    checksums = finish(run, site)
+    checksums = finish(run, chapters, evidence, site)
     # Written while a full disk still does no harm.
     stamp = write_text(work / "key", f"{key} {sha256_file(checksums)}")
     if html.exists():
@@ -119,7 +121,7 @@ def _build(run, cells, compare, target, work, report):
 # --- what is staged
 
 
-def _stage(run, stage, cells, compare):
+def _stage(run, stage, chapters, compare):
     """Copy prose and results side by side, add the generated pages, hash it all."""
     book = stage / "book"
     # The pages of a project come over those that are shipped: it has a front of its own.
@@ -128,14 +130,14 @@ def _stage(run, stage, cells, compare):
             _copy_folder(folder / "book", book)
     write_text(stage / CONFIGURATION, yaml.safe_dump(configuration(), sort_keys=False))
     _copy_folder(run_dir(run), book / "run")
-    for cell, title in titles(run, cells).items():
-        for_readers(book / "run" / "notebooks" / f"{cell}.ipynb", run, cell, title)
+    for chapter in chapters:
+        for_readers(book / "run" / "notebooks" / f"{chapter.cell}.ipynb", chapter)
     for name in documents():
-        write_text(book / "documents" / f"{name}.md", concordance_page(name, run))
-    generated = pages.generated(run, cells, compare)
+        write_text(book / "documents" / f"{name}.md", concordance_page(name, chapters))
+    generated = pages.generated(run, chapters, compare)
     for name, text in generated.items():
         write_text(book / "generated" / name, text)
-    toc = _contents(run, cells, generated)
+    toc = _contents(chapters, generated)
     if ROOT != SHIPPED:
         _unlink_absent_pages(book, toc)
     write_text(book / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
@@ -183,12 +185,12 @@ def _files_of(entry):
             yield from _files_of(child)
 
 
-def _contents(run, cells, generated):
+def _contents(chapters, generated):
     """Fill the table of contents with the executed notebooks, the pages on all, the data cards."""
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
-    experiments = pages.by_experiment(run, cells)
+    experiments = pages.by_experiment(chapters)
     # That of the front page; what answers nothing comes after the others.
-    order = [case.experiment for row in questions(run, cells) for case in row.cases]
+    order = [case.chapter.experiment for row in questions(chapters) for case in row.cases]
     holders = [part for part in toc["parts"] if part.get("executed_notebooks")]
     for part in reversed(holders):
         words = part.pop("executed_notebooks")
@@ -196,7 +198,7 @@ def _contents(run, cells, generated):
         groups = experiments
         if part is not holders[0]:  # which has what no other part names
             groups = {name: experiments.pop(name) for name in words if name in experiments}
-        part["chapters"] = _experiments(run, groups, order, words) + part.get("chapters", [])
+        part["chapters"] = _experiments(groups, order, words) + part.get("chapters", [])
     if "leaderboard.md" in generated and holders:
         entry = {"file": "generated/leaderboard", "title": "Leaderboard"}
         holders[0]["chapters"].insert(0, entry)
@@ -207,38 +209,41 @@ def _contents(run, cells, generated):
         part.pop("executed_notebooks", None)
         if part.pop("data_cards", False):
             part.setdefault("chapters", [])
-            for key, card in pages.cards_shown(run, cells).items():
+            for key, card in pages.cards_shown(chapters).items():
                 title = card.title.partition(",")[0]
                 part["chapters"].append({"file": f"generated/cards/{key}", "title": title})
     toc["parts"] = [part for part in toc["parts"] if part.get("chapters")]
     return toc
 
 
-def _experiments(run, groups, order, words):
+def _experiments(groups, order, words):
     """Give an entry of the sidebar for each experiment, with its data sets and their items."""
     entries = []
     for experiment in filter(groups.get, dict.fromkeys([*order, *words, *groups])):
         group = groups[experiment]
-        question = words.get(experiment) or short(experiment_title(run, group[0]))
-        chapters = [_chapter(run, cell, short(data_title(run, cell) or cell)) for cell in group]
+        question = words.get(experiment) or short(group[0].experiment_title)
         if len(group) == 1:
-            entries.append(chapters[0] | {"title": question})
+            entries.append(_entry(group[0], question))
             continue
-        for chapter, cell in zip(chapters, group, strict=True):
-            if sum(chapter["title"] == entry["title"] for entry in chapters) > 1:
-                configuration = cell.removeprefix(experiment).lstrip("-").replace("_", " ")
-                chapter["title"] = short(configuration or cell)
+        titles = [short(chapter.data_title or chapter.cell) for chapter in group]
+        sections = []
+        for chapter, title in zip(group, titles, strict=True):
+            if titles.count(title) > 1:
+                configuration = chapter.cell.removeprefix(experiment).lstrip("-")
+                title = short(configuration.replace("_", " ") or chapter.cell)
+            sections.append(_entry(chapter, title))
         page = f"generated/experiments/{experiment}"
-        entries.append({"file": page, "title": question, "sections": chapters})
+        entries.append({"file": page, "title": question, "sections": sections})
     return entries
 
 
-def _chapter(run, cell, title):
+def _entry(chapter, title):
     """Give the entry of a chapter, and below it the page of its items if there is one."""
-    entry = {"file": f"run/notebooks/{cell}", "title": title}
-    title_of_items = items.items_title(run, cell)
+    entry = {"file": f"run/notebooks/{chapter.cell}", "title": title}
+    title_of_items = items.items_title(chapter)
     if title_of_items:
-        entry["sections"] = [{"file": f"generated/items/{cell}", "title": title_of_items}]
+        page = f"generated/items/{chapter.cell}"
+        entry["sections"] = [{"file": page, "title": title_of_items}]
     return entry
 
 
@@ -371,25 +376,25 @@ _UNUSED = (
 )
 
 
-def finish(run, site):
+def finish(run, chapters, evidence, site):
     """Complete a rendered site.
 
     The downloads are added, what no page needs is dropped, the site is described for machines, and
     its checksums are listed last.
     """
-    _add_downloads(run, site)
+    _add_downloads(run, evidence, site)
     _drop_unused(site)
-    _finish_pages(run, site)
+    _finish_pages(run, chapters, site)
     _restore_notebooks(run, site)
-    write_crate(run, site)
+    write_crate(run, chapters, site)
     return write_checksums(site)
 
 
-def _add_downloads(run, site):
+def _add_downloads(run, evidence, site):
     for name in ("timings", "runs"):
         if (run_dir(run) / name).is_dir():
             _copy_folder(run_dir(run) / name, site / name)
-    for path in sorted(require_report(run)):  # and nothing that an interrupted cell left
+    for path in sorted(evidence):  # and nothing that an interrupted cell left
         kind = path.parent.name
         if kind in ("rows", "tables", "figures"):
             (site / kind).mkdir(exist_ok=True)
@@ -410,11 +415,10 @@ def _drop_unused(site):
     (site / ".buildinfo").unlink(missing_ok=True)  # of Sphinx, for rendering in place
 
 
-def _finish_pages(run, site):
+def _finish_pages(run, chapters, site):
     """Drop scripts that a page does not need; add its preview and the line printed below it."""
-    cells = [path.stem for path in (run_dir(run) / "notebooks").glob("*.ipynb")]
-    day = completed(run, cells)
-    descriptions = {site / "index.html": unescape(_TAG.sub("", finding(run, cells)))}
+    day = completed(chapters)
+    descriptions = {site / "index.html": unescape(_TAG.sub("", finding(chapters)))}
     picture = _add_picture(site)
     address = site_address()
     labelled_toggle = _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')

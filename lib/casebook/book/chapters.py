@@ -15,16 +15,15 @@ import nbformat
 
 from casebook.batch.grid import DEFAULT_GRID, load_grid
 from casebook.batch.parameters import defaults, portable_parameters
-from casebook.batch.run_folder import stored_record
 from casebook.book.items import items_title
 from casebook.book.leaderboard import leaderboard_link
 from casebook.book.theme import FOLDED
-from casebook.data.cards import card_of, cards
+from casebook.data.cards import card_of
 from casebook.models.device import REFERENCE
 from casebook.paths import data_folder, notebook_files
 from casebook.runs.evidence import files_of
 from casebook.runs.locations import restored
-from casebook.runs.outputs import finished_cells, read_numbers
+from casebook.runs.outputs import finished_cells
 from casebook.runs.record import digest
 from casebook.runs.registry import model_settings_of
 from casebook.tables import Markup
@@ -32,16 +31,16 @@ from casebook.tables import Markup
 HASH_DIGITS = 12  # on a page; the record has them all
 
 
-def for_readers(path, run, cell, title):
+def for_readers(path, chapter):
     """Title a staged notebook, put its answer first, and append the footer."""
     notebook = nbformat.read(path, 4)
     if notebook.cells and notebook.cells[0].source.startswith("# "):
         text = notebook.cells[0].source.partition("\n")[2]
-        text = f"# {title}\n{text}\n\n{leaderboard_link(run, cell)}"
+        text = f"# {chapter.title}\n{text}\n\n{leaderboard_link(chapter)}"
         notebook.cells[0].source = text.rstrip()
     answer_first(notebook)
     fold_code(notebook)
-    notebook.cells += _footer(run, cell)
+    notebook.cells += _footer(chapter)
     nbformat.write(notebook, path)
 
 
@@ -88,22 +87,20 @@ def _title(cell):
     return line.removeprefix("## ").strip().lower() if is_heading else ""
 
 
-def _footer(run, cell):
+def _footer(chapter):
     """Give the cells on the data of a chapter and on how it is repeated, which is folded."""
-    record = stored_record(run, cell)
-    parameters = record.labels["Inputs"]["parameters"] if record else {}
     cells = []
-    lines = limits(run, cell, parameters)
+    lines = limits(chapter.parameters, chapter.cards)
     if lines:
         cells.append(nbformat.v4.new_markdown_cell("\n".join(lines), id="data-and-limits"))
     lines = ["## How to repeat or change this", ""]
-    if record:
-        lines += _commands(record, run)
-    title = items_title(run, cell)
+    if chapter.record:
+        lines += _commands(chapter.record, chapter.run)
+    title = items_title(chapter)
     if title:
-        page = f"../../generated/items/{cell}.md"
+        page = f"../../generated/items/{chapter.cell}.md"
         lines.append(f"- [{title}]({page}): the single results behind the means.")
-    links = _download_links(run, cell)
+    links = _download_links(chapter.run, chapter.cell)
     if links:
         lines.append(f"- Downloads: {', '.join(links)}.")
     tags = {"tags": [FOLDED]}
@@ -145,22 +142,10 @@ def _download_links(run, cell):
 # --- the data: what they are, what may be done with them, and their limits
 
 
-def cards_of(run, cell, parameters):
-    """Give every card that the parameters or numbers of a chapter name, once."""
-    cards_by_key = {}
-    for value in parameters.values():
-        for name in value if isinstance(value, list) else [value]:
-            if isinstance(name, str) and name in cards():
-                cards_by_key[name] = cards()[name]
-    for datasets in read_numbers(run, cell).values():
-        cards_by_key |= {card.key: card for card in filter(None, map(card_of, datasets))}
-    return cards_by_key
-
-
-def limits(run, cell, parameters):
-    """Write the section on the data of a chapter."""
+def limits(parameters, cards):
+    """Write the section on the data of a chapter with such parameters and data cards."""
     lines = []
-    for card in cards_of(run, cell, parameters).values():
+    for card in cards.values():
         split = parameters.get("split") if card.key == parameters.get("dataset") else ""
         counts = _counts(card, split or card.default_split)
         link = f"[{card.title}](../../generated/cards/{card.key}.md)"
@@ -259,9 +244,9 @@ def user_logs(record):
     return [name for name in record.labels["Inputs"]["data"] if name.startswith("log ")]
 
 
-def reproduce_line(run, cell, up=""):
+def reproduce_line(chapter, up=""):
     """Write the command that repeats a number, and the hashes of its inputs, folded."""
-    record = stored_record(run, cell)
+    record = chapter.record
     if record is None:
         return Markup("<small>no record</small>")
     parts = [
@@ -270,6 +255,6 @@ def reproduce_line(run, cell, up=""):
     ]
     return Markup(
         '<details class="reproduce"><summary>reproduce</summary>'
-        f'<code class="command">{html.escape(command(record, run))}</code><br>{", ".join(parts)}; '
-        f'<a href="{up}provenance.html#{cell}">provenance</a></details>'
+        f'<code class="command">{html.escape(command(record, chapter.run))}</code><br>{", ".join(parts)}; '
+        f'<a href="{up}provenance.html#{chapter.cell}">provenance</a></details>'
     )

@@ -11,6 +11,7 @@ import pandas as pd
 from casebook import paths
 from casebook.batch.run_folder import same_data
 from casebook.book.items import item_links
+from casebook.book.results import ChapterResults
 from casebook.book.titles import as_cards, page_link, raw
 from casebook.errors import InputError
 from casebook.frames import contrasts, count_verdicts
@@ -198,7 +199,7 @@ def _for_readers(table):
 def _flips(table, run):
     """Give the rows that changed most, of each line as many, with links to their items."""
     rows = []
-    links = {cell: item_links(run, cell) for cell in set(table["cell"])}
+    links = {cell: item_links(ChapterResults(run, cell)) for cell in set(table["cell"])}
     most = max(1, MOST_FLIPS // len(table))
     for line in table.itertuples():
         changed = line.rows[line.rows != 0]
@@ -215,7 +216,7 @@ def _flips(table, run):
 # --- promotions, rollbacks, and the inputs of a cell since its former record
 
 
-def changes(run, cells):
+def changes(run, chapters):
     """Write the page of promotions, rollbacks and changed inputs."""
     root = locate().root
     parts = ["## Promoted runs", *_promotions(root)]
@@ -228,7 +229,7 @@ def changes(run, cells):
             "the runs were measured on different data. Neither means that two runs are equal.",
             _table(with_intervals(decisions), "Decisions, latest first"),
         ]
-    rows = [row for cell in cells for row in _since(run, cell)]
+    rows = [row for chapter in chapters for row in _since(run, chapter)]
     parts.append("## Inputs and answers since the earlier record")
     none = "This run holds no record of an executed notebook."
     parts.append(_table(pd.DataFrame(rows), f"{run} and the records before it") if rows else none)
@@ -297,8 +298,9 @@ def _difference(decision):
     return f"{improvement:+z.3f} {bounds}, n = {decision.get('n')}"
 
 
-def _since(run, cell):
-    """Give a row for each headline of a cell, with the answer in the latest record before."""
+def _since(run, chapter):
+    """Give a row for each headline of a chapter, with the answer in the latest record before."""
+    cell = chapter.cell
     records = _intact_records(cell)
     if run not in records:
         return
@@ -312,8 +314,7 @@ def _since(run, cell):
         for headline in read_headlines(former, cell):
             former_answers[headline.question, headline.dataset] = headline.sentence
     other_data = former is not None and not same_data(run, former, cell)
-    headlines = read_headlines(run, cell)
-    for headline in headlines:
+    for headline in chapter.headlines:
         before = None
         if other_data:
             before = "other data: not compared"
@@ -321,7 +322,7 @@ def _since(run, cell):
             key = (headline.question, headline.dataset)
             before = former_answers.get(key, "not reported")
         yield row | {"Question": headline.question, "Before": before, "Now": headline.sentence}
-    if not headlines:
+    if not chapter.headlines:
         yield row | {"Question": "no answer reported", "Before": None, "Now": None}
 
 

@@ -50,12 +50,12 @@ def documents():
     return sorted(path.stem for path in CONCORDANCES.glob("*.yml"))
 
 
-def measured_sentences(run, row):
-    """What the run measures of a term, every number read from the run."""
-    if run is None or "measured" not in row:
+def measured_sentences(chapters, row):
+    """What the run measures of a term, every number read from its chapters."""
+    if "measured" not in row:
         return []
     measured = row["measured"]
-    numbers = numbers_of(run, measured["experiment"], measured["datasets"], measured["values"])
+    numbers = numbers_of(chapters, measured["experiment"], measured["datasets"], measured["values"])
     return filled(measured["says"], numbers)
 
 
@@ -67,7 +67,7 @@ def example_sentences(document, row):
     return filled(row["example"], json.loads(path.read_text(encoding="utf-8")))
 
 
-def concordance_page(document, run=None):
+def concordance_page(document, chapters=()):
     """Write the page of one document, with the numbers of a run."""
     table = read_concordance(document)
     lines = [
@@ -87,7 +87,7 @@ def concordance_page(document, run=None):
             if row.get(key):
                 lines += _definition(label, str(row[key]).split())
         lines += _definition("In the example", example_sentences(document, row))
-        lines += _definition("Measured in this run", measured_sentences(run, row))
+        lines += _definition("Measured in this run", measured_sentences(chapters, row))
     return "\n".join(lines)
 
 

@@ -7,12 +7,8 @@ gives the same bytes.
 from urllib.parse import quote
 
 from casebook import __version__
-from casebook.batch.run_folder import stored_record
-from casebook.book.chapters import cards_of
 from casebook.book.front import citation, cite_as, configuration
-from casebook.book.titles import data_title, titles
 from casebook.files import sha256_file, write_json
-from casebook.runs.outputs import finished_cells
 from casebook.runs.record import utc
 
 CRATE = "ro-crate-metadata.json"
@@ -36,15 +32,16 @@ _FORMATS = {
 }
 
 
-def write_crate(run, site):
+def write_crate(run, chapters, site):
     """Describe a site that has its downloads: the evidence, and an action for each chapter."""
     from rocrate.rocrate import ROCrate
 
     crate = ROCrate(version="1.2")
     files = _add_evidence(crate, site)
     completed = []
-    for cell, title in titles(run, finished_cells(run)).items():
-        record = stored_record(run, cell)
+    for chapter in sorted(chapters, key=lambda chapter: chapter.cell):
+        cell = chapter.cell
+        record = chapter.record
         end = record.completed or record.started
         completed.append(end)
         notebook = files[f"_sources/run/notebooks/{cell}.ipynb"]
@@ -52,9 +49,9 @@ def write_crate(run, site):
         action = crate.add_action(
             notebook,
             f"#chapter-{cell}",
-            _single(_data_of(crate, run, cell, record)),
+            _single(_data_of(crate, chapter)),
             _single(_results_of(files, cell, record)),
-            {"name": title, "startTime": utc(record.started), "endTime": utc(end)},
+            {"name": chapter.title, "startTime": utc(record.started), "endTime": utc(end)},
         )
         crate.root_dataset.append_to("mentions", action, compact=True)
     for name, value in _citation(crate, f"run {run}", len(completed)).items():
@@ -80,11 +77,10 @@ def _add_evidence(crate, site):
     return files
 
 
-def _data_of(crate, run, cell, record):
-    cards = cards_of(run, cell, record.labels["Inputs"]["parameters"]).values()
-    if cards:
-        return [_data_set(crate, card) for card in cards]
-    return _user_data(crate, record, data_title(run, cell))
+def _data_of(crate, chapter):
+    if chapter.cards:
+        return [_data_set(crate, card) for card in chapter.cards.values()]
+    return _user_data(crate, chapter.record, chapter.data_title)
 
 
 def _results_of(files, cell, record):

@@ -5,7 +5,6 @@ import re
 import subprocess
 
 from casebook import __version__
-from casebook.batch.run_folder import stored_record
 from casebook.paths import CONFIGURATION, ROOT, SHIPPED
 from casebook.readers import read_yaml
 
@@ -19,9 +18,9 @@ _BIBTEX_SPECIAL = re.compile(r"([&%$#_{}])")
 # --- what this is, in one line
 
 
-def completed(run, cells):
+def completed(chapters):
     """Give the day on which the last chapter of a run was completed, in words."""
-    records = filter(None, (stored_record(run, cell) for cell in cells))
+    records = [chapter.record for chapter in chapters if chapter.record]
     days = [record.completed for record in records if record.completed]
     return f"{max(days):%d %B %Y}".lstrip("0") if days else None
 
@@ -92,10 +91,10 @@ def _bibtex_text(value):
     return _BIBTEX_SPECIAL.sub(r"\\\1", str(value))
 
 
-def masthead(run, cells):
+def masthead(run, chapters):
     """Write run, date, version, licence, repository, where to report errors and how to cite."""
     cited = citation()
-    day = completed(run, cells)
+    day = completed(chapters)
     commit = _git("describe", "--always", "--dirty=, with changes", "--exclude=*")
     origin = _git("remote", "get-url", "origin") or ""
     repository = cited.get("repository-code") or web_address(origin)

@@ -44,10 +44,10 @@ from casebook.batch.run_folder import same_data
 from casebook.book.item_kinds import VIEWS
 from casebook.book.item_parts import page
 from casebook.book.item_script import as_script
-from casebook.book.titles import raw, titles
+from casebook.book.results import ChapterResults
+from casebook.book.titles import raw
 from casebook.data.cards import cards
-from casebook.paths import run_dir
-from casebook.readers import read_json, read_yaml
+from casebook.readers import read_yaml
 from casebook.runs.outputs import item_page_address
 
 
@@ -57,44 +57,31 @@ def page_words():
     return read_yaml(Path(__file__).with_name("items.yml"), "file of items")
 
 
-def items_file(run, cell):
-    """Give the file in which a cell keeps its items."""
-    return run_dir(run) / "items" / f"{cell}.json"
+def items_title(chapter):
+    """Name the page of a chapter's items, such as "Claim by claim"; None without items."""
+    return chapter.items and page_words()[chapter.items["kind"]]["title"]
 
 
-def read_items(run, cell):
-    """Read what a cell kept of its items; None if it kept none."""
-    path = items_file(run, cell)
-    return read_json(path) if path.is_file() else None
+def item_links(chapter):
+    """Give the addresses of a chapter's items, from a page of ``generated``."""
+    names = [item["id"] for item in chapter.items["items"]] if chapter.items else []
+    return {name: item_page_address(chapter.cell, q=name) for name in names}
 
 
-def items_title(run, cell):
-    """Name the page of a cell's items, such as "Claim by claim"."""
-    collection = read_items(run, cell)
-    return collection and page_words()[collection["kind"]]["title"]
-
-
-def item_links(run, cell):
-    """Give the addresses of a cell's items, from a page of ``generated``."""
-    collection = read_items(run, cell) or {"items": []}
-    return {item["id"]: item_page_address(cell, q=item["id"]) for item in collection["items"]}
-
-
-def item_pages(run, cells, compare=None):
-    """Write the pages of all cells that kept items, and the data that they load."""
+def item_pages(chapters, compare=None):
+    """Write the pages of all chapters that kept items, and the data that they load."""
     files = {}
-    chapter_titles = titles(run, cells)
-    for cell in cells:
-        collection = read_items(run, cell)
-        if not collection:
+    for chapter in chapters:
+        if not chapter.items:
             continue
-        collection["cell"] = cell
+        cell = chapter.cell
+        collection = chapter.items | {"cell": cell}
         note = None
-        shown_collection = collection
+        joined = collection
         if compare:
-            shown_collection, note = _joined(collection, run, compare)
-        files[f"items/{cell}.js"] = as_script(view(shown_collection))
-        files[f"items/{cell}.md"] = _markdown(collection, cell, note, chapter_titles[cell])
+            joined, note = _joined(collection, chapter.run, compare)
+        files[f"items/{cell}.js"] = as_script(view(joined))
+        files[f"items/{cell}.md"] = _markdown(collection, note, chapter.title)
     return files
 
 
@@ -128,10 +115,11 @@ def _usual_pair(collection, tested):
     return [system, others[0]]
 
 
-def _markdown(collection, cell, comparison_note, title):
+def _markdown(collection, comparison_note, title):
     """Write the page around the viewer: how much is on it; below it what, and the data."""
     kind = page_words()[collection["kind"]]
     noun = kind["noun"]
+    cell = collection["cell"]
     opening = [
         f"The single results behind the means of [the chapter](../../run/notebooks/{cell}.ipynb).",
         _extent(collection, kind),
@@ -208,7 +196,7 @@ def _joined(collection, run, compared_run):
     """Add the systems of the other run to a collection, and say so, or why not."""
     cell = collection["cell"]
     noun = page_words()[collection["kind"]]["noun"]
-    past = read_items(compared_run, cell)
+    past = ChapterResults(compared_run, cell).items
     if past is None or past["kind"] != collection["kind"]:
         return collection, f"The run {compared_run} kept no {noun}s of this chapter."
     if not same_data(run, compared_run, cell):

@@ -8,13 +8,11 @@ import csv
 import json
 from collections import Counter
 
-from casebook.book.items import read_items
-from casebook.book.titles import raw, titles
+from casebook.book.titles import raw
 from casebook.errors import InputError
 from casebook.frames import ALL_PAIRS, OTHER, PLANNED, WITH_CONTROL
 from casebook.notebook import LEADERBOARD_TIMES
 from casebook.paths import run_dir
-from casebook.readers import read_json
 from casebook.runs.outputs import item_page_address
 from casebook.tables import reason_text
 from casebook.verdicts import INTERVAL_BY_UNIT, NOT_MEASURED, OPPOSITE
@@ -33,35 +31,25 @@ interval; all of them were computed when the chapters ran, and this page looks t
 """
 
 
-def read_leaderboard(run, cell):
-    """Read what a cell kept of its systems and their pairs; None if it kept nothing."""
-    path = run_dir(run) / "leaderboard" / f"{cell}.json"
-    return read_json(path) if path.is_file() else None
-
-
-def leaderboard_link(run, cell):
+def leaderboard_link(chapter):
     """Write the link from a chapter to its systems on the page; nothing if it kept none."""
-    if read_leaderboard(run, cell) is None:
+    if chapter.leaderboard is None:
         return ""
-    return f'<a href="../../generated/{PAGE}.html#data={cell}">Compare any two systems</a>.'
+    address = f"../../generated/{PAGE}.html#data={chapter.cell}"
+    return f'<a href="{address}">Compare any two systems</a>.'
 
 
-def leaderboard_pages(run, cells):
+def leaderboard_pages(chapters):
     """Write the page and the data that it loads; nothing if no chapter kept any."""
-    chapter_titles = titles(run, cells)
-    chapters = []
-    for cell in cells:
-        content = read_leaderboard(run, cell)
-        if content:
-            chapters.append(_chapter(run, cell, content, chapter_titles[cell]))
-    if not chapters:
+    content = [_content(chapter) for chapter in chapters if chapter.leaderboard]
+    if not content:
         return {}
     # A script, because a page that was opened from disk may not fetch JSON.
-    data = {"opposite": OPPOSITE, "unmeasured": NOT_MEASURED, "chapters": chapters}
+    data = {"opposite": OPPOSITE, "unmeasured": NOT_MEASURED, "chapters": content}
     script = json.dumps(data, separators=(",", ":"))
     return {
         f"{PAGE}.js": f"window.casebookLeaderboard = {script};\n",
-        f"{PAGE}.md": _markdown(chapters),
+        f"{PAGE}.md": _markdown(content),
     }
 
 
@@ -78,15 +66,15 @@ def _markdown(chapters):
     return f"{INTRODUCTION}\n{raw(viewer)}\n{sources}\n"
 
 
-def _chapter(run, cell, content, title):
+def _content(chapter):
     """Add to what a chapter kept its names, its times and the address of its items."""
-    measures = [_measure(measure, content) for measure in content["measures"]]
+    content = chapter.leaderboard
     return content | {
-        "cell": cell,
-        "title": title,
-        "measures": measures,
-        "milliseconds": _milliseconds(run, cell, content["systems"]),
-        "items": _items(run, cell),
+        "cell": chapter.cell,
+        "title": chapter.title,
+        "measures": [_measure(measure, content) for measure in content["measures"]],
+        "milliseconds": _milliseconds(chapter, content["systems"]),
+        "items": _items(chapter),
     }
 
 
@@ -129,9 +117,9 @@ def _resampling(contrasts, content):
     return f"Tests and intervals are over {n} {unit}."
 
 
-def _milliseconds(run, cell, systems):
+def _milliseconds(chapter, systems):
     """Read the times of the systems; None where there is none, or they are of other systems."""
-    path = run_dir(run) / "timings" / f"{cell}.{LEADERBOARD_TIMES}.csv"
+    path = run_dir(chapter.run) / "timings" / f"{chapter.cell}.{LEADERBOARD_TIMES}.csv"
     if not path.is_file():
         return None
     try:
@@ -143,13 +131,13 @@ def _milliseconds(run, cell, systems):
     return times if len(times) == len(systems) else None
 
 
-def _items(run, cell):
+def _items(chapter):
     """Give the address of a chapter's items, and what their page can be asked for; None without."""
-    collection = read_items(run, cell)
+    collection = chapter.items
     if collection is None:
         return None
     return {
-        "address": item_page_address(cell),
+        "address": item_page_address(chapter.cell),
         "systems": collection["systems"],
         "measures": collection.get("measures"),
         "scope": collection.get("scope"),

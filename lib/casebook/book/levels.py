@@ -5,8 +5,8 @@ import re
 
 import pandas as pd
 
+from casebook.book.axis import Axis
 from casebook.book.titles import as_cards, dataset_name, raw
-from casebook.runs.headlines import read_headlines
 from casebook.stats.intervals import bounds_text
 from casebook.tables import Markup, to_html
 from casebook.verdicts import NOT_MEASURED, verdict_of
@@ -23,15 +23,14 @@ The same .83 of another measure or another data set says something else, so neve
 them."""
 _BEST = 1.0
 _ASIDE = re.compile(r",| \(")  # after which the name of a baseline says how it was chosen
-_WIDTH = 200
 
 
-def levels_section(run, cells):
+def levels_section(run, chapters):
     """Write how to read a level, with those of the first answer of each chapter that has them."""
     rows = []
-    for cell in cells:
-        headlines = [headline for headline in read_headlines(run, cell) if _is_full(headline)]
-        rows += [_row(cell, headline) for headline in headlines[:1]]
+    for chapter in chapters:
+        headlines = [headline for headline in chapter.headlines if _is_full(headline)]
+        rows += [_row(chapter.cell, headline) for headline in headlines[:1]]
     if not rows:
         return _GENERAL
     table = to_html(
@@ -83,15 +82,16 @@ def _row(cell, headline):
 
 def _drawing(control, baseline, level):
     """Draw three scores on a line from 0 to 1."""
+    axis = Axis({0: "0", 1: "1"})
 
     def x(score):
-        return round(8 + score * (_WIDTH - 16), 1)
+        return f"{8 + 184 * axis.share(score):.1f}"
 
     label = f"From 0 to 1: control {control:.2f}, baseline {baseline:.2f}, level {level:.2f}"
     return (
         f'<svg class="word-picture small" role="img" aria-label="{label}" '
-        f'viewBox="0 0 {_WIDTH} 20" width="{_WIDTH}">'
-        f'<line class="line" x1="{x(0)}" y1="10" x2="{x(1)}" y2="10"/>'
+        'viewBox="0 0 200 20" width="200">'
+        '<line class="line" x1="8" y1="10" x2="192" y2="10"/>'
         f'<line class="tick" x1="{x(control)}" y1="3" x2="{x(control)}" y2="17"/>'
         f'<circle class="ring" cx="{x(baseline)}" cy="10" r="4.5"/>'
         f'<circle class="mark" cx="{x(level)}" cy="10" r="4.5"/></svg>'

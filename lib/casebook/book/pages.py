@@ -12,30 +12,22 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.batch.parameters import DATA_PARAMETERS, absolute_paths, defaults
-from casebook.batch.run_folder import read_failures, read_planned, read_timings, stored_record
+from casebook.batch.run_folder import read_failures, read_planned, read_timings
 from casebook.book.answers import answers, detailed_answers, finding, method_page
-from casebook.book.chapters import HASH_DIGITS, cards_of, command, hashes
+from casebook.book.chapters import HASH_DIGITS, command, hashes
 from casebook.book.comparison import changes, comparison
 from casebook.book.front import masthead
 from casebook.book.items import item_pages
 from casebook.book.leaderboard import leaderboard_pages
 from casebook.book.levels import levels_section
+from casebook.book.results import ChapterResults
 from casebook.book.stated import stated_page
-from casebook.book.titles import (
-    as_cards,
-    experiment_of,
-    experiment_title,
-    file_links,
-    page_link,
-    raw,
-    titles,
-)
+from casebook.book.titles import as_cards, file_links, page_link, raw
 from casebook.book.words import words_page
 from casebook.data.cards import as_markdown, cards
 from casebook.errors import InputError
 from casebook.models.encoders import PACKAGED, PACKAGED_SHA256
 from casebook.paths import CARDS, ROOT, SHIPPED, data_folder, notebook_files
-from casebook.runs.headlines import read_headlines
 from casebook.runs.registry import model_settings_of
 from casebook.tables import Markup, Table, to_html
 
@@ -55,77 +47,68 @@ _PACKAGES = (
 )
 
 
-def generated(run, cells, compare=None):
+def generated(run, chapters, compare=None):
     """Write the pages that depend on the run."""
-    chapter_titles = titles(run, cells)
     pages = {}
-    shown = cards_shown(run, cells)
-    for key, card in shown.items():
-        pages[f"cards/{key}.md"] = as_markdown(card) + _used(run, chapter_titles, key)
+    data_cards = cards_shown(chapters)
+    for key, card in data_cards.items():
+        using = [chapter for chapter in chapters if key in chapter.cards]
+        pages[f"cards/{key}.md"] = as_markdown(card) + _used_by(using)
     if compare:
         pages["comparison.md"] = comparison(run, compare)
-    for experiment, group in by_experiment(run, cells).items():
+    for experiment, group in by_experiment(chapters).items():
         if len(group) > 1:
             method = method_page(experiment).replace(".html", ".md")
             pages[f"experiments/{experiment}.md"] = (
-                f"# {experiment_title(run, group[0])}\n\n"
-                f"{raw(detailed_answers(run, group, '../../'))}\n"
-                f"{_chapter_links(chapter_titles, group)}- [Method](../../{method})\n"
+                f"# {group[0].experiment_title}\n\n"
+                f"{raw(detailed_answers(group, '../../'))}\n"
+                f"{_chapter_links(group)}- [Method](../../{method})\n"
             )
     return {
         **pages,
-        **item_pages(run, cells, compare),
-        **leaderboard_pages(run, cells),
-        "masthead.md": raw(masthead(run, cells)),
-        "found.md": raw(finding(run, cells)),
-        "answers.md": raw(answers(run, cells)),
-        "stated.md": stated_page(run),
+        **item_pages(chapters, compare),
+        **leaderboard_pages(chapters),
+        "masthead.md": raw(masthead(run, chapters)),
+        "found.md": raw(finding(chapters)),
+        "answers.md": raw(answers(chapters)),
+        "stated.md": stated_page(chapters),
         "measures.md": raw(_measures()),
         "systems.md": raw(_systems()),
-        "licences.md": raw(_licences(shown)),
-        "changes.md": changes(run, cells),
-        "grid.md": raw(grid_page(run, cells)),
-        "provenance.md": provenance(run, cells),
-        "levels.md": levels_section(run, cells),
+        "licences.md": raw(_licences(data_cards)),
+        "changes.md": changes(run, chapters),
+        "grid.md": raw(grid_page(run, chapters)),
+        "provenance.md": provenance(run, chapters),
+        "levels.md": levels_section(run, chapters),
         "words.md": words_page(),
     }
 
 
-def cards_shown(run, cells):
+def cards_shown(chapters):
     """Give the data cards of a site: all of ours; of a project its own and those of its data."""
     if ROOT == SHIPPED:
         return cards()
     keys = {path.stem for path in CARDS.glob("*.yml")}
-    for cell in cells:
-        record = stored_record(run, cell)
-        if record:
-            keys |= cards_of(run, cell, record.labels["Inputs"]["parameters"]).keys()
+    keys = keys.union(*(chapter.cards for chapter in chapters if chapter.record))
     return {key: card for key, card in cards().items() if key in keys}
 
 
-def by_experiment(run, cells):
-    """Group the cells of a run by their experiments."""
+def by_experiment(chapters):
+    """Group the chapters of a run by their experiments."""
     groups = {}
-    for cell in cells:
-        groups.setdefault(experiment_of(run, cell), []).append(cell)
+    for chapter in chapters:
+        groups.setdefault(chapter.experiment, []).append(chapter)
     return groups
 
 
-def _chapter_links(chapter_titles, cells):
-    links = [f"- [{chapter_titles[cell]}](../../run/notebooks/{cell}.ipynb)\n" for cell in cells]
-    return "".join(links)
+def _chapter_links(chapters):
+    return "".join(
+        f"- [{chapter.title}](../../run/notebooks/{chapter.cell}.ipynb)\n" for chapter in chapters
+    )
 
 
-def _used(run, chapter_titles, key):
+def _used_by(chapters):
     """Link from a data card to the chapters that use it."""
-    using = []
-    for cell in chapter_titles:
-        record = stored_record(run, cell)
-        if record and key in cards_of(run, cell, record.labels["Inputs"]["parameters"]):
-            using.append(cell)
-    if not using:
-        return ""
-    return f"\n## Chapters that use it\n\n{_chapter_links(chapter_titles, using)}"
+    return f"\n## Chapters that use it\n\n{_chapter_links(chapters)}" if chapters else ""
 
 
 def _licences(data_cards):
@@ -172,32 +155,31 @@ def _systems():
 # --- the configurations of a run: done, failed, never run
 
 
-def grid_page(run, cells):
+def grid_page(run, chapters):
     """Write the table of the configurations of a run, each with its parameters that differ."""
     planned = read_planned(run)
     failures = read_failures(run)
     seconds = read_timings(run)
-    records = {}
+    chapters_by_name = {chapter.cell: chapter for chapter in chapters}
+    for name in [*planned, *failures]:
+        chapters_by_name.setdefault(name, ChapterResults(run, name))
     settings = {}
-    for name in dict.fromkeys([*cells, *planned, *failures]):
-        record = stored_record(run, name)
-        records[name] = record
-        if record:
-            settings[name] = (record.workflow, record.labels["Inputs"]["parameters"])
-        else:
+    for name, chapter in chapters_by_name.items():
+        settings[name] = (chapter.experiment, chapter.parameters)
+        if not chapter.record:
             plan = planned.get(name, {})
             settings[name] = (plan.get("experiment"), plan.get("parameters", {}))
     rows = []
-    for name, record in records.items():
+    for name, chapter in chapters_by_name.items():
         parameters = _settings(_differing(name, settings))
         if name in failures:  # which counts over an earlier record
             rows.append(_failed_row(name, parameters, failures[name], seconds.get(name)))
-        elif record:
-            rows.append(_done_row(run, name, parameters, record, seconds.get(name)))
+        elif chapter.record:
+            rows.append(_done_row(chapter, parameters, seconds.get(name)))
         else:
             rows.append(_configuration_row(name, "not run", parameters, seconds=seconds.get(name)))
     n_failed = len(failures)
-    n_done = sum(bool(record) for name, record in records.items() if name not in failures)
+    n_done = sum(row["Status"] == "done" for row in rows)
     n_not_run = len(rows) - n_done - n_failed
     counts = f"{len(rows)} configurations: {n_done} done, {n_failed} failed, {n_not_run} not run."
     formats = dict.fromkeys(("Seconds", "Attempts"), ".0f")
@@ -252,19 +234,18 @@ def _failed_row(name, parameters, failure, seconds):
     )
 
 
-def _done_row(run, name, parameters, record, seconds):
-    headlines = read_headlines(run, name)
-    texts = [f"{headline.question} {headline.sentence}" for headline in headlines]
+def _done_row(chapter, parameters, seconds):
+    texts = [f"{headline.question} {headline.sentence}" for headline in chapter.headlines]
     lines = "".join(f"<div>{html.escape(text)}</div>" for text in texts)
     return _configuration_row(
-        page_link(name),
+        page_link(chapter.cell),
         "done",
         parameters,
         answers=Markup(f'<div class="lines">{lines}</div>') if lines else None,
         seconds=seconds,
-        attempts=record.labels.get("Attempts", 1),
-        completed=f"{record.completed:%Y-%m-%d %H:%M}",
-        files=file_links(run, name),
+        attempts=chapter.record.labels.get("Attempts", 1),
+        completed=f"{chapter.record.completed:%Y-%m-%d %H:%M}",
+        files=file_links(chapter),
     )
 
 
@@ -292,17 +273,15 @@ def _without_folder(value):
 # --- the inputs of each notebook of a run
 
 
-def provenance(run, cells):
+def provenance(run, chapters):
     """Write what each notebook was made from, where, and how it is made again."""
     seconds = read_timings(run)
     default_values = _default_values()
     rows = []
-    for cell in cells:
-        record = stored_record(run, cell)
-        if record:
-            values = default_values.get(record.workflow, {})
-            values = values | record.labels["Inputs"]["parameters"]
-            rows.append(_provenance_row(run, record, values, seconds))
+    for chapter in chapters:
+        if chapter.record:
+            values = default_values.get(chapter.experiment, {}) | chapter.parameters
+            rows.append(_provenance_row(chapter, values, seconds.get(chapter.cell, 0)))
     versions = [(name, importlib.metadata.version(name)) for name in _PACKAGES]
     versions.append(("python", platform.python_version()))
     versions.append((f"weights of {PACKAGED}, SHA-256", PACKAGED_SHA256[:HASH_DIGITS]))
@@ -323,8 +302,9 @@ def _default_values():
     return values
 
 
-def _provenance_row(run, record, parameters, seconds):
-    cell = record.labels["Cell"]
+def _provenance_row(chapter, parameters, seconds):
+    cell = chapter.cell
+    record = chapter.record
     inputs = hashes(record)
     environment = record.labels.get("Environment", {})
     machine = [environment.get(name, "") for name in ("platform", "machine")]
@@ -334,11 +314,11 @@ def _provenance_row(run, record, parameters, seconds):
         "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
         # Or there would be no page: `require_report`.
         "Outputs": f"{len(record.outputs)} files, verified",
-        "Seconds": round(seconds.get(cell, 0)) or None,
+        "Seconds": round(seconds) or None,
         "Data": inputs["data"],
         "Notebook": inputs["notebook"],
         "Content key": record.labels["ContentKey"][:HASH_DIGITS],
-        "Files": file_links(run, cell),
+        "Files": file_links(chapter),
         "Seed": parameters.get("seed"),
         "Encoder parameter": parameters.get("encoder"),
         "Library": inputs["library"],
@@ -347,5 +327,5 @@ def _provenance_row(run, record, parameters, seconds):
         "Models on": ", ".join(model_settings_of(record.labels["Inputs"]).values()),
         "Linear algebra": environment.get("linear_algebra"),
         "Python": environment.get("python"),
-        "Reproduce": Markup(f"<code>{html.escape(command(record, run))}</code>"),
+        "Reproduce": Markup(f"<code>{html.escape(command(record, chapter.run))}</code>"),
     }

@@ -15,6 +15,7 @@ from bs4 import BeautifulSoup
 from casebook import __version__
 from casebook.book.build import sole_builder
 from casebook.book.front import completed, configuration
+from casebook.book.results import ChapterResults
 from casebook.errors import CasebookError, InputError
 from casebook.files import write_text
 from casebook.paths import SHIPPED, run_dir
@@ -233,9 +234,10 @@ def _title():
 
 def _cover(run, site):
     """Write the cover: title, authors, run, day, version, and what is left out."""
-    cells = [path.stem for path in (run_dir(run) / "notebooks").glob("[!.]*.ipynb")]
+    notebooks = (run_dir(run) / "notebooks").glob("[!.]*.ipynb")
+    day = completed([ChapterResults(run, path.stem) for path in notebooks])
     author = str(configuration().get("author") or "")
-    parts = [f"Run {run}", completed(run, cells), f"Casebook {__version__}"]
+    parts = [f"Run {run}", day, f"Casebook {__version__}"]
     line = " · ".join(html.escape(part) for part in parts if part)
     return (
         f'<header class="pdf-cover"><p class="pdf-title">{html.escape(_title())}</p>'

@@ -14,11 +14,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from casebook.book.answers import answer_row, drawing
+from casebook.book.axis import Axis
 from casebook.book.titles import dataset_name, raw
 from casebook.errors import InputError
 from casebook.paths import run_dir
 from casebook.readers import read_yaml
-from casebook.runs.outputs import finished_cells, read_contrasts, read_numbers
 from casebook.stats.intervals import bounds_text
 from casebook.tables import reason_text
 from casebook.verdicts import NOT_MEASURED, UNDECIDED
@@ -90,29 +90,28 @@ class Measurement:
     numbers_by_name: dict  # of the sentences below the statement
 
 
-def measured(run, row):
-    """Give the measurement of a statement, or None where the run does not hold it."""
-    experiment = row["experiment"]
+def measured(chapters, row):
+    """Give the measurement of a statement, or None where no chapter holds it."""
     for dataset in row["datasets"]:
-        for cell in finished_cells(run):
-            numbers = [_number(run, cell, experiment, dataset, path) for path in row["values"]]
+        for chapter in chapters:
+            place = (chapter, row["experiment"], dataset)
+            numbers = [_number(*place, path) for path in row["values"]]
             if all(numbers):
-                paths = row.get("also", {})
-                by_name = named_numbers(run, cell, experiment, dataset, paths)
-                return Measurement(dataset, cell, numbers, by_name)
+                by_name = named_numbers(*place, row.get("also", {}))
+                return Measurement(dataset, chapter.cell, numbers, by_name)
     return None
 
 
-def named_numbers(run, cell, experiment, dataset, paths):
-    """Read the numbers of a cell under the names that sentences give them; None for no number."""
-    return {name: _number(run, cell, experiment, dataset, path) for name, path in paths.items()}
+def named_numbers(chapter, experiment, dataset, paths):
+    """Read numbers of a chapter under the names that sentences give them; None for no number."""
+    return {name: _number(chapter, experiment, dataset, path) for name, path in paths.items()}
 
 
-def numbers_of(run, experiment, datasets, paths):
-    """Read the numbers of the first data set of which a cell of the run holds any."""
+def numbers_of(chapters, experiment, datasets, paths):
+    """Read the numbers of the first data set of which a chapter holds any."""
     for dataset in datasets:
-        for cell in finished_cells(run):
-            numbers = named_numbers(run, cell, experiment, dataset, paths)
+        for chapter in chapters:
+            numbers = named_numbers(chapter, experiment, dataset, paths)
             if any(numbers.values()):
                 return numbers
     return {}
@@ -157,16 +156,21 @@ def _verdict(rule, value, number):
     return CONTRADICTED if is_contradicted else UNDECIDED
 
 
-def _number(run, cell, experiment, dataset, path):
-    """Read one number of a cell, or give None."""
+def _number(chapter, experiment, dataset, path):
+    """Read one number of a chapter, or give None."""
+    systems = chapter.numbers.get(experiment, {}).get(dataset, {})
+    row = None
     if "number" in path:
-        row = _reported_number(run, cell, experiment, dataset, *path["number"])
+        system, measure = path["number"]
+        number = systems.get(system, {}).get(measure)
+        if number:
+            low, high = number["ci"]
+            row = number | {"low": low, "high": high}
     elif "contrast" in path:
-        row = _reported_contrast(run, cell, experiment, dataset, *path["contrast"])
-    elif dataset in read_numbers(run, cell).get(experiment, {}):
-        row = _table_number(run, cell, path)
-    else:
-        row = None
+        measures = chapter.contrasts.get(experiment, {}).get(dataset, {})
+        row = _contrast(measures, *path["contrast"])
+    elif systems:
+        row = _table_number(chapter, path)
     if not row:
         return None
     fields = ("value", "low", "high", "n", "control", "reason")
@@ -177,26 +181,17 @@ def _number(run, cell, experiment, dataset, path):
     return number
 
 
-def _reported_number(run, cell, experiment, dataset, system, measure):
-    systems = read_numbers(run, cell).get(experiment, {}).get(dataset, {})
-    number = systems.get(system, {}).get(measure)
-    if number is None:
-        return None
-    low, high = number["ci"]
-    return number | {"low": low, "high": high}
-
-
-def _reported_contrast(run, cell, experiment, dataset, measure, system, against):
-    measures = read_contrasts(run, cell).get(experiment, {}).get(dataset, {})
+def _contrast(measures, measure, system, against):
+    """Find one contrast of a data set among those by measure."""
     for contrast in measures.get(measure, []):
         if contrast["system"] == system and contrast["against"] == against:
             return contrast | {"value": contrast["difference"], "control": None}
     return None
 
 
-def _table_number(run, cell, path):
-    """Read a value, and perhaps its bounds, from a row of a table that the cell wrote."""
-    file = run_dir(run) / "tables" / f"{cell}.{path['table']}.csv"
+def _table_number(chapter, path):
+    """Read a value, and perhaps its bounds, from a row of a table that the chapter wrote."""
+    file = run_dir(chapter.run) / "tables" / f"{chapter.cell}.{path['table']}.csv"
     if not file.is_file():
         return None
     with file.open(encoding="utf-8", newline="") as lines:
@@ -212,18 +207,14 @@ def _table_number(run, cell, path):
 # --- the page
 
 
-def stated_page(run):
+def stated_page(chapters):
     """Write the rows of the page, like with like."""
-    statements = read_stated() if STATED.is_file() else []
-    measurements = [measured(run, row) if row["rule"] != "cannot" else None for row in statements]
-    experiments = {
-        row["experiment"]
-        for row, measurement in zip(statements, measurements, strict=True)
-        if measurement
-    }
-    experiments &= {name for cell in finished_cells(run) for name in read_numbers(run, cell)}
+    pairs = []
+    for row in read_stated():
+        pairs.append((row, None if row["rule"] == "cannot" else measured(chapters, row)))
+    experiments = {row["experiment"] for row, measurement in pairs if measurement}
     groups = {name: [] for name in _GROUPS}
-    for row, measurement in zip(statements, measurements, strict=True):
+    for row, measurement in pairs:
         if row["experiment"] in experiments and (measurement or row["rule"] == "cannot"):
             groups[_group(row, measurement)].append(_row(row, measurement))
     parts = [
@@ -313,6 +304,6 @@ def pair_drawing(values, numbers, unit=1):
     for _, *line in lines:
         positions += [position for position in line if position is not None]
     ends = sorted({min(positions), 0.0, max(positions)})
-    ticks = {position: f"{unit * position:z.2g}" for position in ends}
+    axis = Axis({position: f"{unit * position:z.2g}" for position in ends})
     names = "; ".join(value["name"] for value in values)
-    return drawing(lines, ticks, f"Stated and measured: {names}")
+    return drawing(lines, axis, f"Stated and measured: {names}")

@@ -2,15 +2,14 @@
 
 import re
 
-from casebook.book.items import read_items
 from casebook.runs.outputs import item_page_address
 
 _UNIT = re.compile(r"^(?:\S+ )?questions (?=that|where)")  # a link says the number instead
 
 
-def worse_items(run, cell):
+def worse_items(chapter):
     """Give the last list of such questions: its text, address and count; None without any."""
-    collection = read_items(run, cell) or {}
+    collection = chapter.items or {}
     for text, system, against in reversed(collection.get("questions") or ()):
         names = collection["systems"]
         pair = (names.index(system), names.index(against))
@@ -19,7 +18,7 @@ def worse_items(run, cell):
             choice = {"system": system, "against": against, "change": "worse"}
             if collection.get("scope"):
                 choice["only"] = collection["scope"]
-            return _UNIT.sub("", text), item_page_address(cell, **choice), count
+            return _UNIT.sub("", text), item_page_address(chapter.cell, **choice), count
     return None
 
 

@@ -1,0 +1,129 @@
+"""What the cells of a run left, each file of it read once for all pages."""
+
+import json
+from collections import Counter
+from functools import cached_property
+
+from casebook.batch.run_folder import stored_record
+from casebook.data.cards import card_of, cards
+from casebook.paths import data_folder, run_dir
+from casebook.readers import read_json
+from casebook.runs.headlines import read_headlines
+from casebook.runs.outputs import finished_cells, read_contrasts, read_numbers
+
+
+class ChapterResults:
+    """The results of one cell, which are a chapter of the book."""
+
+    def __init__(self, run, cell):
+        self.run = run
+        self.cell = cell
+
+    @cached_property
+    def record(self):
+        """The run record; None without one."""
+        return stored_record(self.run, self.cell)
+
+    @cached_property
+    def experiment(self):
+        """The experiment by its record; without one, the name of the cell."""
+        return self.record.workflow if self.record else self.cell
+
+    @cached_property
+    def parameters(self):
+        """The parameters of its record."""
+        return self.record.labels["Inputs"]["parameters"] if self.record else {}
+
+    @cached_property
+    def headlines(self):
+        """Its answers."""
+        return read_headlines(self.run, self.cell)
+
+    @cached_property
+    def numbers(self):
+        """Its numbers by experiment, data set, system and measure."""
+        return read_numbers(self.run, self.cell)
+
+    @cached_property
+    def contrasts(self):
+        """Its contrasts by experiment, data set and measure."""
+        return read_contrasts(self.run, self.cell)
+
+    @cached_property
+    def items(self):
+        """What it kept of its single items; None if it kept none."""
+        return self._kept("items")
+
+    @cached_property
+    def leaderboard(self):
+        """What it kept of its systems and their pairs; None if it kept nothing."""
+        return self._kept("leaderboard")
+
+    def _kept(self, kind):
+        path = run_dir(self.run) / kind / f"{self.cell}.json"
+        return read_json(path) if path.is_file() else None
+
+    @cached_property
+    def cards(self):
+        """Every card that its parameters or numbers name, once, by key."""
+        return cards_of(self.parameters, self.numbers)
+
+    @cached_property
+    def experiment_title(self):
+        """The name of the experiment, which is the title of its notebook."""
+        path = run_dir(self.run) / "notebooks" / f"{self.cell}.ipynb"
+        if not path.is_file():
+            return self.cell
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        heading = "".join(cells[0]["source"]).partition("\n")[0] if cells else ""
+        return heading.removeprefix("# ").strip() if heading.startswith("# ") else self.cell
+
+    @cached_property
+    def data_title(self):
+        """The name of the data, by its headlines or its parameter; None for several."""
+        datasets = {headline.dataset for headline in self.headlines}
+        if not datasets:  # a demonstration answers nothing; its numbers say what it was made of
+            datasets = {name for by_dataset in self.numbers.values() for name in by_dataset}
+        keys = {card_of(name).key if card_of(name) else name for name in datasets}
+        dataset = keys.pop() if len(keys) == 1 else self.parameters.get("dataset")
+        if not isinstance(dataset, str):
+            return None
+        folder = data_folder(dataset)
+        if folder:
+            return folder[0]
+        card = card_of(dataset)
+        return card.title.partition(",")[0] if card else dataset
+
+
+def read_chapters(run, cells=None):
+    """Give the results of cells, by default all finished ones.
+
+    Their titles name experiment and data set; no two are alike.
+    """
+    cells = finished_cells(run) if cells is None else cells
+    chapters = [ChapterResults(run, cell) for cell in cells]
+    for chapter in chapters:
+        parts = [chapter.experiment_title, chapter.data_title]
+        chapter.title = ": ".join(filter(None, parts))
+    counts = Counter(chapter.title for chapter in chapters)
+    for chapter in chapters:
+        if counts[chapter.title] > 1:
+            # The cell is named after its experiment: what follows tells it from the others.
+            configuration = chapter.cell
+            if chapter.record:
+                configuration = configuration.removeprefix(chapter.experiment).lstrip("-")
+            chapter.title += f" ({configuration})"
+    return chapters
+
+
+def cards_of(parameters, numbers):
+    """Give every card that parameters or numbers of a chapter name, once, by key."""
+    all_cards = cards()
+    cards_by_key = {}
+    for value in parameters.values():
+        for name in value if isinstance(value, list) else [value]:
+            if isinstance(name, str) and name in all_cards:
+                cards_by_key[name] = all_cards[name]
+    for datasets in numbers.values():
+        cards_by_key |= {card.key: card for card in filter(None, map(card_of, datasets))}
+    return cards_by_key
