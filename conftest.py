@@ -36,3 +36,23 @@ def pytest_runtest_setup(item):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CASEBOOK_ROOT", str(RERUN))
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Run each cell of a notebook twice in a row: it shows and writes the same again."""
+    if item.path.suffix != ".ipynb":
+        return (yield)
+    item.runtest()
+    before = _written(item.path.stem)
+    outcome = yield
+    after = _written(item.path.stem)
+    changed = {path.name for path in before | after if before.get(path) != after.get(path)}
+    assert not changed, f"run again, the cell writes otherwise: {sorted(changed)}"
+    return outcome
+
+
+def _written(cell):
+    """Give what a cell of the grid has written, without measured times."""
+    files = (RERUN / "results" / "smoke").glob(f"*/{cell}.*")
+    return {path: path.read_bytes() for path in files if path.parent.name != "timings"}
