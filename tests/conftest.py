@@ -23,7 +23,12 @@ MIRROR = Path(
 def pytest_collection_modifyitems(items):
     """Begin with the files that hold slow tests, so that no process waits for one at the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (item.path.name != "test_tutorials.py", item.path not in slow))
+
+    def order(item):
+        together = item.path.suffix == ".ipynb"
+        return item.path.name != "test_tutorials.py", not together, item.path not in slow
+
+    items.sort(key=order)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,9 @@
 """A copy of the prose, to be changed, whose pages are written as they are staged: rendering takes
 no time."""
 
+import os
 import shutil
+from pathlib import Path
 
 from casebook.book import build
 from casebook.files import write_text
@@ -19,9 +21,19 @@ def copy_book(folder, monkeypatch):
 
 
 def _rendered(stage, target):
-    site = target / "html"
-    for page in (stage / "book").rglob("*.md"):
-        write_text((site / page.relative_to(stage / "book")).with_suffix(".html"), page.read_text())
-    shutil.copytree(stage / "book" / "assets", site / "_static")
-    shutil.copytree(stage / "book" / "run" / "notebooks", site / "_sources" / "run" / "notebooks")
-    return site
+    write_pages(stage / "book", target / "html")
+    return target / "html"
+
+
+def write_pages(book, site):
+    """Write the pages of a staged book as they are."""
+    for page in book.rglob("*.md"):
+        write_text((site / page.relative_to(book)).with_suffix(".html"), page.read_text())
+    shutil.copytree(book / "assets", site / "_static")
+    shutil.copytree(book / "run" / "notebooks", site / "_sources" / "run" / "notebooks")
+
+
+def unrendered_path(*more):
+    """Give a PYTHONPATH with which commands in processes of their own render nothing."""
+    tests = Path(__file__).parent
+    return os.pathsep.join(map(str, (tests / "unrendered", tests, *more)))

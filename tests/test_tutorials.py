@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from quick_book import unrendered_path
 
 from casebook.paths import ROOT
 
@@ -55,7 +56,7 @@ def test_every_block_of_a_tutorial_runs_and_prints_what_the_page_shows(tmp_path,
     known |= {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "CASEBOOK_ROOT": str(folder)}
     known |= {
         "CASEBOOK_CACHE": os.environ.get("CASEBOOK_CACHE", ""),
-        "PYTHONPATH": str(ROOT / "lib"),
+        "PYTHONPATH": unrendered_path(ROOT / "lib"),
     }
     text = (ROOT / "book" / f"{page}.md").read_text(encoding="utf-8").replace("8765", free_port())
     blocks = BLOCKS.findall(text)

@@ -30,8 +30,10 @@ SHARED = ("pandas", "scipy.stats", "matplotlib.pyplot", "seaborn", "torch", "sen
 """What is imported before the first notebook of several starts; a single one imports its own."""
 MODEL_LIBRARIES = ("torch", "sentence_transformers")
 """Not shared unless models run on the CPU: a fork of what has asked for a GPU cannot use it."""
+KERNEL = ("ipykernel.kernelapp", "ipykernel.debugger", "psutil", "tornado.platform.asyncio")
+"""What every kernel imports as it starts."""
 if sys.platform != "linux":  # elsewhere a fork of what has loaded the system's libraries may crash
-    SHARED = ()
+    SHARED = KERNEL = ()
 
 
 class Nursery:
@@ -65,13 +67,16 @@ class Nursery:
                 start_new_session=True,  # Ctrl-C is for the batch, which ends this
             )
 
-    def fork(self, arguments, environment):
-        """Give the process id of a new kernel; a nursery that was killed is started again once."""
+    def fork(self, arguments, environment, folder=ROOT):
+        """Give the process id of a new kernel, which works in a folder.
+
+        A nursery that was killed is started again once.
+        """
         request = {
             "modules": self.modules,
             "arguments": arguments,
             "environment": environment,
-            "folder": str(ROOT),
+            "folder": str(folder),
         }
         with self._lock:
             for _ in range(2):
@@ -197,12 +202,15 @@ class Forked:
     terminate = kill
 
 
-def manager_class():
-    """Give the kernel manager for papermill: jupyter_client's, with kernels from the nursery."""
+def manager_class(base=None, folder=ROOT):
+    """Give a kernel manager of jupyter_client, with kernels from the nursery.
+
+    Papermill needs the default ``base``, which is asynchronous. The kernels work in ``folder``.
+    """
     from jupyter_client import AsyncKernelManager
     from traitlets import default
 
-    class ForkedKernelManager(AsyncKernelManager):
+    class ForkedKernelManager(base or AsyncKernelManager):
         @default("connection_file")
         def _file_in_folder_of_nursery(self):
             return f"{nursery.start()}/{secrets.token_hex(8)}.json"
@@ -220,10 +228,10 @@ def manager_class():
             watch = getattr(_thread, "watch", None) or Watch()
             environment = {**(options.get("env") or os.environ), **watch.environment}
             if "ipykernel_launcher" not in kernel_cmd:  # of another language, or the user's own
-                options |= {"cwd": str(ROOT), "env": environment}
+                options |= {"cwd": str(folder), "env": environment}
                 return await super()._async_launch_kernel(kernel_cmd, **options)
             arguments = kernel_cmd[kernel_cmd.index("ipykernel_launcher") + 1 :]
-            process = Forked(nursery.fork(arguments, environment))
+            process = Forked(nursery.fork(arguments, environment, folder))
             self.provisioner.process = process
             self.provisioner.pid = process.pid
             self.provisioner.pgid = process.pid
@@ -281,7 +289,7 @@ def main():
         request = json.loads(line)
         # Some of it is read on import.
         os.environ.update(request["environment"] | {"MPLBACKEND": backend})
-        for module in request["modules"]:
+        for module in (*KERNEL, *request["modules"]):
             with contextlib.suppress(ImportError):
                 importlib.import_module(module)
         gc.freeze()
