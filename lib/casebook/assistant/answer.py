@@ -146,7 +146,7 @@ def answer_questions(
     prompts = dict(PROMPTS)
     if prompt:
         prompts[kinds[0]] = read_prompt(prompt, kinds[0])
-    texts = False if corpus is None else documents["text"].tolist()
+    texts = corpus is not None and documents["text"].tolist()
     asker = _ModelAsker(
         endpoint,
         systems={f"{model}, {kind}": kind for kind in kinds},
