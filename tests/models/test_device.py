@@ -142,7 +142,7 @@ def test_torch_without_cuda_is_named_as_the_reason(machine, monkeypatch):
     for build in ("cuda", "hip"):
         with monkeypatch.context() as one_build:
             one_build.setattr(torch.version, build, "12.1")
-            with pytest.raises(InputError, match="it has cpu$"):
+            with pytest.raises(InputError, match=r"it has cpu$"):
                 model_settings("cuda")
 
 
