@@ -285,7 +285,7 @@ def delimited_rows(path, plain_tabs=False):
     try:
         rows = csv_rows(path, "\n".join(line for _, line in lines), delimiters)
     except InputError:
-        if not plain_tabs or not lines or "\t" not in lines[0][1]:
+        if not plain_tabs or "\t" not in lines[0][1]:
             raise
         rows = [(number, line.split("\t")) for number, line in lines]
     names, rows = named_rows(path, [(line, cells) for line, cells in rows if any(cells)])

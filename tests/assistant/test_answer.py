@@ -215,6 +215,32 @@ def test_an_address_is_looked_at_before_anything_is_asked(kitchen, endpoint, mon
     assert len(ask(kitchen, None)) == 6
 
 
+def server_below_v1(delay=0.0):
+    """A server that knows one path, as most do, and the paths that it was asked for."""
+    paths = []
+
+    class Handler(_Quiet):
+        def do_POST(self):  # noqa: N802
+            paths.append(self.path)
+            self.rfile.read(int(self.headers["Content-Length"]))
+            time.sleep(delay)
+            there = self.path == "/v1/chat/completions"
+            page = response(b"<h1>Web UI", kind="text/html")
+            self.wfile.write(response(completion()) if there else page)
+
+    return paths, Handler
+
+
+def test_requests_at_a_time_say_once_that_an_address_is_mended(kitchen):
+    paths, handler = server_below_v1(delay=0.3)
+    lines_said = []
+    with answering(handler) as url:
+        log = ask(kitchen, url, report=lines_said.append, workers=6)
+    assert log["answer"].tolist() == ["Four egg whites."] * 6
+    assert paths.count("/chat/completions") > 1
+    assert len([line for line in lines_said if "below" in line]) == 1
+
+
 @pytest.mark.parametrize(
     ("path", "n_requests", "said"),
     [
@@ -227,19 +253,9 @@ def test_an_address_is_looked_at_before_anything_is_asked(kitchen, endpoint, mon
     ],
 )
 def test_an_address_is_mended_and_that_is_said(kitchen, path, n_requests, said):
-    """A server that knows one path, as most do."""
-    paths = []
-
-    class Handler(_Quiet):
-        def do_POST(self):  # noqa: N802
-            paths.append(self.path)
-            self.rfile.read(int(self.headers["Content-Length"]))
-            there = self.path == "/v1/chat/completions"
-            page = response(b"<h1>Web UI", kind="text/html")
-            self.wfile.write(response(completion()) if there else page)
-
+    paths, handler = server_below_v1()
     lines_said = []
-    with answering(Handler) as url:
+    with answering(handler) as url:
         log = ask(kitchen, f"{url}{path}", report=lines_said.append)
     assert log["answer"].tolist() == ["Four egg whites."] * 6
     assert len(paths) == n_requests

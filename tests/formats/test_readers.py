@@ -308,6 +308,18 @@ def test_records_are_the_same_in_every_format_and_a_cut_last_line_may_be_tolerat
             records(tmp_path / name)
 
 
+def test_quotes_may_mean_nothing_between_tabs_but_not_between_commas(tmp_path):
+    path = tmp_path / "q.tsv"
+    path.write_text('id\ttext\n1\t"Notice" of 5 days\n2\t"open\n')
+    rows = [record for _, record in read_table(path, plain_tabs=True)]
+    assert rows == [{"id": "1", "text": '"Notice" of 5 days'}, {"id": "2", "text": '"open'}]
+    with pytest.raises(InputError, match=r"q\.tsv:2: is not CSV"):
+        records(path)
+    path.write_text('id,text\n1,"Notice" of 5 days\n')
+    with pytest.raises(InputError, match=r"q\.tsv:2: is not CSV"):
+        list(read_table(path, plain_tabs=True))
+
+
 def test_what_spreadsheets_write_is_read_as_it_is_meant(tmp_path):
     texts = {
         "x.csv": "id;label\n1;a\n;\n2;b\n",  # a blank row, as below a table that was cleared

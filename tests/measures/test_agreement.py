@@ -160,6 +160,12 @@ def test_measurements_are_not_categories():
     assert found["kendall_w"].estimate == pytest.approx(exact, abs=1e-10)
 
 
+def test_measurements_of_single_raters_are_no_variation_of_pairs():
+    once = np.column_stack([np.arange(2001.0), np.full(2001, np.nan)])
+    coefficients = results(np.vstack([once, np.ones((8, 2))]))
+    assert coefficients["icc_2_1"].reason == "no_variation"
+
+
 def test_counts_leave_out_what_needs_raters():
     found = results(from_counts([[3, 0], [1, 2], [0, 3], [3, 0]] * 5))
     for name in ("conger_kappa", "light_kappa", "icc_2_1", "kendall_w", "cohen_kappa"):

@@ -139,6 +139,11 @@ def test_torch_without_cuda_is_named_as_the_reason(machine, monkeypatch):
     monkeypatch.setattr(torch.version, "hip", None)
     with pytest.raises(InputError, match=r"it has cpu; torch \S+ is built without CUDA"):
         model_settings("cuda")
+    for build in ("cuda", "hip"):
+        with monkeypatch.context() as one_build:
+            one_build.setattr(torch.version, build, "12.1")
+            with pytest.raises(InputError, match=r"it has cpu$"):
+                model_settings("cuda")
 
 
 def test_an_absent_device_is_refused_before_a_model_is_looked_for(machine, monkeypatch):

@@ -142,6 +142,24 @@ def test_the_legend_of_a_tree_has_words_and_covers_no_state():
     mpl.pyplot.close(figure)
 
 
+def test_the_states_of_a_tree_stand_in_the_figure_with_their_words():
+    plots.use_style()
+    figure = FIGURES["edit_tree"]()
+    axes = figure.axes[0]
+    figure.canvas.draw()
+    states = [
+        part.get_offsets()[0].tolist() for part in axes.collections if len(part.get_offsets())
+    ]
+    assert states == [[0, 0], [1, 1], [1, 2]]
+    assert len(axes.texts) == len(states)
+    for text, (depth, row) in zip(axes.texts, states, strict=True):
+        box = text.get_window_extent()
+        x, y = axes.transData.transform((depth, row))
+        assert axes.bbox.contains(x, y) and figure.bbox.contains(box.x1, box.y1)
+        assert x < box.x0 and box.y0 < y < box.y1
+    mpl.pyplot.close(figure)
+
+
 def test_lines_have_a_band_each_and_marks_at_their_places():
     axes = FIGURES["lines"]().axes[0]
     own, foreign, default, best = axes.lines

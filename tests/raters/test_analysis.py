@@ -14,6 +14,7 @@ from casebook.raters.analysis import analyse, answer_lines, panel_of
 from casebook.raters.blinding import guesses
 from casebook.raters.documented import example_votes
 from casebook.raters.forms import Plan, make_forms
+from casebook.raters.layouts import PAIRED_SCALES
 from casebook.raters.read import read_forms
 from casebook.raters.simulate import Truth, fill_forms
 from casebook.raters.unblinding import open_forms, unblind
@@ -254,6 +255,16 @@ def test_a_planted_truth_is_found_from_forms_to_answer(tmp_path, truth, items, r
         size=400_000
     )
     assert truth.win_rate == pytest.approx((1 / (1 + np.exp(-odds))).mean(), abs=0.002)
+
+
+@pytest.mark.parametrize("effect", [3.0, -3.0])
+def test_rehearsed_raters_rate_what_they_prefer_higher(tmp_path, effect):
+    votes = rehearsed(tmp_path, Truth(effect=effect, item_sd=0.1, rater_sd=0.1), 30, 3, 0)
+    panel = panel_of(votes)
+    for scale in PAIRED_SCALES:
+        differences = panel.differences(scale)
+        of_preferred = differences.where(panel.votes > 0, -differences)[panel.votes != 0]
+        assert np.nanmean(of_preferred.to_numpy(float)) == pytest.approx(0.6, abs=0.35)
 
 
 def test_three_systems_are_held_against_each_other(tmp_path):

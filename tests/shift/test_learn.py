@@ -205,6 +205,11 @@ def test_chance_is_the_mean_over_all_orders(planted):
     assert chance["P@1"] == pytest.approx(0.25)
 
 
+def test_a_collection_whose_judgements_find_nothing_is_refused(planted):
+    with pytest.raises(InputError, match="planted: no query has a relevant document"):
+        planted({"q": [1, 0]}, {"a": [1, 0], "b": [0, 1]}, {"q": {"a": 0}})
+
+
 def test_candidates_are_respected_and_dropped_queries_are_counted(planted):
     documents = {"a": [1.0, 0], "b": [0.5, 0.5], "c": [0, 1.0]}
     queries = {"q1": [1.0, 0], "q2": [1.0, 0], "q3": [1.0, 0]}

@@ -372,3 +372,12 @@ def test_power_of_mcnemar_agrees_with_simulation():
 def test_bad_input_is_named(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_as_many_units_as_the_limit_are_enumerated(monkeypatch):
+    monkeypatch.setattr("casebook.stats.tests.MOST_EXACT_UNITS", 4)
+    assert paired_randomization(np.ones(4), exact=True).pvalue == 2 / 2**4
+    assert paired_randomization(np.ones(4)).exact
+    assert not paired_randomization(np.ones(5)).exact
+    assert paired_randomization(np.ones(4), n_resamples=16).exact
+    assert not paired_randomization(np.ones(4), n_resamples=15).exact

@@ -384,7 +384,7 @@ class _ModelAsker:
     """Asks a model, with passages of a corpus and without."""
 
     def __init__(self, endpoint, model, kinds, prompts, documents, *, k, mode, sampling):
-        texts = False if documents is None else documents["text"].tolist()
+        texts = documents is not None and documents["text"].tolist()
         self.systems = {f"{model}, {kind}": kind for kind in kinds}  # by name in the log
         self.settings = _hash([model, k, mode, *sampling.values(), prompts, texts])
         self._endpoint = endpoint

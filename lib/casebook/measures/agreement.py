@@ -807,10 +807,10 @@ class RatingPanel:
     def vary(self):
         """Whether the pairable ratings fall into more than one category."""
         pairable = self.per_item >= 2
-        if self.too_many:
-            codes = self.codes[pairable]
-            return np.ptp(codes[codes >= 0]) > 0
-        return np.count_nonzero(self.counts[pairable].any(axis=0)) > 1
+        if self.codes is None:
+            return np.count_nonzero(self.tally[pairable].any(axis=0)) > 1
+        codes = self.codes[pairable]
+        return np.ptp(codes[codes >= 0]) > 0
 
     @property
     def values(self):

@@ -42,7 +42,7 @@ class SignFlips:
     p_adjusted: np.ndarray
 
 
-def sign_flips(sums, sizes, *, level=0.95, n_resamples=10_000, seed=0):
+def sign_flips(sums, sizes, *, level, n_resamples, seed):
     """Test that mean differences are 0 by turning the signs of whole clusters.
 
     The columns of `sums` are one family: p_adjusted is single-step max-T of Westfall and Young
