@@ -187,7 +187,9 @@ class Chapter:
         self.display(frame, caption, columns=columns, titles=titles, digits=digits, formats=formats)
 
     def display(self, frame, caption, *, columns=None, titles=None, digits=3, formats=None):
-        """Show a frame that is kept elsewhere, as `show` does."""
+        """Show a frame that is kept elsewhere, as `show` does, or the items of a dict."""
+        if isinstance(frame, dict):
+            frame = pd.DataFrame(frame.items(), columns=["item", "value"], dtype=object)
         table = frame if columns is None else frame[list(columns)]
         titles = self.titles | (titles or {})
         formats = dict.fromkeys(P_VALUES, p_value) | (formats or {})
