@@ -1,10 +1,16 @@
 """What a chapter keeps and shows."""
 
+from dataclasses import fields
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
 from casebook import paths
-from casebook.notebook import Chapter
+from casebook.notebook import TITLES, Chapter
+from casebook.readers import read_yaml
+from casebook.runs.headlines import Headline
+from casebook.verdicts import EFFECTS
 
 
 @pytest.fixture
@@ -38,3 +44,59 @@ def test_times_are_kept_apart(chapter, files, capsys):
     chapter.show("scores", frame, "Scores")
     assert (files("timings"), files("tables")) == (["mine.cost.csv"], ["mine.scores.csv"])
     assert "Table: Cost (1 rows)" in capsys.readouterr().out
+
+
+def test_addresses_of_rows_are_those_of_each_row(chapter):
+    rows = pd.DataFrame({"tag": ["a", None, "c"], "system": ["x", "y", "z"]}, index=[7, 8, 9])
+    pages = chapter.item_pages(only=rows["tag"], system=rows["system"], change="worse")
+    expected = {
+        7: chapter.item_page(only="a", system="x", change="worse"),
+        8: chapter.item_page(system="y", change="worse"),
+        9: chapter.item_page(only="c", system="z", change="worse"),
+    }
+    assert pages.to_dict() == expected
+    assert chapter.item_pages(q=["1", "2"]).tolist() == [
+        chapter.item_page(q="1"),
+        chapter.item_page(q="2"),
+    ]
+    assert chapter.item_pages(only=rows["tag"].iloc[:0], system="x").empty
+
+
+def test_readers_see_names_of_systems_and_of_other_values(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    words = {"measure": {"ndcg": "nDCG"}, "against": {"q": "the question"}}
+    chapter = Chapter("r", "c", "my_experiment", "smoke", names={"bm25": "BM25"}, words=words)
+    frame = pd.DataFrame({"system": ["bm25"], "against": ["q"], "measure": ["ndcg"], "n": [1]})
+    assert chapter.named(frame).iloc[0].tolist() == ["BM25", "the question", "nDCG", 1]
+    assert frame["system"][0] == "bm25"
+
+
+def test_what_only_says_how_a_row_is_drawn_is_not_kept(chapter):
+    from matplotlib import pyplot
+
+    frame = pd.DataFrame({"row": ["x"], "value": [0.5], "address": ["a.html"], "colour": ["red"]})
+    chapter.draw("one", pyplot.figure(), "One", frame)
+    path = chapter.outputs.folder / "figures" / "mine.one.csv"
+    assert path.read_text().splitlines() == ["row,value", "x,0.500000"]
+
+
+def test_an_answer_takes_what_depends_on_no_number_from_the_titles(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    chapter = Chapter("r", "c", "query_length", "smoke", cluster="cases")
+    row = {"difference": -0.2, "low": -0.3, "high": -0.1, "n": 9, "verdict": "worse"}
+    row |= {"level": 0.4, "baseline": 0.6}
+    answer = chapter.answer("Do short ones fare worse?", row, "length", measure="nDCG", topic="own")
+    assert (answer.answer, answer.word) == ("Yes", "short ones worse")
+    assert (answer.level, answer.baseline, answer.topic) == (0.4, 0.6, "own")
+
+
+def test_fixed_parts_of_answers_are_fields_of_headlines_and_their_words_are_verdicts():
+    known = {field.name for field in fields(Headline)}
+    titles = read_yaml(Path(TITLES), "titles")
+    answers = [
+        answer for chapter in titles.values() for answer in chapter.get("answers", {}).values()
+    ]
+    assert answers
+    for answer in answers:
+        assert set(answer) <= known
+        assert {*answer.get("words", {}), *answer.get("answers", {})} <= set(EFFECTS.values())

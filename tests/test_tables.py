@@ -70,6 +70,12 @@ def test_a_rounded_zero_has_no_minus():
     assert "[-0.200, 0.000]" in shown
 
 
+def test_a_value_that_has_no_interval_may_stand_alone():
+    frame = pd.DataFrame({"x": [0.5, 2.0], "low": [0.4, np.nan], "high": [0.6, np.nan]})
+    joined = with_interval(frame, "x", "low", "high", alone=frame["low"].isna())["x"]
+    assert "[0.400, 0.600]" in joined[0] and joined[1] == 2.0
+
+
 def test_links_escape_texts_and_addresses():
     frame = pd.DataFrame({"row": ["hops: <1>", "b"], "n": [1, 2]})
     shown = linked(frame, "row", ["x.html#only=the hops: <1>&q=", None])

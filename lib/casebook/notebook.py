@@ -74,6 +74,7 @@ class Chapter:
         self.unit = unit
         titles = chapter_titles(experiment)
         self.titles = titles["columns"]
+        self.fixed_answers = titles["answers"]
         self.names = titles["systems"] | (names or {})
         self.words = titles["words"] | (words or {})
         self._answers = {}
@@ -91,15 +92,18 @@ class Chapter:
         """The answers so far, in their order."""
         return list(self._answers.values())
 
-    def answer(self, question, row, **fields):
+    def answer(self, question, row, about=None, **fields):
         """Answer a question by a row of `contrasts` or of `estimates`.
 
         The row gives effect, interval, counts, verdict and the names of both systems; ``fields``
         are those of `casebook.runs.headlines.Headline` (``measure`` at least) and go before what
-        the row and the chapter say. Without a row (None), ``value`` is given as a field; None says
-        that nothing could be measured.
+        the row and the chapter say. ``about`` names those that depend on nothing, such as topic,
+        label and words by verdict, below ``answers`` of the chapter in titles.yml. Without a row
+        (None), ``value`` is given as a field; None says that nothing could be measured.
         """
         common = {"dataset": self.data_key, "cluster": self.cluster, "unit": self.unit}
+        if about is not None:
+            common |= self.fixed_answers[about]
         if row is None:
             answer = Headline(question, **common | fields)
         else:
@@ -183,7 +187,9 @@ class Chapter:
         self.display(frame, caption, columns=columns, titles=titles, digits=digits, formats=formats)
 
     def display(self, frame, caption, *, columns=None, titles=None, digits=3, formats=None):
-        """Show a frame that is kept elsewhere, as `show` does."""
+        """Show a frame that is kept elsewhere, as `show` does, or the items of a dict."""
+        if isinstance(frame, dict):
+            frame = pd.DataFrame(frame.items(), columns=["item", "value"], dtype=object)
         table = frame if columns is None else frame[list(columns)]
         titles = self.titles | (titles or {})
         formats = dict.fromkeys(P_VALUES, p_value) | (formats or {})
@@ -379,6 +385,7 @@ def chapter_titles(experiment):
         "columns": titles[ALL_CHAPTERS]["columns"] | of_chapter.get("columns", {}),
         "systems": of_chapter.get("systems", {}),
         "words": of_chapter.get("words", {}),
+        "answers": of_chapter.get("answers", {}),
     }
 
 

@@ -23,7 +23,6 @@ CAPTION = re.compile(r"(?:figures|timings)/[\w-]+\.([\w-]+)\.svg")
 WITHOUT_ITEMS = {
     ("audits", "control"): "the label sets are simulated, and are not kept",
     ("audits", "known-rows"): "the rows are simulated, and are not kept",
-    ("embedding_shift", "vector"): "a mark is a component of a vector, not a question",
     ("rater_agreement", "power"): "the studies are simulated, and are not kept",
     ("run_comparison", "history"): "a mark is a run, not a question",
 }

@@ -11,6 +11,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from casebook import plots
+from casebook.figures import as_svg
 from casebook.measures import agreement
 from casebook.plots import position_forest, rating_distributions
 from casebook.raters.preference import position_effect
@@ -98,6 +99,33 @@ def test_values_are_drawn_with_their_intervals_the_first_row_on_top():
     ends = [path.vertices[:, 0].tolist() for part in lines for path in part.get_paths()]
     assert ends[0] == [0.4, 0.6] and [0.3, 0.5] in ends
     assert axes.get_ylim()[0] > axes.get_ylim()[1]
+
+
+def test_columns_of_ones_own_names_are_drawn_as_those_of_the_usual_names():
+    plots.use_style()
+    usual = pd.DataFrame({"row": ["x", "y"], "value": [0.1, -0.2], "n": [3, 4]})
+    usual = usual.assign(low=usual["value"] - 0.1, high=usual["value"] + 0.1, series="s")
+    usual = usual.assign(address=["a", None], control=0.05)
+    own_names = {"row": "fact", "value": "gain", "low": "gain low", "high": "gain high"}
+    own_names |= {"n": "edits", "series": "system", "control": "placebo"}
+    own = usual.rename(columns=own_names).assign(low=9.0, value=9.0, other="z")
+    named = {"row": "fact", "value": "gain", "series": "system", "n": "edits"}
+    pairs = [
+        (plots.values(usual, "x"), plots.values(own, "x", **named, control="placebo")),
+        (plots.effects(usual, "x", 0.1), plots.effects(own, "x", 0.1, **named)),
+        (
+            plots.lines(usual, "n", "y", marks={"m": "control"}),
+            plots.lines(own, "edits", "y", "n", {"m": "placebo"}, value="gain", series="system"),
+        ),
+    ]
+    for figure, named_figure in pairs:
+        assert as_svg(figure) == as_svg(named_figure)
+        assert [mark[1:] for mark in figure.casebook_marks] == [
+            mark[1:] for mark in named_figure.casebook_marks
+        ]
+    figures_without_n = plots.values(usual, "x", n=None)
+    assert labels(figures_without_n.axes[0].yaxis) == ["x", "y"]
+    mpl.pyplot.close("all")
 
 
 def test_a_matrix_writes_its_values_and_a_dash_for_none():

@@ -162,7 +162,7 @@ def test_the_chapter_says_why_where_nothing_is_informative(monkeypatch, tmp_path
         draws=2,
         n_resamples=120,
     )
-    documented, chosen, ridge = names["answers"]
+    documented, chosen, ridge = names["chapter"].headlines
     assert "no shift was learned, so no question was moved" in documented.sentence
     assert documented.verdict == chosen.verdict == NOT_MEASURED
     assert ridge.low != ridge.high or ridge.low is None
@@ -273,7 +273,7 @@ def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_pat
     assert set(protocols.loc["in sample: the questions that it was learned from", "verdict"]) == {
         "not tested"
     }
-    for headline, row in zip(names["answers"], first.itertuples(), strict=True):
+    for headline, row in zip(names["chapter"].headlines, first.itertuples(), strict=True):
         assert "questions of groups that it was not learned from" in headline.question
         assert (headline.decision, headline.value) == (
             row.verdict,

@@ -78,6 +78,8 @@ class Headline:
             "groups": None if groups is None else int(groups),
             "reason": row["reason"] if isinstance(row.get("reason"), str) else None,
             "decision": row.get("verdict") if effect == "difference" else None,
+            "level": _around(row.get("level"), 0.0),
+            "baseline": _around(row.get("baseline"), 0.0),
         }
         return cls(question, **fields | names)
 
