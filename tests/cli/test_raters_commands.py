@@ -207,7 +207,7 @@ def test_options_without_effect_are_refused(casebook, study, tmp_path):
     assert not (tmp_path / "new").exists()
     parameters = {"forms": str(back), "key": str(pilot), "side_column": "nope"}
     with pytest.raises(InputError, match="side_column has no effect"):
-        check_rater_agreement(parameters)
+        check_rater_agreement(parameters | {"columns": {}, "against": None})
 
 
 def write_log(path, says="", count=12):

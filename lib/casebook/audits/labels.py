@@ -21,7 +21,7 @@ import pandas as pd
 from casebook.audits.sources import read_labels
 from casebook.data.splits import connected_components
 from casebook.stats.intervals import bootstrap_mean, wilson
-from casebook.stats.samples import stream
+from casebook.stats.samples import generator
 
 FLAGGED = "flagged"
 PASSED = "passed"
@@ -139,10 +139,6 @@ def audit_labels(labels, seed=0):
     return Audit(labels.name, (*findings, *split_leaks(labels, seed)))
 
 
-def _rng(seed, purpose):
-    return np.random.Generator(stream(seed, purpose))
-
-
 @cache
 def thresholds(name=""):
     """Give the excess from which each pattern may be flagged, from all other sound collections."""
@@ -191,8 +187,14 @@ def _tolerated(share, evidence, random_shares=None):
     return _finding_fields(flagged, share, decision, evidence, chance=chance, p_sound=p_sound)
 
 
-def _pattern(check, labels, interval, *, seed, chance, evidence, concerned, p=None):
+def _pattern(
+    check, labels, interval, *, seed, evidence, concerned, random_values=None, chance=None
+):
     """Flag a pattern that neither chance nor the words of the questions concerned explain."""
+    p = None
+    if random_values is not None:
+        chance = float(np.mean(random_values))
+        p = monte_carlo_p(random_values, interval.estimate)
     threshold = thresholds(labels.name)[check]
     excess = (interval.estimate - chance) / max(1 - chance, 1e-9)
     decision = f"excess {excess:.2f}, flagged from {threshold:.2f}"
@@ -216,20 +218,6 @@ def _pattern(check, labels, interval, *, seed, chance, evidence, concerned, p=No
     return _finding_fields(flagged, interval, decision, evidence, chance=chance, p=p)
 
 
-def _random_pattern(check, labels, interval, random_values, *, seed, evidence, concerned):
-    """Flag a pattern by its values in labels in random order."""
-    return _pattern(
-        check,
-        labels,
-        interval,
-        seed=seed,
-        chance=float(np.mean(random_values)),
-        evidence=evidence,
-        concerned=concerned,
-        p=monte_carlo_p(random_values, interval.estimate),
-    )
-
-
 # --- order -------------------------------------------------------------------------
 
 
@@ -241,18 +229,18 @@ def round_robin(labels, seed=0, draws=DRAWS):
     n = int(to_used.sum())
     if n < FEWEST_STEPS or size < 3:
         return _not_applicable("fewer than 20 steps to a document that was used before", n)
-    rng = _rng(seed, "round robin")
+    rng = generator(seed, "round robin")
     random_shares = np.empty(draws)
     for i in range(draws):
         _, random_to_used, _, random_count = _steps(rng.permutation(positions), size)
         random_shares[i] = random_count / max(random_to_used.sum(), 1)
     by_commonest = steps == commonest
     signed = commonest if commonest <= size // 2 else commonest - size
-    return _random_pattern(
+    return _pattern(
         "round robin",
         labels,
         wilson(count, n),
-        random_shares,
+        random_values=random_shares,
         seed=seed,
         evidence=[
             f"{by_commonest.sum()} of {len(steps)} successive labels advance by {signed:+d} "
@@ -313,17 +301,17 @@ def recurring_order(labels, seed=0):
     returns, same_follower = _recurring(last_documents, first_documents)
     if len(returns) < FEWEST_STEPS or len(labels.documents) < 3:
         return _not_applicable("fewer than 20 returns to a document", len(returns))
-    rng = _rng(seed, "recurring order")
+    rng = generator(seed, "recurring order")
     random_shares = []
     for _ in range(DRAWS):
         order = rng.permutation(len(starts))
         _, random_same = _recurring(last_documents[order], first_documents[order])
         random_shares.append(random_same.mean() if len(random_same) else 0.0)
-    return _random_pattern(
+    return _pattern(
         "recurring order",
         labels,
         wilson(int(same_follower.sum()), len(returns)),
-        random_shares,
+        random_values=random_shares,
         seed=seed,
         evidence=[f"{same_follower.sum()} of {len(returns)} returns"],
         concerned=_queries_of(returns[same_follower], queries),
@@ -357,7 +345,7 @@ def relevant_neighbours(labels, seed=0):
     rows = np.repeat(np.arange(len(sets)), sizes)
     positions = np.concatenate(list(sets.values()))
     shares = _share_followed(rows, positions, sizes, size)
-    rng = _rng(seed, "neighbours")
+    rng = generator(seed, "neighbours")
     random_means = []
     for _ in range(DRAWS):
         shuffled = rng.permutation(size)[positions]
@@ -371,11 +359,11 @@ def relevant_neighbours(labels, seed=0):
             block = [*block[:3], "...", block[-1]]
         evidence.append(f"question {query}: positions {' '.join(block)}")
     clusters = [str(labels.group(query)) for query in sets]
-    return _random_pattern(
+    return _pattern(
         "neighbours",
         labels,
         bootstrap_mean(shares, clusters=clusters, n_resamples=2000, seed=seed),
-        random_means,
+        random_values=random_means,
         seed=seed,
         evidence=evidence,
         concerned=queries[shares > 0.5],
@@ -402,7 +390,7 @@ def unrelated_texts(labels, seed=0):
         reason = f"fewer than {FEWEST_QUESTIONS} questions with texts and common words"
         return _not_applicable(reason, len(shares))
     # In random labels a question's share lies above one half as often as below it.
-    signs = _rng(seed, "unrelated texts").choice([-1.0, 1.0], (DRAWS, len(shares)))
+    signs = generator(seed, "unrelated texts").choice([-1.0, 1.0], (DRAWS, len(shares)))
     random_means = 0.5 + (signs * (shares - 0.5)).mean(axis=1)
     mean = shares.mean()
     p = monte_carlo_p(random_means, mean)
@@ -423,7 +411,7 @@ def _word_shares(labels, queries, seed):
 
     texts = labels.document_texts
     relevant = labels.relevant
-    rng = _rng(seed, "words of questions")
+    rng = generator(seed, "words of questions")
     queries = _sample([query for query in queries if labels.query_texts.get(query)], rng)
     others = _sample(list(dict.fromkeys(d for _, d in labels.pairs if d in texts)), rng)
     of_queries = [d for query in queries for d in relevant[query] if d in texts]
@@ -465,7 +453,7 @@ def anachronisms(labels, seed=0):
     if n < 2:
         return _not_applicable("no years of both sides of a link", n)
     late = target_year - year > REPORT_DELAY
-    rng = _rng(seed, "anachronisms")
+    rng = generator(seed, "anachronisms")
     random_shares = []
     for _ in range(DRAWS):
         delay = rng.permutation(target_year[possible]) - year[possible]
@@ -546,7 +534,7 @@ def reused_lists(labels, seed=0):
     group = np.array([str(labels.group(query)) for query in relevant])
     other_group = group[:, None] != group[None, :]
     inside = _inside(member, other_group)
-    rng = _rng(seed, "reused lists")
+    rng = generator(seed, "reused lists")
     random_shares = []
     for _ in range(DRAWS // 10):
         random_inside = _inside(_random_sets(member, rng), other_group)
@@ -559,11 +547,11 @@ def reused_lists(labels, seed=0):
             f"all {len(relevant[queries[i]])} of question {queries[i]} "
             f"are those of question {containing}"
         )
-    return _random_pattern(
+    return _pattern(
         "reused lists",
         labels,
         wilson(len(reused), len(queries)),
-        random_shares,
+        random_values=random_shares,
         seed=seed,
         evidence=evidence,
         concerned=[queries[i] for i in reused],
@@ -670,7 +658,7 @@ def split_leaks(labels, seed=0):
     for split in splits[1:]:
         for kind, (look, statistic) in SPLIT_CHECKS.items():
             check = f"{kind}: {split} with {splits[0]}"
-            fields = look(labels, splits[0], split, _rng(seed, check))
+            fields = look(labels, splits[0], split, generator(seed, check))
             findings.append(Finding(check=check, statistic=statistic, **fields))
     return findings
 

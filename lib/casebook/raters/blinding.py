@@ -16,7 +16,7 @@ from casebook.raters.layouts import GUESS, SHEET
 from casebook.raters.read import FURTHER_SHEETS, read_form
 from casebook.sheets import read_book
 from casebook.stats.intervals import Interval, bounded, wilson
-from casebook.stats.samples import stream
+from casebook.stats.samples import generator
 
 FOLDS = 10
 MOST_FEATURES = 20_000
@@ -147,7 +147,7 @@ def guess_arms(focus, against, *, folds=FOLDS, n_permutations=200, seed=0):
     if reason:
         undefined = Interval(None, None, None, 0.95, n, "wilson", reason)
         return ArmGuess(undefined, None, pd.DataFrame({"word": [], "weight": []}))
-    rng = np.random.Generator(stream(seed, "arm guess"))
+    rng = generator(seed, "arm guess")
     fold = rng.permutation(np.arange(n) % folds)
     parts = [_features(focus, against, fold == number) for number in range(folds)]
     signs = np.where(rng.integers(0, 2, (n_permutations, n)) == 1, 1.0, -1.0)

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.sparse.csgraph import connected_components
 
 from casebook.errors import InputError
-from casebook.stats.samples import check_count, stream
+from casebook.stats.samples import check_count, generator
 
 ID_DIGITS = 12
 ATTEMPTS = 200  # to assign raters so that common items link all of them
@@ -67,7 +67,7 @@ def draw_items(items, count=None, strata=None, seed=0):
     quotas = np.floor(shares).astype(int)
     largest_rests = np.argsort(quotas - shares, kind="stable")
     quotas[largest_rests[: count - quotas.sum()]] += 1
-    rng = np.random.Generator(stream(seed, "draw of items"))
+    rng = generator(seed, "draw of items")
     is_drawn = np.zeros(len(items), dtype=bool)
     for name, quota in zip(names, quotas, strict=True):
         is_drawn[rng.choice(np.flatnonzero(strata == name), quota, replace=False)] = True

@@ -115,7 +115,7 @@ def paired_layout(*, guess=False, evidence=False):
     return replace(PAIRED, columns=tuple(columns), task=task)
 
 
-def layout_of(names):
+def form_layout(names):
     """Find the layout of a form by the names of its columns."""
     if "preferred" not in names:
         return LIKERT

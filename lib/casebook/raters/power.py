@@ -15,7 +15,7 @@ from casebook.stats.intervals import (
     crossed_variance,
     wilson,
 )
-from casebook.stats.samples import check_count, stream
+from casebook.stats.samples import check_count, generator
 
 WIN_RATES = (0.55, 0.60, 0.65, 0.70, 0.75)
 MOST_VOTES = 200_000
@@ -81,7 +81,7 @@ def simulate_votes(
     """Draw the votes [studies, items, raters] of many panels; leanings are normal log odds."""
     for name, size in (("studies", studies), ("items", items), ("raters", raters)):
         check_count(name, size)
-    rng = np.random.Generator(stream(seed, "simulated votes"))
+    rng = generator(seed, "simulated votes")
     log_odds = log_odds_of(win_rate, float(np.hypot(item_sd, rater_sd)))
     log_odds = log_odds + item_sd * rng.standard_normal((studies, items, 1))
     log_odds = log_odds + rater_sd * rng.standard_normal((studies, 1, raters))
@@ -161,7 +161,7 @@ def interval_coverage(
     The truth for new items is the win rate of the raters of that study on all items that there
     could be; for new items and raters it is `win_rate`.
     """
-    rng = np.random.Generator(stream(seed, "interval coverage"))
+    rng = generator(seed, "interval coverage")
     mean = log_odds_of(win_rate, float(np.hypot(item_sd, rater_sd)))
     inside = {"item": [], "item and rater": []}
     for study in range(studies):
@@ -190,7 +190,7 @@ def _sign(values):
 
 def _sign_flip(means, n_resamples, seed):
     """Randomisation test of every row with shared sign vectors."""
-    rng = np.random.Generator(stream(seed, "study signs"))
+    rng = generator(seed, "study signs")
     signs = rng.choice([-1.0, 1.0], (means.shape[1], n_resamples))
     observed = np.abs(means.sum(axis=1, keepdims=True))
     hits = np.sum(np.abs(means @ signs) >= observed - 1e-9 * means.shape[1], axis=1)

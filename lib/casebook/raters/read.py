@@ -18,7 +18,7 @@ from casebook.raters.layouts import (
     RUBRIC_SHEET,
     SHEET,
     FormLayout,
-    layout_of,
+    form_layout,
 )
 from casebook.sheets import BOOKS, read_book, require_values
 
@@ -109,7 +109,7 @@ def form_of(book, rater, columns, left_out=()):
     sheet = _rating_sheet(book.path, sheets)
     names = sheet.table.columns
     table = sheet.table.loc[:, ~names.duplicated() & (names != "")]
-    layout = layout_of(table)
+    layout = form_layout(table)
     rated = [column.name for column in layout.columns if column.kind != "note"]
     require_values(book.path, sheet.name, table.loc[:, table.columns.isin(rated)])
     rows = _read_rows(table, layout)

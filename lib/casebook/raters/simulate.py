@@ -11,7 +11,7 @@ from casebook.errors import InputError
 from casebook.raters.layouts import FORMS, LIKERT, PAIRED, PAIRED_SCALES, SHEET
 from casebook.raters.power import marginal_probability
 from casebook.raters.unblinding import read_key
-from casebook.stats.samples import stream
+from casebook.stats.samples import generator
 
 RATED = [f"{scale}_{side}" for side in ("s1", "s2") for scale in PAIRED_SCALES]
 LIKERT_RATED = [column.name for column in LIKERT.answers]
@@ -47,7 +47,7 @@ def fill_forms(study, folder, truth=None, *, seed=0):
     folder = Path(folder)
     truth = truth or Truth()
     key = read_key(study)
-    rng = np.random.Generator(stream(seed, "simulated panel"))
+    rng = generator(seed, "simulated panel")
     paired = key["layout"] == "paired"
     layout = PAIRED if paired else LIKERT
     rows = (

@@ -12,9 +12,9 @@ from casebook.stats.samples import (
     ROUNDING,
     check_count,
     check_share,
+    generator,
     number_or_none,
     score_matrix,
-    stream,
 )
 from casebook.verdicts import INTERVAL_BY_UNIT
 
@@ -276,7 +276,7 @@ def resample_counts(units, n_resamples, seed):
     rows = max(1, BLOCK_ELEMENTS // units)
     for block, start in enumerate(range(0, n_resamples, rows)):
         size = min(rows, n_resamples - start)
-        rng = np.random.Generator(stream(seed, "bootstrap", block))
+        rng = generator(seed, "bootstrap", block)
         picks = rng.integers(0, units, (size, units), dtype=np.int32)
         picks = picks + units * np.arange(size)[:, None]
         counts = np.bincount(picks.ravel(), minlength=size * units)
@@ -317,7 +317,7 @@ def bootstrap_statistic(data, statistic, *, level=0.95, n_resamples=2_000, seed=
     estimate = number_or_none(statistic(data)) if n else None
     if n < 2:
         return Interval(estimate, None, None, level, n, "percentile", TOO_SMALL[n])
-    rng = np.random.Generator(stream(seed, "bootstrap statistic"))
+    rng = generator(seed, "bootstrap statistic")
     draws = np.array(
         [statistic(rows[rng.integers(0, n, n)]) for _ in range(n_resamples)], dtype=float
     )
@@ -342,7 +342,7 @@ def resampled_counts(cells, n_cells, clusters=None, *, n_resamples=1000, seed=0)
     units = int(copies.sum())
     samples = copies[None]
     if units >= FEWEST:
-        rng = np.random.Generator(stream(seed, "counts"))
+        rng = generator(seed, "counts")
         resamples = rng.multinomial(units, copies / units, size=n_resamples)
         samples = np.concatenate([samples, resamples])
     return samples @ kinds, units

@@ -87,6 +87,11 @@ def stream(seed, purpose, block=0):
     return np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key))
 
 
+def generator(seed, purpose, block=0):
+    """Random numbers of one block of one purpose."""
+    return np.random.Generator(stream(seed, purpose, block))
+
+
 def check_count(name, value, least=1):
     """Raise InputError unless `value` is an integer of at least `least`."""
     if not isinstance(value, int | np.integer) or value < least:

@@ -16,6 +16,7 @@ from casebook.stats.samples import (
     ROUNDING,
     check_choice,
     check_count,
+    generator,
     paired_differences,
     paired_scores,
     score_matrix,
@@ -352,7 +353,7 @@ def randomised_tukey_hsd(scores, n_resamples=10_000, seed=0):
     rows = max(1, BLOCK_ELEMENTS // X.size)
     for block, start in enumerate(range(0, n_resamples, rows)):
         size = min(rows, n_resamples - start)
-        rng = np.random.Generator(stream(seed, "systems", block))
+        rng = generator(seed, "systems", block)
         sums = rng.permuted(np.broadcast_to(relative, (size, *X.shape)), axis=2).sum(axis=1)
         hits += np.count_nonzero(np.ptp(sums, axis=1)[:, None] >= threshold, axis=0)
     p = (hits + 1) / (n_resamples + 1)
