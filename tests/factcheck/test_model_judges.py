@@ -268,7 +268,7 @@ def test_names_of_judges_show_no_folder():
     assert name_of_judge("entailment:/home/me/nli") == "entailment:nli"
     assert name_of_judge("entailment:OWNER/NAME") == "entailment:NAME"
     assert name_of_judge("entailment:neutral+entailment=NAME") == "entailment:NAME"
-    assert title_of_judge("entailment:neutral+entailment=/home/me/nli") == "entailment: nli"
+    assert title_of_judge("entailment:neutral+entailment=./models/nli") == "entailment: nli"
     assert title_of_judge("model:endpoint:a/b") == "endpoint: a/b"
     assert title_of_judge("public") == "default"
     assert title_of_judge("mine:judge") == "mine:judge"

@@ -20,7 +20,7 @@ from casebook.assistant.study import (
 )
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError
-from casebook.factcheck.model_judges import cost_of_judge, degree_of
+from casebook.factcheck.model_judges import cost_of_judge, degree_of, seconds_of_preparing
 from casebook.factcheck.pipeline import EvidencePassage, judge_of, name_of_judge
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.unseen import general_caution
@@ -38,8 +38,13 @@ SIGNATURE = "(row) -> number from 0 to 1, or {name: number}"
 class _AnswerJudge:
     """Score rows; equal ones are scored once."""
 
+    judge = None  # of evidence, where there is one
+
     def __init__(self):
         self._memory = {}
+
+    def prepare(self, rows):
+        """Compute what all new rows need in full batches, where a judge can."""
 
     def __call__(self, row):
         """Give scores by name, and why some are missing (None if none is)."""
@@ -120,8 +125,6 @@ class SupportJudge(_AnswerJudge):
 
     def prepare(self, rows):
         """Let the judge compute what all new rows need in full batches."""
-        if not hasattr(self.judge, "prepare"):
-            return
         claims = []
         evidence = []
         for row in rows:
@@ -130,7 +133,7 @@ class SupportJudge(_AnswerJudge):
                 texts = _claims_of(row["answer"])
                 claims += texts
                 evidence += [passages] * len(texts)
-        self.judge.prepare(claims, evidence)
+        seconds_of_preparing(self.judge, claims, evidence)
 
 
 def _claims_of(answer):
@@ -220,8 +223,7 @@ def judge_answers(log, name, *, foreign=3, seed=0):
         every_material = [material, *filter(None, foreign_material)]
         cases_of.append([_case(row, *each) for each in every_material])
     inputs = [_key(case) for cases in cases_of for case in cases]
-    if hasattr(judge, "prepare"):
-        judge.prepare([case for cases in cases_of for case in cases])
+    judge.prepare([case for cases in cases_of for case in cases])
     reasons = Counter()
     rows = []
     for cases in track(cases_of, "judge", len(log)):
@@ -230,7 +232,7 @@ def judge_answers(log, name, *, foreign=3, seed=0):
         scores = [scores for scores, _ in verdicts]
         rows.append(_scores_and_baselines(scores) if scores else {})
     table = pd.DataFrame(rows, index=log.index, dtype=float)
-    table.attrs["notes"] = _notes(name, inputs, reasons, getattr(judge, "judge", None))
+    table.attrs["notes"] = _notes(name, inputs, reasons, judge.judge)
     return table
 
 
@@ -266,7 +268,7 @@ def _scores_and_baselines(scores):
     return answer | means.to_dict()
 
 
-def _notes(name, inputs, reasons, evidence_judge=None):
+def _notes(name, inputs, reasons, evidence_judge):
     """Say how often the judge was called, what it cost, and why scores are missing."""
     notes = [
         f"the judge {name_of_judge(name)} was given {len(inputs)} inputs in {len(set(inputs))} "

@@ -45,7 +45,7 @@ from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.progress import track
 from casebook.readers import read_jsonl
-from casebook.runs.outputs import STORED_DIGITS, items_within, one_line
+from casebook.runs.outputs import items_within, one_line, stored_number
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import clusters_of, of_another_group, stream
 from casebook.text import UNSPACED
@@ -941,9 +941,7 @@ def _answer_item(answer, scores, measures, opening):
         "answer": one_line(answer["answer"], 2 * opening),
         "abstained": bool(scores["abstained"]),
         "weak": unsupported,
-        "values": [
-            None if pd.isna(value) else round(float(value), STORED_DIGITS) for value in values
-        ],
+        "values": list(map(stored_number, values)),
         "contexts": [one_line(text, opening) for text in contexts],
         "ids": answer["context_ids"],
     }

@@ -65,8 +65,8 @@ from casebook.factcheck.verdict import (
 from casebook.frames import contrasts
 from casebook.measures.calibration import calibration
 from casebook.measures.classification import CONFLICTING, INSUFFICIENT, score_predictions
-from casebook.runs.outputs import MOST_BYTES, items_within, one_line
-from casebook.stats.samples import check_choice, clusters_of, number_or_none
+from casebook.runs.outputs import MOST_BYTES, items_within, one_line, stored_number
+from casebook.stats.samples import check_choice, clusters_of
 
 PIPELINE = "pipeline"
 DOCUMENTED_PIPELINE = "documented"
@@ -83,6 +83,7 @@ QUESTION = "Is {} right more often than the better of claim-only model and major
 TWO_CLASS_POLICY = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
 #: Characters of a passage on the page of single claims: usually, and where room is short.
 PASSAGE_LENGTHS = (500, 160)
+CLAIM_DIGITS = 3  # of probabilities and scores on that page
 GOLD_LENGTH = 200  # characters of the gold evidence of a claim of another set
 
 
@@ -931,7 +932,9 @@ def _effects_of_parts(row):
 
 def _stated(study, system, row):
     """The probability that a system states of its verdict on a claim."""
-    return _rounded(study.confidence[system][row]) if system in study.confidence else None
+    if system not in study.confidence:
+        return None
+    return stored_number(study.confidence[system][row], CLAIM_DIGITS)
 
 
 def _passage_item(passage, counterparts, with_texts):
@@ -945,7 +948,7 @@ def _passage_item(passage, counterparts, with_texts):
         "level": passage.level,
         "met": touches_any(passage, counterparts),
         "passage": (passage.doc_id, passage.start, passage.end, passage.text),
-        "probability": _rounded(passage.probability),
+        "probability": stored_number(passage.probability, CLAIM_DIGITS),
     }
 
 
@@ -964,12 +967,7 @@ def _part_items(result, with_texts):
         if part.id in subverdicts:
             subverdict = subverdicts[part.id]
             item["verdict"] = subverdict.verdict
-            item["score"] = _rounded(subverdict.score)
+            item["score"] = stored_number(subverdict.score, CLAIM_DIGITS)
             item["evidence"] = subverdict.evidence_count
         items.append(item)
     return items
-
-
-def _rounded(value):
-    value = number_or_none(value)
-    return None if value is None else round(value, 3)

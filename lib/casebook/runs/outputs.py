@@ -15,6 +15,7 @@ from casebook.paths import run_dir, valid_name
 from casebook.readers import read_json
 from casebook.runs.evidence import RECORD, require
 from casebook.runs.headlines import answers_text, headlines_text
+from casebook.stats.samples import number_or_none
 
 STORED_DIGITS = 6  # of every stored number: far below any interval, above float noise
 
@@ -288,6 +289,12 @@ MOST_BYTES = 250_000  # of one chapter's items, so that a report stays small
 def items_json(items):
     """Write the items of a chapter, the same bytes for the same content."""
     return json.dumps(items, separators=(",", ":"), sort_keys=True, allow_nan=False)
+
+
+def stored_number(value, digits=STORED_DIGITS):
+    """Give a number of an item as it is stored: rounded, and None if it is undefined."""
+    number = number_or_none(value)
+    return None if number is None else round(number, digits)
 
 
 def items_within(collect, order, openings, most_bytes=MOST_BYTES):

@@ -5,12 +5,11 @@ from collections import defaultdict
 import pandas as pd
 
 from casebook.data.cards import card_of, may_show
-from casebook.runs.outputs import MOST_BYTES, STORED_DIGITS, items_within, one_line, word_changes
+from casebook.runs.outputs import MOST_BYTES, items_within, one_line, stored_number, word_changes
 from casebook.sensitivity.domain import FACT_TYPES
 from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT
 from casebook.sensitivity.study import RANDOM_ORDER
 from casebook.sensitivity.tree import DISPLACEMENT, FOOTRULE
-from casebook.stats.samples import number_or_none
 
 OPENING_LENGTHS = (160, 80)  # characters of a document; the second where room is short
 
@@ -192,9 +191,9 @@ def _effect(node, row, placebo_rankings, precedents, is_control):
         return {"error": error}
     effect = {
         "error": None,
-        "moved": _rounded(row[FOOTRULE]),
-        "placebo_moved": _rounded(row[f"placebo_{FOOTRULE}"]),
-        "displacement": _rounded(row[DISPLACEMENT]),
+        "moved": stored_number(row[FOOTRULE]),
+        "placebo_moved": stored_number(row[f"placebo_{FOOTRULE}"]),
+        "displacement": stored_number(row[DISPLACEMENT]),
         "left": None,
         "entered": None,
         "new": len(_only_in(after, before)),
@@ -207,10 +206,6 @@ def _effect(node, row, placebo_rankings, precedents, is_control):
         effect["left"] = _only_in(before, after, precedents)
         effect["entered"] = _only_in(after, before, precedents)
     return effect
-
-
-def _rounded(value):
-    return number_or_none(round(float(value), STORED_DIGITS))
 
 
 def _only_in(ranking, baseline, precedents=None):
