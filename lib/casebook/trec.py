@@ -129,10 +129,16 @@ def read_qrels(path):
     >>> read_qrels(path)
     {'q': {'a': 2, 'b': 0}}
     """
+    table = qrels_table(path)
+    return table.table() if isinstance(table, Columns) else table
+
+
+def qrels_table(path):
+    """Read judgements as `Columns` if they are regular TREC, else as `read_qrels`."""
     raw = _bytes(path)
     layout = _layout_of_judgements(raw)
     columns = _columns(raw, layout) if layout is _QRELS else None
-    return columns.table() if columns else _table_by_line(path, raw, layout)
+    return columns or _table_by_line(path, raw, layout)
 
 
 def read_beir_qrels(path):
@@ -167,7 +173,7 @@ def _bytes(path):
 
 @dataclass(frozen=True)
 class Columns:
-    """A TREC run as columns, the rows of a query together; ids are bytes padded to one width."""
+    """A TREC run or judgements as columns, the rows of a query together; ids are bytes padded to one width."""
 
     query_ids: list
     offsets: np.ndarray
@@ -213,10 +219,10 @@ class Columns:
         keys = self.by_key[1]
         return bool((keys[1:] == keys[:-1]).any())
 
-    def find(self, query, ids):
+    def find(self, query, document):
         """Row of each document (-1: absent) of the queries of the given numbers (-1: absent)."""
         order, keys = self.by_key
-        names = np.array([name.encode() for name in ids], self.document.dtype)
+        names = document.astype(self.document.dtype)  # a longer id fills it, which no row does
         wanted = _keys(query, names)
         position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         rows = order[position]
@@ -248,8 +254,9 @@ def order_in_rows(values, offsets):
     sizes = np.diff(offsets)
     order = np.empty(len(values), dtype=np.int64)
     for size in np.unique(sizes):
-        places = offsets[:-1][sizes == size, None] + np.arange(size)
-        order[places] = np.take_along_axis(places, np.argsort(values[places], axis=1), axis=1)
+        starts = offsets[:-1][sizes == size, None]
+        places = starts + np.arange(size)
+        order[places] = starts + np.argsort(values[places], axis=1)
     return order
 
 
@@ -259,7 +266,7 @@ def _keys(query, names):
     Two documents of a query share a key once in a trillion pairs: the input is then read by row.
     """
     mixed = np.zeros(len(names), np.uint64)
-    for word in names.view(np.uint64).reshape(len(names), -1).T:
+    for word in _words(names).T:
         mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(32)
     return (query.astype(np.uint64) << np.uint64(40)) | (mixed >> np.uint64(24))
@@ -305,7 +312,9 @@ def _columns(raw, layout):
         return None
     if layout.parse is _score and (not np.isfinite(value).all() or np.isin(value, (0, 1)).all()):
         return None  # pandas takes True for 1
-    turns = np.flatnonzero(np.concatenate([[True], query[1:] != query[:-1]]))
+    words = _words(query)
+    is_new = (words[1:] != words[:-1]).any(axis=1)
+    turns = np.flatnonzero(np.concatenate([[True], is_new]))
     codes, query_ids = pd.factorize(query[turns])
     number = np.repeat(codes, np.diff(turns, append=len(query)))
     columns = Columns.grouped([name.decode() for name in query_ids], number, document, value)
@@ -315,6 +324,11 @@ def _columns(raw, layout):
 def _byte(column, place):
     """One byte of each entry of a column of bytes."""
     return column.view(np.uint8).reshape(len(column), -1)[:, place]
+
+
+def _words(column):
+    """Eight bytes of each entry of a column of bytes at a time, as numbers."""
+    return column.view(np.uint64).reshape(len(column), -1)
 
 
 def _table_by_line(path, raw, layout):

@@ -110,7 +110,7 @@ class Stages:
 def documents(size):
     """Plant, encode, search and score one corpus; print one JSON line."""
     from casebook.measures.ranking import evaluate
-    from casebook.retrieval.shards import ShardStore, encode_shards, search_shards
+    from casebook.retrieval.shards import SHARD_SIZE, ShardStore, encode_part, search_shards
 
     made = runpy.run_path(str(DATA / "make" / "planted.py"))
     plant_truth, render = made["plant_truth"], made["render"]
@@ -118,16 +118,14 @@ def documents(size):
     truth = plant_truth(size, QUERIES, seed=0)
     stages.ended("plant")
 
-    class Rendered:
-        def __len__(self):
-            return size
-
-        def __getitem__(self, span):
-            return list(render(truth.values, truth.documents[span]))
-
     with tempfile.TemporaryDirectory() as folder:
         store = ShardStore(folder)
-        encode_shards(Rendered(), hashed, store)
+        entries = []
+        for start in range(0, size, SHARD_SIZE):
+            span = start, min(start + SHARD_SIZE, size)
+            texts = list(render(truth.values, truth.documents[slice(*span)]))
+            entries.append(encode_part(texts, hashed, store, span))
+        store.commit(entries)
         stages.ended("encode")
         matters = np.flatnonzero(list(truth.weights.values()))
         asked = {name: v for name, v in truth.values.items() if truth.weights[name]}

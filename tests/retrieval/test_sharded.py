@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_retrieval import HashingEncoder
+from small_retrieval import HashingEncoder, encode_vectors
 
 from casebook.batch.cluster import Cluster
 from casebook.data import load
@@ -22,7 +22,7 @@ from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.search import PRESETS, BM25Index
 from casebook.retrieval.settings import MODES
 from casebook.retrieval.sharded import ShardedIndex, search_folder
-from casebook.retrieval.shards import DocumentEncoder, ShardStore, encode_shards
+from casebook.retrieval.shards import DocumentEncoder, ShardStore
 
 CUT = {"max_words": 20, "overlap": 6, "max_passages": 5}
 SYSTEMS = [mode for mode in MODES if mode != "bm25_chunked"]
@@ -302,7 +302,7 @@ def test_a_list_of_vectors_alone_is_still_searched_by_dense(tmp_path):
     encode = DocumentEncoder("minilm")
     store = ShardStore(tmp_path / "old")
     about = {"encoder": "minilm", "model": encode.weights_hash, "ids": list(documents["doc_id"])}
-    encode_shards(documents["text"].tolist(), encode, store, 40, metadata=about)
+    encode_vectors(documents["text"].tolist(), encode, store, 40, metadata=about)
     folder = tmp_path / "questions"
     folder.mkdir()
     rows = data.queries[["query_id", "text"]].rename(columns={"query_id": "_id"}).head(5)

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_retrieval import HashingEncoder, encode_vectors
 
 from casebook.batch.cluster import Cluster
 from casebook.errors import InputError
 from casebook.files import Store
+from casebook.retrieval.encoding import encode_corpus
 from casebook.retrieval.search import DenseIndex
-from casebook.retrieval.shards import INDEX_FILE, ShardStore, encode_shards, search_shards
+from casebook.retrieval.shards import INDEX_FILE, DocumentEncoder, ShardStore, search_shards
 
 TEXTS = [f"clause {i % 37} of contract {i}" for i in range(250)]
 
@@ -45,7 +47,7 @@ def same(found, wanted):
 @given(size=st.integers(1, 300), k=st.integers(1, 300))
 def test_every_cut_gives_what_one_index_gives(tmp_path_factory, size, k):
     store = ShardStore(tmp_path_factory.mktemp("store"))
-    encode_shards(TEXTS, encode, store, max(size, 20))
+    encode_vectors(TEXTS, encode, store, max(size, 20))
     same(search_shards(store, encode(TEXTS[:9]), k), expected(k))
 
 
@@ -57,20 +59,20 @@ def test_only_what_is_missing_or_changed_is_encoded_again(tmp_path):
         return encode(texts)
 
     store = ShardStore(tmp_path)
-    encode_shards(TEXTS, counting, store, 100)
+    encode_vectors(TEXTS, counting, store, 100)
     (second,) = tmp_path.glob("shard-0000000100-0000000200-*.npy")
     second.write_bytes(b"\x93NUMPY half")
     changed = [*TEXTS[:-1], "clause 1 of another"]
-    encode_shards(changed, counting, store, 100)
+    encode_vectors(changed, counting, store, 100)
     assert asked == [100, 100, 50, 100, 50]
 
 
 def test_what_cannot_be_encoded_is_refused(tmp_path):
     store = ShardStore(tmp_path)
     with pytest.raises(InputError, match="nothing to encode"):
-        encode_shards([], encode, store)
+        encode_corpus(iter([]), DocumentEncoder(HashingEncoder()), store)
     with pytest.raises(InputError, match=r"shape \(1, 16\) for 250 texts"):
-        encode_shards(TEXTS, lambda texts: encode(texts[:1]), store)
+        encode_vectors(TEXTS, lambda texts: encode(texts[:1]), store, 300)
 
 
 @pytest.mark.slow
@@ -78,13 +80,13 @@ def test_a_cluster_gives_the_files_and_lists_of_one_process(tmp_path):
     from distributed import Client, LocalCluster
 
     here, there = ShardStore(tmp_path / "here"), ShardStore(tmp_path / "there")
-    encode_shards(TEXTS, encode, here, 40)
+    encode_vectors(TEXTS, encode, here, 40)
     with (
         LocalCluster(2, threads_per_worker=1, dashboard_address=None) as dask,
         Client(dask) as client,
     ):
         cluster = Cluster(client, dask.scheduler_address)
-        encode_shards(TEXTS, encode, there, 40, cluster)
+        encode_vectors(TEXTS, encode, there, 40, cluster)
         same(search_shards(there, encode(TEXTS[:9]), 30, cluster), expected(30))
     names = sorted(path.name for path in (tmp_path / "here").iterdir())
     for name in names:
@@ -136,7 +138,7 @@ def seen(place):
 
 
 def encode_model(place, model, texts=CLAUSES):
-    return encode_shards(texts, model, ShardStore(place), 20, metadata={"ids": texts})
+    return encode_vectors(texts, model, ShardStore(place), 20, metadata={"ids": texts})
 
 
 def test_a_second_model_takes_the_place_of_the_first_at_once(place):

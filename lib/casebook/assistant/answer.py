@@ -135,6 +135,7 @@ def answer_questions(
     _check_settings(prices, temperature)
     out = _replaced_file(out)
     _refuse_corpus_file(out, corpus)
+    url = address_of_model(url, ", or name one (--url)")
     endpoint = Endpoint(
         model.removeprefix("endpoint:"), url, timeout, retries, max_bytes, report=report
     )

@@ -24,7 +24,7 @@ import pandas as pd
 from casebook.errors import InputError, MeasureNote
 from casebook.measures.ranking_measures import ORIGINAL, describe, list_measures, parse_measure
 from casebook.stats.intervals import bootstrap_mean, bounds_text
-from casebook.trec import GRADE_LIMIT, Columns, order_in_rows, padded, read_qrels, run_table
+from casebook.trec import GRADE_LIMIT, Columns, order_in_rows, padded, qrels_table, run_table
 
 __all__ = ["ORIGINAL", "describe", "evaluate", "list_measures", "parse_measure", "random_order"]
 
@@ -208,17 +208,18 @@ def _judgements_to_evaluate(qrels, run, *, judged_only, missing, no_relevant):
     for name, policy in (("missing", missing), ("no_relevant", no_relevant)):
         if policy not in ("zero", "skip"):
             raise InputError(f"{name}={policy!r}: choose 'zero' or 'skip'")
-    qrels = _table(qrels, reader=read_qrels, value="relevance", source_name="qrels")
-    if isinstance(qrels, Columns):
-        qrels = qrels.table()
+    qrels = _table(qrels, reader=qrels_table, value="relevance", source_name="qrels")
     run = _table(run, reader=run_table, value="score", source_name="run")
     is_columns = isinstance(run, Columns)
-    run_ids = dict.fromkeys(run.query_ids) if is_columns else run
-    if not qrels.keys() & run_ids.keys():
-        examples = f"qrels hold {next(iter(qrels))!r}, the run holds {next(iter(run_ids))!r}"
+    if not is_columns:
+        qrels = _as_dicts(qrels)
+    judged_ids = dict.fromkeys(_query_ids(qrels))
+    run_ids = dict.fromkeys(_query_ids(run))
+    if not judged_ids.keys() & run_ids.keys():
+        examples = f"qrels hold {next(iter(judged_ids))!r}, the run holds {next(iter(run_ids))!r}"
         raise InputError(f"qrels and run share no query id: {examples}")
     judgements = _ranked_judgements(qrels, run)
-    absent = np.array([query not in run_ids for query in qrels])
+    absent = np.array([query not in run_ids for query in judged_ids])
     irrelevant = judgements.n_relevant(1) == 0
     keep = np.ones(len(absent), dtype=bool)
     if missing == "skip":
@@ -233,7 +234,7 @@ def _judgements_to_evaluate(qrels, run, *, judged_only, missing, no_relevant):
         retrieved=len(run_ids),
         evaluated=int(keep.sum()),
         missing=tuple(names[absent]),
-        extra=tuple(query for query in run_ids if query not in qrels),
+        extra=tuple(query for query in run_ids if query not in judged_ids),
         empty=() if is_columns else tuple(query for query, scores in run.items() if not scores),
         no_relevant=tuple(names[irrelevant]),
     )
@@ -289,16 +290,44 @@ def _from_frame(frame, value, source_name):
     raise InputError(f"{source_name}: row {repeated[0]} repeats query and document {pair}")
 
 
+def _as_dicts(table):
+    return table.table() if isinstance(table, Columns) else table
+
+
+def _query_ids(table):
+    return table.query_ids if isinstance(table, Columns) else list(table)
+
+
+def _documents_per_query(table):
+    if isinstance(table, Columns):
+        return np.diff(table.offsets)
+    return [len(documents) for documents in table.values()]
+
+
+def _document_ids(table):
+    """Ids of all documents in order."""
+    if isinstance(table, Columns):
+        return table.document_ids(None, None)
+    return [str(name) for documents in table.values() for name in documents]
+
+
+def _numbers(table):
+    """All numbers in order; NaN alone if something is no number."""
+    try:
+        if isinstance(table, Columns):
+            return np.asarray(table.value, dtype=np.float64)
+        numbers = chain.from_iterable(documents.values() for documents in table.values())
+        return np.fromiter(numbers, np.float64, sum(map(len, table.values())))
+    except (TypeError, ValueError):
+        return np.array([np.nan])
+
+
 def _grades(qrels):
     """All grades in order; what is not an integer is refused."""
-    all_grades = chain.from_iterable(grades.values() for grades in qrels.values())
-    try:
-        numbers = np.fromiter(all_grades, np.float64, sum(map(len, qrels.values())))
-    except (TypeError, ValueError):
-        numbers = np.array([np.nan])
+    numbers = _numbers(qrels)
     if ((numbers == np.rint(numbers)) & (np.abs(numbers) < GRADE_LIMIT)).all():
         return numbers.astype(np.int64)
-    raise _number_error(qrels, "qrels", "an integer grade", _is_grade)
+    raise _number_error(_as_dicts(qrels), "qrels", "an integer grade", _is_grade)
 
 
 def _is_grade(number):
@@ -425,7 +454,8 @@ def _ranked_judgements(qrels, run):
     number = lookup.query_number
     begin = np.where(number < 0, 0, lookup.offsets[number])
     n_retrieved = np.where(number < 0, 0, lookup.offsets[number + 1] - begin)
-    query = np.repeat(np.arange(len(qrels)), [len(grades) for grades in qrels.values()])
+    query_ids = _query_ids(qrels)
+    query = np.repeat(np.arange(len(query_ids)), _documents_per_query(qrels))
     retrieved = np.flatnonzero(~np.isnan(lookup.judged_score))
     start = begin[query[retrieved]]
     size = n_retrieved[query[retrieved]]
@@ -437,10 +467,10 @@ def _ranked_judgements(qrels, run):
     rank[retrieved] = above + 1.0
     tied = retrieved[is_tied]
     if len(tied):
-        ids = [str(name) for grades in qrels.values() for name in grades]
+        ids = _document_ids(qrels)
         names = [ids[entry] for entry in tied]
         rank[tied] += _ranks_in_ties(lookup, query[tied], lookup.judged_score[tied], names)
-    judgements = RankedJudgements(list(qrels), query, _grades(qrels), rank, n_retrieved)
+    judgements = RankedJudgements(query_ids, query, _grades(qrels), rank, n_retrieved)
     return judgements.sorted_by_rank()
 
 
@@ -472,16 +502,15 @@ def _in_dicts(qrels, run):
 
 def _in_columns(qrels, run):
     """Look the judged documents up in a run as columns."""
-    try:
-        scores = np.asarray(run.value, dtype=np.float64)
-    except (TypeError, ValueError):
-        scores = np.array([np.nan])
+    scores = _numbers(run)
     if not np.isfinite(scores).all():
         raise _number_error(run.table(), "run", "a finite number", math.isfinite)
     number_of = {query: number for number, query in enumerate(run.query_ids)}
-    query_number = np.array([number_of.get(query, -1) for query in qrels])
-    query = np.repeat(query_number, [len(grades) for grades in qrels.values()])
-    rows = run.find(query, [str(name) for grades in qrels.values() for name in grades])
+    query_number = np.array([number_of.get(query, -1) for query in _query_ids(qrels)])
+    query = np.repeat(query_number, _documents_per_query(qrels))
+    is_columns = isinstance(qrels, Columns)
+    document = qrels.document if is_columns else padded(_document_ids(qrels))
+    rows = run.find(query, document)
     judged_score = np.where(rows < 0, np.nan, scores[rows])
     return _ScoreLookup(run, scores, run.offsets, query_number, judged_score)
 

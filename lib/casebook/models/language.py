@@ -369,11 +369,11 @@ class Endpoint(Server):
         return answer
 
 
-def address_of_model(url=None):
+def address_of_model(url=None, other_remedy=""):
     """Give an address, or that of the environment, and refuse one that no server can have."""
     url = url or os.environ.get(URL_VARIABLE) or os.environ.get(OPENAI_URL_VARIABLE)
     if not url:
-        raise InputError(f"no address of a language model: set {URL_VARIABLE}, or name one (--url)")
+        raise InputError(f"no address of a language model: set {URL_VARIABLE}{other_remedy}")
     check_address(url)
     return url
 

@@ -187,7 +187,7 @@ def _encode_documents(part, encode, store, cut, clusters):
             "document_token_frequencies": of_further + token_frequencies(encode.encoder, as_whole),
         }
         entry = store.write_arrays(start, stop, arrays, key, {"n": len(passages)})
-    vectors = encode_part((start, passages + further), encode, store, (start, stop))
+    vectors = encode_part(passages + further, encode, store, (start, stop))
     shard = {
         "n": documents["n"],
         "documents": documents,

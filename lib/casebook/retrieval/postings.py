@@ -7,7 +7,6 @@ that an index of the whole collection gives, to the last bit.
 
 import bisect
 import math
-from collections import Counter
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -97,7 +96,7 @@ class Postings:
 
     def all_frequencies(self):
         """Count the texts that hold each word: {word: texts}."""
-        return Counter(dict(zip(self.words, np.diff(self.starts).tolist(), strict=True)))
+        return dict(zip(self.words, np.diff(self.starts).tolist(), strict=True))
 
     @cached_property
     def _line_bounds(self):

@@ -257,23 +257,25 @@ class DenseIndex:
         queries = _unit_vectors(query_vectors)
         if queries.shape[1] != self.dims:
             raise InputError(f"queries have {queries.shape[1]} dimensions, the index {self.dims}")
-        k = positive_depth(k)
-        mask = as_mask(allowed)
-        if mask is None:
-            return _most_similar(self._vectors, queries, k)
-        if len(mask) == 1:
-            return self._search_in(mask[0], queries, k)
-        lists = []
-        for row, allowed_of_query in enumerate(mask):
-            lists.append(self._search_in(allowed_of_query, queries[[row]], k))
-        return stack(lists)
+        return _lists_by_mask(self._search_in, queries, positive_depth(k), as_mask(allowed))
 
     def _search_in(self, allowed, queries, k):
+        if allowed is None:
+            return _most_similar(self._vectors, queries, k)
         positions = np.flatnonzero(allowed)
         if not len(positions):
             return RankedLists.empty(len(queries))
         lists = _most_similar(self._vectors[positions], queries, k)
         return RankedLists(positions[lists.ids], lists.scores)
+
+
+def _lists_by_mask(search, queries, k, mask):
+    """Search at once where one mask, or none, is that of all queries, else query by query."""
+    if mask is None:
+        return search(None, queries, k)
+    if len(mask) == 1:
+        return search(mask[0], queries, k)
+    return stack([search(allowed, queries[[row]], k) for row, allowed in enumerate(mask)])
 
 
 def _most_similar(vectors, queries, k, n_candidates=0):
@@ -393,20 +395,14 @@ class InvertedFile:
     def search(self, query_vectors, k, allowed=None):
         """Find similar vectors of every query, of which some may be missed."""
         queries = _unit_vectors(query_vectors)
-        mask = as_mask(allowed)
-        if mask is None or len(mask) == 1:
-            return self._search_in(mask, queries, k)
-        lists = []
-        for row, allowed_of_query in enumerate(mask):
-            lists.append(self._search_in(allowed_of_query[None], queries[[row]], k))
-        return stack(lists)
+        return _lists_by_mask(self._search_in, queries, positive_depth(k), as_mask(allowed))
 
-    def _search_in(self, mask, queries, k):
+    def _search_in(self, allowed, queries, k):
         parameters = faiss.SearchParametersIVF(nprobe=self._probe)
-        if mask is not None:
-            selector = faiss.IDSelectorBatch(np.flatnonzero(mask[0]))
+        if allowed is not None:
+            selector = faiss.IDSelectorBatch(np.flatnonzero(allowed))
             parameters = faiss.SearchParametersIVF(nprobe=self._probe, sel=selector)
-        k = min(positive_depth(k), self._index.ntotal)
+        k = min(k, self._index.ntotal)
         _, ids = self._index.search(queries, k, params=parameters)
         rows, positions = np.unique(np.maximum(ids, 0), return_inverse=True)
         vectors = _unit_vectors(self._vectors[rows])

@@ -9,6 +9,7 @@ writes the shards.
 import functools
 import itertools
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -449,7 +450,8 @@ class CorpusWords:
         self._index = index
         self._preset = preset
         self.frequencies = {}
-        self.vocab_dict = _Numbers()
+        # Numbers of words, in the order in which they are asked for.
+        self.vocab_dict = defaultdict(itertools.count().__next__)
 
     def count(self, words):
         """Count the texts that hold some words, in all shards; words of none get no number."""
@@ -474,14 +476,6 @@ class CorpusWords:
         """Where the entries of each word would begin."""
         sizes = [self.frequencies.get(word, 0) for word in self.vocab_dict]
         return {"indptr": np.cumsum([0, *sizes])}
-
-
-class _Numbers(dict):
-    """Numbers of words, in the order in which they are asked for."""
-
-    def __missing__(self, word):
-        self[word] = len(self)
-        return self[word]
 
 
 def _word_frequencies(shard, store, preset, words):

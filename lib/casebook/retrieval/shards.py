@@ -84,23 +84,9 @@ def uncached_encoder(name, settings):
     return load_encoder(name, cache=False, **asdict(settings))
 
 
-def encode_shards(texts, encode, store, size=SHARD_SIZE, client=None, metadata=None):
-    """Encode a corpus, or what is still missing of it, into a store of shards of vectors alone.
-
-    `texts` is a list, or gives the texts of a slice on demand.
-    """
-    if not len(texts):
-        raise InputError("nothing to encode: no documents")
-    parts = ((start, texts[start : start + size]) for start in range(0, len(texts), size))
-    entries = list(on_shards(client, encode_part, parts, encode, store))
-    store.commit(entries, metadata)
-    return entries
-
-
-def encode_part(part, encode, store, span=None):
-    """Encode a shard, unless it is there already; give its entry."""
-    start, texts = part
-    start, stop = span or (start, start + len(texts))
+def encode_part(texts, encode, store, span):
+    """Encode the texts of the documents of a span, unless that was done; give their entry."""
+    start, stop = span
     code = getattr(encode, "model_hash", getattr(encode, "__qualname__", ""))
     key = hash_of_json([code, texts])
     entry = store.entry(start, stop, key)
