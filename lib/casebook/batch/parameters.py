@@ -215,14 +215,12 @@ def _check_models(parameters):
     from casebook.models.encoders import PACKAGED, load_encoder
 
     for name in MODEL_PARAMETERS:
-        if name not in parameters:
+        if name not in parameters or name in JUDGE_PARAMETERS:  # the chapter's model checks judges
             continue
         value = parameters[name]
         with naming_parameter(name, value):
             if name == "reranker":
                 _check_reranker(value)
-            elif name in JUDGE_PARAMETERS:
-                continue  # which the model of the chapter has checked
             elif value not in (None, PACKAGED):
                 load_encoder(value, cache=False)
 

@@ -13,7 +13,6 @@ from casebook.cli.common import (
     argument,
     command_group,
     exclusive,
-    given,
     option,
     pairs,
     say,
@@ -115,8 +114,7 @@ def run(
     from casebook.factcheck.pipeline import OWN_COLLECTION, checker_of, folder_of, load_documents
     from casebook.factcheck.score import as_report, run_log, write_log
 
-    if original:
-        _refuse_set_by_original(context)
+    exclusive(context, "original", "stance", "decomposition", "gate", "ratings")
     if (claims is None) == (not log):
         raise InputError("give a file of claims, or --log with a log of answers")
     if log and not corpus:
@@ -162,13 +160,6 @@ def run(
         raise BatchFailed(
             f"{len(errors)} of {len(results)} claims could not be checked, as {errors[0]}"
         )
-
-
-def _refuse_set_by_original(context):
-    """Refuse options that the original configuration sets itself."""
-    for name in ("stance", "decomposition", "gate", "ratings"):
-        if given(context, name):
-            raise InputError(f"--original sets --{name} itself: leave one out")
 
 
 def _claims_of_log(paths):
