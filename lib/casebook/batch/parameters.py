@@ -285,7 +285,7 @@ def _with_absolute_path(name, value, folders, paths):
     if name in DATA_PARAMETERS:
         return _absolute_data(name, value, folders)
     if name in MODEL_PARAMETERS:
-        return _absolute_model(value)
+        return re.sub(r"[^:=,]+", _absolute_part, value)  # in cross-encoder:FOLDER too
     if name in paths:
         return _absolute_file(name, value, may_be_name=paths[name])
     return value
@@ -312,12 +312,8 @@ def _absolute_data(parameter, value, folders):
     return str(folder) if name == folder.name else f"{name}={folder}"
 
 
-def _absolute_model(value):
-    """Make folders absolute, in ``cross-encoder:FOLDER`` too; other names stay."""
-    return re.sub(r"[^:=,]+", _absolute_part, value)
-
-
 def _absolute_part(match):
+    """Make a folder with a model absolute; other names stay."""
     part = match[0]
     folder = home_path(part)
     if (

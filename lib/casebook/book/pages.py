@@ -53,7 +53,9 @@ def generated(run, chapters, compare=None):
     data_cards = cards_shown(chapters)
     for key, card in data_cards.items():
         using = [chapter for chapter in chapters if key in chapter.cards]
-        pages[f"cards/{key}.md"] = as_markdown(card) + _used_by(using)
+        pages[f"cards/{key}.md"] = as_markdown(card)
+        if using:
+            pages[f"cards/{key}.md"] += f"\n## Chapters that use it\n\n{_chapter_links(using)}"
     if compare:
         pages["comparison.md"] = comparison(run, compare)
     for experiment, group in by_experiment(chapters).items():
@@ -104,11 +106,6 @@ def _chapter_links(chapters):
     return "".join(
         f"- [{chapter.title}](../../run/notebooks/{chapter.cell}.ipynb)\n" for chapter in chapters
     )
-
-
-def _used_by(chapters):
-    """Link from a data card to the chapters that use it."""
-    return f"\n## Chapters that use it\n\n{_chapter_links(chapters)}" if chapters else ""
 
 
 def _licences(data_cards):

@@ -121,7 +121,10 @@ def run(
         raise InputError("--log needs --corpus: the collection that the answers should agree with")
     exclusive(context, "log", "label")
     refuse_overwriting(out, claims, ratings, *(log or ()), *map(folder_of, corpus or ()))
-    _refuse_unwritable(out)
+    if out is not None and (out.is_dir() or not writable(out.absolute().parent)):
+        raise InputError(
+            f"--out {out}: cannot be written: name a file in a folder that you may write to"
+        )
     if log:
         claim_list = _claims_of_log(log)
         if stance == "public" and not original:
@@ -241,14 +244,6 @@ def _note_empty_evidence(checker):
         f"({checker.config.gate}), so no claim gets evidence: {scale} rates a source "
         "by its address ('url'); without one it stays low"
     )
-
-
-def _refuse_unwritable(out):
-    """Refuse before the work what could not be written after it."""
-    if out is not None and (out.is_dir() or not writable(out.absolute().parent)):
-        raise InputError(
-            f"--out {out}: cannot be written: name a file in a folder that you may write to"
-        )
 
 
 @app.command()
