@@ -90,7 +90,7 @@ def test_answers_of_one_topic_are_one_row_over_chapters(run):
     rows = questions(read_chapters("mine", [OTHER, CELL]))
     texts = [row.question for row in rows]
     assert texts == ["Does the full pipeline find more?", "Does a learned shift help?", "Mine?"]
-    assert [case.cell for case in rows[1].cases] == [OTHER, CELL]
+    assert [case.chapter.cell for case in rows[1].cases] == [OTHER, CELL]
     _, shift, _ = questions_of(answers(read_chapters("mine", [OTHER, CELL])))
     dots = shift.select("a.dot")
     assert [dot["href"] for dot in dots] == [f"run/notebooks/{c}.html" for c in (OTHER, CELL)]

@@ -215,14 +215,12 @@ def _check_models(parameters):
     from casebook.models.encoders import PACKAGED, load_encoder
 
     for name in MODEL_PARAMETERS:
-        if name not in parameters:
+        if name not in parameters or name in JUDGE_PARAMETERS:  # the chapter's model checks judges
             continue
         value = parameters[name]
         with naming_parameter(name, value):
             if name == "reranker":
                 _check_reranker(value)
-            elif name in JUDGE_PARAMETERS:
-                continue  # which the model of the chapter has checked
             elif value not in (None, PACKAGED):
                 load_encoder(value, cache=False)
 
@@ -287,7 +285,7 @@ def _with_absolute_path(name, value, folders, paths):
     if name in DATA_PARAMETERS:
         return _absolute_data(name, value, folders)
     if name in MODEL_PARAMETERS:
-        return _absolute_model(value)
+        return re.sub(r"[^:=,]+", _absolute_part, value)  # in cross-encoder:FOLDER too
     if name in paths:
         return _absolute_file(name, value, may_be_name=paths[name])
     return value
@@ -314,12 +312,8 @@ def _absolute_data(parameter, value, folders):
     return str(folder) if name == folder.name else f"{name}={folder}"
 
 
-def _absolute_model(value):
-    """Make folders absolute, in ``cross-encoder:FOLDER`` too; other names stay."""
-    return re.sub(r"[^:=,]+", _absolute_part, value)
-
-
 def _absolute_part(match):
+    """Make a folder with a model absolute; other names stay."""
     part = match[0]
     folder = home_path(part)
     if (

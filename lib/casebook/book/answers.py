@@ -86,10 +86,6 @@ class Question:
             return label
         return f"{data}, {label}" if label else data
 
-    def full_name_of(self, case):
-        """Name a case by its data set and its label."""
-        return ", ".join(filter(None, [dataset_name(case.headline.dataset), case.headline.label]))
-
 
 def questions(chapters):
     """Group the headlines of a run by their topics, in the order of ``topics.yml``."""
@@ -270,20 +266,21 @@ def _dots(row, cases, axis, page):
 def _dot(row, case, axis):
     """Draw one case: its margin, chance, interval and value, and its numbers as its name."""
     headline = case.headline
-    place = axis.percent
+    percent = axis.percent
+    name = ", ".join(filter(None, [dataset_name(headline.dataset), headline.label]))
     low = headline.value if headline.low is None else headline.low
     high = headline.value if headline.high is None else headline.high
-    style = f"--value:{place(headline.value)};--low:{place(low)};--high:{place(high)}"
+    style = f"--value:{percent(headline.value)};--low:{percent(low)};--high:{percent(high)}"
     marks = ""
     if headline.margin:
-        ends = f"left:{place(-headline.margin)};right:calc(100% - {place(headline.margin)})"
+        ends = f"left:{percent(-headline.margin)};right:calc(100% - {percent(headline.margin)})"
         marks += f'<i class="band" style="{ends}"></i>'
     if headline.chance is not None and headline.chance in axis:
-        marks += f'<i class="chance" style="left:{place(headline.chance)}"></i>'
+        marks += f'<i class="chance" style="left:{percent(headline.chance)}"></i>'
     return (
         f'<a class="dot dot-{row.colour(headline.verdict)}" style="{style}" '
         f'href="run/notebooks/{html.escape(case.chapter.cell)}.html">{marks}'
-        f'<span class="name">{html.escape(_numbers(row.full_name_of(case), headline))}</span></a>'
+        f'<span class="name">{html.escape(_numbers(name, headline))}</span></a>'
     )
 
 

@@ -253,8 +253,9 @@ def reproduce_line(chapter, up=""):
         f"{name} <code>{digits}</code>" if digits else f"{name} not hashed"
         for name, digits in hashes(record).items()
     ]
+    line = html.escape(command(record, chapter.run))
     return Markup(
         '<details class="reproduce"><summary>reproduce</summary>'
-        f'<code class="command">{html.escape(command(record, chapter.run))}</code><br>{", ".join(parts)}; '
+        f'<code class="command">{line}</code><br>{", ".join(parts)}; '
         f'<a href="{up}provenance.html#{chapter.cell}">provenance</a></details>'
     )

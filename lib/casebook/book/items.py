@@ -206,7 +206,8 @@ def _joined(collection, run, compared_run):
     if not BY_SYSTEM[collection["kind"]]:
         return collection, f"The {noun}s of the run {compared_run} are not shown here."
     documents = _SharedDocuments(collection["documents"], past["documents"])
-    order = _equal_names_together([*collection["systems"], *past["systems"]])
+    names = [*collection["systems"], *past["systems"]]
+    order = sorted(range(len(names)), key=lambda k: names.index(names[k]))  # equal names together
     past_items = {item["id"]: item for item in past["items"]}
     items = [
         _with_systems(item, past_items.get(item["id"]), collection, past, order, documents)
@@ -226,11 +227,6 @@ def _joined(collection, run, compared_run):
     n_missing = sum(item["id"] not in past_items for item in collection["items"])
     missing = f"; it did not keep {n_missing} of the {noun}s" if n_missing else ""
     return joined, f"The systems of the run {compared_run} are among those of this run{missing}."
-
-
-def _equal_names_together(names):
-    """Order positions so that equal names stand next to each other."""
-    return sorted(range(len(names)), key=lambda k: names.index(names[k]))
 
 
 def _with_systems(item, past_item, collection, past, order, documents):

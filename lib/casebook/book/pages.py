@@ -53,7 +53,9 @@ def generated(run, chapters, compare=None):
     data_cards = cards_shown(chapters)
     for key, card in data_cards.items():
         using = [chapter for chapter in chapters if key in chapter.cards]
-        pages[f"cards/{key}.md"] = as_markdown(card) + _used_by(using)
+        pages[f"cards/{key}.md"] = as_markdown(card)
+        if using:
+            pages[f"cards/{key}.md"] += f"\n## Chapters that use it\n\n{_chapter_links(using)}"
     if compare:
         pages["comparison.md"] = comparison(run, compare)
     for experiment, group in by_experiment(chapters).items():
@@ -106,11 +108,6 @@ def _chapter_links(chapters):
     )
 
 
-def _used_by(chapters):
-    """Link from a data card to the chapters that use it."""
-    return f"\n## Chapters that use it\n\n{_chapter_links(chapters)}" if chapters else ""
-
-
 def _licences(data_cards):
     rows = [
         {
@@ -155,6 +152,18 @@ def _systems():
 # --- the configurations of a run: done, failed, never run
 
 
+_CONFIGURATION = (
+    "Configuration",
+    "Status",
+    "Answers",
+    "Parameters that differ",
+    "Seconds",
+    "Attempts",
+    "Completed (UTC)",
+    "Files",
+)
+
+
 def grid_page(run, chapters):
     """Write the table of the configurations of a run, each with its parameters that differ."""
     planned = read_planned(run)
@@ -171,19 +180,24 @@ def grid_page(run, chapters):
             settings[name] = (plan.get("experiment"), plan.get("parameters", {}))
     rows = []
     for name, chapter in chapters_by_name.items():
-        parameters = _settings(_differing(name, settings))
+        row = {
+            "Configuration": name,
+            "Status": "not run",
+            "Parameters that differ": _settings(_differing(name, settings)),
+            "Seconds": seconds.get(name),
+        }
         if name in failures:  # which counts over an earlier record
-            rows.append(_failed_row(name, parameters, failures[name], seconds.get(name)))
+            row |= _failed_row(failures[name])
         elif chapter.record:
-            rows.append(_done_row(chapter, parameters, seconds.get(name)))
-        else:
-            rows.append(_configuration_row(name, "not run", parameters, seconds=seconds.get(name)))
+            row |= _done_row(chapter)
+        rows.append(row)
     n_failed = len(failures)
     n_done = sum(row["Status"] == "done" for row in rows)
     n_not_run = len(rows) - n_done - n_failed
     counts = f"{len(rows)} configurations: {n_done} done, {n_failed} failed, {n_not_run} not run."
     formats = dict.fromkeys(("Seconds", "Attempts"), ".0f")
-    table = to_html(pd.DataFrame(rows), f"Configurations of the run {run}", formats=formats)
+    table = pd.DataFrame(rows, columns=_CONFIGURATION)
+    table = to_html(table, f"Configurations of the run {run}", formats=formats)
     return f"<p>{counts}</p>\n{as_cards(table)}"
 
 
@@ -198,55 +212,27 @@ def _differing(name, settings):
     }
 
 
-def _configuration_row(
-    name,
-    status,
-    parameters,
-    *,
-    answers=None,
-    seconds=None,
-    attempts=None,
-    completed=None,
-    files=None,
-):
+def _failed_row(failure):
+    cause = "" if failure["cause"] == "failed" else f", {failure['cause']}"
+    reason = f"<small>{html.escape(failure['why'])}</small>"
     return {
-        "Configuration": name,
-        "Status": status,
-        "Answers": answers,
-        "Parameters that differ": parameters,
-        "Seconds": seconds,
-        "Attempts": attempts,
-        "Completed (UTC)": completed,
-        "Files": files,
+        "Status": Markup(f"failed{html.escape(cause)}<br>{reason}"),
+        "Seconds": failure.get("seconds"),
+        "Attempts": failure.get("attempts"),
     }
 
 
-def _failed_row(name, parameters, failure, seconds):
-    cause = "" if failure["cause"] == "failed" else f", {failure['cause']}"
-    reason = f"<small>{html.escape(failure['why'])}</small>"
-    status = Markup(f"failed{html.escape(cause)}<br>{reason}")
-    return _configuration_row(
-        name,
-        status,
-        parameters,
-        seconds=failure.get("seconds", seconds),
-        attempts=failure.get("attempts"),
-    )
-
-
-def _done_row(chapter, parameters, seconds):
+def _done_row(chapter):
     texts = [f"{headline.question} {headline.sentence}" for headline in chapter.headlines]
     lines = "".join(f"<div>{html.escape(text)}</div>" for text in texts)
-    return _configuration_row(
-        page_link(chapter.cell),
-        "done",
-        parameters,
-        answers=Markup(f'<div class="lines">{lines}</div>') if lines else None,
-        seconds=seconds,
-        attempts=chapter.record.labels.get("Attempts", 1),
-        completed=f"{chapter.record.completed:%Y-%m-%d %H:%M}",
-        files=file_links(chapter),
-    )
+    return {
+        "Configuration": page_link(chapter.cell),
+        "Status": "done",
+        "Answers": Markup(f'<div class="lines">{lines}</div>') if lines else None,
+        "Attempts": chapter.record.labels.get("Attempts", 1),
+        "Completed (UTC)": f"{chapter.record.completed:%Y-%m-%d %H:%M}",
+        "Files": file_links(chapter),
+    }
 
 
 def _settings(parameters):

@@ -52,14 +52,14 @@ class ChapterResults:
     @cached_property
     def items(self):
         """What it kept of its single items; None if it kept none."""
-        return self._kept("items")
+        return self._content("items")
 
     @cached_property
     def leaderboard(self):
         """What it kept of its systems and their pairs; None if it kept nothing."""
-        return self._kept("leaderboard")
+        return self._content("leaderboard")
 
-    def _kept(self, kind):
+    def _content(self, kind):
         path = run_dir(self.run) / kind / f"{self.cell}.json"
         return read_json(path) if path.is_file() else None
 

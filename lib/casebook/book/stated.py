@@ -92,29 +92,31 @@ class Measurement:
 
 def measured(chapters, row):
     """Give the measurement of a statement, or None where no chapter holds it."""
-    for dataset in row["datasets"]:
-        for chapter in chapters:
-            place = (chapter, row["experiment"], dataset)
-            numbers = [_number(*place, path) for path in row["values"]]
-            if all(numbers):
-                by_name = named_numbers(*place, row.get("also", {}))
-                return Measurement(dataset, chapter.cell, numbers, by_name)
+    experiment = row["experiment"]
+    paths = dict(enumerate(row["values"]))
+    for dataset, chapter, numbers in _readings(chapters, experiment, row["datasets"], paths):
+        if all(numbers.values()):
+            by_name = named_numbers(chapter, experiment, dataset, row.get("also", {}))
+            return Measurement(dataset, chapter.cell, list(numbers.values()), by_name)
     return None
+
+
+def numbers_of(chapters, experiment, datasets, paths):
+    """Read the numbers of the first data set of which a chapter holds any."""
+    readings = _readings(chapters, experiment, datasets, paths)
+    return next((numbers for *_, numbers in readings if any(numbers.values())), {})
+
+
+def _readings(chapters, experiment, datasets, paths):
+    """Yield data set, chapter and its numbers by name, those of the first data set first."""
+    for dataset in datasets:
+        for chapter in chapters:
+            yield dataset, chapter, named_numbers(chapter, experiment, dataset, paths)
 
 
 def named_numbers(chapter, experiment, dataset, paths):
     """Read numbers of a chapter under the names that sentences give them; None for no number."""
     return {name: _number(chapter, experiment, dataset, path) for name, path in paths.items()}
-
-
-def numbers_of(chapters, experiment, datasets, paths):
-    """Read the numbers of the first data set of which a chapter holds any."""
-    for dataset in datasets:
-        for chapter in chapters:
-            numbers = named_numbers(chapter, experiment, dataset, paths)
-            if any(numbers.values()):
-                return numbers
-    return {}
 
 
 def verdict(row, numbers, dataset=None):

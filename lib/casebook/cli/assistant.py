@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from casebook.cli.common import Json, argument, exclusive, given, option, pairs, say, show
+from casebook.cli.common import Json, argument, exclusive, option, pairs, refuse_idle, say, show
 from casebook.errors import InputError
 
 _OF_MODEL = ("url", "corpus", "k", "mode", "max_tokens", "temperature", "seed", "prompt")
@@ -90,12 +90,8 @@ def _ask_model(context, questions, out, model, url, retrieval, sampling, shared)
     from casebook.assistant.answer import answer_questions
 
     if retrieval["corpus"] is None:
-        for name in ("k", "mode"):
-            if given(context, name):
-                raise InputError(
-                    f"--{name} has no effect without --corpus: name what to retrieve from, "
-                    "or leave it out"
-                )
+        remedy = "name what to retrieve from, or leave it out"
+        refuse_idle(context, ("k", "mode"), "without --corpus", remedy)
     answer_questions(questions, out, model, url=url, **retrieval, **sampling, **shared)
 
 
@@ -104,8 +100,8 @@ def _ask_application(context, questions, out, app, form, shared):
     from casebook.assistant.application import read_request
     from casebook.plugins import is_plugin
 
-    if is_plugin(app) and given(context, "retries"):
-        raise InputError(f"--retries has no effect with {app}: leave it out")
+    if is_plugin(app):
+        refuse_idle(context, ("retries",), f"with {app}")
     ask_application(
         questions,
         out,

@@ -88,16 +88,22 @@ def given(context, name):
 
 def exclusive(context, option, *without_effect, but=""):
     """Refuse options that mean nothing with another one that was given."""
-    if not given(context, option):
-        return
-    flags = {}
-    for parameter in context.command.params:
-        flags[parameter.name] = max(parameter.opts, key=len, default="")
-    for name in without_effect:
+    if given(context, option):
+        where = f"with {but or _flag(context, option)}"
+        refuse_idle(context, without_effect, where, "leave one of them out")
+
+
+def refuse_idle(context, options, where, remedy="leave it out"):
+    """Refuse options that were given where they have no effect."""
+    for name in options:
         if given(context, name):
-            raise InputError(
-                f"{flags[name]} has no effect with {but or flags[option]}: leave one of them out"
-            )
+            raise InputError(f"{_flag(context, name)} has no effect {where}: {remedy}")
+
+
+def _flag(context, name):
+    """Give the long spelling of an option."""
+    (parameter,) = (each for each in context.command.params if each.name == name)
+    return max(parameter.opts, key=len)
 
 
 def pairs(texts, mark, form):

@@ -13,7 +13,6 @@ from casebook.cli.common import (
     argument,
     command_group,
     exclusive,
-    given,
     option,
     pairs,
     say,
@@ -115,15 +114,17 @@ def run(
     from casebook.factcheck.pipeline import OWN_COLLECTION, checker_of, folder_of, load_documents
     from casebook.factcheck.score import as_report, run_log, write_log
 
-    if original:
-        _refuse_set_by_original(context)
+    exclusive(context, "original", "stance", "decomposition", "gate", "ratings")
     if (claims is None) == (not log):
         raise InputError("give a file of claims, or --log with a log of answers")
     if log and not corpus:
         raise InputError("--log needs --corpus: the collection that the answers should agree with")
     exclusive(context, "log", "label")
     refuse_overwriting(out, claims, ratings, *(log or ()), *map(folder_of, corpus or ()))
-    _refuse_unwritable(out)
+    if out is not None and (out.is_dir() or not writable(out.absolute().parent)):
+        raise InputError(
+            f"--out {out}: cannot be written: name a file in a folder that you may write to"
+        )
     if log:
         claim_list = _claims_of_log(log)
         if stance == "public" and not original:
@@ -162,13 +163,6 @@ def run(
         raise BatchFailed(
             f"{len(errors)} of {len(results)} claims could not be checked, as {errors[0]}"
         )
-
-
-def _refuse_set_by_original(context):
-    """Refuse options that the original configuration sets itself."""
-    for name in ("stance", "decomposition", "gate", "ratings"):
-        if given(context, name):
-            raise InputError(f"--original sets --{name} itself: leave one out")
 
 
 def _claims_of_log(paths):
@@ -250,14 +244,6 @@ def _note_empty_evidence(checker):
         f"({checker.config.gate}), so no claim gets evidence: {scale} rates a source "
         "by its address ('url'); without one it stays low"
     )
-
-
-def _refuse_unwritable(out):
-    """Refuse before the work what could not be written after it."""
-    if out is not None and (out.is_dir() or not writable(out.absolute().parent)):
-        raise InputError(
-            f"--out {out}: cannot be written: name a file in a folder that you may write to"
-        )
 
 
 @app.command()

@@ -17,11 +17,11 @@ from casebook.cli.common import (
     csv_text,
     echo,
     exclusive,
-    given,
     option,
     pairs,
     plain,
     print_json,
+    refuse_idle,
     say,
     show,
     show_tables,
@@ -262,7 +262,7 @@ def simulate(
     truth = Truth(effect, ties=ties, blank=blank)
     paired = read_key(study)["layout"] == "paired"
     if not paired:
-        _refuse_idle(context, LIKERT_FORMS, "effect", "ties")
+        refuse_idle(context, ("effect", "ties"), LIKERT_FORMS)
     for path in fill_forms(study, folder, truth, seed=seed):
         echo(str(path))
     level = (
@@ -314,16 +314,9 @@ def audit(
         panel = analysis.panel_of(votes, against)
         tables = analysis.validity(panel, permutations=permutations, seed=seed)
     else:
-        _refuse_idle(
-            context,
-            "where no judgements are audited",
-            "side_column",
-            "last_column",
-            "force",
-            "against",
-            "permutations",
-            "seed",
-        )
+        unblinding = ("side_column", "last_column", "force")
+        analysing = ("against", "permutations", "seed")
+        refuse_idle(context, unblinding + analysing, "where no judgements are audited")
         if has_votes:
             say("note: to audit the judgements too, give the sealed key with --key")
         elif key:
@@ -378,7 +371,7 @@ def analyse_forms(
     column_names = _column_names(columns)
     if original:
         if not key:
-            _refuse_idle(context, "without a key", "force")
+            refuse_idle(context, ("force",), "without a key")
         judgements = _documented_judgements(
             files, column_names, key, side_column, last_column, force
         )
@@ -392,24 +385,9 @@ def analyse_forms(
         )
         _show_analysis(analysis, out, as_json)
     else:
-        _refuse_idle(
-            context,
-            LIKERT_FORMS,
-            "against",
-            "resamples",
-            "permutations",
-            "side_column",
-            "last_column",
-        )
+        of_preferences = ("against", "resamples", "permutations", "side_column", "last_column")
+        refuse_idle(context, of_preferences, LIKERT_FORMS)
         _show_likert(_likert_analysis(returned, key, force, seed), out, as_json)
-
-
-def _refuse_idle(context, where, *options):
-    """Refuse options that change nothing there."""
-    flags = {parameter.name: max(parameter.opts, key=len) for parameter in context.command.params}
-    for name in options:
-        if given(context, name):
-            raise InputError(f"{flags[name]} has no effect {where}: leave it out")
 
 
 def _column_names(options):

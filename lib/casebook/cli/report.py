@@ -117,17 +117,12 @@ def run(
         return
     _execute(planned, run, workers=workers, scheduler=scheduler, timeout=timeout, retries=retries)
     if len(planned) <= MOST_ANSWERS:
-        _print_answers(run, planned)
+        from casebook.runs.headlines import read_headlines
+
+        for item in planned:
+            for headline in read_headlines(run, item.cell.name):
+                echo(f"{headline.question}\n    {headline.sentence}")
     echo(f"results/{run}: next, casebook build --run {run}")
-
-
-def _print_answers(run, planned):
-    """Print the questions of the cells, each with its answer."""
-    from casebook.runs.headlines import read_headlines
-
-    for item in planned:
-        for headline in read_headlines(run, item.cell.name):
-            echo(f"{headline.question}\n    {headline.sentence}")
 
 
 def init(

@@ -20,6 +20,7 @@ from casebook.cli.common import (
     given,
     option,
     pairs,
+    refuse_idle,
     say,
     show,
     table_lines,
@@ -424,15 +425,10 @@ def verify(
     else:
         root = _log_root(runs_root, domain, tenant)
     faults = runs.promotions.verify(root)
-    entries = None
-    if faults:
-        lines = faults
-    else:
-        entries = len(runs.promotions.read_promotions(root))
-        if entries:
-            lines = [f"{entries} entries, the chain holds"]
-        else:
-            lines = ["no run has been promoted yet, so there is no log to check"]
+    entries = None if faults else len(runs.promotions.read_promotions(root))
+    lines = faults or [f"{entries} entries, the chain holds"]
+    if entries == 0:
+        lines = ["no run has been promoted yet, so there is no log to check"]
     value = {"entries": entries, "faults": faults}
     if everything:
         rows, altered = _inventory(listing)
@@ -660,9 +656,7 @@ def gate(
             as_json=as_json,
         )
         return
-    for name in ("collection", "columns", "judge"):
-        if given(context, name):
-            raise InputError(f"--{name} has no effect without --log: leave it out")
+    refuse_idle(context, ("collection", "columns", "judge"), "without --log")
     exclusive(context, "rules", "measure", "margin")
     exclusive(context, "against", "profile")
     listing = _registry(runs_root, domain, tenant)

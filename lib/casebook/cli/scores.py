@@ -17,6 +17,7 @@ from casebook.cli.common import (
     pairs,
     print_frame,
     print_json,
+    refuse_idle,
     say,
     show,
 )
@@ -117,13 +118,8 @@ def compare(
     if as_json:
         print_json(tables_of_measure)
         return
-    form = "text"
-    if latex:
-        form = "latex"
-    elif markdown:
-        form = "markdown"
-    elif csv:
-        form = "csv"
+    forms = {"latex": latex, "markdown": markdown, "csv": csv}
+    form = next((name for name, is_chosen in forms.items() if is_chosen), "text")
     for name, tables in tables_of_measure.items():
         for part, table in tables.items():
             echo(f"{name}: {part}")
@@ -132,6 +128,7 @@ def compare(
 
 
 def agreement(
+    context: typer.Context,
     ratings: argument(
         Path,
         "CSV or xlsx: a row per item, a column per rater; or a row per rating; or an export of "
@@ -193,9 +190,7 @@ def agreement(
         notes = frame.attrs["notes"]
         panel, level, heading = _panel_of_ratings(frame, level=level, scale=scale, wide=wide)
     else:
-        if columns or criterion:
-            option_name = "--columns" if columns else "--criterion"
-            raise InputError(f"{option_name} has no effect on --form {form}: leave it out")
+        refuse_idle(context, ("columns", "criterion"), f"on --form {form}")
         panel, level, heading = _panel_of_counts(
             ratings, form, level=level, scale=scale, id_column=id_column
         )

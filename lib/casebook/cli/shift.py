@@ -10,11 +10,10 @@ from casebook.cli.common import (
     argument,
     command_group,
     exclusive,
-    given,
     option,
+    refuse_idle,
     show,
 )
-from casebook.errors import InputError
 
 app = command_group("shift", "Learn and evaluate shifts of query embeddings.")
 segments_app = command_group("segments", "Apply a shift to some queries and skip others.")
@@ -58,11 +57,9 @@ def train(
     from casebook.runs.registry import locate
     from casebook.shift.artifacts import Setup, train_shift
 
-    if mode == "posneg-contrast" and given(context, "hardneg_topk"):
-        raise InputError(
-            "--hardneg-topk has no effect with --mode posneg-contrast, which uses all other "
-            "documents: leave it out"
-        )
+    if mode == "posneg-contrast":
+        where = "with --mode posneg-contrast, which uses all other documents"
+        refuse_idle(context, ("hardneg_topk",), where)
     setup = Setup(
         dataset, embedder=encoder, mode=mode, hard_negatives=hardneg_topk, by=by, seed=seed
     )

@@ -4,6 +4,8 @@ A table is kept by its columns. Systems are numbers, which index their list of n
 number, which indexes the words of its column.
 """
 
+from casebook.runs.record import json_rows
+
 LEVEL_COLUMNS = ("value", "low", "high", "n", "control", "reason")
 CONTRAST_COLUMNS = (
     "system",
@@ -44,7 +46,7 @@ def measure_table(name, systems, levels, contrasts, margin=None):
     position = {system: k for k, system in enumerate(systems)}
     level_rows = [_level_row(levels.get(system)) for system in systems]
     contrast_rows = []
-    for row in contrasts.astype(object).where(contrasts.notna(), None).to_dict("records"):
+    for row in json_rows(contrasts):
         pair = {column: position[row[column]] for column in ("system", "against")}
         contrast_rows.append(row | pair)
     return {

@@ -15,6 +15,7 @@ from casebook.paths import run_dir, valid_name
 from casebook.readers import read_json
 from casebook.runs.evidence import RECORD, require
 from casebook.runs.headlines import answers_text, headlines_text
+from casebook.runs.record import json_rows
 from casebook.stats.samples import number_or_none
 
 STORED_DIGITS = 6  # of every stored number: far below any interval, above float noise
@@ -116,7 +117,9 @@ class RunOutputs:
         """Write the contrasts of a chapter: frames by data set and measure."""
         by_dataset = {}
         for dataset, measures in frames.items():
-            by_dataset[dataset] = {measure: _records(frame) for measure, frame in measures.items()}
+            by_dataset[dataset] = {
+                measure: _rounded(json_rows(frame)) for measure, frame in measures.items()
+            }
         return write_json(self._json("contrasts"), {experiment: by_dataset})
 
     def headlines(self, *headlines, bullets=()):
@@ -139,12 +142,6 @@ class Markdown(str):
 
     def _repr_markdown_(self):
         return str(self)
-
-
-def _records(frame):
-    """Give the rows of a frame as JSON has them: undefined is null."""
-    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    return _rounded(rows)
 
 
 def _csv(frame):

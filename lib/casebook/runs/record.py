@@ -236,9 +236,14 @@ def per_query_name(name=None):
 
 def write_per_query(path, frame):
     """Write a per-query artefact."""
-    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    records = json_rows(frame)
     _check_queries(path, records)
     return write_json(path, records)
+
+
+def json_rows(frame):
+    """Give the rows of a frame as JSON has them: undefined is None."""
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
 def read_per_query(path):

@@ -112,7 +112,8 @@ def _edit_tags(result, threshold):
     displacement = result.get("displacement")
     if threshold and displacement is not None and displacement > threshold:
         tags.append(_ABOVE.format(threshold))
-    if _lost_every_precedent(result):
+    was_found = result["found"] and result["found"][1]
+    if was_found and not result["still_found"][1]:
         tags.append(_LOST_ALL)
     return tags
 
@@ -154,10 +155,6 @@ def _excess(result):
     if not _is_result(result) or None in (result["moved"], result["placebo_moved"]):
         return None
     return round(result["moved"] - result["placebo_moved"], STORED_DIGITS)
-
-
-def _lost_every_precedent(result):
-    return bool(result["found"] and result["found"][1] and not result["still_found"][1])
 
 
 def _left_and_entered(result):
