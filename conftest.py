@@ -44,6 +44,7 @@ class _Together(LoadFileScheduling):
         return "notebooks" if name.endswith(".ipynb") else name
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Hand out whole files, where that is asked for."""
     return _Together(config, log) if config.getoption("dist") == "loadfile" else None
