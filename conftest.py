@@ -1,9 +1,11 @@
 """Settings that every test, and every kernel that nbval starts, inherits."""
 
+import contextlib
 import gc
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from jupyter_client.manager import KernelManager
@@ -34,6 +36,14 @@ def pytest_configure(config):
 def pytest_unconfigure():
     """End the process that the kernels are forks of."""
     NURSERY.close()
+
+
+@pytest.fixture
+def quick_kernels(monkeypatch):
+    """Let batches fork their kernels from that process, too."""
+    lent = SimpleNamespace(start=NURSERY.start, fork=NURSERY.fork, close=lambda: None)
+    monkeypatch.setattr(kernel, "nursery", lent)
+    monkeypatch.setattr(kernel, "batch_nursery", lambda modules: contextlib.nullcontext(lent))
 
 
 class _Together(LoadFileScheduling):
