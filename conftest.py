@@ -1,9 +1,11 @@
 """Settings that every test, and every kernel that nbval starts, inherits."""
 
+import contextlib
 import gc
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from jupyter_client.manager import KernelManager
@@ -36,6 +38,14 @@ def pytest_unconfigure():
     NURSERY.close()
 
 
+@pytest.fixture
+def quick_kernels(monkeypatch):
+    """Let batches fork their kernels from that process, too."""
+    lent = SimpleNamespace(start=NURSERY.start, fork=NURSERY.fork, close=lambda: None)
+    monkeypatch.setattr(kernel, "nursery", lent)
+    monkeypatch.setattr(kernel, "batch_nursery", lambda modules: contextlib.nullcontext(lent))
+
+
 class _Together(LoadFileScheduling):
     """Gives a file to one process, and all notebooks to the same one."""
 
@@ -44,6 +54,7 @@ class _Together(LoadFileScheduling):
         return "notebooks" if name.endswith(".ipynb") else name
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Hand out whole files, where that is asked for."""
     return _Together(config, log) if config.getoption("dist") == "loadfile" else None

@@ -1,6 +1,7 @@
 """Fixtures that all tests share."""
 
 import contextlib
+import json
 import os
 import shutil
 from pathlib import Path
@@ -85,6 +86,29 @@ def casebook(capsys):
         with pytest.raises(SystemExit) as stop:
             main([str(argument) for argument in arguments])
         return stop.value.code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def run_chapter(casebook, quick_kernels, tmp_path, monkeypatch):
+    """Give a function that runs a chapter with parameters: exit code, headlines, what was said.
+
+    It works in the folder of the test, and writes below ``out`` there.
+    """
+    from casebook import paths
+
+    folder = tmp_path / "out"
+    monkeypatch.setattr(paths, "RESULTS", folder / "results")
+    monkeypatch.setenv("CASEBOOK_ROOT", str(folder))  # for the kernel
+    monkeypatch.chdir(tmp_path)
+
+    def run(experiment, *parameters):
+        options = [part for parameter in parameters for part in ("-p", parameter)]
+        code, out, err = casebook("run", experiment, "--run", "mine", *options)
+        files = sorted((folder / "results" / "mine" / "headlines").glob("*.json"))
+        headlines = [row for path in files for row in json.loads(path.read_text())]
+        return code, headlines, out + err
 
     return run
 

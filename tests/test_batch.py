@@ -18,6 +18,8 @@ from casebook.models.device import ModelSettings
 from casebook.runs import record
 from casebook.runs.record import read_record
 
+pytestmark = pytest.mark.usefixtures("quick_kernels")
+
 PARAMETERS = 'run = "scratch"\ncell = "made"\ndataset = "smoke"\nfail = False\nn = 2'
 WORK = (
     "from casebook.runs.outputs import RunOutputs\n"

@@ -1,46 +1,30 @@
 """The chapter on audits, run on data of which little can be said."""
 
-import json
-import os
-import subprocess
-import sys
-
 import pytest
 
 ASKED = "Are more checks of these labels flagged than of sound collections?"
 
 
-def run_chapter(folder, *parameters):
-    """Run the chapter in a folder: its headlines, and what was said."""
-    command = [
-        sys.executable,
-        "-m",
-        "casebook",
-        "run",
-        "audits",
-        "--run",
-        "mine",
-        "-p",
-        "repeats=2",
-        "-p",
-        "tables=[]",
-    ]
-    command += [part for parameter in parameters for part in ("-p", parameter)]
-    env = os.environ | {"CASEBOOK_ROOT": str(folder / "out")}
-    done = subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    (path,) = (folder / "out" / "results" / "mine" / "headlines").glob("*.json")
-    return {row["question"]: row for row in json.loads(path.read_text())}, done.stdout
+@pytest.fixture
+def audited(run_chapter):
+    """Give a function that runs the chapter: its headlines by question, and what was said."""
+
+    def run(*parameters):
+        code, headlines, said = run_chapter("audits", "repeats=2", "tables=[]", *parameters)
+        assert code == 0, said
+        return {row["question"]: row for row in headlines}, said
+
+    return run
 
 
 @pytest.mark.slow
-def test_one_question_and_no_reported_table(tmp_path):
+def test_one_question_and_no_reported_table(audited, tmp_path):
     folder = tmp_path / "single"
     (folder / "qrels").mkdir(parents=True)
     (folder / "corpus.jsonl").write_text('{"_id": "d", "text": "The rent is due."}\n')
     (folder / "queries.jsonl").write_text('{"_id": "q", "text": "What is due?"}\n')
     (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td\t1\n")
-    headlines, _ = run_chapter(tmp_path, "datasets=[./single]")
+    headlines, _ = audited("datasets=[./single]")
     assert set(headlines) == {
         ASKED
     }  # the documents' tables are no part of a report on one's own labels
@@ -48,17 +32,17 @@ def test_one_question_and_no_reported_table(tmp_path):
 
 
 @pytest.mark.slow
-def test_no_labels_and_a_table_of_ones_own(tmp_path):
+def test_no_labels_and_a_table_of_ones_own(audited, tmp_path):
     (tmp_path / "mine.csv").write_text("row,accuracy,n,positives\na,0.85,10,5\nb,0.8,10,5\n")
-    headlines, said = run_chapter(tmp_path, "datasets=[]", "reported=mine.csv")
+    headlines, said = audited("datasets=[]", "reported=mine.csv")
     assert headlines[ASKED]["value"] is None and "no labels were audited" in said
     tables = headlines["Are the reported accuracies arithmetically possible?"]
     assert (tables["value"], tables["n"]) == (0.5, 2)
 
 
 @pytest.mark.slow
-def test_sound_collections_are_not_compared_with_themselves(tmp_path):
-    headlines, said = run_chapter(tmp_path, "datasets=[smoke]")
+def test_sound_collections_are_not_compared_with_themselves(audited):
+    headlines, said = audited("datasets=[smoke]")
     assert headlines[ASKED]["value"] is None
     assert "the sets audited here set the thresholds themselves" in said
     tables = headlines["Are the reported accuracies arithmetically possible?"]

@@ -2,11 +2,9 @@
 refused."""
 
 import json
-import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 
 import numpy as np
@@ -158,15 +156,8 @@ def test_another_source_is_another_input(folder):
 
 
 @pytest.mark.slow
-def test_a_chapter_runs_with_data_and_search_of_ones_own_from_an_empty_folder(folder):
-    own = [
-        "-p",
-        "dataset=my_many:load",
-        "-p",
-        "retriever=my_search:Search",
-        "-p",
-        "n_resamples=200",
-    ]
+def test_a_chapter_runs_with_data_and_search_of_ones_own_from_an_empty_folder(folder, run_chapter):
+    own = ("dataset=my_many:load", "retriever=my_search:Search", "n_resamples=200")
     (folder / "my_many.py").write_text(
         "import pandas as pd\nfrom casebook.data.splits import RetrievalDataset\n"
         "def load():\n    ids = [f'd{n}' for n in range(9)]\n"
@@ -175,22 +166,10 @@ def test_a_chapter_runs_with_data_and_search_of_ones_own_from_an_empty_folder(fo
         "    queries = pd.DataFrame({'query_id': ids, 'text': texts})\n"
         "    return RetrievalDataset('drinks', 'test', documents, queries, {name: {name: 1} for name in ids})\n"
     )
-    command = [
-        sys.executable,
-        "-m",
-        "casebook",
-        "run",
-        "./my_experiment.ipynb",
-        "--run",
-        "mine",
-        *own,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ)
-    assert done.returncode == 0, done.stderr
+    code, answers, said = run_chapter("./my_experiment.ipynb", *own)
+    assert code == 0, said
     results = folder / "out" / "results" / "mine"
     numbers = json.loads((results / "numbers.json").read_text())["query_length"]["drinks"]
     assert numbers["my_search:Search, short"]["nDCG@10"]["value"] == 1.0
-    (answers,) = (results / "headlines").glob("*.json")
-    assert json.loads(answers.read_text())[0]["system"] == "my_search:Search, short questions"
-    again = subprocess.run(command, capture_output=True, text=True, env=os.environ)
-    assert again.stderr.startswith("cached")
+    assert answers[0]["system"] == "my_search:Search, short questions"
+    assert run_chapter("./my_experiment.ipynb", *own)[2].count("cached") == 1

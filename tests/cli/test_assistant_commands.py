@@ -214,30 +214,13 @@ def test_templates_do_not_pass_on_what_they_quote(tmp_path, monkeypatch, require
 
 
 @pytest.mark.slow
-def test_two_logs_are_given_as_a_list_and_the_report_names_them(tmp_path):
+def test_two_logs_are_given_as_a_list_and_the_report_names_them(run_chapter, tmp_path):
     """F25 and F32."""
     own_log(tmp_path / "a.jsonl")
     own_log(tmp_path / "b.jsonl", answer="Nobody knows the pudding.", faithfulness=0.5)
-    words = [
-        "run",
-        "assistant",
-        "--run",
-        "mine",
-        "-p",
-        "log=[a.jsonl,b.jsonl]",
-        "-p",
-        "n_resamples=200",
-    ]
-    environment = os.environ | {"CASEBOOK_ROOT": str(tmp_path / "out")}
-    done = subprocess.run(
-        [sys.executable, "-m", "casebook", *words],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "the log brings scores along: faithfulness" in done.stderr
+    code, _, said = run_chapter("assistant", "log=[a.jsonl,b.jsonl]", "n_resamples=200")
+    assert code == 0, said
+    assert "the log brings scores along: faithfulness" in said
     folder = tmp_path / "out" / "results" / "mine"
     first, *_ = headlines_of(folder)
     assert first["question"] == "Are the answers grounded in their contexts?"

@@ -46,19 +46,25 @@ RUN = ("run", "query_length", "--run", "mine", "-p", "n_resamples=1000")
 
 
 @pytest.mark.slow
-def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeypatch):
-    for where, name in (("a", "./contracts"), ("b", "contracts")):
-        done = elsewhere(folders / where, *RUN, "-p", f"dataset={name}")
-        assert done.returncode == 0, done.stderr
-    # The same folder by another path is the same data set, and unchanged.
-    again = elsewhere(folders, *RUN, "-p", "dataset=b/../b/contracts")
-    assert again.stderr.startswith("cached")
+def test_two_folders_of_one_name_are_found_named_and_told_apart(
+    casebook, quick_kernels, folders, monkeypatch
+):
     results = folders / "out" / "results"
+    monkeypatch.setattr("casebook.paths.RESULTS", results)
+
+    def in_folder(name, *words):
+        monkeypatch.chdir(folders / name)
+        return casebook(*words)
+
+    for where, name in (("a", "./contracts"), ("b", "contracts")):
+        code, _, err = in_folder(where, *RUN, "-p", f"dataset={name}")
+        assert code == 0, err
+    # The same folder by another path is the same data set, and unchanged.
+    assert in_folder(".", *RUN, "-p", "dataset=b/../b/contracts")[2].startswith("cached")
     merged = json.loads((results / "mine" / "numbers.json").read_text())
     numbers = merged["query_length"]
     assert set(numbers) == {"contracts", "contracts-2"}
     assert numbers["contracts"] != numbers["contracts-2"]
-    monkeypatch.setattr("casebook.paths.RESULTS", results)
     cells = [path.stem for path in (results / "mine/notebooks").glob("[!.]*.ipynb")]
     named = {chapter.cell: chapter.title for chapter in read_chapters("mine", sorted(cells))}
     assert set(named.values()) == {"Query length: contracts", "Query length: contracts-2"}
@@ -67,10 +73,9 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
             assert str(folders).encode() not in path.read_bytes(), path
     (second,) = (cell for cell in cells if "contracts-2" in named[cell])
     # Pasted elsewhere, the reproduce line runs the same cell on the same data.
-    done = elsewhere(
-        folders / "empty", *shlex.split(command(stored_record("mine", second), "mine"))[1:]
-    )
-    assert done.stderr.startswith(f"running {second} (forced)"), done.stderr
+    line = shlex.split(command(stored_record("mine", second), "mine"))
+    err = in_folder("empty", *line[1:])[2]
+    assert err.startswith(f"running {second} (forced)"), err
     done = elsewhere(folders / "empty", "runs", "rerun", f"mine/runs/{second}")
     assert "reproduced: " in done.stdout and done.returncode == 0, done.stderr
 

@@ -51,7 +51,9 @@ def installed(wheel, tmp_path_factory):
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
     (packages / "dependencies.pth").write_text("\n".join(site.getsitepackages()))
     command = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python"]
-    subprocess.run([*command, "install", "--quiet", "--no-deps", wheel, PARQUET], check=True)
+    subprocess.run(
+        [*command, "install", "--quiet", "--no-deps", "--no-compile", wheel, PARQUET], check=True
+    )
     dropped = {*FOLDER_VARIABLES, "PYTHONPATH"}
     environment = {name: value for name, value in os.environ.items() if name not in dropped}
     environment |= {

@@ -1,10 +1,7 @@
 """The chapter on cases of the user's own: it runs, or says why before its kernel starts."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -116,34 +113,28 @@ def test_every_subset_of_the_systems_passes(systems):
     assert checked(systems=systems, shown=systems[0]) == ""
 
 
-def answers(folder, parameters):
-    """Run the chapter and give its answers, verdict words first."""
-    options = [f"{name}={json.dumps(value)}" for name, value in parameters.items()]
-    command = [
-        sys.executable,
-        "-m",
-        "casebook",
-        "run",
-        "counterfactual_sensitivity",
-        "--run",
-        "doors",
-    ]
-    for option in [*options, "n_resamples=200"]:
-        command += ["-p", option]
-    environment = os.environ | {"CASEBOOK_ROOT": str(folder)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    (notebook,) = (folder / "results/doors/notebooks").glob("*.ipynb")
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    outputs = [output for cell in cells for output in cell.get("outputs", ())]
-    assert not [output for output in outputs if output.get("name") == "stderr"]
-    (path,) = (folder / "results/doors/headlines").glob("*.json")
-    return json.loads(path.read_text(encoding="utf-8"))
+@pytest.fixture
+def answers(run_chapter, tmp_path):
+    """Give a function that runs the chapter and gives its answers, verdict words first."""
+
+    def run(parameters):
+        options = [f"{name}={json.dumps(value)}" for name, value in parameters.items()]
+        code, headlines, said = run_chapter(
+            "counterfactual_sensitivity", *options, "n_resamples=200"
+        )
+        assert code == 0, said
+        (notebook,) = (tmp_path / "out/results/mine/notebooks").glob("*.ipynb")
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        outputs = [output for cell in cells for output in cell.get("outputs", ())]
+        assert not [output for output in outputs if output.get("name") == "stderr"]
+        return headlines
+
+    return run
 
 
 @pytest.mark.slow
-def test_without_inert_words_only_what_needs_no_placebo_is_answered(material, tmp_path):
-    excess, single, documented, above = answers(tmp_path, material(change=without_inert_words))
+def test_without_inert_words_only_what_needs_no_placebo_is_answered(material, answers):
+    excess, single, documented, above = answers(material(change=without_inert_words))
     for headline in (excess, single, documented):
         assert headline["value"] is None and headline["reason"] == NO_INERT_WORDS
     assert above["value"] > 0 and above["n"] == 8 and "placebo" not in above["against"]
@@ -184,21 +175,23 @@ def test_facts_of_ones_own_are_checked_before_the_kernel(material, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("annotated", [False, True])
-def test_one_case_has_answers_by_edit_and_two_systems_need_no_third(material, tmp_path, annotated):
+def test_one_case_has_answers_by_edit_and_two_systems_need_no_third(
+    material, answers, tmp_path, annotated
+):
     parameters = material(1, annotated=annotated) | {"systems": ["dense", "bm25"]}
     if annotated:
         parameters = with_facts_of_ones_own(parameters, tmp_path)
-    excess, *others = answers(tmp_path, parameters)
+    excess, *others = answers(parameters)
     assert (excess["system"], excess["groups"], excess["reason"]) == ("BM25", 1, "interval_by_unit")
     assert excess["low"] < excess["value"] < excess["high"]
     assert len(others) == (3 if annotated else 1)
     assert all(other["low"] is None for other in others)
-    assert len(set(placebo_shares(tmp_path / "results/doors"))) == 1
-    (types,) = (tmp_path / "results/doors/tables").glob("*.types.csv")
+    assert len(set(placebo_shares(tmp_path / "out/results/mine"))) == 1
+    (types,) = (tmp_path / "out/results/mine/tables").glob("*.types.csv")
     edges = pd.read_csv(types).set_index(["system", "fact type"])["edges"]
     if annotated:
         assert edges["bm25", "colour of the ship"] > 0
-        (notebook,) = (tmp_path / "results/doors/notebooks").glob("*.ipynb")
+        (notebook,) = (tmp_path / "out/results/mine/notebooks").glob("*.ipynb")
         assert "colours.yml replaces the act IPC" in notebook.read_text(encoding="utf-8")
     else:
         assert list(edges["bm25"].index) == list(FACT_TYPES)
@@ -222,9 +215,9 @@ def placebo_shares(run):
 
 
 @pytest.mark.slow
-def test_of_a_retriever_that_never_moves_nothing_can_be_measured(material, tmp_path):
+def test_of_a_retriever_that_never_moves_nothing_can_be_measured(material, answers):
     parameters = material() | {"systems": ["constant"]}
-    excess, single, documented, above = answers(tmp_path, parameters)
+    excess, single, documented, above = answers(parameters)
     for headline in (excess, documented, above):
         assert headline["reason"] == "no_unit_differs" and headline["low"] is None
     assert single["level"] == 0.5  # compared with the fact type alone, which differs

@@ -339,6 +339,9 @@ def _become_kernel(request, folder, parent):
         sys.stdin = os.fdopen(0)
         os.environ.clear()
         os.environ.update(request["environment"] | {"IPYTHONDIR": folder})
+        # The folders of the library are those that this environment names.
+        for module in [name for name in sys.modules if name.partition(".")[0] == "casebook"]:
+            del sys.modules[module]
         os.chdir(request["folder"])
         if "" not in sys.path:
             sys.path.insert(0, "")  # as `python -m ipykernel_launcher` has it

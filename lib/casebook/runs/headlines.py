@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 
 from casebook.paths import run_dir
 from casebook.runs.evidence import require_file
-from casebook.stats.intervals import bounds_text
 from casebook.verdicts import (  # notebooks import the words from here  # noqa: F401
     ANSWERS,
     EFFECTS,
@@ -105,6 +104,8 @@ class Headline:
         """The effect with its interval, as text; a value around ``null`` is printed as itself."""
         if self.value is None:
             return ""
+        from casebook.stats.intervals import bounds_text
+
         spec = "+z.3f" if self.against and not self.null else "z.3f"  # a difference has a sign
         low = None if self.low is None else self.low + self.null
         high = None if self.high is None else self.high + self.null
