@@ -91,7 +91,7 @@ def test_a_kernel_that_dies_is_started_once_more(notebook_project, deaths, attem
         labels = read_record(folder / "results" / "mine" / "runs" / "made-0" / "run.json").labels
         assert labels["Attempts"] == attempts
     else:
-        with pytest.raises(BatchFailed, match="1 of 1 failed: made-0: .*kernel"):
+        with pytest.raises(BatchFailed, match=r"1 of 1 failed: made-0: .*kernel"):
             run(cells({}))
     assert (folder / "kernels").stat().st_size == attempts
 
