@@ -21,7 +21,7 @@ from casebook.book.answers import (
     questions,
 )
 from casebook.book.front import bibtex, masthead, preview, web_address
-from casebook.book.titles import dataset_name
+from casebook.book.titles import data_title, dataset_name
 from casebook.paths import ROOT, run_dir
 from casebook.runs.headlines import Headline, read_headlines
 from casebook.runs.outputs import RunOutputs, read_contrasts, read_numbers
@@ -292,6 +292,13 @@ def test_a_chapter_words_its_verdict_where_helps_does_not_fit(run):
     run(headline("Sound?", words={"helps": "flagged"}))
     (row,) = rows_of(detailed_answers("mine", [CELL]))
     assert row.select_one(".verdict").text == "flagged"
+
+
+def test_a_chapter_is_named_after_the_data_of_its_answers_else_of_its_numbers(run):
+    run(headline(dataset="consumer_contracts_qa"))
+    assert data_title("mine", CELL) == "ConsumerContractsQA"
+    assert not read_headlines("mine", "assistant-smoke")
+    assert data_title("mine", "assistant-smoke") == "Smoke"
 
 
 def test_readers_see_names_of_data_sets_and_methods():
