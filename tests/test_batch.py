@@ -76,6 +76,40 @@ def test_a_slow_stage_says_how_far_it_is(notebook_project, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("deaths", "attempts"), [(1, 2), (5, 2)])
+def test_a_kernel_that_dies_is_started_once_more(notebook_project, deaths, attempts):
+    work = (
+        "import os, signal\n"
+        "from pathlib import Path\n"
+        "file = Path(os.environ['CASEBOOK_ROOT']) / 'kernels'\n"
+        "n_kernels = file.stat().st_size + 1 if file.exists() else 1\n"
+        "_ = file.write_bytes(b'.' * n_kernels)\n"
+        f"if n_kernels <= {deaths}:\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    ) + WORK
+    folder = notebook_project(PARAMETERS, work)
+    if deaths < attempts:
+        run(cells({}))
+        labels = read_record(folder / "results" / "mine" / "runs" / "made-0" / "run.json").labels
+        assert labels["Attempts"] == attempts
+    else:
+        with pytest.raises(BatchFailed, match=r"1 of 1 failed: made-0: .*kernel"):
+            run(cells({}))
+    assert (folder / "kernels").stat().st_size == attempts
+
+
+@pytest.mark.slow
+def test_a_cell_that_fails_is_not_tried_again(notebook_project):
+    count = "from pathlib import Path\nimport os\n" + (
+        "_ = Path(os.environ['CASEBOOK_ROOT'], 'kernels').open('a').write('.')\n"
+    )
+    folder = notebook_project(PARAMETERS, count + WORK)
+    with pytest.raises(BatchFailed, match="asked to fail"):
+        run(cells({"fail": True}))
+    assert (folder / "kernels").read_text() == "."
+
+
+@pytest.mark.slow
 def test_run_skip_change_fail_and_carry_on(project):
     lines = []
     assert set(run(cells({}, {"n": 3}), lines)) == {"made-0", "made-1"}

@@ -22,7 +22,7 @@ from casebook.book.answers import (
 from casebook.book.axis import effect_axis
 from casebook.book.front import bibtex, masthead, preview, web_address
 from casebook.book.results import read_chapters
-from casebook.book.titles import dataset_name
+from casebook.book.titles import data_title, dataset_name
 from casebook.paths import ROOT, run_dir
 from casebook.runs.headlines import Headline, read_headlines
 from casebook.runs.outputs import RunOutputs, read_contrasts, read_numbers
@@ -276,16 +276,31 @@ def test_a_detailed_row_holds_question_effect_count_verdict_and_links(run):
 
 
 def test_what_cannot_be_measured_has_no_picture_and_says_why(run):
-    run(headline(reason="no judgements", **MISSING), headline(low=None, high=None, reason="few_x"))
-    none, alone = rows_of(detailed_answers(read_chapters("mine", [CELL])))
+    run(
+        headline(reason="no judgements", **MISSING),
+        headline(low=None, high=None, reason="few_x"),
+        headline(reason="interval_by_unit"),
+        headline(),
+    )
+    none, alone, by_unit, whole = rows_of(detailed_answers(read_chapters("mine", [CELL])))
     assert none.svg is None and "Cannot be measured here: no judgements" in none.text
+    assert none.text.count("no judgements") == 1 and "No interval" not in none.text
     assert alone.select_one("svg .interval") is None and "No interval: few x" in alone.text
+    assert "Note: " in by_unit.text and "No interval" not in by_unit.text
+    assert "Note: " not in whole.text and "None" not in whole.text
 
 
 def test_a_chapter_words_its_verdict_where_helps_does_not_fit(run):
     run(headline("Sound?", words={"helps": "flagged"}))
     (row,) = rows_of(detailed_answers(read_chapters("mine", [CELL])))
     assert row.select_one(".verdict").text == "flagged"
+
+
+def test_a_chapter_is_named_after_the_data_of_its_answers_else_of_its_numbers(run):
+    run(headline(dataset="consumer_contracts_qa"))
+    assert data_title("mine", CELL) == "ConsumerContractsQA"
+    assert not read_headlines("mine", "assistant-smoke")
+    assert data_title("mine", "assistant-smoke") == "Smoke"
 
 
 def test_readers_see_names_of_data_sets_and_methods():

@@ -87,6 +87,23 @@ def test_several_values_are_counted_by_verdict():
     assert verdict({"rule": "cannot"}, []) == "cannot be measured"
 
 
+def test_a_number_may_stand_in_a_table_of_the_cell(run):
+    name = run({"factcheck_confusion": {"mine": {}}})
+    tables = run_dir(name) / "tables"
+    tables.mkdir()
+    (tables / f"{CELL}.ablation.csv").write_text("part,share,from,to\na,0.1,0.0,0.2\nb,0.3,,\n")
+
+    def read(part, table="ablation", dataset="mine"):
+        path = {"table": table, "row": {"part": part}, "columns": ["share", "from", "to"]}
+        numbers = stated.named_numbers(name, CELL, "factcheck_confusion", dataset, {"x": path})
+        return numbers["x"]
+
+    assert (read("a").value, read("a").low, read("a").high) == (0.1, 0.0, 0.2)
+    assert read("a").bounds == "[0.000, 0.200]"
+    assert (read("b").value, read("b").low, hasattr(read("b"), "bounds")) == (0.3, None, False)
+    assert read("c") is read("a", table="none") is read("a", dataset="other") is None
+
+
 def test_data_that_were_made_to_have_a_value_confirm_nothing():
     assert (
         judge("equal", (0.13, 0.13), dataset="reconstruction", constructed=["reconstruction"])

@@ -4,6 +4,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.regression.linear_model import OLS
 from validation.runs_null import DESIGNS, METRIC, rejections, write_run
 
 from casebook.errors import Incomparable, InputError
@@ -116,7 +117,9 @@ def test_other_data_is_incomparable_unless_forced_and_then_for_good(registry):
     assert decide(listing, "ndcg@3")["evidence"]["basis"] == "same_run"
     decision = decide(listing, "ndcg@3", run=new)
     assert (decision["action"], decision["evidence"]["verdict"]) == ("KeepActive", "incomparable")
-    assert decided(registry, force=True, original=True)["action"] == "Promote"
+    forced = decided(registry, force=True, original=True)
+    assert forced["action"] == "Promote"
+    assert any("measured on different data" in note for note in forced["evidence"]["notes"])
     promote(listing, new, "ndcg@3", "again")
     rollback(listing.root, "ndcg@3", "back")
     assert active_promotion(listing.root, "ndcg@3")["incomparable"] is True
@@ -242,6 +245,20 @@ def test_the_groups_of_the_rows_reach_interval_and_p_value(tmp_path):
     write_run(tmp_path / "old", before, groups[::-1] // 2)
     with pytest.raises(Incomparable, match="different groups"):
         compare_runs(*grouped, METRIC)
+
+
+def test_what_can_be_detected_counts_the_questions_of_a_group(tmp_path):
+    rng = np.random.default_rng(2)
+    groups = np.repeat(np.arange(9), np.arange(1, 10))
+    before = rng.normal(0.5, 0.1, 45)
+    after = before + 0.3 + rng.normal(0.0, 0.1, 9)[groups]
+    runs = [
+        write_run(tmp_path / name, scores, groups)
+        for name, scores in (("new", after), ("old", before))
+    ]
+    peer = OLS(after - before, np.ones(45)).fit(cov_type="cluster", cov_kwds={"groups": groups})
+    expected = minimal_detectable_effect(3 * peer.bse[0], 9)
+    assert compare_runs(*runs, METRIC)["mde"] == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("gain", [0.3, np.linspace(0.2, 0.4, 100)])

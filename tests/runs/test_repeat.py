@@ -158,6 +158,15 @@ def test_a_cell_of_a_report_is_repeated_under_another_name(tmp_path):
     assert repeat.request_of(folder)[0][1] == "e"
 
 
+@pytest.mark.parametrize(
+    "labels", [{"Cell": "e-smoke"}, {"Inputs": {"parameters": {}}}, {"Cell": 1, "Inputs": {}}]
+)
+def test_a_record_that_does_not_say_how_it_was_made_is_refused(tmp_path, labels):
+    folder = record(tmp_path / "nightly" / "runs" / "e-smoke", **labels)
+    with pytest.raises(InputError, match="e-smoke: the run did not record how it was made"):
+        repeat.request_of(folder)
+
+
 def test_a_cell_is_repeated_on_its_device_in_its_precision(tmp_path, monkeypatch):
     monkeypatch.delenv("CASEBOOK_PRECISION", raising=False)
     inputs = {"parameters": {}, "device": "cuda", "precision": "float16"}

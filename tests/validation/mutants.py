@@ -101,10 +101,11 @@ def importers():
         for name in imported(ast.parse(text)):
             graph.setdefault(name, set()).add(importer)
     for path in (ROOT / "results/smoke/notebooks").glob("*.ipynb"):
-        text = path.read_text(encoding="utf-8")
-        for name in graph:
-            if name in text:
-                graph[name].add(str(path.relative_to(ROOT)))
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                for name in imported(ast.parse("".join(cell["source"]))):
+                    graph.setdefault(name, set()).add(str(path.relative_to(ROOT)))
     return graph
 
 

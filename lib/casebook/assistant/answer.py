@@ -21,11 +21,7 @@ from casebook.assistant.log import LOG_ALIASES, documents_of, read_log
 from casebook.data.records import read_table
 from casebook.errors import BatchFailed, InputError
 from casebook.files import locked, refuse_overwriting, write_text
-from casebook.models.language import (
-    MAX_BYTES,
-    Endpoint,
-    NoAnswer,
-)
+from casebook.models.language import MAX_BYTES, Endpoint, NoAnswer, address_of_model
 from casebook.progress import track
 from casebook.readers import read_lines, suffix_of
 

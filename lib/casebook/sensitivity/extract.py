@@ -215,8 +215,8 @@ def quantity(text):
     total = current = 0.0
     half = 0.0
     scales = CASE_WORDS["scales"]
-    for figure, word in pattern("number_or_word").findall(text.lower()):
-        word = word if word in scales or word in _SPELLED else word.rstrip("s")
+    for figure, plural in pattern("number_or_word").findall(text.lower()):
+        word = plural.rstrip("s")
         if figure:
             current += float(figure.replace(",", ""))
         elif word in _SPELLED:
