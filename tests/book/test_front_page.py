@@ -22,7 +22,7 @@ from casebook.book.answers import (
 from casebook.book.axis import effect_axis
 from casebook.book.front import bibtex, masthead, preview, web_address
 from casebook.book.results import read_chapters
-from casebook.book.titles import data_title, dataset_name
+from casebook.book.titles import dataset_name
 from casebook.paths import ROOT, run_dir
 from casebook.runs.headlines import Headline, read_headlines
 from casebook.runs.outputs import RunOutputs, read_contrasts, read_numbers
@@ -298,9 +298,10 @@ def test_a_chapter_words_its_verdict_where_helps_does_not_fit(run):
 
 def test_a_chapter_is_named_after_the_data_of_its_answers_else_of_its_numbers(run):
     run(headline(dataset="consumer_contracts_qa"))
-    assert data_title("mine", CELL) == "ConsumerContractsQA"
-    assert not read_headlines("mine", "assistant-smoke")
-    assert data_title("mine", "assistant-smoke") == "Smoke"
+    answered, demonstration = read_chapters("mine", [CELL, "assistant-smoke"])
+    assert answered.data_title == "ConsumerContractsQA"
+    assert not demonstration.headlines
+    assert demonstration.data_title == "Smoke"
 
 
 def test_readers_see_names_of_data_sets_and_methods():
