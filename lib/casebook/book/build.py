@@ -270,15 +270,12 @@ def _copy_file(source, folder):
 
 # It ends with the process that started it, which holds the other end of its input.
 _START = """
-import functools, gc, os, threading
-import pybtex.plugin
+import gc, os, threading
 from jupyter_book.cli.main import main
 def end():
     os.read(0, 1)
     os._exit(1)
 threading.Thread(target=end, daemon=True).start()
-# For each citation the bibliography looks for its style again, in the files of all packages.
-pybtex.plugin.find_plugin = functools.cache(pybtex.plugin.find_plugin)
 gc.set_threshold(1_000_000)  # of its time, Sphinx spends a quarter on looking for garbage
 main()
 """
