@@ -99,6 +99,11 @@ def read_lines(path):
         raise unreadable(path, error) from error
 
 
+def read_text(path):
+    """Text of a UTF-8 file, plain, .gz or .xz, with line ends of any kind."""
+    return "\n".join(line for _, line in read_lines(path))
+
+
 def read_jsonl(path, required):
     """Yield (line, object) of JSON lines; `required` maps a field to its type."""
     kinds = {str: "text", dict: "an object", list: "a list"}

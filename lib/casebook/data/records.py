@@ -10,6 +10,7 @@ from casebook.readers import (
     named_rows,
     parse_json,
     read_lines,
+    read_text,
     read_yaml,
     spelling,
     suffix_of,
@@ -70,11 +71,16 @@ def read_table(path, *, rows_of=None, plain_tabs=False, tolerate_truncation=Fals
         raise InputError(f"{path}: holds no records")
 
 
-def _json_records(path, rows_of):
+def json_content(path):
+    """Content of a JSON file, plain or compressed."""
     try:
-        content = parse_json("\n".join(line for _, line in read_lines(path)))
+        return parse_json(read_text(path))
     except json.JSONDecodeError as error:
         raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
+
+
+def _json_records(path, rows_of):
+    content = json_content(path)
     if isinstance(content, dict) and rows_of:
         content = rows_of(content)
     return numbered_objects(path, content)
