@@ -99,6 +99,11 @@ def read_lines(path):
         raise unreadable(path, error) from error
 
 
+def read_text(path):
+    """Text of a UTF-8 file, plain, .gz or .xz, with line ends of any kind."""
+    return "\n".join(line for _, line in read_lines(path))
+
+
 def read_jsonl(path, required):
     """Yield (line, object) of JSON lines; `required` maps a field to its type."""
     kinds = {str: "text", dict: "an object", list: "a list"}
@@ -128,12 +133,17 @@ def json_lines(path, tolerate_truncation=False):
         yield number, record
 
 
-def json_records(path, rows_of=None):
-    """Number the objects of a JSON file; ``rows_of`` gives those of one that is one object."""
+def json_content(path):
+    """Content of a JSON file, plain or compressed."""
     try:
-        content = parse_json("\n".join(line for _, line in read_lines(path)))
+        return parse_json(read_text(path))
     except json.JSONDecodeError as error:
         raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
+
+
+def json_records(path, rows_of=None):
+    """Number the objects of a JSON file; ``rows_of`` gives those of one that is one object."""
+    content = json_content(path)
     if isinstance(content, dict) and rows_of:
         content = rows_of(content)
     return numbered_objects(path, content)

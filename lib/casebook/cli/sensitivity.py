@@ -44,9 +44,9 @@ Judge = option(str | None, "endpoint:MODEL judges whether edits are plausible; d
 def _check_encoder(context, mode):
     """Refuse an encoder that the retrieval system does not have."""
     from casebook.plugins import is_plugin
-    from casebook.retrieval.settings import uses_encoder
+    from casebook.retrieval.settings import config_for
 
-    if is_plugin(mode) or not uses_encoder(mode):
+    if is_plugin(mode) or not config_for(mode).uses_encoder:
         exclusive(context, "mode", "encoder", but=f"--mode {mode}")
 
 

@@ -11,7 +11,7 @@ from casebook import paths
 from casebook.data.cards import first_problem
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
-from casebook.readers import read_frame, read_frames, read_json, read_lines, unreadable
+from casebook.readers import read_frame, read_frames, read_json, read_text, unreadable
 from casebook.trec import judgements, read_beir_qrels, read_qrels
 
 # Share of judgements that may name what a collection lacks: one in twenty takes about
@@ -85,7 +85,7 @@ def _text_files(folder):
     texts = {}
     for path in sorted(folder.rglob("*")):
         if path.suffix.lower() in (".txt", ".md") and path.is_file():
-            text = "\n".join(line for _, line in read_lines(path))
+            text = read_text(path)
             if text.strip():
                 texts[path.relative_to(folder).as_posix()] = text
     if not texts:

@@ -12,7 +12,7 @@ from pathlib import Path
 from casebook.data.folders import check_folder
 from casebook.data.records import LAYOUTS, TABLES, column_of, read_table, rows_by_id
 from casebook.errors import InputError
-from casebook.readers import OPENERS, delimited_rows, read_lines, suffix_of
+from casebook.readers import OPENERS, delimited_rows, read_lines, read_text, suffix_of
 from casebook.trec import judgements
 
 PART_WORDS = LAYOUTS["parts"]
@@ -129,7 +129,7 @@ def part_rows(path, part, columns=(), root=None):
         headerless = lacks_header(path, part, columns)
         yield from _headerless_rows(path) if headerless else delimited_rows(path, plain_tabs=True)
     elif part == "corpus":
-        text = "\n".join(line for _, line in read_lines(path))
+        text = read_text(path)
         name = path.relative_to(root or path.parent).with_suffix("").as_posix()
         yield 1, {"_id": name, "text": text}
     else:
@@ -165,7 +165,7 @@ def _headerless_rows(path):
 
 def _tagged_rows(path):
     """TREC topics and documents: an element each, its parts as columns."""
-    text = "\n".join(line for _, line in read_lines(path))
+    text = read_text(path)
     number = 1
     counted = 0
     for block in _BLOCK.finditer(text):

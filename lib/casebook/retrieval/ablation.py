@@ -352,22 +352,16 @@ def milliseconds_per_question(results, n_questions, encoding=0.0):
         return {}
     costs = pd.DataFrame({name: result.costs["cpu_s"] for name, result in pipelines.items()}).T
     configs = pd.Series({name: result.config for name, result in pipelines.items()})
-    for stage, shared in (("encode queries", _encoded), ("rerank", _reranked)):
+    uses_encoder = configs.map(lambda config: config.uses_encoder)
+    for stage, shared in (("encode queries", uses_encoder), ("rerank", configs.map(_reranked))):
         if stage in costs:
-            longest = costs.groupby(configs.map(shared))[stage].transform("max")
+            longest = costs.groupby(shared)[stage].transform("max")
             costs[stage] = longest.where(costs[stage].notna())
     if "encode queries" in costs:
-        encoded = configs.map(_encoded) == "questions"
-        least = encoded * encoding * n_questions / 1000
+        least = uses_encoder * encoding * n_questions / 1000
         costs["encode queries"] = costs["encode queries"].clip(lower=least)
     total = costs.drop(columns="index", errors="ignore").sum(axis=1)
     return (1000 * total / n_questions).to_dict()
-
-
-def _encoded(config):
-    """Name what a system encodes of the questions: all do the same, or nothing."""
-    uses_vectors = "dense" in config.lists or config.mmr or config.reranker is not None
-    return "questions" if uses_vectors else "nothing"
 
 
 def _reranked(config):

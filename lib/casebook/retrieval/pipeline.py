@@ -248,11 +248,6 @@ class HybridRetriever:
         return self.index.passages(self.config.cut)
 
     @property
-    def _compares_vectors(self):
-        """Whether stages after fusion compare documents with the query by their vectors."""
-        return self.config.mmr or self.config.reranker is not None
-
-    @property
     def _late_interaction(self):
         """Whether the reranker compares the tokens of the query with those of documents."""
         return self.config.reranker is not None and self.config.reranker.startswith("maxsim")
@@ -276,7 +271,7 @@ class HybridRetriever:
                 config.reranker, config.query_reading, config.rerank_tokens
             )
         engines = {name: self._engine(name) for name in config.lists}
-        if self._compares_vectors:
+        if config.compares_vectors:
             _ = self._passages.vectors
         return reranker, engines
 
@@ -300,7 +295,7 @@ class HybridRetriever:
         return self._passages, self._passages.dense
 
     def _query_vectors(self, semantic):
-        if not semantic.queries or not ("dense" in self.config.lists or self._compares_vectors):
+        if not semantic.queries or not self.config.uses_encoder:
             return None
         encoder = self.index.encoder(self.config.query_reading)
         if self._late_interaction and not self.index.remember_scores and hasattr(encoder, "cache"):

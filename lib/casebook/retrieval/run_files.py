@@ -4,7 +4,6 @@ A file is a TREC run, a JSON object ``{query: {document: score}}`` (BEIR, ranx, 
 table with a column each for query, document and score (CSV, TSV, JSON lines, parquet; PyTerrier).
 """
 
-import json
 import math
 import re
 from pathlib import Path
@@ -16,7 +15,7 @@ from casebook.data.records import TABLES, column_of, field_text, read_table
 from casebook.data.sources import Absent
 from casebook.errors import InputError
 from casebook.paths import valid_name
-from casebook.readers import OPENERS, parse_json, read_lines, suffix_of
+from casebook.readers import OPENERS, json_content, read_lines, suffix_of
 from casebook.retrieval.pipeline import EVALUATION_DEPTH
 from casebook.retrieval.settings import SYSTEM_NAMES
 from casebook.trec import read_run
@@ -96,10 +95,7 @@ def _has_header(path, kind):
 
 
 def _json_run(path):
-    try:
-        content = parse_json("\n".join(line for _, line in read_lines(path)))
-    except json.JSONDecodeError as error:
-        raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
+    content = json_content(path)
     form = "give {query: {document: score}}"
     if not isinstance(content, dict) or not content:
         raise InputError(f"{path}: is no JSON object with queries: {form}")

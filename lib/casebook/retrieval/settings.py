@@ -151,6 +151,16 @@ class PipelineConfig(pydantic.BaseModel):
         return (self.max_words, self.overlap, self.max_passages) if self.chunking else None
 
     @property
+    def compares_vectors(self):
+        """Whether stages after fusion compare documents with the query by their vectors."""
+        return self.mmr or self.reranker is not None
+
+    @property
+    def uses_encoder(self):
+        """Whether texts are embedded, so that the choice of the encoder counts."""
+        return "dense" in self.lists or self.compares_vectors
+
+    @property
     def weights(self):
         """Weight of each list before the length of a query counts; BM25 lists share one."""
         n_bm25 = sum(name.startswith("bm25") for name in self.lists)
@@ -172,12 +182,6 @@ class PipelineConfig(pydantic.BaseModel):
 def system_name(system):
     """Give what readers call a system; a system of the user keeps its name."""
     return SYSTEM_NAMES.get(system, system)
-
-
-def uses_encoder(mode):
-    """Whether a named system embeds texts, so that the choice of the encoder counts."""
-    config = config_for(mode)
-    return "dense" in config.lists or config.mmr or config.reranker is not None
 
 
 def config_for(mode, **settings):

@@ -33,7 +33,7 @@ from casebook.retrieval.search import (
     lists_by_words,
     word_lists,
 )
-from casebook.retrieval.settings import uses_encoder
+from casebook.retrieval.settings import config_for
 from casebook.retrieval.shards import (
     FORMAT,
     ShardStore,
@@ -57,7 +57,9 @@ def search_folder(
     queries = read_questions(questions)
     contents = store.index()  # once: all that follows belongs to one list of shards
     query_ids = queries["query_id"].tolist()
-    model = encoder_of(store.url, contents, encoder) if uses_encoder(mode) else None
+    model = None
+    if config_for(mode).uses_encoder:
+        model = encoder_of(store.url, contents, encoder)
     if mode == "dense" and not filters:  # of which shards of vectors alone are enough
         vectors = model.encode_queries(queries["text"].tolist())
         lists = search_shards(store, vectors, depth, client, contents)
