@@ -48,6 +48,7 @@ PUBLIC = casebook._MODULE
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+\.py(?:::\w+)*|\S+\.ipynb)", re.MULTILINE)
 FAST = "not faults and not slow and not browser"
 SLOW = "not faults and (slow or browser)"
+RERUN = "_build/rerun/results/smoke"  # where notebooks that pytest runs write
 PATIENCE = 300  # seconds after which a round of tests has failed
 
 
@@ -185,10 +186,8 @@ class Copy:
     def differing(self, chapters):
         """Give the chapters that fail, or say that their results are not those of the reference."""
         failures = self.failing(chapters, "not faults", "-x")
-        if chapters and not failures and self.run("tests/reference.py")[0]:
+        if chapters and not failures and self.run("tests/reference.py", RERUN)[0]:
             failures = [f"tests/reference.py after {' '.join(chapters)}"]
-        self.git("checkout", "-q", "--", "results")
-        self.git("clean", "-qfd", "results")
         return failures
 
     def notices(self, tests, chapters, seconds):
