@@ -141,9 +141,7 @@ def _filters(text):
     except ValueError as error:
         raise InputError(f"--filters: is not JSON: {error}") from error
     if not isinstance(filters, dict) or not filters:
-        raise InputError(
-            '--filters: is no object of conditions, such as {"year": {"gte": 2015}}'
-        )
+        raise InputError('--filters: is no object of conditions, such as {"year": {"gte": 2015}}')
     return filters
 
 
