@@ -173,7 +173,10 @@ def _bytes(path):
 
 @dataclass(frozen=True)
 class Columns:
-    """A TREC run or judgements as columns, the rows of a query together; ids are bytes padded to one width."""
+    """A TREC run or judgements as columns, the rows of a query together.
+
+    Ids are bytes padded to one width.
+    """
 
     query_ids: list
     offsets: np.ndarray

@@ -105,8 +105,8 @@ def search(
 
     The run is that of one index in memory. ``dense`` searches vectors of whole documents, exactly.
 
-    Conditions are those of ``filters`` in Python: a value, a list, or eq, ne, gt, gte, lt, lte, in and
-    not_in, which must all hold.
+    Conditions are those of ``filters`` in Python: a value, a list, or eq, ne, gt, gte, lt, lte, in
+    and not_in, which must all hold.
 
     Example: casebook corpus search s3://bucket/corpus my_folder --out full.trec
     """
@@ -141,9 +141,7 @@ def _filters(text):
     except ValueError as error:
         raise InputError(f"--filters: is not JSON: {error}") from error
     if not isinstance(filters, dict) or not filters:
-        raise InputError(
-            '--filters: is no object of conditions, such as {"year": {"gte": 2015}, "court": "Hull"}'
-        )
+        raise InputError('--filters: is no object of conditions, such as {"year": {"gte": 2015}}')
     return filters
 
 
