@@ -415,7 +415,7 @@ class CheckedClaims:
         table = transfer.judge_passages(judge, parts, evidence, self.config.rule)
         return table["verdict"].tolist()
 
-    def passages_shuffled_groups(self, seed):
+    def passages_of_another_group(self, seed):
         """For every claim, the passages that were retrieved for a claim of another group."""
         passages = []
         for result in self.results:
@@ -483,7 +483,7 @@ def _collection_verdicts(checked, results, folds, seed):
     for name in (FITTED_ON_OWN, DOCUMENTED_PIPELINE):
         if name in results:
             verdicts[name] = field_of_results(results[name], "verdict").tolist()
-    verdicts[SHUFFLED_EVIDENCE] = checked.verdicts_on(checked.passages_shuffled_groups(seed))
+    verdicts[SHUFFLED_EVIDENCE] = checked.verdicts_on(checked.passages_of_another_group(seed))
     texts = [claim.text for claim in checked.test]
     if checked.train:
         model = transfer.words_model().fit(

@@ -110,7 +110,7 @@ class Postings:
 
     def _number(self, word):
         """Number of a word, or None; the vocabulary of a shard is not decoded to find it."""
-        encoded = word.encode()  # UTF-8 sorts as the characters do
+        encoded = word.encode(errors="surrogatepass")  # sorts as the characters do
         numbers = range(len(self.starts) - 1)
         number = bisect.bisect_left(numbers, encoded, key=self._encoded_word)
         if number in numbers and self._encoded_word(number) == encoded:
