@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from casebook import paths
+from casebook.errors import InputError
 from casebook.notebook import TITLES, Chapter
 from casebook.readers import read_yaml
 from casebook.runs.headlines import Headline
@@ -80,14 +81,22 @@ def test_what_only_says_how_a_row_is_drawn_is_not_kept(chapter):
     assert path.read_text().splitlines() == ["row,value", "x,0.500000"]
 
 
+COPY_OF_AN_EXPERIMENT = {"experiment": "mine", "titles": "rating_agreement"}
+
+
 def test_an_answer_takes_what_depends_on_no_number_from_the_titles(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    chapter = Chapter("r", "c", "query_length", "smoke", cluster="cases")
     row = {"difference": -0.2, "low": -0.3, "high": -0.1, "n": 9, "verdict": "worse"}
     row |= {"level": 0.4, "baseline": 0.6}
-    answer = chapter.answer("Do short ones fare worse?", row, "length", measure="nDCG", topic="own")
-    assert (answer.answer, answer.word) == ("Yes", "short ones worse")
-    assert (answer.level, answer.baseline, answer.topic) == (0.4, 0.6, "own")
+    fields_given = {"measure": "kappa", "topic": "own"}
+    for experiment in ({"experiment": "rating_agreement"}, COPY_OF_AN_EXPERIMENT):
+        chapter = Chapter("r", "c", data="smoke", cluster="cases", **experiment)
+        answer = chapter.answer("Do they agree?", row, "agreement", **fields_given)
+        assert (answer.word, answer.method) == ("below chance", "agreement.html")
+        assert (answer.level, answer.baseline, answer.topic) == (0.4, 0.6, "own")
+    chapter = Chapter("r", "c", "mine", "smoke")
+    with pytest.raises(InputError, match=r"no answer 'agreement' of experiment 'mine': give topic"):
+        chapter.answer("Do they agree?", row, "agreement", **fields_given)
 
 
 def test_fixed_parts_of_answers_are_fields_of_headlines_and_their_words_are_verdicts():

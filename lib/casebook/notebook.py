@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 from IPython.display import display
 
+from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.runs.headlines import Headline
 from casebook.runs.leaderboard import measure_table
@@ -46,6 +47,9 @@ class Chapter:
         Readers' names of systems; a system without one keeps its own.
     words : dict, optional
         Readers' names of the values of other columns of tables, by column.
+    titles : str, optional
+        The experiment whose names in titles.yml are used, such as that of the notebook that yours
+        began as; by default `experiment`.
 
     Examples
     --------
@@ -65,6 +69,7 @@ class Chapter:
         unit="questions",
         names=None,
         words=None,
+        titles=None,
     ):
         self.outputs = RunOutputs(run, cell)
         self.experiment = experiment
@@ -72,11 +77,11 @@ class Chapter:
         self.data_key = getattr(data, "key", data)
         self.cluster = cluster or getattr(data, "cluster", None)
         self.unit = unit
-        titles = chapter_titles(experiment)
-        self.titles = titles["columns"]
-        self.fixed_answers = titles["answers"]
-        self.names = titles["systems"] | (names or {})
-        self.words = titles["words"] | (words or {})
+        by_kind = chapter_titles(titles or experiment)
+        self.titles = by_kind["columns"]
+        self.fixed_answers = by_kind["answers"]
+        self.names = by_kind["systems"] | (names or {})
+        self.words = by_kind["words"] | (words or {})
         self._answers = {}
         self._numbers = {}
         self._contrasts = {}
@@ -103,7 +108,7 @@ class Chapter:
         """
         common = {"dataset": self.data_key, "cluster": self.cluster, "unit": self.unit}
         if about is not None:
-            common |= self.fixed_answers[about]
+            common |= self._fixed_answer(about)
         if row is None:
             answer = Headline(question, **common | fields)
         else:
@@ -116,6 +121,14 @@ class Chapter:
         self._answers[question] = answer
         self.outputs.headlines(*self.headlines)
         return answer
+
+    def _fixed_answer(self, about):
+        if about not in self.fixed_answers:
+            raise InputError(
+                f"titles.yml has no answer {about!r} of experiment {self.experiment!r}: give topic, "
+                "label and words here, or name the experiment that has it, Chapter(titles=)"
+            )
+        return self.fixed_answers[about]
 
     def answers(self, bullets=()):
         """Show all answers, the first in bold, and below them what else a reader has to know.

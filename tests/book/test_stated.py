@@ -89,13 +89,14 @@ def test_several_values_are_counted_by_verdict():
 
 def test_a_number_may_stand_in_a_table_of_the_cell(run):
     name = run({"factcheck_confusion": {"mine": {}}})
+    (chapter,) = read_chapters(name)
     tables = run_dir(name) / "tables"
     tables.mkdir()
     (tables / f"{CELL}.ablation.csv").write_text("part,share,from,to\na,0.1,0.0,0.2\nb,0.3,,\n")
 
     def read(part, table="ablation", dataset="mine"):
         path = {"table": table, "row": {"part": part}, "columns": ["share", "from", "to"]}
-        numbers = stated.named_numbers(name, CELL, "factcheck_confusion", dataset, {"x": path})
+        numbers = stated.named_numbers(chapter, "factcheck_confusion", dataset, {"x": path})
         return numbers["x"]
 
     assert (read("a").value, read("a").low, read("a").high) == (0.1, 0.0, 0.2)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from casebook.factcheck.agreement import agreement_of_judges, costs_of_judges, kappa
+from casebook.factcheck.agreement import agreement_of_judges, costs_of_judges
 from casebook.factcheck.unseen import not_compared
 from casebook.factcheck.verdict import CLAIM_VERDICTS
 from casebook.models.answers import money, prices_of_tokens
@@ -20,32 +20,34 @@ def verdicts(count, seed=0):
     return first.tolist(), second.tolist()
 
 
-def test_kappa_is_that_of_scikit_learn_between_its_bounds():
-    first, second = verdicts(120)
-    value = kappa(first, second, n_resamples=400)
-    assert value.estimate == pytest.approx(cohen_kappa_score(first, second))
-    assert value.low < value.estimate < value.high
-    assert (value.n, value.reason) == (120, None)
+def judged(first, second, groups=None):
+    """Give answers of two judges on one set, as `run_transfer` does."""
+    groups = range(len(first)) if groups is None else groups
+    frames = {"a": pd.DataFrame({"verdict": first}), "b": pd.DataFrame({"verdict": second})}
+    return {"set": (pd.DataFrame({"group": groups}), frames)}
+
+
+def agreed(*answers):
+    (row,) = agreement_of_judges(judged(*answers), n_resamples=400).to_dict("records")
+    return SimpleNamespace(**row)
 
 
 def test_judges_are_resampled_with_their_claims_of_one_group():
     first, second = verdicts(20)
     groups = np.repeat(np.arange(20), 6)
     copies = np.repeat(first, 6), np.repeat(second, 6)
-    clustered = kappa(*copies, groups, n_resamples=400)
-    single = kappa(first, second, n_resamples=400)
-    apart = kappa(*copies, n_resamples=400)
-    assert (clustered.n, single.n, apart.n) == (20, 20, 120)
-    assert clustered.estimate == pytest.approx(single.estimate)
+    clustered = agreed(*copies, groups)
+    single = agreed(first, second)
+    apart = agreed(*copies)
+    assert clustered.value == pytest.approx(single.value)
     width = clustered.high - clustered.low
     assert width == pytest.approx(single.high - single.low, rel=0.2)
     assert width > 1.5 * (apart.high - apart.low)
 
 
 def test_one_verdict_for_all_has_no_kappa():
-    value = kappa(CLAIM_VERDICTS[:1] * 8, CLAIM_VERDICTS[:1] * 8)
-    assert (value.estimate, value.reason) == (None, "one_verdict_for_all")
-    assert kappa([], []).estimate is None
+    row = agreed(CLAIM_VERDICTS[:1] * 8, CLAIM_VERDICTS[:1] * 8)
+    assert np.isnan(row.value) and row.reason == "no_variation"
 
 
 @pytest.fixture

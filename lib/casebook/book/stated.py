@@ -160,18 +160,18 @@ def _verdict(rule, value, number):
 
 def _number(chapter, experiment, dataset, path):
     """Read one number of a chapter, or give None."""
-    systems = chapter.numbers.get(experiment, {}).get(dataset, {})
+    systems = chapter.numbers.get(experiment, {}).get(dataset)
     row = None
     if "number" in path:
         system, measure = path["number"]
-        number = systems.get(system, {}).get(measure)
+        number = (systems or {}).get(system, {}).get(measure)
         if number:
             low, high = number["ci"]
             row = number | {"low": low, "high": high}
     elif "contrast" in path:
         measures = chapter.contrasts.get(experiment, {}).get(dataset, {})
         row = _contrast(measures, *path["contrast"])
-    elif systems:
+    elif systems is not None:
         row = _table_number(chapter, path)
     if not row:
         return None
