@@ -3,6 +3,7 @@ user's own."""
 
 import json
 import re
+from contextlib import nullcontext
 
 import pandas as pd
 import pytest
