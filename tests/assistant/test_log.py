@@ -276,7 +276,9 @@ def test_columns_say_which_field_is_which(tmp_path):
     [
         ("May I cancel?", "Yes, you may cancel the contract.", None),
         ("May I cancel?", "42.", None),
+        ("May I cancel?", "No refunds: do as agreed.", None),  # no, do, as: Portuguese too
         ("Darf ich kündigen?", "Der Mieter darf die Wohnung nicht kündigen.", "(German 1)"),
+        ("¿Puedo cancelar?", "El contrato no es válido.", "(Spanish 1)"),
         ("Puis-je résilier ?", "Le locataire ne peut pas sous-louer.", "(French 1)"),
         ("Можно?", "Арендатор не может сдавать квартиру.", "(Cyrillic script 1)"),
         ("可以吗?", "租客可以解除合同。", "(Chinese 1)"),

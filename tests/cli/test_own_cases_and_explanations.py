@@ -3,6 +3,7 @@ user's own."""
 
 import json
 import re
+from contextlib import nullcontext
 
 import pandas as pd
 import pytest
@@ -285,3 +286,13 @@ def test_the_chapter_asks_for_enough_sources(kitchen, tmp_path):
     path = written(tmp_path, {"explanation": "Mix flour.", "source": "bread.txt"})
     with pytest.raises(InputError, match=f"{LEAST_SOURCES} are the fewest"):
         check_explanation_parameters({"explanations": str(path), "sources": str(kitchen)})
+
+
+@pytest.mark.parametrize("count", [LEAST_SOURCES - 1, LEAST_SOURCES])
+def test_the_fewest_sources_are_enough(tmp_path, count):
+    lines = [
+        {"explanation": "Mix flour.", "contexts": [f"Recipe {n}: mix."]} for n in range(count)
+    ]
+    refused = pytest.raises(InputError, match="are the fewest")
+    with refused if count < LEAST_SOURCES else nullcontext():
+        check_explanation_parameters({"explanations": str(written(tmp_path, *lines))})

@@ -157,3 +157,5 @@ def test_pull_without_names_leaves_out_what_only_a_mirror_has(
     assert "toy: left out" in capsys.readouterr().err
     with pytest.raises(InputError, match="tried mirror/toy"):
         registry.pull(["toy"])
+    with pytest.raises(sources.Absent, match="set CASEBOOK_DATA_MIRROR to a folder that has it"):
+        sources.present(card)  # a pull would be of no use

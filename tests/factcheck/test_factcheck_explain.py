@@ -81,7 +81,9 @@ def test_what_is_said_and_cited(checked):
     )
     refuted = checked([[("high", REFUTES)], [("high", SUPPORTS)]], Rule())
     assert [item.id for item in explain_verdict(refuted, Rule()).cited] == ["EV1"]
-    assert "The claim is refuted" in explain_verdict(refuted, Rule()).text
+    lines = explain_verdict(refuted, Rule()).text.splitlines()
+    assert lines[:2] == ["The claim is refuted.", 'Part SC1, "Part 1.", is refuted.']
+    assert 'Part SC2, "Part 2.", is supported.' in lines
     assert (
         "is not supported"
         in explain_verdict(

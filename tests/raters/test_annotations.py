@@ -304,6 +304,13 @@ def test_what_is_left_out_is_counted(tmp_path, export, notes):
         assert line.startswith(note)
 
 
+@pytest.mark.parametrize("export", [potato_1_table, potato_2_csv])
+def test_a_blank_cell_of_potato_is_counted_as_one(tmp_path, export):
+    notes = read_ratings(export(tmp_path), criterion="tone").attrs["notes"]
+    n_blank = len(PAIRS) - sum(map(len, TONES.values()))
+    assert f"left out: {n_blank} blank" in notes
+
+
 def test_several_choices_are_no_rating_and_a_schema_of_several_options_rates_each(tmp_path):
     state = {
         "user_id": "ann",

@@ -120,6 +120,17 @@ def test_documented_files_of_compare_and_best(casebook, add):
     assert (own / "best_ndcg@3.md").is_file()
 
 
+def test_a_list_without_rows_says_why(casebook, add):
+    bad = locate().root / "bad" / "run.json"
+    bad.parent.mkdir(parents=True)
+    bad.write_text("{")
+    lines = casebook("runs", "list", "--workflow", "audits")[1].splitlines()
+    assert lines[0] == "no readable run" and lines[1].startswith("unreadable: ")
+    add("one", WEAK)
+    said = casebook("runs", "list", "--workflow", "audits")[1]
+    assert said.startswith("no run of the workflow 'audits'; there are: ")
+
+
 def test_a_star_ranks_every_system_of_every_run(casebook, registry):
     registry.add(
         "one", metrics={"smoke.full.ndcg@10": 0.7, "smoke.bm25.ndcg@10": 0.5, "smoke.full.rr": 0.9}
