@@ -1,6 +1,8 @@
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from casebook.errors import InputError
 from casebook.readers import read_yaml
@@ -11,6 +13,7 @@ from casebook.sensitivity.plausibility import (
     REJECT,
     UNDETERMINED,
     ModelValidator,
+    accept_rates,
     rules,
     validator_table,
 )
@@ -107,6 +110,23 @@ def test_the_rules_tell_absurd_from_sensible_edits_that_they_were_not_chosen_on(
         row = table.loc["heldout", measure]
         assert row["share"] >= least
         assert row["share low"] < row["share"] <= row["share high"]
+
+
+def test_ten_edits_of_a_case_with_one_outcome_count_once():
+    """Twenty cases, of which fifteen are accepted: statsmodels' interval of 15 of 20, not of
+    150 of 200."""
+    edits = [
+        {"case_id": case, "fact_type": "Evidence", "outcome": ACCEPT if case < 15 else REJECT}
+        for case in range(20)
+        for _ in range(10)
+    ]
+    row = accept_rates(pd.DataFrame(edits)).set_index("fact type").loc["all"]
+    assert row[["n", "accepted", "rejected"]].tolist() == [200, 150, 50]
+    expected = proportion_confint(15, 20, method="wilson")
+    assert row[["rate low", "rate high"]].tolist() == pytest.approx(expected, abs=0.007)
+    none = proportion_confint(0, 20, method="wilson")
+    columns = ["undetermined share low", "undetermined share high"]
+    assert row[columns].tolist() == pytest.approx(none, abs=1e-9)
 
 
 @pytest.mark.parametrize(("sections", "item", "new", "outcome"), EXAMPLES["exchanged"])
