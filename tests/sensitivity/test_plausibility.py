@@ -14,6 +14,7 @@ from casebook.sensitivity.plausibility import (
     UNDETERMINED,
     ModelValidator,
     accept_rates,
+    labelled_edits,
     rules,
     validator_table,
 )
@@ -126,6 +127,12 @@ def test_decisions_are_remembered_with_their_case():
 
 def test_the_rules_tell_absurd_from_sensible_edits_that_they_were_not_chosen_on():
     table = validator_table().set_index(["edits", "measure"])
+    heldout = [
+        record["sensible"] for record, *_ in labelled_edits() if record["split"] == "heldout"
+    ]
+    counts = table.loc["heldout", "n"]
+    assert counts["sensible accepted"] == sum(heldout)
+    assert counts["absurd rejected"] == len(heldout) - sum(heldout)
     for measure, least in (("absurd rejected", 0.9), ("sensible accepted", 0.95)):
         row = table.loc["heldout", measure]
         assert row["share"] >= least
