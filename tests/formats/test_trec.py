@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
@@ -237,3 +238,28 @@ def test_fields_that_only_add_up_are_refused(tmp_path):
         path.write_text(text)
         with pytest.raises(InputError, match="expected 6 fields"):
             read_run(path)
+
+
+def peak_of_evaluation(judged, run):
+    tracemalloc.start()
+    values = evaluate(judged, run, ["RR", "AP"]).per_query
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return values, peak
+
+
+def test_regular_files_are_evaluated_in_less_memory_than_line_by_line(tmp_path):
+    questions = range(100)
+    ranking = [f"q{n} Q0 d{n + i} {i} {100 - i} t\n" for n in questions for i in range(100)]
+    run = "".join(ranking).encode()
+    grades = "".join(f"q{n} 0 d{n + 3 * i} 1\n" for n in questions for i in range(100)).encode()
+    regular = [write(tmp_path, grades, "qrels"), write(tmp_path, run, "run")]
+    noted = [
+        write(tmp_path, b"# note\n" + text, f"noted{n}") for n, text in enumerate([grades, run])
+    ]
+    evaluate(*regular, ["RR"])  # what is imported and kept is no part of it
+    values, peak = peak_of_evaluation(*regular)
+    for files in (noted, [regular[0], noted[1]], [noted[0], regular[1]]):
+        same, larger = peak_of_evaluation(*files)
+        assert same == values
+        assert larger > 1.2 * peak

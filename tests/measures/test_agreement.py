@@ -146,6 +146,13 @@ def test_complete_agreement_is_almost_perfect_whatever_its_rounding():
     assert table.loc["krippendorff_alpha", "label"] == "almost perfect"
 
 
+def test_categories_are_as_many_as_the_refusal_says():
+    ratings = [[number, number] for number in range(2001)]
+    assert agreement.fleiss_kappa(ratings[:2000], n_resamples=0).estimate == pytest.approx(1)
+    with pytest.raises(InputError, match="2001 distinct ratings, at most 2000"):
+        agreement.fleiss_kappa(ratings, n_resamples=0)
+
+
 def test_measurements_are_not_categories():
     rng = np.random.default_rng(0)
     ratings = rng.normal(size=(750, 1)) + rng.normal(size=(750, 3))

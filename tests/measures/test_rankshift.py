@@ -264,6 +264,8 @@ def test_bad_lists_and_options_are_refused(name):
     for option, value in {"k": 0, "affected": "all", "absent": "0"}.items():
         with pytest.raises(InputError, match=rf"\b{option}\b.* '?{value}\b"):
             rankshift.mean_displacement(["a"], ["b"], **{option: value})
+        with pytest.raises(InputError, match=rf"\b{option}\b.* '?{value}\b"):
+            rankshift.undefined_reason(["a"], ["b"], **{option: value})
     for p in (0, 1, -0.1, "x", None):
         with pytest.raises(InputError, match="between 0 and 1"):
             rankshift.rbo(["a"], ["b"], p)

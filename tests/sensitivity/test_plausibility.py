@@ -1,6 +1,8 @@
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from casebook.errors import InputError
 from casebook.readers import read_yaml
@@ -11,6 +13,8 @@ from casebook.sensitivity.plausibility import (
     REJECT,
     UNDETERMINED,
     ModelValidator,
+    accept_rates,
+    labelled_edits,
     rules,
     validator_table,
 )
@@ -46,6 +50,26 @@ def test_rules_refuse_what_contradicts():
     assert found["18"].outcome == found["60"].outcome == REJECT
     assert found["6"].outcome == ACCEPT
     assert "contradiction" in found["18"].reason
+
+
+@pytest.mark.parametrize(
+    ("party", "age", "outcome"),
+    [
+        ("Individual", 6, REJECT),
+        ("Individual", 7, ACCEPT),
+        ("State", 6, ACCEPT),
+        ("Employee", 13, REJECT),
+        ("Employee", 14, ACCEPT),
+    ],
+)
+def test_children_are_neither_guilty_nor_employed(party, age, outcome):
+    """Indian Penal Code, section 82: no act of a child under seven is an offence."""
+    before = sheet(
+        ["IPC-379"],
+        parties={"respondent_type": party},
+        numerical_facts={"ages": [{"value": 20, "descriptor": "respondent"}]},
+    )
+    assert rules(before, edit_fact(before, "ages/0", age)).outcome == outcome
 
 
 class Model:
@@ -103,10 +127,33 @@ def test_decisions_are_remembered_with_their_case():
 
 def test_the_rules_tell_absurd_from_sensible_edits_that_they_were_not_chosen_on():
     table = validator_table().set_index(["edits", "measure"])
+    heldout = [
+        record["sensible"] for record, *_ in labelled_edits() if record["split"] == "heldout"
+    ]
+    counts = table.loc["heldout", "n"]
+    assert counts["sensible accepted"] == sum(heldout)
+    assert counts["absurd rejected"] == len(heldout) - sum(heldout)
     for measure, least in (("absurd rejected", 0.9), ("sensible accepted", 0.95)):
         row = table.loc["heldout", measure]
         assert row["share"] >= least
         assert row["share low"] < row["share"] <= row["share high"]
+
+
+def test_ten_edits_of_a_case_with_one_outcome_count_once():
+    """Twenty cases, of which fifteen are accepted: statsmodels' interval of 15 of 20, not of
+    150 of 200."""
+    edits = [
+        {"case_id": case, "fact_type": "Evidence", "outcome": ACCEPT if case < 15 else REJECT}
+        for case in range(20)
+        for _ in range(10)
+    ]
+    row = accept_rates(pd.DataFrame(edits)).set_index("fact type").loc["all"]
+    assert row[["n", "accepted", "rejected"]].tolist() == [200, 150, 50]
+    expected = proportion_confint(15, 20, method="wilson")
+    assert row[["rate low", "rate high"]].tolist() == pytest.approx(expected, abs=0.007)
+    none = proportion_confint(0, 20, method="wilson")
+    columns = ["undetermined share low", "undetermined share high"]
+    assert row[columns].tolist() == pytest.approx(none, abs=1e-9)
 
 
 @pytest.mark.parametrize(("sections", "item", "new", "outcome"), EXAMPLES["exchanged"])

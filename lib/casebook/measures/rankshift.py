@@ -189,9 +189,10 @@ def kendall_topk(before, after, k=10, *, penalty=0.5, normalised=False):
     for x, y in itertools.combinations(ranks_before | ranks_after, 2):
         order_before = ranks_before.get(x, below) - ranks_before.get(y, below)
         order_after = ranks_after.get(x, below) - ranks_after.get(y, below)
-        if order_before and order_after:
-            total += (order_before > 0) != (order_after > 0)
-        else:
+        orders = order_before * order_after
+        if orders < 0:
+            total += 1
+        elif orders == 0:
             total += penalty
     if normalised:
         return total / (k**2 + penalty * k * (k - 1))

@@ -12,7 +12,7 @@ from casebook.sensitivity.cases import read_cases, read_gold
 from casebook.sensitivity.citations import pattern
 from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN
 from casebook.sensitivity.edits import edit_fact, out_of_bounds
-from casebook.stats.intervals import bounded, clustered_wilson, wilson
+from casebook.stats.intervals import bounded, clustered_wilson
 
 ACCEPT = "accept"
 REJECT = "reject"
@@ -263,8 +263,6 @@ def accept_rates(decisions, fact_types=FACT_TYPES):
 
 def _share(part, outcome, cluster="case_id"):
     hits = part["outcome"] == outcome
-    if cluster not in part:
-        return wilson(int(hits.sum()), len(part))
     by = hits.groupby(part[cluster])
     return clustered_wilson(by.sum().to_numpy(), by.size().to_numpy())
 
