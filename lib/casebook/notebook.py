@@ -174,40 +174,39 @@ class Chapter:
         ]
         return pd.Series(pages, index, dtype=object)
 
-    def show(
-        self,
-        name,
-        frame,
-        caption,
-        *,
-        columns=None,
-        titles=None,
-        digits=3,
-        formats=None,
-        timed=False,
-    ):
-        """Keep a frame as it is, and show it, or some of its columns, under readers' names.
+    def show(self, name, frame, caption, *, timed=False, **options):
+        """Keep a frame as it is, and show it as `display` does, with its options.
 
-        A value that is followed by its bounds (``low`` and ``high``, or ``<value> low`` and
-        ``<value> high``) is one column. Names of systems and titles of columns are readers' names;
-        ``titles`` adds to those of the chapters. A frame of measured times (``timed``) is kept
-        apart from what reruns must reproduce.
+        A frame of measured times (``timed``) is kept apart from what reruns must reproduce.
         """
         if timed:
             self.outputs.timing(name, frame)
         else:
             self.outputs.table(name, frame)
-        self.display(frame, caption, columns=columns, titles=titles, digits=digits, formats=formats)
+        self.display(frame, caption, **options)
 
     def display(self, frame, caption, *, columns=None, titles=None, digits=3, formats=None):
-        """Show a frame that is kept elsewhere, as `show` does, or the items of a dict."""
+        """Show a frame, some of its columns, or the items of a dict, under readers' names.
+
+        A value that is followed by its bounds (``low`` and ``high``, or ``<value> low`` and
+        ``<value> high``) is one column. Names of systems and titles of columns are readers' names;
+        ``titles`` adds to those of the chapters. A column ``reason`` that says nothing is left out.
+        """
         if isinstance(frame, dict):
             frame = pd.DataFrame(frame.items(), columns=["item", "value"], dtype=object)
-        table = frame if columns is None else frame[list(columns)]
+        table = self.named(frame if columns is None else frame[list(columns)])
         titles = self.titles | (titles or {})
         formats = dict.fromkeys(P_VALUES, p_value) | (formats or {})
         formats |= {titles[column]: text for column, text in formats.items() if column in titles}
-        display(Table(self.for_readers(table, titles, digits), caption, digits, formats))
+        if "reason" in table:
+            reasons = table["reason"].mask(table["reason"] == "")
+            if reasons.isna().all():
+                table = table.drop(columns="reason")
+        if {"low", "high"} <= set(table):
+            value = table.columns[table.columns.get_loc("low") - 1]
+            table = with_interval(table, value, "low", "high", digits)
+        table = with_intervals(table, digits).rename(columns=titles)
+        display(Table(table, caption, digits, formats))
 
     def named(self, frame):
         """Give a frame with readers' names of systems, and of values of other columns."""
@@ -216,21 +215,6 @@ class Chapter:
         for column in table.columns.intersection(list(names)):
             table[column] = [names[column].get(value, value) for value in table[column]]
         return table
-
-    def for_readers(self, frame, titles=None, digits=3):
-        """Give a frame under readers' names, with its intervals joined to their values.
-
-        A column ``reason`` that says nothing is left out.
-        """
-        table = self.named(frame)
-        if "reason" in table:
-            reasons = table["reason"].mask(table["reason"] == "")
-            if reasons.isna().all():
-                table = table.drop(columns="reason")
-        if {"low", "high"} <= set(table):
-            value = table.columns[table.columns.get_loc("low") - 1]
-            table = with_interval(table, value, "low", "high", digits)
-        return with_intervals(table, digits).rename(columns=titles or self.titles)
 
     def _items_for_readers(self, items):
         """Give items the readers' names of systems; of equal names the later get their key."""

