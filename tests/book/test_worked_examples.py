@@ -74,4 +74,4 @@ def test_every_measure_of_the_page_has_an_example(name):
     missing = [
         n for n in (required.split() if isinstance(required, str) else required) if n not in shown
     ]
-    assert not missing, f"{name}.md has no example of {', '.join(missing)}"
+    assert not missing, f"book/methods/{name}.md has no example of {', '.join(missing)}"

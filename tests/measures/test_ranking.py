@@ -361,10 +361,14 @@ def test_every_measure_is_described_and_a_new_one_says_that_it_is_not(monkeypatc
         cutoff = {"required": "@0.5" if family == "IPrec" else "@5"}.get(
             FAMILIES[family].cutoff, ""
         )
-        assert describe(f"{family}{cutoff}").definition != NOT_DESCRIBED
+        remedy = f"add an entry {family!r} (name, definition, source, note) to it"
+        definition = describe(f"{family}{cutoff}").definition
+        assert definition != NOT_DESCRIBED, f"{family}: {NOT_DESCRIBED}; {remedy}"
     monkeypatch.setitem(FAMILIES, "ERR", FAMILIES["RR"])
     monkeypatch.setitem(ranking_measures.FAMILY_OF_SPELLING, "err", "ERR")
     assert describe("ERR@10").name == "ERR@10"
+    with pytest.raises(InputError, match=r"near names: .*ERR"):
+        evaluate(QRELS, RUN, ["ERRR@10"])
 
 
 def test_what_is_printed_of_an_evaluation_is_its_means():

@@ -59,4 +59,5 @@ def test_the_reference_run_was_made_from_the_sources():
     for cell in select(load_grid(), tag="smoke"):
         made = code_cells(run_dir("smoke") / "notebooks" / f"{cell.name}.ipynb")
         sources = [c["source"] for c in code_cells(NOTEBOOKS / cell.notebook)]
-        assert [c["source"] for c in made if c["id"] != "injected-parameters"] == sources
+        executed = [c["source"] for c in made if c["id"] != "injected-parameters"]
+        assert executed == sources, f"{cell.notebook} has changed: run make smoke"

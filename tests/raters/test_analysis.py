@@ -233,6 +233,26 @@ def test_consistency_and_strata_count_every_judgement(example):
     assert example.tables["strata"].loc[0, "win_rate"] == 0.625
 
 
+def test_a_scale_that_nobody_rated_does_not_silence_the_checks_of_the_others(panel):
+    blank = {
+        key: table * np.nan if key[0] == "usefulness" else table
+        for key, table in panel.ratings.items()
+    }
+    table = analysis.consistency(replace(panel, ratings=blank))
+    net = np.sign(panel.differences("factuality"))
+    assert table["n"].sum() == 200
+    assert table["agree"].tolist() == (panel.votes == net).sum().tolist()
+    copies = analysis.duplicate_raters(replace(panel, ratings=blank))
+    rater_a, rater_b = copies.loc[0, ["rater_a", "rater_b"]]
+    same = [
+        panel.ratings["factuality", system][rater_a] == panel.ratings["factuality", system][rater_b]
+        for system in (panel.focus, panel.against)
+    ]
+    assert copies.loc[0, "same_ratings"] == pytest.approx((same[0] & same[1]).mean())
+    unrated = replace(panel, ratings={key: table * np.nan for key, table in blank.items()})
+    assert analysis.consistency(unrated)["n"].sum() == 0
+
+
 def test_guesses_are_counted_against_the_truth():
     right = np.where(example_votes().frame["left"] == "RAG", "S1", "S2")
     found = guesses(panel_of(changed(guess=right)))

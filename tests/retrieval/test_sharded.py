@@ -19,7 +19,7 @@ from casebook.models.encoders import load_encoder
 from casebook.retrieval.encoding import encode_corpus
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.search import PRESETS, BM25Index
+from casebook.retrieval.search import EXPANSIONS, PRESETS, BM25Index
 from casebook.retrieval.settings import MODES
 from casebook.retrieval.sharded import ShardedIndex, search_folder
 from casebook.retrieval.shards import DocumentEncoder, ShardStore
@@ -114,7 +114,7 @@ def test_every_stage_is_that_of_one_index(indexes, mode):
 
 TREATMENTS = [
     {"query_words": 4, "query_words_from": 1},
-    {"query_expansion": "rm3"},
+    *({"query_expansion": name} for name in EXPANSIONS),
     {"dense_scope": "mean"},
     {"dense_scope": "document", "rerank_tokens": 6},
 ]

@@ -417,8 +417,7 @@ class Measure:
     def info(self):
         """Definition, range, source, and how the measure differs elsewhere."""
         if self.family:
-            undescribed = MeasureInfo(self.name, NOT_DESCRIBED, "")
-            return _catalogue().get(self.family, undescribed)
+            return _info(self.family, self.name)
         about = callable_plugin(self.name, "measure").__doc__ or "A measure of the user's own."
         return MeasureInfo(
             self.name, about.strip().splitlines()[0], self.name, low=-np.inf, high=np.inf
@@ -437,9 +436,14 @@ class Measure:
 def _catalogue():
     entries = read_yaml(Path(__file__).with_name("ranking_measures.yml"), "table of measures")
     return {
-        family: MeasureInfo(parity_note=entry.pop("note"), **entry)
+        family: MeasureInfo(parity_note=entry.pop("note", ""), **entry)
         for family, entry in entries.items()
     }
+
+
+def _info(family, name):
+    """Entry of a family in the catalogue; without one, its name and that it is not described."""
+    return _catalogue().get(family, MeasureInfo(name, NOT_DESCRIBED, ""))
 
 
 def list_measures():
@@ -500,7 +504,7 @@ def _suggestion(name, documented):
     near = near_names(name.partition("@")[0], families, n=3)
     what = "near names" if near else "choose from"
     keys = dict.fromkeys(families[spelling] for spelling in near or families)
-    return f"{what}: {', '.join(_catalogue()[key].name for key in keys)}"
+    return f"{what}: {', '.join(_info(key, key).name for key in keys)}"
 
 
 def _parsed_settings(name, settings, allowed):

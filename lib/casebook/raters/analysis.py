@@ -70,6 +70,16 @@ class ComparisonPanel:
         """Raters, in order."""
         return list(self.votes.columns)
 
+    @property
+    def rated_scales(self):
+        """Scales on which somebody rated, as forms may be older than a scale; all without any."""
+        is_rated = {key: table.notna().any(axis=None) for key, table in self.ratings.items()}
+        systems = (self.focus, self.against)
+        rated = [
+            scale for scale in PAIRED_SCALES if any(is_rated[scale, system] for system in systems)
+        ]
+        return rated or list(PAIRED_SCALES)
+
     def differences(self, scale):
         """Ratings of the focus system minus those of the other one."""
         return self.ratings[scale, self.focus] - self.ratings[scale, self.against]
@@ -482,7 +492,8 @@ def by_stratum(panel, *, n_resamples=10_000, seed=0):
 def duplicate_raters(panel):
     """Compare all pairs of raters, in case one copied the other."""
     rows = []
-    all_ratings = pd.concat(panel.ratings)
+    rated = itertools.product(panel.rated_scales, [panel.focus, panel.against])
+    all_ratings = pd.concat({key: panel.ratings[key] for key in rated})
     for rater_a, rater_b in itertools.combinations(panel.raters, 2):
         votes = panel.votes[[rater_a, rater_b]].dropna()
         pair = all_ratings[[rater_a, rater_b]]
@@ -507,7 +518,7 @@ def duplicate_raters(panel):
 
 def consistency(panel):
     """Compare votes with the sums of the ratings of the same judgement."""
-    total = np.sign(sum(panel.differences(scale) for scale in PAIRED_SCALES))
+    total = np.sign(sum(panel.differences(scale) for scale in panel.rated_scales))
     rows = []
     for rater in panel.raters:
         pair = pd.DataFrame({"vote": panel.votes[rater], "rated": total[rater]}).dropna()

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from casebook.readers import read_yaml
+from casebook.tables import enumerated
 
 FORMS = "for_raters"
 SEALED = "sealed"
@@ -93,7 +94,8 @@ def _layout(name):
             ]
         else:
             columns.append(Column(**column))
-    task = tuple(line.replace("SCALES", " and ".join(rubric["scales"])) for line in rubric["task"])
+    scales = enumerated(rubric["scales"])
+    task = tuple(line.replace("SCALES", scales) for line in rubric["task"])
     return FormLayout(name, rubric["key"], tuple(columns), task, rubric["scales"])
 
 

@@ -56,8 +56,7 @@ _NEAR_TIE = 1e-5
 _SCORES_AT_ONCE = 8_000_000  # of all texts for a block of queries
 _PAIRS_AT_ONCE = 4096
 
-#: Expansions of a query by words of its first documents. RM3 as Anserini sets it.
-EXPANSIONS = ("rm3",)
+# Of RM3, as Anserini sets it.
 _FEEDBACK_DOCUMENTS = 10
 _FEEDBACK_WORDS = 10
 _WEIGHT_OF_QUERY = 0.5
@@ -107,10 +106,12 @@ class BM25Index:
             if words is not None:
                 token_ids = self._best_words(token_ids, words)
             weighted.append((token_ids, None))
-        if expansion == "rm3":
+        if expansion is not None:
+            check_choice("expansion", expansion, tuple(EXPANSIONS))
+            expanded = EXPANSIONS[expansion]
             feedback = self._search(weighted, _FEEDBACK_DOCUMENTS, mask)
             for row, (token_ids, _) in enumerate(weighted):
-                weighted[row] = self._expanded(token_ids, feedback.ids[row], feedback.scores[row])
+                weighted[row] = expanded(self, token_ids, feedback.ids[row], feedback.scores[row])
         return self._search(weighted, k, mask)
 
     def count_words(self, queries):
@@ -137,7 +138,7 @@ class BM25Index:
         order = np.lexsort((first, -np.round(idf * np.log1p(counts), _DECIMALS)))
         return token_ids[np.isin(token_ids, distinct[order[:limit]])]
 
-    def _expanded(self, token_ids, documents, scores):
+    def by_relevance_model(self, token_ids, documents, scores):
         """Weigh the words of a query and those of the documents that it finds (RM3)."""
         weights = Counter()
         for document, score in zip(documents[documents >= 0], scores, strict=False):
@@ -174,6 +175,10 @@ class BM25Index:
 
     def _tokens(self, texts):
         return _word_lists(texts, self._token_pattern, self._stopwords, self._stemmer)
+
+
+#: Expansions of a query by its first documents: each gives numbers and weights of its words.
+EXPANSIONS = {"rm3": BM25Index.by_relevance_model}
 
 
 def lists_by_words(index, weighted, k, mask):

@@ -61,7 +61,7 @@ class PipelineConfig(pydantic.BaseModel):
     # many words; and words of its first documents.
     query_words: PositiveInt | None = 80
     query_words_from: NonNegativeInt = 256
-    query_expansion: Literal[EXPANSIONS] | None = None
+    query_expansion: Literal[tuple(EXPANSIONS)] | None = None
     # The dense list ranks a document by its best passage, as a whole, or by the mean of both.
     dense_scope: Literal["passage", "document", "mean"] = "passage"
     pool: PositiveInt = 50  # documents of each list that are fused
