@@ -106,7 +106,7 @@ def test_an_answer_takes_what_depends_on_no_number_from_the_titles(tmp_path, mon
         assert (answer.word, answer.method) == ("below chance", "agreement.html")
         assert (answer.level, answer.baseline, answer.topic) == (0.4, 0.6, "own")
     chapter = Chapter("r", "c", "mine", "smoke")
-    with pytest.raises(InputError, match=r"no answer 'agreement' of experiment 'mine': give topic"):
+    with pytest.raises(InputError, match=r"no answer 'agreement' of experiment .mine.: give topic"):
         chapter.answer("Do they agree?", row, "agreement", **fields_given)
 
 

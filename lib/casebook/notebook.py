@@ -125,8 +125,8 @@ class Chapter:
     def _fixed_answer(self, about):
         if about not in self.fixed_answers:
             raise InputError(
-                f"titles.yml has no answer {about!r} of experiment {self.experiment!r}: give topic, "
-                "label and words here, or name the experiment that has it, Chapter(titles=)"
+                f"titles.yml has no answer {about!r} of experiment {self.experiment!r}: give "
+                "topic, label and words here, or name the experiment that has it, Chapter(titles=)"
             )
         return self.fixed_answers[about]
 
