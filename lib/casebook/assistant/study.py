@@ -8,7 +8,6 @@ from collections import Counter
 from itertools import combinations
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from casebook.assistant import ANSWERED, TEMPLATES
@@ -47,7 +46,7 @@ from casebook.progress import track
 from casebook.readers import read_jsonl
 from casebook.runs.outputs import items_within, one_line, stored_number
 from casebook.stats.intervals import FEWEST
-from casebook.stats.samples import clusters_of, of_another_group, stream
+from casebook.stats.samples import clusters_of, generator, of_another_group
 from casebook.text import UNSPACED
 from casebook.verdicts import INCOMPARABLE, NO_UNIT_DIFFERS, gate_verdict, worst_verdict
 
@@ -310,13 +309,13 @@ def first_contexts(log):
 def draw_other_questions(log, n_questions, seed):
     """Draw for each question some of other groups; of all others where there is one group."""
     groups = dict(zip(log["id"], log["group"], strict=True))
-    generator = np.random.Generator(stream(seed, "other questions"))
+    rng = generator(seed, "other questions")
     foreign_ids = {}
     for question in groups:
         candidates = [key for key in groups if groups[key] != groups[question]]
         if not candidates:
             candidates = [key for key in groups if key != question]
-        order = generator.permutation(len(candidates))[:n_questions]
+        order = rng.permutation(len(candidates))[:n_questions]
         foreign_ids[question] = [candidates[index] for index in order]
     return foreign_ids
 

@@ -9,8 +9,7 @@ from casebook.explain.study import (
     corrupt,
 )
 from casebook.measures.faithfulness import MATCHED, RULES, THRESHOLD
-from casebook.runs.outputs import STORED_DIGITS, items_within, one_line, word_changes
-from casebook.stats.samples import number_or_none
+from casebook.runs.outputs import items_within, one_line, stored_number, word_changes
 
 STANDARD = "corrected faithfulness"
 DEFECTS = (SWAPPED, *PLANTED_DEFECTS)
@@ -60,7 +59,7 @@ def explanation_items(explained, scored, copies, *, card, seed=0):
                 "text": one_line(explained.explanations[key]) if with_texts else None,
                 "source": documents.setdefault(source, len(documents)),
                 "shares": {
-                    RULES[rule]: [_digits(share) for share in shares.get((key, rule), ())]
+                    RULES[rule]: [stored_number(share) for share in shares.get((key, rule), ())]
                     for rule in RULES
                 },
                 **_scores(scores, key, detectors),
@@ -93,8 +92,8 @@ def _scores(scores, key, detectors):
         if of_key is not None:
             values = of_key[detector].to_dict()
         original = next((value for (is_original, _), value in values.items() if is_original), None)
-        originals.append([_digits(original)])
-        copies.append([_digits(values.get((False, defect))) for defect in DEFECTS])
+        originals.append([stored_number(original)])
+        copies.append([stored_number(values.get((False, defect))) for defect in DEFECTS])
     ungrounded = [
         detector in FAITHFULNESS and row[0] is not None and row[0] < 1
         for detector, row in zip(detectors, originals, strict=True)
@@ -129,8 +128,3 @@ def _weakest_first(keys, scores, detectors):
         judged = [copy for copy in row["copies"][0] if None not in (copy, original)]
         missed.append(-sum(copy >= original for copy in judged))
     return sorted(range(len(keys)), key=missed.__getitem__)
-
-
-def _digits(value):
-    value = number_or_none(value)
-    return None if value is None else round(float(value), STORED_DIGITS)

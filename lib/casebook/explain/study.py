@@ -38,7 +38,7 @@ from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import validate_record
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
-from casebook.stats.samples import number_or_none, stream
+from casebook.stats.samples import generator, number_or_none
 from casebook.text import content_words, sentences
 from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED, verdict_of
 
@@ -377,7 +377,7 @@ def limited(explained, limit, seed):
     """Draw at most so many explanations, of enough sources to compare."""
     keys = list(explained.explanations)
     if limit is not None and len(keys) > limit:
-        order = np.random.Generator(stream(seed, "explanations")).permutation(len(keys))
+        order = generator(seed, "explanations").permutation(len(keys))
         sample = [keys[i] for i in sorted(order[:limit])]
         explained = replace(
             explained,
@@ -524,7 +524,7 @@ def corrupt(explanations, *, seed=0):
     A text that does not allow a defect has no copy.
     """
     keys = list(explanations)
-    order = np.random.Generator(stream(seed, "corruptions")).permutation(len(keys))
+    order = generator(seed, "corruptions").permutation(len(keys))
     following = {keys[a]: keys[b] for a, b in zip(order, np.roll(order, -1), strict=True)}
     copies = {defect: {} for defect in PLANTED_DEFECTS}
     for key, text in explanations.items():

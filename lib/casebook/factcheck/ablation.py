@@ -16,7 +16,7 @@ from casebook.factcheck.score import compare_verdicts, cost_rows, field_of_resul
 from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
 from casebook.frames import contrasts
 from casebook.progress import track
-from casebook.stats.samples import stream
+from casebook.stats.samples import generator
 
 _PARTS = pd.DataFrame(yaml_table("parts"))
 #: Parts of the pipeline, and the configuration without each.
@@ -379,7 +379,7 @@ def plant_noise(documents, rate, seed=0):
     """Add contradicting notes of low credibility on a share of the documents."""
     if not 0 <= rate <= 1:
         raise InputError(f"the rate of noise must be in [0, 1], got {rate}")
-    rng = np.random.Generator(stream(seed, "planted notes"))
+    rng = generator(seed, "planted notes")
     chosen = np.sort(rng.permutation(np.arange(len(documents)))[: round(rate * len(documents))])
     notes = documents.iloc[chosen].copy()
     texts = []

@@ -24,7 +24,7 @@ from casebook.factcheck.verdict import (
     evidence_for,
 )
 from casebook.stats.intervals import bootstrap_mean
-from casebook.stats.samples import stream
+from casebook.stats.samples import generator
 
 _DECIDING_STANCES = {
     SUPPORTED: (SUPPORTS,),
@@ -270,7 +270,7 @@ def quality(result, explanation, rule, seed=0):
     }
     if influence.sum() > 0:
         measures["influence_coverage"] = float(influence[cited].sum() / influence.sum())
-    rng = np.random.Generator(stream(seed, f"explanation {result.claim_id}"))
+    rng = generator(seed, f"explanation {result.claim_id}")
     random_sets = [
         rng.choice(len(evidence), len(cited), replace=False).tolist()
         for _ in range(N_RANDOM_SETS if cited else 0)

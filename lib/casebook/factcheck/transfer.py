@@ -34,7 +34,7 @@ from casebook.models.logistic import logistic_regression, settled
 from casebook.paths import data_folder
 from casebook.progress import track
 from casebook.stats.intervals import bootstrap_mean, bounded
-from casebook.stats.samples import clusters_of, of_another_group, stream
+from casebook.stats.samples import clusters_of, generator, of_another_group
 
 OWN_CLAIMS = "factcheck_claims"
 MAJORITY = "majority"
@@ -384,5 +384,5 @@ def shuffled_groups(groups, seed, purpose):
     """For every row a row of another group, in a random order."""
     if len(set(groups)) < 2:
         raise InputError("shuffling needs at least two groups")
-    order = np.random.Generator(stream(seed, purpose)).permutation(len(groups)).tolist()
+    order = generator(seed, purpose).permutation(len(groups)).tolist()
     return of_another_group(groups, order)

@@ -20,7 +20,7 @@ from casebook.stats.intervals import (
     resample_counts,
     wilson,
 )
-from casebook.stats.samples import stream
+from casebook.stats.samples import generator
 
 OUTCOMES_IN_BLOCK = 2**21
 MEASURES = (
@@ -136,7 +136,7 @@ def _calibrated(statistics, p, n_resamples, seed):
     blocks = []
     rows = max(1, OUTCOMES_IN_BLOCK // len(p))
     for block, start in enumerate(range(0, n_resamples, rows)):
-        rng = np.random.Generator(stream(seed, "calibrated", block))
+        rng = generator(seed, "calibrated", block)
         outcomes = rng.random((min(rows, n_resamples - start), len(p))) < p
         blocks.append(statistics.with_outcomes(outcomes))
     return _joined(blocks)

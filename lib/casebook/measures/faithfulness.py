@@ -19,7 +19,7 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.measures.classification import auroc
 from casebook.stats.intervals import bootstrap_mean
-from casebook.stats.samples import stream
+from casebook.stats.samples import generator
 from casebook.text import STOP_LIST, content_words, passages, sentences
 
 THRESHOLD = 0.4
@@ -226,7 +226,7 @@ def pair_sources(explanations, sources, source_of, *, draws=3, seed=0, pool=None
     candidates = sorted(set(pool), key=str)
     if len({sources[source] for source in candidates}) < 2:
         raise InputError("mismatched sources need at least two different sources")
-    rng = np.random.Generator(stream(seed, "mismatched sources"))
+    rng = generator(seed, "mismatched sources")
     foreign = {}
     for key in explanations:
         own_text = sources[source_of[key]]

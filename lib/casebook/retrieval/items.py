@@ -3,8 +3,7 @@
 from collections import defaultdict
 
 from casebook.data.cards import may_show
-from casebook.runs.outputs import STORED_DIGITS, items_within, one_line
-from casebook.stats.samples import number_or_none
+from casebook.runs.outputs import items_within, one_line, stored_number
 
 ITEM_MEASURES = ("nDCG@10", "RR@10", "AP", "R@10")
 ITEM_DEPTH = 10
@@ -130,9 +129,7 @@ def _items(study, systems, measures, tags, with_text):
         }
         for system in systems:
             values = [scores[measure].loc[query, system] for measure in measures]
-            item["scores"].append(
-                [number_or_none(round(float(value), STORED_DIGITS)) for value in values]
-            )
+            item["scores"].append([stored_number(value) for value in values])
             item["top"].append(list(runs[system][query])[:ITEM_DEPTH])
         items.append(item)
     return items

@@ -21,7 +21,7 @@ from casebook.sensitivity import citations, facts
 from casebook.sensitivity.citations import alternatives, pattern
 from casebook.sensitivity.domain import SHIPPED_DOMAIN, matches
 from casebook.stats.intervals import clustered_wilson
-from casebook.stats.samples import stream
+from casebook.stats.samples import generator
 from casebook.text import fold, sentences
 
 CASE_WORDS = citations.word_lists()
@@ -777,7 +777,7 @@ def _scores(extracted, written, seed):
 
 def _controls(extracted, written, seed):
     """Score against the sheets of other texts, mean over random cycles through all."""
-    rng = np.random.Generator(stream(seed, "shuffled sheets"))
+    rng = generator(seed, "shuffled sheets")
     draws = []
     for _ in range(N_SHUFFLES):
         order = rng.permutation(len(written))

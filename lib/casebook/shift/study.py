@@ -26,7 +26,7 @@ from casebook.shift.learn import (
     fit_in_sample,
 )
 from casebook.stats.intervals import bounded
-from casebook.stats.samples import check_count, stream
+from casebook.stats.samples import check_count, generator
 from casebook.stats.tests import difference_intervals
 
 BASELINE = "baseline"
@@ -195,7 +195,7 @@ def random_directions(data, fit, *, draws=20, seed=0):
     lengths = fit.scales * np.linalg.norm(fit.moves, axis=1)
     frames = []
     for draw in range(draws):
-        rng = np.random.Generator(stream(seed, "random direction", draw))
+        rng = generator(seed, "random direction", draw)
         vectors = data.queries.copy()
         for fold in fit.folds:
             direction = rng.normal(size=data.queries.shape[1])
