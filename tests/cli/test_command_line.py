@@ -200,7 +200,7 @@ def test_the_commands_are_those_of_the_contract():
     raters-forms raters-simulate raters-audit raters-analyse sensitivity-run sensitivity-evaluate sensitivity-report
     explain-score shift-train shift-run shift-eval segments-compare factcheck-run factcheck-score factcheck-ablate
     runs-list runs-compare runs-best runs-active runs-history runs-verify runs-decide runs-promote runs-rollback
-    runs-matrix runs-rerun runs-export"""
+    runs-matrix"""
     assert {"-".join(words) for words in COMMANDS} == set(contract.split())
 
 
