@@ -409,9 +409,7 @@ def _openai_package():
     try:
         import openai
     except ImportError as error:
-        raise InputError(
-            "endpoints need the package openai: pip install 'casebook[llm]'"
-        ) from error
+        raise InputError("endpoints need the package openai: pip install openai") from error
     return openai
 
 
