@@ -468,7 +468,9 @@ def _figures(analysis):
     try:
         from casebook import plots
     except ModuleNotFoundError:
-        say("note: tables only: figures need matplotlib and seaborn: pip install matplotlib seaborn")
+        say(
+            "note: tables only: figures need matplotlib and seaborn: pip install matplotlib seaborn"
+        )
         return {}
     plots.use_style()
     panel = analysis.panel
