@@ -219,8 +219,6 @@ VALID = [
     f"runs promote --reason agreed --run {RUN} -m {MEASURE}",
     f"runs rollback --reason wrong -m {MEASURE}",
     "runs matrix --spec spec.json --dry",
-    f"runs rerun {RUN} --print",
-    f"runs export {RUN} --ranking run.txt --out {{new}} --system smoke.bm25",
     "shift train ./docs --by query",
     "shift run ./docs --latest",
     "shift eval ./docs --latest",
@@ -241,7 +239,6 @@ VALID = [
 ALWAYS = {
     "run": ["--dry-run"],
     "runs matrix": ["--dry"],
-    "runs rerun": ["--print"],
 }  # they would work for long
 OUTPUTS = {"out", "folder", "url"}  # parameters that name what is written
 OUTSIDE = {"..", "../../x", "/", "a/../.."}  # where a user may write, but no test
@@ -259,7 +256,6 @@ READ = {
     "baseline",
     "prompt",
     "spec",
-    "ranking",
     "segments",
     "explanations",
     "tree",
