@@ -16,16 +16,17 @@ def base_commands(folder):
     """Write the files into a folder; give commands to run there, in this order."""
     for name, text in FILES.items():
         (folder / name).write_text(text)
+    few = ["--resamples", "200"]
     raters = ["--rater", "r1:lay", "--rater", "r2:lay", "--rater", "r3:expert"]
     commands = [
         ["evaluate", "qrels.txt", "a.txt", "--json"],
         ["compare", "qrels.txt", "a.txt", "b.txt", "--markdown"],
-        ["agreement", VOTES, "--columns", "rating=preference"],
+        ["agreement", VOTES, "--columns", "rating=preference", *few],
         ["gate", "--log", LOG, "--against", LOG],
         ["raters", "forms", "pilot", "--log", LOG, *raters],
         ["raters", "simulate", "pilot", "returned"],
-        ["raters", "audit", "returned", "--key", "pilot"],
-        ["raters", "analyse", "returned", "--key", "pilot", "--out", "analysed"],
+        ["raters", "audit", "returned", "--key", "pilot", "--permutations", "20"],
+        ["raters", "analyse", "returned", "--key", "pilot", "--permutations", "20", *few],
         ["factcheck", "score", CLAIMS, CLAIMS],
         ["runs", "list"],
         ["data", "list"],

@@ -46,4 +46,4 @@ def test_the_base_is_small_and_runs_what_scores_files(environment, tmp_path, mon
     assert run("python", "-c", "from casebook import contrasts").returncode == 0
     done = run("casebook", "run", "assistant", "--run", "mine")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "of the extra 'book': pip install " in done.stderr and "casebook-" not in done.stderr
+    assert "casebook-" not in done.stderr and "of the extra 'book': pip install " in done.stderr
