@@ -26,7 +26,7 @@ def base_commands(folder):
         ["raters", "forms", "pilot", "--log", LOG, *raters],
         ["raters", "simulate", "pilot", "returned"],
         ["raters", "audit", "returned", "--key", "pilot", "--permutations", "20"],
-        ["raters", "analyse", "returned", "--key", "pilot", "--permutations", "20", *few],
+        ["raters", "analyse", "returned", "--key", "pilot", "--out", "analysed", *few],
         ["factcheck", "score", CLAIMS, CLAIMS],
         ["runs", "list"],
         ["data", "list"],
