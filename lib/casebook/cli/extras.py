@@ -31,7 +31,7 @@ _BOOK = {
     "pingouin": "pingouin",
     "seaborn": "seaborn",
     "sphinx": "jupyter-book>=1.0.4,<2",
-    "sphinx_mathjax_offline": "sphinx-mathjax-offline",
+    "sphinx-mathjax-offline": "sphinx-mathjax-offline",
 }
 EXTRAS = {
     "models": _MODELS,
