@@ -382,7 +382,8 @@ def test_any_transport_is_an_answer_or_a_reason(kind, kitchen, capsys, count):
 ASKED = {"id": "q1", "question": QUESTIONS[0]}
 FIELDS = ["answer", "contexts", "context_ids", "abstained", "cost", "prompt_tokens", "thinking"]
 names = st.sampled_from([*FIELDS, "error", "text"])
-replies = st.dictionaries(names, values, max_size=5) | values
+replies = st.fixed_dictionaries({"answer": st.text() | values}) | values
+replies |= st.builds(dict, st.dictionaries(names, values, max_size=5), answer=st.text())
 
 
 def test_any_reply_of_an_application_can_be_read_again_or_has_a_reason(tmp_path, count):
