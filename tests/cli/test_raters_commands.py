@@ -486,9 +486,9 @@ def test_columns_of_other_names(casebook, tmp_path):
         (tmp_path / f"{rater}.csv").write_text("\n".join([head, *rows]))
     given = []
     for option, message in [
-        ("--map=preferred=choice", "no column 'preferred'.*has case, question, left, right"),
-        ("--map=_rag_side_for_analysis=side", "no key column"),
-        ("--map=prompt_text=question", "'prompt_text' or 'prompt_id'"),
+        ("--columns=preferred=choice", "no column 'preferred'.*has case, question, left, right"),
+        ("--columns=_rag_side_for_analysis=side", "no key column"),
+        ("--columns=prompt_text=question", "'prompt_text' or 'prompt_id'"),
     ]:
         code, _, err = casebook("analyse", tmp_path, *given, *QUICK)
         assert code == 1 and re.search(message, err) and err.count("\n") == 1
@@ -583,8 +583,11 @@ def test_a_likert_study_can_be_rehearsed(casebook, tmp_path):
             "raters.r1: Input should be 'lay' or 'expert'",
         ),
         (["analyse", "absent.xlsx"], "cannot be read"),
-        (["analyse", "x", "--map=prefered=choice"], "'prefered' is none of prompt_id"),
-        (["analyse", "x", "--map=preferred=a", "--map=comment=a"], "a column is given twice"),
+        (["analyse", "x", "--columns=prefered=choice"], "'prefered' is none of prompt_id"),
+        (
+            ["analyse", "x", "--columns=preferred=a", "--columns=comment=a"],
+            "a column is given twice",
+        ),
         (["simulate", "absent", "x"], "cannot be read"),
     ],
 )

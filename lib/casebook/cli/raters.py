@@ -75,8 +75,6 @@ ReturnedForms = argument(
 ColumnNames = option(
     list[str] | None,
     "EXPECTED=YOURS, such as preferred=choice; repeatable.",
-    "--columns",
-    "--map",
     metavar="A=B",
 )
 SealedKey = option(Path | None, "Sealed key, or the folder of the study that holds it.")

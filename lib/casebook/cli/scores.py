@@ -147,8 +147,6 @@ def agreement(
     columns: option(
         list[str] | None,
         "ROLE=YOURS of a row per rating, such as rater=who; roles: rater, item, rating, criterion.",
-        "--columns",
-        "--map",
         metavar="A=B",
     ) = None,
     id_column: option(
