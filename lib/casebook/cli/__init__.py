@@ -31,7 +31,8 @@ from casebook.cli import (
     sensitivity,
     shift,
 )
-from casebook.cli.common import OLD_NAMES, echo, in_line
+from casebook.cli.common import echo, in_line
+from casebook.cli.extras import what_is_missing
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError, MeasureNote
 from casebook.paths import check_folders, refuse_unusable
@@ -107,12 +108,17 @@ def _run(words):
         with warnings.catch_warnings():
             warnings.simplefilter("always", MeasureNote)
             warnings.showwarning = _speaker()
-            code = _parser()([_present(word) for word in words], standalone_mode=False) or 0
+            code = _parser()(list(words), standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)
     except typer.TyperException as error:
         message = error.format_message()  # empty after the help of a bare command
         return _complain(message, 1) if message else 0
+    except ModuleNotFoundError as error:
+        message = what_is_missing(error)
+        if message is None:
+            raise
+        return _complain(message, 1)
     except BrokenPipeError:
         return _reader_left()
     except SystemExit as stop:  # what typer makes of a broken pipe
@@ -176,12 +182,6 @@ def _our_command(words):
         return words
     echo(f"note: {words[0]} is 'casebook {ours}' here", err=True)
     return [*ours.split(), *words[1:]]
-
-
-def _present(word):
-    """The present spelling of an option."""
-    name, equals, value = word.partition("=")
-    return OLD_NAMES.get(name, name) + equals + value
 
 
 def _speaker():

@@ -53,8 +53,7 @@ def parquet_records(path):
         import pyarrow.parquet
     except ImportError:
         raise InputError(
-            f"{path}: parquet needs the package pyarrow: pip install 'casebook[logs]', or write "
-            "JSON lines"
+            f"{path}: parquet needs the package pyarrow: pip install pyarrow, or write JSON lines"
         ) from None
     number = 0
     try:
