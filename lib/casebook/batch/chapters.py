@@ -344,7 +344,6 @@ class CounterfactualSensitivity(ChapterParameters):
     context: choice("all", "month")
     annotated_on: OtherData
     paraphrases: OtherData
-    judgments: OtherData
     margin: Margin
     shown_bytes: Count
     n_resamples: Resamples
