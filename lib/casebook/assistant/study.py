@@ -11,7 +11,6 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.assistant import ANSWERED, TEMPLATES
-from casebook.assistant.languages import language_notes
 from casebook.assistant.log import (
     ASSISTANT_WORDS,
     checked_log,
@@ -600,7 +599,6 @@ def gate_logs(
     notes = [f"new: {note}" for note in not_answered(new_log["no_answer"])]
     notes += [f"old: {note}" for note in not_answered(old_log["no_answer"])]
     something_failed = any("not answered" in note for note in notes)
-    notes += language_notes(list(zip(new_log["question"], new_log["answer"], strict=True)))
     if not (new_log.attrs["named"] and old_log.attrs["named"]):
         new_log = new_log.assign(id=new_log["question"])
         old_log = old_log.assign(id=old_log["question"])
@@ -681,14 +679,14 @@ def _same_questions(new, old):
 
 def _log_differences(new, old, questions, measures, judge, *, margin, seed):
     """Paired differences of new and old answers to the same questions, with notes on the judge."""
-    from casebook.assistant.judge import judge_answers  # which needs this module
-
     scores = []
     notes = []
     for name, answers in {"new": new, "old": old}.items():
         answers = answers[answers["id"].isin(questions)].assign(system=name)
         table = score_answers(answers, foreign=0, seed=seed)
         if judge is not None:
+            from casebook.assistant.judge import judge_answers  # which needs this module
+
             judge_scores = judge_answers(answers, judge, foreign=0, seed=seed)
             notes += [f"{name}: {note}" for note in judge_scores.attrs["notes"]]
             table = table.join(judge_scores)
