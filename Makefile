@@ -67,7 +67,6 @@ bench: $(VENV)/.bench ## measure speed and memory against peers; writes docs/ben
 
 validate: $(VENV)/.test ## simulate how often tests and intervals err; writes the book's tables
 	$(BIN)/python tests/validation/intervals.py book/methods/validity.csv
-	$(BIN)/python tests/validation/audit_calibration.py
 	$(BIN)/python tests/validation/preference_levels.py
 	$(BIN)/python tests/validation/exchanges.py
 	$(BIN)/python tests/validation/agreement_coverage.py
@@ -79,4 +78,4 @@ lock: ## pin again everything that pyproject.toml asks for
 	bash .ci/lock
 
 clean: ## remove what can be made again, but not the results
-	rm -rf _build .pytest_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf _build .pytest_cache .ruff_cache .hypothesis

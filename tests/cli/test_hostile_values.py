@@ -63,7 +63,6 @@ def refused(found, *texts):
         ["factcheck", "run", "claims.txt", "--out=loop"],
         ["factcheck", "run", "claims.txt", "--corpus", "./loop"],
         ["runs", "compare", "--runs-root", "loop"],
-        ["audit", "labels", "loop"],
         ["run", "query_length", "--dry-run", "-p", "dataset=./loop"],
         ["run", "query_length", "--dry-run", "--grid", "loop"],
         ["run", "loop/mine.ipynb", "--dry-run"],

@@ -155,7 +155,7 @@ class Fake:
 
     def complete_json(self, prompt, schema):
         self.prompts.append(prompt)
-        assert schema["properties"].keys() >= {"parties", "sections_cited"}
+        assert schema.model_fields.keys() >= {"parties", "sections_cited"}
         return self.answers.pop(0)
 
 

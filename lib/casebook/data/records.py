@@ -87,8 +87,7 @@ def arrow_records(path):
         import pyarrow.parquet
     except ImportError:
         raise InputError(
-            f"{path}: {kind[1:]} needs the package pyarrow: pip install 'casebook[logs]', or write "
-            "JSON lines"
+            f"{path}: {kind[1:]} needs the package pyarrow: pip install pyarrow, or write JSON lines"
         ) from None
     number = 0
     try:

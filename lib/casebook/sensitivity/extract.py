@@ -6,15 +6,17 @@ follows NegEx (Chapman et al., 2001): a trigger before or after a term, within t
 a few words, takes the term away.
 """
 
+import dataclasses
 import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pydantic
 
 from casebook.errors import InputError
 from casebook.sensitivity import citations, facts
@@ -623,6 +625,7 @@ def _kind(text, offset, excluded=()):
 
 # ---- by a language model, held to the schema and to the text
 
+_STRICT = pydantic.ConfigDict(extra="forbid")
 _PROMPT = """Read the judgment below and write down the facts of the case as a fact
 sheet. Use only what the text says. Leave out limits that a statute sets, dates and
 docket numbers. Copy the words that name an item of evidence into its description.
@@ -639,12 +642,12 @@ def extract_with_model(text, model, case_id="case", domain=SHIPPED_DOMAIN):
     by_rules = extract_sheet(text, case_id, domain=domain)
     part = text[slice(*by_rules.region)]
     name = getattr(model, "name", "") or type(model).__name__
-    schema = _schema_of_answer(domain)
+    answer_type = _answer_type(domain)
     again = ""
     notes = []
     for attempt in (1, 2):
         try:
-            answer = model.complete_json(_PROMPT.format(text=part, again=again), schema)
+            answer = model.complete_json(_PROMPT.format(text=part, again=again), answer_type)
         except InputError as problem:  # the model has tried again by itself
             notes.append(f"attempt {attempt}: {problem}")
             break
@@ -664,23 +667,40 @@ def extract_with_model(text, model, case_id="case", domain=SHIPPED_DOMAIN):
     return replace(by_rules, notes=(*by_rules.notes, *notes))
 
 
-def _schema_of_answer(domain):
-    """Give the schema of a sheet, with the types of further facts to choose."""
-    schema = json.loads(json.dumps(facts.sheet_schema()))
-    del schema["properties"]["case_id"]
-    schema["required"] = []
+def _answer_type(domain):
+    """The type of a model's answer: a sheet without its case, facts of the domain's own types."""
+    fields = {field.name: field for field in dataclasses.fields(facts.FactSheet)}
+    del fields["case_id"]
+    further = fields.pop("further_facts")
+    types = {
+        name: (field.type, pydantic.Field(**_default(field))) for name, field in fields.items()
+    }
     if domain.types:
-        further = schema["$defs"]["FurtherFact"]["properties"]
-        further["fact_type"]["enum"] = list(domain.types)
-        described = {
-            name: "a number" if kind.is_number else list(kind.values)
-            for name, kind in domain.types.items()
-        }
-        further["value"]["description"] = json.dumps(described, ensure_ascii=False)
-    else:
-        del schema["properties"]["further_facts"]
-        del schema["$defs"]["FurtherFact"]
-    return schema
+        types["further_facts"] = (tuple[_further_fact_type(domain), ...], further.default)
+    return pydantic.create_model("FactSheet", __config__=_STRICT, **types)
+
+
+def _further_fact_type(domain):
+    """The type of a further fact, whose kinds and values the schema names."""
+    described = {
+        name: "a number" if kind.is_number else list(kind.values)
+        for name, kind in domain.types.items()
+    }
+    description = json.dumps(described, ensure_ascii=False)
+    annotations = facts.FurtherFact.__annotations__
+    return pydantic.create_model(
+        "FurtherFact",
+        __config__=_STRICT,
+        fact_type=Literal[tuple(domain.types)],
+        value=(annotations["value"], pydantic.Field(description=description)),
+        unit=(annotations["unit"], ""),
+    )
+
+
+def _default(field):
+    if field.default_factory is not dataclasses.MISSING:
+        return {"default_factory": field.default_factory}
+    return {"default": field.default}
 
 
 def _spans_in_text(sheet, part, by_rules, domain):
