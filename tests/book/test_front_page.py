@@ -238,7 +238,7 @@ def test_yes_to_a_question_may_be_the_verdict_that_hurts(run):
     run(headline("Worse?", topic="length", **WORSE), headline("Sound?", topic="audits"))
     run(headline("Mine?", answers={"hurts": "Yes"}, **WORSE), cell=OTHER)
     found = BeautifulSoup(finding(read_chapters("mine", [CELL, OTHER])), "html.parser").text
-    expected = "3 questions. Yes: short questions, 1 more. No: labels and reported results."
+    expected = "3 questions. Yes: short questions, 1 more. No: reported tables."
     assert found == expected
 
 
