@@ -158,7 +158,7 @@ def _in_singapore(sheet, domain):
     acts = domain.acts
     countries = {acts[code]["country"] for code in _acts_of(sheet) if code in acts}
     units = {amount.unit for amount in sheet.numerical_facts.amounts}
-    return citations.SINGAPORE in countries or "Singapore dollars" in units
+    return "SG" in countries or "Singapore dollars" in units
 
 
 def _mentions_death(sheet):
