@@ -414,9 +414,7 @@ def scratch(tmp_path_factory, copy_project):
     for path in (inputs, folder / "cache", folder / "temporary"):
         path.mkdir()
     hidden = shutil.ignore_patterns(".*")  # locks of this checkout
-    shutil.copytree(
-        ROOT / "results" / "smoke", folder / "root" / "results" / "smoke", ignore=hidden
-    )
+    shutil.copytree(paths.RESULTS / "smoke", folder / "root" / "results" / "smoke", ignore=hidden)
     write_inputs(inputs)
     driver = Driver(folder)
     for line in (
