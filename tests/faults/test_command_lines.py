@@ -194,7 +194,6 @@ VALID = [
     "report --tag nope",
     "run query_length --dry-run",
     "build --run absent",
-    "publish smoke {new}",
     "evaluate qrels.txt run.txt",
     "compare qrels.txt run.txt other.txt",
     "agreement ratings.csv --resamples 100",
