@@ -10,7 +10,6 @@ import pandas as pd
 
 from casebook import paths
 from casebook.batch.run_folder import same_data
-from casebook.book.items import item_links
 from casebook.book.results import ChapterResults
 from casebook.book.titles import as_cards, page_link, raw
 from casebook.errors import InputError
@@ -20,7 +19,7 @@ from casebook.runs import promotions
 from casebook.runs.decide import PROMOTE, stored_decisions
 from casebook.runs.evidence import output_faults
 from casebook.runs.headlines import read_headlines
-from casebook.runs.outputs import finished_cells, require_report
+from casebook.runs.outputs import finished_cells, item_page_address, require_report
 from casebook.runs.record import read_record
 from casebook.runs.registry import locate, read_rows
 from casebook.stats.intervals import bounds_text
@@ -199,15 +198,16 @@ def _for_readers(table):
 def _flips(table, run):
     """Give the rows that changed most, of each line as many, with links to their items."""
     rows = []
-    links = {cell: item_links(ChapterResults(run, cell)) for cell in set(table["cell"])}
+    kept = {cell: ChapterResults(run, cell).items or {"items": ()} for cell in set(table["cell"])}
+    ids = {cell: {item["id"] for item in items["items"]} for cell, items in kept.items()}
     most = max(1, MOST_FLIPS // len(table))
     for line in table.itertuples():
         changed = line.rows[line.rows != 0]
         largest = changed.iloc[np.argsort(-changed.abs(), kind="stable")].head(most)
         for unit, change in largest.items():
             name = unit
-            if unit in links[line.cell]:
-                address = html.escape(links[line.cell][unit])
+            if unit in ids[line.cell]:
+                address = html.escape(item_page_address(line.cell, q=unit))
                 name = Markup(f'<a href="{address}">{html.escape(unit)}</a>')
             rows.append((line.cell, line.system, line.measure, name, change))
     return pd.DataFrame(rows, columns=["Configuration", "System", "Measure", "Row", "Change"])

@@ -68,7 +68,7 @@ def generated(run, chapters, compare=None):
             )
     return {
         **pages,
-        **item_pages(chapters, compare),
+        **item_pages(chapters),
         **leaderboard_pages(chapters),
         "masthead.md": raw(masthead(run, chapters)),
         "found.md": raw(finding(chapters)),
