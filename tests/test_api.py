@@ -69,28 +69,6 @@ def test_a_fact_checker_has_a_default_judge():
     assert checker.check("Money is limited to 750.").verdict == "NOT_SUPPORTED"
 
 
-@pytest.mark.parametrize(
-    ("name", "earlier", "present"),
-    [
-        ("bootstrap_mean", "n_boot", "n_resamples"),
-        ("krippendorff_alpha", "n_boot", "n_resamples"),
-        ("agreement_table", "n_boot", "n_resamples"),
-        ("compare_systems", "n_boot", "n_resamples"),
-        ("estimates", "n_boot", "n_resamples"),
-        ("score_predictions", "n_boot", "n_resamples"),
-        ("score_files", "n_boot", "n_resamples"),
-        ("analyse", "resamples", "n_resamples"),
-        ("analyse", "other", "against"),
-        ("analyse", "margin", "equivalence_range"),
-    ],
-)
-def test_keywords_of_earlier_versions_answer_with_the_present_one(name, earlier, present):
-    function = getattr(casebook, name)
-    assert present in inspect.signature(function).parameters
-    with pytest.raises(TypeError, match=f"'{earlier}' is called '{present}' now"):
-        function(**{earlier: 1})
-
-
 @pytest.mark.parametrize("name", casebook._NEAR)
 def test_every_near_name_leads_to_something_that_is_there(name):
     with pytest.raises(ImportError, match=f"casebook has no '{name}': use") as caught:

@@ -1,7 +1,5 @@
 """Errors that a user can act on, each with the exit code of the command line."""
 
-import functools
-
 from casebook.credentials import without_secrets
 
 MOST_PROBLEMS = 10  # that one error names
@@ -59,19 +57,3 @@ class Incomparable(CasebookError):
     """Two runs differ in data, questions or measures, so no verdict is possible."""
 
     exit_code = 5
-
-
-def renamed(**present_names):
-    """Name the present keyword to those who use that of an earlier version."""
-
-    def decorate(function):
-        @functools.wraps(function)
-        def checked(*arguments, **keywords):
-            for earlier in present_names.keys() & keywords.keys():
-                present = present_names[earlier]
-                raise TypeError(f"{function.__name__}(): {earlier!r} is called {present!r} now")
-            return function(*arguments, **keywords)
-
-        return checked
-
-    return decorate

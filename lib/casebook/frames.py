@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from casebook.errors import InputError, renamed
+from casebook.errors import InputError
 from casebook.stats.intervals import (
     FEWEST,
     bootstrap_mean,
@@ -60,7 +60,6 @@ PAIR_COLUMNS = [
 ]
 
 
-@renamed(n_boot="n_resamples")
 def estimates(scores, clusters=None, control=None, *, level=0.95, n_resamples=10_000, seed=0):
     """Mean of every system with its interval.
 
@@ -349,7 +348,6 @@ class Comparison:
     level: float
 
 
-@renamed(n_boot="n_resamples")
 def compare_systems(
     scores,
     *,

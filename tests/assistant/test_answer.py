@@ -446,7 +446,7 @@ def test_the_command_sums_up_time_tokens_and_cost_and_says_of_how_many_answers(
         yield response(completion(usage=None if ONE in prompt else counted))
 
     words = ["answer", "questions.txt", "--model", "m", "--out", "a.jsonl"]
-    words += ["--price-in", "1", "--price-out", "4", "--parallel", "3"]  # its earlier name
+    words += ["--price-in", "1", "--price-out", "4", "--workers", "3"]
     with replying(reply) as (url, _):
         code, out, err = casebook(*words, "--url", url)
         (total,) = json.loads(casebook(*words, "--url", url, "--json")[1])["systems"]

@@ -70,11 +70,11 @@ def test_table(coders, run):
 
 def test_an_interval_needs_resamples(coders, run):
     for few in (1, 99):
-        code, _, err = run(coders, "--boot", few)
+        code, _, err = run(coders, "--resamples", few)
         assert code == 1 and "at least 100 resamples" in err
     code, _, err = run(coders, "--resamples", "1" + "0" * 30)
     assert code == 1 and "--resamples" in err and err.count("\n") == 1
-    assert json.loads(run(coders, "--boot", 0, "--json")[1])["gwet_ac1"]["se"]
+    assert json.loads(run(coders, "--resamples", 0, "--json")[1])["gwet_ac1"]["se"]
 
 
 def test_labels_and_their_order(tmp_path, run):

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 import typer
@@ -197,27 +196,12 @@ def test_every_command_has_an_example(casebook, words):
 
 def test_the_commands_are_those_of_the_contract():
     contract = """init convert report run build publish evaluate compare gate agreement answer
-    data-list data-pull data-check data-card corpus-encode corpus-search audit-labels audit-tables
+    data-list data-pull data-check data-card corpus-encode corpus-search audit-tables
     raters-forms raters-simulate raters-audit raters-analyse sensitivity-run sensitivity-evaluate sensitivity-report
     explain-score shift-train shift-run shift-eval segments-compare factcheck-run factcheck-score factcheck-ablate
     runs-list runs-compare runs-best runs-active runs-history runs-verify runs-decide runs-promote runs-rollback
-    runs-matrix runs-rerun runs-export"""
+    runs-matrix"""
     assert {"-".join(words) for words in COMMANDS} == set(contract.split())
-
-
-def test_old_names_of_options_are_read_and_not_shown(casebook):
-    shown = "".join(casebook(*words, "--help")[1] for words in COMMANDS)
-    for old, new in cli.OLD_NAMES.items():
-        assert new in shown and f"{old} " not in shown, old
-
-
-def test_an_old_name_means_the_new_one(casebook, files):
-    ratings = Path(files[0]).with_name("ratings.csv")
-    ratings.write_text("item,A,B\nx,1,2\ny,2,2\nz,1,1\n")
-    found = [
-        casebook("agreement", ratings, name, "--json") for name in ("--boot=100", "--resamples=100")
-    ]
-    assert found[0] == found[1] and found[0][0] == 0
 
 
 def test_a_report_fetches_the_data_of_its_cells_and_what_stands_in_for_answers(

@@ -48,7 +48,7 @@ def test_shards_give_the_run_of_one_index_and_evaluate_reads_it(tmp_path, casebo
     code, out, _ = casebook(*encode, "--json")
     made = json.loads(out)
     assert code == 0 and made["shards"] == -(-made["documents"] // 20) > 1
-    search = ("corpus", "search", corpus, SMOKE, "--mode", "dense", "--top-k", 10)
+    search = ("corpus", "search", corpus, SMOKE, "--mode", "dense", "--k", 10)
     code, out, _ = casebook(*search)
     assert code == 0
     lists = expected(10)
@@ -108,7 +108,7 @@ def encoded(tmp_path, casebook):
 def test_a_search_gives_the_run_of_an_index_in_memory(encoded, tmp_path, mode):
     encode, _, search = encoded
     data = read_collection(encode[2]), read_questions(encode[2])
-    code, out, err = search(*([] if mode is None else ["--mode", mode]), "--top-k", 4)
+    code, out, err = search(*([] if mode is None else ["--mode", mode]), "--k", 4)
     assert (code, err) == (0, "")
     (tmp_path / "run").write_text(out)
     retriever = HybridRetriever(data[0], load_encoder(cache=False), mode=mode or "full")

@@ -76,8 +76,6 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(
     line = shlex.split(command(stored_record("mine", second), "mine"))
     err = in_folder("empty", *line[1:])[2]
     assert err.startswith(f"running {second} (forced)"), err
-    done = elsewhere(folders / "empty", "runs", "rerun", f"mine/runs/{second}")
-    assert "reproduced: " in done.stdout and done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -183,9 +181,7 @@ def test_reported_tables_are_read_before_a_kernel_starts(casebook, folders, monk
         ("scores.csv", "none of the columns accuracy"),
         ("none.csv", "no such file"),
     ):
-        code, _, err = casebook(
-            "run", "audits", "-p", 'datasets=["./a/contracts"]', "-p", f"reported={name}"
-        )
+        code, _, err = casebook("run", "audits", "-p", f"reported={name}")
         assert code == 1 and message in err and err.count("\n") == 1
 
 

@@ -203,7 +203,7 @@ VALID = [
     "gate --log log.jsonl --against log.jsonl",
     "data list",
     "data pull nope",
-    "data check smoke",
+    "data check ./docs",
     "data card smoke",
     "corpus encode docs --out {new}",
     "corpus search shards docs",
@@ -219,13 +219,10 @@ VALID = [
     f"runs promote --reason agreed --run {RUN} -m {MEASURE}",
     f"runs rollback --reason wrong -m {MEASURE}",
     "runs matrix --spec spec.json --dry",
-    f"runs rerun {RUN} --print",
-    f"runs export {RUN} --ranking run.txt --out {{new}} --system smoke.bm25",
     "shift train ./docs --by query",
     "shift run ./docs --latest",
     "shift eval ./docs --latest",
     "segments compare --segments segments.json",
-    "audit labels ./docs",
     "audit tables reported.csv",
     "factcheck score claims.jsonl claims.jsonl --resamples 100",
     "factcheck run claims.jsonl --corpus ./docs --resamples 100",
@@ -242,7 +239,6 @@ VALID = [
 ALWAYS = {
     "run": ["--dry-run"],
     "runs matrix": ["--dry"],
-    "runs rerun": ["--print"],
 }  # they would work for long
 OUTPUTS = {"out", "folder", "url"}  # parameters that name what is written
 OUTSIDE = {"..", "../../x", "/", "a/../.."}  # where a user may write, but no test
@@ -260,7 +256,6 @@ READ = {
     "baseline",
     "prompt",
     "spec",
-    "ranking",
     "segments",
     "explanations",
     "tree",

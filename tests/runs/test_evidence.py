@@ -16,7 +16,7 @@ from casebook.runs.decide import apply_gate, decide
 from casebook.runs.headlines import read_headlines
 from casebook.runs.outputs import merge_numbers, require_report
 from casebook.runs.pairing import compare_runs
-from casebook.runs.promotions import active_promotion, pointer_path, promote, rollback, verify
+from casebook.runs.promotions import active_promotion, promote, rollback
 from casebook.runs.record import SEAL, read_record, write_record
 from casebook.runs.registry import find_run, reported_number
 
@@ -75,10 +75,7 @@ def test_no_verdict_without_its_rows(registry, two, damage, side):
 def test_a_promoted_run_is_checked_before_it_is_used(registry, two, damage):
     listing = registry.read()
     promote(listing, find_run(listing, "old"), "ndcg@3", WHY)
-    assert verify(listing.root) == []
     DAMAGE[damage](two[0] / ROWS)
-    (fault,) = verify(listing.root)
-    assert f"old: {ROWS}" in fault
     for use in (
         lambda: decide(listing, "ndcg@3"),
         lambda: active_promotion(listing.root, "ndcg@3", checked=True),
@@ -143,42 +140,6 @@ def test_no_rollback_to_a_run_that_is_gone_or_changed(registry, two, damage):
     with pytest.raises(InputError, match=r"cannot roll back: .*old"):
         rollback(listing.root, "ndcg@3", WHY)
     assert active_promotion(listing.root, "ndcg@3")["runId"] == "new"
-
-
-def test_a_pointer_that_names_another_run_is_a_fault(registry, two):
-    listing = registry.read()
-    promote(listing, find_run(listing, "new"), "ndcg@3", WHY)
-    promote(listing, find_run(listing, "old"), "map@1", WHY)
-    path = pointer_path(listing.root, "ndcg@3")
-    pointer = json.loads(path.read_text())
-    changes = [
-        {"runDirectory": str(two[0])},
-        {"runId": "old"},
-        {"score": 0.9},
-        {"runsRoot": "/tmp"},
-    ]
-    for change in changes:
-        path.write_text(json.dumps(pointer | change))
-        assert any(path.name in fault for fault in verify(listing.root))
-    path.write_bytes(pointer_path(listing.root, "map@1").read_bytes())
-    assert any(path.name in fault for fault in verify(listing.root))
-    path.unlink()
-    assert any(path.name in fault for fault in verify(listing.root))
-    path.write_text(json.dumps(pointer))
-    assert verify(listing.root) == []
-
-
-def test_verify_all_reads_everything_and_says_so(registry, two, casebook):
-    asked = ["runs", "verify", "--all", "--runs-root", str(registry.layout.root)]
-    code, output, _ = casebook(*asked)
-    assert code == 0
-    assert re.search(rf"{re.escape(ROWS)} +2 ", output) and re.search(r"run\.json +2 ", output)
-    permuted(two[0] / ROWS)
-    code, output, _ = casebook(*asked, "--json")
-    assert code == 2
-    report = json.loads(output)
-    assert [row["intact"] for row in report["read"] if row["kind"] == ROWS] == [1]
-    assert str(two[0] / ROWS) in report["faults"][0]
 
 
 # --- a report

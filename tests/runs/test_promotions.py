@@ -112,17 +112,18 @@ TAMPERING = {
 }
 
 
-@pytest.mark.parametrize("how", TAMPERING)
-def test_verify_finds_every_change_of_the_log(three, how):
+def test_verify_finds_every_change_of_the_log(three):
     root = promote_all(three, "low", "mid", "low")
-    assert verify(root) == []
     path = root / "_active" / "history.jsonl"
     lines = path.read_bytes().split(b"\n")[:-1]
-    changed = TAMPERING[how](lines)
-    assert changed != lines
-    path.write_bytes(b"".join(line + b"\n" for line in changed))
-    assert verify(root)
-    assert_nothing_is_added(three, path)
+    for how, tamper in TAMPERING.items():
+        path.write_bytes(b"".join(line + b"\n" for line in lines))
+        assert verify(root) == [], how
+        changed = tamper(lines)
+        assert changed != lines, how
+        path.write_bytes(b"".join(line + b"\n" for line in changed))
+        assert verify(root), how
+        assert_nothing_is_added(three, path)
 
 
 def assert_nothing_is_added(registry, path):
@@ -218,19 +219,20 @@ def test_a_reason_that_is_no_text_is_refused(three, monkeypatch):
     assert read_promotions(listing.root) == []
 
 
-def test_verify_finds_a_forged_pointer_and_a_changed_run(three):
+def test_a_pointer_to_another_line_and_a_changed_run_are_noticed(three):
     root = promote_all(three, "low", "mid")
     path = pointer_path(root, "ndcg@3")
     genuine = path.read_text()
-    for forged in ("{}", "[", genuine.replace('"seq": 2', '"seq": 1')):
-        path.write_text(forged)
-        assert len(verify(root)) == 1
+    path.write_text(genuine.replace('"seq": 2', '"seq": 1'))
+    assert len(verify(root)) == 1
     path.write_text(genuine)
     record = root / "PosNeg" / "mid" / "run.json"
     record.write_text(record.read_text().replace("0.5", "0.6"))
-    assert "changed since its promotion" in verify(root)[0]
+    with pytest.raises(InputError, match="changed since its promotion"):
+        active_promotion(root, "ndcg@3", checked=True)
     record.unlink()
-    assert "gone" in verify(root)[0]
+    with pytest.raises(InputError, match="gone"):
+        active_promotion(root, "ndcg@3", checked=True)
 
 
 def test_a_line_that_was_never_completed_is_not_an_entry(three):

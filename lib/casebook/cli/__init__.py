@@ -31,7 +31,7 @@ from casebook.cli import (
     sensitivity,
     shift,
 )
-from casebook.cli.common import OLD_NAMES, echo, in_line
+from casebook.cli.common import echo, in_line
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError, MeasureNote
 from casebook.paths import check_folders, refuse_unusable
@@ -107,7 +107,7 @@ def _run(words):
         with warnings.catch_warnings():
             warnings.simplefilter("always", MeasureNote)
             warnings.showwarning = _speaker()
-            code = _parser()([_present(word) for word in words], standalone_mode=False) or 0
+            code = _parser()(list(words), standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)
     except typer.TyperException as error:
@@ -176,12 +176,6 @@ def _our_command(words):
         return words
     echo(f"note: {words[0]} is 'casebook {ours}' here", err=True)
     return [*ours.split(), *words[1:]]
-
-
-def _present(word):
-    """The present spelling of an option."""
-    name, equals, value = word.partition("=")
-    return OLD_NAMES.get(name, name) + equals + value
 
 
 def _speaker():

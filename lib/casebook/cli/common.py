@@ -11,18 +11,6 @@ import typer
 
 from casebook.errors import InputError
 
-# Spellings of earlier versions and of the documents, still read.
-OLD_NAMES = {
-    "--boot": "--resamples",
-    "--domainKey": "--domain",
-    "--embedder": "--encoder",
-    "--metric": "--measure",
-    "--output": "--out",
-    "--parallel": "--workers",
-    "--runid": "--run",
-    "--top-k": "--k",
-}
-
 
 def option(kind, text, *names, **settings):
     """Give the type of an option, with its help and names, as typer reads it from an annotation."""

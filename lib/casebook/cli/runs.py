@@ -1,4 +1,4 @@
-"""``casebook runs`` and ``casebook gate``: list, compare, decide on and repeat runs."""
+"""``casebook runs`` and ``casebook gate``: list, compare and decide on runs."""
 
 import json
 import warnings
@@ -9,12 +9,9 @@ import typer
 from casebook import runs
 from casebook.cli.common import (
     Json,
-    Out,
     Seed,
-    Timeout,
     argument,
     command_group,
-    echo,
     exclusive,
     filled_lines,
     given,
@@ -25,12 +22,11 @@ from casebook.cli.common import (
     show,
     table_lines,
 )
-from casebook.credentials import without_secrets
 from casebook.errors import BatchFailed, CheckFailed, Incomparable, InputError, MeasureNote
-from casebook.files import refuse_overwriting, sha256_file
+from casebook.files import sha256_file
 from casebook.readers import read_json
 
-app = command_group("runs", "List, compare, promote and repeat runs of any experiment.")
+app = command_group("runs", "List, compare and promote runs of any experiment.")
 
 
 def _note_formula(measure: str):
@@ -73,7 +69,6 @@ DEFAULT_MEASURE = "original:ndcg@3"
 Workflow = option(str | None, "Only runs of this workflow (experiment).")
 Key = option(str | None, "Only runs whose comparability key starts with this.")
 Profile = option(str | None, "Name of a second promoted run for the same metric.")
-RunArgument = argument(str, "Run id, the start of one, or a folder.")
 RunOption = option(str | None, "Run id, the start of one, or a folder.", "--run")
 
 # What to do with them
@@ -407,52 +402,25 @@ def history(
 
 @app.command()
 def verify(
-    everything: option(
-        bool, "Also read every output of every run, and say what was read.", "--all"
-    ) = False,
     as_json: Json = False,
     runs_root: RunsRoot = None,
     domain: Domain = None,
     tenant: Tenant = None,
 ):
-    """Check the promotion log, its hashes and the promoted runs; exit 2 if something was changed.
+    """Check the hash chain of the promotion log; exit 2 if something was changed.
 
-    Example: casebook runs verify --all
+    Example: casebook runs verify
     """
-    if everything:
-        listing = _registry(runs_root, domain, tenant)
-        root = listing.root
-    else:
-        root = _log_root(runs_root, domain, tenant)
+    root = _log_root(runs_root, domain, tenant)
     faults = runs.promotions.verify(root)
     entries = None if faults else len(runs.promotions.read_promotions(root))
     lines = faults or [f"{entries} entries, the chain holds"]
     if entries == 0:
         lines = ["no run has been promoted yet, so there is no log to check"]
-    value = {"entries": entries, "faults": faults}
-    if everything:
-        rows, altered = _inventory(listing)
-        faults = [*faults, *altered]
-        lines = [*lines, *altered]
-        if rows:
-            lines = [*table_lines(rows, list(rows[0])), *lines]
-        value = {"entries": entries, "faults": faults, "read": rows}
-    show(value, as_json, lines)
+    show({"entries": entries, "faults": faults}, as_json, lines)
     if faults:
         why = "what was written was changed; restore it from a copy"
         raise CheckFailed(f"{len(faults)} faults in {root}: {why}")
-
-
-def _inventory(listing):
-    """Read all runs of a registry and the logs below it; gives what was read, and the faults."""
-    records = [f"{run.path}/run.json" for run in listing.runs]
-    rows, faults = runs.evidence.inventory(listing.root, records)
-    faults = list(faults)
-    for path, reason in listing.unreadable.items():
-        faults.append(f"{listing.root / path}: {reason}")
-    for below in runs.promotions.logs_below(listing.root):
-        faults += [f"{below}: {fault}" for fault in runs.promotions.verify(below)]
-    return rows, faults
 
 
 @app.command()
@@ -737,74 +705,3 @@ def _after_matrix(layout, after, folder, complete):
         return None
     winner = runs.registry.best_run(listing.runs, measure)
     return runs.promotions.promote(listing, winner, measure, f"best after {folder.name}")
-
-
-@app.command()
-def rerun(
-    run: RunArgument,
-    name: option(str | None, "Name of the new run.", "--as") = None,
-    only_print: option(bool, "Only print the command.", "--print") = False,
-    timeout: Timeout = None,
-    runs_root: RunsRoot = None,
-    domain: Domain = None,
-    tenant: Tenant = None,
-):
-    """Repeat a run from its recorded inputs; exit 2 if its numbers differ.
-
-    Example: casebook runs rerun report/runs/query_length-smoke --as again
-    """
-    listing = _registry(runs_root, domain, tenant)
-    original = runs.registry.find_run(listing, run)
-    arguments, environment, new_record = runs.repeat.request_of(listing.folder(original), name)
-    echo(without_secrets(runs.repeat.request_line(arguments, environment)))
-    if only_print:
-        return
-    log = listing.root / "_rerun" / f"rerun_{runs.decide.time_stamp()}.log"
-    code = runs.repeat.run_child(arguments, log, environment, timeout)
-    if code:
-        raise BatchFailed(f"the repetition ended with {code}; see {log}")
-    if new_record:
-        folders = [runs.registry.results_root() / new_record]
-    else:  # a recorded command names its new run itself: it is the one that was not there
-        earlier_paths = {run.path for run in listing.runs}
-        folders = [
-            listing.folder(run)
-            for run in _registry(runs_root, domain, tenant).runs
-            if run.path not in earlier_paths and run.workflow == original.workflow
-        ]
-    if len(folders) != 1:
-        echo(f"done; see {log}")
-        return
-    before = runs.record.read_record(listing.folder(original) / "run.json")
-    after = runs.record.read_record(folders[0] / "run.json")
-    differences = runs.repeat.metric_differences(before, after)
-    for line in differences:
-        echo(line)
-    if differences:
-        raise CheckFailed(f"{len(differences)} metrics were not reproduced")
-    echo(f"reproduced: {len(after.metrics)} metrics equal")
-
-
-@app.command()
-def export(
-    run: RunArgument,
-    ranking: option(Path, "TREC run with the ranking, because run records hold scores only."),
-    out: Out,
-    system: option(str | None, "<dataset>.<system>") = None,
-    runs_root: RunsRoot = None,
-    domain: Domain = None,
-    tenant: Tenant = None,
-):
-    """Export the ranking of one system of a run as a TREC run.
-
-    Example: casebook runs export RUN --ranking ranking.trec --out system.trec
-    """
-    from casebook.trec import read_run
-
-    listing = _registry(runs_root, domain, tenant)
-    record_file = listing.folder(runs.registry.find_run(listing, run)) / "run.json"
-    refuse_overwriting(out, ranking, record_file)
-    record = runs.record.read_record(record_file)
-    ranked = read_run(ranking)
-    runs.repeat.write_trec(out, ranked, record, runs.repeat.choose_system(record, system))
-    echo(str(out))

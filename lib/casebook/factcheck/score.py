@@ -8,7 +8,7 @@ import pandas as pd
 from pydantic import BaseModel, StrictInt
 
 from casebook.data.records import read_table
-from casebook.errors import InputError, renamed
+from casebook.errors import InputError
 from casebook.factcheck.claims import FilledText, validated_record, yaml_table
 from casebook.factcheck.explain import explain_verdict, quality_rows, quality_table
 from casebook.factcheck.model_judges import cost_of_judge
@@ -55,7 +55,6 @@ RUN_MEASURE_TITLES = yaml_table("names")["run"]
 RESERVED_COLUMNS = ("label", "gold", "predicted", "confidence", "said", "row")
 
 
-@renamed(n_boot="n_resamples")
 def score_files(
     gold,
     predicted,

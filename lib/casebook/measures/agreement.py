@@ -34,7 +34,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from casebook.errors import InputError, renamed
+from casebook.errors import InputError
 from casebook.measures.coefficients import (
     ICC_FORMS,
     MEASUREMENT_LEVELS,
@@ -102,7 +102,6 @@ class Agreement:
         return "; ".join(f"{name}: {code}" for name, code in self.reasons.items()) or None
 
 
-@renamed(n_boot="n_resamples")
 def krippendorff_alpha(
     ratings,
     level="ordinal",
@@ -255,7 +254,6 @@ def agreement_results(
     return _measure(builds, panel, n_resamples, seed, confidence, skipped=UnfitRatings)
 
 
-@renamed(n_boot="n_resamples")
 def agreement_table(
     ratings,
     level="ordinal",

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from casebook.errors import InputError, renamed
+from casebook.errors import InputError
 from casebook.stats.intervals import (
     Interval,
     cluster_codes,
@@ -82,7 +82,6 @@ class Scores:
         }
 
 
-@renamed(n_boot="n_resamples")
 def score_predictions(
     gold,
     predicted,

@@ -9,7 +9,7 @@ from scipy import stats
 
 from casebook.assistant.answer import read_question_list
 from casebook.assistant.log import read_log
-from casebook.errors import InputError, renamed
+from casebook.errors import InputError
 from casebook.measures.agreement import (
     agreement_results,
     agreement_table,
@@ -193,7 +193,6 @@ class Analysis:
         return _effect_of_side(self.panel, self.panel.raters)
 
 
-@renamed(other="against", resamples="n_resamples", margin="equivalence_range")
 def analyse(
     votes,
     against=None,

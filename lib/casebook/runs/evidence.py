@@ -95,36 +95,3 @@ def require_file(folder, path):
     fault = digest and _fault(folder, name, digest)
     if fault:
         raise InputError(f"{path}: {fault}: restore it from a copy, or run it again")
-
-
-# --- everything below a registry
-
-
-def inventory(root, records):
-    """Check all that some records list: rows of a table, one for each kind of file, and the faults.
-
-    ``records`` are files ``run.json``, named from the root.
-    """
-    rows = {}
-    problems = []
-    for record_name in sorted(records):
-        folder = (root / record_name).parent
-        record = read_record(root / record_name)
-        faults = output_faults(folder, record)
-        kind = RECORD if record.outputs else f"{RECORD} without checksums: on trust"
-        _count(rows, kind, root / record_name)
-        for name in record.outputs:
-            of_report = name.startswith("../../")
-            kind = name.split("/")[2] if of_report else Path(name).name
-            _count(rows, kind, folder / name, faults.get(name))
-        problems += [f"{(folder / name).resolve()}: {fault}" for name, fault in faults.items()]
-    return sorted(rows.values(), key=lambda row: row["kind"]), problems
-
-
-def _count(rows, kind, path, fault=None):
-    states = ["intact", FILE_GONE, FILE_ALTERED, FILE_OUTSIDE]
-    row = rows.setdefault(kind, {"kind": kind, "files": 0, "bytes": 0, **dict.fromkeys(states, 0)})
-    row["files"] += 1
-    row[fault or "intact"] += 1
-    if fault not in (FILE_GONE, FILE_OUTSIDE):
-        row["bytes"] += path.stat().st_size

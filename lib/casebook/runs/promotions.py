@@ -47,7 +47,7 @@ _RUN_FIELDS = (
 
 def read_promotions(root, metric=None, profile=None):
     """Read the entries of the log, of one metric or all; a log that was changed is refused."""
-    faults = log_faults(root)
+    faults = verify(root)
     if faults:
         raise InputError(
             f"{_log(root)}: {faults[0]}: the log was changed ('casebook runs verify' names every "
@@ -176,43 +176,6 @@ def logs_below(root):
 # --- faults
 
 
-def verify(root):
-    """Check the log, the pointers and the promoted runs against each other; gives the faults."""
-    faults = log_faults(root)
-    for path in _pointers(root):
-        if _line_named_by(path) == _UNREADABLE:
-            faults.append(f"{path.relative_to(root)}: not a pointer of this registry")
-    if faults:
-        return faults
-    entries = read_promotions(root)
-    by_metric = {}
-    for entry in entries:
-        by_metric.setdefault((entry["metric"], entry["profile"]), []).append(entry)
-    for entries_of_metric in by_metric.values():
-        pointer_fault = _pointer_fault(root, entries_of_metric, last=len(entries))
-        faults += filter(None, [pointer_fault, run_fault(root, entries_of_metric[-1])])
-    return faults
-
-
-def _pointer_fault(root, entries, last):
-    """Say why the pointer of a metric does not name the run that its last entry names.
-
-    ``last`` is the number of the log's last line.
-    """
-    entry = entries[-1]
-    path = pointer_path(root, entry["metric"], entry["profile"])
-    pointer = _parsed(path.read_bytes()) if path.is_file() else None
-    if pointer == _pointer(root, entry):
-        return None
-    if entry["seq"] == last:  # a writer that was killed after its line left the pointer as it was
-        before = _pointer(root, entries[-2]) if len(entries) > 1 else None
-        if pointer == before:
-            return None
-    return (
-        f"{path.relative_to(root)}: does not name the run that line {entry['seq']} of the log names"
-    )
-
-
 def run_fault(root, entry):
     """Say why the run of an entry is not what was promoted: it is gone, or was altered."""
     folder = root / entry["path"]
@@ -226,8 +189,8 @@ def run_fault(root, entry):
     return None
 
 
-def log_faults(root):
-    """Name what is wrong with the log itself, its head, and the hashes that the pointers hold."""
+def verify(root):
+    """Check the log by its hash chain, its head and the pointers; gives the faults."""
     # Another writer may be at work: heads and pointers are read before the lines, the head again
     # after them.
     named_lines = {path: _line_named_by(path) for path in (_head(root), *_pointers(root))}

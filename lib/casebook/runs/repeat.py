@@ -1,9 +1,7 @@
-"""Runs made again or in many variants, and runs for others: matrix, rerun, TREC export."""
+"""A matrix: variants of a command, run one after another."""
 
-import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 import time
@@ -22,15 +20,12 @@ from pydantic import (
     model_validator,
 )
 
-from casebook.credentials import SECRET_WORDS, without_secrets
+from casebook.credentials import without_secrets
 from casebook.errors import InputError
-from casebook.files import replacing, write_json, write_text
-from casebook.models.device import model_settings
+from casebook.files import write_json, write_text
 from casebook.paths import valid_name
 from casebook.readers import parse_json, read_yaml
-from casebook.runs.locations import in_project, read_private, restored
-from casebook.runs.record import digest, first_error, metric_key, read_record
-from casebook.runs.registry import REQUEST, TOLERANCE, model_settings_of
+from casebook.runs.record import first_error, metric_key
 
 TIMED_OUT = 124  # exit code of a child that ran out of time
 
@@ -211,149 +206,3 @@ def _summary_line(row):
     if row["exitCode"] is None:
         return f"{row['name']}: left out\n"
     return f"{row['name']}: exit {row['exitCode']}, {row['seconds']} s\n"
-
-
-# --- a run again, from its recorded inputs
-
-_SETTINGS = ("CASEBOOK_", "EMBEDDINGSHIFT_", "EMBEDDING_")
-_NEVER = (*SECRET_WORDS, "ROOT", "TENANT")
-
-
-def request_of(folder, name=None):
-    """Find out how a run was made; gives arguments, settings, and the new run's folder.
-
-    The folder is None for a run of a command, which names its runs itself; a chapter of a report is
-    repeated in a report called ``name``.
-    """
-    if (folder / REQUEST).is_file():
-        if name:
-            raise InputError(
-                "--as is for the runs of a report: this one was made by a command, "
-                "which names its run itself"
-            )
-        arguments, settings = _read_request(folder / REQUEST)
-        return arguments, settings, None
-    labels = read_record(folder / "run.json").labels
-    inputs = labels.get("Inputs")
-    cell = labels.get("Cell")
-    if not isinstance(inputs, dict) or not isinstance(cell, str):
-        raise InputError(f"{folder}: the run did not record how it was made")
-    private = read_private(folder.parents[1])
-    parameters = {
-        key: restored(value, private) for key, value in (inputs.get("parameters") or {}).items()
-    }
-    report = valid_name(name or f"{folder.parents[1].name}-rerun", "run")
-    # The name of a cell that -p made ends in a hash of its parameters.
-    stem, _, suffix = cell.rpartition("-")
-    portable = {key: in_project(value) for key, value in parameters.items()}
-    chosen = stem if stem and suffix == digest(portable)[:8] else cell
-    arguments = ["run", chosen, "--run", report, "--force"]
-    for key, value in parameters.items():
-        arguments += ["-p", f"{key}={json.dumps(value)}"]
-    recorded = model_settings_of(inputs)
-    if recorded != model_settings().fingerprint:
-        for option, value in recorded.items():
-            arguments += [f"--{option}", value]
-    return arguments, {}, f"{report}/runs/{cell}"
-
-
-def _read_request(path):
-    try:
-        value = parse_json(path.read_text(encoding="utf-8-sig"))
-        request = {name.lower(): item for name, item in value["request"].items()}
-        arguments = [*(request.get("globalargs") or []), *request["commandargs"]]
-        environment = dict(request.get("environmentsnapshot") or {})
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{path}: not a run request") from None
-    settings = {}
-    for name, value in environment.items():
-        if name.startswith(_SETTINGS) and not any(word in name for word in _NEVER):
-            settings[str(name)] = str(value)
-    return list(map(str, arguments)), settings
-
-
-def request_line(arguments, settings):
-    """Give a command as one would type it."""
-    words = [f"{name}={shlex.quote(value)}" for name, value in settings.items()]
-    return " ".join([*words, "casebook", shlex.join(arguments)])
-
-
-def metric_differences(before, after):
-    """Compare the metrics of a run and of its repetition; gives a line per difference."""
-    lines = []
-    for metric in sorted(before.metrics.keys() | after.metrics.keys()):
-        old = before.metric(metric)
-        new = after.metric(metric)
-        if old == new:
-            continue
-        if old is None or new is None or abs(old - new) > TOLERANCE:
-            lines.append(f"{metric}: {old} before, {new} now")
-    return lines
-
-
-# --- TREC runs that say where they come from
-
-
-def choose_system(record, name=None):
-    """Choose one system of a run, whose metric keys are ``<dataset>.<system>.<measure>``."""
-    # A number in brackets, rbp(p=0.9), may hold a point too.
-    systems = {
-        metric.partition("(")[0].rpartition(".")[0] or record.workflow.lower()
-        for metric in record.metrics
-    }
-    if name:
-        wanted = name.lower()
-        matches = [system for system in systems if f".{system}".endswith(f".{wanted}")]
-    else:
-        matches = list(systems)
-    if len(matches) != 1:
-        choices = ", ".join(sorted(systems)[:8]) or "none"
-        raise InputError(f"choose one system with --system; the run holds {choices}")
-    return matches[0]
-
-
-def ir_metadata(record, tag):
-    """Describe a run by the parts of the PRIMAD model."""
-    labels = record.labels
-    inputs = labels.get("Inputs") or {}
-    parameters = inputs.get("parameters") or {}
-    machine = labels.get("Environment") or {}
-    return {
-        "tag": tag,
-        "actor": {"team": record.tenant or "casebook", "role": "experimenter"},
-        "platform": {
-            "hardware": {"cpu": {"architecture": machine.get("machine")}},
-            "operating system": {"platform": machine.get("platform")},
-            "software": {
-                "libraries": {"python": [f"casebook=={labels.get('Version')}"]},
-                "python": machine.get("python"),
-            },
-        },
-        "research goal": {"evaluation": {"reported measures": sorted(record.metrics)}},
-        "implementation": {"source": {"lang": ["Python"], "commit": inputs.get("library")}},
-        "method": {"automatic": True, "name": tag, "parameters": parameters},
-        "data": {
-            "test collection": {
-                "name": parameters.get("dataset"),
-                "sha256": (inputs.get("data") or {}).get("dataset"),
-            }
-        },
-        "run": {"id": record.run_id, "content key": labels.get("ContentKey")},
-    }
-
-
-def write_trec(path, ranking, record, tag):
-    """Write a TREC run below an ir_metadata header."""
-    import yaml
-
-    from casebook.trec import write_run
-
-    header = yaml.safe_dump(ir_metadata(record, tag), sort_keys=False, width=4096)
-    path = Path(path)
-    with replacing(path) as temporary:
-        write_run(temporary, ranking, tag)
-        body = temporary.read_bytes()
-        lines = ["ir_metadata.start", *header.splitlines(), "ir_metadata.end"]
-        comments = "".join(f"# {line}\n" for line in lines)
-        temporary.write_bytes(comments.encode() + body)
-    return path

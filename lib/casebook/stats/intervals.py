@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from casebook.errors import InputError, renamed
+from casebook.errors import InputError
 from casebook.stats.samples import (
     ROUNDING,
     check_count,
@@ -92,7 +92,6 @@ def bounded(name, interval):
 # Means over units or clusters.
 
 
-@renamed(n_boot="n_resamples")
 def bootstrap_mean(values, *, level=0.95, clusters=None, n_resamples=10_000, seed=0, shares=True):
     """Interval of a mean over units, or over whole clusters of units.
 
