@@ -7,7 +7,7 @@
   const byId = new Map(data.items.map((item, place) => [item.id, place]));
   const paired = data.systems.length > 1;
   const usual = [data.systems[0] ?? "", data.systems[data.against] ?? ""];
-  const capital = (text) => text[0].toUpperCase() + text.slice(1);
+  const capital = (text) => (/^[a-z]{2}/.test(text) ? text[0].toUpperCase() + text.slice(1) : text); // not nDCG
   const noun = capital(data.noun);
 
   // --- the state of the page is its address
@@ -141,16 +141,17 @@
     const both = [...new Set(pair)].filter((name) => data.systems.includes(name));
     const cells = both.map((name) => item.cells[data.systems.indexOf(name)]);
     const given = data.columns.flatMap((name, place) => (cells.some((row) => row[place] !== null) ? [place] : []));
-    const rows = given.map((place) => [data.columns[place], ...cells.map((row) => content(row[place], data.columns[place], item))]);
+    const rows = given.map((place) => [capital(data.columns[place]), ...cells.map((row) => content(row[place], data.columns[place], item))]);
     return rows.length ? [table(both.join(" and "), ["", ...both], rows, { class: "cards" })] : [];
   }
 
-  // All systems, a row each, with what is no list.
+  // All systems, a row each, with what is short.
   function all(item) {
-    const places = [...data.columns.keys()].filter((place) => item.cells.some((row) => row[place] !== null) && !item.cells.some((row) => Array.isArray(row[place])));
+    const isLong = (value) => Array.isArray(value) || String(value ?? "").length > 40;
+    const places = [...data.columns.keys()].filter((place) => item.cells.some((row) => row[place] !== null) && !item.cells.some((row) => isLong(row[place])));
     if (data.systems.length < 2 || !places.length) return [];
     const rows = data.systems.map((name, system) => [name, ...places.map((place) => content(item.cells[system][place], data.columns[place], item))]);
-    return [table(`Every ${data.by}`, [capital(data.by), ...places.map((place) => data.columns[place])], rows)];
+    return [table(`Every ${data.by}`, [capital(data.by), ...places.map((place) => capital(data.columns[place]))], rows)];
   }
 
   function show(item, state) {
@@ -160,7 +161,7 @@
     const by = paired && measure ? difference(item, pair, measure) : null;
     const values = by === null ? [] : pair.map((name) => `${name} ${digits(valueOf(item, name, measure), measure)}`);
     const withheld = data.withheld.length ? "The licence of the data does not let its text be shown." : "";
-    const facts = item.fields.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, ...content(value, name, item))]);
+    const facts = item.fields.flatMap(([name, value]) => [make("dt", {}, capital(name)), make("dd", {}, ...content(value, name, item))]);
     shown.replaceChildren(
       make("h2", {}, `${noun} ${item.id}`),
       make("p", { class: "item-text" }, item.text ?? withheld),

@@ -58,7 +58,6 @@ def claim_items(study, most_bytes=MOST_BYTES, answers=None):
         card=card_of(study.name),
         documents=documents,
         item_texts=[SUB_CLAIMS, DECISIVE],
-        document_texts=[GOLD],
         most_bytes=most_bytes,
     )
 
