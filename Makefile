@@ -78,4 +78,4 @@ lock: ## pin again everything that pyproject.toml asks for
 	bash .ci/lock
 
 clean: ## remove what can be made again, but not the results
-	rm -rf _build .pytest_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf _build .pytest_cache .ruff_cache .hypothesis

@@ -43,7 +43,7 @@ WRONG = {
             "reranker": NAME_OR_NONE,
             "retriever": RETRIEVER,
             "runs": (["nope.run", "3", "[nope.run]", "true"], "no such|give text"),
-            "corpus": (["nope", "./nope", "3", "[nope]"], "no such|no shards.json|give text"),
+            "corpus": (["nope", "./nope", "3", "[nope]"], "no such|no encoded.json|give text"),
             "k": COUNT,
             "pool": COUNT,
             "mmr": FLAG,
@@ -134,16 +134,14 @@ WRONG = {
             "context": (["nope", "3", "null", "[all]"], "all, month"),
         }
         | {"children": (["many", "true", "[2]", "-1", "2.5", "0"], "at least 1"), "margin": MARGIN}
-        | dict.fromkeys(
-            ["annotated_on", "paraphrases", "judgments"], (["3", "[a]", "true"], "give text")
-        )
+        | dict.fromkeys(["annotated_on", "paraphrases"], (["3", "[a]", "true"], "give text"))
         | DRAWN,
         {
             "dataset": UNKNOWN_DATA,
             "systems": (["[nope]"], "choose from"),
             "encoder": (["nope"], "give a folder"),
         }
-        | dict.fromkeys(["annotated_on", "paraphrases", "judgments"], UNKNOWN_DATA)
+        | dict.fromkeys(["annotated_on", "paraphrases"], UNKNOWN_DATA)
         | {
             "cases": (["nope.jsonl", "3"], "no such file|give text"),
             "corpus": (["nope", "[3]"], "no such|give text"),
@@ -298,7 +296,7 @@ TOGETHER = [
         "held_out: choose another split than development",
     ),
     ("retrieval_ablation", ["k=20", "pool=10"], "pool: give at least k"),
-    ("retrieval_ablation", ["corpus={folder}"], "no shards.json: the corpus is not encoded"),
+    ("retrieval_ablation", ["corpus={folder}"], "no encoded.json: the corpus is not encoded"),
     (
         "retrieval_ablation",
         ["corpus={folder}", "modes=[bm25_chunked]"],
@@ -312,7 +310,6 @@ TOGETHER = [
     ("counterfactual_sensitivity", ["cases={cases}"], "give both cases=FILE and corpus=FOLDER"),
     ("counterfactual_sensitivity", ["corpus={folder}"], "give both cases=FILE and corpus=FOLDER"),
     ("counterfactual_sensitivity", ["facts={cases}"], "file of facts|not YAML|give the lists"),
-    ("counterfactual_sensitivity", ["judgments=smoke"], "does not hold the annotated passage"),
     ("explanation_quality", ["sources={folder}"], "sources has no effect without explanations"),
     ("explanation_quality", ["ratings={folder}"], "ratings_key"),
     ("explanation_quality", ["ratings_key={cases}"], "ratings_key has no effect without ratings"),

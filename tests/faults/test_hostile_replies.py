@@ -7,11 +7,13 @@ import math
 import re
 import time
 import zlib
+from typing import Literal
 
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 from serving import applying, completion, replying, response
 
 from casebook.assistant.application import (
@@ -221,11 +223,8 @@ def test_any_body_is_an_answer_or_a_reason(kitchen, capsys, count):
         )
 
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"stance": {"enum": ["supports", "refutes"]}},
-    "required": ["stance"],
-}
+class Stance(BaseModel):
+    stance: Literal["supports", "refutes"]
 
 
 def test_any_text_is_an_object_of_the_schema_or_no_answer(count):
@@ -240,7 +239,7 @@ def test_any_text_is_an_object_of_the_schema_or_no_answer(count):
             tried.append('{"stance": "supports"}' * good + text[:5000] + "{" * 20_000)
             began = time.monotonic()
             try:
-                answer = model.complete_json("Does it?", SCHEMA)
+                answer = model.complete_json("Does it?", Stance)
             except NoAnswer as error:
                 assert error.cause == "nonsense"
             else:

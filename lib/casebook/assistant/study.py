@@ -678,14 +678,14 @@ def _same_questions(new, old):
 
 def _log_differences(new, old, questions, measures, judge, *, margin, seed):
     """Paired differences of new and old answers to the same questions, with notes on the judge."""
-    from casebook.assistant.judge import judge_answers  # which needs this module
-
     scores = []
     notes = []
     for name, answers in {"new": new, "old": old}.items():
         answers = answers[answers["id"].isin(questions)].assign(system=name)
         table = score_answers(answers, foreign=0, seed=seed)
         if judge is not None:
+            from casebook.assistant.judge import judge_answers  # which needs this module
+
             judge_scores = judge_answers(answers, judge, foreign=0, seed=seed)
             notes += [f"{name}: {note}" for note in judge_scores.attrs["notes"]]
             table = table.join(judge_scores)

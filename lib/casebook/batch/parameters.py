@@ -34,7 +34,6 @@ DATA_PARAMETERS = (
     "rating_set",
     "annotated_on",
     "paraphrases",
-    "judgments",
     "transfer_sets",
 )
 """Parameters that name data: they are hashed, and paths among them are made absolute."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from casebook import __version__
 from casebook.batch.parameters import DATA_PARAMETERS, absolute_paths, defaults
 from casebook.batch.run_folder import read_failures, read_planned, read_timings
 from casebook.book.answers import answers, detailed_answers, finding, method_page
@@ -32,7 +33,6 @@ from casebook.runs.registry import model_settings_of
 from casebook.tables import Markup, Table, escape_markdown, to_html
 
 _PACKAGES = (
-    "casebook",
     "numpy",
     "scipy",
     "pandas",
@@ -269,7 +269,8 @@ def provenance(run, chapters):
         if chapter.record:
             values = default_values.get(chapter.experiment, {}) | chapter.parameters
             rows.append(_provenance_row(chapter, values, seconds.get(chapter.cell, 0)))
-    versions = [(name, importlib.metadata.version(name)) for name in _PACKAGES]
+    versions = [("casebook", __version__)]
+    versions += [(name, importlib.metadata.version(name)) for name in _PACKAGES]
     versions.append(("python", platform.python_version()))
     versions.append((f"weights of {PACKAGED}, SHA-256", PACKAGED_SHA256[:HASH_DIGITS]))
     notebooks = Table(pd.DataFrame(rows), "Executed notebooks: inputs, outputs and commands")
@@ -312,7 +313,6 @@ def _provenance_row(chapter, parameters, seconds):
         "Lock": inputs["lock"],
         "Machine": " ".join(machine).strip(),
         "Models on": ", ".join(model_settings_of(record.labels["Inputs"]).values()),
-        "Linear algebra": environment.get("linear_algebra"),
         "Python": environment.get("python"),
         "Reproduce": Markup(f"<code>{html.escape(command(record, chapter.run))}</code>"),
     }

@@ -32,6 +32,7 @@ from casebook.cli import (
     shift,
 )
 from casebook.cli.common import echo, in_line
+from casebook.cli.extras import what_is_missing
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError, MeasureNote
 from casebook.paths import check_folders, refuse_unusable
@@ -113,6 +114,11 @@ def _run(words):
     except typer.TyperException as error:
         message = error.format_message()  # empty after the help of a bare command
         return _complain(message, 1) if message else 0
+    except ModuleNotFoundError as error:
+        message = what_is_missing(error)
+        if message is None:
+            raise
+        return _complain(message, 1)
     except BrokenPipeError:
         return _reader_left()
     except SystemExit as stop:  # what typer makes of a broken pipe

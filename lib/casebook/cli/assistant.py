@@ -133,7 +133,6 @@ def _show_summary(out, as_json):
 
 def gate_log(log, against, *, measures, margin, common, collection, columns, judge, as_json):
     """Decide on two logs; ends with the exit code of the verdict."""
-    from casebook.assistant.judge import check_judge
     from casebook.assistant.study import SHARE_MARGIN, gate_logs
     from casebook.runs.decide import settle
 
@@ -141,6 +140,8 @@ def gate_log(log, against, *, measures, margin, common, collection, columns, jud
         raise InputError("--log needs the log that it is held against: --against FILE")
     margin = SHARE_MARGIN if margin is None else margin
     if judge is not None:
+        from casebook.assistant.judge import check_judge  # which needs a retriever's packages
+
         check_judge(judge)
     gate = gate_logs(
         log,

@@ -465,8 +465,13 @@ def _show_likert(values, out, as_json):
 
 
 def _figures(analysis):
-    from casebook import plots
-
+    try:
+        from casebook import plots
+    except ModuleNotFoundError:
+        say(
+            "note: tables only: figures need matplotlib and seaborn: pip install matplotlib seaborn"
+        )
+        return {}
     plots.use_style()
     panel = analysis.panel
     tables = analysis.tables

@@ -28,6 +28,7 @@ from casebook.cli.common import (
     use_models,
     visible,
 )
+from casebook.cli.extras import require
 from casebook.errors import InputError
 from casebook.paths import data_folder
 
@@ -64,6 +65,7 @@ def report(
     """
     exclusive(context, "scheduler", "workers")
     use_models(device, precision, batch_size)
+    require("book")
     _pull(grid, tag)
     planned = _plan(run, grid=grid, tag=tag, force=force)
     _execute(planned, run, workers=workers, scheduler=scheduler, timeout=timeout, retries=retries)
@@ -102,6 +104,7 @@ def run(
     if experiments and all(name.endswith(".ipynb") for name in experiments):
         exclusive(context, "experiments", "tag", but="notebooks of your own")
     use_models(device, precision, batch_size)
+    require("book")
     planned = _plan(
         run,
         names=experiments or [],

@@ -349,8 +349,8 @@ class Endpoint(Server):
         return f"; most servers answer below /v1: try {without_secrets(below, below)}"
 
     def complete_json(self, prompt, schema):
-        """Answer a prompt with one JSON object of a schema; a wrong answer is refused once."""
-        shape = json.dumps(schema, sort_keys=True)
+        """Answer a prompt with one object of a pydantic model; a wrong answer is refused once."""
+        shape = json.dumps(schema.model_json_schema(), sort_keys=True)
         question = (
             f"{prompt}\n\nAnswer with one JSON object of this schema, and nothing else:\n{shape}\n"
         )
@@ -409,9 +409,7 @@ def _openai_package():
     try:
         import openai
     except ImportError as error:
-        raise InputError(
-            "endpoints need the package openai: pip install 'casebook[llm]'"
-        ) from error
+        raise InputError("endpoints need the package openai: pip install openai") from error
     return openai
 
 
@@ -469,16 +467,21 @@ def event_loop():
 
 def _checked(text, schema):
     """The first object of an answer and None, or None and what is wrong with it."""
-    import jsonschema
-
     answer = first_object(text)
     if answer is None:
         return None, "no JSON object in it"
-    errors = jsonschema.Draft202012Validator(schema).iter_errors(answer)
-    problem = jsonschema.exceptions.best_match(errors)
-    if problem:
-        return None, problem.message
+    try:
+        schema.model_validate_json(json.dumps(answer), strict=True)
+    except ValidationError as error:
+        return None, _problem(error)
     return answer, None
+
+
+def _problem(error):
+    """The first field of an answer that is wrong, and what it holds."""
+    problem = error.errors()[0]
+    field = ".".join(map(str, problem["loc"]))
+    return f"{field}: {problem['msg']}, not {problem['input']!r}"
 
 
 def first_object(text):

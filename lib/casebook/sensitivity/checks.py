@@ -2,7 +2,7 @@
 
 from casebook.data.registry import load
 from casebook.errors import InputError
-from casebook.sensitivity.cases import PLANTED, read_passages, user_collection
+from casebook.sensitivity.cases import PLANTED, user_collection
 from casebook.sensitivity.domain import read_domain
 from casebook.sensitivity.edits import LEAST_TERMS, single_fact_edits
 from casebook.sensitivity.plausibility import ACCEPT, rules
@@ -41,11 +41,9 @@ def check_facts(values):
 
 
 def check_collections(values):
-    """Refuse data sets without the wordings or passages that the chapter reads in them."""
+    """Refuse a data set without the wordings that the chapter reads in it."""
     if values["paraphrases"]:
         question_groups(load(values["paraphrases"]))
-    if values["judgments"]:
-        read_passages(load(values["judgments"]).documents.set_index("doc_id")["text"])
 
 
 def _has_plausible_edit(sheet, neighbours, domain):
