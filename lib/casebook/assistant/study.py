@@ -11,7 +11,6 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.assistant import ANSWERED, TEMPLATES
-from casebook.assistant.languages import language_notes
 from casebook.assistant.log import (
     ASSISTANT_WORDS,
     checked_log,
@@ -597,7 +596,6 @@ def gate_logs(
     notes = [f"new: {note}" for note in not_answered(new_log["no_answer"])]
     notes += [f"old: {note}" for note in not_answered(old_log["no_answer"])]
     something_failed = any("not answered" in note for note in notes)
-    notes += language_notes(list(zip(new_log["question"], new_log["answer"], strict=True)))
     if not (new_log.attrs["named"] and old_log.attrs["named"]):
         new_log = new_log.assign(id=new_log["question"])
         old_log = old_log.assign(id=old_log["question"])
