@@ -43,7 +43,10 @@ def test_the_page_says_how_much_it_has_and_whose_the_data_are(keep):
     text = files[PAGE]
     assert "The page shows all 2 questions. Simulated." in text
     assert "question by question" in text.partition("\n")[0]
-    assert "(../cards/smoke.md), MIT" in text and "Documents are shown by their beginning." in text
+    assert (
+        "#smoke-contract-and-insurance-clauses), MIT" in text
+        and "Documents are shown by their beginning." in text
+    )
     assert "alert" not in text  # texts are data, never part of a page
     script = files[f"items/{CELL}.js"]
     assert script.startswith("window.casebookItems = ") and script.isascii()

@@ -6,7 +6,7 @@ All pages are alike: ``assets/items.js`` draws them, and chooses among the items
 import html
 import re
 
-from casebook.book.titles import raw
+from casebook.book.titles import card_link, raw
 from casebook.data.cards import cards
 from casebook.runs.items import items_json
 from casebook.runs.outputs import item_page_address
@@ -95,4 +95,4 @@ def _notes(chapter, noun):
     card = cards().get(chapter.items["card"])
     if card:
         citation = " ".join(card.citation.split())
-        yield f"Data: [{card.title}](../cards/{card.key}.md), {card.licence.name}; {citation}"
+        yield f"Data: {card_link(card)}, {card.licence.name}; {citation}"
