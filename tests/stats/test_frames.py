@@ -24,9 +24,7 @@ from casebook.stats.tests import (
     holm,
     minimal_detectable_effect,
     paired_randomization,
-    paired_t,
     random_signs,
-    randomised_tukey_hsd,
 )
 
 UNEQUAL = np.repeat(np.arange(9), [1, 2, 3, 5, 8, 12, 20, 30, 40])
@@ -328,13 +326,12 @@ def test_comparison_holds_what_the_single_procedures_give(four):
     assert pairs["p"].tolist() == pytest.approx(test.pvalue, abs=0.03)
     assert pairs["p_adjusted"].tolist() == pytest.approx(test.pvalue_max_t, abs=0.03)
     assert pairs["p_holm"].tolist() == holm(pairs["p"])
-    assert pairs["p_tukey"].tolist() == randomised_tukey_hsd(four, 2000, seed=3).pvalue.tolist()
     for row in pairs.itertuples():
         a, b = four[row.system], four[row.against]
         assert (row.wins, row.losses) == ((a > b).sum(), (a < b).sum())
         assert row.difference == pytest.approx((a - b).mean())
         assert row.low < row.difference < row.high
-        assert (row.p_t, row.dz) == (paired_t(a, b).pvalue, effect_sizes(a, b).dz.estimate)
+        assert row.dz == effect_sizes(a, b).dz.estimate
         assert row.mde == pytest.approx(minimal_detectable_effect((a - b).std(), 60, alpha=0.05))
 
 
@@ -346,8 +343,8 @@ def test_baseline_twins_and_single_systems(four):
     twins = compare_systems(four[["dense"]].assign(twin=four["dense"]), **OPTIONS)
     [row] = twins.pairs.to_dict("records")
     assert (row["wins"], row["ties"], row["losses"]) == (0, 60, 0)
-    assert (row["reason"], row["p"], row["p_tukey"]) == ("no_unit_differs", 1.0, 1.0)
-    assert np.isnan([row[name] for name in ("p_t", "p_wilcoxon", "dz", "mde")]).all()
+    assert (row["reason"], row["p"]) == ("no_unit_differs", 1.0)
+    assert np.isnan([row[name] for name in ("dz", "mde")]).all()
     assert twins.systems["tie_class"].tolist() == ["1", "1"]
     few = compare_systems(four[["dense", "chance"]].iloc[:4], **OPTIONS)
     assert few.pairs["verdict"].tolist() == ["undecided"]  # p cannot be small
