@@ -43,7 +43,7 @@ WRONG = {
             "reranker": NAME_OR_NONE,
             "retriever": RETRIEVER,
             "runs": (["nope.run", "3", "[nope.run]", "true"], "no such|give text"),
-            "corpus": (["nope", "./nope", "3", "[nope]"], "no such|no shards.json|give text"),
+            "corpus": (["nope", "./nope", "3", "[nope]"], "no such|no encoded.json|give text"),
             "k": COUNT,
             "pool": COUNT,
             "mmr": FLAG,
@@ -296,7 +296,7 @@ TOGETHER = [
         "held_out: choose another split than development",
     ),
     ("retrieval_ablation", ["k=20", "pool=10"], "pool: give at least k"),
-    ("retrieval_ablation", ["corpus={folder}"], "no shards.json: the corpus is not encoded"),
+    ("retrieval_ablation", ["corpus={folder}"], "no encoded.json: the corpus is not encoded"),
     (
         "retrieval_ablation",
         ["corpus={folder}", "modes=[bm25_chunked]"],

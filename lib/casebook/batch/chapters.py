@@ -260,7 +260,7 @@ class RetrievalAblation(QuestionsParameters):
             )
         if self.corpus and "bm25_chunked" in (self.modes or ()):
             raise InputError(
-                "modes: a corpus in shards holds no words of passages: leave bm25_chunked or "
+                "modes: an encoded corpus holds no words of passages: leave bm25_chunked or "
                 "corpus out"
             )
         return self
@@ -268,7 +268,7 @@ class RetrievalAblation(QuestionsParameters):
     def read(self):
         if self.corpus:
             with naming_parameter("corpus", self.corpus):
-                plugin("casebook.retrieval.sharded:check_corpus")(self.corpus)
+                plugin("casebook.retrieval.encoded:check_corpus")(self.corpus)
         if not self.runs:
             return ""
         return plugin("casebook.retrieval.run_files:check_runs")(vars(self))
