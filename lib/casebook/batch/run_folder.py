@@ -53,15 +53,6 @@ def stored_record(run, cell):
     return records.read_record(path) if path.is_file() else None
 
 
-def same_data(run, other_run, cell):
-    """Say whether a cell was executed on the same data in two runs."""
-    record = stored_record(run, cell)
-    other_record = stored_record(other_run, cell)
-    if record is None or other_record is None:
-        return False
-    return record.labels["Inputs"]["data"] == other_record.labels["Inputs"]["data"]
-
-
 def progress_path(run, cell):
     """Give the file in which a kernel says how far it is."""
     return run_dir(run) / ".progress" / f"{cell}.json"
