@@ -1,11 +1,9 @@
 """Settings that every test, and every kernel that nbval starts, inherits."""
 
-import contextlib
 import gc
 import os
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from jupyter_client.manager import KernelManager
@@ -17,8 +15,6 @@ from casebook.batch.execute import QUIET
 # The notebooks that nbval runs write here, beside a copy of what they compare with: another
 # machine rounds the last places otherwise, and the committed reference is what its records say.
 RERUN = Path(__file__).with_name("_build") / "rerun"
-
-NURSERY = kernel.Nursery(kernel.SHARED)
 
 for name, value in QUIET.items():
     os.environ.setdefault(name, value)
@@ -33,17 +29,10 @@ def pytest_configure(config):
         shutil.copytree(RERUN.parents[1] / "results" / "smoke", RERUN / "results" / "smoke")
 
 
-def pytest_unconfigure():
-    """End the process that the kernels are forks of."""
-    NURSERY.close()
-
-
 @pytest.fixture
-def quick_kernels(monkeypatch):
-    """Let batches fork their kernels from that process, too."""
-    lent = SimpleNamespace(start=NURSERY.start, fork=NURSERY.fork, close=lambda: None)
-    monkeypatch.setattr(kernel, "nursery", lent)
-    monkeypatch.setattr(kernel, "batch_nursery", lambda modules: contextlib.nullcontext(lent))
+def quick_kernels():
+    """Let all kernels of the session share their imports, also where a batch has few."""
+    kernel.start_server(kernel.SHARED)
 
 
 class _Together(LoadFileScheduling):
@@ -67,10 +56,10 @@ def pytest_runtest_setup(item):
     """
     if item.path.suffix != ".ipynb":
         return (yield)
+    kernel.start_server(kernel.SHARED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CASEBOOK_ROOT", str(RERUN))
-        patch.setattr(kernel, "nursery", NURSERY)
-        forked = kernel.manager_class(KernelManager, item.path.parent)
+        forked = kernel.Kernel(folder=item.path.parent).manager_class(KernelManager)
         patch.setattr("nbval.kernel.KernelManager", forked)
         return (yield)
 

@@ -1,16 +1,12 @@
 """Objects of the user's own, by the name ``module:object`` wherever a name of ours may stand."""
 
-import contextlib
 import importlib
-import os
 import sys
 from pathlib import Path
 
 from casebook.errors import InputError
 
 PREFIXES = ("endpoint", "entailment", "model")  # of names of ours: entailment:FOLDER
-CALLER = "CASEBOOK_CALLER"
-"""Environment of a kernel, which works in another folder: the folder of the command's caller."""
 
 
 def is_plugin(name):
@@ -24,14 +20,12 @@ def is_plugin(name):
 
 
 def plugin(name):
-    """Import ``module:object``; modules may be in the folder of the command's caller.
-
-    They are imported in that folder, so that files that they open then are found from a kernel as
-    from the command.
-    """
+    """Import ``module:object``; modules may be in the working folder."""
     module_name, _, target = name.partition(":")
     try:
-        value = _imported(module_name)
+        if str(Path.cwd()) not in sys.path:
+            sys.path.append(str(Path.cwd()))
+        value = importlib.import_module(module_name)
         for part in target.split("."):
             value = getattr(value, part)
     except (ImportError, AttributeError) as error:
@@ -43,15 +37,6 @@ def plugin(name):
             f"{name}: importing it raised {type(error).__name__}: {_line(error)}"
         ) from error
     return value
-
-
-def _imported(module_name):
-    folder = os.environ.get(CALLER) or str(Path.cwd())
-    if folder not in sys.path:
-        sys.path.append(folder)
-    loaded = module_name in sys.modules
-    with contextlib.nullcontext() if loaded else contextlib.chdir(folder):
-        return importlib.import_module(module_name)
 
 
 def callable_plugin(name, signature):

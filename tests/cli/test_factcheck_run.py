@@ -7,7 +7,6 @@ import pytest
 from serving import completion, replying, response
 
 from casebook.paths import ROOT
-from casebook.progress import on_terminal, track
 
 
 @pytest.fixture
@@ -338,17 +337,6 @@ def test_ablation_as_json(casebook):
         and "weighed" in weighting["reason"]
     )
     assert report["effects"][0]["n"] == 100
-
-
-def test_a_long_run_says_on_the_terminal_how_far_it_is():
-    lines = []
-    with on_terminal(lines.append, every=0.0):
-        assert list(track(["a", "b", "c"], "checking claims")) == ["a", "b", "c"]
-    # The first claim pays for what all share, so nothing is said of the time until two are done.
-    assert lines[:2] == ["checking claims 0 of 3", "checking claims 1 of 3"]
-    assert lines[2].startswith("checking claims 2 of 3, about ")
-    assert list(track(["a"], "checking claims")) == ["a"]
-    assert len(lines) == 3
 
 
 def test_the_chapter_refuses_bad_claims_before_a_kernel_starts(casebook, own, tmp_path):

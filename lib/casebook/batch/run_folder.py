@@ -62,11 +62,6 @@ def same_data(run, other_run, cell):
     return record.labels["Inputs"]["data"] == other_record.labels["Inputs"]["data"]
 
 
-def progress_path(run, cell):
-    """Give the file in which a kernel says how far it is."""
-    return run_dir(run) / ".progress" / f"{cell}.json"
-
-
 # --- which cells were planned, how long they took, which failed
 
 

@@ -57,8 +57,6 @@ def answer(
     Example: casebook answer questions.jsonl --corpus my_folder --model gpt-4o-mini
     --out answers.jsonl
     """
-    from casebook.progress import on_terminal
-
     if out.suffix != ".jsonl":
         raise InputError(f"{out}: name a .jsonl file")
     if (model is None) == (app is None):
@@ -73,16 +71,15 @@ def answer(
         "prices": None if price_in is None else (price_in, price_out),
         "report": say,
     }
-    with on_terminal(say):
-        if app is None:
-            exclusive(context, "model", *_OF_APPLICATION)
-            sampling = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
-            retrieval = {"corpus": corpus, "k": k, "mode": mode, "prompt": prompt}
-            _ask_model(context, questions, out, model, url, retrieval, sampling, shared)
-        else:
-            exclusive(context, "app", *_OF_MODEL)
-            form = {"system": system, "request": request, "columns": columns}
-            _ask_application(context, questions, out, app, form, shared)
+    if app is None:
+        exclusive(context, "model", *_OF_APPLICATION)
+        sampling = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
+        retrieval = {"corpus": corpus, "k": k, "mode": mode, "prompt": prompt}
+        _ask_model(context, questions, out, model, url, retrieval, sampling, shared)
+    else:
+        exclusive(context, "app", *_OF_MODEL)
+        form = {"system": system, "request": request, "columns": columns}
+        _ask_application(context, questions, out, app, form, shared)
     _show_summary(out, as_json)
 
 

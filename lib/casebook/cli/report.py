@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -297,14 +296,14 @@ def _as_in_run(overrides, run):
 def _execute(planned, run, *, workers, scheduler, timeout, retries):
     from casebook.batch.run import run_batch
 
-    with _progress() as (line, show):
+    with _progress() as (line, bar):
         run_batch(
             planned,
             run,
             workers,
             scheduler,
             report=line,
-            show=show,
+            bar=bar,
             timeout=timeout,
             retries=retries,
         )
@@ -335,7 +334,7 @@ def _overrides(texts):
 
 @contextlib.contextmanager
 def _progress():
-    """A bar on the terminal while a batch works, else plain lines: always standard error."""
+    """The function that prints a line, and a bar below the lines on a terminal: standard error."""
     if not sys.stderr.isatty() or os.environ.get("TQDM_DISABLE", "0") not in ("", "0"):
         yield say, None
         return
@@ -344,41 +343,24 @@ def _progress():
         BarColumn,
         MofNCompleteColumn,
         Progress,
-        ProgressColumn,
         TextColumn,
         TimeElapsedColumn,
+        TimeRemainingColumn,
     )
-    from rich.text import Text
-
-    from casebook.progress import duration_text
-
-    class TimeLeftColumn(ProgressColumn):
-        """Time left by the batch's own estimate, counting down while a long cell works."""
-
-        def render(self, task):
-            end = task.fields.get("end")
-            if end is None:
-                return Text("time left not known yet")
-            return Text(f"about {duration_text(max(end - time.monotonic(), 0))} left")
 
     columns = (
         MofNCompleteColumn(),
         BarColumn(),
         TimeElapsedColumn(),
-        TimeLeftColumn(),
+        TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", start=True, total=None)
 
         def line(text):
             bar.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
-        def show(done, total, running, seconds_left):
-            end = None if seconds_left is None else time.monotonic() + seconds_left
-            bar.update(task, completed=done, total=total, description=", ".join(running), end=end)
-
-        yield line, show
+        yield line, bar
 
 
 COMMANDS = (init, report, run, build, publish)
