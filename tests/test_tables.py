@@ -2,19 +2,32 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it.renderer import RendererHTML
+from myst_parser.config.main import MdParserConfig
+from myst_parser.parsers.mdit import create_md_parser
 
 from casebook.tables import (
     Markup,
     Table,
     enumerated,
+    escape_markdown,
     linked,
     p_value,
     reason_text,
     to_html,
     with_interval,
 )
+
+SETTINGS = MdParserConfig(enable_extensions={"amsmath", "colon_fence", "deflist", "dollarmath"})
+MYST = create_md_parser(SETTINGS, RendererHTML)  # as the book reads it
+ONE_LINE = {"inline", "text"} | {
+    f"{block}_{end}"
+    for block in ("bullet_list", "list_item", "paragraph")
+    for end in ("open", "close")
+}
 
 
 class Cells(HTMLParser):
@@ -182,3 +195,21 @@ def test_names_are_listed_as_in_a_sentence():
     assert enumerated(["a"]) == "a"
     assert enumerated(["a", "b"]) == "a and b"
     assert enumerated(["a", "b", "c"], "or") == "a, b or c"
+
+
+@given(st.lists(st.sampled_from([*"\\`*_#|$~[](){}<>&!:-+%=^ \n", ":::{include} x", "a"])))
+def test_a_text_of_others_is_no_markdown(parts):
+    text = "".join(["a", *parts])
+    tokens = MYST.parse(f"- {escape_markdown(text)} b")
+    shown = "".join(child.content for token in tokens for child in token.children or ())
+    kinds = {token.type for token in tokens} | {
+        child.type for token in tokens for child in token.children or ()
+    }
+    assert shown == f"{' '.join(text.split())} b"
+    assert kinds <= ONE_LINE
+
+
+@pytest.mark.parametrize("start", [":::{include} x", "# a", "- a", "+ a", "% a", "(a)=", "~~~ a"])
+def test_a_text_of_others_begins_nothing(start):
+    kinds = {token.type for token in MYST.parse(f"- {escape_markdown(start)}")}
+    assert kinds <= ONE_LINE

@@ -32,7 +32,6 @@ _PUBLIC = {
     "raters.forms": ["make_forms"],
     "raters.analysis": ["analyse"],
     "shift.learn": ["learn_posneg"],
-    "audits.labels": ["audit_labels"],
     "audits.tables": ["check_tables"],
 }
 _MODULE = {name: module for module, names in _PUBLIC.items() for name in names}

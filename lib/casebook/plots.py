@@ -308,9 +308,6 @@ def shades(colour):
 
 SHADES = shades(BLUE)
 SIGNED = ListedColormap(shades(ORANGE).colors[:0:-1] + SHADES.colors)
-LEVELS = ListedColormap(
-    [(*to_rgb(GREY), 0.0), (*to_rgb(BLUE), 0.2), (*to_rgb(ORANGE), 0.45)]
-)  # nothing, fine, flagged
 
 
 def matrix(

@@ -21,6 +21,7 @@ from casebook.files import write_json, write_text
 from casebook.paths import DATA, GRID, ROOT, SHIPPED
 from casebook.readers import read_json
 from casebook.runs.record import digest, now
+from casebook.tables import escape_markdown
 
 STARTER = Path(__file__).with_name("starter")
 # Hidden files and folders have plain names in the package.
@@ -66,9 +67,10 @@ def start_project(folder, title, author, licence=None):
         "requirement": _requirement(),
     }
     in_yaml = values | {name: _quoted(values[name]) for name in ("title", "author")}
+    in_markdown = values | {"title": escape_markdown(title)}
     for source, place in PLACES.items():
         template = Template((STARTER / source).read_text(encoding="utf-8"))
-        text = template.safe_substitute(in_yaml if place.endswith(_YAML) else values)
+        text = template.safe_substitute(in_yaml if place.endswith(_YAML) else in_markdown)
         write_text(folder / place, text)
     digests = {}
     for path in _shipped_notebooks():

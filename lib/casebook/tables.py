@@ -13,6 +13,8 @@ from casebook.stats.intervals import bounds_text
 TALL = 20  # rows above which a table scrolls within the page
 COLUMNS_SHOWN = 7  # that a page shows before a reader asks for the others
 _MARKS = re.compile(r"<[^>]*>")
+# What begins a block or a span; a bracket only where an address or a name follows it.
+_MARKDOWN = re.compile(r"[\\`*_#|$]|\](?=[(\[:])|\[(?=\^)|:(?=::)|~(?=~)|(?<=\))=|^%|^[-+](?= )")
 # Reason codes whose own words would not do for readers; any other code is read word by word.
 REASON_TEXTS = {
     "all_resamples_equal": "all resamples are equal",
@@ -191,9 +193,15 @@ def enumerated(names, last="and"):
     return f"{', '.join(others)} {last} {final}" if others else final
 
 
+def escape_markdown(text):
+    """Make a text of others safe for one line of Markdown: no mark-up, role, formula or link."""
+    line = " ".join(str(text).split())
+    return html.escape(_MARKDOWN.sub(r"\\\g<0>", line), quote=False)
+
+
 def bullets(lines):
     """Write sentences as a Markdown list."""
-    return "\n".join("- " + line.replace("_", "\\_") for line in lines)
+    return "\n".join(f"- {escape_markdown(line)}" for line in lines)
 
 
 def with_interval(frame, value, low, high, digits=3, name=None, alone=None):

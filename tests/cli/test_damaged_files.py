@@ -10,12 +10,9 @@ FORMS = ["raters", "forms", "new", "--rater=r1:lay", "--rater=r2:lay", "--explan
 TABLES = ["audit", "tables", "--n=10", "--positives=8"]
 GATE = ["gate", "smoke/runs/query_length-smoke", "--against", "smoke", "--gate"]
 VERIFY = ["factcheck", "run", "claims.txt", "--ratings"]
-POSITIONS = "query_position,relevant_positions\n1,{}\n"
 REPORTED = "row,accuracy\nA,0.8\nB,{}\n"
 
 DAMAGED = [
-    (["audit", "labels"], "p.csv", POSITIONS.format("9" * 5000), "p.csv:2: relevant"),
-    (["audit", "labels"], "p.csv", POSITIONS.format("\u0663"), "whole number"),
     (TABLES, "t.csv", REPORTED.format("inf"), "t.csv:3: table 't', row 'B': accuracy"),
     (TABLES, "t.csv", "accuracy\n0.8\n", "no column 'row': it has accuracy"),
     (VERIFY, "r.yml", "[" * 5000, "nested too deeply"),

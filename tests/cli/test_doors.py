@@ -90,7 +90,6 @@ def test_no_command_overwrites_what_it_reads(casebook, case, tmp_path):
         (["raters", "analyse", "f", "--original", "--out", "x"], "--out has no effect"),
         (["evaluate", "{q}", "{other}"], "quer"),
         (["agreement", "{r}", "--resamples", "1"], "--resamples"),
-        (["audit", "labels", "smoke", "--seed", "-1"], "--seed"),
     ],
 )
 def test_what_means_nothing_is_one_clear_line(casebook, tmp_path, arguments, message):

@@ -64,7 +64,6 @@ def refused(found, *texts):
         ["factcheck", "run", "claims.txt", "--corpus", "./loop"],
         ["publish", "smoke", "loop"],
         ["runs", "compare", "--runs-root", "loop"],
-        ["audit", "labels", "loop"],
         ["run", "query_length", "--dry-run", "-p", "dataset=./loop"],
         ["run", "query_length", "--dry-run", "--grid", "loop"],
         ["run", "loop/mine.ipynb", "--dry-run"],

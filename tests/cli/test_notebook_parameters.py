@@ -250,19 +250,7 @@ WRONG = {
         | {"corpus": (["nope", "3"], "no such|give text")},
     ],
     "audits": [
-        {
-            "datasets": (
-                ["smoke", "3", "[3]", "[nope]", "[pdpabench_votes]", "[./nope]"],
-                "list|give text|choose|no such folder",
-            )
-        }
-        | {
-            "tables": (
-                ["a", "3", "[3]", "[nope]", "[../agreement]"],
-                "list|give text|choose from|letters",
-            )
-        }
-        | {"reported": (["nope.csv", "3"], "no such|give text"), "repeats": COUNT, "seed": SEED}
+        {"reported": (["nope.csv", "3"], "no such|give text"), "repeats": COUNT, "seed": SEED}
     ],
     "query_length": [
         {"dataset": NAME, "retriever": RETRIEVER, "margin": MARGIN} | DRAWN | READING,
@@ -568,7 +556,7 @@ RIGHT = [
         "dataset=consumer_contracts_qa",
         "transfer_sets=[consumer_contracts_qa, feverous_s]",
     ),
-    ("audits", "datasets=[]", "tables=[]", "repeats=1"),
+    ("audits", "repeats=1"),
     ("query_length", "margin=0.99", "n_resamples=100"),
     ("assistant", "agreement_level=0.5", "focus=null", "foreign=1"),
 ]

@@ -181,9 +181,7 @@ def test_reported_tables_are_read_before_a_kernel_starts(casebook, folders, monk
         ("scores.csv", "none of the columns accuracy"),
         ("none.csv", "no such file"),
     ):
-        code, _, err = casebook(
-            "run", "audits", "-p", 'datasets=["./a/contracts"]', "-p", f"reported={name}"
-        )
+        code, _, err = casebook("run", "audits", "-p", f"reported={name}")
         assert code == 1 and message in err and err.count("\n") == 1
 
 

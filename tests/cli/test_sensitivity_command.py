@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 
-from casebook.explain.templates import escape_markdown
 from casebook.sensitivity.cases import plant_cases
 from casebook.sensitivity.edits import NO_INERT_WORDS, Inert
+from casebook.tables import escape_markdown
 
 CASE = {
     "case_id": "t1",
@@ -273,7 +273,7 @@ def test_names_of_others_are_no_markup(run, tmp_path):
     title = text.splitlines()[0]
     assert code == 0
     assert "<b>" not in title
-    assert r"State\_\[1\]" in title
+    assert r"State\_[1]" in title  # a bracket that no address follows is no link
 
 
 def test_a_judgment_and_the_documented_mode(run, folder, tmp_path):

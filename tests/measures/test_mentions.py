@@ -1,39 +1,117 @@
 """Numbers, dates, provisions, parties, negation and modality."""
 
-import pytest
+from itertools import pairwise
 
-from casebook.measures.mentions import agreement, find_flip, mentions, modality
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from casebook.measures.mentions import (
+    agreement,
+    find_citations,
+    find_flip,
+    mentions,
+    modality,
+)
+
+#: What a text cites: cases as they are written, provisions with their names.
+CITED = [
+    ("See [2019] UKSC 41 at [50].", ["[2019] UKSC 41 at [50]"]),
+    ("See [2019] U.K.S.C. 41.", ["[2019] U.K.S.C. 41"]),
+    ("Meena Devi v. State of Ruritania, (1973) 4 S.C.C. 225.", ["(1973) 4 S.C.C. 225"]),
+    ("(1973) 4 SCC 225, para 12, is followed.", ["(1973) 4 SCC 225, para 12"]),
+    ("At [50] and at para 12 the court agrees.", []),
+    ("In 2019 the court sat; [2019] was a long year.", []),
+    ("[2019] UKSC 41, [2015] SGCA 33.", ["[2019] UKSC 41", "[2015] SGCA 33"]),
+    ("AIR 1978 SC 597; 410 U.S. 113 (1973).", ["AIR 1978 SC 597", "410 U.S. 113 (1973)"]),
+    ("The minister’s case, [2019] UKSC 41, isn’t new.", ["[2019] UKSC 41"]),
+    ("[2019]\xa0UKSC\xa041.", ["[2019]\xa0UKSC\xa041"]),
+    ("[2020] EWHC 88 (Admin) at [3]–[5].", ["[2020] EWHC 88 (Admin) at [3]–[5]"]),
+    (
+        "Section 26C(3) and s. 302 of the I.P.C.",
+        [("26C(3)", "section 26C(3)"), ("302", "section 302")],
+    ),
+    (
+        "Sections 302, 304 and 34 of the I.P.C.",
+        [("302", "section 302"), ("304", "section 304"), ("34", "section 34")],
+    ),
+    ("under Section 26C (3) (a) of the PDPA", [("26C (3) (a)", "section 26C(3)(a)")]),
+    ("PDPA s.26C(3)(b)", [("26C(3)(b)", "section 26C(3)(b)")]),
+    ("Art. 21 of the Constitution", [("21", "article 21")]),
+    ("Order 7 Rule 11 CPC", [("7", "order 7 rule 11")]),
+    ("s 482 Cr.P.C. applies", [("482", "section 482")]),
+    ("(1973) 4 SCC 225 : AIR 1973 SC 1461", ["(1973) 4 SCC 225", "AIR 1973 SC 1461"]),
+    ("2023 INSC 677", ["2023 INSC 677"]),
+    ("[2003] 3 SLR(R) 12", ["[2003] 3 SLR(R) 12"]),
+    ("[2019] EWCA Civ 12 at [7]", ["[2019] EWCA Civ 12 at [7]"]),
+    ("[2020] EWHC 123 (Ch)", ["[2020] EWHC 123 (Ch)"]),
+    ("Doe v Roe, 410 U.S. 113 (1973)", ["410 U.S. 113 (1973)"]),
+    ("[2017] UKSC 5, [2018] AC 61 at para. 42", ["[2017] UKSC 5", "[2018] AC 61 at para. 42"]),
+    ("[1932] A.C. 562 at 580E", ["[1932] A.C. 562 at 580E"]),
+    ("On 5 May the 12 jurors met in room 302.", []),
+]
+few = settings(max_examples=60, deadline=None)
+marks = st.text(st.sampled_from("ab 129.,'’‘“”\"[]()…sSvAC-\n"), max_size=80)
+
+
+def cited(text):
+    written = []
+    for start, end, provision in find_citations(text):
+        part = text[start:end]
+        written.append((part, provision) if provision else part)
+    return written
+
+
+def test_citations_end_with_their_pinpoints():
+    wrong = [(text, cited(text)) for text, expected in CITED if cited(text) != expected]
+    assert wrong == []
+
+
+@few
+@given(marks)
+def test_citations_of_any_text_stand_apart(text):
+    places = find_citations(text)
+    assert all(first.end <= second.start for first, second in pairwise(places))
+
+
+@few
+@given(st.integers(1900, 2029), st.sampled_from(["UKSC", "SGCA", "EWHC"]), st.integers(1, 9999))
+def test_neutral_citations_are_found_whatever_stands_around(year, court, number):
+    written = f"[{year}] {court} {number}"
+    for text in (written, f"see {written}.", f"“x” ({written})", f"{written};"):
+        assert cited(text) == [written]
+    assert cited(f"{year} words") == []
 
 
 def of(kind, text):
     return mentions(text)[kind]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Rs. 1,50,000", {"150000"}),
-        ("2.5 lakh", {"250000"}),
-        ("three crore rupees", {"30000000"}),
-        ("two hundred, 3 thousand", {"200", "3000"}),
-        ("2 million, 4 billion", {"2000000", "4000000000"}),
-        ("2 crore, 3 crores", {"20000000", "30000000"}),
-        ("2 lac, 3 lakhs", {"200000", "300000"}),
-        ("two, nineteen, twenty, ninety", {"2", "19", "20", "90"}),
-        ("5 % and 5 per cent", {"5%"}),
-        ("fourteen days, 14 days", {"14"}),
-        ("on 12 March 2019", set()),
-        ("s. 26C(3), [2019] UKSC 41", set()),
-        ("no number", set()),
-    ],
-)
-def test_numbers(text, expected):
-    assert of("number", text) == expected
+NUMBERS = [
+    ("Rs. 1,50,000", {"150000"}),
+    ("2.5 lakh", {"250000"}),
+    ("three crore rupees", {"30000000"}),
+    ("two hundred, 3 thousand", {"200", "3000"}),
+    ("2 million, 4 billion", {"2000000", "4000000000"}),
+    ("2 crore, 3 crores", {"20000000", "30000000"}),
+    ("2 lac, 3 lakhs", {"200000", "300000"}),
+    ("two, nineteen, twenty, ninety", {"2", "19", "20", "90"}),
+    ("5 % and 5 per cent", {"5%"}),
+    ("fourteen days, 14 days", {"14"}),
+    ("on 12 March 2019", set()),
+    ("s. 26C(3), [2019] UKSC 41", set()),
+    ("no number", set()),
+]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_numbers():
+    wrong = [
+        (text, of("number", text)) for text, numbers in NUMBERS if of("number", text) != numbers
+    ]
+    assert wrong == []
+
+
+def test_dates_have_one_form():
+    written = [
         "12 March 2019",
         "12th day of March, 2019",
         "March 12, 2019",
@@ -41,10 +119,9 @@ def test_numbers(text, expected):
         "12.03.2019",
         "12/3/2019",
         "12 Mar. 2019",
-    ],
-)
-def test_dates_have_one_form(text):
-    assert of("date", f"It was filed on {text}.") == {"2019-03-12"}
+    ]
+    for text in written:
+        assert of("date", f"It was filed on {text}.") == {"2019-03-12"}, text
     assert of("date", "31.12.2019 and 1.1.2019") == {"2019-12-31", "2019-01-01"}
     assert of("date", "32.12.2019, 0.12.2019, 31.13.2019, 31.0.2019") == set()
 
@@ -66,18 +143,21 @@ def test_agreement_names_what_is_missing():
     assert [a.share for a in agreement("Nothing named.", source)] == [None] * 4
 
 
-@pytest.mark.parametrize(
-    ("sentence", "source", "turned"),
-    [
-        ("The landlord may not keep it.", "The landlord may keep it.", True),
-        ("He didn't pay the rent.", "He did pay the rent.", True),
-        ("The claim is not without merit.", "The claim has merit.", False),
-        ("The tenant pays rent.", "The tenant pays the rent.", False),
-    ],
-)
-def test_negations(sentence, source, turned):
-    found = find_flip(sentence, ["Unrelated words here.", source])
-    assert bool(found.negated) == turned
+NEGATIONS = [
+    ("The landlord may not keep it.", "The landlord may keep it.", True),
+    ("He didn't pay the rent.", "He did pay the rent.", True),
+    ("The claim is not without merit.", "The claim has merit.", False),
+    ("The tenant pays rent.", "The tenant pays the rent.", False),
+]
+
+
+def test_negations():
+    wrong = []
+    for sentence, source, turned in NEGATIONS:
+        flip = find_flip(sentence, ["Unrelated words here.", source])
+        if bool(flip.negated) != turned:
+            wrong.append(sentence)
+    assert wrong == []
 
 
 def test_modality():

@@ -21,7 +21,6 @@ FIGURE = re.compile(r'<figure class="drawn">.*?</figure>', re.DOTALL)
 CAPTION = re.compile(r"(?:figures|timings)/[\w-]+\.([\w-]+)\.svg")
 #: Figures without any link: chapter, name, and why no item is behind a mark.
 WITHOUT_ITEMS = {
-    ("audits", "control"): "the label sets are simulated, and are not kept",
     ("audits", "known-rows"): "the rows are simulated, and are not kept",
     ("rater_agreement", "power"): "the studies are simulated, and are not kept",
     ("run_comparison", "history"): "a mark is a run, not a question",

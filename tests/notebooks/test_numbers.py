@@ -46,11 +46,7 @@ EXPECTED = {
         ("claim only", "accuracy"): 48 / 100,
         ("default judge", "auroc"): 0.931382,
     },
-    ("audits", "smoke"): {
-        ("labels", "duplicates"): 0.0,
-        ("labels", "split leak: test with dev"): 11 / 17,
-        ("labels", "reused lists"): 3 / 34,
-    },
+    ("audits", "all reported tables"): {("reported table", "impossible"): 13 / 36},
     ("assistant", "smoke"): {
         ("Retrieval", "answered"): 31 / 34,
         ("Retrieval", "R@10"): 23 / 34,

@@ -238,7 +238,7 @@ def grounding(answer, contexts):
         "faithfulness": faithfulness(answer, contexts).score,
         "original:faithfulness": documented,
         "mentions": share_named(answer, "\n\n".join(contexts)),
-        "quotations": share_quoted_rightly(answer, dict(enumerate(contexts))),
+        "quotations": share_quoted_rightly(answer, contexts),
         "citations": citations,
     }
 

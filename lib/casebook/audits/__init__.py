@@ -1,1 +1,1 @@
-"""Audits of labels and of reported tables."""
+"""Audits of reported tables."""

@@ -6,7 +6,6 @@ kernel starts. A notebook of the user's own has no model.
 """
 
 import contextlib
-import os
 from pathlib import Path
 from typing import Annotated, Literal, get_args, get_type_hints
 
@@ -23,9 +22,9 @@ from pydantic.fields import FieldInfo
 
 from casebook.data.cards import cards
 from casebook.data.registry import resolve
-from casebook.data.sources import MIRROR_VARIABLE, Absent
+from casebook.data.sources import Absent
 from casebook.errors import InputError
-from casebook.paths import data_folder, valid_name
+from casebook.paths import data_folder
 from casebook.plugins import is_plugin, plugin
 
 
@@ -151,25 +150,11 @@ def _check_systems(names):
     return names
 
 
-def _check_tables(names):
-    """Refuse what is no folder of the data mirror."""
-    mirror = Path(os.environ.get(MIRROR_VARIABLE) or "/nowhere")
-    for name in names:
-        valid_name(name, "tables")
-        if not mirror.is_dir():
-            raise InputError(f"tables: {name!r}: set {MIRROR_VARIABLE} to the folder that holds it")
-        if not (mirror / name).is_dir():
-            there = ", ".join(sorted(path.name for path in mirror.iterdir() if path.is_dir()))
-            raise InputError(f"tables: {name!r}: no such folder in {mirror}: choose from {there}")
-    return names
-
-
 Questions = Annotated[Name, data_of_kind("retrieval")]
 Retrievers = Annotated[Files, AfterValidator(_check_retrievers)]
 Systems = Annotated[
     list_of(Name, "such as [bm25, dense], of at least one", 1), AfterValidator(_check_systems)
 ]
-Tables = Annotated[list_of(Name, "such as [audit_countercase]"), AfterValidator(_check_tables)]
 OtherData = Literal[""] | Questions
 Measures = Annotated[
     list_of(Name, "such as [nDCG@3, P@5]"), checked_by("casebook.measures.ranking:parse_measure")
@@ -522,20 +507,14 @@ class FactcheckConfusion(ChapterParameters):
 
 
 class Audits(ChapterParameters):
-    """Audits of labels and of reported tables."""
+    """Audits of reported tables."""
 
-    datasets: Annotated[list_of(Name, "such as [smoke]"), data_of_kind("retrieval")] | None
-    tables: Tables | None
     reported: Files | None
     repeats: Count
 
     def read(self):
         for path in as_list(self.reported):
             plugin("casebook.audits.tables:read_tables")(Path(path))
-        for name in self.datasets or ():
-            name_and_folder = data_folder(name)
-            if name_and_folder:
-                plugin("casebook.audits.sources:read_labels")(name_and_folder[1])
 
 
 class Assistant(ChapterParameters):

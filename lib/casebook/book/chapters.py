@@ -26,7 +26,7 @@ from casebook.runs.locations import restored
 from casebook.runs.outputs import finished_cells
 from casebook.runs.record import digest
 from casebook.runs.registry import model_settings_of
-from casebook.tables import Markup
+from casebook.tables import Markup, escape_markdown
 
 HASH_DIGITS = 12  # on a page; the record has them all
 
@@ -36,7 +36,7 @@ def for_readers(path, chapter):
     notebook = nbformat.read(path, 4)
     if notebook.cells and notebook.cells[0].source.startswith("# "):
         text = notebook.cells[0].source.partition("\n")[2]
-        text = f"# {chapter.title}\n{text}\n\n{leaderboard_link(chapter)}"
+        text = f"# {escape_markdown(chapter.title)}\n{text}\n\n{leaderboard_link(chapter)}"
         notebook.cells[0].source = text.rstrip()
     answer_first(notebook)
     fold_code(notebook)

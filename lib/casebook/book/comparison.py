@@ -33,7 +33,6 @@ _KEYS = (
     (["id"], "system", "id"),
     (["case_id", "node"], "system", "case_id"),
     (["condition", "explanation", "source", "sentence"], "rule", "explanation"),
-    (["audited"], "check", "audited"),
 )
 MOST_FLIPS = 20  # rows of all lines together
 

@@ -14,7 +14,7 @@ from casebook.frames import ALL_PAIRS, OTHER, PLANNED, WITH_CONTROL
 from casebook.notebook import LEADERBOARD_TIMES
 from casebook.paths import run_dir
 from casebook.runs.outputs import item_page_address
-from casebook.tables import reason_text
+from casebook.tables import escape_markdown, reason_text
 from casebook.verdicts import INTERVAL_BY_UNIT, NOT_MEASURED, OPPOSITE
 
 PAGE = "leaderboard"
@@ -61,7 +61,9 @@ def _markdown(chapters):
         f'<script defer src="{PAGE}.js"></script>\n'
         f'<script defer src="../_static/{PAGE}.js"></script>'
     )
-    links = [f"- [{c['title']}](../run/notebooks/{c['cell']}.ipynb)" for c in chapters]
+    links = [
+        f"- [{escape_markdown(c['title'])}](../run/notebooks/{c['cell']}.ipynb)" for c in chapters
+    ]
     sources = "\n".join(["## Chapters", "", *links])
     return f"{INTRODUCTION}\n{raw(viewer)}\n{sources}\n"
 

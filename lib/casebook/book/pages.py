@@ -29,7 +29,7 @@ from casebook.errors import InputError
 from casebook.models.encoders import PACKAGED, PACKAGED_SHA256
 from casebook.paths import CARDS, ROOT, SHIPPED, data_folder, notebook_files
 from casebook.runs.registry import model_settings_of
-from casebook.tables import Markup, Table, to_html
+from casebook.tables import Markup, Table, escape_markdown, to_html
 
 _PACKAGES = (
     "casebook",
@@ -104,7 +104,8 @@ def by_experiment(chapters):
 
 def _chapter_links(chapters):
     return "".join(
-        f"- [{chapter.title}](../../run/notebooks/{chapter.cell}.ipynb)\n" for chapter in chapters
+        f"- [{escape_markdown(chapter.title)}](../../run/notebooks/{chapter.cell}.ipynb)\n"
+        for chapter in chapters
     )
 
 

@@ -3,6 +3,7 @@
 import json
 
 from docutils import nodes
+from markupsafe import escape
 
 from casebook.paths import SHIPPED
 
@@ -27,6 +28,12 @@ def _add_assets(app, config):
         app.add_css_file(name)
     for name in SCRIPTS:
         app.add_js_file(name, loading_method="defer")
+
+
+def _escape_names(app, pagename, templatename, context, doctree):
+    """Escape the names of book, page and author, which the theme writes as they are."""
+    for name in ("docstitle", "root_title", "pagetitle", "author"):
+        context[name] = escape(context.get(name) or "")
 
 
 def _without_roles(app, pagename, templatename, context, doctree):
@@ -81,5 +88,6 @@ def setup(app):
     app.connect("source-read", _mark_folds)
     app.connect("doctree-resolved", _fold_sections)
     app.connect("doctree-resolved", _code_last)
+    app.connect("html-page-context", _escape_names, priority=900)  # what the theme adds, too
     app.connect("html-page-context", _without_roles)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,7 @@
 """Readers' names of data sets, and the HTML of generated pages that links to chapters."""
 
 import html
+import re
 
 from casebook.data.cards import card_of
 from casebook.paths import run_dir
@@ -35,8 +36,10 @@ def short(title):
 
 
 def raw(markup):
-    """Wrap HTML so that MyST passes it through."""
-    return f"::::::{{raw}} html\n{markup}\n::::::\n"
+    """Wrap HTML so that MyST passes it through, whatever colons a text of it begins with."""
+    longest = max(map(len, re.findall(":+", markup)), default=0)
+    fence = ":" * max(6, longest + 1)
+    return f"{fence}{{raw}} html\n{markup}\n{fence}\n"
 
 
 def as_cards(markup):

@@ -1,58 +1,11 @@
-"""``casebook audit``: look for defects in labels and in reported tables."""
+"""``casebook audit``: look for impossible rows of reported tables."""
 
 from pathlib import Path
 
-from casebook.cli.common import Json, Seed, argument, command_group, option, say, show
+from casebook.cli.common import Json, argument, command_group, option, say, show
 from casebook.errors import CheckFailed
 
-app = command_group("audit", "Look for defects in labels and in reported tables.")
-
-
-@app.command()
-def labels(
-    source: argument(
-        str, "Data set, BEIR folder, TREC judgements, or CSV of positions.", metavar="PATH|DATASET"
-    ),
-    seed: Seed = 0,
-    as_json: Json = False,
-):
-    """Check relevance labels for dealt-out lists, leaks and duplicates; exit 2 if flagged.
-
-    A pattern is flagged if labels in random order do not show it, if it is stronger than
-    in nine or ten sound collections (never the one that is judged), and if the words of
-    the questions do not explain it. The line of each check says what decided.
-
-    Example: casebook audit labels pdpabench --json
-    """
-    from casebook.audits.labels import FLAGGED, audit_labels
-
-    audit = audit_labels(source, seed)
-    findings = [finding._asdict() for finding in audit.findings]
-    value = {"name": audit.name, "verdict": audit.verdict, "findings": findings}
-    show(value, as_json, map(_line, audit.findings))
-    flagged = [finding.check for finding in audit.findings if finding.verdict == FLAGGED]
-    if flagged:
-        raise CheckFailed(f"{audit.name}: flagged: {', '.join(flagged)}")
-
-
-def _line(finding):
-    from casebook.stats.intervals import bounds_text
-
-    head = f"{finding.verdict:14} {finding.check}"
-    if finding.value is None:
-        return f"{head}: {finding.reason}"
-    parts = [f"{finding.value:.3f} {bounds_text(finding.low, finding.high)}", f"n={finding.n}"]
-    if finding.chance is not None:
-        parts.append(f"chance {finding.chance:.3f}")
-    if finding.p is not None:
-        parts.append(f"p={finding.p:.2g}")
-    if finding.p_sound is not None:
-        parts.append(f"p of soundness={finding.p_sound:.2g}")
-    lines = [
-        f"{head}: {', '.join(parts)} ({finding.statistic})",
-        f"{'':15}decided by {finding.decision}",
-    ]
-    return "\n".join([*lines, *(f"{'':15}{text}" for text in finding.evidence)])
+app = command_group("audit", "Look for impossible rows of reported tables.")
 
 
 @app.command()

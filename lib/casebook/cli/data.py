@@ -36,9 +36,11 @@ def pull(names: Names = None):
 def check(names: Names = None, as_json: Json = False):
     """Check the files on this machine against hashes and counts; exit code 2 if one differs.
 
-    A folder of your own, such as ./lease, is read, all its splits.
+    A folder of your own, such as ./lease, is read, all its splits, and searched for repeated ids
+    and texts, unknown ids, conflicting grades, and questions that two splits share; exit code 2
+    too if there are any.
 
-    Example: casebook data check
+    Example: casebook data check ./lease
     """
     from casebook.data.registry import check
 

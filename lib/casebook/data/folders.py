@@ -22,8 +22,8 @@ MAX_MISSING = 0.05
 def load_beir(folder, split="test", *, key=None, card=None, titles=True, max_missing=MAX_MISSING):
     """Read one split of a BEIR folder: ``corpus.jsonl``, ``queries.jsonl``, ``qrels/*.tsv``."""
     folder = Path(folder)
-    corpus_path = _one_of(folder, "corpus")
-    queries_path = _one_of(folder, "queries")
+    corpus_path = one_of(folder, "corpus")
+    queries_path = one_of(folder, "queries")
     qrels_path = folder / "qrels" / f"{split}.tsv"
     if not qrels_path.is_file():
         raise InputError(f"{qrels_path}: no such file; {_other_judgements(folder)}")
@@ -58,7 +58,7 @@ def read_collection(folder, titles=True):
     folder = Path(folder)
     check_folder(folder)
     if _holds_corpus(folder):
-        return _documents(_one_of(folder, "corpus"), "_id", titles)
+        return _documents(one_of(folder, "corpus"), "_id", titles)
     return _text_files(folder)
 
 
@@ -67,7 +67,7 @@ def read_collection_parts(folder, size, titles=True):
     folder = Path(folder)
     check_folder(folder)
     if _holds_corpus(folder):
-        path = _one_of(folder, "corpus")
+        path = one_of(folder, "corpus")
         for part in read_frames(path, size, "_id", "doc_id", ("title", "text"), blank=True):
             yield with_titles(part) if titles else part
         return
@@ -99,7 +99,7 @@ def _text_files(folder):
 def read_questions(path):
     """Questions without judgements, of a file or a BEIR folder."""
     path = Path(path)
-    path = _one_of(path, "queries") if path.is_dir() else path
+    path = one_of(path, "queries") if path.is_dir() else path
     return read_frame(path, "_id", "query_id")
 
 
@@ -137,7 +137,8 @@ def with_titles(documents):
     )
 
 
-def _one_of(folder, stem):
+def one_of(folder, stem):
+    """Path of a file of JSON lines, plain or compressed."""
     for path in (folder / f"{stem}.jsonl", folder / f"{stem}.jsonl.gz"):
         if path.is_file():
             return path

@@ -9,6 +9,7 @@ import pandas as pd
 from casebook import paths
 from casebook.data import claims, folders, sets, sources
 from casebook.data.cards import cards
+from casebook.data.defects import folder_defects
 from casebook.data.folders import MAX_MISSING, with_titles
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
@@ -200,8 +201,8 @@ def _chosen(names):
 def check(names=None):
     """Verify hashes and counts of the datasets on this machine: a row per dataset and split.
 
-    A folder of the user's own is read. ``status`` is ``ok``, ``absent`` or ``bad``, ``detail`` says
-    the counts or what is wrong.
+    A folder of the user's own is read, and has a row for each of its `folder_defects`. ``status``
+    is ``ok``, ``absent`` or ``bad``, ``detail`` says the counts or what is wrong.
     """
     rows = []
     if names is not None:
@@ -225,7 +226,7 @@ def check(names=None):
 
 
 def _check_folder(key, folder):
-    """Read every split of a folder: rows as those of `check`."""
+    """Read every split of a folder, and look for defects: rows as those of `check`."""
     splits = sorted(path.stem for path in folder.glob("qrels/*.tsv")) or ["test"]
     rows = []
     for split in splits:
@@ -236,6 +237,13 @@ def _check_folder(key, folder):
         else:
             counts = ", ".join(f"{n:,} {name}" for name, n in dataset.counts.items())
             rows.append((key, split, "ok", "; ".join(filter(None, [counts, dataset.missing]))))
+    try:
+        defects = folder_defects(folder)
+    except InputError:  # of a file that none of the splits could be read with
+        return rows
+    for defect in defects.itertuples():
+        counts = f"{defect.check}: {defect.n:,} of {defect.of:,}"
+        rows.append((key, defect.split, "bad", f"{counts}, such as {defect.examples}"))
     return rows
 
 

@@ -30,8 +30,8 @@ from casebook.measures.faithfulness import (
     sentence_shares,
     separation,
 )
-from casebook.measures.mentions import find_flip, share_named
-from casebook.measures.quotations import find_citations, find_quotes, share_quoted_rightly
+from casebook.measures.mentions import find_citations, find_flip, share_named
+from casebook.measures.quotations import find_quotes, share_quoted_rightly
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT
@@ -611,7 +611,7 @@ def detector_scores(explanation, source, weights):
         "weighted": faithfulness(explanation, source, weights=weights).mean_share,
         "mentions": share_named(explanation, source),
         "polarity": _mean(same_polarity),
-        "quotes": share_quoted_rightly(explanation, {"own": source}),
+        "quotes": share_quoted_rightly(explanation, [source]),
     }
 
 
@@ -845,8 +845,8 @@ def _citation_states(explained, condition, keys, passage_keys):
 
 def _provisions(text):
     """List the distinct numbers of the provisions that a text cites."""
-    citations = [citation for citation in find_citations(text) if citation.kind == "provision"]
-    numbers = dict.fromkeys(citation.parts[2] for citation in citations)
+    provisions = filter(None, (citation.provision for citation in find_citations(text)))
+    numbers = dict.fromkeys(provision.partition(" ")[2] for provision in provisions)
     return [number.removesuffix("(0)") for number in numbers]
 
 

@@ -26,6 +26,7 @@ from casebook.sensitivity.facts import (
     number_text,
     query_text,
 )
+from casebook.tables import escape_markdown
 from casebook.text import STOP_LIST, passages
 
 MOST_SENTENCES = 2  # about one result
@@ -565,13 +566,3 @@ def node_markdown(node):
         for title, explanation in explanations
         if explanation
     )
-
-
-_ESCAPED = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;"} | {mark: f"\\{mark}" for mark in "\\`*_[]#|"}
-)
-
-
-def escape_markdown(text):
-    """Make a text of others safe for one line of Markdown."""
-    return " ".join(str(text).split()).translate(_ESCAPED)

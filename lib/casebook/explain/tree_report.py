@@ -3,7 +3,7 @@
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.explain.templates import Explainer, escape_markdown, node_markdown
+from casebook.explain.templates import Explainer, node_markdown
 from casebook.measures.rankshift import jaccard, normalised_footrule, rank_changes, rbo
 from casebook.readers import read_json
 from casebook.sensitivity import evaluation
@@ -12,6 +12,7 @@ from casebook.sensitivity.facts import to_dict
 from casebook.sensitivity.plausibility import EDIT_OUTCOMES
 from casebook.sensitivity.tree import DISPLACEMENT, FOOTRULE, edge_frame, placebo_frame
 from casebook.stats.intervals import estimate_text
+from casebook.tables import escape_markdown
 
 TREE_FORMAT = "casebook sensitivity tree 1"
 RANDOM_DISPLACEMENT = 3.3  # mean displacement of the same ten cases in random order

@@ -8,8 +8,8 @@ entailment model, whose rate is reported beside that of mismatched sources.
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
-from casebook.measures.quotations import PARTY, find_citations
 from casebook.text import STOP_LIST, content_words, fold, sentences, tokens
 
 _WORDS = r"\w+"
@@ -46,7 +46,87 @@ _NUMBER = re.compile(
     rf"|\b(?P<word>{'|'.join(_SPELLED)})\b(?: (?P<scale2>{'|'.join(_MULTIPLIERS)})\b)?",
     re.IGNORECASE,
 )
-_PARTIES = re.compile(rf"(?P<a>{PARTY}) (?:v|vs)\.? (?:the )?(?P<b>{PARTY})")
+#: One side of a case name: capitalised words, small ones between them.
+_PARTY = r"[A-Z(][\w'&.)]*(?: (?:(?:of|the|and|for|de) ){0,2}[A-Z(][\w'&.)]*)*"
+_PARTIES = re.compile(rf"(?P<a>{_PARTY}) (?:v|vs)\.? (?:the )?(?P<b>{_PARTY})")
+
+
+# Citations of cases and provisions: their numbers are no numbers of the case.
+
+_YEAR = r"(?:1[6-9]|20)\d\d"
+_DIVISION = r"(?: ?\((?:[A-Z][A-Za-z]*|[A-Z])\))?"
+_SERIES = r"[A-Z][A-Za-z.]*(?: ?(?:\([A-Z][A-Za-z]*\)|&|[A-Z][A-Za-z.]*)){0,3}"
+_COURT = r"[A-Z]{2,8}(?: (?:Civ|Crim|Admin|Ch|Comm|Fam|Pat|TCC|\([A-Z][A-Za-z]*\)))?"
+_PINPOINT = (
+    r"(?:,? ?(?:at )?(?:\[\d{1,3}\](?: ?(?:-|to|and|,) ?\[\d{1,3}\])*"
+    r"|(?:paras?\.?|paragraphs?|¶+) ?\d{1,4}(?: ?(?:-|to|and|,) ?\d{1,4})*"
+    r"|(?:p|pp|pages?)\.? ?\d{1,4}[A-H]?(?: ?- ?\d{1,4}[A-H]?)?"
+    r"|(?<=at )\d{1,4}[A-H]?))?"
+)
+_CASES = (
+    rf"\[{_YEAR}\] (?:\d{{1,3}} )?{_SERIES} ?\d{{1,5}}{_DIVISION}",
+    rf"\({_YEAR}\) (?:\d{{1,3}} )?{_SERIES} ?\d{{1,5}}",
+    rf"A\.? ?I\.? ?R\.? {_YEAR} [A-Z][A-Za-z&. ]*? \d{{1,5}}",
+    rf"\b{_YEAR} {_COURT} \d{{1,5}}",
+    r"\b\d{1,3} (?:U\. ?S\.|F\. ?[23]d|S\. ?Ct\.|C\. ?L\. ?R\.) \d{1,5}(?: \(\d{4}\))?",
+)
+_UNIT = (
+    r"(?:[Ss]ections?|[Ss]ecs?\.?|[Ss]s?\.?|[Aa]rticles?|[Aa]rts?\.?|[Rr]egulations?"
+    r"|[Rr]egs?\.?|[Oo]rder|[Rr]ules?|[Cc]lauses?|[Cc]ls?\.?)"
+)
+_PROVISION = r"\d{1,4}[A-Z]{0,3}(?: ?\((?:\d{1,3}|[a-z]{1,4}|[A-Z]{1,2})\))*"
+_SECTION = re.compile(
+    rf"(?<![\w.])(?P<unit>{_UNIT}) ?(?P<numbers>{_PROVISION}"
+    rf"(?:(?:, ?| and | or | ?- ?| to |, and ){_PROVISION})*)(?![\d])"
+    rf"(?: Rules? (?P<rule>{_PROVISION}))?"
+)
+_PROVISION_KINDS = {"a": "article", "o": "order", "r": "rule", "c": "clause", "s": "section"}
+
+
+class Citation(NamedTuple):
+    """Where a text cites a case, or a provision, such as *section 12(3)*."""
+
+    start: int
+    end: int
+    provision: str | None
+
+
+def find_citations(text):
+    """Find the citations of a text; of two that overlap the first counts, cases before provisions.
+
+    Cases are neutral citations (``[2019] UKSC 41``) and reports (``[1932] AC 562``,
+    ``AIR 1973 SC 1461``, ``410 U.S. 113``), with the pinpoint that follows (``at [50]-[52]``).
+    """
+    plain = re.sub(r"\s", " ", fold(text))
+    citations = []
+    for pattern in _CASES:
+        for match in re.finditer(pattern + _PINPOINT, plain):
+            citations.append(Citation(match.start(), match.end(), None))
+    for match in _SECTION.finditer(plain):
+        citations += _provisions(match)
+    apart = []
+    for citation in sorted(citations, key=_reading_order):
+        if not apart or citation.start >= apart[-1].end:
+            apart.append(citation)
+    return apart
+
+
+def _reading_order(citation):
+    return citation.start, citation.provision is not None, -citation.end
+
+
+def _provisions(match):
+    """Each provision of a list, such as *sections 302 and 304*."""
+    name = match["unit"].lower()
+    unit = "regulation" if name.startswith("reg") else _PROVISION_KINDS.get(name[0], "section")
+    rule = f" rule {match['rule'].replace(' ', '')}" if match["rule"] else ""
+    start = match.start("numbers")
+    for number in re.finditer(_PROVISION, match["numbers"]):
+        provision = f"{unit} {number.group().replace(' ', '')}{rule}"
+        yield Citation(start + number.start(), start + number.end(), provision)
+
+
+# What is named alike.
 
 
 @dataclass(frozen=True)
@@ -66,8 +146,8 @@ def mentions(text):
     provisions = set()
     for citation in find_citations(text):
         remainder = _blank(remainder, citation.start, citation.end)
-        if citation.kind == "provision":
-            provisions.add(" ".join(citation.parts[1:]))
+        if citation.provision:
+            provisions.add(citation.provision)
     parties = set()
     for start, end in sentences(plain):
         for match in _PARTIES.finditer(remainder[start:end]):

@@ -1,6 +1,5 @@
 """Headlines: the one to four answers of a chapter, which the front page shows."""
 
-import html
 import json
 import math
 from dataclasses import asdict, dataclass
@@ -165,10 +164,13 @@ class Headline:
 
     def markdown(self, emphasis=""):
         """Question and answer for a page: the plain sentence, then its numbers in grey."""
-        plain = f"{emphasis}{self.question} {self.plain.rstrip('.')}.{emphasis}"
+        from casebook.tables import escape_markdown
+
+        text = escape_markdown(f"{self.question} {self.plain.rstrip('.')}.")
+        plain = f"{emphasis}{text}{emphasis}"
         if not self.numbers:
             return plain
-        return f'{plain} <span class="numbers">{html.escape(self.numbers)}.</span>'
+        return f'{plain} <span class="numbers">{escape_markdown(self.numbers)}.</span>'
 
     def _repr_markdown_(self):
         return self.markdown("**")

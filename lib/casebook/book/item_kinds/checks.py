@@ -1,11 +1,8 @@
-"""Checks of an audit: of labels, and of rows of reported tables."""
+"""Checks of rows of reported tables."""
 
 from casebook.book.item_parts import facts, item, table
 
-_READY = {
-    "flagged": "checks of labels that are flagged",
-    "impossible": "reported rows that no confusion matrix gives",
-}
+_READY = {"impossible": "reported rows that no confusion matrix gives"}
 
 
 def content(collection):
@@ -14,7 +11,6 @@ def content(collection):
     return {
         "layout": [
             facts(),
-            table("Evidence: what was counted, and where to look", ["Evidence"]),
             table("What was reported", ["Measure", "Value"], "not reported"),
         ],
         "items": [_check(check) for check in collection["items"]],
@@ -23,6 +19,5 @@ def content(collection):
 
 
 def _check(check):
-    evidence = [[line] for line in check["evidence"]]
-    parts = [check["facts"], evidence, check["reported"]]
+    parts = [check["facts"], check["reported"]]
     return item(check["id"], check["text"], parts, tags=check["tags"])

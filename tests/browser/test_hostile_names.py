@@ -1,0 +1,93 @@
+"""Names that others chose run nothing in a reader's browser."""
+
+import nbformat
+import pytest
+import yaml
+from small_book import casebook, ended, write_project
+
+from casebook.files import write_text
+from casebook.project import start_project
+
+SCRIPT = '"><script>window.ran = 1</script><img src=x onerror="window.ran = 2">'
+# A role, a link, a formula, and the end of a block of HTML.
+MARKUP = "{raw}`x` [here](javascript:window.ran=3) $x$ ```\n:::::::\n```{raw} html\n<script>"
+HOSTILE = f"B{SCRIPT}{MARKUP}</script>"
+WORK = f"""from casebook.notebook import Chapter
+
+hostile = {HOSTILE!r}
+chapter = Chapter(run, cell, "made", hostile, unit=hostile, cluster=hostile)
+row = {{
+    "system": f"S {{hostile}}",
+    "against": f"A {{hostile}}",
+    "difference": 0.1,
+    "low": 0.05,
+    "high": 0.15,
+    "n": 12,
+    "groups": 6,
+    "verdict": "better",
+    "level": 0.5,
+    "baseline": 0.4,
+}}
+for number in range(5):
+    chapter.answer(
+        f"Does {{number}} {{hostile}} agree?",
+        row,
+        measure=f"alpha of {{hostile}}",
+        topic=hostile,
+        label=f"{{number}} {{hostile}}",
+        meaning=f"It means {{hostile}}",
+    )
+chapter.answer("Why not?", None, value=None, reason=hostile, measure="m", system=hostile, against=hostile)
+chapter.answers()"""
+
+
+@pytest.fixture(scope="module")
+def hostile_site(tmp_path_factory):
+    """Give the site of a book whose title, author, systems, criteria and questions are hostile."""
+    project = write_project(tmp_path_factory.mktemp("hostile") / "book")
+    notebook = nbformat.read(project / "notebooks" / "01_made.ipynb", 4)
+    notebook.cells.append(nbformat.v4.new_code_cell(WORK))
+    nbformat.write(notebook, project / "notebooks" / "01_made.ipynb")
+    name = " ".join(HOSTILE.split())
+    begun = start_project(project.parent / "begun", name, name)
+    configuration = yaml.safe_load((project / "_config.yml").read_text())
+    begun_with = yaml.safe_load((begun / "_config.yml").read_text())
+    configuration |= {key: begun_with[key] for key in ("title", "author")}
+    write_text(project / "_config.yml", yaml.safe_dump(configuration))
+    front = (begun / "book" / "index.md").read_text()
+    write_text(project / "book" / "index.md", front)
+    for command in ("run", "build"):
+        code, _, err = ended(casebook(project, command))
+        assert code == 0, err
+    return project / "_build" / "mine" / "html"
+
+
+def test_no_name_runs_in_the_browser(hostile_site, tab):
+    pages = [page for page in hostile_site.rglob("*.html") if page.parent.name != "_static"]
+    assert {"index.html", "made.html", "search.html"} <= {page.name for page in pages}
+    ran = {}
+    for page in pages:
+        tab.open(page.as_uri())
+        made = tab.page.evaluate(
+            """[window.ran, document.querySelector('[onerror], [href^="javascript:" i]')?.outerHTML]
+               .filter(Boolean)"""
+        )
+        if made or tab.problems:
+            ran[page.name] = made + tab.problems
+    assert ran == {}
+
+
+def test_readers_see_the_names_as_they_are(hostile_site, tab):
+    def shown(selector):
+        text = " ".join(tab.page.inner_text(selector).split())
+        return text.translate({ord("“"): '"', ord("”"): '"'})  # which Sphinx makes of plain ones
+
+    name = " ".join(HOSTILE.split())
+    tab.open((hostile_site / "run" / "notebooks" / "made.html").as_uri())
+    text = shown("main")
+    assert f"Does 0 {name} agree?" in text
+    assert f"alpha of {name} against A {name}" in text
+    assert f"It means {name}" in text
+    tab.open((hostile_site / "index.html").as_uri())
+    assert shown("main h1").startswith(name)
+    assert shown(".component-author") == f"By {name}"

@@ -1,0 +1,91 @@
+"""Defects of a folder: what is there twice, contradicts itself, or is nowhere."""
+
+import json
+
+import pytest
+
+from casebook.data.defects import folder_defects
+
+CORPUS = [("d1", "Rent", "The rent is due."), ("d2", "", "No dogs."), ("d3", "Heat", "Ask us.")]
+QUERIES = [("q1", "When is the rent due?"), ("q2", "May I have a dog?"), ("q3", "Heating?")]
+JUDGED = {"train": [("q1", "d1", 1)], "test": [("q2", "d2", 1), ("q3", "d3", 2)]}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Give a function that writes a folder with some lines more."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(documents=(), questions=(), test=(), train=()):
+        root = tmp_path / "lease"
+        (root / "qrels").mkdir(parents=True, exist_ok=True)
+        records = [{"_id": i, "title": t, "text": x} for i, t, x in [*CORPUS, *documents]]
+        (root / "corpus.jsonl").write_text("\n".join(map(json.dumps, records)))
+        records = [{"_id": i, "text": x} for i, x in [*QUERIES, *questions]]
+        (root / "queries.jsonl").write_text("\n".join(map(json.dumps, records)))
+        for split, more in (("train", train), ("test", test)):
+            lines = ["query-id\tcorpus-id\tscore"]
+            lines += ["\t".join(map(str, row)) for row in [*JUDGED[split], *more]]
+            (root / "qrels" / f"{split}.tsv").write_text("\n".join(lines))
+        return root
+
+    return write
+
+
+FAULTS = [
+    ({"documents": [("d1", "Rent", "Else.")]}, ("documents of one id", "", 1, 4, "d1")),
+    (
+        {"documents": [("d4", "RENT", "the  rent is due."), ("d5", "", "no dogs.")]},
+        ("documents of one text", "", 2, 5, "d4 = d1; d5 = d2"),
+    ),
+    ({"questions": [("q2", "Else?")]}, ("questions of one id", "", 1, 4, "q2")),
+    (
+        {"questions": [("q4", "heating?")], "test": [("q4", "d3", 1)]},
+        ("questions of one text", "test", 1, 3, "q4 = q3"),
+    ),
+    (
+        {"train": [("q2", "d1", 1)]},
+        ("questions of an earlier split", "train", 1, 2, "q2 = q2 (test)"),
+    ),
+    (
+        {"test": [("q2", "d9", 1), ("q8", "d1", 1)]},
+        ("unknown ids", "test", 2, 4, "q2 d9; q8 d1"),
+    ),
+    ({"test": [("q3", "d3", 2)]}, ("judgements made twice", "test", 1, 3, "q3 d3")),
+    ({"test": [("q3", "d3", 1)]}, ("conflicting grades", "test", 1, 3, "q3 d3")),
+]
+
+
+def test_each_defect_is_counted_with_examples_and_nothing_else_is(folder):
+    wrong = []
+    for lines, expected in FAULTS:
+        found = list(folder_defects(folder(**lines)).itertuples(index=False, name=None))
+        if found != [expected]:
+            wrong.append((lines, found))
+    assert wrong == []
+    assert folder_defects(folder()).empty
+
+
+def test_a_folder_of_policies_is_searched_too(tmp_path):
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "queries").mkdir()
+    for name, text in (("a", "No dogs."), ("b", "NO  dogs.")):
+        (tmp_path / "policies" / f"{name}.txt").write_text(text)
+    question = {"id": "q1", "text": "A dog?", "relevantDocId": "a"}
+    (tmp_path / "queries" / "queries.json").write_text(json.dumps([question]))
+    (found,) = folder_defects(tmp_path).to_dict("records")
+    assert (found["check"], found["examples"]) == ("documents of one text", "b = a")
+
+
+def test_the_command_exits_with_2_where_there_is_a_defect(folder, casebook):
+    folder()
+    assert casebook("data", "check", "./lease")[0] == 0
+    # A reader refuses conflicting grades; they are counted all the same.
+    folder(test=[("q3", "d3", 1)])
+    code, out, err = casebook("data", "check", "./lease", "--json")
+    assert code == 2 and "correct your folder" in err
+    details = {row["detail"] for row in json.loads(out) if row["status"] == "bad"}
+    assert "conflicting grades: 1 of 3, such as q3 d3" in details
+    (folder() / "queries.jsonl").write_text("{}")
+    code, out, _ = casebook("data", "check", "./lease")
+    assert code == 2 and "queries.jsonl" in out
