@@ -11,6 +11,7 @@ from casebook.batch import grid, kernel
 from casebook.batch.cluster import Expected
 from casebook.batch.plan import Planned, inputs_of, plan
 from casebook.batch.run import _shared_modules, fail_dependents, ready_cells, run_batch
+from casebook.batch.run_folder import read_planned
 from casebook.errors import BatchFailed, InputError
 from casebook.models.device import ModelSettings
 from casebook.runs import record
@@ -164,6 +165,20 @@ def test_unknown_parameters_and_datasets_stop_before_anything_runs(project):
     with pytest.raises(InputError, match="no such folder"):
         plan(cells({"dataset": "../etc"}), "mine")
     assert not (project / "results").exists()
+
+
+@pytest.mark.slow
+def test_a_plan_that_cannot_be_trusted_is_made_again(project):
+    """G63: it was a KeyError."""
+    folder = project / "results" / "mine"
+    folder.mkdir(parents=True)
+    good = {"experiment": "made", "parameters": {}}
+    for content in ("[1]", "{", "3", json.dumps({"x": 3, "y": {"parameters": []}, "z": good})):
+        for name in ("planned", "timings", "failures"):
+            (folder / f"{name}.json").write_text(content)
+        assert set(read_planned("mine")) == ({"z"} if "z" in content else set())
+    run(cells({}))
+    assert set(json.loads((folder / "planned.json").read_text())) == {"made-0", "z"}
 
 
 def test_needs_order_the_cells_and_spread_failure():

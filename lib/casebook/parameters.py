@@ -10,6 +10,7 @@ Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Resamples = Annotated[int, Field(ge=100, le=1_000_000)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]  # more is no seed for scikit-learn
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Names = Annotated[list[str], Field(min_length=1)]
 Margin = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 
 

@@ -1,6 +1,7 @@
 """Objects of the user's own, by the name ``module:object`` wherever a name of ours may stand."""
 
 import importlib
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -23,8 +24,7 @@ def plugin(name):
     """Import ``module:object``; modules may be in the working folder."""
     module_name, _, target = name.partition(":")
     try:
-        if str(Path.cwd()) not in sys.path:
-            sys.path.append(str(Path.cwd()))
+        _see_working_folder()
         value = importlib.import_module(module_name)
         for part in target.split("."):
             value = getattr(value, part)
@@ -37,6 +37,11 @@ def plugin(name):
             f"{name}: importing it raised {type(error).__name__}: {_line(error)}"
         ) from error
     return value
+
+
+def _see_working_folder():
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
 
 
 def callable_plugin(name, signature):
@@ -80,8 +85,12 @@ def _line(error):
 
 
 def source_of(name):
-    """Give the source of a plugin: its file, or the folder of the package that it is in."""
-    plugin(name)
-    module = name.partition(":")[0]
-    top = sys.modules[module.partition(".")[0]]
-    return Path(top.__path__[0] if hasattr(top, "__path__") else sys.modules[module].__file__)
+    """The source of a plugin, which is not imported: its file, or the folder of its package."""
+    _see_working_folder()
+    module = name.partition(":")[0].partition(".")[0]
+    spec = importlib.util.find_spec(module)
+    if spec is None or not (spec.has_location or spec.submodule_search_locations):
+        raise InputError(
+            f"{name}: no module {module!r}: give 'module:object' of an importable module"
+        )
+    return Path([*(spec.submodule_search_locations or []), spec.origin][0])

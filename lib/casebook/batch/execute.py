@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from casebook import __version__
+from casebook.batch.parameters import resolved
 from casebook.batch.run_folder import read_planned, record_path
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError
@@ -159,7 +160,9 @@ def execute(cell, run, kernel):
     for part in notebook.cells:
         if part.cell_type == "code" and part.source and part.execution_count is None:
             raise NotebookFailed(f"{cell.name}: stopped before cell {part.id}")
-    _write_notebook(notebook, partial, paths_in(list(cell.parameters.values())))
+    whole = resolved(cell.parameters, cell.source)
+    _inject(notebook, {"run": run, "cell": cell.name, **whole})
+    _write_notebook(notebook, partial, [*paths_in(whole), kernel.folder])
     return partial.replace(folder / f"{cell.name}.ipynb")
 
 
@@ -195,6 +198,17 @@ def _papermill(cell, run, partial, kernel):
             raise NotebookFailed(why, "timed out") from None
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise NotebookFailed(f"{where}: the kernel died ({lines[-1]})", KERNEL_DIED) from None
+
+
+def _inject(notebook, parameters):
+    """Write other values of the parameters into an executed notebook."""
+    from papermill.translators import translate_parameters
+
+    kernel = notebook.metadata.kernelspec
+    for part in notebook.cells:
+        if "injected-parameters" in part.metadata.get("tags", []):
+            language = kernel.get("language", "python")
+            part.source = translate_parameters(kernel.name, language, parameters, "Parameters")
 
 
 def _write_notebook(notebook, path, user_files):

@@ -7,7 +7,6 @@ annotated as ``Path | None`` or ``Literal["all", "run"]``, and cuts texts with `
 
 import ast
 import contextlib
-import functools
 import json
 import typing
 from pathlib import Path
@@ -40,6 +39,7 @@ MODEL_PARAMETERS = ("encoder", "reranker", "second_encoder", "stance", "judge", 
 _NAMES = vars(typing) | vars(types) | {"Path": str}
 """What annotations may be made of."""
 
+_LONGEST = 100  # characters of a wrong value that an error repeats
 _SUFFIXES = {".csv", ".json", ".jsonl", ".md", ".txt", ".tsv", ".xlsx", ".yaml", ".yml"}
 
 
@@ -62,14 +62,21 @@ def declarations(source):
         cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
         tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
         statements = ast.parse("".join(tagged[0]["source"])).body if tagged else []
-    except (ValueError, SyntaxError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        ValueError,
+        SyntaxError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         why = " ".join(str(error).split())[:200]
         raise InputError(f"{source}: is no notebook, or is damaged: {why}") from error
     by_name = {}
     for statement in statements:
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value:
-            for target in getattr(statement, "targets", None) or [statement.target]:
-                by_name[ast.unparse(target)] = statement
+            targets = getattr(statement, "targets", None) or [statement.target]
+            by_name |= {ast.unparse(target): statement for target in targets}
     return by_name
 
 
@@ -102,46 +109,115 @@ def path_parameters(source):
     }
 
 
+def resolved(parameters, source):
+    """Parameters in which files and folders have whole paths, for hashes and records."""
+    files = path_parameters(source)
+    changed = dict(parameters)
+    for name, value in parameters.items():
+        if name in DATA_PARAMETERS:
+            changed[name] = with_paths(value, _whole_with_separator)
+        elif name in MODEL_PARAMETERS or name in files:
+            changed[name] = with_paths(value, _whole)
+    return changed
+
+
+def _whole(path):
+    place = home_path(path)
+    return str(place.resolve()) if path and place.exists() else path
+
+
+def _whole_with_separator(path):
+    return _whole(path) if "/" in path else path
+
+
+def portable_parameters(parameters, source):
+    """Parameters in which paths count from the project: no record shows the author's."""
+    files = path_parameters(source)
+    changed = {}
+    for name, value in resolved(parameters, source).items():
+        if name in (*DATA_PARAMETERS, *MODEL_PARAMETERS):
+            changed[name] = recorded(value, folder=True)
+        elif name in files:
+            changed[name] = recorded(value)
+        else:  # its content is not hashed, so two of one name must not become one
+            changed[name] = in_project(value)
+    return changed
+
+
+def plugin_sources(parameters):
+    """The sources of the user's own objects that parameters name, by parameter."""
+    found = {}
+    for name, value in parameters.items():
+        for text in filter(is_plugin, as_list(value)):
+            with contextlib.suppress(InputError):  # a text with a colon
+                found.setdefault(name, []).append(source_of(text))
+    return found
+
+
 # --- what is refused
 
 
 def check(source, parameters):
-    """Refuse names that the notebook lacks, wrong types, and files that are not there."""
+    """Refuse names that a notebook lacks, values of wrong types, and files that are not there."""
     declared = declarations(source)
     for name in parameters.keys() - declared.keys():
-        near = did_you_mean(name, declared)
         raise InputError(
-            f"{Path(source).name} has no parameter {name}{near}; "
+            f"{Path(source).name} has no parameter {name}{did_you_mean(name, declared)}; "
             f"it takes {', '.join(sorted(declared))}"
         )
-    refuse_secrets(parameters)
     usual = defaults(source)
-    for name, text in annotations(source).items():
-        if name in parameters and (name not in usual or parameters[name] != usual[name]):
-            _check_type(name, text, parameters[name])
-            _check_place(source, name, text, parameters[name])
+    refuse_secrets(usual | parameters)
+    for name, annotation in annotations(source).items():
+        if name in parameters and repr(parameters[name]) != repr(usual.get(name)):
+            check_type(name, annotation, parameters[name])
+            _check_place(name, annotation, parameters[name])
 
 
-def _check_type(name, annotation, value):
-    kind = typing.Any
+def check_type(name, annotation, value):
+    """Refuse a value that an annotation excludes; pydantic says why."""
     holder = type("Parameter", (), {"__annotations__": {"kind": annotation}})
-    with contextlib.suppress(NameError, AttributeError, SyntaxError, TypeError):  # of the user's own
+    try:
         kind = typing.get_type_hints(holder, None, _NAMES, include_extras=True)["kind"]
+    except (NameError, AttributeError, SyntaxError, TypeError):  # a type of the notebook's own
+        return
     try:
         TypeAdapter(kind).validate_python(value, strict=True)
     except ValidationError as error:
         wanted = [fault["msg"].removeprefix("Input should be ") for fault in error.errors()]
         text = repr(value)
-        shown = text if len(text) <= 100 else f"{text[:100]}..."
+        shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
         raise InputError(
             f"{name} should be {' or '.join(dict.fromkeys(wanted))}, not {shown}"
         ) from None
 
 
-def _check_place(source, name, annotation, value):
+def _check_place(name, annotation, value):
+    """Refuse a file or folder that is not there, and a folder where names alone are taken."""
     for text in as_list(value):
         if name in DATA_PARAMETERS:
-            if "Path" not in annotation and name in annotated and data_folder(text):
-                raise InputError("")
-        elif names_file(text, may_be_name="str" in annotation) and not home_path(text).exists():
+            if annotation in ("str", "str | None") and data_folder(text):
+                raise InputError(
+                    f"{name} {text!r}: this notebook takes no folder as {name}, only a name that "
+                    "'casebook data list' shows"
+                )
+        elif names_file(text, annotation) and not home_path(text).exists():
             raise InputError(f"{name} {text!r}: no such file or folder")
+
+
+def names_file(text, annotation):
+    """Whether the value of a parameter with this annotation is a path rather than a name."""
+    if "Path" not in annotation or "://" in text:  # of an object store
+        return False
+    is_path = "/" in text or Path(text).suffix.lower() in _SUFFIXES
+    return "str" not in annotation or is_path or Path(text).exists()
+
+
+def refuse_secrets(values):
+    """Refuse addresses with a password or a key: parameters are kept and published."""
+    for name, value in values.items():
+        if holds_secret(value):
+            raise InputError(
+                f"{name}: the address holds a password or a key, and parameters are published: "
+                f"leave it out, and set {URL_VARIABLE} for a language model, or let your notebook "
+                "read another variable of the environment"
+            )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.batch.parameters import DATA_PARAMETERS, absolute_paths, defaults
+from casebook.batch.parameters import DATA_PARAMETERS, as_list, defaults
 from casebook.batch.run_folder import read_failures, read_planned, read_timings
 from casebook.book.answers import answers, detailed_answers, finding, method_page
 from casebook.book.chapters import HASH_DIGITS, command, hashes
@@ -240,7 +240,7 @@ def _settings(parameters):
     """Write parameters in one line; files and folders of data go by their names."""
     parts = []
     for key, value in parameters.items():
-        if key in DATA_PARAMETERS or absolute_paths(value):
+        if key in DATA_PARAMETERS or any(Path(str(part)).is_absolute() for part in as_list(value)):
             value = _without_folder(value)
         parts.append(f"{key}={json.dumps(value)}")
     return ", ".join(parts).replace('"', "") or None

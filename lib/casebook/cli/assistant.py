@@ -130,8 +130,9 @@ def _show_summary(out, as_json):
 
 def gate_log(log, against, *, measures, margin, common, collection, columns, judge, as_json):
     """Decide on two logs; ends with the exit code of the verdict."""
+    from casebook.assistant.gate import gate_logs
     from casebook.assistant.judge import check_judge
-    from casebook.assistant.study import SHARE_MARGIN, gate_logs
+    from casebook.assistant.study import SHARE_MARGIN
     from casebook.runs.decide import settle
 
     if against is None:

@@ -1,10 +1,8 @@
 """``casebook report | run | build | publish``: execute notebooks, render the book, publish it."""
 
 import contextlib
-import json
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -238,59 +236,22 @@ def _pull(grid, tag):
 
 def _plan(run, *, names=(), overrides=None, grid, tag, force):
     """Choose the cells of a batch and say what each still needs."""
-    from casebook.batch.grid import DEFAULT_GRID, load_grid, notebooks_of, select
-    from casebook.batch.parameters import path_parameters, refuse_secrets, with_absolute_paths
+    from casebook.batch.grid import DEFAULT_GRID, load_grid, select
+    from casebook.batch.parameters import refuse_secrets
     from casebook.batch.plan import plan
     from casebook.batch.run import check_order
-    from casebook.batch.run_folder import check_writable, data_folders
-    from casebook.paths import home_path, notebook_file
+    from casebook.batch.run_folder import check_writable
     from casebook.project import version_note
 
     overrides = overrides or {}
     refuse_secrets(overrides)
     check_writable(run)
-    folders = data_folders(run)
-    grid_cells = load_grid(grid or DEFAULT_GRID)
-    notebooks = [cell.notebook for cell in grid_cells]
-    notebooks += [str(home_path(name).resolve()) for name in names if name.endswith(".ipynb")]
-    notebooks += [notebook for name in names for notebook in notebooks_of(name)]
-    paths = {
-        notebook: path_parameters(notebook_file(notebook)) for notebook in dict.fromkeys(notebooks)
-    }
-    # A parameter that is a path in one notebook may be a name in another: each cell decides.
-    all_paths = {}
-    for path_or_name in paths.values():
-        for name, may_be_name in path_or_name.items():
-            all_paths[name] = may_be_name or all_paths.get(name, False)
-    overrides = with_absolute_paths(_as_in_run(overrides, run), folders, all_paths)
-    cells = []
-    for cell in select(grid_cells, names, tag, overrides):
-        parameters = with_absolute_paths(cell.parameters, folders, paths[cell.notebook])
-        cells.append(replace(cell, parameters=parameters))
-    planned = plan(cells, run, force)
+    planned = plan(select(load_grid(grid or DEFAULT_GRID), names, tag, overrides), run, force)
     check_order(planned)
     note = version_note()
     if note:
         say(f"note: {note}")
-    for item in planned:
-        if item.note:
-            say(f"note: {item.note}")
     return planned
-
-
-def _as_in_run(overrides, run):
-    """Find again, from any folder, the files that the records of a run name from the project."""
-    from casebook.paths import run_dir
-    from casebook.runs.locations import paths_in, read_private, restored
-
-    private = read_private(run_dir(run))
-    values = {}
-    for name, value in overrides.items():
-        before = restored(value, private)
-        is_here = isinstance(value, str) and Path(value.rpartition("=")[2]).exists()
-        is_there = all(Path(path).exists() for path in paths_in(before))
-        values[name] = before if is_there and not is_here else value
-    return values
 
 
 def _execute(planned, run, *, workers, scheduler, timeout, retries):
@@ -311,6 +272,7 @@ def _execute(planned, run, *, workers, scheduler, timeout, retries):
 
 def _overrides(texts):
     """Read ``name=value`` pairs; a value is YAML, so lists and numbers work."""
+    from casebook.batch.grid import refuse_unstorable
     from casebook.readers import parse_yaml
 
     result = {}
@@ -323,12 +285,7 @@ def _overrides(texts):
         if name in result:
             raise InputError(f"-p {text}: {name} is given twice")
         result[name] = parse_yaml(value, f"-p {name}")
-        try:
-            json.dumps(result[name], allow_nan=False)
-        except TypeError:
-            raise InputError(f"-p {text}: quote the value to make it text") from None
-        except ValueError:
-            raise InputError(f"-p {text}: numbers must be finite") from None
+        refuse_unstorable(result[name], f"-p {name}")
     return result
 
 

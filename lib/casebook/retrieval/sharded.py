@@ -103,12 +103,6 @@ def check_encoder(address, contents, model):
         )
 
 
-def check_corpus(url):
-    """Refuse an address that holds no corpus for the whole pipeline."""
-    store = ShardStore(url)
-    check_format(store.url, store.index())
-
-
 def check_format(address, contents):
     """Refuse a list of shards that the whole pipeline cannot search."""
     if contents.get("format") != FORMAT:
@@ -122,6 +116,7 @@ def open_corpus(url, dataset, encoder):
     """Open the shards of a data set's documents as an index, with an encoder that keeps vectors."""
     store = ShardStore(url)
     contents = store.index()
+    check_format(store.url, contents)
     model = load_encoder(encoder)
     check_encoder(store.url, contents, model)
     index = ShardedIndex(store, model, contents=contents, remember_scores=True)
