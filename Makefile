@@ -62,7 +62,7 @@ lint: $(VENV)/.test ## check style, formatting and that notebooks hold no output
 	$(BIN)/ruff format --check
 	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
 
-bench: $(VENV)/.bench ## measure speed and memory against peers; writes the book's table
+bench: $(VENV)/.bench ## measure speed and memory against peers; writes docs/benchmarks.csv
 	$(BIN)/python tests/benchmarks/run.py
 
 validate: $(VENV)/.test ## simulate how often tests and intervals err; writes the book's tables
@@ -71,11 +71,11 @@ validate: $(VENV)/.test ## simulate how often tests and intervals err; writes th
 	$(BIN)/python tests/validation/exchanges.py
 	$(BIN)/python tests/validation/agreement_coverage.py
 
-faults: $(VENV)/.test ## kill, fuzz and feed hostile files; writes the book's table of faults
+faults: $(VENV)/.test ## kill, fuzz and feed hostile files; writes docs/faults.csv
 	CASEBOOK_WRITE_FAULTS=1 $(BIN)/pytest -m faults tests/faults tests/runs
 
 lock: ## pin again everything that pyproject.toml asks for
 	bash .ci/lock
 
 clean: ## remove what can be made again, but not the results
-	rm -rf _build .pytest_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf _build .pytest_cache .ruff_cache .hypothesis

@@ -172,25 +172,6 @@ def endpoint(tmp_path, monkeypatch):
         yield lambda *answers, **how: stack.enter_context(chatting(*answers, **how))
 
 
-@pytest.fixture
-def object_store(monkeypatch):
-    """Give the address of an empty bucket on a local S3 server."""
-    server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0)
-    s3fs = pytest.importorskip("s3fs")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    server.start()
-    host, port = server.get_host_and_port()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-    s3fs.S3FileSystem.clear_instance_cache()
-    bucket = f"evidence-{port}"  # moto keeps what earlier servers of a process held
-    s3fs.S3FileSystem().mkdir(bucket)
-    yield f"s3://{bucket}"
-    s3fs.S3FileSystem.clear_instance_cache()
-    server.stop()
-
-
 @pytest.fixture(scope="session")
 def make_classifier():
     """Give the function that writes a random classifier to a folder."""

@@ -5,6 +5,7 @@ import re
 import subprocess
 import time
 import tomllib
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,6 +15,9 @@ from casebook.paths import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
+EXTRAS = PROJECT["optional-dependencies"]
+
+
 def pins(name):
     lines = (ROOT / name).read_text().splitlines()
     return dict(line.lower().split("==") for line in lines if "==" in line)
@@ -21,14 +25,29 @@ def pins(name):
 
 def wanted(requirements):
     names = (re.split(r"[\[<>=!~]", item)[0] for item in requirements)
-    return {name.lower() for name in names}
+    return {name.lower() for name in names} - {PROJECT["name"]}
 
 
-def test_lock_pins_every_dependency_exactly():
-    assert wanted(PROJECT["dependencies"]) <= set(pins("requirements.lock"))
-    tests = wanted(PROJECT["optional-dependencies"]["test"])
+def test_locks_pin_every_dependency_exactly():
+    book = PROJECT["dependencies"] + EXTRAS["models"] + EXTRAS["book"]
+    assert wanted(book) <= set(pins("requirements.lock"))
     both = set(pins("requirements.lock")) | set(pins("requirements-test.lock"))
-    assert tests <= both
+    assert wanted(EXTRAS["test"]) <= both
+
+
+def test_no_text_installs_casebook_from_an_index():
+    """The public index has another project of this name."""
+    command = ["git", "ls-files", "-z"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    paths = [ROOT / name for name in listed.split("\0") if name]
+    unsafe = re.compile(r"pip3? install[^\n`&#]*?(?<![./\w-])casebook|(?<![./\w-])casebook\[\w")
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in paths
+        if path.is_file() and path != Path(__file__)
+        for match in unsafe.finditer(path.read_text(encoding="utf-8", errors="replace"))
+    ]
+    assert found == []
 
 
 def test_torch_is_pinned_without_a_local_version():

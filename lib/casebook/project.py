@@ -84,10 +84,11 @@ def start_project(folder, title, author, licence=None):
     return folder
 
 
+DISTRIBUTION = "casebook-evidence"
+REQUIREMENT = f"{DISTRIBUTION}[book] @"
 UNKNOWN_ORIGIN = (
-    "# The public index has another package called casebook. "
-    "Name ours by its repository or wheel:\n"
-    f"# casebook @ git+https://ADDRESS  (made with version {__version__})"
+    "# No package index has Casebook. Name its repository or wheel:\n"
+    f"# {REQUIREMENT} git+https://ADDRESS  (made with version {__version__})"
 )
 CARDS_README = (
     "# Data cards\n\nA file `KEY.yml` says where the data set `data/KEY` comes from, under which "
@@ -97,9 +98,9 @@ CARDS_README = (
 
 
 def _requirement():
-    """Name the package by where pip had it from; the public index has another one of this name."""
+    """Name the package by where pip had it from: no index has it."""
     try:
-        origin = json.loads(distribution("casebook").read_text("direct_url.json") or "{}")
+        origin = json.loads(distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
     except PackageNotFoundError:  # run from its sources
         origin = {}
     address = without_secrets(origin.get("url", ""))
@@ -108,7 +109,7 @@ def _requirement():
     version_control = origin.get("vcs_info")
     if version_control:
         address = f"{version_control['vcs']}+{address}@{version_control['commit_id']}"
-    return f"casebook @ {address}"
+    return f"{REQUIREMENT} {address}"
 
 
 def _quoted(text):

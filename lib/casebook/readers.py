@@ -8,7 +8,6 @@ import csv
 import difflib
 import gzip
 import io
-import itertools
 import json
 import lzma
 import re
@@ -166,23 +165,12 @@ def read_frame(path, id_field, id_column, fields=("text",), blank=False):
     """
     copies = []
     rows = list(_rows(path, id_field, id_column, fields, blank, copies))
-    frame = _frame_of(rows)
-    frame.attrs["copies"] = copies
-    return frame
-
-
-def read_frames(path, size, id_field, id_column, fields=("text",), blank=False):
-    """Yield the records of JSON lines as frames of some rows each, as `read_frame` reads all."""
-    rows = _rows(path, id_field, id_column, fields, blank, copies=[])
-    while part := list(itertools.islice(rows, size)):
-        yield _frame_of(part)
-
-
-def _frame_of(rows):
     import pandas as pd  # most who read JSON need no frame and start faster without
 
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    return pd.DataFrame({name: [row.get(name) for row in rows] for name in columns})
+    frame = pd.DataFrame({name: [row.get(name) for row in rows] for name in columns})
+    frame.attrs["copies"] = copies
+    return frame
 
 
 def _rows(path, id_field, id_column, fields, blank, copies):

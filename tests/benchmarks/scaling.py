@@ -1,8 +1,7 @@
 """How time and memory grow: a million documents, and a grid of 200 notebooks.
 
-Writes ``book/methods/scaling_documents.csv``, ``scaling_pipeline.csv`` and ``scaling_grid.csv``. It
-takes about half an hour and 5 GB of disk: ``python tests/benchmarks/scaling.py``, or with the name
-of one table.
+Writes ``docs/scaling_pipeline.csv`` and ``scaling_grid.csv``. It takes about half an hour
+and 5 GB of disk: ``python tests/benchmarks/scaling.py``, or with the name of one table.
 """
 
 import functools
@@ -23,12 +22,10 @@ import pandas as pd
 
 from casebook.paths import DATA
 
-BOOK = Path(__file__).parents[2] / "book" / "methods"
+DOCS = Path(__file__).parents[2] / "docs"
 SIZES = (10_000, 100_000, 1_000_000)
 QUERIES, DEPTH, DIMS = 100, 100, 256
 SYSTEMS = ("full", "bm25", "dense_chunked")
-CLUSTERS = 256  # of each shard
-PROBES = (8, 32)
 VARIANTS = 200
 CELL = (
     "from casebook.runs.outputs import RunOutputs\n"
@@ -107,46 +104,6 @@ class Stages:
         self.seconds[name], self._clock = now - self._clock, now
 
 
-def documents(size):
-    """Plant, encode, search and score one corpus; print one JSON line."""
-    from casebook.measures.ranking import evaluate
-    from casebook.retrieval.shards import SHARD_SIZE, ShardStore, encode_part, search_shards
-
-    made = runpy.run_path(str(DATA / "make" / "planted.py"))
-    plant_truth, render = made["plant_truth"], made["render"]
-    stages = Stages()
-    truth = plant_truth(size, QUERIES, seed=0)
-    stages.ended("plant")
-
-    with tempfile.TemporaryDirectory() as folder:
-        store = ShardStore(folder)
-        entries = []
-        for start in range(0, size, SHARD_SIZE):
-            span = start, min(start + SHARD_SIZE, size)
-            texts = list(render(truth.values, truth.documents[slice(*span)]))
-            entries.append(encode_part(texts, hashed, store, span))
-        store.commit(entries)
-        stages.ended("encode")
-        matters = np.flatnonzero(list(truth.weights.values()))
-        asked = {name: v for name, v in truth.values.items() if truth.weights[name]}
-        found = search_shards(store, hashed(render(asked, truth.queries[:, matters])), DEPTH)
-        stages.ended("search")
-        disk = sum(path.stat().st_size for path in Path(folder).iterdir())
-    qrels, run = {}, {}
-    for row in range(QUERIES):
-        grades = np.digitize(truth.scores(row), (0.6, 0.8, 0.99))
-        judged = np.flatnonzero(grades)
-        qrels[f"q{row}"] = {f"d{d}": int(grades[d]) for d in judged}
-        pairs = zip(found.ids[row], found.scores[row], strict=True)
-        run[f"q{row}"] = {f"d{d}": float(score) for d, score in pairs}
-    score = evaluate(qrels, run, ["nDCG@10"]).mean["nDCG@10"]
-    stages.ended("score")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    cpu = {f"{name}, CPU s": value for name, value in stages.seconds.items()}
-    extra = {"peak memory, MB": peak, "disk, MB": disk / 1e6, "nDCG@10": score}
-    print(json.dumps({"documents": size, **cpu, **extra}))
-
-
 def planted(size):
     """Truth of a planted collection, and its queries."""
     made = runpy.run_path(str(DATA / "make" / "planted.py"))
@@ -155,81 +112,38 @@ def planted(size):
     asked = {name: v for name, v in truth.values.items() if truth.weights[name]}
     queries = made["render"](asked, truth.queries[:, matters])
     parts = made["documents_in_chunks"](truth)
-    return truth, queries, (part[["doc_id", "text", "court", "month"]] for part in parts)
+    columns = ["doc_id", "text", "court", "month"]
+    return truth, queries, pd.concat((part[columns] for part in parts), ignore_index=True)
 
 
 def encode(size, folder):
     """Plant one corpus and encode it for all stages; print one JSON line."""
     from casebook.retrieval.encoding import encode_corpus
-    from casebook.retrieval.shards import DocumentEncoder, ShardStore
 
-    _, _, parts = planted(size)
+    _, _, documents = planted(size)
     stages = Stages()
-    encode_corpus(parts, DocumentEncoder(HashedEncoder()), ShardStore(folder))
+    encode_corpus(documents, HashedEncoder(), folder)
     stages.ended("encode")
+    files = [path for path in Path(folder).rglob("*") if path.is_file()]
     row = {
         "encode, CPU s": stages.seconds["encode"],
         "encode, CPU ms a document": 1000 * stages.seconds["encode"] / size,
         "encode, peak memory, MB": peak_memory(),
-        "disk, MB": sum(path.stat().st_size for path in Path(folder).iterdir()) / 1e6,
+        "disk, MB": sum(path.stat().st_size for path in files) / 1e6,
     }
-    print(json.dumps(row))
-
-
-def cluster(size, folder):
-    """Write the clusters of a corpus that is encoded already; print one JSON line."""
-    from casebook.retrieval.encoding import encode_corpus
-    from casebook.retrieval.shards import DocumentEncoder, ShardStore
-
-    _, _, parts = planted(size)
-    stages = Stages()
-    encode = DocumentEncoder(HashedEncoder())
-    encode_corpus(parts, encode, ShardStore(folder), clusters=CLUSTERS)
-    stages.ended("cluster")
-    print(json.dumps({"clusters, CPU s": stages.seconds["cluster"]}))
-
-
-def probe(size, folder):
-    """Search some clusters, and all; print one JSON line."""
-    from casebook.retrieval.pipeline import HybridRetriever
-    from casebook.retrieval.sharded import ShardedIndex
-
-    _, queries, _ = planted(size)
-    stages = Stages()
-    row = {}
-    exact = None
-    for number in (None, *PROBES):
-        index = ShardedIndex(folder, HashedEncoder(), probe=number)
-        for name in ("dense_chunked", "full"):
-            retriever = HybridRetriever(index, mode=name)
-            if exact is None or name == "full":
-                retriever.retrieve_many(queries[:1])
-            stages.ended("open")
-            result = retriever.retrieve_many(queries)
-            stages.ended(name)
-            if number is None:
-                exact = exact or result.stages["dense"]
-                continue
-            of_probe = f"{number} of {CLUSTERS} clusters"
-            row[f"{name}, {of_probe}, CPU ms a query"] = 1000 * stages.seconds[name] / QUERIES
-            if name == "dense_chunked":
-                # Of equal scores any may be found.
-                least = exact.scores[:, [DEPTH - 1]] - 1e-6
-                share = (result.stages["dense"].scores[:, :DEPTH] >= least).mean()
-                row[f"{of_probe}, share of the {DEPTH} nearest"] = float(share)
     print(json.dumps(row))
 
 
 def search(size, folder):
     """Search a planted corpus by some systems and score them; print one JSON line."""
     from casebook.measures.ranking import evaluate
+    from casebook.retrieval.encoded import EncodedCorpus
     from casebook.retrieval.pipeline import HybridRetriever
-    from casebook.retrieval.sharded import ShardedIndex
 
     truth, queries, _ = planted(size)
     names = [f"q{number}" for number in range(QUERIES)]
     stages = Stages()
-    index = ShardedIndex(folder, HashedEncoder())
+    index = EncodedCorpus(folder, HashedEncoder())
     HybridRetriever(index).retrieve_many(queries[:1])
     stages.ended("open")  # what a command does once: hash every file, and read the ids
     runs = {}
@@ -306,23 +220,13 @@ def pipeline():
     for size in SIZES:
         with tempfile.TemporaryDirectory() as folder:
             row = {"documents": size}
-            for step in ("encode", "search", "cluster", "probe"):
+            for step in ("encode", "search"):
                 row |= measured(step, size, folder)
             yield row
 
 
-STEPS = {
-    "documents": documents,
-    "encode": encode,
-    "search": search,
-    "cluster": cluster,
-    "probe": probe,
-}
-TABLES = {
-    "documents": lambda: (measured("documents", size) for size in SIZES),
-    "pipeline": pipeline,
-    "grid": lambda: (grid(1), grid(2)),
-}
+STEPS = {"encode": encode, "search": search}
+TABLES = {"pipeline": pipeline, "grid": lambda: (grid(1), grid(2))}
 
 
 def main():
@@ -338,7 +242,7 @@ def _write(table, name):
     """Write one column a measurement: a phone shows three columns, not eight."""
     first = table.columns[0]
     turned = table.set_index(first).T.rename_axis(first).reset_index()
-    turned.to_csv(BOOK / name, index=False, float_format="%.3g", lineterminator="\n")
+    turned.to_csv(DOCS / name, index=False, float_format="%.3g", lineterminator="\n")
     print(turned.to_string(index=False, float_format="%.3g"))
 
 

@@ -14,7 +14,6 @@ from casebook import paths
 from casebook.book import front
 from casebook.book.answers import (
     answers,
-    detailed_answers,
     finding,
     method_page,
     questions,
@@ -239,7 +238,7 @@ def test_yes_to_a_question_may_be_the_verdict_that_hurts(run):
     run(headline("Worse?", topic="length", **WORSE), headline("Sound?", topic="audits"))
     run(headline("Mine?", answers={"hurts": "Yes"}, **WORSE), cell=OTHER)
     found = BeautifulSoup(finding(read_chapters("mine", [CELL, OTHER])), "html.parser").text
-    expected = "3 questions. Yes: short questions, 1 more. No: labels and reported results."
+    expected = "3 questions. Yes: short questions, 1 more. No: reported tables."
     assert found == expected
 
 
@@ -253,7 +252,7 @@ def test_a_run_without_headlines_says_so():
 
 def test_a_detailed_row_holds_question_effect_count_verdict_and_links(run):
     run(headline("Does <it> help?", margin=0.01, chance=-0.04))
-    (row,) = rows_of(detailed_answers(read_chapters("mine", [CELL])))
+    (row,) = rows_of(answers(read_chapters("mine", [CELL])))
     text = " ".join(row.get_text(" ").split())
     for part in (
         "Does <it> help?",
@@ -282,7 +281,7 @@ def test_what_cannot_be_measured_has_no_picture_and_says_why(run):
         headline(reason="interval_by_unit"),
         headline(),
     )
-    none, alone, by_unit, whole = rows_of(detailed_answers(read_chapters("mine", [CELL])))
+    none, alone, by_unit, whole = rows_of(answers(read_chapters("mine", [CELL])))
     assert none.svg is None and "Cannot be measured here: no judgements" in none.text
     assert none.text.count("no judgements") == 1 and "No interval" not in none.text
     assert alone.select_one("svg .interval") is None and "No interval: few x" in alone.text
@@ -292,7 +291,7 @@ def test_what_cannot_be_measured_has_no_picture_and_says_why(run):
 
 def test_a_chapter_words_its_verdict_where_helps_does_not_fit(run):
     run(headline("Sound?", words={"helps": "flagged"}))
-    (row,) = rows_of(detailed_answers(read_chapters("mine", [CELL])))
+    (row,) = rows_of(answers(read_chapters("mine", [CELL])))
     assert row.select_one(".verdict").text == "flagged"
 
 
@@ -418,9 +417,7 @@ def sources(cell):
 @pytest.mark.parametrize("cell", SMOKE)
 def test_front_page_chapter_and_table_agree_on_every_row(cell):
     found = read_headlines("smoke", cell)
-    rows = {
-        row.strong.text: row for row in rows_of(detailed_answers(read_chapters("smoke", [cell])))
-    }
+    rows = {row.strong.text: row for row in rows_of(answers(read_chapters("smoke", [cell])))}
     assert len(found) <= 4
     assert set(rows) == {each.question for each in found}
     shown = html.unescape(shown_text(cell))

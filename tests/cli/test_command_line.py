@@ -276,7 +276,7 @@ def test_help_is_quick():
         ),
         ("explain score", "explain.study", "score_explanations", "foreign resamples=n_resamples"),
         ("factcheck run", "factcheck.score", "as_report", "resamples=n_resamples"),
-        ("corpus search", "retrieval.sharded", "search_folder", "mode encoder probe filters"),
+        ("corpus search", "retrieval.encoded", "search_folder", "mode encoder filters"),
         ("raters analyse", "raters.analysis", "analyse", "resamples=n_resamples permutations"),
         ("raters audit", "raters.analysis", "validity", "permutations"),
         ("raters forms", "raters.forms", "Plan", "margin win_rate"),

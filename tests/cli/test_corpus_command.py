@@ -1,8 +1,7 @@
-"""Encoding and searching a collection in shards from the command line."""
+"""Encoding a collection on disk, and searching it, from the command line."""
 
 import json
 import os
-import re
 import time
 
 import numpy as np
@@ -12,9 +11,9 @@ from casebook.cli.corpus import _cluster
 from casebook.data.folders import read_collection, read_questions
 from casebook.models.encoders import load_encoder
 from casebook.paths import DATA
+from casebook.retrieval.encoded import CONTENTS, VECTORS, seal
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.search import DenseIndex
-from casebook.retrieval.shards import ShardStore
 from casebook.trec import read_run
 
 SMOKE = DATA / "smoke"
@@ -26,10 +25,10 @@ def lines(name):
 
 
 def expected(depth):
-    """Give what one index of all vectors finds, by another way than shards."""
+    """Give what one index of all vectors finds, made here."""
     documents, questions = lines("corpus.jsonl"), lines("queries.jsonl")
     encoder = load_encoder(cache=False)
-    # In the batches that the shards were encoded in.
+    # In the batches of the shards, which here hold whole documents.
     texts = [f"{d['title']} {d['text']}" for d in documents]
     parts = [texts[start : start + 20] for start in range(0, len(texts), 20)]
     vectors = np.concatenate([encoder.encode_documents(part) for part in parts])
@@ -42,7 +41,7 @@ def expected(depth):
 
 
 @pytest.mark.slow
-def test_shards_give_the_run_of_one_index_and_evaluate_reads_it(tmp_path, casebook):
+def test_a_corpus_gives_the_run_of_one_index_and_evaluate_reads_it(tmp_path, casebook):
     corpus, run = tmp_path / "corpus", tmp_path / "run.trec"
     encode = ("corpus", "encode", SMOKE, "--out", corpus, "--shard-size", 20)
     code, out, _ = casebook(*encode, "--json")
@@ -88,7 +87,7 @@ def test_more_than_one_worker_is_processes_of_one_thread_each(monkeypatch):
 
 @pytest.fixture
 def encoded(tmp_path, casebook):
-    """Give a small folder, its two shards, and a function that searches them."""
+    """Give a small folder, its encoded corpus of two shards, and a function that searches it."""
     small = tmp_path / "small"
     small.mkdir()
     for name in ("corpus.jsonl", "queries.jsonl"):
@@ -126,7 +125,7 @@ FILTERS = {"part": {"gte": 2}, "kind": ["act", "policy"]}
 
 
 def search_with_metadata(casebook, tmp_path):
-    """Encode documents with metadata in two shards; give them, and a function that searches."""
+    """Encode documents with metadata; give them, and a function that searches."""
     folder = tmp_path / "with_metadata"
     folder.mkdir()
     documents = lines("corpus.jsonl")[:12]
@@ -187,83 +186,71 @@ def test_filters_that_make_no_sense_are_refused(casebook, tmp_path, filters, mes
     assert (code, out) == (1, "") and err.count("\n") == 1 and message in err
 
 
-def test_systems_that_shards_do_not_hold_are_refused_and_words_need_no_model(encoded):
+def changed(place, **changes):
+    """Write other contents of a corpus."""
+    path = place / CONTENTS
+    contents = json.loads(path.read_text()) | changes
+    del contents["seal"]
+    path.write_text(json.dumps(contents | {"seal": seal(contents)}))
+
+
+def test_systems_that_are_not_there_are_refused_and_words_need_no_model(encoded):
     _, place, search = encoded
     code, out, err = search("--mode", "bm25_chunked")
     assert (code, out) == (1, "") and "holds whole documents and passages of 130 words" in err
     code, out, err = search("--mode", "nope")
     assert (code, out) == (1, "") and "choose from" in err
-    store = ShardStore(place)
-    index = store.index()
     run = search("--mode", "bm25")
-    store.commit(index["shards"], {**index, "model": "0" * 64})
+    changed(place, model="0" * 64)
     assert search("--mode", "bm25") == run and run[0] == 0
-
-
-def test_a_corpus_of_an_unknown_or_another_model_is_refused(encoded):
-    _, place, search = encoded
-    store = ShardStore(place)
-    index = store.index()
-    for about, message in (
-        ({}, "which encoder"),
-        ({"encoder": "minilm", "model": "0" * 64}, "by another model than"),
-    ):
-        kept = {name: index[name] for name in ("cut", "presets", "format")}
-        store.commit(index["shards"], about | kept)
-        code, out, err = search()
-        assert (code, out) == (1, "") and message in err
+    code, out, err = search()
+    assert (code, out) == (1, "") and "by another model than" in err
 
 
 def test_a_shard_that_is_missing_cut_or_changed_is_refused_and_encoded_again(casebook, encoded):
     encode, place, search = encoded
-    (first, second), run = sorted(place.glob("shard-*.npy")), search()[1]
-    whole, before = second.read_bytes(), first.stat().st_mtime_ns
-    second.write_bytes(whole)  # the same bytes, but newer than the list
+    run = search()[1]
+    (path,) = place.glob(f"files-*/{VECTORS}")
+    whole = path.read_bytes()
+    path.write_bytes(whole)  # the same bytes, but newer than the contents
     assert search() == (0, run, "")
     for left in (b"", whole[:-4], None, whole[:-9] + bytes(4) + whole[-5:]):
-        second.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         if left is not None:
-            second.write_bytes(left)
+            path.write_bytes(left)
         code, out, err = search()
         assert (code, out) == (1, "") and err.count("\n") == 1
-        assert f"{second}: gone, or changed since it was encoded" in err
-    # A new list of shards makes no good one of it.
+        assert f"{path}: shard " in err and "gone, or changed since it was encoded" in err
+    assert "shard 6-12 is gone" in err
     assert casebook(*encode)[0] == 0
     assert search() == (0, run, "")
-    assert first.stat().st_mtime_ns == before
+    assert path.read_bytes() == whole
 
 
 BAD = [
     (["encode", "{dir}/absent", "--out", "{dir}/x"], "no such folder"),
     (["encode", "{dir}/broken", "--out", "{dir}/x"], "corpus.jsonl:2: is not JSON"),
-    (["encode", "{dir}/good", "--out", "nowhere://x"], "nowhere"),
     (["encode", "{dir}/good", "--out", "{dir}/file/x"], "file"),
     (["encode", "{dir}/good", "--out", "{dir}/x", "--shard-size", "0"], "shard-size"),
-    (["search", "{dir}/damaged", "{dir}/good"], "not encoded to its end"),
+    (["search", "{dir}/absent", "{dir}/good"], "not encoded to its end"),
+    (["search", "{dir}/damaged", "{dir}/good"], "is not JSON"),
     (["search", "{dir}/by_hand", "{dir}/good"], "changed by hand"),
-    (["encode", "{dir}/good", "--out", "s3://no-such-bucket/x"], "s3://no-such-bucket"),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda v: str(v)[:40])
-def test_bad_input_is_one_clear_line(tmp_path, casebook, arguments, message, monkeypatch):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+def test_bad_input_is_one_clear_line(tmp_path, casebook, arguments, message):
     line = '{"_id": "1", "text": "Is a burst pipe covered?"}\n'
     for name, text in {"good": line, "broken": f"{line}{{"}.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "corpus.jsonl").write_text(text)
         (tmp_path / name / "queries.jsonl").write_text(line)
-    index = {"damaged": "{", "by_hand": '{"shards": [], "encoder": "minilm", "model": "0"}'}
-    for name, text in index.items():
+    for name, text in {"damaged": "{", "by_hand": '{"files": {}, "model": "0"}'}.items():
         (tmp_path / name).mkdir()
-        (tmp_path / name / "shards.json").write_text(text)
+        (tmp_path / name / CONTENTS).write_text(text)
     (tmp_path / "file").write_text("in the way")
     places = [argument.replace("{dir}", str(tmp_path)) for argument in arguments]
     code, out, err = casebook("corpus", *places)
     assert (code, out) == (1, "")
     assert err.startswith("casebook: ") and err.count("\n") == 1, err
     assert message in err
-    assert not re.search("testing", err)

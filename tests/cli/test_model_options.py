@@ -8,7 +8,7 @@ import torch
 
 from casebook.batch.plan import plan as real_plan
 from casebook.paths import DATA
-from casebook.retrieval.shards import ShardStore
+from casebook.retrieval.encoded import EncodedCorpus
 
 SMOKE = DATA / "smoke"
 VARIABLES = ("CASEBOOK_DEVICE", "CASEBOOK_PRECISION", "CASEBOOK_BATCH_SIZE")
@@ -125,10 +125,9 @@ def test_a_corpus_of_another_precision_is_encoded_anew_and_searched_by_the_same_
     for precision in ("float32", "bfloat16"):
         made = json.loads(casebook(*encode, "--precision", precision)[1])
         assert (made["device"], made["precision"]) == ("cpu", precision)
-        store = ShardStore(place)
-        index = store.index()
-        assert (index["device"], index["precision"]) == ("cpu", precision)
-        vectors[precision] = store.document_vectors(index["shards"][0])
+        corpus = EncodedCorpus(place)
+        assert (corpus.contents["device"], corpus.contents["precision"]) == ("cpu", precision)
+        vectors[precision] = corpus.passages().vectors[:]
     difference = np.abs(vectors["float32"] - vectors["bfloat16"]).max()
     assert 1e-4 < difference < 0.02
     code, out, _ = casebook("corpus", "search", place, small, "--precision", "float32", "--k", 1)

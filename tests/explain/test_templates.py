@@ -55,7 +55,7 @@ def test_substring_is_a_party_in_the_documented_form_only():
 
 
 def test_sentences_come_in_order_and_are_two_at_most():
-    text = passage("The State's appeal fails. An FIR was lodged under s. 302 IPC over Rs 5,000.")
+    text = passage("STATE OF BIHAR v. RAM LAL\nAn FIR was lodged under s. 302 IPC over Rs 5,000.")
     found = explain_result(SHEET, text, WEIGHTS)
     assert kinds(found) == ["sections", "petitioner"]
     assert found.text.startswith("Both cite IPC-302.")
@@ -73,11 +73,12 @@ def test_nothing_shared_is_said_and_never_called_similarity():
 
 
 def test_every_corrected_sentence_is_borne_out_where_it_points():
-    explainer = Explainer(TEXTS, max_words=60)
+    texts = TEXTS | {"titled": "STATE OF BIHAR v. RAM LAL\nThe appeal was heard."}
+    explainer = Explainer(texts, max_words=60)
     sheets = [case.sheet for case in read_cases()]
     seen = set()
     for sheet in sheets:
-        for document in list(TEXTS)[::4]:
+        for document in [*list(TEXTS)[::4], "titled"]:
             found = explainer.result(sheet, document)
             (shown_part,) = found.passages
             for sentence in found.sentences:
@@ -85,7 +86,7 @@ def test_every_corrected_sentence_is_borne_out_where_it_points():
                 assert sentence.checked
                 assert sentence.support or sentence.kind == "nothing"
                 for one in sentence.support:
-                    assert TEXTS[one.document_id][one.start : one.end] == one.quote
+                    assert texts[one.document_id][one.start : one.end] == one.quote
                     assert shown_part.start <= one.start < one.end <= shown_part.end
     assert seen >= {"sections", "petitioner", "respondent", "evidence", "terms"}
 

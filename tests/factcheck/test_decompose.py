@@ -113,7 +113,7 @@ class Fake:
         self.answer = {"subclaims": list(subclaims)}
 
     def complete_json(self, prompt, schema):
-        assert "Claim: Hail is covered." in prompt and "subclaims" in schema["properties"]
+        assert "Claim: Hail is covered." in prompt and "subclaims" in schema.model_fields
         return self.answer
 
 

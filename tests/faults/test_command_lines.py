@@ -194,7 +194,6 @@ VALID = [
     "report --tag nope",
     "run query_length --dry-run",
     "build --run absent",
-    "publish smoke {new}",
     "evaluate qrels.txt run.txt",
     "compare qrels.txt run.txt other.txt",
     "agreement ratings.csv --resamples 100",
@@ -206,8 +205,8 @@ VALID = [
     "data check ./docs",
     "data card smoke",
     "corpus encode docs --out {new}",
-    "corpus search shards docs",
-    'corpus search shards docs --filters {{"doc_id":["d1","d2"]}}',
+    "corpus search encoded docs",
+    'corpus search encoded docs --filters {{"doc_id":["d1","d2"]}}',
     "runs list",
     f"runs compare -m {MEASURE}",
     f"runs compare {RUN} {RUN} -m {MEASURE}",
@@ -420,7 +419,7 @@ def scratch(tmp_path_factory, copy_project):
     write_inputs(inputs)
     driver = Driver(folder)
     for line in (
-        "corpus encode docs --out shards",
+        "corpus encode docs --out encoded",
         "raters forms study --system left=left.jsonl --system right=right.jsonl --rater r1:lay --rater r2:lay",
         "raters simulate study returned",
         "sensitivity run case.json ./docs --k 2 --mode bm25 -o tree.json",
@@ -459,7 +458,7 @@ NUMERIC = {
     "k", "seed", "seeds", "resamples", "permutations", "margin", "eps", "level", "top", "most", "rank", "workers",
     "retries", "timeout", "depth", "children", "placebos", "threshold", "decimals", "n", "positives", "items",
     "per_item", "pairs_per_item", "win_rate", "effect", "ties", "blank", "foreign", "scale", "hardneg_topk",
-    "gate_eps", "rate", "temperature", "max_tokens", "price_in", "price_out", "shard_size", "clusters", "probe",
+    "gate_eps", "rate", "temperature", "max_tokens", "price_in", "price_out", "shard_size",
 }  # fmt: skip
 
 

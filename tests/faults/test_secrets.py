@@ -202,7 +202,7 @@ def test_no_planted_secret_is_found(project, count):
     def expect(code, found):
         ends.append((list(project.printed)[-1], found, code))
 
-    # A run with its site, published: a model is asked at an address with a password; a cell fails
+    # A run with its site: a model is asked at an address with a password; a cell fails
     # with secrets.
     variable = project.login("CASEBOOK_LLM_URL: password")
     expect(0, project.asked("good", "model=m", CASEBOOK_LLM_URL=variable))
@@ -218,14 +218,8 @@ def test_no_planted_secret_is_found(project, count):
         ),
     )
     expect(0, project("build", "--run", "good"))
-    expect(0, project("publish", "good", project.root / "shared"))
-    expect(
-        0,
-        project("publish", "good", project.login("publish: password", "memory://here/x"), "--json"),
-    )
-    project("publish", "good", project.login("publish: another password", "ftp://127.0.0.1:9/x"))
 
-    # Parameters, which are kept and published.
+    # Parameters, which are kept.
     asks = {
         "password": project.login("-p: password"),
         "token": project.address.replace("://", f"://{quote(project.plant('-p: user'), safe='')}@"),
@@ -323,23 +317,15 @@ def test_no_planted_secret_is_found(project, count):
         for url in (variable, project.address):
             project("factcheck", "run", "claims.txt", *options, CASEBOOK_LLM_URL=url)
 
-    # Addresses of stores and of a scheduler.
-    for command in (["encode", "recipes", "--out"], ["search"]):
-        further = ["recipes"] if command == ["search"] else []
-        for scheme in (
-            "memory://here/x",
-            "ftp://127.0.0.1:9/x",
-            "s3://no-such-bucket/x",
-            "nonsense://x/y",
-        ):
-            url = project.login(f"corpus {command[0]}: {scheme.partition(':')[0]}", scheme)
-            project("corpus", *command, url, *further, AWS_ENDPOINT_URL="http://127.0.0.1:9")
+    # The address of a scheduler.
     scheduler = project.login("--scheduler", "tcp://127.0.0.1:9")
     patience = {"CASEBOOK_WORKER_PATIENCE": "1"}
-    project("corpus", "encode", "recipes", "--out", "shards", "--scheduler", scheduler, **patience)
-    project("corpus", "encode", "recipes", "--out", "shards", project.login("superfluous argument"))
+    project("corpus", "encode", "recipes", "--out", "encoded", "--scheduler", scheduler, **patience)
+    project(
+        "corpus", "encode", "recipes", "--out", "encoded", project.login("superfluous argument")
+    )
 
-    number, found = project.scan("results", "_build", "shared", "answers", "shards")
+    number, found = project.scan("results", "_build", "shared", "answers", "encoded")
     print(f"\n{len(project.planted)} secrets planted, {number} files and printed texts read")
     for place in project.planted:
         print(f"{place:40} {', '.join(found.get(place, ['nowhere']))}")

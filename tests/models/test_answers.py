@@ -5,6 +5,7 @@ import sqlite3
 from multiprocessing import get_context
 
 import pytest
+from pydantic import BaseModel
 from serving import completion, replying, response
 
 from casebook.errors import InputError
@@ -17,11 +18,9 @@ from casebook.models.answers import (
 )
 from casebook.models.language import Endpoint, NoAnswer
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"stance": {"type": "string"}},
-    "required": ["stance"],
-}
+
+class Stance(BaseModel):
+    stance: str
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +70,7 @@ def test_no_question_and_no_text_is_kept(tmp_path):
     pytest.importorskip("openai")
     answer = response(completion('{"stance": "supports"}'))
     with replying(lambda prompt: [answer]) as (url, _):
-        CachedModel(Endpoint("m", url)).complete_json("the secret claim", SCHEMA)
+        CachedModel(Endpoint("m", url)).complete_json("the secret claim", Stance)
     kept = AnswerCache().path.read_bytes()
     assert b"supports" in kept
     assert b"secret claim" not in kept
@@ -84,8 +83,8 @@ def test_a_question_is_paid_for_once(monkeypatch):
     with replying(lambda prompt: [answer]) as (url, asked):
         models = [CachedModel(Endpoint(name, url)) for name in ("m", "m", "other")]
         for model in models:
-            assert model.complete_json("Is it?", SCHEMA) == {"stance": "supports"}
-            model.complete_json("Is it?", SCHEMA)
+            assert model.complete_json("Is it?", Stance) == {"stance": "supports"}
+            model.complete_json("Is it?", Stance)
     assert len(asked) == 2
     first, again, _ = (model.costs for model in models)
     assert (first["questions"], first["from the cache"], first["requests"]) == (1, 0, 1)
@@ -110,11 +109,11 @@ def test_a_failure_is_not_kept_and_a_refused_key_is_not_tried_again():
     with replying(lambda prompt: [next(replies)]) as (url, asked):
         model = CachedModel(Endpoint("m", url))
         with pytest.raises(NoAnswer, match="no JSON object"):
-            model.complete_json("Is it?", SCHEMA)
+            model.complete_json("Is it?", Stance)
         with pytest.raises(NoAnswer, match="401: no key; no key was sent: set OPENAI_API_KEY"):
-            model.complete_json("Is it?", SCHEMA)
+            model.complete_json("Is it?", Stance)
         with pytest.raises(NoAnswer, match="401"):
-            model.complete_json("And that?", SCHEMA)
+            model.complete_json("And that?", Stance)
     assert len(asked) == 3
     assert model.costs["prompt tokens"] == 200
     assert model.costs["from the cache"] == 0

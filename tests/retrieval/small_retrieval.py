@@ -7,7 +7,6 @@ import numpy as np
 from casebook.models.cache import TokenVectors
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import MODES
-from casebook.retrieval.shards import encode_part, on_shards
 
 CHUNKS = {"max_words": 20, "overlap": 6}
 QUERIES = ["may a user cancel and get a refund", "sue in court", "契約解除 🙂", "zzz"]
@@ -49,15 +48,3 @@ class HashingEncoder:
         return pooled / np.where(norms > 0, norms, 1)
 
     encode_queries = encode_documents
-
-
-def encode_vectors(texts, encode, store, size, client=None, metadata=None):
-    """Write shards of vectors alone, as earlier versions did."""
-    spans = [(start, min(start + size, len(texts))) for start in range(0, len(texts), size)]
-    entries = list(on_shards(client, encode_span, spans, texts, encode, store))
-    store.commit(entries, metadata)
-    return entries
-
-
-def encode_span(span, texts, encode, store):
-    return encode_part(texts[slice(*span)], encode, store, span)

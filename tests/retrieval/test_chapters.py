@@ -158,19 +158,19 @@ def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
         assert {"right", "wrong"} <= set(written(tmp_path, "items")["systems"])
 
 
-def test_shards_give_the_numbers_of_an_index_in_memory(run_chapter, folder, tmp_path):
+def test_a_corpus_on_disk_gives_the_numbers_of_an_index_in_memory(run_chapter, folder, tmp_path):
     data = folder(7)
     run_chapter("01_retrieval_ablation.ipynb", dataset=data, **FAST)
     expected = written(tmp_path, "numbers")["retrieval_ablation"]["mine"]
-    shards = str(tmp_path / "shards")
-    encode_folder(data, shards, FAST["encoder"], size=3)
-    run_chapter("01_retrieval_ablation.ipynb", dataset=data, corpus=shards, **FAST)
+    encoded = str(tmp_path / "encoded")
+    encode_folder(data, encoded, FAST["encoder"], size=3)
+    run_chapter("01_retrieval_ablation.ipynb", dataset=data, corpus=encoded, **FAST)
     del expected["bm25_chunked"]
     assert written(tmp_path, "numbers")["retrieval_ablation"]["mine"] == expected
     corpus = tmp_path / "mine" / "corpus.jsonl"
     corpus.write_text(corpus.read_text().replace("each month", "each year"))
     with pytest.raises(InputError, match="of which document 'd5' differs"):
-        run_chapter("01_retrieval_ablation.ipynb", dataset=data, corpus=shards, **FAST)
+        run_chapter("01_retrieval_ablation.ipynb", dataset=data, corpus=encoded, **FAST)
 
 
 def test_where_nothing_is_relevant_nothing_is_answered(run_chapter, folder, tmp_path):

@@ -6,9 +6,9 @@ import pytest
 
 from casebook.data import load
 from casebook.factcheck.pipeline import EvidenceBase, load_documents
+from casebook.retrieval.encoded import EncodedCorpus
 from casebook.retrieval.encoding import encode_folder
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.shards import ShardStore
 
 WORDS = ["flood", "theft", "storm", "delay", "cancel", "refund", "court", "arbiter"]
 
@@ -50,11 +50,12 @@ def test_without_titles_texts_and_fingerprint_are_others(titled):
     assert bare.fingerprint != load(titled).fingerprint
 
 
-def test_shards_and_evidence_hold_titles(titled, tmp_path):
-    stores = [ShardStore(str(tmp_path / f"shards{flag}")) for flag in (True, False)]
-    for flag, store in zip((True, False), stores, strict=True):
-        encode_folder(titled, store.url, titles=flag)
-    vectors = [store.document_vectors(store.index()["shards"][0]) for store in stores]
+def test_encoded_corpora_and_evidence_hold_titles(titled, tmp_path):
+    vectors = []
+    for titles in (True, False):
+        folder = tmp_path / f"encoded{titles}"
+        encode_folder(titled, folder, titles=titles)
+        vectors.append(EncodedCorpus(folder).passages().vectors[:])
     assert abs(vectors[0] - vectors[1]).max() > 0.01
     base = EvidenceBase(load_documents([str(titled)]), mode="bm25")
     assert [base.search(word)[0] for word in WORDS] == list(range(len(WORDS)))

@@ -279,7 +279,7 @@ class Model:
     name = "fake"
 
     def complete_json(self, prompt, schema):
-        self.schema = schema
+        self.schema = schema.model_json_schema()
         return {"further_facts": [{"fact_type": "vessel flag", "value": "Liberia"}]}
 
 

@@ -1,6 +1,6 @@
 """What the default judge makes of contradictions that no list of words holds, by kind.
 
-``python tests/validation/unseen.py`` writes the table that the command and the book show. All pairs
+``python tests/validation/unseen.py`` writes the table that the chapter and the methods page show. All pairs
 are written by hand or from frames (`unseen.yml`); rivals that are in no list are those of
 `exchanges.yml`. The evidence is the true sentence between two others.
 """
@@ -15,14 +15,12 @@ from exchanges import MATERIAL as EXCHANGES
 
 from casebook.factcheck.pipeline import EvidencePassage
 from casebook.factcheck.stance import PublicJudge
-from casebook.factcheck.unseen import TABLE
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
-from casebook.files import write_text
 from casebook.paths import ROOT
 from casebook.readers import read_yaml
-from casebook.stats.intervals import bounds_text, wilson
+from casebook.stats.intervals import wilson
 
-BOOK_TABLE = ROOT / "book" / "methods" / "unseen.csv"
+TABLE = ROOT / "book" / "methods" / "unseen.csv"
 MATERIAL = read_yaml(Path(__file__).with_name("unseen.yml"))
 BESIDE = ("It stood in the guide of 1936.", "Nothing else is known of it.")
 IN_NO_LIST = "two things that are in no list"
@@ -81,19 +79,7 @@ def measured(judge):
     return pd.DataFrame(rows)
 
 
-def book_table(table):
-    """The table as the book shows it."""
-    shown = table[["contradiction", "pairs"]].copy()
-    shown["refuted"] = [
-        f"{row.refuted:.2f} {bounds_text(row.low, row.high)}" for row in table.itertuples()
-    ]
-    for name in ("called supported", "left open"):
-        shown[name] = table[name].map("{:.2f}".format)
-    return shown
-
-
 if __name__ == "__main__":
     table = measured(PublicJudge())
-    write_text(TABLE, table.to_csv(index=False, lineterminator="\n"))
-    write_text(BOOK_TABLE, book_table(table).to_csv(index=False, lineterminator="\n"))
-    print(book_table(table).to_string(index=False))
+    table.to_csv(TABLE, index=False, lineterminator="\n")
+    print(table.to_string(index=False))

@@ -4,8 +4,6 @@ import math
 
 import pandas as pd
 
-from casebook.assistant.judge import judge_answers
-from casebook.assistant.languages import language_notes
 from casebook.assistant.log import checked_log, not_answered
 from casebook.assistant.study import (
     ANSWER_MEASURES,
@@ -84,7 +82,6 @@ def gate_logs(
     notes = [f"new: {note}" for note in not_answered(new_log["no_answer"])]
     notes += [f"old: {note}" for note in not_answered(old_log["no_answer"])]
     something_failed = any("not answered" in note for note in notes)
-    notes += language_notes(list(zip(new_log["question"], new_log["answer"], strict=True)))
     if not (new_log.attrs["named"] and old_log.attrs["named"]):
         new_log = new_log.assign(id=new_log["question"])
         old_log = old_log.assign(id=old_log["question"])
@@ -171,6 +168,8 @@ def _log_differences(new, old, questions, measures, judge, *, margin, seed):
         answers = answers[answers["id"].isin(questions)].assign(system=name)
         table = score_answers(answers, foreign=0, seed=seed)
         if judge is not None:
+            from casebook.assistant.judge import judge_answers  # with models, which few need
+
             judge_scores = judge_answers(answers, judge, foreign=0, seed=seed)
             notes += [f"{name}: {note}" for note in judge_scores.attrs["notes"]]
             table = table.join(judge_scores)

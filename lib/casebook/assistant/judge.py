@@ -22,8 +22,7 @@ from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError
 from casebook.factcheck.model_judges import cost_of_judge, degree_of, seconds_of_preparing
 from casebook.factcheck.pipeline import EvidencePassage, judge_of, name_of_judge
-from casebook.factcheck.stance import PublicJudge
-from casebook.factcheck.unseen import general_caution
+from casebook.factcheck.stance import CAUTION, PublicJudge
 from casebook.measures.faithfulness import PASSAGE_WORDS
 from casebook.plugins import PREFIXES, callable_plugin, instance, is_plugin
 from casebook.progress import track
@@ -278,7 +277,7 @@ def _notes(name, inputs, reasons, evidence_judge):
     if cost:
         notes.append(f"it was asked {cost}")
     if isinstance(evidence_judge, PublicJudge):
-        notes.append(general_caution())
+        notes.append(CAUTION)
     if reasons:
         examples = [f"{count} × {reason}" for reason, count in reasons.most_common(3)]
         more = f" and {len(reasons) - 3} other reasons" if len(reasons) > 3 else ""

@@ -28,7 +28,6 @@ DATA_PARAMETERS = (
     "rating_set",
     "annotated_on",
     "paraphrases",
-    "judgments",
     "transfer_sets",
 )
 """Parameters that name data: cards, folders and functions, which are hashed."""

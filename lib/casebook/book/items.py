@@ -45,7 +45,7 @@ from casebook.book.item_kinds import VIEWS
 from casebook.book.item_parts import page
 from casebook.book.item_script import as_script
 from casebook.book.results import ChapterResults
-from casebook.book.titles import raw
+from casebook.book.titles import card_link, raw
 from casebook.data.cards import cards
 from casebook.readers import read_yaml
 from casebook.runs.outputs import item_page_address
@@ -174,7 +174,7 @@ def _data_note(collection):
     if card is None:
         return None
     citation = " ".join(card.citation.split())
-    return f"Data: [{card.title}](../cards/{card.key}.md), {card.licence.name}; {citation}"
+    return f"Data: {card_link(card)}, {card.licence.name}; {citation}"
 
 
 # --- the systems of another run next to those of this one

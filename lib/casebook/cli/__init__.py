@@ -32,13 +32,14 @@ from casebook.cli import (
     shift,
 )
 from casebook.cli.common import echo, in_line
+from casebook.cli.extras import what_is_missing
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError, MeasureNote
 from casebook.paths import check_folders, refuse_unusable
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 # Commands that keep what they have done; the same command again does what is left.
-_CARRY_ON = ("report", "run", "publish", "answer", "data pull", "corpus encode")
+_CARRY_ON = ("report", "run", "answer", "data pull", "corpus encode")
 
 app = typer.Typer(
     name="casebook", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
@@ -113,6 +114,11 @@ def _run(words):
     except typer.TyperException as error:
         message = error.format_message()  # empty after the help of a bare command
         return _complain(message, 1) if message else 0
+    except ModuleNotFoundError as error:
+        message = what_is_missing(error)
+        if message is None:
+            raise
+        return _complain(message, 1)
     except BrokenPipeError:
         return _reader_left()
     except SystemExit as stop:  # what typer makes of a broken pipe

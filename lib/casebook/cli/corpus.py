@@ -1,7 +1,6 @@
-"""``casebook corpus``: encode a collection in shards, and search them."""
+"""``casebook corpus``: encode a large collection on disk, and search it."""
 
 import contextlib
-import math
 from pathlib import Path
 
 import typer
@@ -26,22 +25,17 @@ from casebook.cli.common import (
 from casebook.errors import InputError
 from casebook.files import refuse_overwriting
 
-app = command_group(
-    "corpus", "Encode and search a large collection in shards, on this machine or a cluster."
-)
-
-Address = "a folder, or any address that fsspec knows, such as s3://bucket/corpus"
+app = command_group("corpus", "Encode a large collection on disk, and search it.")
 
 
 @app.command()
 def encode(
     context: typer.Context,
     folder: argument(Path, "BEIR folder with corpus.jsonl."),
-    out: option(str, f"Folder of the shards: {Address}."),
+    out: option(Path, "Folder of the encoded corpus."),
     encoder: option(str, "Name of the encoder.") = "minilm",
-    shard_size: option(int, "Documents per shard.", min=1) = 50_000,
+    shard_size: option(int, "Vectors that are computed and kept at a time.", min=1) = 50_000,
     titles: option(bool, "Encode titles with the texts.") = True,
-    clusters: option(int, "Clusters of vectors of each shard, for `search --probe`.", min=0) = 0,
     workers: Workers = 1,
     scheduler: Scheduler = None,
     device: Device = None,
@@ -51,29 +45,16 @@ def encode(
 ):
     """Encode the documents of a BEIR folder for the whole pipeline; finished shards are kept.
 
-    Example: casebook corpus encode my_folder --out s3://bucket/corpus --workers 2
+    Example: casebook corpus encode my_folder --out encoded --workers 2
     """
-    from casebook.retrieval.encoding import count_documents, encode_folder
-    from casebook.retrieval.shards import ShardStore
+    from casebook.retrieval.encoding import encode_folder
 
     exclusive(context, "scheduler", "workers")
     use_models(device, precision, batch_size)
-    ShardStore(out)  # an address that is none is refused before anything is read
-    n_documents = count_documents(folder, shard_size)
-    workers = min(workers, math.ceil(n_documents / shard_size))
     with _cluster(workers, scheduler) as cluster:
-        summary = encode_folder(
-            folder,
-            out,
-            encoder,
-            shard_size,
-            cluster,
-            titles=titles,
-            clusters=clusters,
-            n_documents=n_documents,
-        )
+        summary = encode_folder(folder, out, encoder, shard_size, cluster, titles)
     line = (
-        "{url}: {documents} documents, {passages} passages, {dims} dimensions, {shards} shards, "
+        "{folder}: {documents} documents, {passages} passages, {dims} dimensions, {shards} shards, "
         "{encoder}"
     )
     show(summary, as_json, [line.format_map(summary)])
@@ -81,47 +62,36 @@ def encode(
 
 @app.command()
 def search(
-    context: typer.Context,
-    corpus: argument(str, f"Encoded corpus: {Address}."),
+    corpus: argument(Path, "Encoded corpus: its folder."),
     queries: argument(Path, "BEIR folder, or queries.jsonl."),
     mode: option(str, "System: full, bm25, dense, ... (those of the ablation).") = "full",
     k: option(int, "Documents per query.", "--k", min=1) = 100,
-    probe: option(
-        int | None, "Read so many clusters of each shard: faster, not exact.", min=1
-    ) = None,
     filters: option(
         str | None,
         'Search only documents with such metadata, in JSON: \'{"year": {"gte": 2015}}\'.',
     ) = None,
     out: Out = None,
     encoder: option(str | None, "Name of the encoder on this machine, if it differs.") = None,
-    workers: Workers = 1,
-    scheduler: Scheduler = None,
     device: Device = None,
     precision: Precision = None,
     batch_size: BatchSize = None,
 ):
     """Search an encoded corpus by a system and write a TREC run for `casebook evaluate`.
 
-    The run is that of one index in memory. ``dense`` searches vectors of whole documents, exactly.
+    The run is that of an index in memory. ``dense`` searches vectors of whole documents, exactly.
 
     Conditions are those of ``filters`` in Python: a value, a list, or eq, ne, gt, gte, lt, lte, in
     and not_in, which must all hold.
 
-    Example: casebook corpus search s3://bucket/corpus my_folder --out full.trec
+    Example: casebook corpus search encoded my_folder --out full.trec
     """
-    from casebook.retrieval.sharded import search_folder
-    from casebook.retrieval.shards import ShardStore
+    from casebook.retrieval.encoded import search_folder
     from casebook.trec import run_lines, write_run
 
-    exclusive(context, "scheduler", "workers")
     filters = _filters(filters)
     use_models(device, precision, batch_size)
-    refuse_overwriting(out, queries, *ShardStore(corpus).files())
-    if workers > 1:
-        workers = min(workers, len(ShardStore(corpus).index()["shards"]))
-    with _cluster(workers, scheduler) as cluster:
-        run = search_folder(corpus, queries, k, mode, encoder, cluster, probe, filters)
+    refuse_overwriting(out, queries, *corpus.rglob("*"))
+    run = search_folder(corpus, queries, k, mode, encoder, filters)
     if out is None:
         echo_data("".join(run_lines(run)))
     else:

@@ -181,8 +181,6 @@ def _report_parts(report, scores):
         lines = [f"{claim['claim_id']}: {claim['verdict'] or claim['error']}"]
         for line in (claim["explanation"] or "").splitlines():
             lines.append(f"    {line}")
-        if claim["not_compared"]:
-            lines.append(f"    Not compared: {'; '.join(claim['not_compared'])}.")
         yield lines
     yield [", ".join(f"{n} {name}" for name, n in report["outcomes"].items())]
     if len(set(report["systems"]["category"])) > 1:

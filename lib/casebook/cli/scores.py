@@ -131,8 +131,7 @@ def agreement(
     context: typer.Context,
     ratings: argument(
         Path,
-        "CSV or xlsx: a row per item, a column per rater; or a row per rating; or an export of "
-        "potato, argilla or Label Studio.",
+        "CSV or xlsx: a row per item, a column per rater; or a row per rating.",
     ),
     form: option(
         str, "ratings; counts (items x categories); table (of two raters, category x category)."
@@ -148,12 +147,14 @@ def agreement(
     columns: option(
         list[str] | None,
         "ROLE=YOURS of a row per rating, such as rater=who; roles: rater, item, rating, criterion.",
-        "--columns",
-        "--map",
         metavar="A=B",
     ) = None,
-    id_column: option(str | None, "Column that names the items.", "--id") = None,
-    no_id: option(bool, "The first column is a rater, not an id.", "--no-id") = False,
+    id_column: option(
+        str | None,
+        "Column that names the items; default: the first, if it is called item, id or the like.",
+        "--id",
+    ) = None,
+    no_id: option(bool, "Every column is a rater.", "--no-id") = False,
     wide: option(bool, "Accept more raters than items.", "--wide") = False,
     resamples: option(
         int, "Bootstrap resamples of items, at least 100; 0: no intervals.", max=1_000_000

@@ -65,7 +65,7 @@ def run(
     budget: option(str, "stratified (fact types in turn) or first.") = "stratified",
     placebos: Placebos = 4,
     validator: Judge = None,
-    extractor: option(str | None, "endpoint:MODEL reads the judgment; default: rules.") = None,
+    extractor: option(str | None, "endpoint:MODEL reads the judgment; default: patterns.") = None,
     facts: Facts = None,
     original: Original = False,
     seed: Seed = 0,

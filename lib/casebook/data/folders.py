@@ -11,7 +11,7 @@ from casebook import paths
 from casebook.data.cards import first_problem
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
-from casebook.readers import read_frame, read_frames, read_json, read_text, unreadable
+from casebook.readers import read_frame, read_json, read_text, unreadable
 from casebook.trec import judgements, read_beir_qrels, read_qrels
 
 # Share of judgements that may name what a collection lacks: one in twenty takes about
@@ -57,27 +57,9 @@ def read_collection(folder, titles=True):
     """Read documents of a BEIR folder, or the .txt and .md files of any other; no judgements."""
     folder = Path(folder)
     check_folder(folder)
-    if _holds_corpus(folder):
+    if any((folder / f"corpus{end}").is_file() for end in (".jsonl", ".jsonl.gz")):
         return _documents(one_of(folder, "corpus"), "_id", titles)
     return _text_files(folder)
-
-
-def read_collection_parts(folder, size, titles=True):
-    """Yield the documents of `read_collection`, some at a time."""
-    folder = Path(folder)
-    check_folder(folder)
-    if _holds_corpus(folder):
-        path = one_of(folder, "corpus")
-        for part in read_frames(path, size, "_id", "doc_id", ("title", "text"), blank=True):
-            yield with_titles(part) if titles else part
-        return
-    documents = _text_files(folder)
-    for start in range(0, len(documents), size):
-        yield documents[start : start + size].reset_index(drop=True)
-
-
-def _holds_corpus(folder):
-    return any((folder / f"corpus{end}").is_file() for end in (".jsonl", ".jsonl.gz"))
 
 
 def _text_files(folder):

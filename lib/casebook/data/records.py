@@ -1,33 +1,12 @@
-"""Rows of tables in any usual file, and the columns in them by the names that tools give them."""
+"""Rows of tables in any usual file."""
 
 from pathlib import Path
 
 from casebook.errors import InputError
-from casebook.readers import (
-    delimited_rows,
-    json_lines,
-    json_records,
-    read_yaml,
-    spelling,
-    suffix_of,
-)
+from casebook.readers import delimited_rows, json_lines, json_records, suffix_of
 from casebook.sheets import BOOKS, workbook_records
 
-LAYOUTS = read_yaml(Path(__file__).with_name("layouts.yml"))
-COLUMN_NAMES = LAYOUTS["columns"]
-"""Part to role to the names of its column, as `spelling` gives them, by priority."""
-TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", *BOOKS, ".parquet", ".arrow")
-
-
-def column_of(columns, part, role):
-    """Give the column that has a role, or None: of several the first by priority."""
-    by_spelling = {}
-    for name in columns:
-        by_spelling.setdefault(spelling(name), name)
-    for alias in COLUMN_NAMES[part][role]:
-        if alias in by_spelling:
-            return by_spelling[alias]
-    return None
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", *BOOKS, ".parquet")
 
 
 def field_text(value):
@@ -56,8 +35,8 @@ def read_table(path, *, rows_of=None, plain_tabs=False, tolerate_truncation=Fals
         records = delimited_rows(path, plain_tabs)
     elif kind in (*BOOKS, ".xls"):
         records = workbook_records(path)
-    elif kind in (".parquet", ".arrow"):
-        records = arrow_records(path)
+    elif kind == ".parquet":
+        records = parquet_records(path)
     else:
         raise InputError(f"{path}: is no table: name a {', '.join(TABLES)} file")
     record = None
@@ -67,39 +46,21 @@ def read_table(path, *, rows_of=None, plain_tabs=False, tolerate_truncation=Fals
         raise InputError(f"{path}: holds no records")
 
 
-def rows_by_id(content):
-    """Give the records of an object that holds texts or objects by their ids."""
-    return [_with_id(name, value) for name, value in content.items()]
-
-
-def _with_id(name, value):
-    if isinstance(value, str):
-        return {"_id": name, "text": value}
-    return {"_id": name} | value if isinstance(value, dict) else value
-
-
-def arrow_records(path):
-    """Yield (number, record) of a parquet file, or of an Arrow file as `datasets` saves them."""
-    kind = suffix_of(path)
+def parquet_records(path):
+    """Yield (number, record) of a parquet file."""
     try:
         import pyarrow
-        import pyarrow.ipc
         import pyarrow.parquet
     except ImportError:
         raise InputError(
-            f"{path}: {kind[1:]} needs the package pyarrow: pip install 'casebook[logs]', or write "
-            "JSON lines"
+            f"{path}: parquet needs the package pyarrow: pip install pyarrow, or write JSON lines"
         ) from None
     number = 0
     try:
-        if kind == ".parquet":
-            batches = pyarrow.parquet.ParquetFile(path).iter_batches()
-        else:
-            batches = pyarrow.ipc.open_stream(pyarrow.memory_map(str(path)))
-        for batch in batches:
+        for batch in pyarrow.parquet.ParquetFile(path).iter_batches():
             for record in batch.to_pylist():
                 number += 1
                 yield number, record
     except (pyarrow.ArrowException, OSError) as error:
         why = " ".join(str(error).split())[:200]
-        raise InputError(f"{path}: is no {kind[1:]} file, or is damaged: {why}") from error
+        raise InputError(f"{path}: is no parquet file, or is damaged: {why}") from error

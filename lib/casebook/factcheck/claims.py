@@ -505,7 +505,7 @@ Claim: {claim}
 def answered(model, prompt, schema):
     """Give a language model's answer as a pydantic model; one that does not fit is an error."""
     try:
-        return schema.model_validate(model.complete_json(prompt, schema.model_json_schema()))
+        return schema.model_validate(model.complete_json(prompt, schema))
     except ValidationError as error:
         raise InputError(
             f"the language model's answer does not fit: {first_problem(error)}"

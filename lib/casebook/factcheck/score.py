@@ -12,8 +12,7 @@ from casebook.errors import InputError
 from casebook.factcheck.claims import FilledText, validated_record, yaml_table
 from casebook.factcheck.explain import explain_verdict, quality_rows, quality_table
 from casebook.factcheck.model_judges import cost_of_judge
-from casebook.factcheck.stance import PublicJudge
-from casebook.factcheck.unseen import general_caution, not_compared, unseen_kinds
+from casebook.factcheck.stance import CAUTION, PublicJudge
 from casebook.factcheck.verdict import CLAIM_VERDICTS, INSUFFICIENT_EVIDENCE
 from casebook.files import write_text
 from casebook.frames import contrasts
@@ -590,7 +589,6 @@ def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
 
     ``judge`` is the one that read the evidence; of the default one it is said what it cannot see.
     """
-    is_default = isinstance(judge, PublicJudge)
     groups = {claim.id: claim.group for claim in claims}
     log = run_log(results, [claim.label for claim in claims])
     scored = None
@@ -611,27 +609,20 @@ def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
         "systems": verdict_shares(claims, results, n_resamples=n_resamples, seed=seed),
         "labels": scored and scored.as_dict(),
         "judge": {
-            "caution": general_caution() if is_default else None,
-            "unseen": unseen_kinds() if is_default else (),
+            "caution": CAUTION if isinstance(judge, PublicJudge) else None,
             "costs": dict(getattr(judge, "costs", None) or {}),
             "cost": cost_of_judge(judge),
         },
-        "claims": [_explained(result, config.rule, is_default) for result in results],
+        "claims": [_explained(result, config.rule) for result in results],
     }
     if scored:
         report["log_accuracy"] = honest_accuracy(log)
     return report, scored
 
 
-def _explained(result, rule, is_default):
-    """A result with its explanation, the smallest removal, and what the default judge left out."""
-    row = asdict(result) | {"explanation": None, "removal": None, "not_compared": []}
-    if is_default:
-        phrases = []
-        for part in result.subclaims:
-            texts = [item.passage for item in result.evidence_of(part.id)]
-            phrases += not_compared(part.text, texts) if texts else ()
-        row["not_compared"] = list(dict.fromkeys(phrases))
+def _explained(result, rule):
+    """A result with its explanation and the smallest removal."""
+    row = asdict(result) | {"explanation": None, "removal": None}
     if not result.error:
         explanation = explain_verdict(result, rule)
         row["explanation"] = explanation.text

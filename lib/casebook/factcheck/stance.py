@@ -70,6 +70,11 @@ ASCII_DIGITS = frozenset("0123456789")
 NEGATIONS = word_set(claims.CLAIM_WORDS["negations"])
 _CLAUSE = re.compile(r"[,;:]\s+|\s+(?:but|yet|although)\s+")
 
+CAUTION = (
+    "the default judge compares words, and often misses contradictions of some kinds: see "
+    "book/methods/factcheck.md#what-it-does-not-see"
+)
+
 
 class PublicJudge:
     """The default judge: logistic regression on `joint_features`, learnt on five public sets.
@@ -318,11 +323,6 @@ def _lists_by_stem(name):
         for stem in stems(group):
             lists[stem].add(number)
     return lists
-
-
-def is_listed(stem):
-    """Whether a word stands in a list of opposites, or of words that exclude each other."""
-    return stem in _opposites() or stem in _lists_by_stem("exclusive")
 
 
 def passage_features(claim, passage, header="", rarity=None, maxsim=None):

@@ -20,7 +20,7 @@ from casebook.factcheck.claims import (
     sentence_spans,
     shipped_documents,
 )
-from casebook.factcheck.model_judges import seconds_of_preparing
+from casebook.factcheck.model_judges import EntailmentStance, seconds_of_preparing
 from casebook.factcheck.pipeline import EvidenceBase, EvidencePassage, evidence_item
 from casebook.factcheck.score import COMPARISON_COLUMNS, compare_verdicts, is_right, majority
 from casebook.factcheck.verdict import (
@@ -30,6 +30,7 @@ from casebook.factcheck.verdict import (
     Rule,
 )
 from casebook.measures.classification import auroc, score_predictions
+from casebook.models.answers import money, prices_of_tokens
 from casebook.models.logistic import logistic_regression, settled
 from casebook.paths import data_folder
 from casebook.progress import track
@@ -386,3 +387,34 @@ def shuffled_groups(groups, seed, purpose):
         raise InputError("shuffling needs at least two groups")
     order = generator(seed, purpose).permutation(len(groups)).tolist()
     return of_another_group(groups, order)
+
+
+# --- what judges cost
+
+COST_COLUMNS = ["dataset", "system", "claims", "ms", "questions", "cached", "requests", "tokens"]
+
+
+def costs_of_judges(answers, judges):
+    """What each judge cost on every set: median milliseconds a claim, questions, tokens, money.
+
+    ``judges`` gives the judges of a set by its name. ``cached`` questions, counted over all sets,
+    cost nothing this time.
+    """
+    prices = prices_of_tokens()
+    rows = []
+    for dataset, (_, by_judge) in answers.items():
+        judges_of_set = judges(dataset)
+        for name, table in by_judge.items():
+            costs = getattr(judges_of_set[name], "costs", None) or {}
+            row = {"dataset": dataset, "system": name, "claims": len(table)}
+            row["ms"] = 1000 * table["seconds"].median()
+            row["questions"] = costs.get("questions")
+            row["cached"] = costs.get("from the cache")
+            row["requests"] = costs.get("requests")
+            row["tokens"] = costs.get("prompt tokens", 0) + costs.get("answer tokens", 0) or None
+            row["cost"] = None
+            if costs and not isinstance(judges_of_set[name], EntailmentStance):
+                row["cost"] = money(costs, prices)
+            rows.append(row)
+    table = pd.DataFrame(rows, columns=[*COST_COLUMNS, "cost"])
+    return table.astype(dict.fromkeys(table.columns[3:], float))

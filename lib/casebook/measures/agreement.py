@@ -933,10 +933,8 @@ def _refuse_other_tables(frame, wide, ids_allowed):
         )
     if ids_allowed:
         return
-    columns = {name: frame[name].tolist() for name in frame}
-    for name, values in columns.items():
-        other_columns = [columns[rater] for rater in columns if rater != name]
-        if names_items(name, values, other_columns):
+    for name in frame:
+        if names_items(name):
             raise InputError(
                 f"column {name!r} looks like names of the items: "
                 "ratings.set_index(...), or leave it out"

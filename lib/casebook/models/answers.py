@@ -104,8 +104,8 @@ class CachedModel:
         self._failure = None
 
     def complete_json(self, prompt, schema):
-        """Answer a prompt with one JSON object of a schema, see `Endpoint.complete_json`."""
-        question = json.dumps([prompt, schema], sort_keys=True)
+        """Answer a prompt with one object of a pydantic model, see `Endpoint.complete_json`."""
+        question = json.dumps([prompt, schema.model_json_schema()], sort_keys=True)
         if question not in self._answers:
             self.costs["questions"] += 1
             answers = self._cache.load(self.model.identity, [question])

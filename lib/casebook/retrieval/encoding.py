@@ -1,241 +1,210 @@
-"""A corpus encoded into shards, for the whole pipeline, in two passes.
+"""A collection encoded on disk, for the whole pipeline.
 
-The first counts words and cuts passages; a long document keeps its most central ones, which depend
-on counts of the whole corpus, so the second pass chooses them and encodes.
+The texts are cut and their words counted as by `casebook.retrieval.index.CorpusIndex`; the vectors
+are computed shard by shard, here or on a cluster, and written into one array. Shards that are
+written are not computed again. The files lie in a folder that is named by what they were made of,
+so that other texts or another encoder never write over what somebody reads; ``encoded.json``, which
+names the folder, is written last and in one step.
 """
 
+import hashlib
+import itertools
 import json
-from collections import Counter
+import os
+import shutil
+from collections import deque
+from pathlib import Path
 
 import numpy as np
 
-from casebook.data.folders import read_collection_parts
+from casebook.data.folders import read_collection
 from casebook.errors import InputError
-from casebook.models.cache import checked_texts
+from casebook.files import locked, sha256_file, write_json
+from casebook.models.device import model_settings
 from casebook.models.encoders import PACKAGED
 from casebook.models.rerankers import token_frequencies
-from casebook.retrieval.index import central_rows, chunk_documents, chunks_of_long_documents
-from casebook.retrieval.postings import CollectionCounts, Postings
-from casebook.retrieval.search import PRESETS, InvertedFile, word_lists
-from casebook.retrieval.settings import PipelineConfig
-from casebook.retrieval.sharded import ShardTexts
-from casebook.retrieval.shards import (
-    FORMAT,
-    SHARD_SIZE,
-    DocumentEncoder,
-    ShardStore,
-    encode_part,
-    hash_of_json,
-    on_shards,
+from casebook.readers import read_json
+from casebook.retrieval.encoded import (
+    CONTENTS,
+    SHARDS,
+    VECTORS,
+    check_corpus,
+    damaged_shards,
+    seal,
+    uncached_encoder,
 )
+from casebook.retrieval.index import CorpusIndex
+from casebook.retrieval.settings import PipelineConfig
 
-SHARD_PRESETS = ("default", "leaderboard")  # of BM25, whose words are counted
+SHARD_SIZE = 50_000  # vectors
+STORED_PRESETS = ("default", "leaderboard")  # of BM25
 
 
-def encode_folder(
-    folder,
-    url,
-    encoder=PACKAGED,
-    size=SHARD_SIZE,
-    client=None,
-    titles=True,
-    clusters=0,
-    n_documents=None,
-):
-    """Encode the documents of a folder into shards at an address, for the whole pipeline.
+def encode_folder(folder, out, encoder=PACKAGED, size=SHARD_SIZE, client=None, titles=True):
+    """Encode the documents of a folder, for the whole pipeline; give a summary."""
+    return encode_corpus(read_collection(folder, titles), encoder, out, size, client)
 
-    `n_documents` is what `count_documents` gave, if they have been counted.
+
+def encode_corpus(documents, encoder, out, size=SHARD_SIZE, client=None, cut=None):
+    """Encode documents, or what is still missing of them; give a summary.
+
+    The encoder is named, or an object that can be sent to workers; `cut` is `PipelineConfig.cut`.
     """
-    if n_documents is None:  # all are read once before anything is written
-        n_documents = count_documents(folder, size)
-    store = ShardStore(url)
-    encode = DocumentEncoder(encoder)
-    parts = read_collection_parts(folder, size, titles)
-    shards = encode_corpus(parts, encode, store, client, clusters=clusters)
+    settings = model_settings()
+    model = uncached_encoder(encoder, settings)
+    index = CorpusIndex(documents, model)
+    about = {
+        "encoder": encoder if isinstance(encoder, str) else encoder.name,
+        "model": getattr(model, "weights_hash", model.model_hash),
+        **settings.fingerprint,
+        "cut": list(cut or PipelineConfig().cut),
+        "presets": list(STORED_PRESETS),
+    }
+    out = Path(out)
+    files = out / f"files-{_hash_of(index, model, about)[:16]}"
+    with locked(out / ".lock", f"{out}: {{}} encodes to it: wait, or name another one".format):
+        contents = _whole(out, files)
+        if contents is None:
+            files.mkdir(exist_ok=True)
+            encode = encoder, settings, model.model_hash
+            contents = about | _write(index, tuple(about["cut"]), files, encode, size, client)
+            write_json(out / CONTENTS, contents | {"seal": seal(contents)})
+            for other in set(out.glob("files-*")) - {files}:
+                shutil.rmtree(other)
+    names = ("documents", "passages", "shards", "dims", "encoder", *settings.fingerprint)
+    return {name: contents[name] for name in names} | {"folder": str(out)}
+
+
+def _hash_of(index, model, about):
+    """SHA-256 of what a corpus is made of."""
+    digest = hashlib.sha256(seal([model.model_hash, about]).encode())
+    for name, column in index.documents.items():
+        digest.update(json.dumps([name, column.tolist()]).encode())
+    return digest.hexdigest()
+
+
+def _whole(out, files):
+    """Contents of a corpus whose files are there as they were written, or None."""
+    try:
+        stored, contents = check_corpus(out)
+    except InputError:
+        return None
+    return contents if stored == files else None
+
+
+def _write(index, cut, files, encode, size, client):
+    """Write all files of a corpus; give what is to be known of them."""
+    passages = index.passages(cut)
+    documents = index.passages()
+    rows, further = _document_rows(passages, index.texts)
+    texts = [*passages.texts, *(index.texts[document] for document in further)]
+    shards = write_vectors(files, texts, encode, size, client)
+
+    data = [text.encode() for text in index.texts]
+    first_bytes = np.cumsum([0, *map(len, data)])
+    np.save(files / "texts.npy", np.frombuffer(b"".join(data), dtype=np.uint8))
+    columns = index.documents.drop(columns="text").to_dict("list")
+    (files / "documents.json").write_text(json.dumps(columns, ensure_ascii=False), "utf-8")
+    _write_part(files / "documents", documents, rows, first_bytes)
+    _write_part(files / "passages", passages, np.arange(len(passages)), first_bytes)
+    for preset in STORED_PRESETS:
+        documents.bm25(preset).save(files / preset)
+
+    paths = [path for path in files.rglob("*.*") if path.name != VECTORS]
     return {
-        "documents": n_documents,
-        "passages": sum(shard["passages"]["n"] for shard in shards),
+        "folder": files.name,
+        "files": {path.relative_to(files).as_posix(): sha256_file(path) for path in paths},
+        "documents": len(index),
+        "passages": len(passages),
         "shards": len(shards),
-        "dims": shards[0]["vectors"]["dims"],
-        "encoder": encode.name,
-        **encode.settings.fingerprint,
-        "url": store.url,
+        "dims": np.load(files / VECTORS, mmap_mode="r").shape[1],
     }
 
 
-def count_documents(folder, size=SHARD_SIZE):
-    """Count the documents of a folder, some at a time; what cannot be read is refused."""
-    return sum(len(part) for part in read_collection_parts(folder, size))
-
-
-def encode_corpus(parts, encode, store, client=None, cut=None, clusters=0):
-    """Encode documents, or what is still missing of them; each part, a frame, is one shard.
-
-    With `clusters` the vectors of each shard are also written in so many clusters.
-    """
-    cut = cut or PipelineConfig().cut
-    documents = []
-    counts = Counter()
-    texts = 0
-    length = 0
-    counted = on_shards(client, _count_part, _with_starts(parts), encode, store, cut)
-    for entry, of_shard in counted:
-        documents.append(entry)
-        counts.update(of_shard.frequencies)
-        texts += of_shard.texts
-        length += of_shard.length
-    if not documents:
-        raise InputError("nothing to encode: no documents")
-    counts = CollectionCounts(texts, length, dict(counts))
-    of_shards = (_restricted(counts, entry, store) for entry in documents)
-    parts = zip(documents, of_shards, strict=True)
-    encoded = on_shards(client, _encode_documents, parts, encode, store, cut, clusters)
-    shards = list(encoded)
-    metadata = {
-        "encoder": encode.name,
-        "model": encode.weights_hash,
-        **encode.settings.fingerprint,
-        "cut": list(cut),
-        "presets": list(SHARD_PRESETS),
-        "format": FORMAT,
-    }
-    store.commit(shards, metadata)
-    return shards
-
-
-def _with_starts(parts):
-    start = 0
-    for part in parts:
-        yield start, part
-        start += len(part)
-
-
-def _count_part(part, encode, store, cut):
-    """First pass over a shard: its texts, word counts and passages, and those of long documents."""
-    start, documents = part
-    texts = checked_texts(documents["text"])
-    ids = documents["doc_id"].tolist()
-    columns = documents.drop(columns=["doc_id", "text"])
-    metadata = {name: column.tolist() for name, column in columns.items()}
-    stop = start + len(texts)
-    key = hash_of_json([FORMAT, encode.model_hash, list(cut), ids, texts, metadata])
-    entry = store.entry(start, stop, key)
-    if entry is None:
-        arrays = _counted(texts, encode.encoder, cut)
-        arrays |= {"ids": _as_bytes(json.dumps(ids)), "metadata": _as_bytes(json.dumps(metadata))}
-        totals = {preset: int(arrays[f"{preset}.lengths"].sum()) for preset in SHARD_PRESETS}
-        facts = {"n": len(texts), "words": totals, "long": len(arrays["long.lengths"])}
-        entry = store.write_arrays(start, stop, arrays, key, facts)
-    return entry, _counts_of_long(entry, store)
-
-
-def _counted(texts, encoder, cut):
-    """Arrays of the texts, of their words in every preset, and of their passages."""
-    max_words, overlap, max_passages = cut
-    encoded = [text.encode() for text in texts]
-    arrays = {
-        "texts": _as_bytes(b"".join(encoded)),
-        "ends": np.cumsum([len(text) for text in encoded], dtype=np.int64),
-    }
-    for preset in SHARD_PRESETS:
-        arrays |= Postings.of(word_lists(texts, **PRESETS[preset])).arrays(preset)
-    chunks = chunk_documents(texts, max_words, overlap, encoder)
-    long = chunks_of_long_documents(chunks.owner, max_passages)
-    arrays |= {"owner": chunks.owner, "start": chunks.start, "end": chunks.end, "long": long}
-    of_long = Postings.of(word_lists([chunks.texts[row] for row in long]))
-    return arrays | of_long.arrays("long")
-
-
-def _counts_of_long(entry, store):
-    """Counts of the passages of a shard's long documents."""
-    if not entry["long"]:
-        return CollectionCounts(0, 0, {})
-    postings = Postings.of_arrays(store.arrays(entry), "long")
-    return CollectionCounts(entry["long"], postings.length, postings.all_frequencies())
-
-
-def _restricted(counts, entry, store):
-    """Counts of the corpus, of the words of a shard's long documents alone."""
-    if not entry["long"]:
-        return CollectionCounts(counts.texts, counts.length, {})
-    words = Postings.of_arrays(store.arrays(entry), "long").words
-    return CollectionCounts(
-        counts.texts, counts.length, {word: counts.frequencies[word] for word in words}
-    )
-
-
-def _encode_documents(part, encode, store, cut, clusters):
-    """Second pass over a shard: its passages, their vectors, and those of its documents."""
-    documents, counts = part
-    arrays = store.arrays(documents)
-    texts = ShardTexts([arrays])
-    start, stop = map(int, documents["name"].split("-")[1:3])
-    rows = _kept_passages(documents, arrays, counts, cut[2])
-    chunks = {name: arrays[name][rows] for name in ("owner", "start", "end")}
-    spans = zip(*(values.tolist() for values in chunks.values()), strict=True)
-    passages = [texts[owner][begin:end] for owner, begin, end in spans]
-    document_rows, further = _document_rows(texts, passages, chunks["owner"])
-    key = hash_of_json([documents["key"], rows.tolist()])
-    entry = store.entry(start, stop, key)
-    if entry is None:
-        of_passages = token_frequencies(encode.encoder, passages)
-        of_further = token_frequencies(encode.encoder, further)
-        as_whole = [passages[row] for row in document_rows if row < len(passages)]
-        arrays = chunks | {
-            "document_rows": document_rows,
-            "token_frequencies": of_passages,
-            "document_token_frequencies": of_further + token_frequencies(encode.encoder, as_whole),
-        }
-        entry = store.write_arrays(start, stop, arrays, key, {"n": len(passages)})
-    vectors = encode_part(passages + further, encode, store, (start, stop))
-    shard = {
-        "n": documents["n"],
-        "documents": documents,
-        "passages": entry,
-        "vectors": vectors,
-    }
-    if clusters:
-        shard["clusters"] = _clustered(shard, store, clusters, (start, stop))
-    return shard
-
-
-def _clustered(shard, store, clusters, span):
-    """Write the vectors of a shard's passages in clusters, unless they are there."""
-    n = shard["passages"]["n"]
-    key = hash_of_json([shard["vectors"]["key"], n, clusters])
-    entry = store.entry(*span, key)
-    if entry is None:
-        vectors = store.vectors(shard["vectors"])[:n]
-        arrays = {"clusters": InvertedFile.of(vectors, clusters)}
-        entry = store.write_arrays(*span, arrays, key, {"n": n})
-    return entry
-
-
-def _kept_passages(documents, arrays, counts, limit):
-    """Rows of the passages of a shard that are searched: of long documents the central ones."""
-    rows = np.arange(len(arrays["owner"]))
-    if not documents["long"]:
-        return rows
-    if not counts.length:
-        raise InputError("no passage of a long document holds a word")
-    weights = Postings.of_arrays(arrays, "long").weights(counts)
-    return central_rows(arrays["owner"], arrays["long"], weights, limit)
-
-
-def _document_rows(texts, passages, owner):
-    """Row of each whole document among the vectors, and texts that are no passage."""
-    sizes = np.bincount(owner, minlength=len(texts))
-    starts = np.searchsorted(owner, np.arange(len(texts)))
-    rows = np.empty(len(texts), dtype=np.int64)
-    further = []
-    for document, text in enumerate(texts):
-        if sizes[document] == 1 and passages[starts[document]] == text:
-            rows[document] = starts[document]
-        else:
-            rows[document] = len(passages) + len(further)
-            further.append(text)
+def _document_rows(passages, texts):
+    """Row of each document among the vectors, and the documents that are no passage."""
+    sizes = np.bincount(passages.owner, minlength=len(texts))
+    rows = np.searchsorted(passages.owner, np.arange(len(texts)))
+    further = [
+        document
+        for document, text in enumerate(texts)
+        if sizes[document] != 1 or passages.texts[rows[document]] != text
+    ]
+    rows[further] = len(passages) + np.arange(len(further))
     return rows, further
 
 
-def _as_bytes(text):
-    return np.frombuffer(text.encode() if isinstance(text, str) else text, dtype=np.uint8)
+def _write_part(folder, part, rows, first_bytes):
+    """Write where passages, or whole documents, and their vectors are."""
+    owner, start, end = part.chunks[1:]
+    texts = part.index.texts
+    spans = zip(owner, start, strict=True)
+    before = [len(texts[document][:character].encode()) for document, character in spans]
+    first = first_bytes[owner] + before
+    last = first + [len(text.encode()) for text in part.texts]
+    folder.mkdir(exist_ok=True)
+    np.save(folder / "table.npy", np.stack([owner, start, end, rows, first, last]))
+    np.save(folder / "tokens.npy", token_frequencies(part.index.encoder(), part.texts))
+
+
+def write_vectors(folder, texts, encode, size, client=None):
+    """Write the vectors of texts into one array, except shards that are there; give digests.
+
+    `encode` is an encoder or its name, the settings of models, and the hash of the model.
+    """
+    path = folder / VECTORS
+    bounds = itertools.pairwise([*range(0, len(texts), size), len(texts)])
+    parts = {f"{start}-{stop}": texts[start:stop] for start, stop in bounds}
+    try:
+        stored = read_json(folder / SHARDS)
+    except InputError:  # not there, or damaged
+        stored = {}
+    kept = (stored.keys() & parts) - set(damaged_shards(path, stored))
+    digests = {shard: stored[shard] for shard in kept}
+    if not kept:
+        path.unlink(missing_ok=True)
+    missing = [shard for shard in parts if shard not in kept]
+    arrays = on_workers(client, vectors_of, map(parts.get, missing), *encode)
+    for shard, vectors in zip(missing, arrays, strict=True):
+        _write_rows(path, int(shard.partition("-")[0]), vectors, len(texts))
+        digests[shard] = hashlib.sha256(vectors.tobytes()).hexdigest()
+        write_json(folder / SHARDS, digests)
+    return digests
+
+
+def _write_rows(path, start, vectors, n_rows):
+    """Write rows of an array by the calls of files, to which a full disk is an error."""
+    if not path.exists():
+        np.lib.format.open_memmap(path, "w+", np.float32, (n_rows, vectors.shape[1]))
+    offset = np.load(path, mmap_mode="r").offset
+    with path.open("r+b") as stream:
+        stream.seek(offset + start * vectors[0].nbytes)
+        stream.write(vectors.tobytes())
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def vectors_of(texts, encoder, settings, model_hash):
+    """Encode texts on any worker; each process loads a named model once."""
+    encoder = uncached_encoder(encoder, settings)
+    if encoder.model_hash != model_hash:
+        raise InputError(f"encoder {encoder.name}: another model on this worker")
+    vectors = np.ascontiguousarray(encoder.encode_documents(texts), dtype=np.float32)
+    if vectors.ndim != 2 or len(vectors) != len(texts):
+        shape = f"shape {vectors.shape} for {len(texts)} texts"
+        raise InputError(f"encoder {encoder.name}: gave {shape}")
+    return vectors
+
+
+def on_workers(client, function, items, *arguments):
+    """Call a function on every item, in order: here, or on a cluster, which has few at a time."""
+    if client is None:
+        for item in items:
+            yield function(item, *arguments)
+        return
+    pending = deque()
+    for item in items:
+        if len(pending) >= 2 * client.slots:
+            yield from client.gather([pending.popleft()])
+        pending.append(client.submit(function, item, *arguments))
+    yield from client.gather(list(pending))

@@ -300,23 +300,12 @@ def _window_end(words, begin, end, fits):
 
 def most_central(chunks, limit):
     """Limit each document to the chunks with the highest BM25 for the document as the query."""
-    long = chunks_of_long_documents(chunks.owner, limit)
-    if not len(long):
-        return chunks
-    weights = BM25Index([chunks.texts[row] for row in long]).weights()
-    return chunks_at(chunks, central_rows(chunks.owner, long, weights, limit))
-
-
-def chunks_of_long_documents(owner, limit):
-    """Rows of the chunks of those documents that have more than a limit."""
+    owner = chunks.owner
     sizes = np.bincount(owner)
     if limit is None or sizes.max(initial=0) <= limit:
-        return np.zeros(0, dtype=np.int64)
-    return np.flatnonzero(np.isin(owner, np.flatnonzero(sizes > limit)))
-
-
-def central_rows(owner, long, weights, limit):
-    """Rows of the chunks to keep: of long documents, whose words have weights, the central ones."""
+        return chunks
+    long = np.flatnonzero(np.isin(owner, np.flatnonzero(sizes > limit)))
+    weights = BM25Index([chunks.texts[row] for row in long]).weights()
     bounds = np.flatnonzero(np.diff(owner[long], prepend=-1, append=-1))
     keep = np.ones(len(owner), dtype=bool)
     for start, end in itertools.pairwise(bounds):
@@ -324,17 +313,8 @@ def central_rows(owner, long, weights, limit):
         scores = np.round(part @ np.asarray(part.sum(axis=0)).ravel(), 6)
         dropped = np.argsort(-scores, kind="stable")[limit:]
         keep[long[start + dropped]] = False
-    return np.flatnonzero(keep)
-
-
-def chunks_at(chunks, rows):
-    """Take some of the chunks."""
-    return Chunks(
-        [chunks.texts[row] for row in rows],
-        chunks.owner[rows],
-        chunks.start[rows],
-        chunks.end[rows],
-    )
+    texts = [chunks.texts[row] for row in np.flatnonzero(keep)]
+    return Chunks(texts, owner[keep], chunks.start[keep], chunks.end[keep])
 
 
 class WindowedQueries(EncoderWrapper):

@@ -10,15 +10,31 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.data.records import TABLES, column_of, field_text, read_table
+from casebook.data.records import TABLES, field_text, read_table
 from casebook.errors import InputError
 from casebook.paths import valid_name
-from casebook.readers import OPENERS, json_content, read_lines, suffix_of
+from casebook.readers import OPENERS, json_content, read_lines, spelling, suffix_of
 from casebook.retrieval.pipeline import EVALUATION_DEPTH
 from casebook.retrieval.settings import SYSTEM_NAMES
 from casebook.trec import read_run
 
 NO_TIMES = "a run holds no times"
+# Names of columns, as `spelling` gives them; of several the first counts.
+_COLUMNS = {
+    "query": ("queryid", "qid", "query", "topicid", "topic", "questionid"),
+    "document": (
+        "docid",
+        "docno",
+        "documentid",
+        "corpusid",
+        "did",
+        "pid",
+        "passageid",
+        "document",
+        "doc",
+    ),
+    "score": ("score", "sim", "similarity"),
+}
 _ENDINGS = (*TABLES, ".res", ".run", ".trec", ".txt")  # left out of a system's name
 
 
@@ -89,7 +105,7 @@ def _has_header(path, kind):
     if kind not in (".csv", ".tsv"):
         return True
     _, header = next(iter(read_lines(path)), (0, ""))
-    return column_of(re.split("[\t,;]", header), "run", "score") is not None
+    return _column_of(re.split("[\t,;]", header), "score") is not None
 
 
 def _json_run(path):
@@ -136,11 +152,19 @@ def _table_run(path):
 
 
 def _columns(path, record):
-    columns = {name: column_of(record, "run", name) for name in ("query", "document", "score")}
+    columns = {name: _column_of(record, name) for name in _COLUMNS}
     for name, column in columns.items():
         if column is None:
             raise InputError(f"{path}: has no column {name!r}; it has {', '.join(record)}")
     return columns
+
+
+def _column_of(columns, role):
+    """Give the column that has a role, or None: of several the first by priority."""
+    by_spelling = {}
+    for name in columns:
+        by_spelling.setdefault(spelling(name), name)
+    return next((by_spelling[name] for name in _COLUMNS[role] if name in by_spelling), None)
 
 
 # --- a run on a data set

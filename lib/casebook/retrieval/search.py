@@ -18,7 +18,9 @@ import Stemmer
 from bm25s.stopwords import STOPWORDS_EN, STOPWORDS_EN_PLUS
 
 from casebook.errors import InputError
+from casebook.files import write_json
 from casebook.models.cache import unit_rows
+from casebook.readers import read_json
 from casebook.retrieval.ranked import (
     RankedLists,
     as_mask,
@@ -48,7 +50,7 @@ _STOP_LISTS = {"en": STOPWORDS_EN, "en_plus": STOPWORDS_EN_PLUS, None: []}
 _TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 BM25_K1 = 1.5
 BM25_B = 0.75
-_VECTORS_OF_A_CLUSTER = 39  # that faiss wants at least
+_MEAN_WORDS = "mean_words.json"  # beside a saved index
 _OKAPI_EPSILON = 0.25  # of rank_bm25: what a negative idf becomes, as a share of the mean
 
 # Scores in single precision that are closer than this may be a tie, which rounding has split.
@@ -64,7 +66,10 @@ _DECIMALS = 9  # of weights that decide which words count, and of mean similarit
 
 
 class BM25Index:
-    """BM25 of a collection; a search returns only texts that share a word with the query."""
+    """BM25 of a collection; a search returns only texts that share a word with the query.
+
+    With `folder` the index that `save` wrote there is mapped into memory.
+    """
 
     def __init__(
         self,
@@ -75,6 +80,7 @@ class BM25Index:
         stopwords="en",
         stemmer=None,
         token_pattern=_TOKEN_PATTERN,
+        folder=None,
     ):
         self.size = len(texts)
         self._texts = texts
@@ -82,17 +88,29 @@ class BM25Index:
         self._token_pattern = token_pattern
         self._stopwords = list(_STOP_LISTS[stopwords])
         self._stemmer = None if stemmer is None else load_stemmer(stemmer)
+        if folder is None:
+            self._count(method, k1, b)
+        else:
+            self._bm25 = bm25s.BM25.load(folder, mmap=True)
+            self.mean_words = read_json(folder / _MEAN_WORDS)
+
+    def _count(self, method, k1, b):
         # Double precision: single would make ties of scores that differ.
         self._bm25 = bm25s.BM25(
             k1=k1, b=b, method="lucene" if method == "okapi" else method, dtype="float64"
         )
-        tokens = self._tokens(texts)
+        tokens = self._tokens(self._texts)
         if not any(tokens):
             raise InputError("no text of the BM25 index holds a word to index")
         self.mean_words = sum(map(len, tokens)) / self.size
         self._bm25.index(tokens, show_progress=False)
         if method == "okapi":
             _rescale_to_okapi(self._bm25.scores)
+
+    def save(self, folder):
+        """Write the index to a folder, which an index of the same texts and settings reads."""
+        self._bm25.save(folder, show_progress=False)
+        write_json(folder / _MEAN_WORDS, self.mean_words)
 
     def search(self, queries, k, allowed=None, words=None, expansion=None):
         """Find the texts with the highest positive scores.
@@ -126,7 +144,13 @@ class BM25Index:
         ]
 
     def _search(self, weighted, k, mask):
-        return lists_by_words(self._bm25, weighted, k, mask)
+        """Rank the texts that share a word with each query: numbers and weights of words."""
+
+        def score(block):
+            scores = np.stack([_scores_of_words(self._bm25, *query) for query in weighted[block]])
+            return np.where(scores > 0, scores, -np.inf)
+
+        return _lists_by_block(score, len(weighted), self.size, k, mask)
 
     def _best_words(self, token_ids, limit):
         """Keep the words with the highest idf times log(1 + frequency), the first of equals."""
@@ -174,21 +198,18 @@ class BM25Index:
         return matrix.tocsr()
 
     def _tokens(self, texts):
-        return _word_lists(texts, self._token_pattern, self._stopwords, self._stemmer)
+        return bm25s.tokenize(
+            list(texts),
+            token_pattern=self._token_pattern,
+            stopwords=self._stopwords,
+            stemmer=self._stemmer,
+            return_ids=False,
+            show_progress=False,
+        )
 
 
 #: Expansions of a query by its first documents: each gives numbers and weights of its words.
 EXPANSIONS = {"rm3": BM25Index.by_relevance_model}
-
-
-def lists_by_words(index, weighted, k, mask):
-    """Rank the texts of an index that share a word with each query: word numbers and weights."""
-
-    def score(block):
-        scores = np.stack([_scores_of_words(index, *query) for query in weighted[block]])
-        return np.where(scores > 0, scores, -np.inf)
-
-    return _lists_by_block(score, len(weighted), index.scores["num_docs"], k, mask)
 
 
 def _lists_by_block(score, n_queries, n_items, k, mask):
@@ -218,23 +239,6 @@ def _scores_of_words(index, token_ids, weights=None):
     return scores
 
 
-def word_lists(texts, stopwords="en", stemmer=None, token_pattern=_TOKEN_PATTERN):
-    """Cut texts into the words that BM25 counts, as a preset says."""
-    stem = None if stemmer is None else load_stemmer(stemmer)
-    return _word_lists(texts, token_pattern, list(_STOP_LISTS[stopwords]), stem)
-
-
-def _word_lists(texts, token_pattern, stopwords, stemmer):
-    return bm25s.tokenize(
-        list(texts),
-        token_pattern=token_pattern,
-        stopwords=stopwords,
-        stemmer=stemmer,
-        return_ids=False,
-        show_progress=False,
-    )
-
-
 def _rescale_to_okapi(index):
     """Exchange Lucene's idf for rank_bm25's in an eagerly scored index, in place."""
     n = index["num_docs"]
@@ -262,7 +266,11 @@ class DenseIndex:
         queries = _unit_vectors(query_vectors)
         if queries.shape[1] != self.dims:
             raise InputError(f"queries have {queries.shape[1]} dimensions, the index {self.dims}")
-        return _lists_by_mask(self._search_in, queries, positive_depth(k), as_mask(allowed))
+        k = positive_depth(k)
+        mask = as_mask(allowed)
+        if mask is None or len(mask) == 1:  # the same for all queries
+            return self._search_in(None if mask is None else mask[0], queries, k)
+        return stack([self._search_in(part, queries[[row]], k) for row, part in enumerate(mask)])
 
     def _search_in(self, allowed, queries, k):
         if allowed is None:
@@ -272,15 +280,6 @@ class DenseIndex:
             return RankedLists.empty(len(queries))
         lists = _most_similar(self._vectors[positions], queries, k)
         return RankedLists(positions[lists.ids], lists.scores)
-
-
-def _lists_by_mask(search, queries, k, mask):
-    """Search at once where one mask, or none, is that of all queries, else query by query."""
-    if mask is None:
-        return search(None, queries, k)
-    if len(mask) == 1:
-        return search(mask[0], queries, k)
-    return stack([search(allowed, queries[[row]], k) for row, allowed in enumerate(mask)])
 
 
 def _most_similar(vectors, queries, k, n_candidates=0):
@@ -372,44 +371,3 @@ def load_stemmer(name):
         return [stemmer.stem(word) for word in words]
 
     return stem
-
-
-class InvertedFile:
-    """Vectors in clusters, of which a search reads those nearest to the query alone: not exact.
-
-    The clusters are mapped from a file; scores are those of `DenseIndex`.
-    """
-
-    def __init__(self, path, vectors, probe):
-        self._index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
-        self._vectors = vectors
-        self._probe = probe
-
-    @staticmethod
-    def of(vectors, clusters):
-        """Divide vectors into clusters; give the bytes of the file."""
-        vectors = _unit_vectors(vectors)
-        clusters = max(1, min(clusters, len(vectors) // _VECTORS_OF_A_CLUSTER))
-        faiss.omp_set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
-        centres = faiss.IndexFlatIP(vectors.shape[1])
-        index = faiss.IndexIVFFlat(centres, vectors.shape[1], clusters, faiss.METRIC_INNER_PRODUCT)
-        index.train(vectors)
-        index.add(vectors)
-        return faiss.serialize_index(index)
-
-    def search(self, query_vectors, k, allowed=None):
-        """Find similar vectors of every query, of which some may be missed."""
-        queries = _unit_vectors(query_vectors)
-        return _lists_by_mask(self._search_in, queries, positive_depth(k), as_mask(allowed))
-
-    def _search_in(self, allowed, queries, k):
-        parameters = faiss.SearchParametersIVF(nprobe=self._probe)
-        if allowed is not None:
-            selector = faiss.IDSelectorBatch(np.flatnonzero(allowed))
-            parameters = faiss.SearchParametersIVF(nprobe=self._probe, sel=selector)
-        k = min(k, self._index.ntotal)
-        _, ids = self._index.search(queries, k, params=parameters)
-        rows, positions = np.unique(np.maximum(ids, 0), return_inverse=True)
-        vectors = _unit_vectors(self._vectors[rows])
-        scores = _inner_products(vectors, queries, positions.reshape(ids.shape))
-        return best_first(ids, np.where(ids >= 0, scores, -np.inf))

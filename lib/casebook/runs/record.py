@@ -382,18 +382,10 @@ def model_digest(name):
 
 def environment():
     """Describe the interpreter and machine of a run."""
-    import numpy as np  # noqa: F401 - only a loaded library can be asked
-    import threadpoolctl
-
-    pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
-    # Where each package brings its own, what else is loaded must not matter.
-    pools.sort(key=lambda pool: ("numpy" not in pool["filepath"], pool["filepath"]))
-    names = [f"{pool['internal_api']} {pool.get('architecture', '')}".strip() for pool in pools]
     return {
         "python": platform.python_version(),
         "platform": platform.system(),
         "machine": platform.machine(),
-        "linear_algebra": names[0] if names else None,
     }
 
 

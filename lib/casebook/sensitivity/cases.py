@@ -1,6 +1,5 @@
 """Cases to edit and documents to search: annotated, extracted or planted; and annotated texts."""
 
-import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
@@ -427,43 +426,9 @@ class GoldText:
 
 def read_gold():
     """Read our annotated texts."""
-    records = read_jsonl(ANNOTATED_TEXTS / "texts.jsonl", {"id": str, "text": str})
-    return [_gold(record, record["text"]) for _, record in records]
-
-
-def read_passages(texts):
-    """Read annotated passages of judgments that are not ours; `texts` gives the judgments by id."""
-    return [_gold(record, text) for record, text in _annotated("passages", "passage", texts)]
-
-
-def read_sides(texts):
-    """Read the sides of whole judgments that are not ours: list of record and text."""
-    return list(_annotated("parties", "judgment", texts))
-
-
-def _annotated(name, what, texts):
-    """Yield each record on texts that are not ours, with the text or the part that it is about."""
-    path = ANNOTATED_TEXTS / f"{name}.jsonl"
-    for _, record in read_jsonl(path, {"document": str, "sha256": str}):
-        text = texts.get(record["document"], "")[record.get("start") : record.get("end")]
-        if hashlib.sha256(text.encode()).hexdigest() != record["sha256"]:
-            raise InputError(
-                f"{record['document']} of this data set does not hold the annotated {what}"
-            )
-        yield record, text
-
-
-def case_texts(cases):
-    """Take annotated cases as texts with sheets."""
     texts = []
-    for case in cases:
-        text = case.record.get("facts")
-        if case.annotated and text:
-            country = case.record.get("jurisdiction")
-            texts.append(GoldText(case.sheet.case_id, "cases", country, text, case.sheet))
+    for _, record in read_jsonl(ANNOTATED_TEXTS / "texts.jsonl", {"id": str, "text": str}):
+        name = record["id"]
+        sheet = from_dict({"case_id": name, **record["sheet"]}, name, empty=True)
+        texts.append(GoldText(name, record["split"], record["jurisdiction"], record["text"], sheet))
     return texts
-
-
-def _gold(record, text):
-    sheet = from_dict({"case_id": record["id"], **record["sheet"]}, record["id"], empty=True)
-    return GoldText(record["id"], record["split"], record["jurisdiction"], text, sheet)

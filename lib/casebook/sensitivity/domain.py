@@ -154,7 +154,7 @@ class Act(_Entry):
     country: Literal["IN", "SG", "elsewhere"] = "elsewhere"
     year: Annotated[int, Field(ge=1000, le=2999)] | None = None
     matter: Literal["civil", "criminal"] | None = None
-    marks: list[Literal["injury", "family", "large"]] = []
+    marks: list[Literal["injury", "family"]] = []
     sections: list[int | str] | dict[int | str, list[int | str]] = []
 
     @model_validator(mode="after")
@@ -263,7 +263,7 @@ def _shipped():
 
 
 SHIPPED_DOMAIN = _shipped()
-"""The tables of the library: India and Singapore."""
+"""The tables of the library: acts of India and Singapore."""
 
 
 # ---- from a file

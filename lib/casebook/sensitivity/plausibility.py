@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import pandas as pd
+import pydantic
 
 from casebook import paths
 from casebook.errors import CasebookError
@@ -157,7 +158,7 @@ def _in_singapore(sheet, domain):
     acts = domain.acts
     countries = {acts[code]["country"] for code in _acts_of(sheet) if code in acts}
     units = {amount.unit for amount in sheet.numerical_facts.amounts}
-    return citations.SINGAPORE in countries or "Singapore dollars" in units
+    return "SG" in countries or "Singapore dollars" in units
 
 
 def _mentions_death(sheet):
@@ -173,12 +174,16 @@ def _mentions_death(sheet):
 
 # ---- by a language model
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"plausible": {"type": "boolean"}, "changes_operative_fact": {"type": "boolean"}},
-    "required": ["plausible", "changes_operative_fact"],
-    "additionalProperties": False,
-}
+
+class Judgement(pydantic.BaseModel):
+    """What a language model says of an edit."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+    plausible: bool
+    changes_operative_fact: bool
+
+
 QUESTIONS = """A hypothetical case was made by changing one fact of a real one.
 
 Facts of the real case: {before}
@@ -222,8 +227,8 @@ class ModelValidator:
             after=facts.query_text(edit.sheet, caps=False),
         )
         try:
-            answer = self._model.complete_json(question, SCHEMA)
-            plausible, operative = (answer[name] for name in SCHEMA["required"])
+            answer = self._model.complete_json(question, Judgement)
+            plausible, operative = (answer[name] for name in Judgement.model_fields)
             if not (
                 self._documented or (isinstance(plausible, bool) and isinstance(operative, bool))
             ):

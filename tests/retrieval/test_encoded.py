@@ -1,0 +1,326 @@
+"""A corpus on disk is searched by the whole pipeline, with ids and scores of one in memory."""
+
+import functools
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_retrieval import HashingEncoder
+
+from casebook.batch.cluster import Cluster
+from casebook.data import load
+from casebook.errors import InputError
+from casebook.files import locked
+from casebook.models.encoders import load_encoder
+from casebook.retrieval import encoded
+from casebook.retrieval.encoded import EncodedCorpus
+from casebook.retrieval.encoding import encode_corpus
+from casebook.retrieval.index import CorpusIndex
+from casebook.retrieval.pipeline import HybridRetriever
+from casebook.retrieval.search import EXPANSIONS, PRESETS, BM25Index
+from casebook.retrieval.settings import MODES
+
+CUT = {"max_words": 20, "overlap": 6, "max_passages": 5}
+SYSTEMS = [mode for mode in MODES if mode != "bm25_chunked"]
+FILTERS = {"year": {"gt": 2010}, "source": "act"}
+
+
+class RememberingEncoder(HashingEncoder):
+    """The encoder of the tests, which hashes each word once."""
+
+    def token_ids(self, texts):
+        numbers = [[number_of(word) for word in text.split()] for text in texts]
+        return [np.array(text, dtype=np.int64) for text in numbers]
+
+
+@functools.cache
+def number_of(word):
+    digest = hashlib.sha256(word.lower().encode()).digest()
+    return int.from_bytes(digest[:4]) % HashingEncoder.vocabulary_size
+
+
+def made_collection(size):
+    """Give documents of words with Zipf's frequencies: long ones, copies, one empty, metadata."""
+    rng = np.random.default_rng(size)
+    words = np.array([f"w{n}" for n in range(300)])
+    share = 1 / np.arange(1, 301)
+    share /= share.sum()
+    rows = []
+    for number in range(size):
+        length = rng.integers(5, 40) if number % 40 else rng.integers(200, 400)
+        text = " ".join(rng.choice(words, length, p=share))
+        if number % 7 == 3 and number > 50:
+            text = rows[number - 50]["text"]
+        source = ("act", "policy", None)[number % 3]
+        rows.append({"doc_id": f"d{number}", "text": text, "year": number % 30 + 1995})
+        rows[-1] |= {"source": source, "tags": [number % 2]}
+    rows[11]["text"] = ""
+    rows[13]["text"] = "  Vertragsänderung § 5: “gekündigt” 契約解除 🙂 "
+    queries = [" ".join(rng.choice(words, n, p=share)) for n in (1, 5, 40, 150) * 3]
+    return pd.DataFrame(rows), [*queries, "契約解除 gekündigt", "zzz", "w1 w1 w2"]
+
+
+def on_disk(documents, folder, encoder, size=50, client=None):
+    """Encode documents in shards of a size; give their index."""
+    encode_corpus(documents, encoder, folder, size, client, tuple(CUT.values()))
+    return EncodedCorpus(folder, encoder)
+
+
+def check_same(one, stored, queries, mode, **options):
+    """Compare all stages, and the first hits, of one system on two indexes."""
+    expected = HybridRetriever(one, mode=mode, **CUT).retrieve_many(queries, **options)
+    result = HybridRetriever(stored, mode=mode, **CUT).retrieve_many(queries, **options)
+    names = [str(number) for number in range(len(queries))]
+    assert list(result.stages) == list(expected.stages)
+    for stage in expected.stages:
+        assert result.run(names, stage) == expected.run(names, stage), (mode, stage)
+    np.testing.assert_array_equal(result.passages, expected.passages)
+    for row in (0, 3):
+        assert repr(result.hits(row)) == repr(expected.hits(row))
+
+
+@pytest.fixture(scope="module", params=[1, 7])
+def indexes(request, tmp_path_factory):
+    """Give an index in memory and one on disk, whose vectors are compared in 1 or 7 blocks."""
+    documents, queries = made_collection(630)
+    one = CorpusIndex(documents, RememberingEncoder())
+    stored = on_disk(documents, tmp_path_factory.mktemp("encoded"), RememberingEncoder(), 100)
+    with pytest.MonkeyPatch.context() as patch:
+        size = -(-stored.contents["passages"] // request.param)
+        patch.setattr(encoded, "VECTORS_AT_ONCE", size)
+        yield one, stored, queries
+
+
+@pytest.mark.parametrize("mode", SYSTEMS)
+def test_every_stage_is_that_of_an_index_in_memory(indexes, mode):
+    one, stored, queries = indexes
+    check_same(one, stored, queries, mode)
+    check_same(one, stored, queries, mode, filters=FILTERS)
+    rng = np.random.default_rng(0)
+    pools = [rng.choice(one.doc_ids, 30, replace=False).tolist() for _ in queries]
+    check_same(one, stored, queries, mode, candidates=pools, filters={"year": {"lt": 2020}})
+
+
+TREATMENTS = [
+    {"query_words": 4, "query_words_from": 1},
+    *({"query_expansion": name} for name in EXPANSIONS),
+    {"dense_scope": "mean"},
+    {"dense_scope": "document", "rerank_tokens": 6},
+]
+
+
+@pytest.mark.parametrize("treatment", TREATMENTS, ids=str)
+def test_queries_are_treated_as_in_memory(indexes, treatment):
+    one, stored, queries = indexes
+    for options in ({}, {"filters": FILTERS}):
+        results = []
+        for index in (one, stored.with_encoder(RememberingEncoder())):
+            retriever = HybridRetriever(index, **CUT, **treatment)
+            results.append(retriever.retrieve_many(queries, **options))
+        expected, result = results
+        names = [str(number) for number in range(len(queries))]
+        for stage in expected.stages:
+            assert result.run(names, stage) == expected.run(names, stage), stage
+
+
+def test_collection_and_filters_are_those_in_memory(indexes):
+    one, stored, _ = indexes
+    pd.testing.assert_frame_equal(stored.documents, one.documents.drop(columns="text"))
+    assert list(stored.texts) == one.texts
+    passages, expected = (index.passages(tuple(CUT.values())) for index in (stored, one))
+    assert list(passages.texts) == expected.texts
+    assert np.bincount(expected.owner).max() == CUT["max_passages"]
+    np.testing.assert_array_equal(passages.vectors[np.arange(len(passages))], expected.vectors)
+    with pytest.raises(InputError, match="no column 'month'"):
+        HybridRetriever(stored, mode="bm25").retrieve("w1", filters={"month": 3})
+
+
+@pytest.mark.slow
+def test_twenty_thousand_documents(tmp_path, monkeypatch):
+    documents, queries = made_collection(20_000)
+    stored = on_disk(documents, tmp_path, RememberingEncoder(), 7_000)
+    monkeypatch.setattr(encoded, "VECTORS_AT_ONCE", 9_000)
+    one = CorpusIndex(documents, RememberingEncoder())
+    for mode in ("full", "with_mmr", "bm25", "dense"):
+        check_same(one, stored, queries, mode)
+    check_same(one, stored, queries, "full", filters=FILTERS)
+
+
+@pytest.mark.slow
+def test_the_packaged_encoder(tmp_path):
+    """One text at a time: other texts in a batch alter the last places of a vector."""
+    data = load("smoke")
+    documents = data.documents[["doc_id", "text"]].head(16)
+    documents = pd.concat([documents, documents.assign(doc_id="copy of " + documents["doc_id"])])
+    encoder = load_encoder(cache=False, batch_size=1)
+    stored = on_disk(documents, tmp_path, encoder, 12)
+    one = CorpusIndex(documents, encoder)
+    queries = data.queries["text"].tolist()[:6]
+    for mode in ("full", "dense_chunked", "dense"):
+        check_same(one, stored, queries, mode)
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    texts=st.lists(st.text("ab é", min_size=1, max_size=12).map(lambda t: t + " aa"), min_size=1),
+    preset=st.sampled_from(["default", "leaderboard"]),
+)
+def test_bm25_of_any_texts_is_that_in_memory(tmp_path_factory, texts, preset):
+    documents = pd.DataFrame({"doc_id": [str(n) for n in range(len(texts))], "text": texts})
+    stored = on_disk(documents, tmp_path_factory.mktemp("encoded"), RememberingEncoder())
+    queries = ["aa ab", "ba ba aa", "bbb", "aaé aa"]
+    lists = stored.passages().bm25(preset).search(queries, 5)
+    expected = BM25Index(texts, **PRESETS[preset]).search(queries, 5)
+    np.testing.assert_array_equal(lists.ids, expected.ids)
+    np.testing.assert_array_equal(lists.scores, expected.scores)
+
+
+def test_what_a_corpus_does_not_hold_is_said(indexes):
+    _, stored, _ = indexes
+    words = "BM25 of whole documents, not of passages, by the presets default, leaderboard"
+    for settings_of, message in (
+        ({}, "holds whole documents and passages of 20 words"),
+        ({"bm25_chunks": True, **CUT}, words),
+        ({"mode": "bm25", "bm25_preset": "okapi_porter"}, words),
+    ):
+        with pytest.raises(InputError, match=message):
+            HybridRetriever(stored, **settings_of).retrieve("w1")
+
+
+class Interrupted(Exception):
+    """How an encoder ends in the middle."""
+
+
+class CountingEncoder(RememberingEncoder):
+    """Encoder that counts its calls, and ends before one."""
+
+    def __init__(self, last=10_000):
+        self.calls = 0
+        self.last = last
+
+    def encode_documents(self, texts):
+        if self.calls == self.last:
+            raise Interrupted
+        self.calls += 1
+        return super().encode_documents(texts)
+
+
+def test_an_interrupted_encoding_goes_on_and_a_reader_keeps_what_it_opened(tmp_path):
+    documents, queries = made_collection(200)
+    with pytest.raises(Interrupted):
+        on_disk(documents, tmp_path, CountingEncoder(2))
+    with pytest.raises(InputError, match="not encoded to its end"):
+        EncodedCorpus(tmp_path)
+    encoder = CountingEncoder()
+    before = on_disk(documents, tmp_path, encoder)
+    assert encoder.calls == before.contents["shards"] - 2 > 2
+    check_same(CorpusIndex(documents, encoder), before, queries, "full")
+    # Other texts: until they are encoded to their end the former ones are searched.
+    others = documents.assign(text=["w1 newword", *documents["text"][1:]])
+    with pytest.raises(Interrupted):
+        on_disk(others, tmp_path, CountingEncoder(3))
+    check_same(CorpusIndex(documents, encoder), EncodedCorpus(tmp_path, encoder), queries, "full")
+    encoder = CountingEncoder()
+    after = on_disk(others, tmp_path, encoder)
+    assert encoder.calls == after.contents["shards"] - 3
+    check_same(CorpusIndex(others, encoder), after, [*queries, "newword"], "full")
+    check_same(CorpusIndex(documents, encoder), before, queries, "full")
+    assert list(tmp_path.glob("files-*")) == [after.folder]
+    # What is whole is not written again, another model is another corpus.
+    states = {path: path.stat().st_mtime_ns for path in after.folder.rglob("*.*")}
+    encoder = CountingEncoder(0)
+    on_disk(others, tmp_path, encoder)
+    assert states == {path: path.stat().st_mtime_ns for path in states}
+    encoder.model_hash = "1" * 64
+    with pytest.raises(Interrupted):
+        on_disk(others, tmp_path, encoder)
+    with pytest.raises(InputError, match="was encoded by another model than 'hashing' is here"):
+        HybridRetriever(EncodedCorpus(tmp_path, encoder), **CUT).retrieve("w1")
+
+
+def test_a_file_that_is_missing_or_changed_is_named_and_written_again(tmp_path):
+    documents, queries = made_collection(100)
+    stored = on_disk(documents, tmp_path, RememberingEncoder())
+    one = CorpusIndex(documents, RememberingEncoder())
+    names = [*stored.contents["files"], "vectors.npy"]
+    assert len(names) > 15
+    for name in names:
+        path = stored.folder / name
+        whole = path.read_bytes()
+        for damaged in (None, whole[:-3], whole[:-9] + b"!" + whole[-8:]):
+            path.unlink(missing_ok=True)
+            if damaged is not None:
+                path.write_bytes(damaged)
+            with pytest.raises(InputError, match="gone, or changed since") as caught:
+                EncodedCorpus(tmp_path)
+            assert str(path) in str(caught.value)
+            encoder = CountingEncoder()
+            again = on_disk(documents, tmp_path, encoder)
+            n_shards = again.contents["shards"]
+            expected = 0
+            if name in ("vectors.npy", "shards.json"):  # one shard, or what no digest is known of
+                expected = 1 if damaged and len(damaged) == len(whole) else n_shards
+            assert encoder.calls == expected, (name, damaged and len(damaged))
+        if name == "vectors.npy":
+            assert path.read_bytes() == whole
+    check_same(one, EncodedCorpus(tmp_path, RememberingEncoder()), queries, "full")
+
+
+def test_the_shard_that_is_damaged_is_named(tmp_path):
+    documents, _ = made_collection(100)
+    path = on_disk(documents, tmp_path, RememberingEncoder()).folder / "vectors.npy"
+    vectors = np.load(path, mmap_mode="r+")
+    vectors[57, 3] += 1
+    vectors.flush()
+    with pytest.raises(InputError, match=rf"{path}: shard 50-100 is gone, or changed"):
+        EncodedCorpus(tmp_path)
+
+
+def test_contents_that_were_changed_by_hand_are_refused(tmp_path):
+    documents, _ = made_collection(60)
+    on_disk(documents, tmp_path, RememberingEncoder())
+    path = tmp_path / encoded.CONTENTS
+    whole = json.loads(path.read_text())
+    for change in ({"folder": "../../secret"}, {"seal": None}, {"presets": ["okapi_porter"]}):
+        path.write_text(json.dumps(whole | change))
+        with pytest.raises(InputError, match="changed by hand, or of another version"):
+            EncodedCorpus(tmp_path)
+    encoder = CountingEncoder(0)
+    on_disk(documents, tmp_path, encoder)
+    assert json.loads(path.read_text()) == whole
+
+
+def test_what_cannot_be_encoded_is_refused(tmp_path):
+    documents, _ = made_collection(60)
+    with pytest.raises(InputError, match="at least one document"):
+        on_disk(documents[:0], tmp_path, RememberingEncoder())
+
+    class Short(RememberingEncoder):
+        def encode_documents(self, texts):
+            return super().encode_documents(texts[:1])
+
+    with pytest.raises(InputError, match=r"hashing: gave shape \(1, 24\) for 50 texts"):
+        on_disk(documents, tmp_path, Short())
+    with locked(tmp_path / ".lock", str), pytest.raises(InputError, match="encodes to it: wait"):
+        on_disk(documents, tmp_path, RememberingEncoder())
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_vectors_of_one_process(tmp_path):
+    from distributed import Client, LocalCluster
+
+    documents, queries = made_collection(300)
+    here = on_disk(documents, tmp_path / "here", RememberingEncoder())
+    with (
+        LocalCluster(2, threads_per_worker=1, dashboard_address=None) as dask,
+        Client(dask) as client,
+    ):
+        cluster = Cluster(client, dask.scheduler_address)
+        there = on_disk(documents, tmp_path / "there", RememberingEncoder(), 50, cluster)
+    for name in (encoded.VECTORS, encoded.SHARDS):
+        assert (here.folder / name).read_bytes() == (there.folder / name).read_bytes()
+    check_same(CorpusIndex(documents, RememberingEncoder()), there, queries, "full")
