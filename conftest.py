@@ -10,7 +10,7 @@ from jupyter_client.manager import KernelManager
 from xdist.scheduler import LoadFileScheduling
 
 from casebook.batch import kernel
-from casebook.batch.execute import QUIET
+from casebook.batch.execute import QUIET, Kernel
 
 # The notebooks that nbval runs write here, beside a copy of what they compare with: another
 # machine rounds the last places otherwise, and the committed reference is what its records say.
@@ -59,7 +59,7 @@ def pytest_runtest_setup(item):
     kernel.start_server(kernel.SHARED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CASEBOOK_ROOT", str(RERUN))
-        forked = kernel.Kernel(folder=item.path.parent).manager_class(KernelManager)
+        forked = Kernel(item.path.parent).manager_class(KernelManager)
         patch.setattr("nbval.kernel.KernelManager", forked)
         return (yield)
 

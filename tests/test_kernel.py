@@ -5,9 +5,8 @@ import os
 import time
 from pathlib import Path
 
-import pytest
-
 from casebook.batch import kernel
+from casebook.batch.execute import Kernel
 
 
 def ended(pid):
@@ -29,45 +28,35 @@ def started(one):
     return manager.provisioner.process
 
 
-def test_a_forked_kernel_leads_a_group_and_is_killed_with_the_batch():
-    kernels = kernel.Kernels(())
-    with kernels.one() as one:
-        process = started(one)
-        assert process.poll() is None and process.pid == one.pid
-        until = time.monotonic() + 60
-        while os.getpgid(process.pid) != process.pid and time.monotonic() < until:
-            time.sleep(0.02)
-        assert os.getpgid(process.pid) == process.pid
-        kernels.close()
-        assert process.wait() == process.poll() == -9 and ended(process.pid)
-        assert ended(started(one).pid)  # one that comes too late
-    with pytest.raises(RuntimeError, match="being ended"), kernels.one():
-        pass
-
-
-def test_a_kernel_that_is_late_is_killed_and_every_other_one_at_the_end():
-    kernels = kernel.Kernels(())
-    with kernels.one(2) as slow:
-        assert ended(started(slow).pid) and slow.late
-    with kernels.one(600) as quick:
-        process = started(quick)
-    assert ended(process.pid) and not quick.late
+def test_a_forked_kernel_leads_a_group_and_is_killed_with_it(tmp_path):
+    one = Kernel(tmp_path)
+    process = started(one)
+    assert isinstance(process, kernel.Fork) and process.poll() is None and process.pid == one.pid
+    until = time.monotonic() + 60
+    while os.getpgid(process.pid) != process.pid and time.monotonic() < until:
+        time.sleep(0.02)
+    assert os.getpgid(process.pid) == process.pid != os.getpgid(0)
+    one.kill()
+    assert process.wait() == process.poll() == -9 and ended(process.pid)
+    assert ended(started(one).pid)  # one that comes too late
 
 
 def test_a_kernel_works_in_its_folder_with_its_variables(tmp_path):
-    kernels = kernel.Kernels(())
-    with kernels.one(environment={"COLOUR": "red"}, folder=tmp_path) as one:
-        process = started(one)
-        assert process.environment["COLOUR"] == "red" and process.folder == str(tmp_path)
-        until = time.monotonic() + 60
-        while Path(f"/proc/{process.pid}/cwd").readlink() != tmp_path:
-            assert time.monotonic() < until
-            time.sleep(0.02)
+    one = Kernel(tmp_path, {"COLOUR": "red"})
+    process = started(one)
+    until = time.monotonic() + 60
+    while Path(f"/proc/{process.pid}/cwd").readlink() != tmp_path:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert one.environment["COLOUR"] == "red"
+    one.kill()
+    assert ended(process.pid)
 
 
-def test_a_process_that_may_have_no_children_starts_kernels_as_jupyter_does(monkeypatch):
+def test_a_process_that_may_have_no_children_starts_kernels_as_jupyter_does(monkeypatch, tmp_path):
     monkeypatch.setitem(kernel.multiprocessing.current_process()._config, "daemon", True)
-    with kernel.Kernels(()).one() as one:
-        process = started(one)
-        assert not isinstance(process, kernel.Fork) and process.poll() is None
+    one = Kernel(tmp_path)
+    process = started(one)
+    assert not isinstance(process, kernel.Fork) and process.poll() is None
+    one.kill()
     assert process.wait() == -9

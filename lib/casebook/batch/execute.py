@@ -10,11 +10,16 @@ import json
 import logging
 import os
 import re
+import signal
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from jupyter_client import AsyncKernelManager
+
 from casebook import __version__
+from casebook.batch.kernel import ForkingManager
 from casebook.batch.parameters import resolved
 from casebook.batch.run_folder import read_planned, record_path
 from casebook.credentials import without_secrets
@@ -68,19 +73,55 @@ class NotebookFailed(CasebookError):
 # --- one cell
 
 
-def run_cell(planned, run, kernels, *, folder=".", timeout=None, retries=1):
+class Kernel:
+    """The kernel of one notebook: its working folder, its variables, and its end."""
+
+    def __init__(self, folder, environment=(), timeout=None):
+        self.timeout = timeout
+        self.folder = str(folder)
+        self.environment = dict(environment)
+        self.pid = None
+        self.killed = False
+
+    def manager_class(self, base=AsyncKernelManager):
+        """A class of kernel managers that start it; papermill needs the asynchronous base."""
+        return type("Manager", (ForkingManager, base), {"kernel": self})
+
+    def started(self, pid):
+        """Remember its process; one that comes too late is killed."""
+        self.pid = pid
+        if self.killed:
+            self.kill()
+
+    def kill(self):
+        """Kill it with all that it started."""
+        self.killed = True
+        for kill in (os.killpg, os.kill) if self.pid else ():
+            with contextlib.suppress(ProcessLookupError):
+                kill(self.pid, signal.SIGKILL)
+
+
+def run_cell(planned, run, folder=".", *, timeout=None, retries=1, kernels=None):
     """Execute one cell and write its run record; a kernel that died is tried again.
 
-    ``folder`` is where its kernel works: the folder of the command's caller.
+    Its kernel works in ``folder``, that of the command's caller, and is added to ``kernels``: who
+    ends the batch kills them.
     """
+    kernels = [] if kernels is None else kernels
     cell = planned.cell
     begin = time.perf_counter()
     started = records.now()
     attempts = ()
     while True:
-        settings = {"environment": planned.settings.environment(), "folder": folder}
-        with kernels.one(timeout, **settings) as kernel:
+        kernel = Kernel(folder, planned.settings.environment(), timeout)
+        kernels.append(kernel)
+        timer = threading.Timer(timeout or threading.TIMEOUT_MAX, kernel.kill)
+        timer.start()
+        try:
             failure = _try_cell(planned, run, kernel, started, attempts)
+        finally:
+            timer.cancel()
+            kernel.kill()
         if failure is None:
             return Outcome(cell.name, None, time.perf_counter() - begin, attempts)
         if failure.cause != KERNEL_DIED or len(attempts) >= retries:
@@ -193,8 +234,8 @@ def _papermill(cell, run, partial, kernel):
     except RuntimeError as error:  # nbclient's, of a kernel that ended or never came
         where = f"{cell.notebook}: {_cell_at_work(partial)}"
         partial.unlink(missing_ok=True)
-        if kernel.late:
-            why = f"{where}: not done within {kernel.timeout:g} s: killed"
+        if kernel.killed:
+            why = f"{where}: not done within {kernel.timeout or 0:g} s: killed"
             raise NotebookFailed(why, "timed out") from None
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise NotebookFailed(f"{where}: the kernel died ({lines[-1]})", KERNEL_DIED) from None

@@ -84,10 +84,16 @@ def _workers(run, waiting, workers, scheduler):
             yield stack.enter_context(scheduler_workers(scheduler, shared_file)), None
             return
         os.environ.update(QUIET | os.environ)
-        kernels = kernel.Kernels(_shared_modules(waiting))
+        kernel.start_server(_shared_modules(waiting))
+        kernels = []
         cluster = stack.enter_context(threads(min(workers, len(waiting))))
-        stack.callback(kernels.close)  # before the threads are waited for, which wait for kernels
+        stack.callback(_kill, kernels)  # before the threads are waited for, which wait for kernels
         yield cluster, kernels
+
+
+def _kill(kernels):
+    for each in kernels:
+        each.kill()
 
 
 def _shared_modules(waiting):
@@ -96,7 +102,8 @@ def _shared_modules(waiting):
         return ()
     if all(item.settings.device == "cpu" for item in waiting):
         return kernel.SHARED
-    return tuple(name for name in kernel.SHARED if name not in kernel.MODEL_LIBRARIES)
+    # A fork of what has asked for a GPU cannot use it.
+    return [name for name in kernel.SHARED if name not in ("torch", "sentence_transformers")]
 
 
 # --- the order of cells
@@ -139,8 +146,7 @@ def _execute_on_worker(planned, run, folder, timeout, retries, expected, kernels
     if difference:
         failure = f"refused: the worker {difference}"
         return Outcome(planned.cell.name, failure, cause="failed")
-    kernels = kernels or kernel.Kernels()
-    return run_cell(planned, run, kernels, folder=folder, timeout=timeout, retries=retries)
+    return run_cell(planned, run, folder, timeout=timeout, retries=retries, kernels=kernels)
 
 
 def ready_cells(waiting, running):
