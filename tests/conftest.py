@@ -11,6 +11,10 @@ from hypothesis import settings
 from serving import chatting
 from tiny_models import classifier
 
+from casebook.paths import run_dir
+
+SMOKE_RUN = run_dir("smoke")  # before a test looks elsewhere
+
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
@@ -30,6 +34,12 @@ def pytest_collection_modifyitems(items):
         return item.path.name != "test_tutorials.py", not together, item.path not in slow
 
     items.sort(key=order)
+
+
+@pytest.fixture(scope="session")
+def smoke_run():
+    """Give the folder of the small run, which is made before the tests."""
+    return SMOKE_RUN
 
 
 @pytest.fixture(scope="session")

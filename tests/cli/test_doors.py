@@ -79,8 +79,8 @@ def test_no_command_overwrites_what_it_reads(casebook, case, tmp_path):
         (["runs", "decide", "--eps", "1e999"], "--eps must be a finite number"),
         (["raters", "forms", "x", "--margin", "-inf"], "finite"),
         (["runs", "promote", "--reason", "\udcff"], "not text in UTF-8"),
-        (["compare", "q", "a", "b", "--latex", "--markdown"], "--markdown has no effect"),
-        (["compare", "q", "a", "b", "--json", "--latex"], "has no effect with --json"),
+        (["compare", "q", "a", "b", "--csv", "--markdown"], "has no effect"),
+        (["compare", "q", "a", "b", "--json", "--csv"], "has no effect with --json"),
         (["run", "--workers", "2", "--scheduler", "tcp://x"], "has no effect with"),
         (["sensitivity", "report", "t", "--json", "-o", "x"], "has no effect with"),
         (

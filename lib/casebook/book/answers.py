@@ -10,9 +10,9 @@ from pathlib import Path
 
 from casebook.book.axis import effect_axis
 from casebook.book.chapters import reproduce_line
+from casebook.book.items import worse_items
 from casebook.book.results import ChapterResults
 from casebook.book.titles import dataset_name
-from casebook.book.worse import worse_items
 from casebook.paths import SHIPPED, run_dir
 from casebook.readers import read_yaml
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline, counted
