@@ -1,3 +1,4 @@
+import json
 import re
 
 import pytest
@@ -16,7 +17,12 @@ ROWS = """
 
 
 @pytest.fixture
-def cells(tmp_path):
+def cells(tmp_path, monkeypatch):
+    monkeypatch.setattr("casebook.paths.NOTEBOOKS", tmp_path)
+    parameters = {"cell_type": "code", "metadata": {"tags": ["parameters"]}}
+    parameters["source"] = "dataset = k = None"
+    for name in ("01_a.ipynb", "02_b.ipynb"):
+        (tmp_path / name).write_text(json.dumps({"cells": [parameters]}))
     path = tmp_path / "grid.yml"
     path.write_text(ROWS)
     return load_grid(path)

@@ -164,9 +164,8 @@ def _cells_named(name, cells, tag, overrides):
         raise InputError(f"unknown experiment {name!r}{near}; known: {', '.join(sorted(names))}")
     if exact:
         return exact
-    if _other_data(
-        overrides, group[0].source
-    ):  # with which the other parameters of a configuration mean nothing
+    # With other data the other parameters of a configuration mean nothing.
+    if overrides and _other_data(overrides, group[0].source):
         return [Cell(f"{name}-{_digits(overrides, group[0].source)}", group[0].notebook)]
     if group == without_row:
         return without_row

@@ -56,15 +56,6 @@ def stored_record(run, cell):
     return records.read_record(path) if path.is_file() else None
 
 
-def same_data(run, other_run, cell):
-    """Say whether a cell was executed on the same data in two runs."""
-    record = stored_record(run, cell)
-    other_record = stored_record(other_run, cell)
-    if record is None or other_record is None:
-        return False
-    return record.labels["Inputs"]["data"] == other_record.labels["Inputs"]["data"]
-
-
 # --- which cells were planned, how long they took, which failed
 
 
