@@ -1,4 +1,4 @@
-"""Tables of what a reader refuses."""
+"""What a reader refuses, as a table of inputs, each with the words of its one line."""
 
 import re
 
@@ -6,14 +6,17 @@ from casebook.errors import InputError
 
 
 def not_refused(read, cases):
-    """The cases (argument, pattern) that `read` does not refuse in one line of that pattern."""
+    """The cases that ``read`` takes, or refuses in other words or more lines.
+
+    A case ends in the pattern of its message; what is before are the arguments.
+    """
     wrong = []
-    for argument, pattern in cases:
+    for *given, pattern in cases:
         try:
-            said = f"read as {read(argument)!r:.200}"
+            message = f"taken as {read(*given)!r}"
         except InputError as error:
-            said = str(error)
-            if re.search(pattern, said) and "\n" not in said:
+            message = str(error)
+            if re.search(pattern, message) and "\n" not in message:
                 continue
-        wrong.append((argument, pattern, said))
+        wrong.append((given, pattern, message))
     return wrong
