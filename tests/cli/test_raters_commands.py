@@ -310,7 +310,7 @@ def test_the_chapter_refuses_forms_that_it_cannot_analyse(study, monkeypatch):
             "no column 'choice'",
         ),
         ({"log": "one.jsonl"}, "holds one system, rag"),
-        ({"log": "log.jsonl", "systems": ["rag", "nope"]}, "its systems are base, rag"),
+        ({"log": "log.jsonl", "systems": ["rag", "nope"]}, "its systems are rag, base"),
         ({"questions": "one.jsonl"}, "questions has no effect without corpus and model"),
         ({"key": "my pilot"}, "key has no effect without forms"),
         ({"log": "log.jsonl", "side_column": "side"}, "side_column has no effect without forms"),
