@@ -40,7 +40,7 @@ def answer_items(
     measures.sort(key=lambda name: name != measure)  # the compared one leads
     answers = log[["id", "system", "answer", "contexts", "context_ids"]].merge(rows)
     answers = answers.sort_values("system", key=lambda names: names != focus, kind="stable")
-    results = answers[["id", "system", *measures]].rename(columns={m: _title(m) for m in measures})
+    results = answers[["id", "system", *measures]].rename(columns=ANSWER_MEASURES)
     results["answer"] = [one_line(text, LONGEST_ANSWER) for text in answers["answer"]]
     results[NOT_GROUNDED] = list(map(_ungrounded, answers.to_dict("records")))
     results[UNGROUNDED] = results[NOT_GROUNDED].map(len) > 0
@@ -102,8 +102,3 @@ def _contexts(row, documents):
         documents[name] = text
         names.append(name)
     return names
-
-
-def _title(measure):
-    title = measure.replace("original:", "COUNTERCASE's ")
-    return title if title.startswith("nDCG") else title[0].upper() + title[1:]

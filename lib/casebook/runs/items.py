@@ -160,7 +160,7 @@ def _item(row, cells, texts, positions):
         "id": row["id"],
         "text": written(row.get("text")),
         "fields": [[name, value] for name, value in values.items() if value not in (None, [], "")],
-        "marked": written(row.get("marked", [])),
+        "marked": written(row.get("marked")) or [],
         "cells": [list(map(written, cells_of_system)) for cells_of_system in cells],
     }
 
