@@ -504,9 +504,11 @@ def test_items_hold_each_answer_and_what_does_not_support_it(scored):
         shown = [page["documents"][place][1].removesuffix("…") for place in fields["contexts"]]
         pairs = zip(shown, answer["contexts"], strict=True)
         assert all(" ".join(text.split()).startswith(opening) for opening, text in pairs)
-    [copied] = page["tags"]["copy: A turned negation"]
-    copies = dict(page["items"][copied]["fields"])["copies of the answer of Retrieval"]
-    assert copies == [["A turned negation", "missed by Mentions"]]
+    question = [item["id"] for item in page["items"]].index(log["id"].iloc[0])
+    assert page["tags"] == {
+        "A turned negation: missed by Mentions": [question],
+        "copy: A turned negation": [question],
+    }
     alone = answer_items(log[log["system"] == "Retrieval"], rows, **choice | {"card": None})
     assert alone["card"] is None and alone["systems"] == ["Retrieval"]
 

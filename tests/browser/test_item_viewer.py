@@ -131,6 +131,7 @@ def test_fields_and_cells_are_those_of_the_data(viewer, address):
     compared, every = viewer.locator("table").all()
     lines = compared.locator("tbody tr").all()
     rows = {line.locator("th").text_content(): line.locator("td") for line in lines}
+    assert viewer.locator(".facts dd").last.text_content() == f"{HOSTILE}; constructor; hops: 1"
     assert list(rows) == ["Right", "Words", "Verdict", "Found"]
     assert rows["Words"].all_text_contents() == ["3", "3"]
     assert rows["Verdict"].all_text_contents() == [HOSTILE, "yes"]
@@ -174,6 +175,7 @@ def test_tags_of_a_system_follow_the_system(viewer, address):
         viewer.goto(f"{address}#system={system}&only=wrong+verdict")
         shows(viewer, "output", f"{len(expected)} of 3 claims")
         assert listed(viewer) == expected
+    shows(viewer, "tr:has-text('Tags') td >> nth=1", "wrong verdict")
     viewer.goto(f"{address}#only=constructor")
     shows(viewer, "output", "1 of 3 claims")
     ready = viewer.locator(".ready li")

@@ -55,9 +55,7 @@ def answer_items(
     questions = log.drop_duplicates("id").set_index("id")
     items = questions.loc[gap.sort_values(ascending=False, kind="stable").index, ["reference"]]
     items["text"] = questions["question"].map(one_line)
-    of_copies = {name: (missed or {}).get(name, {}) for name in items.index}
-    items[f"copies of the answer of {focus}"] = list(map(_copies, of_copies.values()))
-    tags = {name: dict.fromkeys(_copy_tags(copies), 1) for name, copies in of_copies.items()}
+    tags = {name: dict.fromkeys(_copy_tags(found), 1) for name, found in (missed or {}).items()}
     tags = pd.DataFrame.from_dict(tags, orient="index").reindex(items.index).notna()
     return item_page(
         items.join(tags).reset_index(),
@@ -70,12 +68,6 @@ def answer_items(
         item_texts=["reference"],
         document_texts=["answer", NOT_GROUNDED] if is_quotation else [],
     )
-
-
-def _copies(copies):
-    return [
-        (name, f"missed by {', '.join(missed) or 'no measure'}") for name, missed in copies.items()
-    ]
 
 
 def _copy_tags(copies):
