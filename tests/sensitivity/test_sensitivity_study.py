@@ -354,7 +354,7 @@ def test_edits_of_the_cases_come_first_and_those_that_moved_most(edited, page, f
     small = edit_items(edited, few.precedents, "bm25", most_bytes=16_000)
     assert len(items_json(small)) <= 16_000 and 1 < len(small["items"]) < len(names)
     assert [item["id"] for item in small["items"]] == names[: len(small["items"])]
-    deeper = [dict(item["fields"])["depth"] != OF_CASE for item in page["items"]]
+    deeper = [place not in page["tags"][OF_CASE] for place in range(len(names))]
     assert deeper == sorted(deeper) and any(deeper)
     moved = [cells_of(page, item)["bm25"][BEYOND] for item in page["items"]]
     own = [

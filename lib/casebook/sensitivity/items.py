@@ -19,8 +19,8 @@ BEFORE = "cases before the edit; ✓ should be found"
 AFTER = "cases after it"
 EFFECT = [BEYOND, MOVED, "rank change by placebos", DISPLACED, BEFORE, AFTER]
 PLACEBO = "placebo of the same size"
-FACT = ["text", "case", "kind of fact", "depth", "query", PLACEBO]
-DESCRIPTION = [*FACT, "is decisive", "marked"]
+TAGS = ["fact", "depth", "decides"]
+DESCRIPTION = ["text", "case", "query", PLACEBO, *TAGS, "marked"]
 OF_CASE = "edit of the case"
 DECIDES = {True: "decides", False: "does not decide", None: "not annotated"}
 ABOVE = f"above {DECISIVE_DISPLACEMENT:g}"
@@ -66,9 +66,9 @@ def edit_items(study, precedents, focus=None, most_bytes=MOST_BYTES):
     beyond = results.drop_duplicates("id").set_index("id")[BEYOND]
     order = items.assign(deeper=items["depth"] != OF_CASE, moved=-beyond)
     items = items.loc[order.sort_values(["deeper", "moved"], kind="stable").index]
-    tags = pd.get_dummies(items[["kind of fact", "is decisive", "depth"]], prefix="", prefix_sep="")
+    tags = pd.get_dummies(items[TAGS], prefix="", prefix_sep="").astype(bool)
     return item_page(
-        items.join(tags.astype(bool)).rename_axis("id").reset_index(),
+        items.drop(columns=TAGS).join(tags).rename_axis("id").reset_index(),
         results,
         noun="edit",
         ready=[
@@ -98,7 +98,7 @@ def _size(node):
 
 
 def _described(case, node, placebos):
-    """Give the fields of an edit: text, case, fact, depth, query and a placebo."""
+    """Give text, case, query, placebo, fact and depth of an edit."""
     edit = node.edit
     fact = FACTS.get(edit.fact_type, edit.fact_type)
     change = _OPERATIONS.get(edit.operation, "{old} becomes {new}")
@@ -106,10 +106,10 @@ def _described(case, node, placebos):
     return [
         f"{fact}: {change.format(old=edit.old, new=edit.new)}",
         case,
-        fact,
-        OF_CASE if node.depth == 1 else "edit of an edited case",
         word_changes(before, node.query),
         word_changes(before, placebos[0].query) if placebos else None,
+        fact,
+        OF_CASE if node.depth == 1 else "edit of an edited case",
     ]
 
 
