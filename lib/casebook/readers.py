@@ -230,6 +230,12 @@ def near_names(name, names, n=1):
     return [by_spelling[match] for match in matches]
 
 
+def did_you_mean(name, names, n=1):
+    """The end of an error about a name that is none of some; empty if none is near."""
+    near = [repr(candidate) for candidate in near_names(name, names, n)]
+    return f": did you mean {' or '.join(near)}?" if near else ""
+
+
 def suffix_of(path):
     """Ending of a file, before that of its compression."""
     return (path.with_suffix("") if path.suffix in OPENERS else path).suffix.lower()
