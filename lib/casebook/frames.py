@@ -24,16 +24,11 @@ from casebook.stats.tests import (
     effect_sizes,
     holm,
     minimal_detectable_effect,
-    paired_t,
-    randomised_tukey_hsd,
     sign_flips,
-    wilcoxon_signed_rank,
 )
 from casebook.verdicts import NOT_MEASURED, UNDECIDED, verdict_of
 
 UNTESTED = "not tested"
-MOST_TUKEY_RESAMPLES = 10_000
-"""Permuting systems costs ten times what flipping signs does."""
 ESTIMATE_COLUMNS = ["system", "value", "low", "high", "n", "groups", "control", "reason"]
 DIFFERENCE_COLUMNS = ["system", "against", "difference", "low", "high", "n", "groups"]
 CONTRAST_COLUMNS = [*DIFFERENCE_COLUMNS, "p", "p_adjusted", "verdict", "reason"]
@@ -48,9 +43,6 @@ PAIR_COLUMNS = [
     "p_adjusted",
     "verdict",
     "p_holm",
-    "p_tukey",
-    "p_t",
-    "p_wilcoxon",
     "dz",
     "wins",
     "ties",
@@ -420,9 +412,8 @@ def compare_systems(
             seed=seed,
         )
         tested["p_holm"] = holm(tested["p"])
-        n_tukey = min(n_resamples, MOST_TUKEY_RESAMPLES)
-        classical = _classical(table, tested_pairs, 1 - level, n_tukey, seed, clusters)
-        pair_frame = pd.concat([tested, classical], axis=1)[PAIR_COLUMNS]
+        sizes = _sizes(table, tested_pairs, 1 - level, clusters)
+        pair_frame = pd.concat([tested, sizes], axis=1)[PAIR_COLUMNS]
     systems = estimates(table, clusters, level=level, n_resamples=n_resamples, seed=seed)
     systems = systems.drop(columns="control").astype({"system": object})
     best_first = sorted(
@@ -447,35 +438,24 @@ def tie_classes_of(systems, pairs, alpha):
     return tie_classes(differ)
 
 
-def _classical(table, pairs, alpha, n_tukey, seed, clusters):
-    """Classical tests, effect size, counts and detectable effect of every pair."""
+def _sizes(table, pairs, alpha, clusters):
+    """Counts, effect size and, of units without clusters, detectable effect of every pair."""
     rows = []
     for system, against in pairs:
-        a = table[system].to_numpy()
-        b = table[against].to_numpy()
-        differences, _ = paired_differences(a, b)
+        differences, _ = paired_differences(table[system], table[against])
+        dz = effect_sizes(differences).dz
         row = {
             "wins": int((differences > 0).sum()),
             "ties": int((differences == 0).sum()),
             "losses": int((differences < 0).sum()),
-            "dz": effect_sizes(a, b).dz.estimate,
+            "dz": dz.estimate,
         }
-        if clusters is None:
-            test = paired_t(a, b)
-            row["p_t"] = test.pvalue
-            row["p_wilcoxon"] = wilcoxon_signed_rank(a, b).pvalue
-            if test.reason is None:
-                spread = float(np.std(a - b, ddof=1))
-                row["mde"] = minimal_detectable_effect(spread, len(a), alpha=alpha)
+        if clusters is None and dz.estimate is not None:
+            spread = float(differences.std(ddof=1))
+            row["mde"] = minimal_detectable_effect(spread, len(differences), alpha=alpha)
         rows.append(row)
-    tests = ["dz", "p_t", "p_wilcoxon", "mde", "p_tukey"]
-    classical = pd.DataFrame(rows, columns=["wins", "ties", "losses", *tests])
-    classical = classical.astype(dict.fromkeys(tests, float))
-    if clusters is None:
-        tukey = randomised_tukey_hsd(table, n_resamples=n_tukey, seed=seed)
-        p_values = dict(zip(map(frozenset, tukey.pairs), tukey.pvalue, strict=True))
-        classical["p_tukey"] = [p_values[frozenset(pair)] for pair in pairs]
-    return classical
+    sizes = pd.DataFrame(rows, columns=["wins", "ties", "losses", "dz", "mde"])
+    return sizes.astype({"dz": float, "mde": float})
 
 
 def tie_classes(differ):

@@ -341,7 +341,7 @@ def compare_verdicts(
     comparisons["rival_only"] = others.gt(system, axis=0).sum().array
     comparisons["mcnemar"] = np.nan
     if groups is None or groups.is_unique:
-        comparisons["mcnemar"] = [mcnemar(system, others[column]).pvalue for column in others]
+        comparisons["mcnemar"] = [mcnemar(system, others[column]) for column in others]
     return comparisons[COMPARISON_COLUMNS]
 
 

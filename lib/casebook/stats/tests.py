@@ -1,7 +1,6 @@
-"""Tests of paired comparisons: sign flips, randomisation, McNemar, effect sizes, power.
+"""Tests of paired comparisons: sign flips, randomisation, counts, effect sizes, power.
 
-`sign_flips` is the test on which all verdicts of `casebook.frames` rest; the classical
-tests stand beside it for comparison.
+`sign_flips` is the test on which all verdicts of `casebook.frames` rest.
 """
 
 import math
@@ -16,7 +15,6 @@ from casebook.stats.samples import (
     ROUNDING,
     check_choice,
     check_count,
-    generator,
     paired_differences,
     paired_scores,
     score_matrix,
@@ -344,24 +342,6 @@ def _all_pairs(X, systems):
     return relative, pairs, relative[:, pairs[:, 0]] - relative[:, pairs[:, 1]], slack, labels
 
 
-def randomised_tukey_hsd(scores, n_resamples=10_000, seed=0):
-    """Randomised Tukey HSD: family-wise p-values of all pairs, by permuting systems."""
-    X, systems = score_matrix(scores)
-    relative, _, differences, slack, labels = _all_pairs(X, systems)
-    threshold = np.abs(differences.sum(axis=0)) - slack
-    hits = np.zeros(len(labels), dtype=np.int64)
-    rows = max(1, BLOCK_ELEMENTS // X.size)
-    for block, start in enumerate(range(0, n_resamples, rows)):
-        size = min(rows, n_resamples - start)
-        rng = generator(seed, "systems", block)
-        sums = rng.permuted(np.broadcast_to(relative, (size, *X.shape)), axis=2).sum(axis=1)
-        hits += np.count_nonzero(np.ptp(sums, axis=1)[:, None] >= threshold, axis=0)
-    p = (hits + 1) / (n_resamples + 1)
-    return RandomisationResult(
-        differences.mean(axis=0), p, None, labels, len(X), n_resamples, False
-    )
-
-
 # Families of hypotheses.
 
 
@@ -376,113 +356,47 @@ def holm(pvalues):
     return [adjusted.get(index) for index in range(len(p))]
 
 
-# Classical paired tests, and effect sizes.
-
-
-MOST_FLIPPED = 13  # units with ties up to which scipy's Wilcoxon test tries all flips of signs
-
-
-@dataclass(frozen=True)
-class PairedTest:
-    """Outcome of a two-sided paired test; the logarithm of its p-value never underflows."""
-
-    statistic: float | None
-    pvalue: float | None
-    n: int
-    interval: Interval | None = None
-    log_pvalue: float | None = None
-    reason: str | None = None
-
-
-def paired_t(a, b=None, *, level=0.95):
-    """Paired t test of no mean difference, with the interval of the difference."""
-    differences, resolution = paired_differences(a, b)
-    n = len(differences)
-    mean = float(differences.mean())
-    reason = None
-    if n < 2:
-        reason = "fewer_than_two_units"
-    elif np.ptp(differences) <= resolution:
-        reason = "no_variation"
-    if reason:
-        interval = Interval(mean, None, None, level, n, "t", reason)
-        return PairedTest(None, None, n, interval, reason=reason)
-    error = float(differences.std(ddof=1)) / math.sqrt(n)
-    half = special.stdtrit(n - 1, (1 + level) / 2) * error
-    interval = Interval(mean, float(mean - half), float(mean + half), level, n, "t")
-    t = mean / error
-    return PairedTest(t, positive(2 * special.stdtr(n - 1, -abs(t))), n, interval)
-
-
-def wilcoxon_signed_rank(a, b=None, *, zero_method="wilcox"):
-    """Wilcoxon's signed-rank test of symmetry of the differences about zero, by scipy."""
-    from scipy import stats  # takes longer to import than all the rest of this package
-
-    differences, resolution = paired_differences(a, b)
-    if not differences.any():
-        return PairedTest(None, None, len(differences), reason="all_tied")
-    signed = np.sign(differences) * _dense_ranks(np.abs(differences), resolution)
-    method = "auto"
-    if len(signed) <= MOST_FLIPPED and len(np.unique(np.abs(signed[signed != 0]))) < len(signed):
-        method = stats.PermutationMethod(n_resamples=1)  # of all flips the p-value comes below
-    result = stats.wilcoxon(signed, zero_method=zero_method, method=method)
-    pvalue = result.pvalue if method == "auto" else _pvalue_of_flips(signed, zero_method)
-    return PairedTest(float(result.statistic), positive(pvalue), len(differences))
-
-
-def _pvalue_of_flips(signed, zero_method):
-    """P-value over all flips of signs; scipy's own test of tied ranks calls Python for each."""
-    from scipy import stats
-
-    ranked = signed != 0 if zero_method == "wilcox" else np.full(len(signed), True)
-    ranks = np.zeros(len(signed))
-    ranks[ranked] = stats.rankdata(np.abs(signed[ranked]))
-
-    def sum_of_positive_ranks(values, axis):
-        return ((values > 0) * ranks).sum(axis=axis)
-
-    return stats.permutation_test(
-        (signed,), sum_of_positive_ranks, permutation_type="samples", vectorized=True
-    ).pvalue
+# Effect sizes.
 
 
 @dataclass(frozen=True)
 class EffectSizes:
     """Sizes of a paired effect, first system minus second."""
 
-    mean_difference: Interval
     dz: Interval
     rank_biserial: float | None
 
 
 def effect_sizes(a, b=None, *, level=0.95):
-    """Mean difference, Cohen's dz and the rank-biserial correlation.
-
-    The interval of dz inverts the noncentral t.
-    """
+    """Cohen's dz, whose interval inverts the noncentral t, and the rank-biserial correlation."""
     from scipy.stats import rankdata  # slow to import
 
     differences, resolution = paired_differences(a, b)
-    test = paired_t(a, b, level=level)
-    n = len(differences)
-    method = "noncentral-t"
     untied = differences[differences != 0]
     biserial = None
     if len(untied):
         ranks = rankdata(_dense_ranks(np.abs(untied), resolution))
         biserial = float(np.sum(np.sign(untied) * ranks) / np.sum(ranks))
-    if test.reason:
-        return EffectSizes(
-            test.interval, Interval(None, None, None, level, n, method, test.reason), biserial
-        )
-    dz = test.statistic / math.sqrt(n)
-    low = high = None
-    reason = "out_of_range"
-    if abs(test.statistic) <= LARGEST_T:  # scipy's noncentral t is not reliable further out
-        tails = np.array([(1 + level) / 2, (1 - level) / 2])
-        low, high = (special.nctdtrinc(n - 1, tails, test.statistic) / math.sqrt(n)).tolist()
-        reason = None
-    return EffectSizes(test.interval, Interval(dz, low, high, level, n, method, reason), biserial)
+    return EffectSizes(_cohens_dz(differences, resolution, level), biserial)
+
+
+def _cohens_dz(differences, resolution, level):
+    """Mean of the differences over their standard deviation."""
+    n = len(differences)
+    low = high = dz = None
+    if n < 2:
+        reason = "fewer_than_two_units"
+    elif np.ptp(differences) <= resolution:
+        reason = "no_variation"
+    else:
+        dz = float(differences.mean() / differences.std(ddof=1))
+        t = dz * math.sqrt(n)
+        reason = "out_of_range"
+        if abs(t) <= LARGEST_T:  # scipy's noncentral t is not reliable further out
+            tails = np.array([(1 + level) / 2, (1 - level) / 2])
+            low, high = (special.nctdtrinc(n - 1, tails, t) / math.sqrt(n)).tolist()
+            reason = None
+    return Interval(dz, low, high, level, n, "noncentral-t", reason)
 
 
 def _dense_ranks(values, resolution):
@@ -497,17 +411,28 @@ def _dense_ranks(values, resolution):
 # Counts: the sign test and McNemar's.
 
 
+@dataclass(frozen=True)
+class SignTest:
+    """Outcome of a sign test; the logarithm of its p-value never underflows."""
+
+    statistic: float | None
+    pvalue: float | None
+    n: int
+    log_pvalue: float | None = None
+    reason: str | None = None
+
+
 def exact_sign_test(wins, losses):
     """Exact two-sided test that wins and losses are equally likely."""
     n = int(wins + losses)
     if n == 0:
-        return PairedTest(None, None, 0, reason="no_units")
+        return SignTest(None, None, 0, reason="no_units")
     most = max(wins, losses)
     k = np.arange(min(wins, losses) + 1)
     log_terms = -special.betaln(k + 1, n - k + 1) - math.log(n + 1)
     log_tail = float(special.logsumexp(log_terms)) - n * math.log(2)
     pvalue = positive(2 * special.betainc(most, n - most + 1, 0.5))
-    return PairedTest(float(most), pvalue, n, log_pvalue=min(0.0, math.log(2) + log_tail))
+    return SignTest(float(most), pvalue, n, log_pvalue=min(0.0, math.log(2) + log_tail))
 
 
 def documented_sign_test(wins, losses):
@@ -530,55 +455,14 @@ def positive(pvalue):
     return min(1.0, max(float(pvalue), math.ulp(0.0)))
 
 
-@dataclass(frozen=True)
-class McNemarTest:
-    """Outcome of a paired comparison of two shares."""
+def mcnemar(a, b):
+    """Exact p-value of two systems that were right or wrong on the same independent units.
 
-    n: int
-    pvalue: float | None
-    mid_pvalue: float | None
-    difference: Interval
-    reason: str | None = None
-
-
-def mcnemar(a, b, *, level=0.95):
-    """Compare two systems that were right or wrong on the same independent units.
-
-    For units in clusters see `sign_flips`.
+    None where the two never differ. For units in clusters see `sign_flips`.
     """
     a = np.asarray(a, dtype=bool)
     b = np.asarray(b, dtype=bool)
-    return mcnemar_counts(int((a & ~b).sum()), int((b & ~a).sum()), len(a), level=level)
-
-
-def mcnemar_counts(first_only, second_only, n, *, level=0.95):
-    """Test from the counts of discordant units; the interval is Bonett and Price's (2012)."""
-    total = first_only + second_only
-    method = "bonett-price"
-    if n:
-        p = (first_only + 1) / (n + 2)
-        q = (second_only + 1) / (n + 2)
-        half = special.ndtri((1 + level) / 2) * math.sqrt((p + q - (p - q) ** 2) / (n + 2))
-        low = float(max(-1.0, p - q - half))
-        high = float(min(1.0, p - q + half))
-        difference = Interval((first_only - second_only) / n, low, high, level, n, method)
-    else:
-        difference = Interval(None, None, None, level, 0, method, "no_units")
-    if not total:
-        return McNemarTest(n, None, None, difference, "all_tied")
-    exact, mid = mcnemar_pvalues(np.array(min(first_only, second_only)), np.array(total))
-    return McNemarTest(n, float(exact), float(mid), difference)
-
-
-def mcnemar_pvalues(low, total):
-    """Give two-sided p-values of the smaller discordant count, exact and mid-p."""
-    tail = special.bdtr(low, total, 0.5)
-    point = np.exp(
-        -special.betaln(low + 1, total - low + 1) - np.log(total + 1) - total * math.log(2)
-    )
-    exact = np.clip(2 * tail, math.ulp(0.0), 1.0)
-    mid = np.where(2 * low == total, 1 - point / 2, 2 * tail - point)
-    return exact, np.clip(mid, math.ulp(0.0), 1.0)
+    return exact_sign_test((a & ~b).sum(), (b & ~a).sum()).pvalue
 
 
 # What n paired units can show.
@@ -604,53 +488,3 @@ def minimal_detectable_effect(sd, n, *, alpha=0.05, power=0.8):
     while missing(high) > 0:
         high *= 2
     return sd / math.sqrt(n) * optimize.brentq(missing, 0.0, high, xtol=1e-13)
-
-
-def mcnemar_power(difference, discordant, n, *, alpha=0.05, mid_p=True):
-    """Power of McNemar's test for a true difference of two shares.
-
-    `discordant` is the share of the units on which the two differ.
-    """
-    return _rejections(discordant, n, alpha, mid_p)(difference)
-
-
-def minimal_detectable_difference(n, discordant, *, alpha=0.05, power=0.8, mid_p=True):
-    """Smallest true difference of two shares that n paired units would show; None if none is."""
-    power_of = _rejections(discordant, n, alpha, mid_p)
-    if power_of(discordant) < power:
-        return None
-    from scipy import optimize  # slow to import
-
-    def missing(difference):
-        return power_of(difference) - power
-
-    return optimize.brentq(missing, 0.0, discordant, xtol=1e-12)
-
-
-def _rejections(discordant, n, alpha, mid_p):
-    """Give power as a function of the difference, over all likely numbers of discordant units."""
-    totals = np.arange(1, n + 1)
-    log_binomial = -special.betaln(totals + 1, n - totals + 1) - math.log(n + 1)
-    weights = np.exp(
-        log_binomial + special.xlogy(totals, discordant) + special.xlog1py(n - totals, -discordant)
-    )
-    totals = totals[weights > 1e-12 / n]
-    weights = weights[weights > 1e-12 / n]
-    # The largest smaller count that rejects, by bisection; -1 where none does.
-    low = np.full(len(totals), -1)
-    high = totals // 2
-    while (low < high).any():
-        middle = (low + high + 1) // 2
-        rejects = mcnemar_pvalues(middle, totals)[int(mid_p)] <= alpha
-        low = np.where(rejects, middle, low)
-        high = np.where(rejects, high, middle - 1)
-
-    def power_of(difference):
-        share = (discordant + difference) / (2 * discordant)
-        tails = [
-            np.where(low >= 0, special.bdtr(np.maximum(low, 0), totals, p), 0.0)
-            for p in (share, 1 - share)
-        ]
-        return min(1.0, float(np.minimum(sum(tails), 1.0) @ weights))
-
-    return power_of
