@@ -7,6 +7,8 @@ TAG ?= default
 JOBS ?= 2
 TEST_JOBS ?= 3
 TORCH_INDEX ?=
+# The small run, which tests read; conftest.py names the place, too.
+SMOKE := CASEBOOK_ROOT=_build/smoke SOURCE_DATE_EPOCH=1767225600 $(BIN)/casebook
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE ?= 1
@@ -44,14 +46,17 @@ report: $(BIN)/casebook ## pull the data, run the experiments, build the book, s
 	$(BIN)/casebook report --run $(RUN) --tag $(TAG) --workers $(JOBS)
 
 test: $(VENV)/.test lint ## lint, build the smoke book strictly, run every test, compare with the reference
-	$(BIN)/casebook build --run smoke
+	$(SMOKE) run --run smoke --tag smoke --workers $(JOBS)
+	$(SMOKE) build --run smoke
 	tests=0; $(BIN)/pytest --numprocesses $(TEST_JOBS) --dist loadfile --no-loadscope-reorder || tests=$$?; \
-	reference=0; $(BIN)/python tests/reference.py _build/rerun/results/smoke || reference=$$?; \
+	reference=0; $(BIN)/python tests/reference.py _build/smoke/results/smoke || reference=$$?; \
 	echo "exit codes: tests $$tests, comparison with the reference $$reference"; \
 	exit $$((tests ? tests : reference))
 
 smoke: $(VENV)/.test ## make results/smoke again, the reference that nbval compares with
-	SOURCE_DATE_EPOCH=1767225600 $(BIN)/casebook run --run smoke --tag smoke --force
+	$(SMOKE) run --run smoke --tag smoke --workers $(JOBS) --force
+	rm -rf results/smoke && mkdir -p results/smoke
+	cd _build/smoke/results/smoke && cp -r notebooks numbers.json contrasts.json $(CURDIR)/results/smoke
 
 lab: $(VENV)/.lab ## open JupyterLab on the notebooks
 	TQDM_DISABLE=1 PYTHONWARNINGS='ignore:IProgress not found' $(BIN)/jupyter lab notebooks
@@ -62,7 +67,7 @@ lint: $(VENV)/.test ## check style, formatting and that notebooks hold no output
 	$(BIN)/ruff format --check
 	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
 
-bench: $(VENV)/.bench ## measure speed and memory against peers; writes the book's table
+bench: $(VENV)/.bench ## measure speed and memory against peers; writes docs/benchmarks.csv
 	$(BIN)/python tests/benchmarks/run.py
 
 validate: $(VENV)/.test ## simulate how often tests and intervals err; writes the book's tables
@@ -71,7 +76,7 @@ validate: $(VENV)/.test ## simulate how often tests and intervals err; writes th
 	$(BIN)/python tests/validation/exchanges.py
 	$(BIN)/python tests/validation/agreement_coverage.py
 
-faults: $(VENV)/.test ## kill, fuzz and feed hostile files; writes the book's table of faults
+faults: $(VENV)/.test ## kill, fuzz and feed hostile files; writes docs/faults.csv
 	CASEBOOK_WRITE_FAULTS=1 $(BIN)/pytest -m faults tests/faults tests/runs
 
 lock: ## pin again everything that pyproject.toml asks for

@@ -11,12 +11,18 @@ import pytest
 from jupyter_client.manager import KernelManager
 from xdist.scheduler import LoadFileScheduling
 
-from casebook.batch import kernel
-from casebook.batch.execute import QUIET
+# The run of the small grid that tests read and build: `make test` makes it before them, of the
+# present sources and on this machine. Only its notebooks and numbers are committed.
+SMOKE = Path(__file__).with_name("_build") / "smoke"
+# The notebooks that nbval runs write here, in a copy of that run.
+RERUN = SMOKE.with_name("rerun")
 
-# The notebooks that nbval runs write here, beside a copy of what they compare with: another
-# machine rounds the last places otherwise, and the committed reference is what its records say.
-RERUN = Path(__file__).with_name("_build") / "rerun"
+with pytest.MonkeyPatch.context() as patch:  # of this process, and not of those that tests start
+    patch.setenv("CASEBOOK_ROOT", str(SMOKE))
+    from casebook import paths
+
+from casebook.batch import kernel  # noqa: E402 - which looks for the folder
+from casebook.batch.execute import QUIET  # noqa: E402
 
 NURSERY = kernel.Nursery(kernel.SHARED)
 
@@ -27,10 +33,20 @@ gc.set_threshold(1_000_000)  # a sixth of the time goes to looking for garbage o
 
 
 def pytest_configure(config):
-    """Begin each session of tests with the committed reference."""
-    if not hasattr(config, "workerinput"):
+    """Begin each session of tests with a copy of the small run."""
+    if not hasattr(config, "workerinput") and paths.run_dir("smoke").is_dir():
         shutil.rmtree(RERUN, ignore_errors=True)
-        shutil.copytree(RERUN.parents[1] / "results" / "smoke", RERUN / "results" / "smoke")
+        shutil.copytree(paths.run_dir("smoke"), RERUN / "results" / "smoke")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say why tests that read the small run fail, where there is none."""
+    if not paths.run_dir("smoke").is_dir():
+        terminalreporter.write_line(
+            f"{SMOKE}: no such folder, which some tests read: make test makes it, or "
+            "CASEBOOK_ROOT=_build/smoke SOURCE_DATE_EPOCH=1767225600 casebook run --run smoke "
+            "--tag smoke"
+        )
 
 
 def pytest_unconfigure():

@@ -11,6 +11,10 @@ from hypothesis import settings
 from serving import chatting
 from tiny_models import classifier
 
+from casebook.paths import run_dir
+
+SMOKE_RUN = run_dir("smoke")  # before a test looks elsewhere
+
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
@@ -30,6 +34,12 @@ def pytest_collection_modifyitems(items):
         return item.path.name != "test_tutorials.py", not together, item.path not in slow
 
     items.sort(key=order)
+
+
+@pytest.fixture(scope="session")
+def smoke_run():
+    """Give the folder of the small run, which is made before the tests."""
+    return SMOKE_RUN
 
 
 @pytest.fixture(scope="session")
@@ -169,25 +179,6 @@ def endpoint(tmp_path, monkeypatch):
     monkeypatch.setattr("casebook.models.answers.cache_dir", tmp_path.joinpath)
     with contextlib.ExitStack() as stack:
         yield lambda *answers, **how: stack.enter_context(chatting(*answers, **how))
-
-
-@pytest.fixture
-def object_store(monkeypatch):
-    """Give the address of an empty bucket on a local S3 server."""
-    server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0)
-    s3fs = pytest.importorskip("s3fs")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    server.start()
-    host, port = server.get_host_and_port()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-    s3fs.S3FileSystem.clear_instance_cache()
-    bucket = f"evidence-{port}"  # moto keeps what earlier servers of a process held
-    s3fs.S3FileSystem().mkdir(bucket)
-    yield f"s3://{bucket}"
-    s3fs.S3FileSystem.clear_instance_cache()
-    server.stop()
 
 
 @pytest.fixture(scope="session")

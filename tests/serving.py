@@ -83,29 +83,20 @@ def response(body, *headers, status="200 OK", kind="application/json"):
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
+@contextlib.contextmanager
 def replying(reply):
     """Serve the bytes that ``reply(prompt)`` yields, whatever they are, and give the address and
     what was asked: prompts and headers."""
-    return _serving_bytes(reply, "/v1", lambda content: content["messages"][0]["content"])
-
-
-def applying(reply, path="/ask"):
-    """Serve an application: the bytes that ``reply(request)`` yields, and give its address and what
-    was asked: requests and headers."""
-    return _serving_bytes(reply, path, lambda content: content)
-
-
-@contextlib.contextmanager
-def _serving_bytes(reply, path, read):
     asked = []
 
     class Handler(_Quiet):
         def do_POST(self):
-            content = read(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            asked.append((content, self.headers))
+            content = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            prompt = content["messages"][0]["content"]
+            asked.append((prompt, self.headers))
             with contextlib.suppress(OSError):  # nobody waits any more
-                for part in reply(content):
+                for part in reply(prompt):
                     self.wfile.write(part)
 
     with answering(Handler) as address:
-        yield f"{address}{path}", asked
+        yield f"{address}/v1", asked

@@ -254,11 +254,7 @@ def test_work_whose_workers_die_ends_with_one_line(project, dask, monkeypatch):
 
 def page(language):
     """Give what the page *Scaling* says in a language about a cluster."""
-    text = (
-        (ROOT / "book" / "methods" / "scaling.md")
-        .read_text()
-        .partition("## A cluster of one's own")[2]
-    )
+    text = (ROOT / "docs" / "scaling.md").read_text().partition("## A cluster of one's own")[2]
     return re.search(rf"```{language}\n(.*?)```", text, re.DOTALL)[1]
 
 

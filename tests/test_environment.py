@@ -100,6 +100,6 @@ def test_make_test_always_compares_with_the_reference(tmp_path, tests, reference
         ["make", "test", f"VENV={tmp_path}"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == code, done.stderr
-    assert "python tests/reference.py _build/rerun/results/smoke" in done.stdout.splitlines()
+    assert "python tests/reference.py _build/smoke/results/smoke" in done.stdout.splitlines()
     codes = f"exit codes: tests {tests}, comparison with the reference {reference}"
     assert codes in done.stdout.splitlines()

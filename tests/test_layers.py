@@ -110,7 +110,7 @@ def test_measures_and_inference_import_numpy_scipy_and_pandas_only():
 
 
 def test_help_does_not_import_the_heavy_packages():
-    heavy = "'numpy', 'pandas', 'scipy', 'torch', 'papermill', 'rocrate'"
+    heavy = "'numpy', 'pandas', 'scipy', 'torch', 'papermill'"
     code = f"import sys, casebook.cli; print([name for name in ({heavy}) if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -106,9 +106,9 @@
   function itemsOf(chapter, measure, system, against) {
     const { items } = chapter;
     if (!items || ![system, against].every((name) => items.systems.includes(name))) return null;
-    if (!items.measures && measure !== chapter.measures[0]) return null;
-    if (items.measures && !items.measures.includes(measure.name)) return null;
-    const choice = items.measures ? { system, against, measure: measure.name } : { system, against };
+    const usual = measure === chapter.measures[0] ? items.measures[0] : null;
+    const choice = { system, against, measure: items.measures.includes(measure.name) ? measure.name : usual };
+    if (!choice.measure) return null;
     if (items.scope) choice.only = items.scope;
     return (change) => `${items.address}#${new URLSearchParams({ ...choice, change })}`;
   }

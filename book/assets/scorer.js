@@ -43,9 +43,7 @@ var Scorer = {
     if (words.length > 1) {
       line.append("Search for one of them: ");
       words.slice(0, 5).forEach((word) => line.append(link(`search.html?${new URLSearchParams({ q: word })}`, word), " "));
-      line.append("– or look");
-    } else line.append("Try another word, or look");
-    line.append(" in the ", link("genindex.html", "index of words and pages"), ".");
+    } else line.append("Try another word.");
     return line;
   }
 

@@ -71,7 +71,6 @@ _NEAR = {
     "mmr": "maximal_marginal_relevance",
     "mrr": "evaluate",
     "ndcg": "evaluate",
-    "paired_t": "stats.tests.paired_t",
     "paired_test": "paired_randomization",
     "paired_randomisation": "paired_randomization",
     "permutation_test": "paired_randomization",
@@ -83,8 +82,6 @@ _NEAR = {
     "rrf": "reciprocal_rank_fusion",
     "scott_pi": "measures.agreement.scott_pi",
     "sign_test": "stats.tests.exact_sign_test",
-    "ttest": "stats.tests.paired_t",
-    "wilcoxon": "stats.tests.wilcoxon_signed_rank",
     "wilson_interval": "wilson",
 }
 

@@ -1,11 +1,10 @@
-"""Files and folders that appear complete or not at all, locks, hashes, stores at any address."""
+"""Files and folders that appear complete or not at all, locks, hashes."""
 
 import contextlib
 import ctypes
 import hashlib
 import json
 import os
-import posixpath
 import secrets
 import shutil
 import socket
@@ -13,7 +12,6 @@ import time
 from pathlib import Path
 
 from casebook import paths
-from casebook.credentials import without_secrets
 from casebook.errors import InputError
 
 PARTIAL_SUFFIX = ".partial"  # of what is not yet complete
@@ -197,82 +195,3 @@ def refuse_overwriting(output, *inputs):
         # Of hard links, the user may have named any.
         if any(file.exists() and file.samefile(path) for file in files):
             raise InputError(f"{output}: is read by this command: write to another file")
-
-
-class Store:
-    """Files below any address that fsspec knows: a folder, or an object store."""
-
-    def __init__(self, url):
-        import fsspec
-
-        self._address = str(url)
-        self.url = without_secrets(url, self._address)  # for readers
-        with self._one_error():
-            self.files, self._root = fsspec.core.url_to_fs(self._address)
-
-    @property
-    def is_folder(self):
-        """Say whether it is a folder of this machine."""
-        from fsspec.implementations.local import LocalFileSystem
-
-        return isinstance(self.files, LocalFileSystem)
-
-    def path(self, name):
-        """Give the path of a file, as the file system names it."""
-        return posixpath.join(self._root, name)
-
-    def place(self, name):
-        """Give the address of a file, for readers."""
-        return posixpath.join(self.url, name)
-
-    def read(self, name):
-        """Give the bytes of a file, or None if there is no such file."""
-        with self._one_error(), contextlib.suppress(FileNotFoundError):
-            return self.files.cat_file(self.path(name))
-
-    def size(self, name):
-        """Give the number of bytes of a file, or None if there is no such file."""
-        with self._one_error(), contextlib.suppress(FileNotFoundError):
-            return self.files.size(self.path(name))
-
-    def names(self):
-        """List the files, without those in folders below."""
-        with self._one_error(), contextlib.suppress(FileNotFoundError):
-            self.files.invalidate_cache()  # of what others have written meanwhile
-            listed = self.files.ls(self._root, detail=False)
-            self.files.invalidate_cache()
-            return sorted(posixpath.basename(path) for path in listed)
-        return []
-
-    def write(self, name, data):
-        """Write a file: a folder gets it by renaming, an object store in one request."""
-        if self.is_folder:
-            write_bytes(self.path(name), data)
-            return
-        with self._one_error():
-            self.files.pipe_file(self.path(name), data)
-
-    def copy(self, name, source):
-        """Copy a file of this machine, of any size."""
-        if self.is_folder:
-            with replacing(self.path(name)) as temporary:
-                shutil.copyfile(source, temporary)
-            return
-        with self._one_error():
-            self.files.put_file(str(source), self.path(name))
-
-    def remove(self, name):
-        """Remove a file, if it is there."""
-        with self._one_error(), contextlib.suppress(FileNotFoundError):
-            self.files.rm_file(self.path(name))
-
-    @contextlib.contextmanager
-    def _one_error(self):
-        """Turn the errors of a file system, of whatever kind, into one."""
-        try:
-            yield
-        except Exception as error:
-            if isinstance(error, OSError) and error.filename:
-                raise  # of a folder: it says itself which file it is about
-            why = " ".join(f"{type(error).__name__}: {error}".split())
-            raise InputError(without_secrets(f"{self.url}: {why}", self._address)) from error

@@ -369,7 +369,7 @@ def compare_systems(
     level : float, default 0.95
         Coverage; the intervals of differences hold for the whole family at once.
     n_resamples : int, default 10000
-        Bootstrap draws, and sign patterns; Tukey's test takes at most 10000 permutations.
+        Bootstrap draws, and sign patterns.
     seed : int, default 0
         Seed.
 

@@ -216,22 +216,6 @@ class Chapter:
             table[column] = [names[column].get(value, value) for value in table[column]]
         return table
 
-    def _items_for_readers(self, items):
-        """Give items the readers' names of systems; of equal names the later get their key."""
-        systems = items["systems"]
-        names = dict(zip(systems, self._distinct_names(systems), strict=True))
-        renamed = {"systems": list(names.values())}
-        renamed["controls"] = [names[system] for system in items.get("controls", ())]
-        for role in ("focus", "against"):
-            if items.get(role) is not None:
-                renamed[role] = names[items[role]]
-        if "questions" in items:
-            renamed["questions"] = [
-                [text, names[system], names[against]]
-                for text, system, against in items["questions"]
-            ]
-        return items | renamed
-
     def skip(self, caption, reason):
         """Say why a table or a figure is not here."""
         display(Markdown(f"*{caption}*: not here, because {reason}."))
@@ -257,7 +241,7 @@ class Chapter:
         rows : pandas.DataFrame, optional
             Scores of every unit.
         items : dict, optional
-            Single questions or claims, for a page of their own.
+            Single questions or claims, for a page of their own: see `item_page`.
         tables : dict, optional
             Name to a frame that readers can download, where `display` shows it in another form.
         estimates, contrasts : pandas.DataFrame, optional
@@ -273,7 +257,7 @@ class Chapter:
         if rows is not None:
             self.outputs.rows(rows)
         if items is not None:
-            self.outputs.items(self._items_for_readers(items))
+            self.outputs.items(items | {"systems": self._distinct_names(items["systems"])})
         for name, table in (tables or {}).items():
             self.outputs.table(name, table)
         if estimates is not None:

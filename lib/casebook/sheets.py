@@ -25,12 +25,6 @@ KINDS = (*BOOKS, ".csv")
 LONGEST = 32_767  # UTF-16 units of one cell; longer text would be cut without a word
 CUT = "\n[cut here: the text is longer than a cell can hold]"
 EMPTY = "(no answer)"
-TRACES = {  # parts of a workbook that are not read
-    "xl/externalLinks/": ("external_link", "links to another file; not followed"),
-    "xl/vbaProject": ("macro", "holds macros; not run"),
-    "xl/connections": ("connection", "holds a data connection; not opened"),
-    "xl/comments": ("cell_comment", "holds cell comments; not read"),
-}
 
 
 class Formula(str):
@@ -52,11 +46,10 @@ class Sheet:
 
 @dataclass(frozen=True, eq=False)
 class Book:
-    """All sheets of one file, and remarks (kind, text) on what in it was not read."""
+    """All sheets of one file."""
 
     path: Path
     sheets: tuple
-    remarks: tuple = ()
 
 
 def read_book(path):
@@ -77,8 +70,8 @@ def read_book(path):
         rows = ([from_csv(cell) or None for cell in cells] for _, cells in lines)
         return Book(path, (_sheet(path.name, _frame(path, path.name, rows)),))
     try:
-        remarks = _check_archive(path, content)
-        return Book(path, _workbook_sheets(path, content), remarks)
+        _check_archive(path, content)
+        return Book(path, _workbook_sheets(path, content))
     except InputError:
         raise
     except Exception as error:  # zipfile and openpyxl raise many kinds on damaged files
@@ -164,7 +157,7 @@ def _worksheets(path, content, stored_values=False):
 
 
 def _check_archive(path, content):
-    """Refuse archives that unpack to too much or declare entities; remark on links and macros."""
+    """Refuse archives that unpack to too much or declare entities."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
         size = sum(member.file_size for member in members)
@@ -172,16 +165,12 @@ def _check_archive(path, content):
             raise InputError(
                 f"{path}: unpacks to {size:,} bytes in {len(members)} parts: too much for a form"
             )
-        names = [member.filename for member in members]
-        for name in names:
+        for name in archive.namelist():
             if name.endswith((".xml", ".rels")):
                 with archive.open(name) as stream:
                     head = stream.read(2048)
                 if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
                     raise InputError(f"{path}: {name} declares entities: refused")
-    return tuple(
-        remark for start, remark in TRACES.items() if any(name.startswith(start) for name in names)
-    )
 
 
 def _xlsx_cell(cell):
@@ -217,26 +206,10 @@ def sheet_records(path, sheet, needed=None):
 # Ratings: items in rows, raters in columns
 
 _NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-_ID_NAMES = {
-    "",
-    "id",
-    "ids",
-    "item",
-    "items",
-    "unit",
-    "units",
-    "subject",
-    "subjects",
-    "case",
-    "cases",
-    "question",
-    "prompt",
-    "index",
-    "row",
-    "no",
-    "nr",
-    "#",
-}
+ITEM_NAMES = (
+    "item", "items", "unit", "units", "subject", "case", "question", "prompt", "id", "",
+)  # fmt: skip
+"""Headers, in any letter case, of a column that names the items; so does one that ends in _id."""
 
 
 def workbook_records(path):
@@ -301,57 +274,31 @@ def cell_text(cell):
 
 
 def _id_column(path, table, wanted):
-    """Name of the column that names the items, or None."""
+    """Name of the column that names the items, or None; asked for where no header says it."""
     if wanted is not None:
         if wanted and wanted not in table:
             raise InputError(f"{path}: has no column {wanted!r}: it has {', '.join(table)}")
         return wanted or None
-    column = table.columns[0] if _names_rows(table) else None
-    for name in table.columns.drop(column or []):
-        others = [table[other] for other in table if other not in (name, column)]
-        if names_items(name, table[name], others):
+    first, *others = table.columns
+    for name in others:
+        if names_items(name):
             raise InputError(
                 f"{path}: column {name!r} looks like names of the items, not ratings: "
                 f"say --id {name!r}, leave it out, or say --no-id if it is a rater; "
                 "a file with a row per rating has columns of rater, item and rating"
             )
-    return column
+    if not names_items(first):
+        raise InputError(
+            f"{path}: does the first column, {first!r}, name the items? Say --id {first!r} or "
+            "--no-id, or call the column that names them 'item'"
+        )
+    return first
 
 
-def _names_rows(table):
-    """Tell whether the first column is an id rather than a rater."""
-    name = table.columns[0]
-    values = table.iloc[:, 0]
-    if name == "" or names_items(name):
-        return True
-    if (values == "").any() or values.duplicated().any():
-        return False
-    others = [table[other] for other in table.columns[1:]]
-    return _as_numbers(values).isna().any() or names_items(name, values, others, least=1)
-
-
-def names_items(name, values=None, others=(), least=5):
-    """Tell whether a column beside ratings names the items instead of rating them."""
+def names_items(name):
+    """Whether a column beside ratings names the items, by its header."""
     name = str(name).strip().lower()
-    if name and (name in _ID_NAMES or name.endswith(("_id", " id"))):
-        return True
-    if values is None or len(others) < 2:
-        return False
-    values = pd.Series(list(values), dtype=object)
-    if values.isna().any() or (values == "").any() or values.nunique() < max(least, len(values)):
-        return False
-    others = [pd.Series(list(column), dtype=object).replace("", None) for column in others]
-    repeated = all(column.dropna().duplicated().any() for column in others)
-    pool = pd.concat(others).dropna()
-    numbers = pd.to_numeric(values, errors="coerce")
-    rated = pd.to_numeric(pool, errors="coerce")
-    if numbers.isna().any() or rated.isna().any():
-        return repeated and not values.isin(pool).any()
-    if not len(pool):
-        return False
-    if any((numbers == np.arange(len(numbers)) + start).all() for start in (0, 1)):
-        return not numbers.isin(rated).all()
-    return repeated and (~numbers.between(rated.min(), rated.max())).sum() > len(numbers) / 2
+    return name in ITEM_NAMES or name.endswith("_id")
 
 
 def as_ratings(path, table, numbers):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from casebook.assistant.items import answer_items
 from casebook.assistant.log import read_log
 from casebook.assistant.study import (
     BM25_TEMPLATE,
@@ -17,7 +18,6 @@ from casebook.assistant.study import (
     REPORTED_DETECTOR,
     abstains,
     against_foreign,
-    answer_items,
     answer_means,
     demonstration,
     gate_logs,
@@ -31,7 +31,6 @@ from casebook.assistant.study import (
     token_f1,
     weakest_defect,
 )
-from casebook.book.items import view
 from casebook.data.cards import card_of
 from casebook.errors import InputError
 from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED
@@ -472,85 +471,77 @@ def test_what_a_template_says_before_its_quotation_is_no_claim(require):
     assert (score_answers(gold.head(60), foreign=0)["faithfulness"] == 1).all()
 
 
-def test_items_hold_each_answer_and_what_does_not_support_it():
-    log, name = shipped_log("smoke")
-    rows = score_answers(log)
-    page = answer_items(log, rows, dataset=name, card=card_of(name), measure="token F1")
+@pytest.fixture(scope="module")
+def scored():
+    log, _ = shipped_log("smoke")
+    return log, score_answers(log)
+
+
+def fields_of(page, item, system):
+    row = item["cells"][page["systems"].index(system)]
+    return dict(zip(page["columns"], row, strict=True))
+
+
+def test_items_hold_each_answer_and_what_does_not_support_it(scored):
+    log, rows = scored
+    missed = {log["id"].iloc[0]: {"A turned negation": ["Mentions"]}}
+    choice = {"card": card_of("smoke"), "measure": "token F1", "focus": "Retrieval"}
+    page = answer_items(log, rows, missed=missed, **choice)
     assert page["asked"] == len(page["items"]) == log["id"].nunique()
-    assert page["systems"] == ["Retrieval", "No retrieval"] and "documents" in page["texts"]
-    scores = rows.set_index(["id", "system"])["token F1"].unstack().max(axis=1)
-    scores -= rows.set_index(["id", "system"])["token F1"].unstack().min(axis=1)
-    assert scores[[item["id"] for item in page["items"]]].is_monotonic_decreasing
-    answer = page["items"][0]["given"][0]
-    assert len(answer["values"]) == len(page["measures"]) and answer["contexts"][0]
-    alone = answer_items(
-        log[log["system"] == "Retrieval"], rows, dataset=name, card=None, measure="token F1"
-    )
-    assert alone["card"] is None and alone["items"][0]["given"][1] is None
-
-
-def test_a_pair_divides_the_answers_as_the_contrasts_do():
-    log, name = shipped_log("smoke")
-    rows = score_answers(log)
-    outcomes = {"grounded in full": ("faithfulness", 1.0), "half right": ("token F1", 0.5)}
-    kept = answer_items(
-        log, rows, dataset=name, card=None, measure="faithfulness", outcomes=outcomes
-    )
-    page = view(kept | {"cell": "assistant"})
-    assert page["measures"][0] == ["Faithfulness", 3] and page["pair"] == [0, 1]
-    values = [*page["values"], None]
-    pairs = [
-        tuple(values[-1 if row[0] is None else row[0]] for row in item["scores"])
-        for item in page["items"]
-    ]
-    gains = [first - second for first, second in pairs if None not in (first, second)]
-    contrast = system_differences(rows, ["faithfulness"]).iloc[0]
-    assert sum(gain > 0 for gain in gains) == contrast["wins"] > 0
-    assert sum(gain == 0 for gain in gains) == contrast["ties"] > 0
-    assert sum(gain < 0 for gain in gains) == contrast["losses"] > 0
-    reached = rows.set_index(["id", "system"])["faithfulness"] >= 1.0
+    assert page["systems"] == ["Retrieval", "No retrieval"] and page["withheld"] == []
+    assert page["measures"][0] == "Token F1"
+    scores = rows.pivot_table("token F1", "id", "system")
+    gap = scores.max(axis=1) - scores.min(axis=1)
+    assert gap[[item["id"] for item in page["items"]]].is_monotonic_decreasing
+    answers = log.set_index(["id", "system"])
     for item in page["items"]:
-        for system, tags in zip(page["systems"], item["by_system"], strict=True):
-            names = {page["tags"][k] for k in tags}
-            assert ("grounded in full" in names) is bool(reached[item["id"], system])
+        answer = answers.loc[(item["id"], "Retrieval")]
+        fields = fields_of(page, item, "Retrieval")
+        assert item["text"] == answer["question"] and answer["answer"].startswith(
+            fields["answer"][:300]
+        )
+        shown = [page["documents"][place][1].removesuffix("…") for place in fields["contexts"]]
+        pairs = zip(shown, answer["contexts"], strict=True)
+        assert all(" ".join(text.split()).startswith(opening) for opening, text in pairs)
+    [copied] = page["tags"]["copy: A turned negation"]
+    copies = dict(page["items"][copied]["fields"])["copies of the answer of Retrieval"]
+    assert copies == [["A turned negation", "missed by Mentions"]]
+    alone = answer_items(log[log["system"] == "Retrieval"], rows, **choice | {"card": None})
+    assert alone["card"] is None and alone["systems"] == ["Retrieval"]
 
 
-def test_items_repeat_no_text_that_the_licence_does_not_allow():
-    log, name = shipped_log("smoke")
-    rows = score_answers(log)
+def test_contexts_of_one_id_and_several_texts_are_told_apart(scored):
+    log, rows = scored
+    contexts = [["One."] if system == "Retrieval" else ["Two."] for system in log["system"]]
+    log = log.assign(contexts=contexts, context_ids=[["c1"]] * len(log))
+    page = answer_items(log, rows, card=None, measure="token F1", focus="Retrieval")
+    texts = dict(page["documents"])
+    other = [name for name in texts if name != "c1"]
+    assert texts["c1"] == "One." and {texts[name] for name in other} == {"Two."}
+    assert len(other) == log["id"].nunique() and all("No retrieval" in name for name in other)
+
+
+def test_tags_divide_the_answers_as_the_scores_do(scored):
+    log, rows = scored
+    outcomes = {"grounded in full": ("faithfulness", 1.0), "half right": ("token F1", 0.5)}
+    page = answer_items(log, rows, card=None, measure="faithfulness", outcomes=outcomes)
+    names = [item["id"] for item in page["items"]]
+    by_system = rows.set_index("id").groupby("system")
+    for system, tags in zip(page["systems"], page["system_tags"], strict=True):
+        of_system = by_system.get_group(system)
+        for outcome, (measure, least) in outcomes.items():
+            reached = set(of_system.index[of_system[measure] >= least])
+            assert {names[place] for place in tags.get(outcome, ())} == reached
+        assert len(tags.get("abstained", ())) == of_system["abstained"].sum()
+
+
+def test_items_repeat_no_text_that_the_licence_does_not_allow(scored):
+    log, rows = scored
     card = card_of("consumer_contracts_qa")
-    page = answer_items(log, rows, dataset=name, card=card, measure="token F1", is_quotation=True)
-    assert page["texts"] == ["items"] and page["items"][0]["text"]
-    for answer in (answer for item in page["items"] for answer in item["given"]):
-        assert answer["answer"] == "A quotation, not repeated here." and not answer["weak"]
-        assert not any(answer["contexts"])
-
-
-def test_a_question_is_shown_with_every_answer():
-    answer = {
-        "answer": "Whisk four.",
-        "abstained": False,
-        "weak": [],
-        "values": [1.0],
-        "contexts": ["x"],
-        "ids": None,
-    }
-    item = {
-        "id": "q1",
-        "text": "What is whisked?",
-        "reference": "Four egg whites.",
-        "given": [answer, None],
-    }
-    known = {
-        "cell": "assistant-log",
-        "kind": "answers",
-        "systems": ["good", "bad"],
-        "documents": [],
-        "items": [item],
-    }
-    page = view(known | {"measures": ["faithfulness"]})
-    answers, facts, _, contexts, _ = page["items"][0]["parts"]
-    assert answers == [["good", "Whisk four.", "no"]]
-    assert facts == [["Reference", "Four egg whites."]]
-    assert page["values"] == [1.0] and page["items"][0]["scores"] == [[0], [None]]
-    assert contexts[0][0] == "good"
+    page = answer_items(log, rows, card=card, measure="token F1", is_quotation=True)
+    assert page["withheld"] == ["documents"] and page["items"][0]["text"]
+    assert not {"answer", "not grounded"} & set(page["columns"])
+    written = json.dumps([page["documents"], *(item["cells"] for item in page["items"])])
+    for answer, contexts in log[["answer", "contexts"]].itertuples(index=False):
+        for text in (answer, *(contexts or ())):
+            assert json.dumps(text[:60])[1:-1] not in written

@@ -4,7 +4,7 @@ The naive way starts papermill once a chapter, with nothing kept from the one be
 ``make report`` runs two chapters at a time, forked from one process that has imported what
 they share.
 Both have the data at hand and an empty cache of models' output. It takes about a
-quarter of an hour and writes ``book/methods/scaling_report.csv``:
+quarter of an hour and writes ``docs/scaling_report.csv``:
 ``python tests/benchmarks/cold_report.py``.
 """
 
@@ -22,7 +22,7 @@ from casebook.batch.execute import QUIET
 from casebook.batch.grid import load_grid, select
 from casebook.paths import NOTEBOOKS, cache_dir
 
-BOOK = Path(__file__).parents[2] / "book" / "methods"
+DOCS = Path(__file__).parents[2] / "docs"
 BAR = 0.6  # of the naive way's wall time
 
 
@@ -79,7 +79,7 @@ def main():
         seconds = table[f"{kind} s"]
         table[f"{kind}, share of the last"] = seconds / seconds.iloc[-1]
     print(table.to_string(float_format="%.3g"))
-    place = BOOK / "scaling_report.csv"
+    place = DOCS / "scaling_report.csv"
     table.to_csv(place, float_format="%.3g", lineterminator="\n")
     share = table["wall, share of the last"].iloc[0]
     if share > BAR:

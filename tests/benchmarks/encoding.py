@@ -6,7 +6,7 @@ transformers of the lock. What is measured needs packages that the lock does not
 environment beside it: ``pip install --no-deps onnx onnxruntime openvino protobuf flatbuffers
 ml_dtypes``. Ways whose package is absent are left out, and said so.
 
-``python tests/benchmarks/encoding.py`` writes ``book/methods/encoding_speed.csv``,
+``python tests/benchmarks/encoding.py`` writes ``docs/encoding_speed.csv``,
 ``encoding_scores.csv`` and ``encoding_processors.csv``. Ways take turns on the same texts, and
 a ratio is the median over the turns, so that a machine that others use too slows all alike.
 ``CASEBOOK_DATA_MIRROR`` names the folder of the data sets that cannot be downloaded.
@@ -39,7 +39,7 @@ from casebook.models.encoders import SentenceEncoder
 from casebook.retrieval.ablation import run_ablation
 from casebook.retrieval.index import CorpusIndex, chunk_documents
 
-BOOK = Path(__file__).parents[2] / "book" / "methods"
+DOCS = Path(__file__).parents[2] / "docs"
 SETS = ("consumer_contracts_qa", "insurance", "pdpabench", "privacy_qa", "smoke")
 SPEED_SETS = SETS[:3]
 CALIBRATION = "privacy_qa"
@@ -402,10 +402,10 @@ def main():
 
 
 def write(table, name):
-    """Write a table of the book."""
+    """Write a table."""
     print(f"{name}, on {processor()}")
     print(table.to_string(index=False, float_format="%.2f"))
-    table.to_csv(BOOK / name, index=False, float_format="%.2f", lineterminator="\n")
+    table.to_csv(DOCS / name, index=False, float_format="%.2f", lineterminator="\n")
 
 
 if __name__ == "__main__":

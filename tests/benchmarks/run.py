@@ -1,4 +1,4 @@
-"""Run every benchmark against its peer, write the book's table, fail below a bar."""
+"""Run every benchmark against its peer, write docs/benchmarks.csv, fail below a bar."""
 
 import importlib.util
 import sys
@@ -10,7 +10,7 @@ from measuring import processor
 from casebook.paths import ROOT
 
 HERE = Path(__file__).parent
-TABLE = ROOT / "book" / "methods" / "benchmarks.csv"
+TABLE = ROOT / "docs" / "benchmarks.csv"
 COLUMNS = {
     "benchmark": "benchmark",
     "peer": "peer",

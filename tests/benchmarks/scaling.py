@@ -1,6 +1,6 @@
 """How time and memory grow: a million documents, and a grid of 200 notebooks.
 
-Writes ``book/methods/scaling_pipeline.csv`` and ``scaling_grid.csv``. It takes about half an hour
+Writes ``docs/scaling_pipeline.csv`` and ``scaling_grid.csv``. It takes about half an hour
 and 5 GB of disk: ``python tests/benchmarks/scaling.py``, or with the name of one table.
 """
 
@@ -22,7 +22,7 @@ import pandas as pd
 
 from casebook.paths import DATA
 
-BOOK = Path(__file__).parents[2] / "book" / "methods"
+DOCS = Path(__file__).parents[2] / "docs"
 SIZES = (10_000, 100_000, 1_000_000)
 QUERIES, DEPTH, DIMS = 100, 100, 256
 SYSTEMS = ("full", "bm25", "dense_chunked")
@@ -242,7 +242,7 @@ def _write(table, name):
     """Write one column a measurement: a phone shows three columns, not eight."""
     first = table.columns[0]
     turned = table.set_index(first).T.rename_axis(first).reset_index()
-    turned.to_csv(BOOK / name, index=False, float_format="%.3g", lineterminator="\n")
+    turned.to_csv(DOCS / name, index=False, float_format="%.3g", lineterminator="\n")
     print(turned.to_string(index=False, float_format="%.3g"))
 
 

@@ -1,6 +1,6 @@
 """How much a built report weighs, and how long its pages take to open from disk.
 
-Writes ``book/methods/scaling_site.csv``. It needs Debian's chromium and a built report,
+Writes ``docs/scaling_site.csv``. It needs Debian's chromium and a built report,
 and takes a minute or two: ``python tests/benchmarks/site_load.py [RUN]``.
 """
 
@@ -14,7 +14,7 @@ from playwright.sync_api import sync_playwright
 
 from casebook.paths import ROOT
 
-TABLE = Path(__file__).parents[2] / "book" / "methods" / "scaling_site.csv"
+TABLE = Path(__file__).parents[2] / "docs" / "scaling_site.csv"
 REPEATS = 3
 OPENED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
 

@@ -14,7 +14,6 @@ from casebook import paths
 from casebook.book import front
 from casebook.book.answers import (
     answers,
-    detailed_answers,
     finding,
     method_page,
     questions,
@@ -170,28 +169,18 @@ def test_an_unfavourable_row_is_as_visible_as_the_others(run):
     assert not page.select("details li.question-row")  # none is folded
 
 
-@pytest.mark.parametrize("scope", [None, "half: held-out"])
-def test_a_row_leads_to_the_questions_that_were_made_worse(run, tmp_path, scope):
+def test_a_row_leads_to_the_questions_that_were_made_worse(run, tmp_path):
     path = tmp_path / "mine" / "items" / f"{CELL}.json"
-    collection = json.loads(path.read_text())
-    names = collection["systems"]
-    expected = 0
-    for number, item in enumerate(collection["items"]):
-        item["tags"] = ["half: held-out"] if number % 2 else ["half: development"]
-        value, other = (item["scores"][names.index(n)][0] for n in ("Full pipeline", "BM25"))
-        expected += value < other and (number % 2 == 1 or scope is None)
-    ready = ["held-out questions that it makes worse", "Full pipeline", "BM25"]
-    never = ["questions that nothing makes worse", "BM25", "BM25"]
-    collection |= {"scope": scope, "questions": [ready, never]}
-    path.write_text(json.dumps(collection))
+    page = json.loads(path.read_text())
+    tag = "questions where the reranker makes it worse"
     run(headline("A?", topic="t"), headline("B?", topic="t"))
     (row,) = questions_of(answers(read_chapters("mine", [CELL])))
     (link,) = row.select(".answer-verdict a")
-    assert expected and link.text == f"that it makes worse: {expected}"
+    assert link.text == f"where the reranker makes it worse: {len(page['tags'][tag])}"
     address, _, choice = link["href"].partition("#")
     assert address == f"generated/items/{CELL}.html"
-    pair = {"system": ["Full pipeline"], "against": ["BM25"], "change": ["worse"]}
-    assert parse_qs(choice) == pair | ({"only": [scope]} if scope else {})
+    pair = {"system": ["Full pipeline"], "against": ["First stage alone"]}
+    assert parse_qs(choice) == pair | {"only": [tag], "order": ["lower first"]}
     path.unlink()
     (row,) = questions_of(answers(read_chapters("mine", [CELL])))
     assert not row.select(".answer-verdict a")
@@ -239,7 +228,7 @@ def test_yes_to_a_question_may_be_the_verdict_that_hurts(run):
     run(headline("Worse?", topic="length", **WORSE), headline("Sound?", topic="audits"))
     run(headline("Mine?", answers={"hurts": "Yes"}, **WORSE), cell=OTHER)
     found = BeautifulSoup(finding(read_chapters("mine", [CELL, OTHER])), "html.parser").text
-    expected = "3 questions. Yes: short questions, 1 more. No: labels and reported results."
+    expected = "3 questions. Yes: short questions, 1 more. No: reported tables."
     assert found == expected
 
 
@@ -253,7 +242,7 @@ def test_a_run_without_headlines_says_so():
 
 def test_a_detailed_row_holds_question_effect_count_verdict_and_links(run):
     run(headline("Does <it> help?", margin=0.01, chance=-0.04))
-    (row,) = rows_of(detailed_answers(read_chapters("mine", [CELL])))
+    (row,) = rows_of(answers(read_chapters("mine", [CELL])))
     text = " ".join(row.get_text(" ").split())
     for part in (
         "Does <it> help?",
@@ -282,7 +271,7 @@ def test_what_cannot_be_measured_has_no_picture_and_says_why(run):
         headline(reason="interval_by_unit"),
         headline(),
     )
-    none, alone, by_unit, whole = rows_of(detailed_answers(read_chapters("mine", [CELL])))
+    none, alone, by_unit, whole = rows_of(answers(read_chapters("mine", [CELL])))
     assert none.svg is None and "Cannot be measured here: no judgements" in none.text
     assert none.text.count("no judgements") == 1 and "No interval" not in none.text
     assert alone.select_one("svg .interval") is None and "No interval: few x" in alone.text
@@ -292,7 +281,7 @@ def test_what_cannot_be_measured_has_no_picture_and_says_why(run):
 
 def test_a_chapter_words_its_verdict_where_helps_does_not_fit(run):
     run(headline("Sound?", words={"helps": "flagged"}))
-    (row,) = rows_of(detailed_answers(read_chapters("mine", [CELL])))
+    (row,) = rows_of(answers(read_chapters("mine", [CELL])))
     assert row.select_one(".verdict").text == "flagged"
 
 
@@ -418,9 +407,7 @@ def sources(cell):
 @pytest.mark.parametrize("cell", SMOKE)
 def test_front_page_chapter_and_table_agree_on_every_row(cell):
     found = read_headlines("smoke", cell)
-    rows = {
-        row.strong.text: row for row in rows_of(detailed_answers(read_chapters("smoke", [cell])))
-    }
+    rows = {row.strong.text: row for row in rows_of(answers(read_chapters("smoke", [cell])))}
     assert len(found) <= 4
     assert set(rows) == {each.question for each in found}
     shown = html.unescape(shown_text(cell))

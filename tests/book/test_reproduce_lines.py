@@ -104,7 +104,9 @@ def test_every_caveat_stands_in_the_chapter(results):
     for caveat in card.caveats:
         assert " ".join(caveat.split()) in text
     assert "48 documents, 34 queries, 310 judgements" in text
-    assert card.licence.name in text and "cards/smoke.md" in text
+    assert (
+        card.licence.name in text and "data_cards.md#smoke-contract-and-insurance-clauses" in text
+    )
 
 
 def limits_of(parameters, numbers=()):
@@ -114,7 +116,7 @@ def limits_of(parameters, numbers=()):
 def test_limits_name_all_data_once_and_what_has_no_card():
     numbers = read_numbers("smoke", "audits-smoke")
     text = limits_of({"datasets": ["smoke", "feverous_s"]}, numbers)
-    assert text.count("cards/smoke.md") == text.count("cards/feverous_s.md") == 1
+    assert text.count("data_cards.md#smoke-") == text.count("data_cards.md#feverous-s") == 1
     text = limits_of({"dataset": "my`folder"})
     assert "``my`folder``" not in text and "`` my`folder ``" in text
     assert limits_of({"seed": 1}) == ""

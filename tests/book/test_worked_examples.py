@@ -11,8 +11,9 @@ from casebook.measures.ranking import list_measures, parse_measure
 from casebook.paths import ROOT
 
 PAGES = {page.stem: page for page in sorted((ROOT / "book/methods").glob("*.md"))}
+PAGES |= {"run_registry": ROOT / "docs" / "run_registry.md"}
 # Figures of a run, words, and nothing that is computed from an input.
-WITHOUT_MEASURES = {"benchmarks", "extending", "faults", "glossary", "scaling"}
+WITHOUT_MEASURES = {"glossary"}
 # What the examples of a page must call or name: every measure of ranking, and what documents state.
 REQUIRED = {
     "measures": [info.name for info in list_measures()],

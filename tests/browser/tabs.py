@@ -6,13 +6,10 @@ SETTLED = "Promise.all([window.MathJax?.startup?.promise, document.fonts.ready])
 
 
 def pages_of(site):
-    """Name the pages of the site; of the data cards, which are alike, two."""
-    hidden = {"_static", "search.html", "genindex.html"}
+    """Name the pages of the site, but for that of its search."""
+    hidden = {"_static", "search.html"}
     names = (path.relative_to(site) for path in sorted(site.rglob("*.html")))
-    pages = [name.as_posix() for name in names if not hidden & set(name.parts)]
-    cards = [name for name in pages if name.startswith("generated/cards/")]
-    assert len(pages) > len(cards) > 2
-    return [name for name in pages if name not in cards[2:]]
+    return [name.as_posix() for name in names if not hidden & set(name.parts)]
 
 
 class Tab:

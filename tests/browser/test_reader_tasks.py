@@ -57,7 +57,7 @@ def test_the_question_that_the_reranker_spoils_most_is_open(tab, site):
     scores = scores.pivot_table(index="query_id", columns="system", values="nDCG@10")
     differences = (scores["full"] - scores["fused"]).round(9)
     tab.open((site / "index.html").as_uri())
-    link = tab.page.locator("a[href*='change=worse']").first
+    link = tab.page.locator("a.worse").first
     n_worse = (differences < 0).sum()
     assert link.inner_text().endswith(f"the reranker makes it worse: {n_worse}")
     link.click()
@@ -71,7 +71,7 @@ def test_all_questions_stand_on_two_screens_of_a_phone(tab, site):
     tab.page.set_viewport_size(PHONE)
     rows = tab.page.locator("ul.questions").bounding_box()
     assert rows["y"] + rows["height"] <= 2 * PHONE["height"]
-    text = tab.page.locator("a[href*='change=worse']").first.evaluate("link => link.textContent")
+    text = tab.page.locator("a.worse").first.evaluate("link => link.textContent")
     assert "where the reranker makes it worse" in text  # what is not seen is still read out
     tab.page.locator(".plot").first.click()
     tab.page.wait_for_url("**/run/notebooks/*.html")

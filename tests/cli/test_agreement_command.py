@@ -80,10 +80,10 @@ def test_an_interval_needs_resamples(coders, run):
 def test_labels_and_their_order(tmp_path, run):
     path = tmp_path / "words.csv"
     path.write_text("A,B\nlow,low\nmid,high\nhigh,high\nlow,mid\n")
-    found = json.loads(run(path, "--json")[1])
+    found = json.loads(run(path, "--no-id", "--json")[1])
     assert found["krippendorff_alpha"]["estimate"] is not None
     assert found["gwet_ac2"]["reason"] == "labels_without_order"
-    options = ["--level", "ordinal", "--scale", "low,mid,high"]
+    options = ["--no-id", "--level", "ordinal", "--scale", "low,mid,high"]
     found = json.loads(run(path, "--json", *options)[1])
     assert found["gwet_ac2"]["estimate"] is not None
 
@@ -102,7 +102,7 @@ def test_labels_and_their_order(tmp_path, run):
 def test_wrong_use_is_one_line(tmp_path, run, text, options, problem):
     path = tmp_path / "bad.csv"
     path.write_text(text)
-    code, out, err = run(path, *options)
+    code, out, err = run(path, "--no-id", *options)
     assert (code, out) == (1, "")
     assert problem in err
     assert err.count("\n") == 1
@@ -111,7 +111,7 @@ def test_wrong_use_is_one_line(tmp_path, run, text, options, problem):
 def test_all_alike_is_undefined_and_says_so(tmp_path, run):
     path = tmp_path / "same.csv"
     path.write_text("A,B\n1,1\n1,1\n1,1\n")
-    code, out, _ = run(path, "--json")
+    code, out, _ = run(path, "--no-id", "--json")
     found = json.loads(out)
     assert (code, found.pop("percent_agreement")["estimate"]) == (0, 1.0)
     assert {(entry["estimate"], entry["reason"]) for entry in found.values()} == {
@@ -119,35 +119,17 @@ def test_all_alike_is_undefined_and_says_so(tmp_path, run):
     }
 
 
-def test_published_tables_of_counts_and_of_two_raters(run, tmp_path):
-    counts, table = tmp_path / "counts.csv", tmp_path / "table.csv"
-    # Fleiss' kappa of 14 raters, 10 items and 5 categories (Wikipedia): .210; Cohen (1960), table
-    # 1: .49.
+def test_published_counts(run, tmp_path):
+    counts = tmp_path / "counts.csv"
+    # Fleiss' kappa of 14 raters, 10 items and 5 categories (Wikipedia).
     rows = ["0,0,0,0,14", "0,2,6,4,2", "0,0,3,5,6", "0,3,9,2,0", "2,2,8,1,1"]
     rows += ["7,7,0,0,0", "3,2,6,3,0", "2,5,3,2,2", "6,5,2,1,0", "0,2,2,3,7"]
     counts.write_text("item,1,2,3,4,5\n" + "\n".join(f"q{n},{row}" for n, row in enumerate(rows)))
-    table.write_text("judge A,1,2,3\n1,88,14,18\n2,10,40,10\n3,2,6,12\n")
     code, out, err = run(counts, "--form", "counts", "--json")
     assert code == 0, err
     assert round(json.loads(out)["fleiss_kappa"]["estimate"], 3) == 0.210
-    code, out, err = run(table, "--form", "table")
-    assert code == 0 and "table: 200 items, categories 1, 2, 3" in out, err
-    assert "cohen_kappa             0.492" in out
-    for path, form, message in (
-        (counts, "table", "must be square"),
-        (counts, "cells", "unknown form 'cells'"),
-    ):
-        code, _, err = run(path, "--form", form)
-        assert code == 1 and message in err and err.count("\n") == 1
-
-
-@pytest.mark.parametrize("count", ["100001", "100000000000", "1e11", "1e18", "1e300"])
-def test_huge_counts_of_a_table_are_one_line(run, tmp_path, count):
-    """F61: as many ratings were to be held in memory."""
-    path = tmp_path / "table.csv"
-    path.write_text(f"judge,a,b\na,{count},2\nb,3,{count}\n")
-    code, out, err = run(path, "--form", "table")
-    assert (code, out) == (1, "") and "at most 200,000" in err and err.count("\n") == 1
+    code, _, err = run(counts, "--form", "cells")
+    assert code == 1 and "unknown form 'cells'" in err and err.count("\n") == 1
 
 
 @pytest.mark.parametrize("count", ["1e10", "1e18", "1e300", "1e308"])

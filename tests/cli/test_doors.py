@@ -74,13 +74,13 @@ def test_no_command_overwrites_what_it_reads(casebook, case, tmp_path):
     [
         (["sensitivity", "run", "c.json", "smoke", "-o", ""], "-o: it is empty"),
         (["corpus", "search", "c", "q", "--out="], "--out: it is empty"),
-        (["publish", "report", ""], "an argument: it is empty"),
+        (["data", "card", ""], "an argument: it is empty"),
         (["gate", "run", "--margin=nan"], "--margin must be a finite number"),
         (["runs", "decide", "--eps", "1e999"], "--eps must be a finite number"),
         (["raters", "forms", "x", "--margin", "-inf"], "finite"),
         (["runs", "promote", "--reason", "\udcff"], "not text in UTF-8"),
-        (["compare", "q", "a", "b", "--latex", "--markdown"], "--markdown has no effect"),
-        (["compare", "q", "a", "b", "--json", "--latex"], "has no effect with --json"),
+        (["compare", "q", "a", "b", "--csv", "--markdown"], "has no effect"),
+        (["compare", "q", "a", "b", "--json", "--csv"], "has no effect with --json"),
         (["run", "--workers", "2", "--scheduler", "tcp://x"], "has no effect with"),
         (["sensitivity", "report", "t", "--json", "-o", "x"], "has no effect with"),
         (
@@ -258,7 +258,6 @@ def test_the_data_of_the_project_are_no_place_for_an_output(casebook, case):
             "begins anew",
         ),
         (["build", "--run", "smoke"], "casebook.book.build_book", "begins anew"),
-        (["publish", "smoke", "copy"], "casebook.book.publish.publish_run", "carries on"),
         (["data", "pull", "smoke"], "casebook.data.registry.pull", "carries on"),
         (
             ["corpus", "encode", "mine", "--out", "x"],

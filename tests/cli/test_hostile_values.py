@@ -62,7 +62,6 @@ def refused(found, *texts):
         ],
         ["factcheck", "run", "claims.txt", "--out=loop"],
         ["factcheck", "run", "claims.txt", "--corpus", "./loop"],
-        ["publish", "smoke", "loop"],
         ["runs", "compare", "--runs-root", "loop"],
         ["run", "query_length", "--dry-run", "-p", "dataset=./loop"],
         ["run", "query_length", "--dry-run", "--grid", "loop"],

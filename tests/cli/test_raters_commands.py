@@ -447,22 +447,16 @@ def test_the_chapter_answers_on_ratings_alone(tmp_path, monkeypatch):
     assert set(numbers["rating_agreement"]["tickets"]) == {"quality", "tone"}
 
 
-def test_agreement_says_what_it_read_of_an_export(casebook, tmp_path):
-    task = {"id": 1, "data": {"text": "x"}, "predictions": [{"result": []}], "annotations": []}
-    for name, choice in (("ann", "yes"), ("bob", "no")):
-        result = {"from_name": "ok", "type": "choices", "value": {"choices": [choice]}}
-        task["annotations"].append({"completed_by": {"email": name}, "result": [result]})
-    path = tmp_path / "tasks.json"
-    path.write_text(json.dumps([task, task | {"id": 2}]))
-    code, out, _ = casebook.func("agreement", path, "--resamples=0")
+def test_agreement_says_what_it_read_of_a_row_per_rating(casebook, tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("who,item,rating\nann,1,yes\nbob,1,no\nann,2,yes\nbob,2,no\nbob,3,\n")
+    words = ("agreement", path, "--columns=rater=who", "--resamples=0")
+    code, out, _ = casebook.func(*words)
     assert code == 0 and out.startswith(
-        "Label Studio: 4 ratings taken of 6 judgements\n"
-        "left out: 2 prediction of a model\n2 items x 2 raters"
+        "a row per rating: 4 ratings taken of 5 judgements\nleft out: 1 blank\n2 items x 2 raters"
     )
-    code, out, err = casebook.func("agreement", path, "--resamples=0", "--json")
-    assert code == 0 and json.loads(out) and "left out: 2 prediction of a model" in err
-    code, _, err = casebook.func("agreement", path, "--map=rater=x")
-    assert code == 1 and "columns: rater has no effect on an export" in err
+    code, out, err = casebook.func(*words, "--json")
+    assert code == 0 and json.loads(out) and "left out: 1 blank" in err
     code, _, err = casebook.func("agreement", path, "--form=counts", "--criterion=ok")
     assert code == 1 and "--criterion has no effect on --form counts" in err
 
@@ -492,9 +486,9 @@ def test_columns_of_other_names(casebook, tmp_path):
         (tmp_path / f"{rater}.csv").write_text("\n".join([head, *rows]))
     given = []
     for option, message in [
-        ("--map=preferred=choice", "no column 'preferred'.*has case, question, left, right"),
-        ("--map=_rag_side_for_analysis=side", "no key column"),
-        ("--map=prompt_text=question", "'prompt_text' or 'prompt_id'"),
+        ("--columns=preferred=choice", "no column 'preferred'.*has case, question, left, right"),
+        ("--columns=_rag_side_for_analysis=side", "no key column"),
+        ("--columns=prompt_text=question", "'prompt_text' or 'prompt_id'"),
     ]:
         code, _, err = casebook("analyse", tmp_path, *given, *QUICK)
         assert code == 1 and re.search(message, err) and err.count("\n") == 1
@@ -589,8 +583,11 @@ def test_a_likert_study_can_be_rehearsed(casebook, tmp_path):
             "raters.r1: Input should be 'lay' or 'expert'",
         ),
         (["analyse", "absent.xlsx"], "cannot be read"),
-        (["analyse", "x", "--map=prefered=choice"], "'prefered' is none of prompt_id"),
-        (["analyse", "x", "--map=preferred=a", "--map=comment=a"], "a column is given twice"),
+        (["analyse", "x", "--columns=prefered=choice"], "'prefered' is none of prompt_id"),
+        (
+            ["analyse", "x", "--columns=preferred=a", "--columns=comment=a"],
+            "a column is given twice",
+        ),
         (["simulate", "absent", "x"], "cannot be read"),
     ],
 )

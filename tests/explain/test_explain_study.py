@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 from casebook.data import load
+from casebook.data.cards import card_of
 from casebook.errors import InputError
+from casebook.explain.items import DEFECTS, STANDARD, explanation_items
 from casebook.explain.study import (
     DETECTOR_CONTRASTS,
     DETECTORS,
@@ -395,3 +397,34 @@ def test_data_of_too_few_sources_are_refused_before_a_kernel_starts(tmp_path, te
         check_explained_questions(load(str(tmp_path)), {"explanations": "template"})
     check_explained_questions(load("smoke"), {"explanations": "template"})
     check_explained_questions(load(str(tmp_path)), {"explanations": str(tmp_path / "mine.jsonl")})
+
+
+def test_an_explanation_is_tagged_by_the_defects_that_a_detector_missed():
+    data = load("smoke")
+    explained = explain_dataset(data, limit=12)
+    copies = scored_copies(explained, inverse_frequency(list(explained.sources.values())))
+    scored = score_explanations(explained, foreign=1, n_resamples=100)
+    page = explanation_items(explained, scored, copies, card=data.card)
+    names = [item["id"] for item in page["items"]]
+    assert len(names) == page["asked"] == 12 and page["systems"][0] == DETECTORS[STANDARD]
+    scores = copies.set_index(["defect", "key"])
+    for defect in DEFECTS:
+        of_copies = scores.loc[defect]
+        originals = of_copies[of_copies["original"]]
+        spoilt = of_copies[~of_copies["original"]]
+        assert {names[place] for place in page["tags"][defect]} == set(spoilt.index)
+        for detector, name in DETECTORS.items():
+            tags = page["system_tags"][page["systems"].index(name)]
+            missed = spoilt[detector] >= originals[detector]
+            noticed = spoilt[detector] < originals[detector]
+            for tag, hits in (("missed", missed), ("noticed", noticed)):
+                places = tags.get(f"{defect}: {tag}", ())
+                assert {names[place] for place in places} == set(hits.index[hits])
+    n_missed = pd.Series(0, names)
+    for tag, places in page["system_tags"][0].items():
+        n_missed.iloc[places] += tag.endswith(": missed")
+    assert n_missed.is_monotonic_decreasing
+    hidden = explanation_items(explained, scored, copies, card=card_of("consumer_contracts_qa"))
+    assert {item["text"] for item in hidden["items"]} == {None} and hidden["documents"] == []
+    fields = {name for item in hidden["items"] for name, _ in item["fields"]}
+    assert not any(name.startswith("copy") for name in fields)

@@ -153,7 +153,7 @@ def test_groups_that_lean_do_not_decide_between_equals():
             or row["difference low"] > 0
             or row["difference high"] < 0
         )
-        found.append([row["p"] <= 0.05, decided, (mcnemar(ours, theirs).pvalue or 1) <= 0.05])
+        found.append([row["p"] <= 0.05, decided, (mcnemar(ours, theirs) or 1) <= 0.05])
     rejected, excluded, by_mcnemar = np.mean(found, axis=0)
     assert max(rejected, excluded) <= 0.07 and by_mcnemar > 0.2
 

@@ -14,22 +14,21 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from casebook import paths
-from casebook.book.items import view
 from casebook.data.cards import card_of
 from casebook.data.claims import ClaimSet
 from casebook.errors import InputError
 from casebook.factcheck import transfer
+from casebook.factcheck.items import CITED, DECISIVE, GOLD, RIGHT, claim_items
 from casebook.factcheck.pipeline import EvidencePassage
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features_model, judge_table
 from casebook.factcheck.study import (
     TWO_CLASS_POLICY,
     VerdictStudy,
-    claim_items,
     run_factcheck_study,
 )
 from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT_JUDGE, FITTED_ON_OWN
 from casebook.runs.headlines import EFFECTS
-from casebook.runs.outputs import items_json
+from casebook.runs.items import items_json
 from casebook.verdicts import NOT_MEASURED, VERDICTS
 
 S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
@@ -208,20 +207,21 @@ def test_a_set_that_a_user_brings_is_one_that_no_feature_was_chosen_on(recipes):
 def test_the_claims_that_the_judge_has_wrong_are_those_that_its_accuracy_lacks(recipes):
     study = run_factcheck_study(**recipes(), ablation=False)
     table, _, answers, _ = transfer.run_transfer(study, sets=["factcheck_claims"], n_resamples=200)
-    found = claim_items(study, answers=answers)
+    page = claim_items(study, answers=answers)
     rows = table[table["system"] == DEFAULT_JUDGE].set_index("dataset")
     own = card_of("factcheck_claims").title.partition(",")[0]
     for name, row in rows.iterrows():
         title = {"factcheck_claims": own}.get(name, name)
-        wrong = [item for item in found["items"] if item.get("set") == title]
+        wrong = [
+            dict(page["items"][place]["fields"])
+            for place in page["tags"].get(f"judge wrong: {title}", ())
+        ]
         assert len(wrong) == round(row["n"] * (1 - row["accuracy"]))
-        assert all(item["verdict"] != item["label"] for item in wrong)
-    assert (
-        found["asked"] == len(found["items"])
-        and f"{len(found['items']) - 12} of" in found["remark"]
-    )
-    page = view(found | {"cell": "factcheck"})
-    assert f"judge wrong: {own}" in page["tags"]
+        verdict = "verdict of the judge, given the gold evidence"
+        assert all(fields[verdict] != fields["gold label"] for fields in wrong)
+        assert all((GOLD in fields) is (name == "factcheck_claims") for fields in wrong)
+    assert page["asked"] == len(page["items"]) > len(study.rows)
+    assert [f"judge wrong: {own}", None, None] in page["ready"]
 
 
 @pytest.mark.parametrize("label", [S, N])
@@ -311,10 +311,8 @@ def test_contract_verdicts_are_near_chance_and_retrieval_is_not(require):
         and at.ne("never").mean() > 0.85
         and at.eq("rank 1").tolist() == study.evidence_found
     )
-    found = claim_items(study)
-    assert all(item["text"] for item in found["items"]) and {
-        passage[3] for passage in found["passages"]
-    } == {None}
+    page = claim_items(study)
+    assert all(item["text"] for item in page["items"]) and page["documents"] == []
 
 
 @pytest.mark.parametrize("told_by", ["question", "clause"])
@@ -468,58 +466,56 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
 
 
 @pytest.fixture(scope="module")
-def kept(study):
+def page(study):
     return claim_items(study)
 
 
-def test_items_add_up_to_the_chapters_tables_and_quote_the_documents(study, kept):
-    assert len(kept["items"]) == kept["asked"] == len(study.rows) and len(kept["controls"]) == 2
+def test_items_add_up_to_the_chapters_tables_and_quote_the_documents(study, page):
+    assert len(page["items"]) == page["asked"] == len(study.rows)
+    column = page["columns"].index(RIGHT)
+    rows = {item["id"]: item for item in page["items"]}
     for place, name in enumerate(study.verdicts):
-        assert [item["right"][place] for item in kept["items"]].count(True) == study.right(name).eq(
-            True
-        ).sum()
-    assert [item["missed"] for item in kept["items"]] == [
-        None if f is None else not f for f in study.evidence_found
-    ]
-    texts = dict(zip(study.pipeline.base.doc_ids, study.pipeline.base.texts, strict=True))
-    for document, start, end, text in kept["passages"]:
-        whole = " ".join(texts[kept["documents"][document][0]][start:end].split())
-        assert text == whole or whole.startswith(text.removesuffix("…"))
-    for item, claim in zip(kept["items"], study.pipeline.test, strict=True):
-        spans = [kept["passages"][one["passage"]][1:3] for one in item["decisive"]]
-        assert spans == [[atom.start, atom.end] for atom in claim.atoms]
-        assert not item["decisive"] or item["missed"] is not all(
-            one["met"] for one in item["decisive"]
-        )
-        assert {one["about"] for one in item["cited"]} <= {part["id"] for part in item["parts"]}
+        hits = [item["cells"][place][column] for item in page["items"]]
+        assert page["systems"][place] == study.names[name]
+        assert hits.count(1) == study.right(name).eq(True).sum()
+        wrong = page["system_tags"][place].get("wrong verdict", [])
+        assert len(wrong) == hits.count(0)
+    assert len(page["tags"]["evidence not found"]) == study.evidence_found.count(False)
+    assert len(page["tags"]["evidence found"]) == study.evidence_found.count(True)
+    base = study.pipeline.base
+    texts = dict(zip(base.doc_ids, base.texts, strict=True))
+    for name, opening in page["documents"]:
+        document, start, end = re.fullmatch(r"(.+), characters (\d+) to (\d+)", name).groups()
+        whole = " ".join(texts[document][int(start) : int(end)].split())
+        shown = opening.removeprefix(f"{base.headers[base.rows[document]]}: ").removesuffix("…")
+        assert whole.startswith(shown)
+    names = [name for name, _ in page["documents"]]
+    for claim in study.pipeline.test:
+        item = rows[str(claim.id)]
+        fields = dict(item["fields"])
+        spans = [f"characters {atom.start} to {atom.end}" for atom in claim.atoms]
+        decisive = [place for place, _ in fields.get(DECISIVE, ())]
+        assert [names[place].rpartition(", ")[2] for place in decisive] == spans
+        is_found = page["items"].index(item) in page["tags"]["evidence found"]
+        assert not decisive or is_found is (set(decisive) <= set(item["marked"]))
     # Where a stance is of several passages, the page does not give it to one of them.
     evidence = [one for result in study.pipeline.results for one in result.evidence]
     joint = sum(one.together > 1 and one.stance != "neutral" for one in evidence)
-    stances = [one["stance"] for item in kept["items"] for one in item["cited"]]
-    assert sum("together with" in stance for stance in stances) == joint > 100
+    roles = [role for item in page["items"] for _, role in dict(item["fields"]).get(CITED, ())]
+    assert sum("together with" in role for role in roles) == joint > 100
 
 
-def test_a_small_budget_keeps_what_is_wrong_first_and_without_permission_ids_remain(
-    study, kept, monkeypatch
-):
-    assert items_json(kept) == items_json(claim_items(study))
+def test_wrong_claims_come_first_and_without_permission_ids_remain(study, page, monkeypatch):
+    wrong = set(page["system_tags"][0]["wrong verdict"])
+    assert wrong == set(range(len(wrong)))
     small = claim_items(study, most_bytes=20_000)
     assert len(items_json(small)) <= 20_000 and small["asked"] == 100
-    ids = [item["id"] for item in small["items"]]
-    wrong = {item["id"] for item in kept["items"] if item["right"][0] is False}
-    assert set(ids) <= wrong or wrong <= set(ids)
-    assert ids == [item["id"] for item in kept["items"] if item["id"] in ids]
-    monkeypatch.setattr("casebook.factcheck.study.may_show", lambda _: frozenset())
+    monkeypatch.setattr("casebook.runs.items.may_show", lambda _: frozenset())
     hidden = claim_items(study)
-    parts = [part for item in hidden["items"] for part in item["parts"]]
-    roles = [one for item in hidden["items"] for one in item["decisive"] + item["cited"]]
-    assert {item["text"] for item in hidden["items"]} == {part["text"] for part in parts} == {None}
-    assert (
-        {passage[3] for passage in hidden["passages"]}
-        == {name for _, name in hidden["documents"]}
-        == {None}
-    )
-    assert {one["about"] for one in roles} == {""}
+    assert {item["text"] for item in hidden["items"]} == {None} and hidden["documents"] == []
+    text = items_json(hidden)
+    for words in (*study.texts, *(part.text for part in study.pipeline.results[0].subclaims)):
+        assert words not in text
 
 
 def test_the_chapter_imports_the_words_of_verdicts():

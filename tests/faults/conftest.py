@@ -1,4 +1,4 @@
-"""Faults are counted, and ``make faults`` writes the counts into the book."""
+"""Faults are counted, and ``make faults`` writes the counts to docs/faults.csv."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ import pytest
 
 from casebook.files import write_text
 
-BOOK = Path(__file__).parents[2] / "book" / "methods" / "faults.csv"
+TABLE = Path(__file__).parents[2] / "docs" / "faults.csv"
 _COUNTS, _START = Counter(), time.monotonic()
 
 
@@ -74,5 +74,5 @@ def disk():
 def pytest_sessionfinish(exitstatus):
     if os.environ.get("CASEBOOK_WRITE_FAULTS") and exitstatus == 0 and _COUNTS:
         rows = "".join(f'"{kind}",{n}\n' for kind, n in sorted(_COUNTS.items()))
-        write_text(BOOK, f"fault survived,times\n{rows}")
-        print(f"\n{BOOK}: {time.monotonic() - _START:.0f} s")
+        write_text(TABLE, f"fault survived,times\n{rows}")
+        print(f"\n{TABLE}: {time.monotonic() - _START:.0f} s")

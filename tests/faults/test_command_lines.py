@@ -195,7 +195,6 @@ VALID = [
     "report --tag nope",
     "run query_length --dry-run",
     "build --run absent",
-    "publish smoke {new}",
     "evaluate qrels.txt run.txt",
     "compare qrels.txt run.txt other.txt",
     "agreement ratings.csv --resamples 100",
@@ -407,7 +406,7 @@ def content(*folders):
 
 
 @pytest.fixture(scope="module")
-def scratch(tmp_path_factory, copy_project):
+def scratch(tmp_path_factory, copy_project, smoke_run):
     """A project, results and inputs of every kind, and the driver that works there."""
     folder = tmp_path_factory.mktemp("lines")
     copy_project(folder / "project")
@@ -415,9 +414,7 @@ def scratch(tmp_path_factory, copy_project):
     for path in (inputs, folder / "cache", folder / "temporary"):
         path.mkdir()
     hidden = shutil.ignore_patterns(".*")  # locks of this checkout
-    shutil.copytree(
-        ROOT / "results" / "smoke", folder / "root" / "results" / "smoke", ignore=hidden
-    )
+    shutil.copytree(smoke_run, folder / "root" / "results" / "smoke", ignore=hidden)
     write_inputs(inputs)
     driver = Driver(folder)
     for line in (

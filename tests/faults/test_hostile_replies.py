@@ -14,12 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
-from serving import applying, completion, replying, response
+from serving import completion, replying, response
 
 from casebook.assistant.application import (
-    REPLY_COLUMNS,
-    HttpApplication,
-    load_application,
     reply_columns,
 )
 from casebook.assistant.log import read_log
@@ -381,39 +378,23 @@ def test_any_transport_is_an_answer_or_a_reason(kind, kitchen, capsys, count):
 # --- an application
 
 
-@pytest.mark.parametrize("kind", TRANSPORTS)
-def test_any_transport_of_an_application_is_a_reason(kind, count):
-    """No chat completion is an application's answer: each of these replies has a reason."""
-    make, reason = TRANSPORTS[kind]
-    reason = (reason or "no chat completion").replace("no chat completion", "no (JSON|answer)")
-    parts = make() if kind.endswith(("bomb", "MB")) else None
-    with applying(lambda request: parts or make()) as (url, _):
-        settings = {"timeout": SECONDS, "retries": 0, "max_bytes": 1_000_000}
-        application = load_application(url, **settings)
-        began = time.monotonic()
-        with pytest.raises(NoAnswer, match=reason) as error:
-            reply_columns(application, ASKED, application.ask(ASKED))
-        assert time.monotonic() - began < SLOWEST
-    assert all(sign.isprintable() for sign in str(error.value))
-    count(COUNTED_APPLICATION)
-
-
 ASKED = {"id": "q1", "question": QUESTIONS[0]}
-names = st.sampled_from([*REPLY_COLUMNS, "output", "usage", "error", "text", "source_documents"])
-replies = st.dictionaries(names, values, max_size=5) | values
+FIELDS = ["answer", "contexts", "context_ids", "abstained", "cost", "prompt_tokens", "thinking"]
+names = st.sampled_from([*FIELDS, "error", "text"])
+replies = st.fixed_dictionaries({"answer": st.text() | values}) | values
+replies |= st.builds(dict, st.dictionaries(names, values, max_size=5), answer=st.text())
 
 
 def test_any_reply_of_an_application_can_be_read_again_or_has_a_reason(tmp_path, count):
     """A row that `read_log` refuses would take all other rows with it."""
     path = tmp_path / "answers.jsonl"
-    application = HttpApplication("http://127.0.0.1:9/ask")
     results = {True: 0, False: 0}
 
     @settings(max_examples=500, derandomize=True, database=None)
     @given(replies)
     def check(reply):
         try:
-            row = ASKED | reply_columns(application, ASKED, reply)
+            row = ASKED | reply_columns("mine", ASKED, reply)
         except NoAnswer as error:
             assert all(sign.isprintable() for sign in str(error))
             results[False] += 1

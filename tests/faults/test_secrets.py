@@ -202,7 +202,7 @@ def test_no_planted_secret_is_found(project, count):
     def expect(code, found):
         ends.append((list(project.printed)[-1], found, code))
 
-    # A run with its site, published: a model is asked at an address with a password; a cell fails
+    # A run with its site: a model is asked at an address with a password; a cell fails
     # with secrets.
     variable = project.login("CASEBOOK_LLM_URL: password")
     expect(0, project.asked("good", "model=m", CASEBOOK_LLM_URL=variable))
@@ -218,14 +218,8 @@ def test_no_planted_secret_is_found(project, count):
         ),
     )
     expect(0, project("build", "--run", "good"))
-    expect(0, project("publish", "good", project.root / "shared"))
-    expect(
-        0,
-        project("publish", "good", project.login("publish: password", "memory://here/x"), "--json"),
-    )
-    project("publish", "good", project.login("publish: another password", "ftp://127.0.0.1:9/x"))
 
-    # Parameters, which are kept and published.
+    # Parameters, which are kept.
     asks = {
         "password": project.login("-p: password"),
         "token": project.address.replace("://", f"://{quote(project.plant('-p: user'), safe='')}@"),

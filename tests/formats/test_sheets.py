@@ -15,7 +15,6 @@ from casebook.raters.annotations import read_ratings
 from casebook.sheets import (
     for_csv,
     from_csv,
-    names_items,
     table_for_csv,
     table_from_csv,
 )
@@ -37,21 +36,24 @@ def test_blank_is_missing_and_the_id_is_not_a_rater(table):
     np.testing.assert_array_equal(frame.to_numpy(), [[1, np.nan], [2, 3.5], [np.nan, np.nan]])
 
 
+def test_a_header_says_which_column_names_the_items(table):
+    for header in ("", "item", "Units", "case", "answer_id"):
+        for mark in ",;\t":
+            lines = [(header, "A", "B"), ("0", "1", "2"), ("1", "2", "2")]
+            text = "\n".join(map(mark.join, lines))
+            assert list(read_ratings(table(text))) == ["A", "B"], text
+
+
 @pytest.mark.parametrize(
-    ("text", "raters"),
-    [
-        *(
-            (",A,B\n0,1,2\n1,2,2\n", "AB"),
-            ("answer_id,A,B\n9,1,2\n4,2,2\n", "AB"),
-            ("A;B\n1;2\n2;2\n", "AB"),
-        ),
-        *(("what,A,B\none,1,2\ntwo,2,2\n", "AB"), ("what,A,B\n1,1,2\n2,2,2\n3,1,1\n", "AB")),
-        *(("A,B,C\n1,1,2\n2,2,2\n", "ABC"), ("A,B,C\nyes,yes,no\nyes,no,no\n", "ABC")),
-        ("A\tB\n1\t2\n2\t2\n", "AB"),
-    ],
+    "text", ["A;B\n1;2\n2;2\n", "what,A,B\none,1,2\ntwo,2,2\n", "no,yes\n1,1\n2,2\n"]
 )
-def test_which_columns_are_raters(table, text, raters):
-    assert list(read_ratings(table(text))) == list(raters)
+def test_another_first_column_is_asked_about(table, text):
+    path = table(text)
+    first = text[: text.index(";" if ";" in text else ",")]
+    with pytest.raises(InputError, match=f"does the first column, '{first}', name the items"):
+        read_ratings(path)
+    assert first not in read_ratings(path, id_column=first)
+    assert first in read_ratings(path, id_column="", numbers=False)
 
 
 def test_the_id_can_be_named_or_denied(table):
@@ -63,40 +65,16 @@ def test_the_id_can_be_named_or_denied(table):
         read_ratings(path, id_column="x")
 
 
-RATED = {"A": [4, 2, 5, 3, 4, 2], "B": [4, 1, 5, 3, 5, 2], "C": [3, 2, 5, 3, 4, 2]}
-IDS = {
-    "item_id": [9, 4, 7, 2, 1, 5],
-    "who": [101, 102, 103, 107, 110, 111],
-    "nth": [1, 2, 3, 4, 5, 6],
-}
-IDS["claim"] = ["c1", "c2", "c3", "c4", "c5", "c6"]
-
-
-@pytest.mark.parametrize("name", IDS)
-def test_ids_are_recognised_or_refused(table, name):
-    rated = pd.DataFrame(RATED)
-    first, last = rated.copy(), rated.assign(**{name: IDS[name]})
-    first.insert(0, name, IDS[name])
-    frame = read_ratings(table(first.to_csv(index=False)))
-    assert frame.index.name == name and list(frame) == list(RATED)
-    assert krippendorff_alpha(frame).estimate == krippendorff_alpha(rated).estimate
-    path = table(last.to_csv(index=False))
-    with pytest.raises(InputError, match=f"column '{name}' looks like names of the"):
+def test_a_column_that_names_the_items_is_no_rater(table):
+    rated = pd.DataFrame({"A": [4, 2, 5, 3], "B": [4, 1, 5, 3], "item_id": [9, 4, 7, 2]})
+    path = table(rated.to_csv(index=False))
+    with pytest.raises(InputError, match="column 'item_id' looks like names of the"):
         read_ratings(path)
-    assert read_ratings(path, id_column=name).index.name == name
-    for given_table in (first, last):
-        with pytest.raises(InputError, match=r"ratings\.set_index"):
-            krippendorff_alpha(given_table)
-
-
-def test_raters_are_not_taken_for_ids(table):
-    sliders = pd.DataFrame(
-        {"A": [13, 55, 80, 27, 40, 61], "B": [50, 50, 75, 20, 90, 5], "C": [10, 50] * 3}
-    )
-    ranks = pd.DataFrame({f"r{k}": np.random.default_rng(k).permutation(6) + 1 for k in (0, 1, 2)})
-    for frame in (sliders, ranks):
-        assert list(read_ratings(table(frame.to_csv(index=False)))) == list(frame)
-        assert krippendorff_alpha(frame).n_raters == 3
+    assert list(read_ratings(path, id_column="item_id")) == ["A", "B"]
+    with pytest.raises(InputError, match=r"ratings\.set_index"):
+        krippendorff_alpha(rated)
+    ratings = rated.drop(columns="item_id")
+    assert krippendorff_alpha(ratings.rename(columns={"A": "no"})).n_raters == 2
 
 
 @pytest.mark.parametrize(
@@ -110,9 +88,9 @@ def test_raters_are_not_taken_for_ids(table):
         ("A,\n1,2\n", "first row must name the raters"),
         ("id,A\nx,1\nx,2\n", "ratings.csv:3: id 'x' is blank, or stands in an earlier row"),
         ("id,A\nx,1\n,2\n", "ratings.csv:3: id '' is blank"),
-        ("A,B\n1,2\n2,n/a\n", r"ratings.csv:3: column 'B': 'n/a' is not a number"),
-        ("A,B\n1,2\n2,inf\n", "column 'B': 'inf' is not a number"),
-        ("A,B\n1,2\n2,1e999\n", "ratings.csv:3: column 'B': '1e999' is not a number"),
+        ("id,A\n1,2\n2,n/a\n", r"ratings.csv:3: column 'A': 'n/a' is not a number"),
+        ("id,A\n1,2\n2,inf\n", "column 'A': 'inf' is not a number"),
+        ("id,A\n1,2\n2,1e999\n", "ratings.csv:3: column 'A': '1e999' is not a number"),
         ('A,B\n1,2\n"3,5,1\n', r"ratings.csv:\d: is not CSV"),
     ],
 )
@@ -124,17 +102,20 @@ def test_defects_are_named(table, text, problem):
 
 def test_labels(table):
     path = table("A,B\nja,nein\nja,\n")
-    frame = read_ratings(path)
+    frame = read_ratings(path, id_column="")
     assert frame["A"].to_list() == ["ja", "ja"] and frame["B"].isna().to_list() == [False, True]
     with pytest.raises(InputError, match="'ja' is not a number"):
-        read_ratings(path, numbers=True)
-    assert read_ratings(table("A,B\n1,2\n1,x\n"), numbers=False).iloc[1, 1] == "x"
+        read_ratings(path, numbers=True, id_column="")
+    labels = read_ratings(table("A,B\n1,2\n1,x\n"), numbers=False, id_column="")
+    assert labels.iloc[1, 1] == "x"
 
 
 def test_ratings_are_labels_where_more_than_half_are_no_numbers(table):
-    assert read_ratings(table("A,B\n1,1\nja,ja\nja,nein\n")).iloc[0, 0] == "1"
+    labels = table("A,B\n1,1\nja,ja\nja,nein\n")
+    assert read_ratings(labels, id_column="").iloc[0, 0] == "1"
+    halves = table("A,B\n1,1\n1,2\nja,nein\nja,ja\n")
     with pytest.raises(InputError, match="'ja' is not a number"):
-        read_ratings(table("A,B\n1,1\n1,2\nja,nein\nja,ja\n"))
+        read_ratings(halves, id_column="")
 
 
 def test_workbook_as_csv(tmp_path):
@@ -147,7 +128,7 @@ def test_workbook_as_csv(tmp_path):
 
 def test_defects_of_a_workbook(tmp_path):
     path = tmp_path / "ratings.xlsx"
-    pd.DataFrame({"A": [1, 2], "B": [1, "tie "]}).to_excel(path, index=False)
+    pd.DataFrame({"id": [1, 2], "B": [1, "tie "]}).to_excel(path, index=False)
     with pytest.raises(InputError, match=r"xlsx:3: column 'B': 'tie' is not a number"):
         read_ratings(path)
     for content in (path.read_bytes()[:500], b"A,B\n1,2\n"):
@@ -202,13 +183,6 @@ def test_tables_keep_their_numbers_and_their_ids(rows):
     assert [float(row[1]) for row in found[1:]] == [value for _, value in rows]
     table = pd.DataFrame([[r[0], float(r[1])] for r in found[1:]], columns=found[0])
     assert table_from_csv(table).to_numpy().tolist() == [list(row) for row in rows]
-
-
-def test_from_five_rows_on_numbers_of_their_own_name_the_items():
-    ids, ratings = [101, 102, 103, 107, 110], [[4, 2, 4, 2, 5], [4, 1, 5, 4, 1]]
-    assert names_items("who", ids, ratings)
-    assert not names_items("who", ids[:4], [column[:4] for column in ratings])
-    assert not names_items("who", ids, ratings[:1])
 
 
 def test_a_row_per_rating_is_read_as_items_by_raters(tmp_path):

@@ -3,89 +3,60 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cases import misnamed
 
 from casebook import evaluate, reciprocal_rank_fusion
 from casebook.errors import InputError
 from casebook.measures import agreement
-from casebook.measures.agreement import from_counts, from_table
+from casebook.measures.agreement import from_counts
 from casebook.stats.samples import paired_differences, score_matrix
-
-
-@pytest.mark.parametrize(
-    ("counts", "categories", "reason"),
-    [
-        ([3, 0], None, "items x categories"),
-        ([[3, -1]], None, "items x categories"),
-        ([[3, np.nan]], None, "items x categories"),
-        ([[2e9, 0]], None, "at most"),
-        ([[3, 0], [1, 2]], ["a", "b", "c"], "3 categories for 2 columns"),
-        ([[3, 0], [1, 2]], ["a", "a"], "distinct"),
-        ([[3, 0], [1, 2]], [2, 1], "ascending"),
-    ],
-)
-def test_counts_of_ratings(counts, categories, reason):
-    with pytest.raises(InputError, match=reason):
-        from_counts(counts, categories)
-
-
-@pytest.mark.parametrize(
-    ("table", "reason"),
-    [
-        ([[3, 1, 0], [1, 2, 1]], "square"),
-        ([3, 1], "square"),
-        ([[3, -1], [1, 2]], "square"),
-        ([[3, 1.5], [1, 2]], "whole numbers"),
-        ([[3, 1], [1, 5e9]], "analyse a sample"),
-    ],
-)
-def test_contingency_tables(table, reason):
-    with pytest.raises(InputError, match=reason):
-        from_table(table)
-
-
-def test_whole_numbers_of_items_may_be_odd_and_written_as_floats():
-    assert from_table([[3.0, 1.0], [1.0, 2.0]]).n_rows == 7
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["cohen_kappa", "conger_kappa", "light_kappa", "fleiss_kappa", "scott_pi", "gwet_ac1"],
-)
-def test_a_function_of_a_coefficient_gives_the_row_of_the_table(name):
-    ratings = pd.DataFrame({"a": [1, 2, 2, 3, 1, 3, 2], "b": [1, 2, 3, 3, 1, 2, 2]})
-    row = agreement.agreement_table(ratings, coefficients=[name]).iloc[0]
-    assert getattr(agreement, name)(ratings).estimate == pytest.approx(row["estimate"])
-
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 0}}
 RUN = {"q1": {"a": 2.0, "b": 1.0}}
 
 
-@pytest.mark.parametrize(
-    ("qrels", "run", "options", "reason"),
-    [
-        (QRELS, RUN, {"measures": []}, "no measure"),
-        (QRELS, RUN, {"missing": "drop"}, "missing='drop': choose 'zero' or 'skip'"),
-        (QRELS, RUN, {"no_relevant": "drop"}, "no_relevant='drop'"),
-        ({"q2": {"c": 0}}, {"q2": {"c": 1.0}}, {"no_relevant": "skip"}, "no query is left"),
-        ([("q1", "a", 1)], RUN, {}, "qrels: expected a path, a DataFrame or a dict of dicts"),
-        (QRELS, {"q1": ["a"]}, {}, "run: each query must map document ids to numbers"),
-        (QRELS, {"q1": {"a": "high"}}, {}, "'high' of query 'q1', document 'a' is not a finite"),
-        (QRELS, {"q1": {"a": np.inf}}, {}, "inf of query 'q1', document 'a' is not a finite"),
-        ({"q1": {"a": "yes"}}, RUN, {}, "'yes' of query 'q1', document 'a' is not an integer"),
-        ({"q1": {"a": 0.5}}, RUN, {}, "0.5 of query 'q1', document 'a' is not an integer"),
-    ],
-)
-def test_judgements_and_runs(qrels, run, options, reason):
-    with pytest.raises(InputError, match=reason):
+def test_counts_of_ratings():
+    cases = [
+        (([3, 0],), "items x categories"),
+        (([[3, -1]],), "items x categories"),
+        (([[3, np.nan]],), "items x categories"),
+        (([[2e9, 0]],), "at most"),
+        (([[3, 0], [1, 2]], ["a", "b", "c"]), "3 categories for 2 columns"),
+        (([[3, 0], [1, 2]], ["a", "a"]), "distinct"),
+        (([[3, 0], [1, 2]], [2, 1]), "ascending"),
+    ]
+    assert misnamed(from_counts, cases, InputError) == []
+
+
+def test_a_function_of_a_coefficient_gives_the_row_of_the_table():
+    ratings = pd.DataFrame({"a": [1, 2, 2, 3, 1, 3, 2], "b": [1, 2, 3, 3, 1, 2, 2]})
+    names = ["cohen_kappa", "conger_kappa", "light_kappa", "fleiss_kappa", "scott_pi", "gwet_ac1"]
+    table = agreement.agreement_table(ratings, coefficients=names).set_index("coefficient")
+    found = {name: getattr(agreement, name)(ratings).estimate for name in names}
+    assert found == pytest.approx(table["estimate"].to_dict())
+
+
+def test_judgements_and_runs():
+    def evaluated(qrels, run, options):
         evaluate(qrels, run, **({"measures": ["RR"]} | options))
 
-
-@pytest.mark.parametrize("score", ["high", np.nan, np.inf])
-def test_a_frame_with_a_score_that_is_no_number(score):
-    run = pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["a", "b"], "score": [1.0, score]})
-    with pytest.raises(InputError, match="of query 'q1', document 'b' is not a finite number"):
-        evaluate(QRELS, run, ["RR"])
+    cases = [
+        ((QRELS, RUN, {"measures": []}), "no measure"),
+        ((QRELS, RUN, {"missing": "drop"}), "missing='drop': choose 'zero' or 'skip'"),
+        ((QRELS, RUN, {"no_relevant": "drop"}), "no_relevant='drop'"),
+        (({"q2": {"c": 0}}, {"q2": {"c": 1.0}}, {"no_relevant": "skip"}), "no query is left"),
+        (([("q1", "a", 1)], RUN, {}), "qrels: expected a path, a DataFrame or a dict of dicts"),
+        ((QRELS, {"q1": ["a"]}, {}), "run: each query must map document ids to numbers"),
+        ((QRELS, {"q1": {"a": "high"}}, {}), "'high' of query 'q1', document 'a' is not a finite"),
+        ((QRELS, {"q1": {"a": np.inf}}, {}), "inf of query 'q1', document 'a' is not a finite"),
+        (({"q1": {"a": "yes"}}, RUN, {}), "'yes' of query 'q1', document 'a' is not an integer"),
+        (({"q1": {"a": 0.5}}, RUN, {}), "0.5 of query 'q1', document 'a' is not an integer"),
+    ]
+    for score in ("high", np.nan, np.inf):
+        frame = {"query_id": ["q1", "q1"], "doc_id": ["a", "b"], "score": [1.0, score]}
+        said = "of query 'q1', document 'b' is not a finite number"
+        cases.append(((QRELS, pd.DataFrame(frame), {}), said))
+    assert misnamed(evaluated, cases, InputError) == []
 
 
 def test_a_number_and_its_text_are_one_id_in_a_frame():
@@ -101,30 +72,22 @@ def test_no_score_is_no_rank():
         reciprocal_rank_fusion([{"q1": {"a": np.nan}}, {"q1": {"a": 1.0}}])
 
 
-@pytest.mark.parametrize(
-    ("scores", "reason"),
-    [
-        ([["high"], ["low"]], "scores must be numbers"),
-        (np.zeros((2, 2, 2)), "1 or 2 dimensions, not 3"),
-        ([1.0, np.inf], r"1 of 2 units have a missing or infinite score \(first: 1\)"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "named more than once: a"),
-    ],
-)
-def test_tables_of_scores(scores, reason):
-    with pytest.raises(InputError, match=reason):
-        score_matrix(scores)
+def test_tables_of_scores():
+    cases = [
+        (([["high"], ["low"]],), "scores must be numbers"),
+        ((np.zeros((2, 2, 2)),), "1 or 2 dimensions, not 3"),
+        (([1.0, np.inf],), r"1 of 2 units have a missing or infinite score \(first: 1\)"),
+        ((pd.DataFrame([[1, 2]], columns=["a", "a"]),), "named more than once: a"),
+    ]
+    assert misnamed(score_matrix, cases, InputError) == []
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "reason"),
-    [
-        ([], None, "no units"),
-        ([1, 2], [1, 2, 3], "of one length"),
-        ([[1], [2]], [[1], [2]], "1-D"),
-        (pd.Series([1, 2], ["x", "x"]), pd.Series([1, 2], ["x", "y"]), "more than once"),
-        (pd.Series([1, 2], ["x", "y"]), pd.Series([1, 2], ["x", "z"]), "2 units .*first: y"),
-    ],
-)
-def test_paired_samples(a, b, reason):
-    with pytest.raises(InputError, match=reason):
-        paired_differences(a, b)
+def test_paired_samples():
+    cases = [
+        (([], None), "no units"),
+        (([1, 2], [1, 2, 3]), "of one length"),
+        (([[1], [2]], [[1], [2]]), "1-D"),
+        ((pd.Series([1, 2], ["x", "x"]), pd.Series([1, 2], ["x", "y"])), "more than once"),
+        ((pd.Series([1, 2], ["x", "y"]), pd.Series([1, 2], ["x", "z"])), "2 units .*first: y"),
+    ]
+    assert misnamed(paired_differences, cases, InputError) == []

@@ -7,7 +7,7 @@ import pytest
 
 from casebook.batch.grid import load_grid, select
 from casebook.batch.parameters import declarations
-from casebook.paths import NOTEBOOKS, run_dir
+from casebook.paths import NOTEBOOKS, ROOT
 
 SOURCES = sorted(NOTEBOOKS.glob("*.ipynb"))
 
@@ -57,7 +57,7 @@ def test_run_and_cell_are_parameters(source):
 def test_the_reference_run_was_made_from_the_sources():
     """`make smoke` makes it again after a source has changed."""
     for cell in select(load_grid(), tag="smoke"):
-        made = code_cells(run_dir("smoke") / "notebooks" / f"{cell.name}.ipynb")
+        made = code_cells(ROOT / "results/smoke/notebooks" / f"{cell.name}.ipynb")
         sources = [c["source"] for c in code_cells(NOTEBOOKS / cell.notebook)]
         executed = [c["source"] for c in made if c["id"] != "injected-parameters"]
         assert executed == sources, f"{cell.notebook} has changed: run make smoke"

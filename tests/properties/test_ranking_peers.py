@@ -68,10 +68,8 @@ def with_level(name, level):
     return name if level == 1 else f"{family}(rel={level}){at}{cutoff}"
 
 
-@pytest.mark.parametrize("level", [1, 2])
-@pytest.mark.parametrize("judged_only", [False, True])
-@settings(max_examples=60, deadline=None)
-@given(pair=collections(tied_scores))
+@settings(max_examples=120, deadline=None)
+@given(st.sampled_from([1, 2]), st.booleans(), collections(tied_scores))
 def test_equal_to_pytrec_eval(tmp_path_factory, level, judged_only, pair):
     qrels, run = pair
     peer = pytrec_eval.RelevanceEvaluator(

@@ -20,12 +20,19 @@ from casebook.readers import read_yaml
 from casebook.retrieval import ablation
 from casebook.retrieval.ablation import Ablation, run_ablation
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.items import question_items
+from casebook.retrieval.items import (
+    FIRST,
+    LOST_BY_CUT,
+    LOST_UNLISTED,
+    NOTHING,
+    lost_documents,
+    question_items,
+)
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import SIMPLE, UNRERANKED, system_name
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline
+from casebook.runs.items import items_json
 from casebook.runs.manifest import LATEST
-from casebook.runs.outputs import items_json
 from casebook.stats.tests import holm
 from casebook.verdicts import NOT_MEASURED
 
@@ -296,52 +303,68 @@ def test_published_figures_are_reproduced_to_the_digits_printed(key, mirror, mon
 
 def test_kept_ranks_give_the_scores_that_stand_beside_them(study, smoke):
     """The first ten and the relevant ids alone reproduce RR@10 and R@10."""
-    found = question_items(study)
-    ids = [doc for doc, _ in found["documents"]]
-    assert found["systems"] == ["full", "bm25", "random"]  # dense was not run
-    assert found["controls"] == ["random"] and found["depth"] == 10
-    assert len(found["items"]) == found["asked"] == len(smoke.queries)
+    page = question_items(study)
+    assert page["systems"] == ["full", "bm25", "random"]  # dense was not run
+    assert len(page["items"]) == page["asked"] == len(smoke.queries)
+    names = [name for name, _ in page["documents"]]
+    ids = dict(zip(smoke.documents["doc_id"], smoke.documents["doc_id"], strict=True))
+    ids |= dict(enumerate(names))
     for place in range(3):
-        qrels = {q["id"]: {ids[d]: 1 for d in q["relevant"]} for q in found["items"]}
+        columns = [
+            dict(zip(page["columns"], item["cells"][place], strict=True)) for item in page["items"]
+        ]
+        qrels = {item["id"]: {ids[d]: 1 for d in item["marked"]} for item in page["items"]}
         run = {
-            q["id"]: {ids[d]: 1 / (r + 1) for r, d in enumerate(q["top"][place])}
-            for q in found["items"]
+            item["id"]: {ids[d]: 1 / rank for rank, d in enumerate(cells[FIRST], 1)}
+            for item, cells in zip(page["items"], columns, strict=True)
         }
         again = evaluate(qrels, run, ["RR@10", "R@10"]).frame()
-        for question in found["items"]:
-            kept = dict(zip(found["measures"], question["scores"][place], strict=True))
-            for name in ("RR@10", "R@10"):
-                assert kept[name] == pytest.approx(again.loc[question["id"], name], abs=1e-6)
+        for item, cells in zip(page["items"], columns, strict=True):
+            expected = again.loc[item["id"], ["RR@10", "R@10"]].to_dict()
+            assert {name: cells[name] for name in expected} == pytest.approx(expected, abs=1e-6)
 
 
-def test_openings_are_short_and_what_only_a_control_returned_is_not_opened(study):
-    text = items_json(question_items(study))
-    assert text == items_json(question_items(study)) and text.isascii()
-    found = json.loads(text)
-    openings = {place: opening for place, (_, opening) in enumerate(found["documents"]) if opening}
-    assert 100 < max(map(len, openings.values())) <= 160
-    tested = {d for q in found["items"] for top in q["top"][:2] for d in top}
-    assert set(openings) == tested | {d for q in found["items"] for d in q["relevant"]}
+def test_tags_count_as_the_table_of_the_chapter_does(study):
+    pairs = [("full", "bm25"), ("bm25", "random"), ("random", "full")]
+    ready = [(f"{system} is worse", system, against) for system, against in pairs]
+    page = question_items(study, focus="bm25", against="full", ready=ready)
+    assert page["systems"] == ["bm25", "full", "random"] and page["against"] == 1
+    planned = ablation.planned_rows(study, pairs, n_resamples=200)
+    counts = [len(page["tags"].get(tag, ())) for tag, *_ in ready]
+    assert counts == planned["worse"].tolist() and max(counts) > 0
+    names = [item["id"] for item in page["items"]]
+    for system, tags in zip(page["systems"], page["system_tags"], strict=True):
+        recall = study.scores["R@10"][system]
+        missed = {names[place] for place in tags.get(NOTHING, ())}
+        assert missed == set(recall.index[recall == 0])
 
 
-def test_a_small_budget_keeps_the_questions_that_differ_most(study):
-    found = question_items(study, most_bytes=9000)
-    assert len(items_json(found)) <= 9000 and 1 < len(found["items"]) < found["asked"] == 34
+def test_the_questions_that_differ_most_come_first(study):
+    page = question_items(study, most_bytes=9000)
+    assert len(items_json(page)) <= 9000 and 1 < len(page["items"]) < page["asked"] == 34
     spread = (study.scores["nDCG@10"]["full"] - study.scores["nDCG@10"]["bm25"]).abs()
-    kept = [question["id"] for question in found["items"]]
-    assert spread[kept].min() >= spread.drop(kept).max()
-    assert kept == [query for query in study.dataset.queries["query_id"] if query in kept]
+    kept = [item["id"] for item in page["items"]]
+    assert spread[kept].is_monotonic_decreasing and spread[kept].min() >= spread.drop(kept).max()
 
 
-def test_without_permission_ids_remain(study, monkeypatch):
-    monkeypatch.setattr("casebook.retrieval.items.may_show", lambda _: frozenset())
-    found = question_items(study)
-    assert (
-        {text for _, text in found["documents"]}
-        == {None}
-        == {question["text"] for question in found["items"]}
-    )
-    assert found["texts"] == []
+def test_what_only_a_control_returned_is_not_opened(smoke, fast):
+    one = smoke.subset(["sq01"], smoke.split)
+    systems = {name: HybridRetriever(fast, mode=name) for name in ("bm25", "random")}
+    page = question_items(run_ablation(one, systems))
+    [item] = page["items"]
+    assert {*item["marked"], *item["cells"][0][-1]} == set(range(len(page["documents"])))
+    assert any(isinstance(entry, str) for entry in item["cells"][1][-1])
+
+
+def test_a_lost_document_is_tagged_by_where_it_was_lost(study):
+    lost = lost_documents(study, "bm25", 3)
+    run = study.results["bm25"].run(study.dataset.queries["query_id"].tolist())
+    for query, grades in study.dataset.qrels.items():
+        documents = {document for document, grade in grades.items() if grade}
+        by_cut = len(documents & set(list(run[query])[3:])) > 0
+        assert (LOST_BY_CUT in lost[query]) is by_cut
+        assert (LOST_UNLISTED in lost[query]) is bool(documents - set(run[query]))
+    assert any(lost.values()) and not all(lost.values())
 
 
 def collection(texts):

@@ -126,10 +126,10 @@ def test_scores_are_those_of_trec_eval_with_ties_and_a_missing_question(smoke):
     # Item pages show the order that was scored.
     kept = question_items(study, focus="mine")
     assert kept["systems"][0] == "mine"
-    top = next(item["top"][0] for item in kept["items"] if item["id"] == questions[1])
-    head = kept["documents"]
+    first = next(item["cells"][0][-1] for item in kept["items"] if item["id"] == questions[1])
     best = sorted(run[questions[1]].items(), key=lambda pair: (pair[1], pair[0]), reverse=True)
-    assert [head[position][0] for position in top] == [document for document, _ in best[:10]]
+    names = [kept["documents"][place][0] for place in first]
+    assert names == [document for document, _ in best[:10]]
 
 
 def test_what_a_run_lacks_has_too_much_or_in_one_place_is_counted(smoke):

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from toy_records import as_of_another_program, seal
 
-from casebook import paths
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.runs.decide import apply_gate, decide
@@ -146,9 +145,9 @@ def test_no_rollback_to_a_run_that_is_gone_or_changed(registry, two, damage):
 
 
 @pytest.fixture
-def report(tmp_path, monkeypatch, results):
-    """Give a copy of the committed report."""
-    shutil.copytree(paths.ROOT / "results" / "smoke", results / "mine")
+def report(tmp_path, monkeypatch, results, smoke_run):
+    """Give a copy of the small report."""
+    shutil.copytree(smoke_run, results / "mine")
     return results / "mine"
 
 

@@ -7,16 +7,15 @@ import pytest
 from toy_records import as_of_another_program
 
 from casebook.errors import InputError
-from casebook.paths import ROOT
 from casebook.runs.registry import reported_number
 
 METRIC = "smoke.full, long.nDCG@10"
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path, smoke_run):
     for name in ("numbers", "rows", "runs"):
-        shutil.copytree(ROOT / "results" / "smoke" / name, tmp_path / name)
+        shutil.copytree(smoke_run / name, tmp_path / name)
     as_of_another_program(tmp_path / "runs" / "query_length-smoke" / "run.json")
     return tmp_path / "runs" / "query_length-smoke"
 

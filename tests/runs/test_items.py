@@ -1,55 +1,125 @@
-"""Single items: budgets, marked changes, addresses."""
+"""Single items: what is kept of two frames, within a budget and a licence."""
 
+import re
 from urllib.parse import parse_qs
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casebook.runs.outputs import (
-    item_page_address,
-    items_json,
-    items_within,
-    one_line,
-    word_changes,
-)
+from casebook.data.cards import card_of
+from casebook.runs.items import ALL_TEXTS, item_page, items_json, one_line, word_changes
+from casebook.runs.outputs import item_page_address
 
 WORDS = st.lists(st.sampled_from(["a", "b", "-c", "+d", "=e", "é"]), max_size=12)
+ITEMS = pd.DataFrame(
+    {
+        "id": [1, 2, 3],
+        "text": ["Is water covered?", "Is theft?", None],
+        "tags": [["half: held-out"], ["half: development"], []],
+        "marked": [["d1"], [], []],
+        "label": ["yes", None, "no"],
+        "evidence": [[("d1", "rank 7"), "of no document"], [], []],
+    }
+)
+RESULTS = pd.DataFrame(
+    {
+        "id": [1, 2, 1, 2],
+        "system": ["full", "full", "bm25", "bm25"],
+        "score": [0.25, 0.5, 0.7500001, 0.75],
+        "answer": ["It is.", "It is not.", None, "Yes."],
+        "found": [["d1", "d2"], [], ["d2"], ["d3"]],
+        "tags": [["wrong"], ["wrong"], [], ["wrong"]],
+    }
+)
+DOCUMENTS = {"d1": "Escape of water.", "d2": "Theft.  \n" + "x" * 200, "unused": "Nothing."}
+
+
+def kept(**choice):
+    return item_page(ITEMS, RESULTS, documents=DOCUMENTS, **{"shown": ALL_TEXTS} | choice)
+
+
+def test_two_frames_become_items_cells_documents_and_tags():
+    page = kept(against="bm25", ready=[("wrong", "full", None)])
+    assert page["systems"] == ["full", "bm25"] and page["against"] == 1 and page["asked"] == 3
+    assert page["columns"] == ["score", "answer", "found"] and page["measures"] == ["score"]
+    first, second, third = page["items"]
+    assert (first["id"], first["text"], first["marked"]) == ("1", "Is water covered?", [0])
+    evidence = [[0, "rank 7"], "of no document"]
+    assert first["fields"] == [["label", "yes"], ["evidence", evidence]]
+    assert first["cells"] == [[0.25, "It is.", [0, 1]], [0.75, None, [1]]]
+    assert second["fields"] == [] and second["cells"][1] == [0.75, "Yes.", ["d3"]]
+    assert third["text"] is None and third["cells"] == [[None, None, None]] * 2
+    assert page["documents"][0] == ["d1", "Escape of water."]
+    assert [name for name, _ in page["documents"]] == ["d1", "d2"]
+    assert len(page["documents"][1][1]) == 120 and page["documents"][1][1].endswith("…")
+    assert page["tags"] == {"half: development": [1], "half: held-out": [0]}
+    assert page["system_tags"] == [{"wrong": [0, 1]}, {"wrong": [1]}]
+    assert page["ready"] == [["wrong", 0, None]]
+
+
+@pytest.mark.parametrize(("scope", "places"), [(None, [0, 1]), ("half: held-out", [0])])
+def test_items_on_which_a_system_scores_less_get_a_tag(scope, places):
+    ready = [("where it loses", "full", "bm25"), ("where the other loses", "bm25", "full")]
+    page = kept(ready=ready, scope=scope)
+    assert page["tags"]["where it loses"] == places and page["scope"] == scope
+    assert "where the other loses" not in page["tags"]
+    assert page["ready"] == [["where it loses", 0, 1], ["where the other loses", 1, 0]]
+
+
+def test_what_the_licence_does_not_allow_is_left_out():
+    quoted = {"item_texts": ["label"], "document_texts": ["answer"]}
+    secret = ["water", "theft", "yes", "It is"]
+    left = {}
+    for card in (card_of("smoke"), card_of("consumer_contracts_qa"), None):
+        page = kept(card=card, shown=None, **quoted)
+        text = items_json(page)
+        left[card and card.key] = (page["withheld"], [word for word in secret if word in text])
+    assert left == {
+        "smoke": ([], secret),
+        "consumer_contracts_qa": (["documents"], ["water", "theft", "yes"]),
+        None: (["documents", "items"], []),
+    }
+
+
+def test_a_budget_keeps_the_first_items_and_what_belongs_to_them():
+    whole = kept()
+    assert kept(most_bytes=len(items_json(whole))) == whole
+    short = kept(most_bytes=len(items_json(whole)) - 1)
+    assert [item["id"] for item in short["items"]] == ["1", "2"] and short["asked"] == 3
+    least = kept(most_bytes=1)
+    assert [item["id"] for item in least["items"]] == ["1"]
+    assert least["tags"] == {"half: held-out": [0]} and least["system_tags"] == [{"wrong": [0]}, {}]
+    empty = item_page(ITEMS.head(0))
+    assert empty["items"] == empty["systems"] == [] and empty["asked"] == 0
+
+
+def test_an_undefined_number_is_null_and_the_same_content_the_same_bytes():
+    page = item_page(ITEMS, RESULTS.assign(score=[float("nan"), 1, float("nan"), 2]))
+    assert page["items"][0]["cells"][0][0] is None and items_json(page).isascii()
+    with pytest.raises(ValueError, match="JSON"):
+        items_json({"items": [float("nan")]})
 
 
 @given(WORDS, WORDS)
-def test_runs_of_a_change_give_both_texts_back(before, after):
-    runs = word_changes(" ".join(before), " ".join(after))
-    for sign, text in (("-", before), ("+", after)):
-        kept = [run[1:] for run in runs if run[0] in ("=", sign)]
-        assert " ".join(kept).split() == text
-    assert all(run[0] in "=-+" and run[1:] for run in runs)
-    same = [run for run in runs if run[0] == "="]
-    assert (before == after) == (runs == same)
+def test_a_marked_change_gives_both_texts_back(before, after):
+    marked = word_changes(" ".join(before), " ".join(after))
+    went = re.compile(r"\[-(.*?)-\](?= |$)")
+    came = re.compile(r"\{\+(.*?)\+\}(?= |$)")
+    assert went.sub(r"\1", came.sub("", marked)).split() == before
+    assert came.sub(r"\1", went.sub("", marked)).split() == after
+    assert (before == after) == (marked.split() == before)
 
 
-def test_a_budget_cuts_texts_first_and_then_items():
-    def collect(chosen, opening):
-        return {"items": [f"{row:02d}" + "x" * opening for row in chosen]}
-
-    order = [3, 0, 2, 1]
-    whole = len(items_json(collect(range(4), 100)))
-    assert items_within(collect, order, (100, 10), whole) == collect([0, 1, 2, 3], 100)
-    assert items_within(collect, order, (100, 10), whole - 1) == collect([0, 1, 2, 3], 10)
-    half = len(items_json(collect([0, 3], 10)))
-    assert items_within(collect, order, (100, 10), half) == collect([0, 3], 10)
-    assert items_within(collect, order, (100, 10), 1) == collect([3], 10)
-    assert items_within(collect, [], (100, 10), 1) == collect([], 10)
+def test_of_a_long_change_the_surroundings_are_given():
+    before = " ".join("abcdefgh")
+    assert word_changes(before, before + " i", around=2) == "a b … g h {+i+}"
 
 
 def test_texts_become_one_line_of_a_length():
     assert one_line("a  b\nc") == "a b c"
     assert one_line("x" * 500, 10) == "x" * 9 + "…"
-
-
-def test_an_undefined_number_is_refused_rather_than_written():
-    with pytest.raises(ValueError, match="JSON"):
-        items_json({"items": [float("nan")]})
 
 
 def test_addresses_hold_any_id():

@@ -132,7 +132,7 @@ def test_a_child_out_of_time_is_ended_and_keeps_its_log(tmp_path, monkeypatch):
 
 
 def test_the_page_on_runs_documents_every_key_of_a_matrix(tmp_path):
-    page = (ROOT / "book" / "methods" / "run_registry.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "run_registry.md").read_text(encoding="utf-8")
     section = page.partition("## A matrix of variants")[2].partition("\n## ")[0]
     documented = {name.lower() for name in re.findall(r"(?m)^\| `([^`]+)` \|", section)}
     expected = {"variants", "stoponfailure"}

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from casebook.paths import ROOT
 from casebook.runs.headlines import Headline, headlines_text
 from casebook.runs.registry import locate
 
@@ -158,11 +157,10 @@ def test_every_score_has_its_n_and_interval(casebook, add):
     assert (best["n"], best["ci"]) == (100, row["ci"])
 
 
-def test_the_column_of_controls_stands_where_a_run_has_one(casebook, add, monkeypatch):
+def test_the_column_of_controls_stands_where_a_run_has_one(casebook, add, smoke_run):
     add("one", WEAK)
     assert "control" not in casebook("runs", "compare")[1].splitlines()[1].split()
-    smoke = ROOT / "results" / "smoke"
-    arguments = ("runs", "compare", "-m", "smoke.bm25.ndcg@10", "--runs-root", smoke)
+    arguments = ("runs", "compare", "-m", "smoke.bm25.ndcg@10", "--runs-root", smoke_run)
     [row] = json.loads(casebook(*arguments, "--json")[1])["top"][:1]
     _, header, first, *_ = casebook(*arguments)[1].splitlines()
     assert "control" in header.split() and f"{row['control']:.6f}" in first.split()

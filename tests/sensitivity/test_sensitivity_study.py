@@ -1,5 +1,6 @@
 """The planted truth is recovered, and single edits show what was measured of them."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.measures.classification import auroc_contrast
 from casebook.measures.rankshift import normalised_footrule
-from casebook.runs.outputs import items_json
+from casebook.runs.items import items_json
 from casebook.sensitivity.cases import AREA_WEIGHTS, PLANTED_VALUES, case_collection, plant_cases
 from casebook.sensitivity.evaluation import (
     DECISIVE_DISPLACEMENT,
@@ -21,7 +22,7 @@ from casebook.sensitivity.evaluation import (
     documented_scores,
     score_pairs,
 )
-from casebook.sensitivity.items import edit_items
+from casebook.sensitivity.items import ABOVE, BEYOND, LOST_ALL, MOVED, MOVED_MORE, edit_items
 from casebook.sensitivity.plausibility import Decision
 from casebook.sensitivity.report import evaluation_report
 from casebook.sensitivity.study import run_sensitivity_study
@@ -34,6 +35,7 @@ from casebook.sensitivity.wordings import (
     wording_pairs,
 )
 from casebook.stats.intervals import bootstrap_mean
+from casebook.tables import FACTS
 
 
 @pytest.fixture(scope="module")
@@ -266,104 +268,107 @@ def edited(few):
 
 
 @pytest.fixture(scope="module")
-def found(edited, few):
-    return edit_items(edited, few.precedents)
+def page(edited, few):
+    return edit_items(edited, few.precedents, "bm25")
 
 
-def words(item, sign):
-    return " ".join(run[1:] for run in item["change"] if run[0] in ("=", sign))
+def cells_of(page, item):
+    """Give what each system did with an edit, as fields by name."""
+    rows = [dict(zip(page["columns"], row, strict=True)) for row in item["cells"]]
+    return dict(zip(page["systems"], rows, strict=True))
 
 
-def tried(study, found, system="bm25"):
-    """Give items with the system's own nodes, matched by case and texts."""
+def tried(study, page, system="bm25"):
+    """Give items with the system's own nodes, by their names."""
     nodes = {
-        (tree.case_id, node.parent.query, node.query): node
+        f"{tree.case_id} {node.name}": node
         for tree in study.trees[system]
         for node in tree.nodes[1:]
+        if not node.edit.noop
     }
-    keys = [(i["case"], words(i, "-"), words(i, "+")) for i in found["items"]]
-    return [
-        (item, nodes[key]) for item, key in zip(found["items"], keys, strict=True) if key in nodes
-    ]
+    return {item["id"]: (item, nodes[item["id"]]) for item in page["items"] if item["id"] in nodes}
 
 
-def test_lists_are_what_differs_between_the_results_of_two_queries(edited, found, few):
-    ids = [name for name, _ in found["documents"]]
-    assert found["systems"] == ["bm25", "random"] and found["remark"] is None
-    pairs = tried(edited, found)
-    assert len(pairs) == sum(item["results"][0] is not None for item in found["items"])
-    for item, node in pairs:
-        result = item["results"][0]
-        before, after = node.parent.ranking.cases, node.ranking.cases
-        left = [[ids[d], rank] for d, rank, _ in result["left"]]
-        assert left == [[d, r] for r, d in enumerate(before, 1) if d not in after]
-        assert {ids[d] for d, _, _ in result["entered"]} == set(after) - set(before)
-        assert result["moved"] == round(normalised_footrule(before, after, 10), 6)
-        ranks = [rank for rank, d in enumerate(after, 1) if d in few.precedents[item["case"]]]
-        assert result["still_found"] == [min(ranks, default=None), len(ranks)]
-
-
-def test_an_id_means_the_same_edit_to_every_system(edited, found):
-    assert not all(" (" in item["id"] for item in found["items"])
-    for item in found["items"]:
-        name, _, only = item["id"].partition(" (")
-        systems = [only.rstrip(")")] if only else edited.systems
-        for system in systems:
-            for tree in edited.trees[system]:
-                for node in tree.nodes[1:]:
-                    if f"{tree.case_id} {node.name}" == name:
-                        assert node.query == words(item, "+")
-
-
-def test_placebos_are_those_of_the_same_size(edited, found):
+def test_fields_are_what_the_trees_and_edges_say(edited, page, few):
+    names = [name for name, _ in page["documents"]]
     edges = edited.edges["bm25"].set_index(["case_id", "node"])
-    pairs = tried(edited, found)
-    assert len(pairs) >= (edges["depth"] == 1).sum()
-    for item, node in pairs:
-        row, result = edges.loc[(item["case"], node.name)], item["results"][0]
-        assert len(result["placebo_new"]) == row["placebos"]
-        assert (item["placebo"] is None) == (row["placebos"] == 0)
-        expected = pytest.approx(row["placebo_footrule"], abs=6e-4)
-        assert result["placebo_moved"] == (expected if row["placebos"] else None)
+    pairs = tried(edited, page)
+    assert len(pairs) == (edges["status"] == "ok").sum()
+    for item, node in pairs.values():
+        fields = dict(item["fields"])
+        row = edges.loc[(fields["case"], node.name)]
+        cells = cells_of(page, item)["bm25"]
+        before, after = node.parent.ranking.cases, node.ranking.cases
+        left = [[names[place], note] for place, note in cells["left"]]
+        assert left == [
+            [case, f"rank {rank}"] for rank, case in enumerate(before, 1) if case not in after
+        ]
+        assert {names[place] for place, _ in cells["entered"]} == set(after) - set(before)
+        assert cells[MOVED] == round(normalised_footrule(before, after, 10), 6)
+        placebo = row["placebo_footrule"]
+        assert cells["rank change by placebos"] == (
+            pytest.approx(placebo, abs=1e-6) if row["placebos"] else None
+        )
+        assert ("placebo of the same size" in fields) is bool(row["placebos"])
+        ranks = [
+            rank for rank, case in enumerate(after, 1) if case in few.precedents[fields["case"]]
+        ]
+        expected = f"{len(ranks)}, best at rank {ranks[0]}" if ranks else "none"
+        assert cells["precedents after"] == expected
+        plain = re.sub(r"\[-.*?-\] ?|\{\+|\+\}", "", fields["query"])
+        assert plain.split() == node.query.split()
+    by_random = [cells_of(page, item)["random"] for item in page["items"]]
+    assert {cells["left"] for cells in by_random} == {None}
 
 
-def test_ids_are_unique_and_a_budget_keeps_edits_of_the_cases(edited, found, few):
-    names = [item["id"] for item in found["items"]]
-    assert len(set(names)) == len(names) == found["asked"]
-    assert items_json(found) == items_json(edit_items(edited, few.precedents))
-    small = edit_items(edited, few.precedents, most_bytes=16_000)
+def test_tags_of_edits_follow_facts_and_systems(edited, page, few):
+    places = {item["id"]: place for place, item in enumerate(page["items"])}
+    above, more, lost = ([], [], [])
+    for name, (item, node) in tried(edited, page).items():
+        cells = cells_of(page, item)["bm25"]
+        above += [places[name]] * (cells["mean rank displacement"] > 1.5)
+        more += [places[name]] * ((cells[BEYOND] or 0) > 0)
+        wanted = set(few.precedents[node.sheet.case_id])
+        is_lost = wanted & set(node.parent.ranking.cases) and not wanted & set(node.ranking.cases)
+        lost += [places[name]] * bool(is_lost)
+    expected = {ABOVE: above, MOVED_MORE: more, LOST_ALL: lost}
+    tags = page["system_tags"][0]
+    assert {tag: sorted(tags.get(tag, ())) for tag in expected} == {
+        tag: sorted(found) for tag, found in expected.items()
+    }
+    assert [tag for tag, *_ in page["ready"]] == [
+        tag for tag in (MOVED_MORE, ABOVE, LOST_ALL) if expected[tag]
+    ]
+    for fact in set(FACTS.values()) & set(page["tags"]):
+        texts = {page["items"][place]["text"].partition(":")[0] for place in page["tags"][fact]}
+        assert texts == {fact}
+
+
+def test_edits_of_the_cases_come_first_and_those_that_moved_most(edited, page, few):
+    names = [item["id"] for item in page["items"]]
+    assert len(set(names)) == len(names) == page["asked"]
+    small = edit_items(edited, few.precedents, "bm25", most_bytes=16_000)
     assert len(items_json(small)) <= 16_000 and 1 < len(small["items"]) < len(names)
-    first = [item["id"] for item in found["items"] if item["depth"] == 1]
-    kept = [item["id"] for item in small["items"]]
-    assert set(first) <= set(kept) or set(kept) <= set(first)
+    assert [item["id"] for item in small["items"]] == names[: len(small["items"])]
+    deeper = [dict(item["fields"])["edited"] != "the case" for item in page["items"]]
+    assert deeper == sorted(deeper) and any(deeper)
+    moved = [cells_of(page, item)["bm25"][BEYOND] for item in page["items"]]
+    own = [
+        by for by, is_deeper in zip(moved, deeper, strict=True) if not is_deeper and by is not None
+    ]
+    assert own == sorted(own, reverse=True)
 
 
-def test_where_room_is_short_the_most_telling_edits_of_each_case_stay(edited, found, few):
-    edges = edited.edges["bm25"]
-    moved = (edges["footrule"] - edges["placebo_footrule"]).abs().fillna(0)
-    short = edit_items(edited, few.precedents, most_bytes=len(items_json(found)) // 2)
-    pairs = {(i["case"], node.name) for i, node in tried(edited, short)}
-    keys = zip(edges["case_id"], edges["node"], strict=True)
-    kept = pd.Series([key in pairs for key in keys], index=edges.index)
-    own = (edges["depth"] == 1) & (edges["status"] == "ok")
-    assert kept[own].all()
-    deeper = edges[(edges["depth"] > 1) & (edges["status"] == "ok")]
-    assert 0 < kept[deeper.index].sum() < len(deeper)
-    for _, group in deeper.groupby("case_id"):
-        inside = kept[group.index]
-        assert inside.any()
-        left = moved[group.index][~inside]
-        assert moved[group.index][inside].min() >= left.max() - 1e-3
-
-
-def test_without_permission_queries_stay_away(edited, few, monkeypatch):
-    monkeypatch.setattr("casebook.sensitivity.items.may_show", lambda _: frozenset())
-    found = edit_items(edited, {})
-    assert {i["change"] for i in found["items"]} == {None}
-    assert {i["placebo"] for i in found["items"]} == {None}
-    assert {text for _, text in found["documents"]} == {None}
-    assert not found["precedents"]
-    assert {r["found"] for i in found["items"] for r in i["results"] if r} == {None}
+def test_without_permission_queries_stay_away(edited, monkeypatch):
+    monkeypatch.setattr("casebook.runs.items.may_show", lambda _: frozenset())
+    hidden = edit_items(edited, {}, "bm25")
+    assert hidden["documents"] == []
+    assert not {"query", "placebo of the same size"} & {
+        name for item in hidden["items"] for name, _ in item["fields"]
+    }
+    assert {cells_of(hidden, item)["bm25"]["precedents after"] for item in hidden["items"]} == {
+        None
+    }
 
 
 class Words:

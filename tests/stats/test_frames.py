@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from cases import failing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -24,9 +25,7 @@ from casebook.stats.tests import (
     holm,
     minimal_detectable_effect,
     paired_randomization,
-    paired_t,
     random_signs,
-    randomised_tukey_hsd,
 )
 
 UNEQUAL = np.repeat(np.arange(9), [1, 2, 3, 5, 8, 12, 20, 30, 40])
@@ -199,14 +198,14 @@ def test_an_interval_over_clusters_of_any_size_is_the_inversion_of_its_test(
     check_inversion(np.round(differences) if tied else differences, clusters)
 
 
-@pytest.mark.parametrize("columns", [1, 3])
-@pytest.mark.parametrize("tied", [True, False])
-def test_an_interval_is_the_inversion_of_its_test_over_drawn_patterns(columns, tied):
-    rng = np.random.default_rng(columns)
-    differences = rng.normal(0.2, 1, (15, columns))
-    assert (
-        check_inversion(np.round(differences) if tied else differences, n_resamples=800) == columns
-    )
+def test_an_interval_is_the_inversion_of_its_test_over_drawn_patterns():
+    def check(columns, tied):
+        rng = np.random.default_rng(columns)
+        differences = rng.normal(0.2, 1, (15, columns))
+        scores = np.round(differences) if tied else differences
+        assert check_inversion(scores, n_resamples=800) == columns
+
+    assert failing(check, itertools.product((1, 3), (True, False))) == []
 
 
 def test_few_clusters_have_an_interval_by_unit_that_says_so():
@@ -278,9 +277,12 @@ def test_control_stands_beside_every_system():
     assert estimates(two(np.arange(8.0)) + 0.5)["reason"].tolist() == [None, "no_variation"]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_bad_input_is_refused():
+    def check(call, message):
+        with pytest.raises(InputError, match=message):
+            call(two(np.arange(8.0)))
+
+    rows = [
         (lambda frame: contrasts(frame, [("new", "full")]), "unknown system 'full'"),
         (lambda frame: estimates(frame, control="random"), "unknown control"),
         (lambda frame: contrasts(frame.iloc[:0], [("new", "old")]), "no units"),
@@ -290,11 +292,8 @@ def test_control_stands_beside_every_system():
         ),
         (lambda frame: compare_systems(frame, baseline="none"), "unknown baseline"),
         (lambda frame: estimates(frame.replace(3.0, np.nan)), "1 of 8 units have a missing"),
-    ],
-)
-def test_bad_input_is_refused(call, message):
-    with pytest.raises(InputError, match=message):
-        call(two(np.arange(8.0)))
+    ]
+    assert failing(check, rows) == []
 
 
 # All systems and all pairs beside each other.
@@ -328,13 +327,12 @@ def test_comparison_holds_what_the_single_procedures_give(four):
     assert pairs["p"].tolist() == pytest.approx(test.pvalue, abs=0.03)
     assert pairs["p_adjusted"].tolist() == pytest.approx(test.pvalue_max_t, abs=0.03)
     assert pairs["p_holm"].tolist() == holm(pairs["p"])
-    assert pairs["p_tukey"].tolist() == randomised_tukey_hsd(four, 2000, seed=3).pvalue.tolist()
     for row in pairs.itertuples():
         a, b = four[row.system], four[row.against]
         assert (row.wins, row.losses) == ((a > b).sum(), (a < b).sum())
         assert row.difference == pytest.approx((a - b).mean())
         assert row.low < row.difference < row.high
-        assert (row.p_t, row.dz) == (paired_t(a, b).pvalue, effect_sizes(a, b).dz.estimate)
+        assert row.dz == effect_sizes(a, b).dz.estimate
         assert row.mde == pytest.approx(minimal_detectable_effect((a - b).std(), 60, alpha=0.05))
 
 
@@ -346,8 +344,8 @@ def test_baseline_twins_and_single_systems(four):
     twins = compare_systems(four[["dense"]].assign(twin=four["dense"]), **OPTIONS)
     [row] = twins.pairs.to_dict("records")
     assert (row["wins"], row["ties"], row["losses"]) == (0, 60, 0)
-    assert (row["reason"], row["p"], row["p_tukey"]) == ("no_unit_differs", 1.0, 1.0)
-    assert np.isnan([row[name] for name in ("p_t", "p_wilcoxon", "dz", "mde")]).all()
+    assert (row["reason"], row["p"]) == ("no_unit_differs", 1.0)
+    assert np.isnan([row[name] for name in ("dz", "mde")]).all()
     assert twins.systems["tie_class"].tolist() == ["1", "1"]
     few = compare_systems(four[["dense", "chance"]].iloc[:4], **OPTIONS)
     assert few.pairs["verdict"].tolist() == ["undecided"]  # p cannot be small

@@ -24,7 +24,7 @@ COEFFICIENTS = (
 
 
 def coverage_study(design, n_studies=2000, *, n_resamples=1000, seed=0, names=COEFFICIENTS):
-    """Count how often each interval (t, this panel, new panel) holds each truth: this panel, raters
+    """Count how often each interval (this panel, new panel) holds each truth: this panel, raters
     drawn anew."""
     anew = pair_distribution(rater_sd=design.rater_sd)
     outcomes = []
@@ -48,7 +48,6 @@ def _outcomes(found, truths):
     own, anew = truths
     wanted = (
         ("this panel", "this panel", found.panel_ci, own),
-        ("t", "this panel", found.interval, own),
         ("this panel", "new panel", found.panel_ci, anew),
         ("new panel", "new panel", found.new_panel_ci, anew),
     )

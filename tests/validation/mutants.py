@@ -48,7 +48,9 @@ PUBLIC = casebook._MODULE
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+\.py(?:::\w+)*|\S+\.ipynb)", re.MULTILINE)
 FAST = "not faults and not slow and not browser"
 SLOW = "not faults and (slow or browser)"
-RERUN = "_build/rerun/results/smoke"  # where notebooks that pytest runs write
+RUN = "_build/smoke/results"  # which tests read
+RERUN = "_build/rerun"  # where notebooks that pytest runs write
+JOIN = "from casebook.runs.outputs import merge_numbers; merge_numbers('smoke')"
 PATIENCE = 300  # seconds after which a round of tests has failed
 
 
@@ -142,23 +144,18 @@ class Copy:
         self.root = Path(folder) / ROOT.name
         ignored = shutil.ignore_patterns(".git", ".venv", "_build", "report", "__pycache__")
         shutil.copytree(ROOT, self.root, ignore=ignored)
+        shutil.copytree(ROOT / RUN, self.root / RUN)
         (Path(folder) / "shared").symlink_to(ROOT.parent / "shared")
-        for command in (
-            ["init", "-q"],
-            ["add", "results"],
-            ["commit", "-q", "-m", "The reference"],
-        ):
-            self.git("-c", "user.name=mutants", "-c", "user.email=mutants@localhost", *command)
+        for command in (["init", "-q"], ["add", "."]):  # a test asks which files are tracked
+            subprocess.run(["git", *command], cwd=self.root, check=True)
 
-    def git(self, *command):
-        subprocess.run(["git", *command], cwd=self.root, check=True, stdout=subprocess.DEVNULL)
-
-    def run(self, *command):
+    def run(self, *command, **variables):
         """Give exit code and output; a command that takes too long has failed."""
         env = os.environ | {
             "PYTHONPATH": str(self.root / "lib"),
             "CASEBOOK_PROJECT": str(self.root),
         }
+        env |= variables
         with tempfile.TemporaryFile("w+") as output:
             given = {"cwd": self.root, "env": env, "stdout": output, "stderr": subprocess.STDOUT}
             process = subprocess.Popen([sys.executable, *command], start_new_session=True, **given)
@@ -186,7 +183,10 @@ class Copy:
     def differing(self, chapters):
         """Give the chapters that fail, or say that their results are not those of the reference."""
         failures = self.failing(chapters, "not faults", "-x")
-        if chapters and not failures and self.run("tests/reference.py", RERUN)[0]:
+        if not chapters or failures:
+            return failures
+        joined, _ = self.run("-c", JOIN, CASEBOOK_ROOT=str(self.root / RERUN))
+        if joined or self.run("tests/reference.py", f"{RERUN}/results/smoke")[0]:
             failures = [f"tests/reference.py after {' '.join(chapters)}"]
         return failures
 

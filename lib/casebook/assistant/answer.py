@@ -11,12 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from casebook.assistant.application import (
-    check_columns,
-    load_application,
-    named_fields,
-    reply_columns,
-)
+from casebook.assistant.application import Application, named_fields, reply_columns
 from casebook.assistant.log import LOG_ALIASES, documents_of, read_log
 from casebook.data.records import read_table
 from casebook.errors import BatchFailed, InputError
@@ -162,38 +157,28 @@ def ask_application(
     app,
     *,
     system=None,
-    request=None,
-    columns=None,
     timeout=60.0,
-    retries=4,
-    max_bytes=MAX_BYTES,
     workers=1,
     prices=None,
     report=print,
 ):
     """Ask an application of one's own every question; gives the log, as `answer_questions` does.
 
-    ``app`` is an address or ``module:object``, see `casebook.assistant.application` for what it is
-    given and what it replies. ``request`` is the JSON that an address gets, with ``{question}`` and
-    ``{id}``; ``columns`` says where in a reply a column of the log stands, such as
-    ``{"answer": "output.text"}``. ``system`` is its name in the log.
+    ``app`` is ``module:object``, see `casebook.assistant.application` for what it is given and what
+    it replies; ``system`` is its name in the log.
     """
     out = Path(out)
     question_list = read_question_list(questions)
     refuse_overwriting(out, questions)
     _check_settings(prices)
-    check_columns(columns)
     out = _replaced_file(out)
-    application = load_application(
-        app, request, timeout=timeout, retries=retries, max_bytes=max_bytes
-    )
-    asker = _ApplicationAsker(application, system or application.system, columns, max_bytes)
+    asker = _ApplicationAsker(Application(app, timeout), system or app)
     _complete_log(out, question_list, asker, workers, prices, report)
     log = read_log(out)
     if asker.fields and log["contexts"].isna().all() and log["context_ids"].isna().all():
         report(
             "no reply has contexts, so it cannot be measured whether answers are grounded; "
-            f"a reply has {asker.fields}: --columns contexts=FIELD names them"
+            f"a reply has {asker.fields}: name the texts 'contexts'"
         )
     return log
 
@@ -440,17 +425,14 @@ class _ModelAsker:
 class _ApplicationAsker:
     """Asks an application, which says itself what it was given."""
 
-    def __init__(self, application, system, columns, max_bytes):
+    def __init__(self, application, system):
         self.systems = [system]
-        self.settings = _hash(["app", system, application.request, columns or {}])
+        self.settings = _hash(["app", system])
         self.fields = None  # names in a reply
         self._application = application
-        self._columns = columns
-        self._max_bytes = max_bytes
 
     def prepare(self, _):
-        """Refuse an address where nobody listens."""
-        self._application.check()
+        """Everything that can be known was checked when the object was imported."""
 
     def contexts(self, *_):
         """Nothing is known before the reply."""
@@ -458,14 +440,10 @@ class _ApplicationAsker:
 
     def ask(self, question, _):
         """Give the columns of a log that the reply has."""
-        name = self._application.name
         reply = self._application.ask(question)
-        columns = reply_columns(self._application, question, reply, self._columns)
-        if len(json.dumps(columns)) > self._max_bytes:
-            message = f"{name}: the reply has more than {self._max_bytes:,} bytes"
-            raise NoAnswer("nonsense", message)
+        columns = reply_columns(self._application.name, question, reply)
         if isinstance(reply, dict):
-            self.fields = self._application.line(named_fields(reply))
+            self.fields = named_fields(reply)
         return columns
 
 

@@ -1,25 +1,16 @@
-"""Logs of an assistant's answers: our own form, and the exports of widely used evaluation tools.
+"""Logs of an assistant's answers: a table with a row per question and system.
 
-Read are JSON lines, JSON, CSV and TSV, plain, .gz or .xz; workbooks; parquet, if pyarrow is there;
-Inspect's ``.eval``. Versions whose columns were looked up: RAGAS 0.1 (``question``, ``answer``,
-``contexts``, ``ground_truth``) and 0.2 to 0.4 (``user_input`` ...), Inspect AI 0.3 (log format 2),
-LangSmith SDK 0.2 to 0.9 (``to_pandas`` of an experiment, runs, the body of ``upload-experiment``),
-OpenAI Evals API of 2025 (output items), DeepEval 3 and 4 (test cases, saved test runs, results),
-promptfoo 0.100 and later (results JSON), LangChain (``query``, ``result``, ``source_documents``),
-chat ``messages``, Phoenix (client 3: spans, ``get_input_output_context``; evals 3), TruLens 1 and
-2 (``get_records_and_feedback``).
+Read are JSON lines, JSON, CSV and TSV, plain, .gz or .xz; workbooks; parquet, if pyarrow is there.
+Besides our names of columns those of flat tables of RAGAS, DeepEval's test cases and LangSmith are
+read.
 """
 
 import ast
-import io
 import json
 import math
 import re
-import tokenize
-import zipfile
 from collections import Counter
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -34,71 +25,36 @@ from pydantic import (
     ValidationError,
 )
 
-from casebook.assistant.exports import (
-    ASSISTANT_WORDS,
-    all_fields,
-    completed,
-    field_names,
-    is_missing,
-    records_in,
-    score_number,
-    scores_of,
-    without_inner_spans,
-)
-from casebook.assistant.languages import language_notes
 from casebook.data.cards import first_problem
 from casebook.data.folders import read_collection
-from casebook.data.records import TABLES, read_table
+from casebook.data.records import read_table
 from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.paths import data_folder
-from casebook.readers import (
-    DAMAGED,
-    near_names,
-    numbered_objects,
-    parse_json,
-    spelling,
-    suffix_of,
-    unreadable,
-)
+from casebook.readers import near_names, read_yaml, spelling
 from casebook.text import UNSPACED, printable
 
+ASSISTANT_WORDS = read_yaml(Path(__file__).with_name("names.yml"))
 LOG_ALIASES = ASSISTANT_WORDS["columns"]
-"""Each column and the names under which tools export it, ours first."""
+"""Each column and the names under which it is read, ours first."""
 LOG_COLUMNS = (*LOG_ALIASES, "references", "no_answer", "scores")
-_TEXTS = ("question", "answer", "reference")
-_EXPORTS = ASSISTANT_WORDS["exports"]
-
-
-def _paths(column):
-    """Give the paths at which a column may stand in a record, by priority."""
-    names = LOG_ALIASES[column]
-    parts = _EXPORTS["record"]
-    if column not in ("answer", "system"):  # those are never given to a test
-        parts = parts + _EXPORTS["given"]
-    paths = [f"{part}.{name}" for part in parts for name in names]
-    if column in _TEXTS:
-        text_names = [name for text in _TEXTS for name in LOG_ALIASES[text]]
-        paths += [f"{part}.{name}" for part in _EXPORTS[column] for name in [*text_names, "text"]]
-    else:
-        text_parts = [part for text in _TEXTS for part in _EXPORTS[text]]
-        paths += [f"{part}.{name}" for part in text_parts for name in names]
-    before = _EXPORTS["first"].get(column, [])
-    after = _EXPORTS["last"].get(column, [])
-    return list(dict.fromkeys(map(spelling, [*before, *names, *paths, *after])))
-
-
-PATHS = {column: _paths(column) for column in LOG_ALIASES}
-_RANKS = {
-    column: {path: rank for rank, path in enumerate(paths)} for column, paths in PATHS.items()
-}
-_READ = frozenset().union(*PATHS.values())
-_NESTED = {path[: dot.start()] for path in _READ for dot in re.finditer(r"\.", path)}
-_MOST_REASONS = 3  # that a note names
+_SPELLINGS = {column: [spelling(name) for name in names] for column, names in LOG_ALIASES.items()}
+_READ = frozenset().union(*_SPELLINGS.values())
 _EXACT = frozenset().union(*LOG_ALIASES.values())
-# Of a context that is an object.
-TEXT_OF = _EXPORTS["context"]["text"]
-ID_OF = _EXPORTS["context"]["id"]
+_MOST_REASONS = 3  # that a note names
+# Of a context that is an object, by priority.
+TEXT_OF = ("text", "page_content", "content")
+ID_OF = ("id", "doc_id", "_id", "chunk_id")
+_SCORE_WORDS = {
+    str(word): float(value)
+    for value, words in ASSISTANT_WORDS["score_words"].items()
+    for word in words
+}
+_SCORE_NAME = re.compile(
+    r"faithful|relevan|precision|recall|correctness|similarity|grounded|hallucinat|score|metrics"
+    r"|^correct$|^success$|^passed$|^pass$|^verdict$|^feedback\."
+)
+_NO_SCORE = re.compile("cost|(details|reason|explanation|label|threshold)$")
 
 
 def read_log(paths, collection=None, columns=None, scores=()):
@@ -107,9 +63,9 @@ def read_log(paths, collection=None, columns=None, scores=()):
     Parameters
     ----------
     paths : path-like or list of path-like
-        JSON lines, JSON, CSV, TSV, a workbook, parquet or Inspect's ``.eval``; see `LOG_ALIASES`
-        for the names of columns that are understood, in any letter case. Without a column
-        ``system``, the name of a file is that of its system.
+        JSON lines, JSON, CSV, TSV, a workbook or parquet; see `LOG_ALIASES` for the names of
+        columns that are understood, in any letter case. Without a column ``system``, the name of
+        a file is that of its system.
     collection : str or path-like, optional
         Data set or BEIR folder, where the contexts are ids of it instead of texts.
     columns : dict, optional
@@ -159,7 +115,7 @@ def read_log(paths, collection=None, columns=None, scores=()):
         texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
     paths_of_columns = _checked_columns(columns)
     records = [
-        (path, number, record) for path in map(Path, paths) for number, record in _records(path)
+        (path, number, record) for path in map(Path, paths) for number, record in read_table(path)
     ]
     _check_fields([record for *_, record in records], columns, scores)
     rows = []
@@ -228,13 +184,6 @@ def _checked_row(path, number, record, texts, columns):
         return _row(path, number, record, texts, columns)
     except ValidationError as error:
         raise InputError.at(path, number, first_problem(error)) from None
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise InputError.at(
-            path,
-            number,
-            "has a field of another form than the tool writes: compare it with the table of "
-            "columns",
-        ) from error
 
 
 def read_row(record):
@@ -252,19 +201,10 @@ def _notes(rows, copies):
     notes = not_answered(row["no_answer"] for row in rows)
     if copies:
         notes.append(f"{len(copies)} repeated rows are left out")
-    inner_spans = sum(row["inner_spans"] for row in rows)
-    if inner_spans:
-        notes.append(
-            f"of each trace the first span is an answer; of {inner_spans} other spans only "
-            "documents are read"
-        )
-    several_turns = sum(row["several_turns"] for row in rows)
-    if several_turns:
-        notes.append(f"of {several_turns} conversations the last question and its answer are read")
     cut_off = sum(row["cut_off"] for row in rows)
     if cut_off:
         notes.append(f"{cut_off} answers were cut off at the model's limit")
-    return notes + language_notes([(row["question"], row["answer"]) for row in rows])
+    return notes
 
 
 def _read_numbers(rows, required):
@@ -385,108 +325,75 @@ def documents_of(name):
     return load(str(name)).documents
 
 
-# --- the records of a file, whatever tool wrote it
+# --- the fields of a record
 
 
-def _records(path):
-    """Read the records of a file with their lines, rows or positions."""
-    records = without_inner_spans(path, _raw_records(path))
-    return [(number, completed(record)) for number, record in records]
+def is_missing(value):
+    """Whether a cell is empty: None, no text, or NaN."""
+    return value is None or value == "" or value != value
 
 
-def _raw_records(path):
-    def answers_of(content):
-        answers = records_in(content)
-        if not isinstance(answers, list) or not answers:
-            raise InputError(
-                f"{path}: holds no answers: give a list of objects, or an export that is named in "
-                "the manual"
-            )
-        return answers
-
-    kind = suffix_of(path)
-    if kind == ".eval":
-        return numbered_objects(path, answers_of(_inspect_archive(path)))
-    if kind not in TABLES:
-        raise InputError(f"{path}: name a {', '.join(TABLES)} or .eval file")
-    return list(read_table(path, rows_of=answers_of))
-
-
-LARGEST_ARCHIVE = 2 << 30  # bytes that an Inspect log may unpack to
-
-
-def _inspect_archive(path):
-    """Read Inspect's ``.eval``, a zip of JSON: its header, and a file a sample."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(member.file_size for member in archive.infolist()) > LARGEST_ARCHIVE:
-                raise InputError(f"{path}: unpacks to more than {LARGEST_ARCHIVE:,} bytes")
-            names = archive.namelist()
-            header = "header.json"
-            if header not in names:
-                header = "_journal/start.json"  # of a run that was stopped
-            evaluation = parse_json(archive.read(header))["eval"]
-            samples = [
-                parse_json(archive.read(name))
-                for name in names
-                if name.startswith("samples/") and name.endswith(".json")
-            ]
-            return {"eval": evaluation, "samples": samples}
-    except OSError as error:
-        raise unreadable(path, error) from error
-    except (
-        *DAMAGED,
-        zipfile.BadZipFile,
-        KeyError,
-        RuntimeError,  # encrypted
-        ValueError,
-        TypeError,
-    ) as error:
-        why = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"{path}: is no Inspect log: {why}: try 'inspect log convert --to json'"
-        ) from error
-
-
-def _flat(record, part=""):
-    """Give the fields of a record by the spelling of their paths; of several choices the first."""
-    fields = {}
+def _flat(record):
+    """Fields of a record by the spelling of their names."""
     # An exact name comes last, so that it counts most.
-    for name, value in sorted(record.items(), key=lambda field: field[0] in _EXACT):
+    names = sorted(record, key=_EXACT.__contains__)
+    return {spelling(name): record[name] for name in names}
+
+
+def all_fields(record, part=""):
+    """Every field of a record, nested ones too, by the spelling of its path."""
+    fields = {}
+    for name, value in record.items():
         path = part + spelling(name)
-        if path == "output.choices" and isinstance(value, list):
-            value = value[0] if value else {"message": {"content": ""}}
-        if isinstance(value, dict) and path in _NESTED:
-            fields |= _flat(value, f"{path}.")
-        else:
-            fields[path] = value
+        if isinstance(value, dict):
+            fields |= all_fields(value, f"{path}.")
+        fields[path] = value
     return fields
+
+
+def field_names(record, part=""):
+    """Names of all fields, nested ones too, as they are written, by their spelling."""
+    names = {}
+    for name, value in record.items():
+        written = f"{part}{name}"
+        names[spelling(written)] = written
+        if isinstance(value, dict):
+            names |= field_names(value, f"{written}.")
+    return names
+
+
+def scores_of(record, columns_of_a_log):
+    """Scores that a tool or a judge wrote into a record, by name, as they are written."""
+    scores = {}
+    for name, value in record.items():
+        path = spelling(name)
+        if path in columns_of_a_log or _NO_SCORE.search(path):
+            continue
+        if _SCORE_NAME.search(path):
+            scores[str(name)] = value
+    return scores
+
+
+def score_number(value):
+    """A score as a number: of words such as ``pass`` 1 or 0; NaN if it is none."""
+    if isinstance(value, str):
+        text = value.strip()
+        value = _SCORE_WORDS.get(text.lower(), text)
+    if not isinstance(value, str | int | float):
+        return math.nan
+    with suppress(ValueError, OverflowError):
+        number = float(value)
+        if math.isfinite(number):
+            return number
+    return math.nan
 
 
 # --- one record
 
 
-def _text(value):
-    """Give the text of a question or answer: of messages that of the last one, of parts all."""
-    if isinstance(value, list) and value and all(isinstance(message, dict) for message in value):
-        contents = [
-            message.get("content")
-            for message in value
-            if message.get("role", message.get("type")) not in ("system", "developer")
-        ]
-        value = contents[-1] if contents else None
-        if isinstance(value, list):
-            return " ".join(part.get("text", "") for part in value)
-    return value
-
-
 def _list(value):
-    """Read a cell's list: as JSON, Python or numpy wrote it, ids with grades, or a single one."""
-    if isinstance(value, str):
-        array = _ARRAY.fullmatch(value.strip())
-        if array:
-            value = array[1]
-    if isinstance(value, str) and value.lstrip().startswith("["):
+    """Read a cell's list: as JSON or Python wrote it, ids with grades, or a single one."""
+    if isinstance(value, str) and value.lstrip().startswith(("[", "array([")):
         with suppress(ValueError, RecursionError):
             return list(json.loads(value))
         return _printed_list(value.strip())
@@ -495,28 +402,12 @@ def _list(value):
     return [value] if isinstance(value, str | int) else value
 
 
-_ARRAY = re.compile(r"array\((\[.*\])(?:,\s*dtype=[^)]*)?\)", re.DOTALL)
-_SPACE = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
-
-
 def _printed_list(text):
-    """Read a list that Python printed, or numpy, which puts no commas.
-
-    Python would join the texts of numpy's list into one.
-    """
-    with suppress(tokenize.TokenError, SyntaxError):
-        tokens = [
-            token
-            for token in tokenize.generate_tokens(io.StringIO(text).readline)
-            if token.type not in _SPACE
-        ]
-        is_text = [token.type == tokenize.STRING for token in tokens]
-        if any(current and following for current, following in pairwise(is_text)):
-            if not all(is_text[1:-1]):
-                raise ValueError("holds texts without a comma between them: write a list as JSON")
-            return [ast.literal_eval(token.string) for token in tokens[1:-1]]
+    """A list that Python printed; texts without a comma, as of numpy, it would join into one."""
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-        return list(ast.literal_eval(text))
+        values = ast.literal_eval(text)
+        if repr(values) == text:
+            return values
     raise ValueError("begins like a list and is none: write a list as JSON")
 
 
@@ -525,14 +416,13 @@ def _objects(value):
 
 
 def _references(value):
-    """Read reference answers: one, or several as Inspect and RAGAS 0.1 write them."""
+    """Read reference answers: one, or several."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         with suppress(ValueError):
             value = _list(value)
-    if isinstance(value, list) and not all(isinstance(each, dict) for each in value):
+    if isinstance(value, list):
         return [each for each in value if not is_missing(each)] or None
-    text = _text(value)
-    return None if is_missing(text) else [text]
+    return None if is_missing(value) else [value]
 
 
 Ids = Annotated[list[str] | None, BeforeValidator(_list)]
@@ -545,8 +435,8 @@ class _Answer(BaseModel):
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
     id: str | None
-    question: Annotated[str, StringConstraints(strict=True, pattern=r"\S"), BeforeValidator(_text)]
-    answer: Annotated[StrictStr, BeforeValidator(_text)]
+    question: Annotated[str, StringConstraints(strict=True, pattern=r"\S")]
+    answer: StrictStr
     contexts: Annotated[list[StrictStr | int | dict] | None, BeforeValidator(_objects)]
     context_ids: Ids
     reference: Annotated[list[StrictStr] | None, BeforeValidator(_references)]
@@ -560,44 +450,29 @@ class _Answer(BaseModel):
 
 
 def _values(flat):
-    """Give the value of each column of a record, None where it has none."""
+    """The value of each column of a record, None where it has none."""
     row = {}
-    for column, ranks in _RANKS.items():
-        paths = sorted((path for path in flat if path in ranks), key=ranks.get)
-        values = (flat[path] for path in paths)
+    for column, names in _SPELLINGS.items():
+        values = (flat[name] for name in names if name in flat)
         row[column] = next((value for value in values if not is_missing(value)), None)
-    output = flat.get("response.output")
-    if not isinstance(output, str | None):  # promptfoo reads the JSON of an answer
-        row["answer"] = json.dumps(output, ensure_ascii=False)
     row["no_answer"] = None
-    failed = flat.get("noanswer") or flat.get("error") or flat.get("response.error")
+    failed = flat.get("noanswer") or flat.get("error")
     if failed and not row["answer"]:
         row["no_answer"] = printable(str(failed))
-    is_empty = any(flat[path] in ("", []) for path in flat if path in _RANKS["answer"])
+    is_empty = any(flat.get(name) == "" for name in _SPELLINGS["answer"])
     if not row["answer"] and (failed or is_empty):
         row["answer"] = ""  # a run that failed has no answer
-    if row["seconds"] is None and flat.get("latencyms") is not None:
-        row["seconds"] = flat["latencyms"] / 1000
-    if flat.get("promptidx") is not None:
-        row["system"] = f"{row['system']}, prompt {flat['promptidx'] + 1}"
     return row
 
 
 def _row(path, number, record, texts, columns):
     """Give one record under our names: checked, with contexts as texts and as ids."""
     fields = all_fields(record) if columns else {}
-    scores = scores_of(record, _READ.union(columns.values()))
-    if "metadata" in record and not isinstance(record.get("output"), dict):
-        # Of all metadata only Inspect's hold contexts and the like.
-        record = record | {"metadata": None}
     where = f"{path}:{number}"
     flat = _renamed(_flat(record), fields, columns)
-    flat = _last_turn(flat) | flat
     row = _values(flat)
     _require(where, row, record, "question", "the question's text")
     _require(where, row, record, "answer", '"" where none was given')
-    if flat.get("epoch", 1) > 1:  # Inspect asked again: another row of the same group
-        row |= {"id": f"{row['id']} (epoch {flat['epoch']})", "group": row["id"]}
     human = row.pop("human")
     row = _Answer.model_validate(row).model_dump()
     references = row["reference"]
@@ -606,10 +481,11 @@ def _row(path, number, record, texts, columns):
         if row[number_column] is None:
             row[number_column] = math.nan
     row |= _contexts(where, row["contexts"], row["context_ids"], texts)
+    human_fields = [path for path in _SPELLINGS["human"] if not is_missing(flat.get(path))]
     return row | {
         "human": human,
-        "human_fields": [path for path in _RANKS["human"] if not is_missing(flat.get(path))][:1],
-        "scores": scores,
+        "human_fields": human_fields[:1],
+        "scores": scores_of(record, _READ.union(columns.values())),
         "references": references,
         "reference": references[0] if references else None,
         "named": row["id"] is not None,
@@ -617,8 +493,6 @@ def _row(path, number, record, texts, columns):
         "group": name if row["group"] is None else row["group"],
         "system": row["system"] or path.name.split(".")[0],
         "where": where,
-        "inner_spans": flat.get("innerspans") or 0,
-        "several_turns": bool(flat.get("severalturns")),
         "cut_off": flat.get("cutoff") is True,
     }
 
@@ -629,8 +503,8 @@ def _renamed(flat, fields, columns):
     for path, _ in values.values():
         flat.pop(path, None)
     for column, (_, value) in values.items():
-        for path in PATHS[column]:
-            flat.pop(path, None)
+        for name in _SPELLINGS[column]:
+            flat.pop(name, None)
         flat[spelling(column)] = value
     return flat
 
@@ -645,48 +519,18 @@ def _require(where, row, record, column, remedy):
         )
 
 
-def _last_turn(flat):
-    """Give question and answer of a chat that has no fields of these names.
-
-    That is the last answer, and what was asked before it.
-    """
-    messages = flat.get("messages")
-    has_fields = any(name in flat for column in ("question", "answer") for name in PATHS[column])
-    is_chat = isinstance(messages, list) and all(isinstance(each, dict) for each in messages)
-    if has_fields or not is_chat:
-        return {}
-    answers = [
-        i
-        for i, message in enumerate(messages)
-        if message.get("role") == "assistant" and message.get("content")
-    ]
-    if not answers:
-        return {}
-    last = answers[-1]
-    questions = [message for message in messages[:last] if message.get("role") == "user"]
-    return {
-        "question": questions[-1:] or None,
-        "answer": [messages[last]],
-        "severalturns": len(questions) > 1,
-    }
-
-
 def _contexts(where, contexts, ids, texts):
     """Give contexts as texts and as ids."""
     if contexts and all(isinstance(context, dict) for context in contexts):
-        objects = [
-            context["kwargs"] if isinstance(context.get("kwargs"), dict) else context
-            for context in contexts  # LangChain's dump has kwargs
-        ]
         ids = ids or [
             next((str(context[name]) for name in ID_OF if name in context), None)
-            for context in objects
+            for context in contexts
         ]
         if None in ids:
             ids = None
         contexts = [
             next((context[name] for name in TEXT_OF if name in context), None)
-            for context in objects
+            for context in contexts
         ]
     if texts is not None and (contexts or ids):
         ids = [str(name) for name in ids or contexts]

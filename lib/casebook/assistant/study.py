@@ -11,7 +11,6 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.assistant import ANSWERED, TEMPLATES
-from casebook.assistant.languages import language_notes
 from casebook.assistant.log import (
     ASSISTANT_WORDS,
     checked_log,
@@ -19,7 +18,6 @@ from casebook.assistant.log import (
     read_log,
     refuse_unknown_systems,
 )
-from casebook.data.cards import may_show
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
@@ -33,7 +31,6 @@ from casebook.explain.study import (
 from casebook.frames import contrasts, estimates
 from casebook.measures.classification import auroc
 from casebook.measures.faithfulness import (
-    THRESHOLD,
     documented_faithfulness,
     faithfulness,
     inverse_frequency,
@@ -44,7 +41,6 @@ from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.progress import track
 from casebook.readers import read_jsonl
-from casebook.runs.outputs import items_within, one_line, stored_number
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import clusters_of, generator, of_another_group
 from casebook.text import UNSPACED
@@ -600,7 +596,6 @@ def gate_logs(
     notes = [f"new: {note}" for note in not_answered(new_log["no_answer"])]
     notes += [f"old: {note}" for note in not_answered(old_log["no_answer"])]
     something_failed = any("not answered" in note for note in notes)
-    notes += language_notes(list(zip(new_log["question"], new_log["answer"], strict=True)))
     if not (new_log.attrs["named"] and old_log.attrs["named"]):
         new_log = new_log.assign(id=new_log["question"])
         old_log = old_log.assign(id=old_log["question"])
@@ -853,99 +848,3 @@ def weakest_defect(defects):
         "n": row["judged"],
         "reason": row["noticed_reason"],
     }
-
-
-# --- single questions for a page of their own
-
-
-def answer_items(
-    log, rows, *, dataset, card, measure, outcomes=None, missed=None, is_quotation=False
-):
-    """Give answers, contexts and scores of single questions, for a page of their own.
-
-    Questions on which the systems differ most by a measure come first. ``outcomes`` has measure and
-    least value of what an answer may reach, by name; ``missed`` are those of `missed_defects`. What
-    the licence of the data's card does not allow is left out; of answers that are quotations
-    (``is_quotation``) so is the text, where documents may not be shown.
-    """
-    systems = rows["system"].unique().tolist()
-    measures = defined_measures(rows, [*ANSWER_MEASURES, *tool_measures(rows)])
-    measures.sort(key=lambda name: name != measure)  # the compared one leads
-    visible = may_show(card) if card else frozenset({"items", "documents"})
-    hide_answers = is_quotation and "documents" not in visible
-    question_ids = _by_disagreement(rows, measure)
-    answers = log.set_index(["id", "system"])
-    scores = rows.set_index(["id", "system"])
-
-    def collect(indices, opening):
-        items = []
-        for question_id in (question_ids[index] for index in indices):
-            question = answers.loc[question_id].iloc[0]
-            item = {"id": str(question_id), "text": "", "reference": None, "given": []}
-            if "items" in visible:
-                item["text"] = one_line(question["question"], 400)
-                item["reference"] = question["reference"]
-            if missed and question_id in missed:
-                item["missed"] = missed[question_id]
-            for system in systems:
-                key = (question_id, system)
-                if key not in answers.index:
-                    item["given"].append(None)
-                    continue
-                answer = _answer_item(answers.loc[key], scores.loc[key], measures, opening)
-                answer["outcomes"] = [
-                    outcome
-                    for outcome, (name, least) in (outcomes or {}).items()
-                    if scores.loc[key, name] >= least
-                ]
-                if hide_answers:
-                    answer |= {"answer": "A quotation, not repeated here.", "weak": []}
-                if "documents" not in visible:
-                    answer["contexts"] = [""] * len(answer["contexts"])
-                item["given"].append(answer)
-            items.append(item)
-        return {
-            "kind": "answers",
-            "dataset": dataset,
-            "card": card and card.key,
-            "texts": sorted(visible),
-            "controls": [],
-            "systems": systems,
-            "measures": [_title(name) for name in measures],
-            "documents": [],
-            "asked": len(question_ids),
-            "items": items,
-        }
-
-    return items_within(collect, list(range(len(question_ids))), (400, 120), MOST_BYTES)
-
-
-def _by_disagreement(rows, measure):
-    """Sort questions by the difference of the best and the worst system."""
-    scores = rows.pivot_table(index="id", columns="system", values=measure)
-    gap = (scores.max(axis=1) - scores.min(axis=1)).reindex(rows["id"].unique()).fillna(0)
-    return gap.sort_values(ascending=False, kind="stable").index.tolist()
-
-
-def _answer_item(answer, scores, measures, opening):
-    """Give one answer: its beginning, sentences without support, scores and contexts."""
-    contexts = answer["contexts"] or []
-    unsupported = []
-    if not scores["abstained"]:
-        for sentence in faithfulness(without_references(answer["answer"]), contexts).sentences:
-            if sentence.share is not None and sentence.share < THRESHOLD:
-                unsupported.append(one_line(sentence.text, opening // 2))
-    values = [scores[measure] for measure in measures]
-    return {
-        "answer": one_line(answer["answer"], 2 * opening),
-        "abstained": bool(scores["abstained"]),
-        "weak": unsupported,
-        "values": list(map(stored_number, values)),
-        "contexts": [one_line(text, opening) for text in contexts],
-        "ids": answer["context_ids"],
-    }
-
-
-def _title(measure):
-    title = measure.replace("original:", "COUNTERCASE's ")
-    return title if title.startswith("nDCG") else title[0].upper() + title[1:]

@@ -1,52 +1,36 @@
 """Single rows of reported tables, for a page of their own."""
 
+import numpy as np
 import pandas as pd
 
 from casebook.audits.tables import REPORTED_MEASURES
-from casebook.runs.outputs import plain_items
+from casebook.runs.items import ALL_TEXTS, item_page
 
 IMPOSSIBLE = "impossible"
 
 
 def reported_items(rows):
-    """Rows that `check_tables` has checked, impossible ones first."""
-    items = _with_distinct_ids([_row_item(row) for row in rows.to_dict("records")])
-    order = sorted(range(len(items)), key=lambda k: IMPOSSIBLE not in items[k]["tags"])
-    return plain_items("checks", items, order)
-
-
-def _row_item(row):
-    """One row of a reported table, with what the check of it says."""
-    low = row["implied accuracy low"]
-    high = row["implied accuracy high"]
-    implied = None
-    if pd.notna(low):
-        implied = f"{low:.3f}" if low == high else f"{low:.3f} to {high:.3f}"
-    facts = {
-        "Verdict": row["verdict"],
-        "Impossible by themselves": row["impossible alone"],
-        "Accuracy that the other columns leave": implied,
-        "Confusion matrices that give the row": f"{row['n tables']:,}",
-        "Chance that an invented row would pass": f"{row['chance']:.3f}",
-    }
-    return {
-        "id": f"{row['table']}: {row['row']}",
-        "text": f"Reported of {row['n']} claims, {row['positives']} of them positive",
-        "facts": [[name, value] for name, value in facts.items() if value],
-        "reported": [[name.capitalize(), _three_digits(row[name])] for name in REPORTED_MEASURES],
-        "tags": [row["verdict"], f"table: {row['table']}"],
-    }
-
-
-def _three_digits(value):
-    return None if pd.isna(value) else f"{value:.3f}"
-
-
-def _with_distinct_ids(items):
-    """Number the later items of equal names."""
-    counts = {}
-    for item in items:
-        count = counts[item["id"]] = counts.get(item["id"], 0) + 1
-        if count > 1:
-            item["id"] = f"{item['id']} ({count})"
-    return items
+    """Collect rows that `check_tables` has checked, impossible ones first."""
+    names = rows["table"] + ": " + rows["row"]
+    again = names.groupby(names).cumcount()
+    counts = rows[["n", "positives"]].itertuples(index=False, name=None)
+    items = pd.DataFrame(
+        {
+            "id": np.where(again > 0, names + " (" + (again + 1).astype(str) + ")", names),
+            "text": ["Reported of {} claims, {} of them positive".format(*pair) for pair in counts],
+            "verdict": rows["verdict"],
+            "impossible by themselves": rows["impossible alone"],
+            "accuracy that the other columns leave, least": rows["implied accuracy low"],
+            "accuracy that the other columns leave, most": rows["implied accuracy high"],
+            "confusion matrices that give the row": rows["n tables"],
+            "chance that an invented row would pass": rows["chance"],
+        }
+    )
+    items = items.join(rows[list(REPORTED_MEASURES)].add_prefix("reported "))
+    items["tags"] = [
+        list(pair) for pair in zip(rows["verdict"], "table: " + rows["table"], strict=True)
+    ]
+    is_impossible = rows["verdict"] == IMPOSSIBLE
+    ready = [(IMPOSSIBLE, None, None)]
+    items = pd.concat([items[is_impossible], items[~is_impossible]])
+    return item_page(items, noun="row", ready=ready, shown=ALL_TEXTS)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from casebook.book.axis import effect_axis
 from casebook.book.chapters import reproduce_line
+from casebook.book.items import worse_items
 from casebook.book.results import ChapterResults
 from casebook.book.titles import dataset_name
-from casebook.book.worse import worse_items
 from casebook.paths import SHIPPED, run_dir
 from casebook.readers import read_yaml
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline, counted
@@ -146,13 +146,11 @@ def answers(chapters):
     if not rows:
         return "<p>No chapter of this run has reported an answer yet.</p>"
     axes = _axes([case.headline for row in rows for case in row.cases])
-    experiments = [chapter.experiment for chapter in chapters]
-    with_pages = {name for name in experiments if experiments.count(name) > 1}
-    markup = "".join(_question_row(row, axes, with_pages) for row in rows)
+    markup = "".join(_question_row(row, axes) for row in rows)
     return f'<ul class="questions">{markup}</ul>'
 
 
-def _question_row(row, axes, with_pages):
+def _question_row(row, axes):
     """Write the row of one question."""
     meaning = _meaning(row)
     text = f"<strong>{html.escape(row.question)}</strong>"
@@ -163,7 +161,7 @@ def _question_row(row, axes, with_pages):
         if case.headline.verdict != NOT_MEASURED:
             key = case.headline.measure, case.headline.null
             cases_by_axis.setdefault(key, []).append(case)
-    links = _question_links(row, with_pages)
+    links = _pages(row.cases[0])
     pictures = "".join(
         _dots(row, cases, axes[key], links["chapter"]) for key, cases in cases_by_axis.items()
     )
@@ -172,7 +170,7 @@ def _question_row(row, axes, with_pages):
         f'<li class="question-row"><div class="answer-text">{text}</div>'
         f'<div class="answer-effect">{pictures}</div>'
         f'<div class="answer-verdict">{_verdicts(row)}{_worse_link(row)}</div>'
-        f'<div class="answer-links">{_as_links(links, "")}'
+        f'<div class="answer-links">{_as_links(links)}'
         f'<details class="cases"><summary>numbers</summary><ul class="answers">{details}</ul>'
         "</details></div></li>\n"
     )
@@ -325,16 +323,6 @@ def _span(values, spec):
     return "–".join(ends)
 
 
-def _question_links(row, with_pages):
-    """Link to the pages of a question's first cases; several data sets have a page together."""
-    links = {}
-    for case in reversed(row.cases):
-        links |= _pages(case)
-        if case.chapter.experiment in with_pages:
-            links["chapter"] = f"generated/experiments/{case.chapter.experiment}.html"
-    return links
-
-
 def _pages(case):
     """Give the pages of a headline: its chapter, its method, its items if there are any."""
     cell = case.chapter.cell
@@ -362,14 +350,6 @@ def _worse_link(row):
 # --- a row for each headline
 
 
-def detailed_answers(chapters, up=""):
-    """Write a row for each headline of some chapters."""
-    cases = [Case(chapter, headline) for chapter in chapters for headline in chapter.headlines]
-    axes = _axes([case.headline for case in cases])
-    rows = "".join(_row(case, axes, up) for case in cases)
-    return f'<ul class="answers">{rows}</ul>'
-
-
 def _axes(headlines):
     """Give the axis that all effects of one measure share, by measure and null."""
     limits = {}
@@ -390,7 +370,7 @@ def method_page(experiment, page=None):
     return f"methods/{name}.html#{anchor}" if anchor else f"methods/{name}.html"
 
 
-def _row(case, axes, up=""):
+def _row(case, axes):
     """Write the row of one headline."""
     headline = case.headline
     is_measured = headline.verdict != NOT_MEASURED
@@ -407,7 +387,7 @@ def _row(case, axes, up=""):
         effect_drawing(headline, axis) if is_measured else "",
         (CLASSES[headline.verdict], word),
         headline.count if headline.n else "",
-        f"{_links(case, up)} {reproduce_line(case.chapter, up)}",
+        f"{_links(case)} {reproduce_line(case.chapter)}",
     )
 
 
@@ -422,18 +402,16 @@ def _subject(headline, is_measured):
     return subject
 
 
-def _links(case, up):
+def _links(case):
     pages = _pages(case)
     rows = f"rows/{case.chapter.cell}.csv.gz"
     if (run_dir(case.chapter.run) / rows).is_file():
         pages["rows"] = rows
-    return _as_links(pages, up)
+    return _as_links(pages)
 
 
-def _as_links(pages, up):
-    return " ".join(
-        f'<a href="{up}{html.escape(page)}">{label}</a>' for label, page in pages.items()
-    )
+def _as_links(pages):
+    return " ".join(f'<a href="{html.escape(page)}">{label}</a>' for label, page in pages.items())
 
 
 def answer_row(text, picture, verdict, count, links):

@@ -19,9 +19,7 @@ from casebook.batch.grid import load_grid
 from casebook.book import items, pages
 from casebook.book.answers import finding, questions
 from casebook.book.chapters import for_readers
-from casebook.book.checksums import faults, write_checksums
 from casebook.book.concordance import concordance_page, documents
-from casebook.book.crate import write_crate
 from casebook.book.front import (
     PICTURE,
     citation,
@@ -33,7 +31,7 @@ from casebook.book.front import (
 from casebook.book.results import read_chapters
 from casebook.book.titles import short
 from casebook.errors import CasebookError, InputError
-from casebook.files import exchange, locked, naming_file, sha256_file, write_text
+from casebook.files import exchange, locked, naming_file, write_text
 from casebook.paths import CONFIGURATION, OUTPUT, ROOT, SHIPPED, run_dir, valid_name
 from casebook.runs.outputs import require_report
 from casebook.runs.record import digest, lock_digest, tree_digest
@@ -41,11 +39,8 @@ from casebook.runs.record import digest, lock_digest, tree_digest
 _PATIENCE = 300.0  # seconds that another builder may take
 
 
-def build_book(run, compare=None, report=print):
-    """Render ``results/<run>`` to HTML.
-
-    An unchanged run is not rendered again, unless its site was changed.
-    """
+def build_book(run):
+    """Render ``results/<run>`` to HTML; an unchanged run is not rendered again."""
     executed = {path.stem for path in (run_dir(run) / "notebooks").glob("[!.]*.ipynb")}
     cells = [cell.name for cell in load_grid() if cell.name in executed]
     cells += sorted(executed - set(cells))
@@ -53,75 +48,48 @@ def build_book(run, compare=None, report=print):
         raise InputError(f"results/{run}: nothing to render; 'casebook run --run {run}' makes it")
     evidence = require_report(run)
     target = OUTPUT / "_build" / valid_name(run, "run")
-    with sole_builder(target):
+    with locked(target / ".lock", lambda owner: _busy(target, owner), _PATIENCE):
         for left in target.glob("work-*"):  # by a builder that was killed
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(
             prefix="work-", dir=target, ignore_cleanup_errors=True
         ) as work:
             chapters = read_chapters(run, cells)
-            _build(run, chapters, evidence, compare, target, Path(work), report)
+            _build(run, chapters, evidence, target, Path(work))
     return target / "html" / "index.html"
 
 
-def sole_builder(target):
-    """Hold the lock of the folder in which a site is made."""
-
-    def refusal(owner):
-        return f"{target}: another process is at work there ({owner}): wait for it"
-
-    return locked(target / ".lock", refusal, _PATIENCE)
+def _busy(target, owner):
+    return f"{target}: another process is at work there ({owner}): wait for it"
 
 
-def site_faults(target):
-    """Give what was done to the site in a folder since it was built: name of a file to reason."""
-    _, digest = _stamp(target)
-    return faults(target / "html", digest)
-
-
-def _stamp(target):
-    """Give what a site was made from, and the hash of the list of its files.
-
-    Both are empty where no build came to its end.
-    """
-    path = target / "key"
-    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    key, _, digest = text.partition(" ")
-    return key, digest
-
-
-def _build(run, chapters, evidence, compare, target, work, report):
+def _build(run, chapters, evidence, target, work):
     """Render beside the site that is there, then put the new one in its place."""
     stage = work / "stage"
     html = target / "html"
-    key = _stage(run, stage, chapters, compare)
-    if key == _stamp(target)[0]:
-        changed = site_faults(target)
-        if not changed:
-            return
-        name, reason = next(iter(changed.items()))
-        more = f", and {len(changed) - 1} more files" if len(changed) > 1 else ""
-        report(f"{html / name}: {reason}{more}: the site is rendered again")
+    key = _stage(run, stage, chapters)
+    built_from = target / "key"
+    if html.exists() and built_from.is_file() and built_from.read_bytes() == key.encode():
+        return
     site = rendered(stage, work)
     generated = stage / "book" / "generated"
     for path in generated.rglob("*.js"):
         _copy_file(path, site / path.parent.relative_to(stage / "book"))
-    checksums = finish(run, chapters, evidence, site)
-    # Written while a full disk still does no harm.
-    stamp = write_text(work / "key", f"{key} {sha256_file(checksums)}")
+    finish(run, chapters, evidence, site)
+    stamp = write_text(work / "key", key)  # while a full disk still does no harm
     if html.exists():
         exchange(site, html)
     else:
         site.rename(html)
     # Killed before this, a build leaves a key that is not that of the new site, which is then
     # rendered again.
-    stamp.replace(target / "key")
+    stamp.replace(built_from)
 
 
 # --- what is staged
 
 
-def _stage(run, stage, chapters, compare):
+def _stage(run, stage, chapters):
     """Copy prose and results side by side, add the generated pages, hash it all."""
     book = stage / "book"
     # The pages of a project come over those that are shipped: it has a front of its own.
@@ -134,12 +102,11 @@ def _stage(run, stage, chapters, compare):
         for_readers(book / "run" / "notebooks" / f"{chapter.cell}.ipynb", chapter)
     for name in documents():
         write_text(book / "documents" / f"{name}.md", concordance_page(name, chapters))
-    generated = pages.generated(run, chapters, compare)
+    generated = pages.generated(run, chapters)
     for name, text in generated.items():
         write_text(book / "generated" / name, text)
     toc = _contents(chapters, generated)
-    if ROOT != SHIPPED:
-        _unlink_absent_pages(book, toc)
+    _unlink_absent_pages(book, toc)
     write_text(book / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
     made_from = [
         tree_digest(stage),
@@ -154,7 +121,7 @@ _PAGE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)([^)#\s]+\.md)(?:#[^)\s]*)?\)
 
 
 def _unlink_absent_pages(book, toc):
-    """Make links to shipped pages that a project's book leaves out plain text."""
+    """Make links to pages that are not in the book plain text: a run may be older than its pages."""
     in_book = {toc["root"], *_files_of(toc)}
 
     def unlinked(text, folder):
@@ -186,9 +153,11 @@ def _files_of(entry):
 
 
 def _contents(chapters, generated):
-    """Fill the table of contents with the executed notebooks, the pages on all, the data cards."""
+    """Fill the table of contents with the executed notebooks and the leaderboard."""
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
-    experiments = pages.by_experiment(chapters)
+    experiments = {}
+    for chapter in chapters:
+        experiments.setdefault(chapter.experiment, []).append(chapter)
     # That of the front page; what answers nothing comes after the others.
     order = [case.chapter.experiment for row in questions(chapters) for case in row.cases]
     holders = [part for part in toc["parts"] if part.get("executed_notebooks")]
@@ -202,38 +171,25 @@ def _contents(chapters, generated):
     if "leaderboard.md" in generated and holders:
         entry = {"file": "generated/leaderboard", "title": "Leaderboard"}
         holders[0]["chapters"].insert(0, entry)
-    if "comparison.md" in generated and holders:
-        entry = {"file": "generated/comparison", "title": "Compared runs"}
-        holders[-1]["chapters"].append(entry)
     for part in toc["parts"]:
         part.pop("executed_notebooks", None)
-        if part.pop("data_cards", False):
-            part.setdefault("chapters", [])
-            for key, card in pages.cards_shown(chapters).items():
-                title = card.title.partition(",")[0]
-                part["chapters"].append({"file": f"generated/cards/{key}", "title": title})
     toc["parts"] = [part for part in toc["parts"] if part.get("chapters")]
     return toc
 
 
 def _experiments(groups, order, words):
-    """Give an entry of the sidebar for each experiment, with its data sets and their items."""
+    """Give an entry of the sidebar for each experiment: its first chapter, the others below it."""
     entries = []
     for experiment in filter(groups.get, dict.fromkeys([*order, *words, *groups])):
         group = groups[experiment]
-        question = words.get(experiment) or short(group[0].experiment_title)
-        if len(group) == 1:
-            entries.append(_entry(group[0], question))
-            continue
+        entry = _entry(group[0], words.get(experiment) or short(group[0].experiment_title))
+        entries.append(entry)
         titles = [short(chapter.data_title or chapter.cell) for chapter in group]
-        sections = []
-        for chapter, title in zip(group, titles, strict=True):
+        for chapter, title in list(zip(group, titles, strict=True))[1:]:
             if titles.count(title) > 1:
                 configuration = chapter.cell.removeprefix(experiment).lstrip("-")
                 title = short(configuration.replace("_", " ") or chapter.cell)
-            sections.append(_entry(chapter, title))
-        page = f"generated/experiments/{experiment}"
-        entries.append({"file": page, "title": question, "sections": sections})
+            entry.setdefault("sections", []).append(_entry(chapter, title))
     return entries
 
 
@@ -353,9 +309,9 @@ _PAGE_TEXT = re.compile(
     r'<li><a href="[^"]*/?_sources/[^"]*\.md"[^>]*btn-download-source-button.*?</a>\s*</li>',
     re.DOTALL,
 )
+_FORMULA = re.compile(r'class="[^"]*\bmath\b')
 _INDENTATION = re.compile(r"\n[ \t]+(?=<)")
 _PREFORMATTED = re.compile(r"(<pre\b.*?</pre>|<textarea\b.*?</textarea>)", re.DOTALL)
-_FORMULA = re.compile(r'class="[^"]*\bmath\b')
 # What opens the pages below a chapter in the sidebar has no name for a screen reader.
 _TOGGLE = '<summary><span class="toctree-toggle"'
 # Below _static: the icons' other faces, the README's picture, what MathJax holds in one
@@ -377,17 +333,11 @@ _UNUSED = (
 
 
 def finish(run, chapters, evidence, site):
-    """Complete a rendered site.
-
-    The downloads are added, what no page needs is dropped, the site is described for machines, and
-    its checksums are listed last.
-    """
+    """Complete a rendered site: downloads are added, what no page needs is dropped."""
     _add_downloads(run, evidence, site)
     _drop_unused(site)
     _finish_pages(run, chapters, site)
     _restore_notebooks(run, site)
-    write_crate(run, chapters, site)
-    return write_checksums(site)
 
 
 def _add_downloads(run, evidence, site):

@@ -18,6 +18,7 @@ from casebook.batch.parameters import defaults, portable_parameters
 from casebook.book.items import items_title
 from casebook.book.leaderboard import leaderboard_link
 from casebook.book.theme import FOLDED
+from casebook.book.titles import card_link
 from casebook.data.cards import card_of
 from casebook.models.device import REFERENCE
 from casebook.paths import data_folder, notebook_files
@@ -148,7 +149,7 @@ def limits(parameters, cards):
     for card in cards.values():
         split = parameters.get("split") if card.key == parameters.get("dataset") else ""
         counts = _counts(card, split or card.default_split)
-        link = f"[{card.title}](../../generated/cards/{card.key}.md)"
+        link = card_link(card)
         use = ", non-commercial use only" if card.licence.non_commercial else ""
         lines += [f"{link}: {counts}; {card.licence.name}{use}.", ""]
         lines += [f"- {' '.join(caveat.split())}" for caveat in card.caveats]
@@ -244,7 +245,7 @@ def user_logs(record):
     return [name for name in record.labels["Inputs"]["data"] if name.startswith("log ")]
 
 
-def reproduce_line(chapter, up=""):
+def reproduce_line(chapter):
     """Write the command that repeats a number, and the hashes of its inputs, folded."""
     record = chapter.record
     if record is None:
@@ -257,5 +258,5 @@ def reproduce_line(chapter, up=""):
     return Markup(
         '<details class="reproduce"><summary>reproduce</summary>'
         f'<code class="command">{line}</code><br>{", ".join(parts)}; '
-        f'<a href="{up}provenance.html#{chapter.cell}">provenance</a></details>'
+        f'<a href="provenance.html#{chapter.cell}">provenance</a></details>'
     )

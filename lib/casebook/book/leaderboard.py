@@ -135,12 +135,7 @@ def _milliseconds(chapter, systems):
 
 def _items(chapter):
     """Give the address of a chapter's items, and what their page can be asked for; None without."""
-    collection = chapter.items
-    if collection is None:
+    if chapter.items is None:
         return None
-    return {
-        "address": item_page_address(chapter.cell),
-        "systems": collection["systems"],
-        "measures": collection.get("measures"),
-        "scope": collection.get("scope"),
-    }
+    about = {name: chapter.items[name] for name in ("systems", "measures", "scope")}
+    return {"address": item_page_address(chapter.cell)} | about

@@ -1,36 +1,33 @@
 """The generated pages of one run.
 
-Cards, experiments, measures, systems, licences, configurations, provenance.
+Answers, cards, measures, systems, provenance, words.
 """
 
 import html
 import importlib.metadata
-import json
 import platform
-from pathlib import Path
+import re
 
 import pandas as pd
 
 from casebook import __version__
-from casebook.batch.parameters import DATA_PARAMETERS, absolute_paths, defaults
-from casebook.batch.run_folder import read_failures, read_planned, read_timings
-from casebook.book.answers import answers, detailed_answers, finding, method_page
+from casebook.batch.parameters import defaults
+from casebook.batch.run_folder import read_timings
+from casebook.book.answers import answers, finding
 from casebook.book.chapters import HASH_DIGITS, command, hashes
-from casebook.book.comparison import changes, comparison
 from casebook.book.front import masthead
 from casebook.book.items import item_pages
 from casebook.book.leaderboard import leaderboard_pages
 from casebook.book.levels import levels_section
-from casebook.book.results import ChapterResults
 from casebook.book.stated import stated_page
 from casebook.book.titles import as_cards, file_links, page_link, raw
 from casebook.book.words import words_page
 from casebook.data.cards import as_markdown, cards
 from casebook.errors import InputError
 from casebook.models.encoders import PACKAGED, PACKAGED_SHA256
-from casebook.paths import CARDS, ROOT, SHIPPED, data_folder, notebook_files
+from casebook.paths import CARDS, ROOT, SHIPPED, notebook_files
 from casebook.runs.registry import model_settings_of
-from casebook.tables import Markup, Table, escape_markdown, to_html
+from casebook.tables import Markup, Table, enumerated, escape_markdown, to_html
 
 _PACKAGES = (
     "numpy",
@@ -47,28 +44,10 @@ _PACKAGES = (
 )
 
 
-def generated(run, chapters, compare=None):
+def generated(run, chapters):
     """Write the pages that depend on the run."""
-    pages = {}
-    data_cards = cards_shown(chapters)
-    for key, card in data_cards.items():
-        using = [chapter for chapter in chapters if key in chapter.cards]
-        pages[f"cards/{key}.md"] = as_markdown(card)
-        if using:
-            pages[f"cards/{key}.md"] += f"\n## Chapters that use it\n\n{_chapter_links(using)}"
-    if compare:
-        pages["comparison.md"] = comparison(run, compare)
-    for experiment, group in by_experiment(chapters).items():
-        if len(group) > 1:
-            method = method_page(experiment).replace(".html", ".md")
-            pages[f"experiments/{experiment}.md"] = (
-                f"# {group[0].experiment_title}\n\n"
-                f"{raw(detailed_answers(group, '../../'))}\n"
-                f"{_chapter_links(group)}- [Method](../../{method})\n"
-            )
     return {
-        **pages,
-        **item_pages(chapters, compare),
+        **item_pages(chapters),
         **leaderboard_pages(chapters),
         "masthead.md": raw(masthead(run, chapters)),
         "found.md": raw(finding(chapters)),
@@ -76,9 +55,7 @@ def generated(run, chapters, compare=None):
         "stated.md": stated_page(chapters),
         "measures.md": raw(_measures()),
         "systems.md": raw(_systems()),
-        "licences.md": raw(_licences(data_cards)),
-        "changes.md": changes(run, chapters),
-        "grid.md": raw(grid_page(run, chapters)),
+        "cards.md": data_cards(chapters),
         "provenance.md": provenance(run, chapters),
         "levels.md": levels_section(run, chapters),
         "words.md": words_page(),
@@ -94,37 +71,30 @@ def cards_shown(chapters):
     return {key: card for key, card in cards().items() if key in keys}
 
 
-def by_experiment(chapters):
-    """Group the chapters of a run by their experiments."""
-    groups = {}
-    for chapter in chapters:
-        groups.setdefault(chapter.experiment, []).append(chapter)
-    return groups
-
-
-def _chapter_links(chapters):
-    return "".join(
-        f"- [{escape_markdown(chapter.title)}](../../run/notebooks/{chapter.cell}.ipynb)\n"
-        for chapter in chapters
-    )
-
-
-def _licences(data_cards):
-    rows = [
-        {
-            "Data set": Markup(
-                f'<a href="generated/cards/{key}.html">{html.escape(card.title)}</a>'
-            ),
-            "Key": key,
-            "Licence": card.licence.name,
-            "Non-commercial use only": card.licence.non_commercial,
-            "Citation": " ".join(card.citation.split()),
-        }
-        for key, card in data_cards.items()
-    ]
-    if not rows:
-        return "<p>No data set of this run has a data card.</p>"
-    return to_html(pd.DataFrame(rows), "Licences of the data")
+def data_cards(chapters):
+    """Write the licences of the data sets of a site, and below them the cards."""
+    shown = cards_shown(chapters)
+    if not shown:
+        return "No data set of this run has a data card.\n"
+    rows = []
+    parts = []
+    for key, card in shown.items():
+        rows.append(
+            {
+                "Data set": Markup(f'<a href="#{key}">{html.escape(card.title)}</a>'),
+                "Licence": card.licence.name,
+                "Non-commercial use only": card.licence.non_commercial,
+                "Citation": " ".join(card.citation.split()),
+            }
+        )
+        card_text = re.sub("^#", "##", as_markdown(card), flags=re.MULTILINE)
+        parts.append(f'<span id="{key}"></span>\n\n{card_text}')
+        using = [chapter for chapter in chapters if key in chapter.cards]
+        if using:
+            links = [f"[{escape_markdown(c.title)}](run/notebooks/{c.cell}.ipynb)" for c in using]
+            parts.append(f"Used in {enumerated(links)}.\n")
+    table = raw(to_html(pd.DataFrame(rows), "Licences of the data"))
+    return "\n".join([table, *parts])
 
 
 def _measures():
@@ -148,113 +118,6 @@ def _systems():
 
     rows = [(name, about) for name, (_, about) in MODES.items()]
     return to_html(pd.DataFrame(rows, columns=["Key", "System"]), "Systems compared")
-
-
-# --- the configurations of a run: done, failed, never run
-
-
-_CONFIGURATION = (
-    "Configuration",
-    "Status",
-    "Answers",
-    "Parameters that differ",
-    "Seconds",
-    "Attempts",
-    "Completed (UTC)",
-    "Files",
-)
-
-
-def grid_page(run, chapters):
-    """Write the table of the configurations of a run, each with its parameters that differ."""
-    planned = read_planned(run)
-    failures = read_failures(run)
-    seconds = read_timings(run)
-    chapters_by_name = {chapter.cell: chapter for chapter in chapters}
-    for name in [*planned, *failures]:
-        chapters_by_name.setdefault(name, ChapterResults(run, name))
-    settings = {}
-    for name, chapter in chapters_by_name.items():
-        settings[name] = (chapter.experiment, chapter.parameters)
-        if not chapter.record:
-            plan = planned.get(name, {})
-            settings[name] = (plan.get("experiment"), plan.get("parameters", {}))
-    rows = []
-    for name, chapter in chapters_by_name.items():
-        row = {
-            "Configuration": name,
-            "Status": "not run",
-            "Parameters that differ": _settings(_differing(name, settings)),
-            "Seconds": seconds.get(name),
-        }
-        if name in failures:  # which counts over an earlier record
-            row |= _failed_row(failures[name])
-        elif chapter.record:
-            row |= _done_row(chapter)
-        rows.append(row)
-    n_failed = len(failures)
-    n_done = sum(row["Status"] == "done" for row in rows)
-    n_not_run = len(rows) - n_done - n_failed
-    counts = f"{len(rows)} configurations: {n_done} done, {n_failed} failed, {n_not_run} not run."
-    formats = dict.fromkeys(("Seconds", "Attempts"), ".0f")
-    table = pd.DataFrame(rows, columns=_CONFIGURATION)
-    table = to_html(table, f"Configurations of the run {run}", formats=formats)
-    return f"<p>{counts}</p>\n{as_cards(table)}"
-
-
-def _differing(name, settings):
-    """Give the parameters in which a cell differs from another one of its experiment."""
-    experiment, parameters = settings[name]
-    same_experiment = [values for name_of, values in settings.values() if name_of == experiment]
-    return {
-        key: value
-        for key, value in parameters.items()
-        if any(values.get(key) != value for values in same_experiment)
-    }
-
-
-def _failed_row(failure):
-    cause = "" if failure["cause"] == "failed" else f", {failure['cause']}"
-    reason = f"<small>{html.escape(failure['why'])}</small>"
-    return {
-        "Status": Markup(f"failed{html.escape(cause)}<br>{reason}"),
-        "Seconds": failure.get("seconds"),
-        "Attempts": failure.get("attempts"),
-    }
-
-
-def _done_row(chapter):
-    texts = [f"{headline.question} {headline.sentence}" for headline in chapter.headlines]
-    lines = "".join(f"<div>{html.escape(text)}</div>" for text in texts)
-    return {
-        "Configuration": page_link(chapter.cell),
-        "Status": "done",
-        "Answers": Markup(f'<div class="lines">{lines}</div>') if lines else None,
-        "Attempts": chapter.record.labels.get("Attempts", 1),
-        "Completed (UTC)": f"{chapter.record.completed:%Y-%m-%d %H:%M}",
-        "Files": file_links(chapter),
-    }
-
-
-def _settings(parameters):
-    """Write parameters in one line; files and folders of data go by their names."""
-    parts = []
-    for key, value in parameters.items():
-        if key in DATA_PARAMETERS or absolute_paths(value):
-            value = _without_folder(value)
-        parts.append(f"{key}={json.dumps(value)}")
-    return ", ".join(parts).replace('"', "") or None
-
-
-def _without_folder(value):
-    if isinstance(value, list):
-        return [_without_folder(member) for member in value]
-    if not isinstance(value, str):
-        return value
-    folder = data_folder(value)
-    if folder:
-        return folder[0]
-    return Path(value).name if Path(value).is_absolute() else value
 
 
 # --- the inputs of each notebook of a run

@@ -24,6 +24,8 @@ def _add_assets(app, config):
     config.html_static_path = [str(ASSETS)]
     config.html_favicon = str(ASSETS / "favicon.svg")
     config.html_search_scorer = str(ASSETS / "scorer.js")
+    config.html_use_index = False
+    config.html_domain_indices = False
     for name in STYLES:
         app.add_css_file(name)
     for name in SCRIPTS:

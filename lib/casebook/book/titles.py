@@ -47,9 +47,15 @@ def as_cards(markup):
     return f'<div class="cards">\n{markup}\n</div>'
 
 
-def page_link(cell, up=""):
+def card_link(card):
+    """Link to a data card, from a chapter or the page of its items."""
+    anchor = re.sub(r"[^\w -]", "", card.title.lower()).replace(" ", "-")  # as MyST makes it
+    return f"[{card.title}](../../data_cards.md#{anchor})"
+
+
+def page_link(cell):
     """Link to the page of an executed notebook, from a page at the top of the site."""
-    return Markup(f'<a href="{up}run/notebooks/{cell}.html">{html.escape(cell)}</a>')
+    return Markup(f'<a href="run/notebooks/{cell}.html">{html.escape(cell)}</a>')
 
 
 def file_links(chapter):

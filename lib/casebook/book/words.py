@@ -16,8 +16,7 @@ from casebook.readers import read_yaml
 FOLDER = Path(__file__).parent
 PAGE = "words"  # of the book
 DATA = "words-data.js"
-# Chapters, and the pages that gather their answers.
-LINKED = ("run/notebooks/*", "generated/experiments/*")
+LINKED = "run/notebooks/*"
 
 
 @lru_cache(maxsize=1)
@@ -94,8 +93,7 @@ def _write_data(app):
 
 def _link_words(app, pagename, templatename, context, doctree):
     """Load the links on the pages that have any, if the book has the word list."""
-    has_links = any(fnmatchcase(pagename, pattern) for pattern in LINKED)
-    if has_links and PAGE in app.env.found_docs:
+    if fnmatchcase(pagename, LINKED) and PAGE in app.env.found_docs:
         for name in (DATA, "words.js"):
             app.add_js_file(name, loading_method="defer")
 

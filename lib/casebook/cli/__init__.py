@@ -39,7 +39,7 @@ from casebook.paths import check_folders, refuse_unusable
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 # Commands that keep what they have done; the same command again does what is left.
-_CARRY_ON = ("report", "run", "publish", "answer", "data pull", "corpus encode")
+_CARRY_ON = ("report", "run", "answer", "data pull", "corpus encode")
 
 app = typer.Typer(
     name="casebook", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False

@@ -5,11 +5,21 @@ from pathlib import Path
 
 import typer
 
-from casebook.cli.common import Json, argument, exclusive, option, pairs, refuse_idle, say, show
+from casebook.cli.common import Json, argument, exclusive, option, refuse_idle, say, show
 from casebook.errors import InputError
 
-_OF_MODEL = ("url", "corpus", "k", "mode", "max_tokens", "temperature", "seed", "prompt")
-_OF_APPLICATION = ("system", "request", "columns")
+_OF_MODEL = (
+    "url",
+    "corpus",
+    "k",
+    "mode",
+    "retries",
+    "max_bytes",
+    "max_tokens",
+    "temperature",
+    "seed",
+    "prompt",
+)
 
 
 def answer(
@@ -17,7 +27,7 @@ def answer(
     questions: argument(Path, "Questions: .jsonl, .json, .csv, or one a line."),
     out: option(Path, "Log to write, or to complete: .jsonl.", "-o", "--out"),
     model: option(str | None, "Name of the model at the endpoint.") = None,
-    app: option(str | None, "Your application: http://..., or module:object.") = None,
+    app: option(str | None, "Your application: module:object.") = None,
     corpus: option(str | None, "Folder or data set to retrieve from.") = None,
     url: option(
         str | None, "Address of the endpoint; default: CASEBOOK_LLM_URL, else OPENAI_BASE_URL."
@@ -34,13 +44,6 @@ def answer(
     seed: option(int, "Of the model's sampling, where it has one.") = 0,
     prompt: option(Path | None, "Text with {question}, and {passages} with --corpus.") = None,
     system: option(str | None, "Name of the application in the log.") = None,
-    request: option(
-        str | None, "JSON that the application gets, with {question} and {id} in its texts."
-    ) = None,
-    columns: option(
-        list[str] | None,
-        "COLUMN=FIELD: where a reply has a column, such as answer=output.text; repeatable.",
-    ) = None,
     workers: option(int, "Requests at a time.", min=1) = 1,
     price_in: option(float | None, "Of a million prompt tokens.", min=0) = None,
     price_out: option(float | None, "Of a million answer tokens.", min=0) = None,
@@ -49,10 +52,9 @@ def answer(
     """Ask a model, or your application, every question, and keep the answers as a log.
 
     A model is asked with retrieval (if there is a corpus) and without; the API key comes from
-    OPENAI_API_KEY. An application gets {"id": ..., "question": ...} and replies with {"answer":
-    ..., "contexts": [...]}; the value of CASEBOOK_APP_KEY goes with it as a bearer token. A reply
-    that is no answer is a row with the reason. The same command again asks only what is missing;
-    exit 3 if something is.
+    OPENAI_API_KEY. An application is called with the question's text, and returns a text or
+    {"answer": ..., "contexts": [...]}. A reply that is no answer is a row with the reason. The
+    same command again asks only what is missing; exit 3 if something is.
 
     Example: casebook answer questions.jsonl --corpus my_folder --model gpt-4o-mini
     --out answers.jsonl
@@ -67,50 +69,33 @@ def answer(
         raise InputError("give both --price-in and --price-out, or neither")
     shared = {
         "timeout": timeout,
-        "retries": retries,
-        "max_bytes": max_bytes,
         "workers": workers,
         "prices": None if price_in is None else (price_in, price_out),
         "report": say,
     }
     with on_terminal(say):
         if app is None:
-            exclusive(context, "model", *_OF_APPLICATION)
+            exclusive(context, "model", "system")
+            limits = {"retries": retries, "max_bytes": max_bytes}
             sampling = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
             retrieval = {"corpus": corpus, "k": k, "mode": mode, "prompt": prompt}
-            _ask_model(context, questions, out, model, url, retrieval, sampling, shared)
+            settings = retrieval | sampling | limits | shared
+            _ask_model(context, questions, out, model, url, settings)
         else:
             exclusive(context, "app", *_OF_MODEL)
-            form = {"system": system, "request": request, "columns": columns}
-            _ask_application(context, questions, out, app, form, shared)
+            from casebook.assistant.answer import ask_application
+
+            ask_application(questions, out, app, system=system, **shared)
     _show_summary(out, as_json)
 
 
-def _ask_model(context, questions, out, model, url, retrieval, sampling, shared):
+def _ask_model(context, questions, out, model, url, settings):
     from casebook.assistant.answer import answer_questions
 
-    if retrieval["corpus"] is None:
+    if settings["corpus"] is None:
         remedy = "name what to retrieve from, or leave it out"
         refuse_idle(context, ("k", "mode"), "without --corpus", remedy)
-    answer_questions(questions, out, model, url=url, **retrieval, **sampling, **shared)
-
-
-def _ask_application(context, questions, out, app, form, shared):
-    from casebook.assistant.answer import ask_application
-    from casebook.assistant.application import read_request
-    from casebook.plugins import is_plugin
-
-    if is_plugin(app):
-        refuse_idle(context, ("retries",), f"with {app}")
-    ask_application(
-        questions,
-        out,
-        app,
-        system=form["system"],
-        request=None if form["request"] is None else read_request(form["request"]),
-        columns=pairs(form["columns"], "=", "--columns COLUMN=FIELD"),
-        **shared,
-    )
+    answer_questions(questions, out, model, url=url, **settings)
 
 
 def _show_summary(out, as_json):

@@ -169,7 +169,7 @@ def csv_text(frame):
 
 
 def print_frame(frame, form="text", digits="z.4f"):
-    """Print a table as text, Markdown, LaTeX or CSV; what is undefined is a dash."""
+    """Print a table as text, Markdown or CSV; what is undefined is a dash."""
     if form == "csv":
         echo_data(csv_text(frame))
         return
@@ -179,10 +179,7 @@ def print_frame(frame, form="text", digits="z.4f"):
         return format(cell, digits) if isinstance(cell, float) else cell
 
     cells = frame.astype(object).where(frame.notna(), "-").map(text_of)
-    if form == "latex":
-        column_format = "".join(side[0] for side in sides)
-        text = cells.to_latex(index=False, escape=True, column_format=column_format)
-    elif form == "markdown":
+    if form == "markdown":
         text = cells.to_markdown(index=False, disable_numparse=True, colalign=sides)
     else:
         text = cells.to_string(index=False)

@@ -70,13 +70,11 @@ WORDS_IN_TEXTS = ("word_in_text", "word_of_one_side")
 
 # Of the commands that read forms: how they are unblinded, and how they are analysed
 ReturnedForms = argument(
-    list[Path], "Forms, folders of forms, or exports of potato, argilla or Label Studio."
+    list[Path], "Forms, folders of forms, or files of several raters' judgements."
 )
 ColumnNames = option(
     list[str] | None,
     "EXPECTED=YOURS, such as preferred=choice; repeatable.",
-    "--columns",
-    "--map",
     metavar="A=B",
 )
 SealedKey = option(Path | None, "Sealed key, or the folder of the study that holds it.")
@@ -325,7 +323,7 @@ def audit(
     for path in paths:
         if path.suffix.lower() not in KINDS:
             raise InputError(
-                f"{path}: is an export: audit the forms that were sent out; "
+                f"{path}: is no form: audit the forms that were sent out; "
                 "'casebook raters analyse' checks the judgements in it"
             )
     leaks = blinding.scan_forms(paths, system_names, column_names)

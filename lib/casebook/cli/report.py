@@ -1,4 +1,4 @@
-"""``casebook report | run | build | publish``: execute notebooks, render the book, publish it."""
+"""``casebook report | run | init | build``: execute notebooks, render the book."""
 
 import contextlib
 import json
@@ -13,7 +13,6 @@ import typer
 from casebook.cli.common import (
     BatchSize,
     Device,
-    Json,
     Precision,
     RunName,
     Scheduler,
@@ -24,7 +23,6 @@ from casebook.cli.common import (
     exclusive,
     option,
     say,
-    show,
     use_models,
     visible,
 )
@@ -40,14 +38,11 @@ Grid = option(
 Tag = option(str, "Configurations to run: smoke, default, permissive or full.")
 Retries = option(int, "Further attempts after a lost kernel or worker.", min=0)
 Force = option(bool, "Run unchanged configurations again.", "--force")
-Compare = option(str | None, "Another run; a page shows the differences.")
-Pdf = option(bool, "Also print the report as one PDF, by Chromium or Chrome.", "--pdf")
 
 
 def report(
     context: typer.Context,
     run: RunName = "report",
-    compare: Compare = None,
     grid: Grid = None,
     tag: Tag = "default",
     workers: Workers = 1,
@@ -69,7 +64,7 @@ def report(
     _pull(grid, tag)
     planned = _plan(run, grid=grid, tag=tag, force=force)
     _execute(planned, run, workers=workers, scheduler=scheduler, timeout=timeout, retries=retries)
-    build(run, compare)
+    build(run)
 
 
 def run(
@@ -165,49 +160,17 @@ def _update(folder):
     echo(f"{folder}: {len(outcomes) - n_kept} notebooks brought up to date, {n_kept} kept")
 
 
-def build(run: RunName = "report", compare: Compare = None, pdf: Pdf = False):
+def build(run: RunName = "report"):
     """Render results/<run> as a self-contained site.
 
-    Example: casebook build --run mine --pdf
+    Example: casebook build --run mine
     """
     from casebook.book import build_book
 
-    if pdf:
-        from casebook.book.pdf import find_browser, write_pdf
-
-        find_browser()  # before minutes of work
-    index = build_book(run, compare, say)
+    index = build_book(run)
     pages = sum(1 for _ in index.parent.rglob("*.html"))
     size = sum(path.stat().st_size for path in index.parent.rglob("*") if path.is_file())
     echo(f"report: {index} ({pages} pages, {size / 1e6:.1f} MB)")
-    if pdf:
-        path, n_pages = write_pdf(run, index)
-        echo(f"pdf: {path} ({n_pages} pages, {path.stat().st_size / 1e6:.1f} MB)")
-
-
-def publish(
-    run: argument(str, "Name of the run: results/<run>."),
-    url: argument(str, "A folder, or an address such as s3://bucket/report."),
-    as_json: Json = False,
-):
-    """Copy results/<run> and its site to a folder or object store.
-
-    What is there already is compared by its content in a folder, by its size in an object store.
-
-    Example: casebook publish mine s3://bucket/report
-    """
-    from casebook.book.publish import publish_run
-
-    published = publish_run(run, url)
-    line = "{url}: {written} files written, {unchanged} unchanged, {removed} removed"
-    lines = [line.format_map(published), f"site: {published['site']}"]
-    if published["restored"]:
-        names = ", ".join(published["restored"])
-        lines.append(f"restored what others had altered or removed there: {names}")
-    if published["left_out"]:
-        names = ", ".join(published["left_out"])
-        lines.append(f"left out, because no finished cell wrote them: {names}")
-    show(published, as_json, lines)
 
 
 def _pull(grid, tag):
@@ -384,4 +347,4 @@ def _progress():
         yield line, show
 
 
-COMMANDS = (init, report, run, build, publish)
+COMMANDS = (init, report, run, build)

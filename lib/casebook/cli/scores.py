@@ -86,7 +86,6 @@ def compare(
     runs: argument(list[Path], "Two or more TREC runs."),
     measure: Measures = None,
     as_json: Json = False,
-    latex: option(bool, "Print LaTeX.", "--latex") = False,
     markdown: option(bool, "Print Markdown.", "--markdown") = False,
     csv: option(bool, "Print CSV.", "--csv") = False,
     seed: Seed = 0,
@@ -100,7 +99,7 @@ def compare(
     from casebook.frames import compare_systems
     from casebook.measures.ranking import evaluate
 
-    for pair in itertools.combinations(("as_json", "latex", "markdown", "csv"), 2):
+    for pair in itertools.combinations(("as_json", "markdown", "csv"), 2):
         exclusive(context, *pair)
     if len(runs) < 2:
         raise InputError("compare needs two or more runs")
@@ -118,7 +117,7 @@ def compare(
     if as_json:
         print_json(tables_of_measure)
         return
-    forms = {"latex": latex, "markdown": markdown, "csv": csv}
+    forms = {"markdown": markdown, "csv": csv}
     form = next((name for name, is_chosen in forms.items() if is_chosen), "text")
     for name, tables in tables_of_measure.items():
         for part, table in tables.items():
@@ -131,29 +130,28 @@ def agreement(
     context: typer.Context,
     ratings: argument(
         Path,
-        "CSV or xlsx: a row per item, a column per rater; or a row per rating; or an export of "
-        "potato, argilla or Label Studio.",
+        "CSV or xlsx: a row per item, a column per rater; or a row per rating.",
     ),
-    form: option(
-        str, "ratings; counts (items x categories); table (of two raters, category x category)."
-    ) = "ratings",
+    form: option(str, "ratings; counts (items x categories).") = "ratings",
     level: option(
         str | None,
         "Level of Krippendorff's alpha: nominal, ordinal, interval or ratio. "
         "Default: ordinal for numbers.",
     ) = None,
-    weights: option(str, "Weights of Gwet's AC2: quadratic, linear, ordinal, ...") = "quadratic",
+    weights: option(str, "Weights of Gwet's AC2: quadratic, linear or identity.") = "quadratic",
     scale: option(str | None, "The rating scale in order, as 1,2,3,4,5 or low,mid,high.") = None,
     criterion: option(str | None, "Which ratings, if there are several criteria.") = None,
     columns: option(
         list[str] | None,
         "ROLE=YOURS of a row per rating, such as rater=who; roles: rater, item, rating, criterion.",
-        "--columns",
-        "--map",
         metavar="A=B",
     ) = None,
-    id_column: option(str | None, "Column that names the items.", "--id") = None,
-    no_id: option(bool, "The first column is a rater, not an id.", "--no-id") = False,
+    id_column: option(
+        str | None,
+        "Column that names the items; default: the first, if it is called item, id or the like.",
+        "--id",
+    ) = None,
+    no_id: option(bool, "Every column is a rater.", "--no-id") = False,
     wide: option(bool, "Accept more raters than items.", "--wide") = False,
     resamples: option(
         int, "Bootstrap resamples of items, at least 100; 0: no intervals.", max=1_000_000
@@ -174,7 +172,7 @@ def agreement(
         )
     if level is not None:
         check_choice("level", level, MEASUREMENT_LEVELS)
-    check_choice("form", form, ("ratings", "counts", "table"))
+    check_choice("form", form, ("ratings", "counts"))
     if no_id:
         id_column = ""
     notes = []
@@ -190,9 +188,9 @@ def agreement(
         notes = frame.attrs["notes"]
         panel, level, heading = _panel_of_ratings(frame, level=level, scale=scale, wide=wide)
     else:
-        refuse_idle(context, ("columns", "criterion"), f"on --form {form}")
+        refuse_idle(context, ("columns", "criterion"), "on --form counts")
         panel, level, heading = _panel_of_counts(
-            ratings, form, level=level, scale=scale, id_column=id_column
+            ratings, level=level, scale=scale, id_column=id_column
         )
     results = agreement_results(panel, level, resamples, weights=weights, seed=seed)
     fields = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
@@ -237,18 +235,17 @@ def _panel_of_ratings(frame, *, level, scale, wide):
     return panel, level, heading
 
 
-def _panel_of_counts(path, form, *, level, scale, id_column):
-    """Read a file of counts or a table of two raters; gives the same as `_panel_of_ratings`."""
-    from casebook.measures.agreement import from_counts, from_table
+def _panel_of_counts(path, *, level, scale, id_column):
+    """Read a file of counts; gives the same as `_panel_of_ratings`."""
+    from casebook.measures.agreement import from_counts
     from casebook.sheets import wide_ratings
 
     frame = wide_ratings(path, numbers=True, id_column=id_column)
     if level is None:
         level = "ordinal" if scale else "nominal"
     categories = list(frame.columns) if level == "nominal" else None
-    as_panel = from_counts if form == "counts" else from_table
-    panel = as_panel(frame.fillna(0), categories)
-    heading = f"{form}: {panel.n_items} items, categories {', '.join(map(str, frame.columns))}"
+    panel = from_counts(frame.fillna(0), categories)
+    heading = f"counts: {panel.n_items} items, categories {', '.join(map(str, frame.columns))}"
     return panel, level, heading
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from casebook.data import load
-from casebook.data.cards import card_of, may_show
 from casebook.errors import InputError
 from casebook.factcheck import transfer
 from casebook.factcheck.ablation import ACCURACY_MARGIN, ablate
@@ -65,7 +64,6 @@ from casebook.factcheck.verdict import (
 from casebook.frames import contrasts
 from casebook.measures.calibration import calibration
 from casebook.measures.classification import CONFLICTING, INSUFFICIENT, score_predictions
-from casebook.runs.outputs import MOST_BYTES, items_within, one_line, stored_number
 from casebook.stats.samples import check_choice, clusters_of
 
 PIPELINE = "pipeline"
@@ -81,10 +79,6 @@ MEASURE_NAMES = yaml_table("names")["measures"]
 #: What the first headline of every set answers; of the two baselines the better one counts.
 QUESTION = "Is {} right more often than the better of claim-only model and majority class?"
 TWO_CLASS_POLICY = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
-#: Characters of a passage on the page of single claims: usually, and where room is short.
-PASSAGE_LENGTHS = (500, 160)
-CLAIM_DIGITS = 3  # of probabilities and scores on that page
-GOLD_LENGTH = 200  # characters of the gold evidence of a claim of another set
 
 
 @dataclass(frozen=True, eq=False)
@@ -772,202 +766,3 @@ BUILDERS = {
     "feverous_s": (_gold_evidence, "claims"),
     "climate_fever_claims": (_aggregation, "claims"),
 }
-
-
-# --- single claims
-
-
-def claim_items(study, most_bytes=MOST_BYTES, answers=None):
-    """Single claims with their passages, as far as the licence and the room allow.
-
-    Claims that the first system has wrong come first, then those that the judge has wrong given the
-    gold evidence, then those whose evidence was missed. ``answers`` are those of the judges on gold
-    evidence, by set, as `casebook.factcheck.transfer.run_transfer` gives them.
-    """
-    card = card_of(study.name)
-    shown_texts = may_show(card)
-    items = _items(study, with_texts="items" in shown_texts)
-    misjudged = []
-    for gold, of_judges in (answers or {}).values():
-        misjudged += _misjudged_items(gold, of_judges[DEFAULT_JUDGE]["verdict"])
-    with_documents = "documents" in shown_texts
-    headers = {}
-    if study.pipeline is not None and with_documents:
-        headers = dict(zip(study.pipeline.base.doc_ids, study.pipeline.base.headers, strict=True))
-    summary = {
-        "kind": "claims",
-        "dataset": study.name,
-        "card": card.key if card else None,
-        "texts": sorted(shown_texts),
-        "systems": [study.names[name] for name in study.verdicts],
-        "controls": [study.names[name] for name in study.blind if name in study.verdicts],
-        "searched": study.cited is not None,
-        "asked": len(items) + len(misjudged),
-        "remark": None,
-    }
-    if misjudged:
-        summary["remark"] = (
-            f"{len(misjudged)} of them are claims, of this set and of others, that the judge has "
-            "wrong given their gold evidence; no other system was tried on these."
-        )
-    items += misjudged
-
-    def collect(selected, opening):
-        """Some claims; passages and documents stand once, and are named by their numbers."""
-        passages = {}
-        numbered_items = [_with_numbered_passages(items[row], passages) for row in selected]
-        documents, listed = _numbered_documents(passages, opening if with_documents else 0)
-        return summary | {
-            "passages": listed,
-            "documents": [[doc_id, headers.get(doc_id) or None] for doc_id in documents],
-            "items": numbered_items,
-        }
-
-    order = sorted(range(len(items)), key=lambda row: _urgency(items[row]))
-    return items_within(collect, order, PASSAGE_LENGTHS, most_bytes)
-
-
-def _urgency(item):
-    """Sort key of claims: wrong ones first, of these such with missed evidence."""
-    if "set" in item:
-        return False, True
-    return item["right"][0] is not False, not item["missed"]
-
-
-def _numbered_documents(passages, opening):
-    """The documents of passages, and the passages with their numbers and opening words."""
-    documents = {}
-    listed = []
-    for doc_id, start, end, text in passages:
-        document = documents.setdefault(doc_id, len(documents))
-        beginning = one_line(text, opening) if text and opening else None
-        listed.append([document, start, end, beginning])
-    return documents, listed
-
-
-def _misjudged_items(gold, verdicts):
-    """Claims of a set that the judge has wrong, with their gold evidence."""
-    key = gold["dataset"].iloc[0]
-    card = card_of(key)
-    title = card.title.partition(",")[0] if card else key
-    shown_texts = may_show(card)
-    right = is_right(gold["label"], verdicts)
-    wrong = gold.assign(verdict=verdicts)[right.eq(False).to_numpy()]
-    items = []
-    for claim in wrong.to_dict("records"):
-        evidence = " … ".join(passage.text for passage in claim["evidence"])
-        items.append(
-            {
-                "id": f"{title} {claim['id']}",
-                "set": title,
-                "text": one_line(claim["claim"]) if "items" in shown_texts else None,
-                "label": claim["label"],
-                "verdict": claim["verdict"],
-                "evidence": one_line(evidence, GOLD_LENGTH) if "documents" in shown_texts else None,
-            }
-        )
-    return items
-
-
-def _with_numbered_passages(item, passages):
-    """An item whose passages are numbers of ``passages``, which grows."""
-    if "set" in item:  # a claim of another set, without passages
-        return item
-    roles = {}
-    for role in ("decisive", "cited"):
-        roles[role] = [
-            entry | {"passage": passages.setdefault(entry["passage"], len(passages))}
-            for entry in item[role]
-        ]
-    return item | roles
-
-
-def _items(study, with_texts):
-    """All claims with their passages in full, and with their own texts if these may be shown."""
-    right = [study.right(system).tolist() for system in study.verdicts]
-    by_part = {}
-    if study.ablation is not None:
-        by_part = study.ablation["claims"].astype({"id": str}).set_index("id").to_dict("index")
-    items = []
-    for row, claim in enumerate(study.rows.to_dict("records")):
-        decisive = study.decisive[row] if study.decisive else []
-        cited = study.cited[row] if study.cited else []
-        item = {
-            "id": str(claim["id"]),
-            "text": one_line(study.texts[row]) if with_texts and study.texts else None,
-            "label": claim["label"],
-            "slices": {name: str(claim[name]) for name in study.slices},
-            "verdicts": [verdicts[row] for verdicts in study.verdicts.values()],
-            "right": [values[row] for values in right],
-            "stated": [_stated(study, system, row) for system in study.verdicts],
-            "missed": None,
-            "decisive": [_passage_item(passage, cited, with_texts) for passage in decisive],
-            "cited": [_passage_item(passage, decisive, with_texts) for passage in cited],
-            "reason": None,
-            "parts": [],
-            **_effects_of_parts(by_part.get(str(claim["id"]))),
-        }
-        if study.evidence_found and study.evidence_found[row] is not None:
-            item["missed"] = not study.evidence_found[row]
-        if study.pipeline is not None:
-            result = study.pipeline.results[row]
-            item["reason"] = result.error or result.reason
-            item["parts"] = _part_items(result, with_texts)
-        items.append(item)
-    return items
-
-
-def _effects_of_parts(row):
-    """The parts that decide a claim, and its verdicts without a part where they are other ones."""
-    if row is None:
-        return {}
-    without = {
-        name: verdict
-        for name, verdict in row.items()
-        if name.startswith("without ") and verdict != row["verdict"]
-    }
-    decided = [name for name, decides in row.items() if decides is True]
-    return {"without": without, "decided": decided}
-
-
-def _stated(study, system, row):
-    """The probability that a system states of its verdict on a claim."""
-    if system not in study.confidence:
-        return None
-    return stored_number(study.confidence[system][row], CLAIM_DIGITS)
-
-
-def _passage_item(passage, counterparts, with_texts):
-    """What a passage does for a claim, and whether it meets a passage of the other role."""
-    stance = passage.stance
-    if passage.together > 1 and stance != NEUTRAL:
-        stance = f"{stance}, together with {passage.together - 1} more"
-    return {
-        "about": passage.about if with_texts else "",
-        "stance": stance,
-        "level": passage.level,
-        "met": touches_any(passage, counterparts),
-        "passage": (passage.doc_id, passage.start, passage.end, passage.text),
-        "probability": stored_number(passage.probability, CLAIM_DIGITS),
-    }
-
-
-def _part_items(result, with_texts):
-    """The parts of a claim with their verdicts, then those that were not judged."""
-    subverdicts = {part.subclaim_id: part for part in result.subverdicts}
-    items = []
-    for part in (*result.subclaims, *result.dropped):
-        item = {
-            "id": part.id,
-            "text": part.text if with_texts else None,
-            "verdict": f"not judged: {part.verifiability}",
-            "score": None,
-            "evidence": 0,
-        }
-        if part.id in subverdicts:
-            subverdict = subverdicts[part.id]
-            item["verdict"] = subverdict.verdict
-            item["score"] = stored_number(subverdict.score, CLAIM_DIGITS)
-            item["evidence"] = subverdict.evidence_count
-        items.append(item)
-    return items

@@ -1,7 +1,7 @@
 """Agreement among raters: coefficients of a table of items x raters, with intervals.
 
-Ratings are a table with NaN where missing; `from_counts` and `from_table` take published
-tables instead. Every coefficient takes the options
+Ratings are a table with NaN where missing; `from_counts` takes published counts instead. Every
+coefficient takes the options
 
 n_resamples : int, default 1000
     Resamples of the items; 0 for none.
@@ -16,9 +16,8 @@ wide : bool, default False
 clusters : sequence, optional
     What each item belongs to: items of one cluster are resampled together. Of all but the
     intraclass correlations.
-weights : str or array_like, optional
-    Partial credit for near misses, by name or as a matrix, of all but Gwet's AC1,
-    Kendall's W and the intraclass correlations.
+weights : {"identity", "linear", "quadratic"}, optional
+    Partial credit for near misses, of kappas, percent agreement and Gwet's AC2.
 
 and gives an `Agreement`: the estimate, its standard error, the interval for this panel
 and the one for a new panel, percent agreement, and a reason for all that is None.
@@ -49,18 +48,6 @@ from casebook.sheets import names_items
 from casebook.stats.intervals import FEWEST, bca_bounds, cluster_codes, resample_counts
 from casebook.stats.samples import check_choice, check_count, check_share
 
-LANDIS_KOCH = {
-    "almost perfect": 0.8,
-    "substantial": 0.6,
-    "moderate": 0.4,
-    "fair": 0.2,
-    "slight": 0,
-    "poor": -1,
-}
-"""Landis and Koch's words, each from this value on."""
-
-ROUNDING = 1e-12  # standard errors below it are the rounding of 0
-
 
 @dataclass(frozen=True)
 class Agreement:
@@ -69,10 +56,6 @@ class Agreement:
     coefficient: str
     estimate: float | None
     se: float | None = None
-    interval: tuple | None = None
-    statistic: tuple | None = None
-    p_greater: float | None = None
-    p_two_sided: float | None = None
     panel_ci: tuple | None = None
     new_panel_ci: tuple | None = None
     n_items: int = 0
@@ -107,7 +90,6 @@ def krippendorff_alpha(
     level="ordinal",
     n_resamples=1000,
     *,
-    weights=None,
     seed=0,
     confidence=0.95,
     categories=None,
@@ -125,10 +107,6 @@ def krippendorff_alpha(
         squared; difference over sum, squared.
     n_resamples : int, default 1000
         Resamples of the items; 0 for none.
-    weights : str or array_like, optional
-        Partial credit for near misses, by name or as a matrix; one minus the weights is
-        used as distance instead of that of the level, as irrCAC does. The ``"ordinal"``
-        weights are *not* Krippendorff's ordinal distance.
     seed : int, default 0
         Seed of the resamples.
     confidence : float, default 0.95
@@ -164,7 +142,6 @@ def krippendorff_alpha(
         "krippendorff_alpha",
         ratings,
         level=level,
-        weights=weights,
         n_resamples=n_resamples,
         seed=seed,
         confidence=confidence,
@@ -276,7 +253,7 @@ def agreement_table(
         Of Krippendorff's alpha.
     n_resamples, categories, wide, seed, confidence
         See the module.
-    weights : str or array_like
+    weights : {"quadratic", "linear", "identity"}
         Of Gwet's AC2.
     coefficients : sequence of str, optional
         Names of coefficients; by default nineteen.
@@ -286,7 +263,7 @@ def agreement_table(
     pandas.DataFrame
         One row per coefficient: coefficient, estimate, se, the bounds for this panel and
         for a new panel, expected and percent_agreement, n_items, n_raters, n_left_out,
-        label and its probability (see `benchmark`), and reason.
+        and reason.
 
     Raises
     ------
@@ -312,15 +289,11 @@ def agreement_table(
         confidence=confidence,
     )
     rows = [_table_row(agreement) for agreement in results.values()]
-    return pd.DataFrame(rows).astype({"label": object, "reason": object})
+    return pd.DataFrame(rows).astype({"reason": object})
 
 
 def _table_row(agreement):
     """Give a coefficient as a row of `agreement_table`."""
-    label, probability, _ = benchmark(agreement.estimate, agreement.se)
-    if agreement.coefficient in WITHOUT_BENCHMARK:
-        label = None
-        probability = None
     return {
         "coefficient": agreement.coefficient,
         "estimate": agreement.estimate,
@@ -331,29 +304,8 @@ def _table_row(agreement):
         "n_items": agreement.n_items,
         "n_raters": agreement.n_raters,
         "n_left_out": agreement.n_left_out,
-        "label": label,
-        "probability": probability,
         "reason": agreement.reason,
     }
-
-
-def benchmark(estimate, se):
-    """Give the best word with a probability of 0.95, that probability, and those of all words."""
-    if estimate is None or se is None:
-        return None, None, {}
-
-    def share_above(bound):
-        if bound == -1:
-            return 1.0
-        if se < ROUNDING:
-            return float(estimate >= bound - ROUNDING)
-        top = special.ndtr((estimate - 1) / se)
-        bottom = special.ndtr((estimate + 1) / se)
-        return float((special.ndtr((estimate - bound) / se) - top) / (bottom - top))
-
-    shares = {word: share_above(bound) for word, bound in LANDIS_KOCH.items()}
-    label = next(word for word, share in shares.items() if share >= 0.95)
-    return label, shares[label], shares
 
 
 def leave_one_rater_out(
@@ -416,7 +368,7 @@ COEFFICIENTS = {
         "Gwet's AC2", Kappa, {"chance": "gwet", "weights": "quadratic"}, ("weights",)
     ),
     "krippendorff_alpha": CoefficientKind(
-        "Krippendorff's alpha", alpha, {"level": "ordinal"}, ("level", "weights")
+        "Krippendorff's alpha", alpha, {"level": "ordinal"}, ("level",)
     ),
     "kendall_w": CoefficientKind("Kendall's W", KendallW),
 }
@@ -456,10 +408,6 @@ DEFAULT_COEFFICIENTS = (
     "icc_3_k",
     "kendall_w",
 )
-WITHOUT_BENCHMARK = ("percent_agreement", "kendall_w", "icc_1_k", "icc_2_k", "icc_3_k")
-"""Coefficients on a scale for which Landis and Koch's words are not meant."""
-
-
 # From a coefficient and a panel to its estimate with both intervals.
 
 
@@ -576,36 +524,29 @@ class _Measurement:
         )
 
     def uncertainty(self, tail):
-        """Give standard error, test, intervals and reasons, as fields of an `Agreement`."""
+        """Give standard error, intervals and reasons, as fields of an `Agreement`."""
         coefficient = self.coefficient
         panel = coefficient.panel
         influence = coefficient.influence() if panel.n_units > 1 else None
         if influence is not None:
             influence = panel.influence_of_units(influence)
         se = self.standard_error(influence)
-        if influence is None:
-            fields = coefficient.formula(tail)
-        else:
-            df = (panel.n_rated if panel.clusters is None else panel.n_units) - 1
-            fields = _student(self.estimate, se, df, tail)
-        fields["se"] = se
         if coefficient.model:
-            intervals, reasons = _intervals_of_model(coefficient.model, fields.get("interval"))
+            interval = coefficient.interval(tail)
+            intervals, reasons = _intervals_of_model(coefficient.model, interval)
             if se is None:
                 reasons = {"se": "undefined_in_resamples"} | reasons
         else:
             intervals, reasons = self.resampled_intervals(influence, se, tail)
-        fields |= intervals
-        fields["reasons"] = {name: reason for name, reason in reasons.items() if reason}
-        return fields
+        reasons = {name: reason for name, reason in reasons.items() if reason}
+        return {"se": se, **intervals, "reasons": reasons}
 
     def standard_error(self, influence):
         """Give the standard error by linearisation, else by the resamples, else None."""
         if influence is not None:
-            used = self.coefficient.panel
-            n = used.n_units
+            n = self.coefficient.panel.n_units
             spread = np.sum((influence - influence.mean()) ** 2)
-            return math.sqrt(spread / (n * (n if used.large_sample else n - 1)))
+            return math.sqrt(spread / (n * (n - 1)))
         if self.draws is not None and not np.isnan(self.draws).any():
             return float(self.draws.std(ddof=1))
         return None
@@ -677,19 +618,6 @@ def _intervals_of_model(model, interval):
     return intervals, reasons
 
 
-def _student(estimate, se, df, tail):
-    """Give the t interval and the test against 0, as fields of an `Agreement`."""
-    reach = float(special.stdtrit(df, tail)) * se
-    interval = (estimate - reach, min(1.0, estimate + reach))
-    fields = {"interval": interval}
-    if se > 0:
-        t = estimate / se
-        fields["statistic"] = ("t", t, (df,))
-        fields["p_greater"] = float(special.stdtr(df, -t))
-        fields["p_two_sided"] = float(2 * special.stdtr(df, -abs(t)))
-    return fields
-
-
 def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
     """BCa interval of bootstrap draws with Student's quantiles, and why there is none.
 
@@ -710,10 +638,9 @@ def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
     return (low, high), "all_resamples_equal" if low == high else None
 
 
-# A panel's ratings: a table of items x raters, counts, or a contingency table, checked and coded.
+# A panel's ratings: a table of items x raters, or counts, checked and coded.
 
 MOST_CATEGORIES = 2000
-MOST_TABLE_ITEMS = 200_000  # of a contingency table, whose items are resampled one by one
 MOST_RATINGS = 10**9  # of one item
 
 
@@ -737,7 +664,6 @@ class RatingPanel:
     rows: np.ndarray  # positions in the table of the items that were rated
     n_rated: int
     ordered: bool = True
-    large_sample: bool = False
     clusters: np.ndarray | None = None  # number of the cluster of each item
 
     @property
@@ -896,30 +822,6 @@ def from_counts(counts, categories=None):
     )
 
 
-def from_table(table, categories=None):
-    """Take the contingency table of two raters."""
-    cells = np.asarray(table, dtype=float)
-    square = cells.ndim == 2 and cells.shape[0] == cells.shape[1]
-    if not square or (cells < 0).any() or (cells % 1).any():
-        raise InputError("a contingency table must be square and hold whole numbers of items")
-    if (cells > MOST_TABLE_ITEMS).any() or cells.sum() > MOST_TABLE_ITEMS:
-        raise InputError(
-            f"a contingency table holds at most {MOST_TABLE_ITEMS:,} items: "
-            "analyse a sample of them"
-        )
-    codes = np.repeat(np.argwhere(np.ones_like(cells)), cells.ravel().astype(int), axis=0)
-    return RatingPanel(
-        categories=_scale(categories, len(cells)),
-        codes=codes,
-        tally=None,
-        raters=("row", "column"),
-        n_rows=len(codes),
-        rows=np.arange(len(codes)),
-        n_rated=len(codes),
-        large_sample=True,
-    )
-
-
 def _refuse_other_tables(frame, wide, ids_allowed):
     """Refuse a transposed table, and a column that names the items: it would ruin the agreement."""
     if not frame.columns.is_unique:
@@ -933,10 +835,8 @@ def _refuse_other_tables(frame, wide, ids_allowed):
         )
     if ids_allowed:
         return
-    columns = {name: frame[name].tolist() for name in frame}
-    for name, values in columns.items():
-        other_columns = [columns[rater] for rater in columns if rater != name]
-        if names_items(name, values, other_columns):
+    for name in frame:
+        if names_items(name):
             raise InputError(
                 f"column {name!r} looks like names of the items: "
                 "ratings.set_index(...), or leave it out"

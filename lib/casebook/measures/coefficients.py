@@ -16,35 +16,8 @@ MEASUREMENT_LEVELS = ("nominal", "ordinal", "interval", "ratio")
 ICC_FORMS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
 
 
-# Partial credit, as Gwet (2014) defines it.
-
-
-def _identity(values):
-    return np.eye(len(values))
-
-
-def _linear(values):
-    return 1 - np.abs(values[:, None] - values) / np.ptp(values)
-
-
-def _quadratic(values):
-    return 1 - ((values[:, None] - values) / np.ptp(values)) ** 2
-
-
-def _ordinal(values):
-    """Count the pairs of categories between the two, both included."""
-    size = len(values)
-    positions = np.arange(size)
-    span = np.abs(positions[:, None] - positions) + 1
-    return 1 - span * (span - 1) / (size * (size - 1))
-
-
-PARTIAL_CREDIT = {
-    "identity": _identity,
-    "linear": _linear,
-    "quadratic": _quadratic,
-    "ordinal": _ordinal,
-}
+POWERS = {"linear": 1, "quadratic": 2}
+"""Power of the distance of two ratings that costs agreement, by the name of the weights."""
 
 
 def _relative_distance(values):
@@ -58,18 +31,13 @@ def _relative_distance(values):
 
 def _weight_matrix(weights, panel):
     """Give the agreement that a pair of ratings is worth."""
+    check_choice("weights", weights, ("identity", *POWERS))
     size = len(panel.categories)
-    if isinstance(weights, str):
-        check_choice("weights", weights, PARTIAL_CREDIT)
-        if weights == "identity" or size < 2:
-            return np.eye(size)
-        return PARTIAL_CREDIT[weights](panel.values)
-    matrix = np.asarray(weights, dtype=float)
-    if matrix.shape != (size, size) or (matrix != matrix.T).any() or (np.diag(matrix) != 1).any():
-        raise InputError(
-            f"weights must be symmetric, with 1 on the diagonal, of shape {(size, size)}"
-        )
-    return matrix
+    if weights == "identity" or size < 2:
+        return np.eye(size)
+    values = panel.values
+    distance = np.abs(values[:, None] - values) / np.ptp(values)
+    return 1 - distance ** POWERS[weights]
 
 
 class Coefficient:
@@ -127,10 +95,6 @@ class Coefficient:
     def smooth(self, totals):
         """Give the coefficient without small-sample terms: what is linearised."""
         return self.of(totals)
-
-    def formula(self, tail):
-        """Give interval and test of the coefficient's own theory, if it has one."""
-        return {}
 
     def expected(self):
         """Give the chance agreement, or None."""
@@ -231,14 +195,13 @@ class LightKappa(Coefficient):
 class Alpha(Coefficient):
     """Krippendorff's alpha with distances that do not depend on the ratings: all but ordinal."""
 
-    def __init__(self, panel, level, weights=None):
+    def __init__(self, panel, level):
         super().__init__(panel, panel.per_item >= 2)
         panel = self.panel
-        if weights is None and level == "ratio":
+        if level == "ratio":
             self.distance = _relative_distance(panel.values)
         else:
-            if weights is None:
-                weights = "identity" if level == "nominal" else "quadratic"
+            weights = "identity" if level == "nominal" else "quadratic"
             self.distance = 1 - _weight_matrix(weights, panel)
         apart = (panel.counts * (panel.counts @ self.distance)).sum(axis=1)
         self.features = np.column_stack([apart / (panel.per_item - 1), panel.counts])
@@ -311,12 +274,10 @@ def _mid_ranks(marginals):
     return np.cumsum(marginals, axis=1) - marginals / 2 - marginals.sum(axis=1, keepdims=True) / 2
 
 
-def alpha(panel, level="ordinal", weights=None):
-    """Krippendorff's alpha of a level, or of weights."""
+def alpha(panel, level="ordinal"):
+    """Krippendorff's alpha of a level."""
     check_choice("level", level, MEASUREMENT_LEVELS)
-    if level == "ordinal" and weights is None:
-        return OrdinalAlpha(panel)
-    return Alpha(panel, level, weights)
+    return OrdinalAlpha(panel) if level == "ordinal" else Alpha(panel, level)
 
 
 class OfCompleteItems(Coefficient):
@@ -375,8 +336,8 @@ class IntraclassCorrelation(OfCompleteItems):
         error = np.maximum(within - of_raters, 0.0) / ((n - 1) * (k - 1))
         return n, of_items / (n - 1), within / (n * (k - 1)), of_raters / (k - 1), error
 
-    def formula(self, tail):
-        """Give the F test and interval."""
+    def interval(self, tail):
+        """F interval, or None."""
         squares = self._mean_squares(self.features.sum(axis=0, keepdims=True))
         n, between, within, raters, error = (float(square[0]) for square in squares)
         k = self.panel.n_raters
@@ -387,21 +348,16 @@ class IntraclassCorrelation(OfCompleteItems):
             noise = error
             df = (n - 1, (n - 1) * (k - 1))
         if noise <= 1e-12 * between:
-            return {}
-        ratio = between / noise
+            return None
         with np.errstate(all="ignore"):
             if self.model == 2:
                 bounds = self._two_way_bounds(n, k, between, raters, error, tail)
             else:
-                bounds = self._bounds_of_ratio(ratio, df, tail)
+                bounds = self._bounds_of_ratio(between / noise, df, tail)
             if self.average:
                 bounds = [k * bound / (1 + (k - 1) * bound) for bound in bounds]
         low, high = (float(bound) for bound in bounds)
-        return {
-            "interval": (low, high) if np.isfinite([low, high]).all() else None,
-            "statistic": ("F", ratio, df),
-            "p_greater": float(special.fdtrc(*df, ratio)),
-        }
+        return (low, high) if np.isfinite([low, high]).all() else None
 
     def _bounds_of_ratio(self, ratio, df, tail):
         k = self.panel.n_raters
@@ -444,12 +400,3 @@ class KendallW(OfCompleteItems):
         with np.errstate(all="ignore"):
             squares = np.einsum("di,di,di->d", weights, sums, sums)
             return np.where(most > 0, squares / most, np.nan)
-
-    def formula(self, tail):
-        """Give the chi-squared test, ``r (n - 1) W``."""
-        df = self.panel.n_items - 1
-        statistic = self.panel.n_raters * df * self.estimate()[0]
-        return {
-            "statistic": ("chi-squared", statistic, (df,)),
-            "p_greater": float(special.chdtrc(df, statistic)),
-        }

@@ -1,4 +1,4 @@
-"""Servers that are asked over HTTP: language models behind an OpenAI-compatible endpoint.
+"""Language models behind an OpenAI-compatible endpoint.
 
 A model is never asked by default. What it cannot answer is an error with a cause, and never
 a default answer: callers count it apart. A server may send anything: a reply has a limit of time
@@ -28,7 +28,6 @@ URL_VARIABLE = "CASEBOOK_LLM_URL"
 OPENAI_URL_VARIABLE = "OPENAI_BASE_URL"  # read where the other is not set, as OpenAI's own tools do
 KEY_VARIABLE = "OPENAI_API_KEY"
 MAX_BYTES = 1_000_000  # of a reply
-LANGUAGE_MODEL = "a language model"
 _ENDPOINT = "endpoint:"
 _COMPLETIONS = "/chat/completions"
 _VERSION = re.compile(r"/v\d+[a-z0-9]*(/|$)")  # in the path of an address: /v1, /v1beta/openai
@@ -105,27 +104,28 @@ def load_language_model(name, url=None, **settings):
     raise InputError(f"no language model {name!r}: give '{_ENDPOINT}MODEL'")
 
 
-def check_address(url, of=LANGUAGE_MODEL):
+def check_address(url):
     """Refuse an address that no server can have; what stands before an @ may be a password."""
     if not str(url).startswith(("http://", "https://")):
         address = str(url).rpartition("@")[2]
-        raise InputError(f"address {address!r} of {of}: begin it with http:// or https://")
+        raise InputError(
+            f"address {address!r} of a language model: begin it with http:// or https://"
+        )
     try:
         parts = urlsplit(url)
         complete = parts.hostname and parts.port != 0  # the port is looked at only here
     except ValueError:  # whose text may repeat a part of the password
         complete = False
     if not complete or not url.isprintable() or " " in url:
-        raise _wrong_address(url, of)
+        raise _wrong_address(url)
 
 
-def _wrong_address(url, of):
+def _wrong_address(url):
     address = without_secrets(url, url)
-    form = "http://HOST:PORT/v1" if of == LANGUAGE_MODEL else "http://HOST:PORT/PATH"
-    return InputError(f"address {address!r} of {of}: write it as {form}")
+    return InputError(f"address {address!r} of a language model: write it as http://HOST:PORT/v1")
 
 
-def check_reachable(url, of=LANGUAGE_MODEL):
+def check_reachable(url):
     """Refuse an address where nobody listens, within a second.
 
     What takes longer, and what a proxy reaches, is left to the first request.
@@ -135,7 +135,7 @@ def check_reachable(url, of=LANGUAGE_MODEL):
     if (parts.scheme in proxies or "all" in proxies) and not proxy_bypass(parts.hostname):
         return
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    where = f"address {without_secrets(url, url)!r} of {of}"
+    where = f"address {without_secrets(url, url)!r} of a language model"
     connection = _connect(parts.hostname, port)
     try:
         asyncio.run_coroutine_threadsafe(connection, event_loop()).result()
@@ -155,102 +155,14 @@ async def _connect(host, port):
         writer.close()
 
 
-class Server:
-    """An address that is asked over HTTP.
+class Endpoint:
+    """A model behind an OpenAI-compatible address; ``outcomes`` counts the questions by outcome.
 
     ``timeout`` limits a reply as a whole, from the connection to its last byte, and
     ``max_bytes`` its size. A busy server and a broken connection are asked again ``retries``
-    times, each with a time of its own.
+    times, each with a time of its own. An address that lacks ``/v1``, or names a path below it, is
+    mended where ``report`` can say so.
     """
-
-    expected = "answer"
-    of = LANGUAGE_MODEL
-
-    def __init__(self, name, url, key_variable, timeout, retries, max_bytes):
-        if not 0 < timeout < math.inf:
-            raise InputError(f"timeout {timeout}: give seconds, above 0")
-        self.name = name
-        self.key_variable = key_variable
-        self._key = _key(key_variable)
-        self._openai = _openai_package()
-        self._url = url
-        self._http = _limited_client(self._openai, name, timeout, max_bytes)
-        try:
-            self._client = self._openai.AsyncOpenAI(
-                base_url=url,
-                api_key=self._key or "none",
-                timeout=None,  # it would limit each step, and so let a reply drip for ever
-                max_retries=retries,
-                # A short reply may unpack to a gigabyte.
-                default_headers={"Accept-Encoding": "identity"},
-                http_client=self._http,
-            )
-        # httpx refuses addresses in words of its own, which may repeat a password.
-        except Exception as error:
-            raise _wrong_address(url, self.of) from error
-
-    def check(self):
-        """Refuse an address where nobody listens."""
-        check_reachable(self._url, self.of)
-
-    def _received(self, request):
-        """Wait for what a request gives; `NoAnswer` if that cannot be had."""
-        try:
-            return asyncio.run_coroutine_threadsafe(request, event_loop()).result()
-        except self._openai.APIConnectionError as error:
-            if type(error.__cause__).__name__ in _BROKEN_OFF:
-                raise NoAnswer(
-                    "broken", f"{self.name}: the connection broke off before a whole reply"
-                ) from error
-            why = f"{self.name}: cannot be reached"
-            raise NoAnswer("unreachable", why, lasting=True) from error
-        except self._openai.APIStatusError as error:
-            why = f"{self.name}: the server answers {error.status_code}{self._reason(error)}"
-            if error.status_code in (404, 405):
-                raise _Elsewhere(f"{why}{self._hint()}") from error
-            lasting = error.status_code in (401, 403)
-            if lasting and not self._key:
-                why += f"; no key was sent: set {self.key_variable}"
-            raise NoAnswer("refused", why, lasting) from error
-        except (self._openai.OpenAIError, TypeError, ValueError) as error:
-            raise NoAnswer("nonsense", f"{self.name}: no {self.expected}{self._hint()}") from error
-
-    def _refuse_page(self, body):
-        """Refuse a web page: the address is that of something else."""
-        if body.lstrip()[:1] in (b"<", "<"):
-            raise _Elsewhere(f"{self.name}: no {self.expected}, but a web page{self._hint()}")
-
-    def _reason(self, error):
-        """What a server says of its refusal, in one line and without the key."""
-        if target := error.response.headers.get("location"):
-            return f": moved to {self.line(target)}: name that address, if you trust it"
-        message = error.body
-        if isinstance(message, dict):
-            message = message.get("message") or message.get("detail") or message.get("error")
-        if message and not isinstance(message, str):
-            message = error.response.text
-        line = self.line(message or "")
-        return f": {line}" if line else ""
-
-    def line(self, text, limit=LONGEST_REASON):
-        """Text of a server as one printable line, without the key and secrets of the address."""
-        line = printable_line(text)
-        if self._key:
-            line = line.replace(self._key, "***")
-        return without_secrets(line, self._url)[:limit]
-
-    def _hint(self):
-        """What may be wrong with an address at which nothing is found."""
-        return ""
-
-
-class Endpoint(Server):
-    """A model behind an OpenAI-compatible address; ``outcomes`` counts the questions by outcome.
-
-    An address that lacks ``/v1``, or names a path below it, is mended where ``report`` can say so.
-    """
-
-    expected = "chat completion"
 
     def __init__(self, model, url=None, timeout=30.0, retries=0, max_bytes=MAX_BYTES, report=None):
         url = address_of_model(url)
@@ -261,16 +173,38 @@ class Endpoint(Server):
         if report and urlsplit(url).path.rstrip("/").endswith(_COMPLETIONS):
             url = _with_path(url, _base_path(url))
             report(f"the address is read as {without_secrets(url, url)}, without {_COMPLETIONS}")
-        super().__init__(f"{_ENDPOINT}{model}", url, KEY_VARIABLE, timeout, retries, max_bytes)
+        if not 0 < timeout < math.inf:
+            raise InputError(f"timeout {timeout}: give seconds, above 0")
+        self.name = f"{_ENDPOINT}{model}"
         self.outcomes = Counter()
         self.usage = Counter()  # of `complete`: replies, tokens, and replies that do not say them
         self._model = model
         self._report = report
+        self._key = _key(KEY_VARIABLE)
+        self._openai = _openai_package()
+        self._url = url
+        try:
+            self._client = self._openai.AsyncOpenAI(
+                base_url=url,
+                api_key=self._key or "none",
+                timeout=None,  # it would limit each step, and so let a reply drip for ever
+                max_retries=retries,
+                # A short reply may unpack to a gigabyte.
+                default_headers={"Accept-Encoding": "identity"},
+                http_client=_limited_client(self._openai, self.name, timeout, max_bytes),
+            )
+        # httpx refuses addresses in words of its own, which may repeat a password.
+        except Exception as error:
+            raise _wrong_address(url) from error
 
     @property
     def identity(self):
         """What answers depend on besides the question: the address without secrets, the model."""
         return f"{without_secrets(self._url, self._url)} {self._model}"
+
+    def check(self):
+        """Refuse an address where nobody listens."""
+        check_reachable(self._url)
 
     def complete(self, prompt):
         """Answer a prompt with text; `NoAnswer` if that cannot be had."""
@@ -347,6 +281,52 @@ class Endpoint(Server):
         if below == self._url:
             return ""
         return f"; most servers answer below /v1: try {without_secrets(below, below)}"
+
+    def _received(self, request):
+        """Wait for what a request gives; `NoAnswer` if that cannot be had."""
+        try:
+            return asyncio.run_coroutine_threadsafe(request, event_loop()).result()
+        except self._openai.APIConnectionError as error:
+            if type(error.__cause__).__name__ in _BROKEN_OFF:
+                raise NoAnswer(
+                    "broken", f"{self.name}: the connection broke off before a whole reply"
+                ) from error
+            why = f"{self.name}: cannot be reached"
+            raise NoAnswer("unreachable", why, lasting=True) from error
+        except self._openai.APIStatusError as error:
+            why = f"{self.name}: the server answers {error.status_code}{self._reason(error)}"
+            if error.status_code in (404, 405):
+                raise _Elsewhere(f"{why}{self._hint()}") from error
+            lasting = error.status_code in (401, 403)
+            if lasting and not self._key:
+                why += f"; no key was sent: set {KEY_VARIABLE}"
+            raise NoAnswer("refused", why, lasting) from error
+        except (self._openai.OpenAIError, TypeError, ValueError) as error:
+            raise NoAnswer("nonsense", f"{self.name}: no chat completion{self._hint()}") from error
+
+    def _refuse_page(self, body):
+        """Refuse a web page: the address is that of something else."""
+        if body.lstrip().startswith(b"<"):
+            raise _Elsewhere(f"{self.name}: no chat completion, but a web page{self._hint()}")
+
+    def _reason(self, error):
+        """What a server says of its refusal, in one line and without the key."""
+        if target := error.response.headers.get("location"):
+            return f": moved to {self.line(target)}: name that address, if you trust it"
+        message = error.body
+        if isinstance(message, dict):
+            message = message.get("message") or message.get("detail") or message.get("error")
+        if message and not isinstance(message, str):
+            message = error.response.text
+        line = self.line(message or "")
+        return f": {line}" if line else ""
+
+    def line(self, text, limit=LONGEST_REASON):
+        """Text of a server as one printable line, without the key and secrets of the address."""
+        line = printable_line(text)
+        if self._key:
+            line = line.replace(self._key, "***")
+        return without_secrets(line, self._url)[:limit]
 
     def complete_json(self, prompt, schema):
         """Answer a prompt with one object of a pydantic model; a wrong answer is refused once."""

@@ -1,27 +1,17 @@
-"""Judgements as people have them: a row per item, a row per rating, a form, or a tool's export.
+"""Ratings as people have them: a row per item, a row per rating, or a form.
 
 They become tables of items x raters, or a book for each rater, as forms are.
 """
 
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
-from casebook.data.records import read_table
+from casebook.data.records import field_text, read_table
 from casebook.errors import InputError, refuse
-from casebook.raters.annotation_tools import (
-    BLANK,
-    Annotations,
-    Judgement,
-    export_reader,
-    label_text,
-    listed,
-    potato_label,
-    read_label_studio_rows,
-    row_answer,
-)
 from casebook.raters.layouts import LIKERT
 from casebook.readers import near_names, read_yaml, spelling, suffix_of
 from casebook.sheets import KINDS, Book, Sheet, as_ratings, read_book, wide_ratings
@@ -30,6 +20,26 @@ ROLES = read_yaml(Path(__file__).with_name("annotations.yml"))["roles"]
 OBJECTS = (".json", ".jsonl", ".parquet")  # files of objects; others are tables
 NEEDED = ("rater", "item", "rating")
 ITEM = "prompt_id"  # as forms call the column that names their rows
+MOST_NAMES = 5  # that a message lists
+
+
+class Judgement(NamedTuple):
+    """One rating by one rater of one item, "" for a blank one, and where it stands."""
+
+    row: int
+    item: str
+    rater: str
+    criterion: str
+    rating: str
+
+
+@dataclass(frozen=True, eq=False)
+class LongTable:
+    """A row per rating: the judgements, the further fields of their items, and notes."""
+
+    judgements: list
+    fields: dict  # of each item
+    notes: list
 
 
 def read_ratings(path, *, numbers=None, id_column=None, columns=None, criterion=None):
@@ -40,17 +50,16 @@ def read_ratings(path, *, numbers=None, id_column=None, columns=None, criterion=
     path : path-like
         CSV (comma, semicolon or tab; UTF-8), ``.xlsx`` or ``.xlsm`` with a row per item, whose
         first row names the raters; or with a row per rating, with columns such as rater, item,
-        rating and perhaps criterion, in any letter case; JSON or JSON lines of such rows; or an
-        export of potato (its folder too), argilla or Label Studio.
+        rating and perhaps criterion, in any letter case; JSON or JSON lines of such rows.
     numbers : bool, optional
         Whether ratings must be numbers (True) or may be labels (False); by default most
         of the cells tell.
     id_column : str, optional
         Column that names the items of a file with a row per item, ``""`` if there is none; by
-        default the first column, if it is not a rater's.
+        default the first column, if its header says so (item, unit, subject, case, question,
+        prompt, id, or a name that ends in ``_id``).
     columns : dict, optional
-        ``rater``, ``item``, ``rating`` or ``criterion`` to the name of that column in the file; of
-        an export, ``item`` to the field that names the items.
+        ``rater``, ``item``, ``rating`` or ``criterion`` to the name of that column in the file.
     criterion : str, optional
         Which ratings to read, if there are those of several criteria.
 
@@ -58,14 +67,14 @@ def read_ratings(path, *, numbers=None, id_column=None, columns=None, criterion=
     -------
     pandas.DataFrame, shape [items, raters]
         Numbers (float, NaN missing) or labels (object, None missing). ``attrs["notes"]`` says
-        what was read of a file with a row per rating or of an export, and what was left out.
+        what was read of a file with a row per rating, and what was left out.
 
     Raises
     ------
     InputError
         If the table is damaged, names no raters, repeats an item, holds text among
-        numbers, or a column that is not the first looks like names of the items; if a rater
-        rates an item twice and differently, or there are several criteria and none is chosen.
+        numbers, or does not say which column names the items; if a rater rates an item twice
+        and differently, or there are several criteria and none is chosen.
 
     Examples
     --------
@@ -81,12 +90,12 @@ def read_ratings(path, *, numbers=None, id_column=None, columns=None, criterion=
     if id_column is not None and (columns or criterion):
         name = "columns" if columns else "criterion"
         raise InputError(f"{path}: {name} has no effect where a row holds an item: leave it out")
-    annotations = None if id_column is not None else read_annotations(path, columns)
-    if annotations is None and criterion:
+    table = None if id_column is not None else read_long(path, columns)
+    if table is None and criterion:
         raise InputError(f"{path}: a row holds an item, so there is no criterion {criterion!r}")
-    if annotations is None:
+    if table is None:
         return _as_wide(path, numbers, id_column)
-    ratings, notes = distinct_ratings(path, annotations)
+    ratings, notes = distinct_ratings(path, table)
     criteria = ratings["criterion"].unique()
     names = ", ".join(criteria)
     if criterion is None and len(criteria) > 1:
@@ -97,17 +106,17 @@ def read_ratings(path, *, numbers=None, id_column=None, columns=None, criterion=
         ratings = ratings[ratings["criterion"] == criterion]
     if ratings.empty:
         raise InputError(f"{path}: has no criterion {criterion!r}: it has {names}")
-    return _items_by_raters(ratings, notes, numbers)
+    return _items_by_raters(path, ratings, notes, numbers)
 
 
 def read_criteria(path, columns=None):
     """Read the ratings of each criterion, numbers or labels: a dict of frames."""
-    annotations = read_annotations(path, columns)
-    if annotations is None:
+    table = read_long(path, columns)
+    if table is None:
         return {"ratings": _as_wide(path, None, None)}
-    ratings, notes = distinct_ratings(path, annotations)
+    ratings, notes = distinct_ratings(path, table)
     return {
-        criterion: _items_by_raters(of_criterion, notes, None)
+        criterion: _items_by_raters(path, of_criterion, notes, None)
         for criterion, of_criterion in ratings.groupby("criterion", sort=False)
     }
 
@@ -118,36 +127,35 @@ def _as_wide(path, numbers, id_column):
     return ratings
 
 
-def distinct_ratings(path, annotations):
-    """Give the judgements that are ratings as a table, each once, and notes on all of them."""
-    judgements = pd.DataFrame(annotations.judgements, columns=Judgement._fields, dtype=object)
-    ratings = judgements[judgements["reason"].isna()]
+def distinct_ratings(path, table):
+    """Ratings of a long table as a frame, each once, and notes on all judgements."""
+    judgements = pd.DataFrame(table.judgements, columns=Judgement._fields, dtype=object)
+    ratings = judgements[judgements["rating"] != ""]
     names = ["item", "rater", "criterion"]
     distinct = ratings.drop_duplicates(names)
     pairs = ratings.merge(distinct, on=names, suffixes=("", "_earlier"))
     refuse(
         [
-            f"{row.path}:{row.row}: {row.rater} rates {row.item} a second time ({row.criterion}: "
+            f"{path}:{row.row}: {row.rater} rates {row.item} a second time ({row.criterion}: "
             f"{row.rating!r}, in row {row.row_earlier} {row.rating_earlier!r}): keep one row"
             for row in pairs[pairs["rating"] != pairs["rating_earlier"]].itertuples()
         ]
     )
-    reasons = judgements["reason"].value_counts(sort=False)
-    left_out = [f"{count} {reason}" for reason, count in reasons.items()]
+    n_blank = len(judgements) - len(ratings)
     if ratings.empty:
-        why = "; ".join(left_out) or "no judgements"
-        raise InputError(f"{path}: read as {annotations.layout}, holds no ratings: {why}")
-    notes = [f"{annotations.layout}: {len(distinct)} ratings taken of {len(judgements)} judgements"]
+        raise InputError(f"{path}: read as a row per rating, holds no ratings: {n_blank} blank")
+    notes = [f"a row per rating: {len(distinct)} ratings taken of {len(judgements)} judgements"]
     if len(distinct) < len(ratings):
         notes.append(f"{len(ratings) - len(distinct)} repeated judgements counted once")
-    notes += [f"left out: {text}" for text in left_out]
-    return distinct, [*notes, *annotations.notes]
+    if n_blank:
+        notes.append(f"left out: {n_blank} blank")
+    return distinct, notes + table.notes
 
 
-def _items_by_raters(judgements, notes, numbers):
+def _items_by_raters(path, judgements, notes, numbers):
     """Arrange the ratings of one criterion as items x raters."""
     ratings = judgements.set_index("row")[["rating"]].set_axis(judgements["criterion"][:1], axis=1)
-    values = as_ratings(judgements["path"].iloc[0], ratings, numbers).iloc[:, 0].to_numpy()
+    values = as_ratings(path, ratings, numbers).iloc[:, 0].to_numpy()
     frame = judgements.assign(value=values)
     wide = frame.pivot(index="item", columns="rater", values="value")  # noqa: PD010
     wide = wide.reindex(index=frame["item"].unique(), columns=frame["rater"].unique())
@@ -161,12 +169,11 @@ def _items_by_raters(judgements, notes, numbers):
 
 
 class RaterBook(NamedTuple):
-    """One rater's form as it came back, or the same made of an export."""
+    """One rater's form as it came back, or the same made of a file of several raters."""
 
     rater: str
     book: Book
     columns: dict  # documented columns to their names in it
-    left_out: tuple = ()  # judgements that are no ratings
 
 
 def form_files(paths):
@@ -175,8 +182,7 @@ def form_files(paths):
     files = []
     for path in map(Path, paths):
         if path.is_dir():
-            forms = [file for file in sorted(path.iterdir()) if _is_form(file)]
-            files += forms or potato_files(path)
+            files += [file for file in sorted(path.iterdir()) if _is_form(file)]
         else:
             files.append(path)
     if not files:
@@ -197,16 +203,10 @@ def books_by_rater(path, columns):
         book = read_book(path)
         if not _holds_several_raters(book, columns_of_roles):
             return [RaterBook(path.stem, book, columns)]
-    records = list(read_table(path, rows_of=single))
-    names = _names(records)
-    reader = export_reader(records, names)
-    roles = matching_roles(names, columns_of_roles)
-    left_out = {}
-    if reader is read_label_studio_rows:
-        rows = _rows_of_raters(path, records, "annotator")
-    elif reader or all(role in roles for role in NEEDED):
-        annotations = _annotations_of(path, records, columns_of_roles)
-        rows, left_out = _rows_of_judgements(path, annotations)
+    records = list(read_table(path))
+    roles = matching_roles(_names(records), columns_of_roles)
+    if all(role in roles for role in NEEDED):
+        rows = _rows_of_judgements(path, _read_long(path, records, roles))
     elif "rater" in roles:
         rows = _rows_of_raters(path, records, roles["rater"])
     else:
@@ -217,37 +217,30 @@ def books_by_rater(path, columns):
         numbers, cells = zip(*numbered, strict=True)
         table = pd.DataFrame(list(cells), list(numbers), dtype=object)
         book = Book(path, (Sheet(path.name, 1, table),))
-        books.append(RaterBook(rater, book, columns, tuple(left_out.get(rater, ()))))
+        books.append(RaterBook(rater, book, columns))
     return books
 
 
 def _holds_several_raters(book, columns):
-    """Say whether a table is an export or names its raters in a column, by the names in it."""
+    """Whether a table names its raters in a column."""
     if book.path.suffix.lower() != ".csv":
         return "rater" in columns
-    names = list(book.sheets[0].table)
-    if "annotation_id" in names or ("instance_id" in names and any(map(potato_label, names))):
-        return True
-    return matching_roles(names, columns).get("rater") not in (None, *LIKERT.names)
+    roles = matching_roles(list(book.sheets[0].table), columns)
+    return roles.get("rater") not in (None, *LIKERT.names)
 
 
-def _rows_of_judgements(path, annotations):
-    """Give each rater's rows, a column for each criterion, and the judgements left out."""
-    ratings, _ = distinct_ratings(path, annotations)
+def _rows_of_judgements(path, table):
+    """Rows of each rater, a column for each criterion."""
+    ratings, _ = distinct_ratings(path, table)
     criteria = dict.fromkeys(ratings["criterion"])
-    blanks = [judgement for judgement in annotations.judgements if judgement.reason == BLANK]
+    blanks = [judgement for judgement in table.judgements if not judgement.rating]
     rows = defaultdict(dict)
     for judgement in [*ratings.itertuples(), *blanks]:
-        empty = {ITEM: judgement.item, **annotations.fields.get(judgement.item, {}), **criteria}
+        empty = {ITEM: judgement.item, **table.fields[judgement.item], **criteria}
         _, cells = rows[judgement.rater].setdefault(judgement.item, (judgement.row, empty))
-        if judgement.reason is None:
+        if judgement.rating:
             cells[judgement.criterion] = judgement.rating
-    left_out = defaultdict(list)
-    for judgement in annotations.judgements:
-        if judgement.reason not in (None, BLANK):
-            rater = judgement.rater if judgement.rater in rows else next(iter(rows))
-            left_out[rater].append(judgement)
-    return {rater: by_item.values() for rater, by_item in rows.items()}, left_out
+    return {rater: by_item.values() for rater, by_item in rows.items()}
 
 
 def _rows_of_raters(path, records, rater_column):
@@ -255,73 +248,32 @@ def _rows_of_raters(path, records, rater_column):
     rows = defaultdict(list)
     problems = []
     for number, record in records:
-        rater = label_text(record.get(rater_column))
+        rater = field_text(record.get(rater_column))
         if not rater:
             problems.append(f"{path}:{number}: column {rater_column!r} names no rater")
             continue
-        cells = {name: row_answer(cell)[0] or None for name, cell in record.items()}
+        cells = {name: field_text(cell) or None for name, cell in record.items()}
         del cells[rater_column]
-        if ITEM not in cells and "id" in cells:
-            cells[ITEM] = cells["id"]
         rows[rater].append((number, cells))
     refuse(problems)
     return rows
 
 
-# --- files and their layouts
+# --- a row per rating
 
 
-def read_annotations(path, columns=None):
-    """Read a row per rating or an export; None of a table with a row per item."""
+def read_long(path, columns=None):
+    """A row per rating of a file; None where a row may hold an item."""
+    path = Path(path)
     columns = columns or {}
     if unknown := columns.keys() - ROLES.keys():
         raise InputError(
             f"columns: {min(unknown)!r} is none of {', '.join(ROLES)}, the columns of a rating"
         )
-    annotations = []
-    for file in _annotation_files(path):
-        records = list(read_table(file, rows_of=single))
-        annotations.append(_annotations_of(file, records, columns))
-    if len(annotations) == 1:
-        return annotations[0]
-    judgements = []
-    fields = {}
-    notes = {}
-    for part in annotations:
-        if part is None:
-            raise InputError(f"{path}: holds a file that is no export of potato: name one file")
-        judgements += part.judgements
-        fields |= part.fields
-        notes |= dict.fromkeys(part.notes)
-    return Annotations(annotations[0].layout, judgements, fields, tuple(notes))
-
-
-def _annotation_files(path):
-    """List the files of an export: one, or of potato's output folder all that hold answers."""
-    path = Path(path)
-    if not path.is_dir():
-        return [path]
-    files = potato_files(path)
-    if not files:
-        raise InputError(
-            f"{path}: is a folder without potato's annotated_instances or user_state.json: "
-            "name a file"
-        )
-    return files
-
-
-def potato_files(folder):
-    """List the files with answers in potato's output folder: of all raters, else of each."""
-    patterns = ("annotated_instances.*", "*/user_state.json", "*/annotated_instances.jsonl")
-    for pattern in patterns:
-        if files := sorted(folder.glob(pattern)):
-            return files
-    return []
-
-
-def single(content):
-    """Give the records of a JSON file that is one object: it is one."""
-    return [content]
+    records = list(read_table(path))
+    may_be_wide = suffix_of(path) not in OBJECTS
+    roles = roles_of(path, _names(records), columns, may_be_wide=may_be_wide)
+    return _read_long(path, records, roles) if roles else None
 
 
 def _names(records):
@@ -329,22 +281,9 @@ def _names(records):
     return dict.fromkeys(name for _, record in records for name in record)
 
 
-def _annotations_of(path, records, columns):
-    """Read the records of an export or of a row per rating; None if a row may hold an item."""
-    names = _names(records)
-    if reader := export_reader(records, names):
-        if refused := [name for name in columns if name != "item"]:
-            raise InputError(f"{path}: columns: {refused[0]} has no effect on an export")
-        try:
-            return reader(path, records, columns.get("item"))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{path}: is not as the tool exports it: {error!r:.100}") from error
-    is_table = suffix_of(path) not in OBJECTS
-    roles = roles_of(path, names, columns, may_be_wide=is_table)
-    return _read_long(path, records, roles) if roles else None
-
-
-# --- a row per rating
+def _listed(names):
+    more = ", ..." if len(names) > MOST_NAMES else ""
+    return ", ".join(map(str, list(names)[:MOST_NAMES])) + more
 
 
 def roles_of(path, names, columns, *, may_be_wide):
@@ -353,7 +292,7 @@ def roles_of(path, names, columns, *, may_be_wide):
         if name not in names:
             raise InputError(
                 f"{path}: no column {name!r}, which is to be read as {role!r}; "
-                f"it has {listed(names)}"
+                f"it has {_listed(names)}"
             )
     roles = matching_roles(names, columns)
     missing = [role for role in NEEDED if role not in roles]
@@ -363,7 +302,7 @@ def roles_of(path, names, columns, *, may_be_wide):
     if columns or not may_be_wide or (len(missing) == 1 and near):
         raise InputError(
             f"{path}: a row per rating needs columns of rater, item and rating; "
-            f"none names the {missing[0]} among {listed(names)}{_suggestion(near, missing[0])}"
+            f"none names the {missing[0]} among {_listed(names)}{_suggestion(near, missing[0])}"
         )
     return None
 
@@ -396,23 +335,19 @@ def _suggestion(near, role):
 
 
 def _read_long(path, records, roles):
-    """Read a row per rating."""
     judgements = []
     fields = {}
     problems = []
     for row, record in records:
-        names = {role: label_text(record.get(column)) for role, column in roles.items()}
-        if not names["rater"] or not names["item"]:
+        texts = {role: field_text(record.get(column)) for role, column in roles.items()}
+        if not texts["rater"] or not texts["item"]:
             problems.append(f"{path}:{row}: names no rater or no item")
             continue
-        criterion = names.get("criterion", roles["rating"])
-        reason = None if names["rating"] else BLANK
-        judgements.append(
-            Judgement(path, row, names["item"], names["rater"], criterion, names["rating"], reason)
-        )
+        criterion = texts.get("criterion", roles["rating"])
+        judgements.append(Judgement(row, texts["item"], texts["rater"], criterion, texts["rating"]))
         data = {name: cell for name, cell in record.items() if name not in roles.values()}
-        fields.setdefault(names["item"], data)
+        fields.setdefault(texts["item"], data)
     refuse(problems)
     unread = [name for name in records[0][1] if name not in roles.values()]
-    notes = [f"columns not read: {listed(unread)}"] if unread else []
-    return Annotations("a row per rating", judgements, fields, tuple(notes))
+    notes = [f"columns not read: {_listed(unread)}"] if unread else []
+    return LongTable(judgements, fields, notes)

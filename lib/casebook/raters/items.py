@@ -1,107 +1,105 @@
-"""Single rated items, for a page of their own: what each rater gave, and where raters differ."""
+"""Single rated items: what each rater gave, and where raters differ."""
 
 import numpy as np
 import pandas as pd
 
-from casebook.raters.layouts import PAIRED_SCALES
-from casebook.runs.outputs import plain_items
+from casebook.runs.items import ALL_TEXTS, item_page
 
 ALIKE = "{}: all alike"
 DIFFERENT = "{}: not all alike"
+NOT_UNANIMOUS = "not unanimous"
+MOST_VOTES = "more votes: {}"
+RATED = "{scale} of {system}"
 
 
 def rating_items(frames):
-    """Give items with their ratings, those first on which raters differ on most criteria.
+    """Collect items with their ratings, those first on which raters differ on most criteria.
 
     ``frames`` are those of `casebook.raters.annotations.read_criteria`: criterion to a frame of
     items by raters.
     """
-    names = list(dict.fromkeys(name for frame in frames.values() for name in frame.index))
-    raters = list(dict.fromkeys(rater for frame in frames.values() for rater in frame))
-    tables = {
-        criterion: frame.reindex(index=names, columns=raters) for criterion, frame in frames.items()
-    }
-    items = [_rated_item(name, tables, raters) for name in names]
-    order = sorted(range(len(items)), key=lambda k: -_differences(items[k]))
-    return plain_items("ratings", items, order, criteria=list(frames))
+    is_different = pd.DataFrame({name: _differ(frame) for name, frame in frames.items()})
+    order = is_different.fillna(False).astype(int).sum(axis=1)
+    tags = {name: [] for name in order.sort_values(ascending=False, kind="stable").index}
+    for criterion, frame in frames.items():
+        for name in frame.index[frame.notna().sum(axis=1) > 1]:
+            tag = DIFFERENT if is_different.loc[name, criterion] else ALIKE
+            tags[name].append(tag.format(criterion))
+    return item_page(
+        pd.DataFrame({"id": list(tags), "tags": list(tags.values())}),
+        _by_rater(frames),
+        noun="item",
+        by="rater",
+        ready=[(tag, None, None) for tag in different_items(frames).values()],
+        shown=ALL_TEXTS,
+    )
 
 
 def different_items(frames):
     """Give the tag of the items on which raters differ, by criterion, where there are any."""
-    tags = {}
-    for criterion, frame in frames.items():
-        if any(_are_different(ratings) for _, ratings in frame.iterrows()):
-            tags[criterion] = DIFFERENT.format(criterion)
-    return tags
+    return {name: DIFFERENT.format(name) for name, frame in frames.items() if _differ(frame).any()}
 
 
-def vote_items(panel, remark=""):
-    """Give items with their votes, sides, places and ratings, those of least agreement first.
+def vote_items(panel, note=None):
+    """Collect items with votes, sides, places and ratings, those of least agreement first.
 
-    ``panel`` is that of `casebook.raters.analysis.analyse`; ``remark`` stands on the page.
+    ``panel`` is that of `casebook.raters.analysis.analyse`; ``note`` stands on the page.
     """
-    items = []
-    for item in panel.votes.index:
-        raters = [rater for rater in panel.raters if panel.positions.loc[item, rater] >= 1]
-        votes = [_vote(panel, item, rater) for rater in raters]
-        items.append({"id": str(item), "votes": votes})
-    agreement = panel.votes.mean(axis=1).abs().fillna(0).to_numpy()
-    return plain_items(
-        "votes",
-        items,
-        np.argsort(agreement, kind="stable").tolist(),
-        controls=[],
-        systems=[panel.focus, panel.against],
-        scales=list(PAIRED_SCALES),
-        remark=remark or None,
+    focus, against = panel.focus, panel.against
+    asked = panel.positions >= 1
+    fields = {f"vote for {focus}": panel.votes}
+    for (scale, system), ratings in panel.ratings.items():
+        fields[RATED.format(scale=scale, system=system)] = ratings
+    fields |= {"position in the form": panel.positions, "on the left": panel.left}
+    results = _by_rater({name: frame.where(asked) for name, frame in fields.items()})
+    results["on the left"] = results["on the left"].map({True: focus, False: against})
+    wins = panel.votes.eq(1).sum(axis=1)
+    losses = panel.votes.eq(-1).sum(axis=1)
+    leading = np.select([wins > losses, wins < losses], [focus, against], "none")
+    items = pd.DataFrame({"id": panel.votes.index})
+    items["text"] = [
+        f"{focus} {won}, {against} {lost}" for won, lost in zip(wins, losses, strict=True)
+    ]
+    items["tags"] = [
+        [MOST_VOTES.format(most), *_tags_of_votes(panel, item)]
+        for item, most in zip(panel.votes.index, leading, strict=True)
+    ]
+    order = panel.votes.mean(axis=1).abs().fillna(0).to_numpy().argsort(kind="stable")
+    return item_page(
+        items.iloc[order],
+        results,
+        noun="item",
+        by="rater",
+        ready=[
+            (tag, None, None) for tag in (NOT_UNANIMOUS, *map(MOST_VOTES.format, (focus, against)))
+        ],
+        shown=ALL_TEXTS,
+        note=note,
     )
 
 
-def _vote(panel, item, rater):
-    """Give one rater's vote on one item, with side, place and the ratings by scale and system."""
-    ratings = [
-        [
-            _integer(panel.ratings[scale, system].loc[item, rater])
-            for system in (panel.focus, panel.against)
-        ]
-        for scale in PAIRED_SCALES
-    ]
-    return {
-        "rater": str(rater),
-        "vote": _integer(panel.votes.loc[item, rater]),
-        "left": bool(panel.left.loc[item, rater]),
-        "place": _integer(panel.positions.loc[item, rater]),
-        "ratings": ratings,
-    }
+def _tags_of_votes(panel, item):
+    """Tag an item by whether its raters agree, whom each prefers, and the ratings."""
+    votes = panel.votes.loc[item].dropna()
+    names = {1: panel.focus, -1: panel.against}
+    tags = [f"{rater} for {names[vote]}" for rater, vote in votes.items() if vote in names]
+    if len(votes) > 1:
+        tags.append(NOT_UNANIMOUS if len(set(votes)) > 1 else "unanimous")
+    for (scale, system), ratings in panel.ratings.items():
+        given = sorted(set(ratings.loc[item].dropna()))
+        tags += [f"{RATED.format(scale=scale, system=system)}: {rating:g}" for rating in given]
+    return tags
 
 
-def _integer(value):
-    return None if pd.isna(value) else int(value)
+def _differ(frame):
+    return frame.apply(lambda ratings: len(set(ratings.dropna())) > 1, axis=1)
 
 
-def _rated_item(name, tables, raters):
-    rows = []
-    for rater in raters:
-        row = [_rating(table.loc[name, rater]) for table in tables.values()]
-        if any(value is not None for value in row):
-            rows.append([str(rater), *row])
-    tags = []
-    for criterion, table in tables.items():
-        ratings = table.loc[name].dropna()
-        if len(ratings) > 1:
-            tags.append((DIFFERENT if _are_different(ratings) else ALIKE).format(criterion))
-    return {"id": str(name), "ratings": rows, "tags": tags}
-
-
-def _are_different(ratings):
-    return len(set(ratings.dropna())) > 1
-
-
-def _rating(value):
-    if pd.isna(value):
-        return None
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _differences(item):
-    return sum(tag.endswith(DIFFERENT.format("")) for tag in item["tags"])
+def _by_rater(frames):
+    """Give a row a rater and item, a column a frame of items by raters, where anything is given."""
+    columns = {}
+    for name, frame in frames.items():
+        rows = frame.melt(var_name="system", value_name=name, ignore_index=False)
+        columns[name] = rows.set_index("system", append=True)[name]
+    rows = pd.DataFrame(columns).dropna(how="all")
+    return rows.rename_axis(["id", "system"]).reset_index()

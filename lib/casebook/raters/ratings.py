@@ -17,7 +17,7 @@ from casebook.stats.intervals import (
     crossed_mean,
 )
 from casebook.stats.samples import number_or_none
-from casebook.stats.tests import effect_sizes, holm, paired_t, wilcoxon_signed_rank
+from casebook.stats.tests import effect_sizes, holm
 
 LIKERT_SCALES = tuple(column.name for column in LIKERT.answers)
 
@@ -29,7 +29,7 @@ def rating_tables(panel, *, n_resamples, seed):
         "rating_means": rating_means(panel, n_resamples=n_resamples, seed=seed),
         "rating_counts": rating_counts(panel),
         "rating_tests": rating_tests(panel, n_resamples=n_resamples, seed=seed),
-        "rater_rating_tests": rater_rating_tests(panel),
+        "rater_rating_tests": rater_rating_tests(panel, n_resamples=n_resamples, seed=seed),
         "correlation": preference_rating_correlation(panel, n_resamples=n_resamples, seed=seed),
     }
 
@@ -130,27 +130,25 @@ def rating_tests(panel, *, n_resamples=10_000, seed=0):
             **bounded("dz", sizes.dz),
             "rank_biserial": sizes.rank_biserial,
             "p_sign_flip": flip.pvalue,
-            "p_wilcoxon": wilcoxon_signed_rank(means).pvalue,
-            "p_t": paired_t(means).pvalue,
             "n": len(means),
         }
         rows.append(row)
     return _with_holm(rows, "p_sign_flip")
 
 
-def rater_rating_tests(panel):
-    """Compare the ratings of both systems rater by rater."""
+def rater_rating_tests(panel, *, n_resamples=10_000, seed=0):
+    """Compare the ratings of both systems rater by rater, with Holm's correction."""
     rows = []
     for scale, rater in itertools.product(PAIRED_SCALES, panel.raters):
-        differences = panel.differences(scale)[rater].dropna().to_numpy()
-        row = {"scale": scale, "rater": rater, "n": len(differences), "p_wilcoxon": None}
+        differences = panel.differences(scale)[[rater]].dropna()
+        row = {"scale": scale, "rater": rater, "n": len(differences), "p_sign_flip": None}
         if len(differences):
-            sizes = effect_sizes(differences)
-            row |= bounded("difference", sizes.mean_difference)
-            row["rank_biserial"] = sizes.rank_biserial
-            row["p_wilcoxon"] = wilcoxon_signed_rank(differences).pvalue
+            flip = item_flips(differences, n_resamples=n_resamples, seed=seed)
+            row |= bounded("difference", flip.interval)
+            row["rank_biserial"] = effect_sizes(differences[rater]).rank_biserial
+            row["p_sign_flip"] = flip.pvalue
         rows.append(row)
-    return _with_holm(rows, "p_wilcoxon")
+    return _with_holm(rows, "p_sign_flip")
 
 
 def _with_holm(rows, column):

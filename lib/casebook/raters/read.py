@@ -69,8 +69,8 @@ class ReturnedForm:
 def read_forms(paths, columns=None):
     """Read returned forms (.xlsx, .xlsm, .csv, folders), ours or in the documented layout.
 
-    Files that hold the judgements of several raters are read as a form of each: exports of potato,
-    argilla and Label Studio, a row per rating, tables with a column that names raters.
+    Files that hold the judgements of several raters are read as a form of each: a row per rating,
+    and tables with a column that names raters.
     ``columns`` maps documented columns to their names in the files. A form's rater is its file's
     base name, or as the file names it, with its folder where several have one name. An error names
     every file that cannot be read.
@@ -82,8 +82,8 @@ def read_forms(paths, columns=None):
     forms = []
     for path in files:
         try:
-            for rater, book, names, left_out in books_by_rater(path, columns or {}):
-                forms.append(form_of(book, rater, names, left_out))
+            for rater, book, names in books_by_rater(path, columns or {}):
+                forms.append(form_of(book, rater, names))
         except InputError as error:
             problems.append(str(error))
     refuse(problems)
@@ -103,8 +103,8 @@ def read_form(path, columns=None):
     return form_of(read_book(path), Path(path).stem, columns or {})
 
 
-def form_of(book, rater, columns, left_out=()):
-    """Read the form that a book is; ``left_out`` are judgements that are no ratings."""
+def form_of(book, rater, columns):
+    """Read the form that a book is."""
     sheets = rename_columns(book.path, book.sheets, columns) if columns else book.sheets
     sheet = _rating_sheet(book.path, sheets)
     names = sheet.table.columns
@@ -119,10 +119,8 @@ def form_of(book, rater, columns, left_out=()):
         *_column_defects(sheet, table, layout),
         *_cell_defects(table, layout, rows),
         *_id_defects(rows, layout.key, contradicts),
-        *_left_out(left_out),
     ]
-    defects = [Defect(str(book.path), "", None, None, kind, text) for kind, text in book.remarks]
-    defects += _sheet_defects(book.path, sheets, sheet)
+    defects = [*_sheet_defects(book.path, sheets, sheet)]
     defects += defects_of(book.path, sheet.name, checks)
     about = next((table for table in sheets if table.name == ABOUT_SHEET and table.head), None)
     return ReturnedForm(
@@ -283,12 +281,6 @@ def _id_defects(rows, key, contradicts):
             yield number, key, "no_id", "", LOST
         elif is_repeated:
             yield number, key, "duplicate", name, LOST if is_contradictory else NOTE
-
-
-def _left_out(judgements):
-    """Name the judgements in an export that are no ratings."""
-    for judgement in judgements:
-        yield judgement.row, judgement.criterion or None, judgement.reason, judgement.item, LOST
 
 
 def quoted(value):

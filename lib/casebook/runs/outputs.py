@@ -1,7 +1,5 @@
 """What one executed notebook puts into ``results/<run>``: numbers, rows, tables, figures, items."""
 
-import bisect
-import difflib
 import gzip
 import json
 import math
@@ -15,10 +13,8 @@ from casebook.paths import run_dir, valid_name
 from casebook.readers import read_json
 from casebook.runs.evidence import RECORD, require
 from casebook.runs.headlines import answers_text, headlines_text
+from casebook.runs.items import STORED_DIGITS, items_json
 from casebook.runs.record import json_rows
-from casebook.stats.samples import number_or_none
-
-STORED_DIGITS = 6  # of every stored number: far below any interval, above float noise
 
 
 class RunOutputs:
@@ -91,7 +87,7 @@ class RunOutputs:
         return Figure(wide, caption, alt or caption, downloads, finding, narrow)
 
     def items(self, items):
-        """Keep single items, such as questions or claims, with the answers of the systems."""
+        """Keep single items, such as questions or claims, as `item_page` collects them."""
         return write_text(self._json("items"), items_json(items))
 
     def leaderboard(self, content):
@@ -103,9 +99,10 @@ class RunOutputs:
 
         Another ``cell`` of the run may be named; it must have kept items.
 
-        A choice is what the page of items keeps in its address: ``q`` (an item), ``only`` (a tag),
-        ``wrong``, ``find`` (words), ``order``, and a pair of systems under readers' names:
-        ``system``, ``against`` and ``change`` (better, equal or worse).
+        A choice is what the page of items keeps in its address: ``q`` (an item), ``find`` (words),
+        ``only`` (a tag, of items or of the system), ``without`` (one that items lack, or the other
+        system), ``order``, and a pair of systems under readers' names: ``system``, ``against`` and
+        ``change`` (better, equal or worse) in a ``measure``.
         """
         return f"../../generated/{item_page_address(cell or self.cell, **choice)}"
 
@@ -275,97 +272,6 @@ def each_number(tree, names=()):
             yield from each_number(inner, (*names, name))
         else:
             yield (*names, name), inner
-
-
-# --- single items: what a page needs to show each of them
-
-LONGEST_TEXT = 400  # characters of an item's own text
-MOST_BYTES = 250_000  # of one chapter's items, so that a report stays small
-
-
-def items_json(items):
-    """Write the items of a chapter, the same bytes for the same content."""
-    return json.dumps(items, separators=(",", ":"), sort_keys=True, allow_nan=False)
-
-
-def stored_number(value, digits=STORED_DIGITS):
-    """Give a number of an item as it is stored: rounded, and None if it is undefined."""
-    number = number_or_none(value)
-    return None if number is None else round(number, digits)
-
-
-def items_within(collect, order, openings, most_bytes=MOST_BYTES):
-    """Collect as many items as there is room for: all, with openings of their texts, or the first.
-
-    Parameters
-    ----------
-    collect : callable
-        Makes items of numbers, in ascending order, and of the length of the openings.
-    order : list of int
-        Numbers of all items, the most important first.
-    openings : sequence of int
-        Lengths of the openings to try, the longest first.
-    most_bytes : int
-        Room, as JSON.
-    """
-    for opening in openings:
-        items = collect(sorted(order), opening)
-        if len(items_json(items)) <= most_bytes:
-            return items
-    shortest = openings[-1]
-
-    def size(count):
-        return len(items_json(collect(sorted(order[:count]), shortest)))
-
-    count = bisect.bisect_right(range(1, len(order)), most_bytes, key=size)
-    return collect(sorted(order[: max(count, 1)]), shortest)
-
-
-def plain_items(kind, items, order, **fields):
-    """Give items that stand by themselves, of no data set, system or text: see `items_within`."""
-    page = {
-        "kind": kind,
-        "dataset": None,
-        "card": None,
-        "texts": None,
-        "systems": [],
-        "documents": [],
-        "asked": len(items),
-        **fields,
-    }
-
-    def collect(numbers, _):
-        return page | {"items": [items[number] for number in numbers]}
-
-    return items_within(collect, order, (0,), MOST_BYTES)
-
-
-def one_line(text, most=LONGEST_TEXT):
-    """Give a text in one line, with an ellipsis where it was longer."""
-    text = " ".join(str(text).split())
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
-
-
-def word_changes(before, after):
-    """Mark what differs between the words of two texts.
-
-    Each run of words begins with ``=`` (in both), ``-`` (before only) or ``+`` (after only).
-    """
-    old = before.split()
-    new = after.split()
-    marked = []
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for operation, old_start, old_end, new_start, new_end in matcher.get_opcodes():
-        removed = " ".join(old[old_start:old_end])
-        added = " ".join(new[new_start:new_end])
-        if operation == "equal":
-            marked.append(f"={removed}")
-            continue
-        if removed:
-            marked.append(f"-{removed}")
-        if added:
-            marked.append(f"+{added}")
-    return marked
 
 
 def item_page_address(cell, **choice):

@@ -1,0 +1,25 @@
+"""Tables of cases: a test checks all rows, and lists those that fail."""
+
+import pytest
+
+
+def failing(check, rows):
+    """Rows of arguments on which a check fails, each with what it said."""
+    wrong = []
+    for row in rows:
+        try:
+            check(*row)
+        except (AssertionError, pytest.fail.Exception) as failure:
+            wrong.append((row, str(failure)))
+    return wrong
+
+
+def misnamed(call, rows, error):
+    """Rows (arguments, pattern) that a call does not refuse in one line with these words."""
+
+    def check(arguments, pattern):
+        with pytest.raises(error, match=pattern) as refusal:
+            call(*arguments)
+        assert "\n" not in str(refusal.value)
+
+    return failing(check, rows)

@@ -1,0 +1,175 @@
+"""Objects of one's own: the page on extending works as it stands; objects of the wrong type are
+refused."""
+
+import json
+import re
+import shlex
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+from casebook import evaluate, load, load_encoder, run_ablation
+from casebook.batch.grid import Cell
+from casebook.batch.plan import inputs_of
+from casebook.errors import InputError
+from casebook.paths import NOTEBOOKS, ROOT
+from casebook.retrieval.ablation import load_retriever
+from casebook.retrieval.pipeline import HybridRetriever
+
+PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+MODULES = re.findall(r"```python\n# (\w+\.py)\n(.*?)```", PAGE, re.DOTALL)
+COMMANDS = [
+    line
+    for block in re.findall(r"```bash\n(.*?)```", PAGE, re.DOTALL)
+    for line in block.splitlines()
+]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Give a folder with the page's modules, and work there."""
+    for name, text in MODULES:
+        (tmp_path / name).write_text(text)
+    (tmp_path / "qrels.txt").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 a 2\n")
+    (tmp_path / "run.txt").write_text("q1 Q0 b 1 3 x\nq1 Q0 a 2 2 x\nq2 Q0 c 1 1 x\n")
+    shutil.copy(NOTEBOOKS / "09_query_length.ipynb", tmp_path / "my_experiment.ipynb")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path / "out"))
+    before, path = set(sys.modules), list(sys.path)
+    yield tmp_path
+    sys.path[:] = path
+    for name in set(sys.modules) - before:
+        if name.startswith("my_"):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("casebook run")])
+def test_every_run_of_the_page_is_accepted(casebook, folder, command):
+    code, out, err = casebook(*shlex.split(command)[1:], "--dry-run")
+    assert (code, err) == (0, "") and out.startswith("run ")
+
+
+def test_a_measure_of_ones_own_is_evaluated(casebook, folder):
+    (command,) = (c for c in COMMANDS if c.startswith("casebook evaluate"))
+    code, out, _ = casebook(*shlex.split(command)[1:], "--json")
+    assert code == 0
+    assert json.loads(out)["measures"]["my_measure:first_three"]["mean"] == 0.5
+    qrels = {"q": {"a": 1, "b": 2, "c": 0}}
+    run = {"q": {"x": 9, "c": 8, "y": 7, "b": 6}}
+    body = "assert (grades, sorted(judged)) == ([None, 0, None, 2], [0, 1, 2])\n    return 4\n"
+    (folder / "my_grades.py").write_text(f"def shown(grades, judged):\n    {body}")
+    assert evaluate(qrels, run, ["my_grades:shown", "RR"]).mean == {
+        "my_grades:shown": 4,
+        "RR": 0.25,
+    }
+
+
+def test_a_retriever_an_encoder_and_a_reranker_take_part(folder):
+    smoke = load("smoke")
+    encoder = load_encoder("my_encoder:encode")
+    systems = {
+        "mine": load_retriever("my_search:Search", smoke.documents),
+        "encoder": HybridRetriever(smoke.documents, "my_encoder:encode", mode="dense"),
+        "reranker": HybridRetriever(
+            smoke.documents, reranker="my_rerank:overlap", first_stage_weight=0.0
+        ),
+    }
+    study = run_ablation(smoke, systems, ["RR@10", "my_measure:first_three"])
+    texts = dict(zip(smoke.documents["doc_id"], smoke.documents["text"], strict=True))
+    # The same by hand, for the first question.
+    query = smoke.queries["text"].iloc[0]
+    asked = set(query.lower().split())
+    overlap = max(texts, key=lambda name: (len(asked & set(texts[name].lower().split())), name))
+    assert next(iter(study.results["mine"].rows[0])) == overlap
+    vectors = encoder.encode_documents(list(texts.values()))
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
+    nearest = list(texts)[int(np.argmax(vectors @ encoder.encode_queries([query])[0]))]
+    assert study.results["encoder"].hits(0)[0].doc_id == nearest
+    from my_rerank import overlap as score
+
+    top = study.results["reranker"].hits(0)
+    read = [score(query, [hit.text])[0] for hit in top]
+    assert read == sorted(read, reverse=True) and read[0] > read[-1]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ("retriever=my_wrong:number", "expected a callable (queries, k) -> ids, scores, found int"),
+        ("retriever=my_wrong:none", "no attribute 'none'"),
+        ("retriever=my_nothing:x", "No module named 'my_nothing'"),
+        ("reranker=my_wrong:number", "expected a callable (query, texts) -> scores, found int"),
+        ("reranker=my_wrong:Empty", "it has no __call__"),
+        ("encoder=my_wrong:number", "expected a callable texts -> vectors"),
+        ("measures=[my_wrong:number]", "expected a callable (grades, judged) -> number"),
+        ("dataset=my_wrong:text", "expected a casebook.data.splits.RetrievalDataset, found str"),
+        ("dataset=my_wrong:fails", "raised ZeroDivisionError: division by zero"),
+        ("dataset=my_broken:load", "importing it raised SyntaxError"),
+    ],
+)
+def test_an_object_of_the_wrong_type_is_one_line_before_a_kernel_starts(
+    casebook, folder, parameter, message
+):
+    (folder / "my_wrong.py").write_text(
+        "number = 3\nclass Empty: pass\ndef text(): return 'a'\ndef fails(): return 1 / 0\n"
+    )
+    (folder / "my_broken.py").write_text("def load(:\n")
+    data = [] if parameter.startswith("dataset") else ["-p", "dataset=smoke"]
+    code, out, err = casebook("run", "retrieval_ablation", "--run", "mine", *data, "-p", parameter)
+    assert (code, out) == (1, "") and err.count("\n") == 1
+    assert err.startswith("casebook: my_") and message in err
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("return [['a']], [[1]]", "equal lengths for each of 34 questions"),
+        ("return 3", "expected two lists"),
+        (
+            "return [['nowhere']] * len(queries), [[1]] * len(queries)",
+            "1 ids are no documents, such as 'nowhere'",
+        ),
+        (
+            "return [['home-1'] * 2] * len(queries), [[1, 1]] * len(queries)",
+            "given twice for one question",
+        ),
+    ],
+)
+def test_what_a_retriever_returns_is_checked(folder, body, message):
+    (folder / "my_wrong_search.py").write_text(f"def search(queries, k):\n    {body}\n")
+    smoke = load("smoke")
+    with pytest.raises(InputError, match=f"search: .*{message}"):
+        run_ablation(smoke, {"mine": load_retriever("my_wrong_search:search", smoke.documents)})
+
+
+def test_another_source_is_another_input(folder):
+    cell = Cell(
+        "mine", "09_query_length.ipynb", {"dataset": "smoke", "retriever": "my_search:Search"}
+    )
+    before = inputs_of(cell, {})
+    assert inputs_of(cell, {}) == before
+    (folder / "my_search.py").write_text(dict(MODULES)["my_search.py"] + "\n")
+    assert inputs_of(cell, {}) != before
+
+
+@pytest.mark.slow
+def test_a_chapter_runs_with_data_and_search_of_ones_own_from_an_empty_folder(folder, run_chapter):
+    own = ("dataset=my_many:load", "retriever=my_search:Search", "n_resamples=200")
+    (folder / "my_many.py").write_text(
+        "import pandas as pd\nfrom casebook.data.splits import RetrievalDataset\n"
+        "def load():\n    ids = [f'd{n}' for n in range(9)]\n"
+        "    documents = pd.DataFrame({'doc_id': ids, 'title': '', 'text': [f'word{n} tea' for n in range(9)]})\n"
+        "    texts = [f'word{n}' + ' and tea' * (n % 2) for n in range(9)]\n"
+        "    queries = pd.DataFrame({'query_id': ids, 'text': texts})\n"
+        "    return RetrievalDataset('drinks', 'test', documents, queries, {name: {name: 1} for name in ids})\n"
+    )
+    code, answers, said = run_chapter("./my_experiment.ipynb", *own)
+    assert code == 0, said
+    results = folder / "out" / "results" / "mine"
+    numbers = json.loads((results / "numbers.json").read_text())["query_length"]["drinks"]
+    assert numbers["my_search:Search, short"]["nDCG@10"]["value"] == 1.0
+    assert answers[0]["system"] == "my_search:Search, short questions"
+    assert run_chapter("./my_experiment.ipynb", *own)[2].count("cached") == 1
