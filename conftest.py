@@ -1,11 +1,9 @@
 """Settings that every test, and every kernel that nbval starts, inherits."""
 
-import contextlib
 import gc
 import os
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from jupyter_client.manager import KernelManager
@@ -22,9 +20,7 @@ with pytest.MonkeyPatch.context() as patch:  # of this process, and not of those
     from casebook import paths
 
 from casebook.batch import kernel  # noqa: E402 - which looks for the folder
-from casebook.batch.execute import QUIET  # noqa: E402
-
-NURSERY = kernel.Nursery(kernel.SHARED)
+from casebook.batch.execute import QUIET, Kernel  # noqa: E402
 
 for name, value in QUIET.items():
     os.environ.setdefault(name, value)
@@ -49,17 +45,10 @@ def pytest_terminal_summary(terminalreporter):
         )
 
 
-def pytest_unconfigure():
-    """End the process that the kernels are forks of."""
-    NURSERY.close()
-
-
 @pytest.fixture
-def quick_kernels(monkeypatch):
-    """Let batches fork their kernels from that process, too."""
-    lent = SimpleNamespace(start=NURSERY.start, fork=NURSERY.fork, close=lambda: None)
-    monkeypatch.setattr(kernel, "nursery", lent)
-    monkeypatch.setattr(kernel, "batch_nursery", lambda modules: contextlib.nullcontext(lent))
+def quick_kernels():
+    """Let all kernels of the session share their imports, also where a batch has few."""
+    kernel.start_server(kernel.SHARED)
 
 
 class _Together(LoadFileScheduling):
@@ -83,10 +72,10 @@ def pytest_runtest_setup(item):
     """
     if item.path.suffix != ".ipynb":
         return (yield)
+    kernel.start_server(kernel.SHARED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CASEBOOK_ROOT", str(RERUN))
-        patch.setattr(kernel, "nursery", NURSERY)
-        forked = kernel.manager_class(KernelManager, item.path.parent)
+        forked = Kernel(item.path.parent).manager_class(KernelManager)
         patch.setattr("nbval.kernel.KernelManager", forked)
         return (yield)
 

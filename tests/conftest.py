@@ -140,7 +140,7 @@ def copy_project():
 
 @pytest.fixture
 def notebook_project(tmp_path, monkeypatch):
-    """Give a function that makes a project of one notebook, ``01_made.ipynb``."""
+    """Give a function that makes a project of one notebook, ``01_made.ipynb``, and works there."""
     import nbformat
 
     from casebook import paths
@@ -165,6 +165,7 @@ def notebook_project(tmp_path, monkeypatch):
         for name in ("CASEBOOK_PROJECT", "CASEBOOK_ROOT"):
             monkeypatch.setenv(name, str(tmp_path))
         monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+        monkeypatch.chdir(tmp_path)
         return tmp_path
 
     return make

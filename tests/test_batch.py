@@ -1,18 +1,17 @@
 """Executing, skipping, failing and resuming, on notebooks made here."""
 
 import json
-import re
 import shutil
 from dataclasses import replace
 
 import nbformat
 import pytest
 
-from casebook.batch import grid, kernel, progress
+from casebook.batch import grid, kernel
 from casebook.batch.cluster import Expected
 from casebook.batch.plan import Planned, inputs_of, plan
 from casebook.batch.run import _shared_modules, fail_dependents, ready_cells, run_batch
-from casebook.batch.run_folder import progress_path
+from casebook.batch.run_folder import read_planned
 from casebook.errors import BatchFailed, InputError
 from casebook.models.device import ModelSettings
 from casebook.runs import record
@@ -50,29 +49,6 @@ def run(some, lines=None, **options):
 
 def tree(folder):
     return {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
-@pytest.mark.slow
-def test_a_slow_stage_says_how_far_it_is(notebook_project, monkeypatch):
-    work = (
-        "import time\n"
-        "from casebook.progress import track\n"
-        "for case in track(['a', 'b', 'c'], 'cases'):\n"
-        "    for _ in track(range(3), 'edits'):\n"
-        "        time.sleep(0.8)\n"
-        "[case for case in track(iter('ab'), 'more', 2)]"
-    )
-    notebook_project(PARAMETERS, work)
-    monkeypatch.setattr(progress, "_LINE_EVERY", 0)
-    lines = []
-    run(cells({}), lines)
-    told = [line.strip() for line in lines if line.startswith("  ")]
-    assert told and all(line.startswith("made-0: cases ") for line in told)
-    assert any(
-        re.fullmatch(r"made-0: cases 2 of 3, edits [012] of 3, about 0 min 0[1-9] s left", line)
-        for line in told
-    )
-    assert not list(progress_path("mine", "made-0").parent.iterdir())
 
 
 @pytest.mark.slow
@@ -189,6 +165,20 @@ def test_unknown_parameters_and_datasets_stop_before_anything_runs(project):
     with pytest.raises(InputError, match="no such folder"):
         plan(cells({"dataset": "../etc"}), "mine")
     assert not (project / "results").exists()
+
+
+@pytest.mark.slow
+def test_a_plan_that_cannot_be_trusted_is_made_again(project):
+    """G63: it was a KeyError."""
+    folder = project / "results" / "mine"
+    folder.mkdir(parents=True)
+    good = {"experiment": "made", "parameters": {}}
+    for content in ("[1]", "{", "3", json.dumps({"x": 3, "y": {"parameters": []}, "z": good})):
+        for name in ("planned", "timings", "failures"):
+            (folder / f"{name}.json").write_text(content)
+        assert set(read_planned("mine")) == ({"z"} if "z" in content else set())
+    run(cells({}))
+    assert set(json.loads((folder / "planned.json").read_text())) == {"made-0", "z"}
 
 
 def test_needs_order_the_cells_and_spread_failure():

@@ -1,3 +1,4 @@
+import json
 import re
 
 import pytest
@@ -16,7 +17,12 @@ ROWS = """
 
 
 @pytest.fixture
-def cells(tmp_path):
+def cells(tmp_path, monkeypatch):
+    monkeypatch.setattr("casebook.paths.NOTEBOOKS", tmp_path)
+    parameters = {"cell_type": "code", "metadata": {"tags": ["parameters"]}}
+    parameters["source"] = "dataset = k = None"
+    for name in ("01_a.ipynb", "02_b.ipynb"):
+        (tmp_path / name).write_text(json.dumps({"cells": [parameters]}))
     path = tmp_path / "grid.yml"
     path.write_text(ROWS)
     return load_grid(path)
@@ -63,32 +69,63 @@ def test_overriding_a_cell_keeps_its_other_parameters(cells):
     assert cell == Cell("a-one", "01_a.ipynb", {"dataset": "x", "k": 5}, ("default",))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a: [", "grid.yml:1: "),
-        ("just text", "a list of rows"),
-        ("- 3", "row 1: expected"),
-        ("- {name: a}", "row 1: unknown keys \\[\\], missing keys \\['notebook'\\]"),
-        ("- {name: a, notebook: b, tag: c}", "unknown keys \\['tag'\\]"),
-        ("- {name: ../a, notebook: b}", "not allowed"),
-        ("- {name: a, notebook: b}\n- {name: a, notebook: b}", "more than one row"),
-        ("- {name: a, notebook: b, needs: [c]}", "needs unknown c"),
-        ("!!python/object:os.system {}", "could not determine a constructor"),
-    ],
-)
-def test_a_bad_grid_is_named_in_one_line(tmp_path, text, message):
+HUGE = "f" * 5000
+ROW = "- {name: a, notebook: 09_query_length.ipynb, tags: [default]"
+BAD_GRIDS = [
+    ("a: [", "grid.yml:1: "),
+    ("just text", "a list of rows"),
+    ("- 3", "row 1: expected"),
+    ("- {name: a}", r"row 1: unknown keys \[\], missing keys \['notebook'\]"),
+    ("- {name: a, notebook: b, tag: c}", r"unknown keys \['tag'\]"),
+    ("- {name: ../a, notebook: b}", "not allowed"),
+    ("- {name: a, notebook: b}\n- {name: a, notebook: b}", "more than one row"),
+    ("- {name: a, notebook: b, needs: [c]}", "needs unknown c"),
+    ("!!python/object:os.system {}", "could not determine a constructor"),
+    # G62: these were tracebacks.
+    ("- {name: a, notebook: b, tags: [[x]]}", r"row 1: \['x'\] is no text: put it in quotes"),
+    ("- {name: a, notebook: b, tags: [x, 3]}", "row 1: 3 is no text"),
+    ("- {name: a, notebook: b, needs: [{b: 1}]}", "row 1: {'b': 1} is no text"),
+    ("- {name: a, notebook: b, needs: [1]}", "row 1: 1 is no text"),
+    ("- {name: 3, notebook: b}", "row 1: 3 is no text"),
+    ("- {name: a, notebook: 3}", "row 1: 3 is no text"),
+    (ROW + ", parameters: {1: 2}}", "row 1: 1 is no text"),
+    (ROW + ", parameters: {null: 2, seed: 1}}", "row 1: None is no text"),
+    (ROW + ", parameters: {seed: 2024-01-01}}", "row 1: a value is no text, number or list"),
+    (ROW + ", parameters: {seed: .nan}}", "row 1: numbers must be finite"),
+    (ROW + f", parameters: {{seed: 0x{HUGE}}}}}", "row 1: numbers must be .* at most 4,300 digits"),
+    (ROW + f", parameters: {{seed: {'1' * 5000}}}}}", "Exceeds the limit"),
+]
+
+
+def test_a_bad_grid_is_named_in_one_line(tmp_path):
     path = tmp_path / "grid.yml"
-    path.write_text(text)
-    with pytest.raises(InputError, match=message) as caught:
-        load_grid(path)
-    assert "\n" not in str(caught.value)
+    amiss = []
+    for text, message in BAD_GRIDS:
+        path.write_text(text)
+        with pytest.raises(InputError) as caught:
+            load_grid(path)
+        line = str(caught.value)
+        if "\n" in line or len(line) > 500 or not re.search(message, line):
+            amiss.append((text[:80], line[:200]))
+    assert amiss == []
 
 
-@pytest.mark.parametrize(("name", "tag"), [("nope", "default"), ("a", "nightly")])
-def test_unknown_names_and_tags_say_what_is_known(cells, name, tag):
-    with pytest.raises(InputError, match=r"known|tags"):
-        select(cells, [name], tag)
+def test_a_number_of_many_digits_is_one_line(casebook):
+    for number in (f"0x{HUGE}", "1" * 5000):
+        code, out, err = casebook("run", "query_length", "--dry-run", "-p", f"seed={number}")
+        assert (code, out, err.count("\n")) == (1, "", 1) and "4300" in err.replace(",", "")
+
+
+def test_unknown_names_and_tags_say_what_is_known_and_what_is_near(cells):
+    for name, tag, message in [
+        ("nope", "default", "unknown experiment 'nope'; known: a, a-one"),
+        ("a-on", "default", "unknown experiment 'a-on': did you mean 'a-one'?; known"),
+        ("a", "nightly", "no experiment has the tag 'nightly'; tags: default, full"),
+    ]:
+        with pytest.raises(InputError, match=re.escape(message)):
+            select(cells, [name], tag)
+    with pytest.raises(InputError, match="has a parameter n_resample: did you mean 'n_resamples'"):
+        select(load_grid(DEFAULT_GRID), tag="smoke", overrides={"n_resample": 200})
 
 
 def test_shipped_grid_names_existing_notebooks():

@@ -1,11 +1,12 @@
-"""Kernels are forks of one process, in groups of their own, and end with it."""
+"""Kernels are forks of one process, in groups of their own, and end with the batch."""
 
+import asyncio
 import os
 import time
-
-import pytest
+from pathlib import Path
 
 from casebook.batch import kernel
+from casebook.batch.execute import Kernel
 
 
 def ended(pid):
@@ -20,43 +21,42 @@ def ended(pid):
     return False
 
 
-@pytest.fixture
-def nursery():
-    with kernel.batch_nursery(["json.tool"]) as made:
-        yield made
+def started(one):
+    """Start a kernel; gives its process."""
+    manager = one.manager_class()()
+    asyncio.run(manager.start_kernel())
+    return manager.provisioner.process
 
 
-def fork(nursery):
-    folder = nursery.start()
-    return kernel.Forked(nursery.fork(["-f", f"{folder}/connection.json"], dict(os.environ)))
+def test_a_forked_kernel_leads_a_group_and_is_killed_with_it(tmp_path):
+    one = Kernel(tmp_path)
+    process = started(one)
+    assert isinstance(process, kernel.Fork) and process.poll() is None and process.pid == one.pid
+    until = time.monotonic() + 60
+    while os.getpgid(process.pid) != process.pid and time.monotonic() < until:
+        time.sleep(0.02)
+    assert os.getpgid(process.pid) == process.pid != os.getpgid(0)
+    one.kill()
+    assert process.wait() == process.poll() == -9 and ended(process.pid)
+    assert ended(started(one).pid)  # one that comes too late
 
 
-def test_a_forked_kernel_leads_a_group_and_is_killed_with_it(nursery):
-    process = fork(nursery)
-    assert process.poll() is None and os.getpgid(process.pid) == process.pid != os.getpgid(0)
-    process.kill()
-    assert process.wait() == 1 == process.poll()
-    other = fork(nursery)
-    folder = nursery.folder
-    assert folder.is_dir()
-    nursery.close()
-    assert ended(other.pid) and not folder.exists()
-    with pytest.raises(RuntimeError, match="being ended"):
-        fork(nursery)
+def test_a_kernel_works_in_its_folder_with_its_variables(tmp_path):
+    one = Kernel(tmp_path, {"COLOUR": "red"})
+    process = started(one)
+    until = time.monotonic() + 60
+    while Path(f"/proc/{process.pid}/cwd").readlink() != tmp_path:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert one.environment["COLOUR"] == "red"
+    one.kill()
+    assert ended(process.pid)
 
 
-def test_a_watch_ends_a_kernel_that_is_late_and_every_other_one_at_the_end(nursery):
-    slow = fork(nursery)
-    with kernel.watched(0.5) as watch:
-        watch.process = slow
-        assert ended(slow.pid) and watch.late
-    with kernel.watched(None) as watch:
-        watch.process = fork(nursery)
-    assert ended(watch.process.pid) and not watch.late
-
-
-def test_the_nursery_of_a_batch_stands_in_for_the_plain_one_while_it_works(nursery):
-    assert kernel.nursery is nursery
-    with kernel.batch_nursery(()) as inner:
-        assert kernel.nursery is inner
-    assert kernel.nursery is nursery and inner.closed
+def test_a_process_that_may_have_no_children_starts_kernels_as_jupyter_does(monkeypatch, tmp_path):
+    monkeypatch.setitem(kernel.multiprocessing.current_process()._config, "daemon", True)
+    one = Kernel(tmp_path)
+    process = started(one)
+    assert not isinstance(process, kernel.Fork) and process.poll() is None
+    one.kill()
+    assert process.wait() == -9

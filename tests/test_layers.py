@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ LAYERS = [
         "trec",
         "plugins",
         "progress",
+        "parameters",
         "verdicts",
     },
     {"text", "stats", "measures", "frames"},
@@ -62,6 +64,11 @@ def modules():
     return [p for p in LIBRARY.rglob("*.py") if p != LIBRARY / "__init__.py"]
 
 
+def name_of(path):
+    parts = path.relative_to(LIBRARY.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
 def part(path):
     return path.relative_to(LIBRARY).parts[0].removesuffix(".py")
 
@@ -78,6 +85,32 @@ def test_lower_layers_never_import_higher_ones():
         if name.startswith("casebook.") and RANK.get(name.split(".")[1], 0) > RANK[part(path)]
     ]
     assert upward == []
+
+
+def test_no_files_import_each_other_in_a_circle():
+    """File by file, inside a package too, and wherever in a file the import stands."""
+    paths = {name_of(path): path for path in modules()}
+    needs = {}
+    for name, path in paths.items():
+        imported = set(imports(path)) & paths.keys() - {name}
+        # `from casebook.data import cards` is of a file, and of its package in name only.
+        packages = {each.rpartition(".")[0] for each in imported}
+        needs[name] = imported - packages
+    while free := [name for name, needed in needs.items() if not needed & needs.keys()]:
+        for name in free:
+            del needs[name]
+    assert sorted(needs) == []
+
+
+def test_no_import_hides_in_a_text():
+    """Only the user's own objects are named ``module:object``."""
+    named = [
+        f"{path.relative_to(LIBRARY)}: {node.value}"
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and re.fullmatch(r"casebook(\.\w+)+:\w+", str(node.value))
+    ]
+    assert named == []
 
 
 def test_the_library_digest_leaves_out_what_no_number_can_depend_on():

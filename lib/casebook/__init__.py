@@ -27,7 +27,8 @@ _PUBLIC = {
     "factcheck.pipeline": ["EvidenceBase", "FactChecker"],
     "factcheck.score": ["score_files"],
     "assistant.log": ["read_log"],
-    "assistant.study": ["gate_logs", "score_answers"],
+    "assistant.gate": ["gate_logs"],
+    "assistant.study": ["score_answers"],
     "raters.annotations": ["read_ratings"],
     "raters.forms": ["make_forms"],
     "raters.analysis": ["analyse"],
@@ -93,10 +94,9 @@ def __getattr__(name):
     if target:
         module, _, function = f"casebook.{target}".rpartition(".")
         raise ImportError(f"casebook has no {name!r}: use 'from {module} import {function}'")
-    from casebook.readers import near_names
+    from casebook.readers import did_you_mean
 
-    near = near_names(name, _MODULE)
-    remedy = f": did you mean {near[0]!r}?" if near else ""
+    remedy = did_you_mean(name, _MODULE)
     raise AttributeError(f"module 'casebook' has no attribute {name!r}{remedy}")
 
 

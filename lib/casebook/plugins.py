@@ -1,16 +1,13 @@
 """Objects of the user's own, by the name ``module:object`` wherever a name of ours may stand."""
 
-import contextlib
 import importlib
-import os
+import importlib.util
 import sys
 from pathlib import Path
 
 from casebook.errors import InputError
 
 PREFIXES = ("endpoint", "entailment", "model")  # of names of ours: entailment:FOLDER
-CALLER = "CASEBOOK_CALLER"
-"""Environment of a kernel, which works in another folder: the folder of the command's caller."""
 
 
 def is_plugin(name):
@@ -24,14 +21,11 @@ def is_plugin(name):
 
 
 def plugin(name):
-    """Import ``module:object``; modules may be in the folder of the command's caller.
-
-    They are imported in that folder, so that files that they open then are found from a kernel as
-    from the command.
-    """
+    """Import ``module:object``; modules may be in the working folder."""
     module_name, _, target = name.partition(":")
     try:
-        value = _imported(module_name)
+        _see_working_folder()
+        value = importlib.import_module(module_name)
         for part in target.split("."):
             value = getattr(value, part)
     except (ImportError, AttributeError) as error:
@@ -45,13 +39,9 @@ def plugin(name):
     return value
 
 
-def _imported(module_name):
-    folder = os.environ.get(CALLER) or str(Path.cwd())
-    if folder not in sys.path:
-        sys.path.append(folder)
-    loaded = module_name in sys.modules
-    with contextlib.nullcontext() if loaded else contextlib.chdir(folder):
-        return importlib.import_module(module_name)
+def _see_working_folder():
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
 
 
 def callable_plugin(name, signature):
@@ -95,8 +85,12 @@ def _line(error):
 
 
 def source_of(name):
-    """Give the source of a plugin: its file, or the folder of the package that it is in."""
-    plugin(name)
-    module = name.partition(":")[0]
-    top = sys.modules[module.partition(".")[0]]
-    return Path(top.__path__[0] if hasattr(top, "__path__") else sys.modules[module].__file__)
+    """The source of a plugin, which is not imported: its file, or the folder of its package."""
+    _see_working_folder()
+    module = name.partition(":")[0].partition(".")[0]
+    spec = importlib.util.find_spec(module)
+    if spec is None or not (spec.has_location or spec.submodule_search_locations):
+        raise InputError(
+            f"{name}: no module {module!r}: give 'module:object' of an importable module"
+        )
+    return Path([*(spec.submodule_search_locations or []), spec.origin][0])

@@ -140,16 +140,9 @@ def json_content(path):
         raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
 
 
-def json_records(path, rows_of=None):
-    """Number the objects of a JSON file; ``rows_of`` gives those of one that is one object."""
+def json_records(path):
+    """The objects of a JSON file, numbered from 1."""
     content = json_content(path)
-    if isinstance(content, dict) and rows_of:
-        content = rows_of(content)
-    return numbered_objects(path, content)
-
-
-def numbered_objects(path, content):
-    """Number the objects of a list from 1, or refuse what is none."""
     if not isinstance(content, list):
         raise InputError(f"{path}: is not a list of objects")
     for number, record in enumerate(content, 1):
@@ -235,6 +228,12 @@ def near_names(name, names, n=1):
         by_spelling.setdefault(spelling(candidate), candidate)
     matches = difflib.get_close_matches(spelling(name), by_spelling, n, LIKELY)
     return [by_spelling[match] for match in matches]
+
+
+def did_you_mean(name, names, n=1):
+    """The end of an error about a name that is none of some; empty if none is near."""
+    near = [repr(candidate) for candidate in near_names(name, names, n)]
+    return f": did you mean {' or '.join(near)}?" if near else ""
 
 
 def suffix_of(path):

@@ -6,12 +6,12 @@ import math
 import sys
 
 import pytest
+from refusals import not_refused
 
 from casebook.assistant.answer import ask_application
 from casebook.assistant.application import reply_columns
 from casebook.assistant.log import checked_log, read_log
 from casebook.errors import BatchFailed, InputError
-from casebook.models.language import NoAnswer
 
 QUESTIONS = ["What is whisked?", "What bakes at 180 degrees?", "What rests for an hour?"]
 WELL = {"answer": "Four egg whites.", "contexts": ["Whisk four egg whites until stiff."]}
@@ -91,57 +91,49 @@ def rows(kitchen):
 
 
 QUESTION = {"id": "q1", "question": "What is whisked?"}
-REPLIES = {
-    "text": ("Four.", {"answer": "Four."}),
-    "ids": (
+REPLIES = [
+    ("Four.", {"answer": "Four."}),
+    (
         {"answer": "Four.", "contexts": [{"id": "r1", "text": "Whisk."}]},
         {"answer": "Four.", "contexts": ["Whisk."], "context_ids": ["r1"]},
     ),
-    "no answer was given": ({"answer": ""}, {"answer": ""}),
-    "its own price": ({"answer": "Four.", "cost": 0.5}, {"answer": "Four.", "cost": 0.5}),
-    "tokens and thoughts": (
-        {"answer": "Four.", "prompt_tokens": 7, "thinking": "Or five?"},
+    ({"answer": ""}, {"answer": ""}),
+    ({"answer": "Four.", "cost": 0.5}, {"answer": "Four.", "cost": 0.5}),
+    (
+        {"answer": "Four.", "prompt_tokens": 7, "thinking": "Or five?", "trace": 3},
         {"answer": "Four.", "prompt_tokens": 7, "thinking": "Or five?"},
     ),
-}
+]
 
 
-@pytest.mark.parametrize("kind", REPLIES)
-def test_a_reply_is_a_text_or_has_fields_of_a_log(kind):
-    reply, columns = REPLIES[kind]
-    assert reply_columns("mine", QUESTION, reply) == {"contexts": None} | columns
+def test_a_reply_is_a_text_or_has_fields_of_a_log():
+    for reply, columns in REPLIES:
+        assert reply_columns("mine", QUESTION, reply) == {"contexts": None} | columns
 
 
-BAD = {
-    "other names": ({"reply": "x"}, "the reply has no field 'answer', but reply"),
-    "nothing": ({}, "the reply has no field 'answer', but no fields"),
-    "a number": (7, "replies with int, not with a text or fields"),
-    "a list": (["Four."], "replies with list"),
-    "its own error": ({"answer": None, "error": "no index"}, "mine: no index"),
-    "an answer that is a number": ({"answer": 7}, "answer: Input should be a valid string"),
-    "contexts that are numbers": ({"answer": "x", "contexts": [[1]]}, "contexts"),
-    "contexts without text": (
-        {"answer": "x", "contexts": [{"score": 1}]},
-        "mine: a context is no text",
-    ),
-    "contexts that are objects of Python": ({"answer": "x", "contexts": [object()]}, "contexts"),
-    "fewer ids": (
+BAD = [
+    ({"reply": "x"}, "the reply has no field 'answer', but reply"),
+    ({}, "the reply has no field 'answer', but no fields"),
+    (7, "replies with int, not with a text or fields"),
+    (["Four."], "replies with list"),
+    ({"answer": None, "error": "no index"}, "mine: no index"),
+    ({"answer": 7}, "answer: Input should be a valid string"),
+    ({"answer": "x", "contexts": [[1]]}, "contexts"),
+    ({"answer": "x", "contexts": [{"score": 1}]}, "mine: a context is no text"),
+    ({"answer": "x", "contexts": [object()]}, "contexts"),
+    (
         {"answer": "x", "contexts": ["a b", "c d"], "context_ids": ["1"]},
         "2 contexts and 1 context ids",
     ),
-    "half a character": ({"answer": "\ud800"}, "mine: "),
-    "a negative price": ({"answer": "x", "cost": -1}, "cost: Input should be greater"),
-    "an endless price": ({"answer": "x", "cost": math.inf}, "cost: Input should be a finite"),
-    "odd tokens": ({"answer": "x", "prompt_tokens": "a"}, "prompt_tokens"),
-}
+    ({"answer": "\ud800"}, "mine: "),
+    ({"answer": "x", "cost": -1}, "cost: Input should be greater"),
+    ({"answer": "x", "cost": math.inf}, "cost: Input should be a finite"),
+    ({"answer": "x", "prompt_tokens": "a"}, "prompt_tokens"),
+]
 
 
-@pytest.mark.parametrize("kind", BAD)
-def test_a_reply_that_is_no_answer_has_a_reason(kind):
-    reply, reason = BAD[kind]
-    with pytest.raises(NoAnswer, match=reason) as error:
-        reply_columns("mine", QUESTION, reply)
-    assert "\n" not in str(error.value)
+def test_a_reply_that_is_no_answer_has_a_reason():
+    assert not_refused(lambda reply: reply_columns("mine", QUESTION, reply), BAD) == []
 
 
 def test_the_log_is_read_by_chapter_and_gate_and_has_a_price(kitchen):

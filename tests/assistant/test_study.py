@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from casebook.assistant.gate import gate_logs
 from casebook.assistant.items import answer_items
 from casebook.assistant.log import read_log
 from casebook.assistant.study import (
@@ -20,7 +21,6 @@ from casebook.assistant.study import (
     against_foreign,
     answer_means,
     demonstration,
-    gate_logs,
     missed_defects,
     planted_defects,
     score_answers,

@@ -8,6 +8,8 @@ quarter of an hour and writes ``docs/scaling_report.csv``:
 ``python tests/benchmarks/cold_report.py``.
 """
 
+import contextlib
+import ctypes
 import os
 import subprocess
 import sys
@@ -23,7 +25,8 @@ from casebook.batch.grid import load_grid, select
 from casebook.paths import NOTEBOOKS, cache_dir
 
 DOCS = Path(__file__).parents[2] / "docs"
-BAR = 0.6  # of the naive way's wall time
+BARS = {"wall": 0.6, "CPU": 0.7}  # of the naive way
+ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER
 
 
 def measured(command, environment):
@@ -32,6 +35,9 @@ def measured(command, environment):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{command}\n{done.stderr[-2000:]}")
+    with contextlib.suppress(ChildProcessError):
+        while True:  # what it left, such as the process that forks kernels, is ours now
+            os.wait()
     after = os.times()
     cpu = sum(after[2:4]) - sum(before[2:4])
     return time.perf_counter() - wall, cpu
@@ -62,7 +68,8 @@ def naive(cells, folder):
 
 
 def main():
-    """Measure both ways and a repeated run; fail above the bar."""
+    """Measure both ways and a repeated run; fail above the bars."""
+    ctypes.CDLL(None).prctl(ADOPT_ORPHANS, 1)
     # The comparison of runs reads run records, which papermill alone does not write.
     cells = [c for c in select(load_grid(), tag="default") if not c.needs]
     with tempfile.TemporaryDirectory() as temporary:
@@ -81,9 +88,10 @@ def main():
     print(table.to_string(float_format="%.3g"))
     place = DOCS / "scaling_report.csv"
     table.to_csv(place, float_format="%.3g", lineterminator="\n")
-    share = table["wall, share of the last"].iloc[0]
-    if share > BAR:
-        sys.exit(f"a cold report takes {share:.2f} of the naive way, more than {BAR}")
+    for kind, bar in BARS.items():
+        share = table[f"{kind}, share of the last"].iloc[0]
+        if share > bar:
+            sys.exit(f"a cold report takes {share:.2f} of the naive way's {kind} time, over {bar}")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ import re
 import pytest
 from serving import completion, replying, response
 
+from casebook.errors import InputError
+from casebook.factcheck.study import run_factcheck_study
 from casebook.paths import ROOT
-from casebook.progress import on_terminal, track
 
 
 @pytest.fixture
@@ -336,26 +337,16 @@ def test_ablation_as_json(casebook):
     assert report["effects"][0]["n"] == 100
 
 
-def test_a_long_run_says_on_the_terminal_how_far_it_is():
-    lines = []
-    with on_terminal(lines.append, every=0.0):
-        assert list(track(["a", "b", "c"], "checking claims")) == ["a", "b", "c"]
-    # The first claim pays for what all share, so nothing is said of the time until two are done.
-    assert lines[:2] == ["checking claims 0 of 3", "checking claims 1 of 3"]
-    assert lines[2].startswith("checking claims 2 of 3, about ")
-    assert list(track(["a"], "checking claims")) == ["a"]
-    assert len(lines) == 3
-
-
-def test_the_chapter_refuses_bad_claims_before_a_kernel_starts(casebook, own, tmp_path):
+def test_the_chapter_refuses_bad_claims_and_what_has_no_effect(own):
     path, folder = own
-    chapter = ("run", "factcheck_confusion", "--run", "own", "-p", f"claims={path}")
-    for more, problem in (
-        (["-p", f"corpus={folder}"], "4 claims in 4 groups: intervals need 6 groups or more"),
-        (["-p", f"corpus={tmp_path / 'nowhere'}"], "no such file or folder"),
-    ):
-        code, _, error = casebook(*chapter, *more)
-        assert code == 1 and problem in error and len(error.strip().splitlines()) == 1, error
-    path.write_text("claim,label\n" + "".join(f"There are {n} eggs.,SUPPORTED\n" for n in range(6)))
-    code, _, error = casebook(*chapter)
-    assert code == 1 and "claims=FILE and corpus=FOLDER" in error
+    with pytest.raises(InputError, match="4 claims in 4 groups: intervals need 6 groups or more"):
+        run_factcheck_study("factcheck_claims", claims=path, corpus=folder)
+    with pytest.raises(InputError, match="give claims and corpus"):
+        run_factcheck_study("factcheck_claims", claims=path)
+    for setting, value in {
+        "stance": "placeholder",
+        "decomposition": "none",
+        "judges": ["placeholder"],
+    }.items():
+        with pytest.raises(InputError, match="has no effect with dataset=consumer_contracts_qa"):
+            run_factcheck_study("consumer_contracts_qa", **{setting: value})

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.explain.study import LEAST_SOURCES, check_explanation_parameters
+from casebook.explain.study import LEAST_SOURCES, limited, read_explanations
 from casebook.measures.rankshift import rbo
 from casebook.paths import ROOT
 from casebook.sensitivity.cases import CASE_KEYS, plant_cases, user_collection
@@ -282,10 +282,15 @@ def test_a_wrong_explanation_names_file_and_line(casebook, kitchen, tmp_path, li
     assert code == 1 and "comes twice" in error
 
 
+def of_chapter(path, sources=None):
+    """What chapter 05 reads of explanations."""
+    return limited(read_explanations(path, sources), None, 0)
+
+
 def test_the_chapter_asks_for_enough_sources(kitchen, tmp_path):
     path = written(tmp_path, {"explanation": "Mix flour.", "source": "bread.txt"})
     with pytest.raises(InputError, match=f"{LEAST_SOURCES} are the fewest"):
-        check_explanation_parameters({"explanations": str(path), "sources": str(kitchen)})
+        of_chapter(path, kitchen)
 
 
 @pytest.mark.parametrize("count", [LEAST_SOURCES - 1, LEAST_SOURCES])
@@ -293,4 +298,4 @@ def test_the_fewest_sources_are_enough(tmp_path, count):
     lines = [{"explanation": "Mix flour.", "contexts": [f"Recipe {n}: mix."]} for n in range(count)]
     refused = pytest.raises(InputError, match="are the fewest")
     with refused if count < LEAST_SOURCES else nullcontext():
-        check_explanation_parameters({"explanations": str(written(tmp_path, *lines))})
+        of_chapter(written(tmp_path, *lines))

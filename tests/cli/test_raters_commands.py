@@ -14,13 +14,10 @@ import pandas as pd
 import pytest
 from openpyxl import load_workbook
 
-from casebook.batch.grid import Cell
-from casebook.batch.parameters import path_parameters, with_absolute_paths
-from casebook.batch.plan import plan
 from casebook.errors import InputError
 from casebook.paths import NOTEBOOKS
-from casebook.raters.analysis import check_rater_agreement
-from casebook.raters.unblinding import read_key
+from casebook.raters.read import read_forms
+from casebook.raters.unblinding import open_forms, read_key
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "raters"))
 from forms_as_documented import write_forms
@@ -205,9 +202,8 @@ def test_options_without_effect_are_refused(casebook, study, tmp_path):
         assert (code, out) == (1, "") and "has no effect" in err and option in err, (arguments, err)
         assert err.count("\n") == 1
     assert not (tmp_path / "new").exists()
-    parameters = {"forms": str(back), "key": str(pilot), "side_column": "nope"}
     with pytest.raises(InputError, match="side_column has no effect"):
-        check_rater_agreement(parameters | {"columns": {}, "against": None})
+        open_forms(read_forms([back]), pilot, "nope")
 
 
 def write_log(path, says="", count=12):
@@ -300,44 +296,32 @@ def test_the_audit_finds_what_making_the_forms_warned_of(casebook, tmp_path):
     )
 
 
-def test_forms_that_a_chapter_cannot_analyse_are_refused_before_its_kernel_starts(
-    casebook, study, monkeypatch
-):
+def test_the_chapter_refuses_forms_that_it_cannot_analyse(study, monkeypatch):
     monkeypatch.chdir(study)
     (study / "pilot").rename(study / "my pilot")
     (study / "back").rename(study / "zurück gekommen")
     (study / "empty").mkdir()
     write_log(study / "log.jsonl")
     (study / "one.jsonl").write_text((study / "log.jsonl").read_text().splitlines()[0])
-    chapter = NOTEBOOKS / "06_rater_agreement.ipynb"
-
-    def checked(**values):
-        parameters = with_absolute_paths(
-            {"run": "r", "cell": "c", **values}, {}, path_parameters(chapter)
-        )
-        return plan([Cell("rater_agreement-mine", chapter.name, parameters)], "never-run")
-
-    assert [item.status for item in checked(forms="zurück gekommen", key="my pilot")] == ["run"]
-    assert [item.status for item in checked(log="log.jsonl")] == ["run"]
     for values, message in [
         ({"forms": "empty"}, "no forms"),
         ({"forms": "zurück gekommen"}, "give the sealed key"),
         ({"forms": "my pilot/for_raters"}, "no form holds a judgement"),
-        ({"forms": "zurück gekommen", "key": "nowhere"}, "no such file or folder"),
         (
             {"forms": "zurück gekommen", "key": "my pilot", "columns": {"preferred": "choice"}},
             "no column 'choice'",
         ),
         ({"log": "one.jsonl"}, "holds one system, rag"),
-        ({"questions": "one.jsonl"}, "give corpus and model too"),
+        ({"log": "log.jsonl", "systems": ["rag", "nope"]}, "its systems are base, rag"),
+        ({"questions": "one.jsonl"}, "questions has no effect without corpus and model"),
         ({"key": "my pilot"}, "key has no effect without forms"),
         ({"log": "log.jsonl", "side_column": "side"}, "side_column has no effect without forms"),
         ({"model": "m"}, "model has no effect without questions"),
+        ({"systems": ["a", "b"]}, "systems has no effect without log"),
+        ({"dataset": None, "against": "nope"}, "against"),
     ]:
         with pytest.raises(InputError, match=message):
-            checked(**values)
-    code, _, err = casebook.func("run", "rater_agreement", "-p", "forms=empty")
-    assert code == 1 and err.count("\n") == 1 and "no forms" in err
+            executed_until("tables", "06_rater_agreement.ipynb", run="t", cell="mine", **values)
 
 
 def executed_until(name, notebook, **parameters):

@@ -16,7 +16,6 @@ from casebook.explain.study import (
     DETECTORS,
     FAITHFULNESS,
     Explained,
-    check_explained_questions,
     cited_provisions,
     corrupt,
     detect,
@@ -382,7 +381,7 @@ def test_the_two_areas_under_a_curve_have_two_names(explained):
 
 
 @pytest.mark.parametrize("texts", [["one text"] * 8, [f"text {i}" for i in range(4)]])
-def test_data_of_too_few_sources_are_refused_before_a_kernel_starts(tmp_path, texts):
+def test_data_of_too_few_sources_are_refused(tmp_path, texts):
     """Eight documents of one text are one source; so is the source of a single question."""
     (tmp_path / "qrels").mkdir()
     documents = [json.dumps({"_id": f"d{i}", "text": text}) for i, text in enumerate(texts)]
@@ -394,9 +393,9 @@ def test_data_of_too_few_sources_are_refused_before_a_kernel_starts(tmp_path, te
     with pytest.raises(
         InputError, match=r"different source\(s\) with an explanation, 5 are the fewest"
     ):
-        check_explained_questions(load(str(tmp_path)), {"explanations": "template"})
-    check_explained_questions(load("smoke"), {"explanations": "template"})
-    check_explained_questions(load(str(tmp_path)), {"explanations": str(tmp_path / "mine.jsonl")})
+        explain_dataset(load(str(tmp_path)))
+    with pytest.raises(InputError, match="explanations: 'nope': choose from template, gold"):
+        explain_dataset(load("smoke"), "nope")
 
 
 def test_an_explanation_is_tagged_by_the_defects_that_a_detector_missed():

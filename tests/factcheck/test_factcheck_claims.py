@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from refusals import not_refused
 
 from casebook.data import load
 from casebook.errors import InputError, MeasureNote
@@ -67,12 +68,14 @@ def test_plain_claims(tmp_path):
     assert (claim.id, claim.text, claim.label) == ("7", "Hail, too, is covered.", "SUPPORTED")
 
 
-@pytest.mark.parametrize(("content", "message"), CASES["refused_claims"])
-def test_damaged_claims_are_named(tmp_path, content, message):
+def test_damaged_claims_are_named(tmp_path):
     path = tmp_path / "c.jsonl"
-    path.write_text(content)
-    with pytest.raises(InputError, match=message):
-        read_plain(path)
+
+    def read(content):
+        path.write_text(content)
+        return read_plain(path)
+
+    assert not_refused(read, CASES["refused_claims"]) == []
 
 
 def test_evidence_is_looked_up_in_its_document(tmp_path):

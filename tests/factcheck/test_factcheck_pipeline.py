@@ -235,12 +235,12 @@ def test_documented_queries():
     assert pipeline.documented_queries(SubClaim("SC1", "He was."), 2)[1] == "When He was."
 
 
-@pytest.mark.parametrize(("url", "documented", "corrected"), CASES["credibility"])
-def test_levels_of_credibility(url, documented, corrected):
-    assert (pipeline.documented_rating(url).level, pipeline.rate(url).level) == (
-        documented,
-        corrected,
-    )
+def test_levels_of_credibility():
+    rows = CASES["credibility"]
+    levels = [
+        [url, pipeline.documented_rating(url).level, pipeline.rate(url).level] for url, *_ in rows
+    ]
+    assert levels == rows
 
 
 def test_documented_scores_in_their_order():

@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from refusals import not_refused
 
 from casebook.errors import InputError
 from casebook.raters.read import read_forms
@@ -69,16 +70,15 @@ def test_a_form_with_a_column_of_that_rater_stays_one_form(returned, study, tmp_
     assert form.rater == "r1" and len(form.rows) == 12 and len(others) == 3
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "problem"),
-    [
-        ("a.json", "[{}]", "no column names the raters"),
-        ("a.json", '[{"rater": "ann", "x": 1}]', "no column 'preferred'"),
-        ("a.csv", "rater,item,rating\nann,q1,\n", "holds no ratings: 1 blank"),
-    ],
-)
-def test_files_without_judgements_are_refused_in_one_line(tmp_path, name, content, problem):
-    (tmp_path / name).write_text(content)
-    with pytest.raises(InputError, match=problem) as caught:
-        read_forms(tmp_path / name)
-    assert "\n" not in str(caught.value)
+def test_files_without_judgements_are_refused_in_one_line(tmp_path):
+    def read(file):
+        name, content = file
+        (tmp_path / name).write_text(content)
+        return read_forms(tmp_path / name)
+
+    refused = [
+        (("a.json", "[{}]"), "no column names the raters"),
+        (("a.json", '[{"rater": "ann", "x": 1}]'), "no column 'preferred'"),
+        (("a.csv", "rater,item,rating\nann,q1,\n"), "holds no ratings: 1 blank"),
+    ]
+    assert not_refused(read, refused) == []

@@ -174,9 +174,6 @@ def test_reciprocal_ranks_are_said_in_words():
     assert ranks_in_words(pd.Series([np.nan])) is None
 
 
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [(0.0, "0 %"), (1.0, "100 %"), (0.784, "78 %"), (0.997, "99.7 %"), (0.003, "0.3 %")],
-)
-def test_a_share_that_is_not_quite_none_or_all_does_not_look_so(share, text):
-    assert per_cent(share) == text
+def test_a_share_that_is_not_quite_none_or_all_does_not_look_so():
+    texts = {0.0: "0 %", 1.0: "100 %", 0.784: "78 %", 0.997: "99.7 %", 0.003: "0.3 %"}
+    assert {share: per_cent(share) for share in texts} == texts

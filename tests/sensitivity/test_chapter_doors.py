@@ -1,4 +1,4 @@
-"""The chapter on cases of the user's own: it runs, or says why before its kernel starts."""
+"""The chapter on cases of the user's own: it runs, or says why not."""
 
 import json
 import re
@@ -7,15 +7,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from casebook.batch.grid import Cell
-from casebook.batch.parameters import check_cell
 from casebook.errors import InputError
-from casebook.sensitivity.cases import plant_cases
-from casebook.sensitivity.domain import FACT_TYPES
+from casebook.sensitivity.cases import PLANTED, case_collection, plant_cases, user_collection
+from casebook.sensitivity.domain import FACT_TYPES, read_domain
 from casebook.sensitivity.edits import NO_INERT_WORDS
 from casebook.sensitivity.facts import to_dict
+from casebook.sensitivity.study import run_sensitivity_study
 
-CHAPTER = "04_counterfactual_sensitivity.ipynb"
 NO_EDIT = {
     "case_id": "x",
     "parties": {"petitioner_type": "Partnership", "respondent_type": "ForeignNational"},
@@ -64,53 +62,28 @@ def about_partnerships(text):
     return f"{text} Partnership, ForeignNational, CPC Preamble." if "IPC-302" in text else text
 
 
-def checked(**parameters):
-    parameters = {"run": "r", "cell": "c"} | parameters
-    return check_cell(Cell("counterfactual_sensitivity-mine", CHAPTER, parameters))
+def collection_of(parameters):
+    """The cases and documents that the chapter studies."""
+    domain = read_domain(parameters.get("facts"))
+    return user_collection(parameters["cases"], parameters["corpus"], domain)
 
 
-def test_cases_of_which_none_can_be_scored_are_refused_before_the_kernel(material):
-    assert checked(**material()) == ""
-    for change, sheets, problem in [
-        (lambda _: "nothing of use", None, "tell the documents of .* apart, so none can be scored"),
-        (about_partnerships, [NO_EDIT], "no fact has a plausible edit"),
-    ]:
-        with pytest.raises(InputError, match=problem) as caught:
-            checked(**material(change=change, sheets=sheets))
-        assert "cases.jsonl" in str(caught.value) and "\n" not in str(caught.value)
+def test_cases_of_which_none_can_be_scored_are_refused(material):
+    assert len(collection_of(material()).sheets) == 8
+    with pytest.raises(InputError, match="so none can be scored") as caught:
+        collection_of(material(change=lambda _: "nothing of use"))
+    assert "cases.jsonl" in str(caught.value) and "\n" not in str(caught.value)
+    cases = collection_of(material(change=about_partnerships, sheets=[NO_EDIT]))
+    with pytest.raises(InputError, match="no fact has a plausible edit"):
+        run_sensitivity_study(cases, ["bm25"])
 
 
-def test_too_few_documents_are_refused_before_the_kernel(material, tmp_path):
+def test_too_few_documents_are_refused(material, tmp_path):
     parameters = material()
     for path in sorted((tmp_path / "documents").iterdir())[9:]:
         path.unlink()
     with pytest.raises(InputError, match="holds 9 cases, fewer than the 10"):
-        checked(**parameters)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "problem"),
-    [
-        ({"systems": []}, "at least one"),
-        ({"systems": "bm25"}, r"systems=\[bm25\]"),
-        ({"systems": ["bm26"]}, "unknown mode 'bm26'"),
-        (
-            {"systems": ["bm25", "dense"], "shown": "full"},
-            "none of the systems: choose from bm25, dense",
-        ),
-    ],
-)
-def test_systems_that_there_are_not_are_refused_before_the_kernel(parameters, problem):
-    with pytest.raises(InputError, match=problem):
-        checked(**parameters)
-
-
-@pytest.mark.parametrize(
-    "systems", [["bm25"], ["dense"], ["bm25", "dense"], ["dense", "full"], ["full"]]
-)
-def test_every_subset_of_the_systems_passes(systems):
-    assert checked(systems=systems) == ""
-    assert checked(systems=systems, shown=systems[0]) == ""
+        run_sensitivity_study(collection_of(parameters), ["bm25"])
 
 
 @pytest.fixture
@@ -161,16 +134,16 @@ def with_facts_of_ones_own(parameters, folder):
     return parameters | {"facts": str(folder / "colours.yml")}
 
 
-def test_facts_of_ones_own_are_checked_before_the_kernel(material, tmp_path):
+def test_facts_of_ones_own_are_checked(material, tmp_path):
     parameters = with_facts_of_ones_own(material(1), tmp_path)
-    assert checked(**parameters) == ""
+    assert len(collection_of(parameters).sheets) == 1
     with pytest.raises(InputError, match="facts has no effect on the planted cases"):
-        checked(facts=parameters["facts"])
+        case_collection(PLANTED, domain=read_domain(parameters["facts"]))
     with pytest.raises(InputError, match="'colour of the ship' is unknown: choose from none"):
-        checked(**{name: value for name, value in parameters.items() if name != "facts"})
+        collection_of(parameters | {"facts": None})
     Path(parameters["facts"]).write_text("facts: [{name: x}]", encoding="utf-8")
     with pytest.raises(InputError, match=r"colours\.yml: facts 1 \(x\): give either values"):
-        checked(**parameters)
+        collection_of(parameters)
 
 
 @pytest.mark.slow

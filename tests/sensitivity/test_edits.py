@@ -111,16 +111,16 @@ def test_evidence_is_removed_item_by_item_and_added_where_absent():
     ]
 
 
-@pytest.mark.parametrize(("kind", "fact", "expected"), EXAMPLES["crossed"])
-def test_documented_numbers_cross_every_limit(kind, fact, expected):
-    number = NUMBERS[kind](**fact)
-    assert targets(kind, number, bounded=False) == expected
-    assert set(targets(kind, number)) <= set(expected)
+def test_documented_numbers_cross_every_limit():
+    for kind, fact, expected in EXAMPLES["crossed"]:
+        number = NUMBERS[kind](**fact)
+        assert targets(kind, number, bounded=False) == expected, (kind, fact)
+        assert set(targets(kind, number)) <= set(expected), (kind, fact)
 
 
-@pytest.mark.parametrize(("kind", "fact", "expected"), EXAMPLES["bounded"])
-def test_numbers_stay_within_legal_sense_and_in_their_units(kind, fact, expected):
-    assert targets(kind, NUMBERS[kind](**fact)) == sorted(expected)
+def test_numbers_stay_within_legal_sense_and_in_their_units():
+    rows = [[kind, fact, sorted(expected)] for kind, fact, expected in EXAMPLES["bounded"]]
+    assert [[kind, fact, targets(kind, NUMBERS[kind](**fact))] for kind, fact, _ in rows] == rows
 
 
 @given(

@@ -1,10 +1,12 @@
 """Fact sheets: what is read is checked, hashed by its facts, and told in one way."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from refusals import not_refused
 
 from casebook.errors import InputError
 from casebook.readers import read_yaml
@@ -68,16 +70,16 @@ def test_hash_knows_the_facts_and_nothing_else():
     assert facts.sheet_hash(number) == facts.sheet_hash(sheet)
 
 
-@pytest.mark.parametrize(
-    ("fields", "field"), read_yaml(Path(__file__).with_name("examples.yml"))["wrong_sheets"]
-)
-def test_wrong_sheet_names_file_and_field_in_one_line(tmp_path, fields, field):
+def test_wrong_sheet_names_file_and_field_in_one_line(tmp_path):
     path = tmp_path / "sheet.json"
-    path.write_text(json.dumps(RECORD | fields))
-    with pytest.raises(InputError) as caught:
-        read_cases(path)
-    assert f"{path}: field {field}: " in str(caught.value)
-    assert "\n" not in str(caught.value)
+
+    def read(fields):
+        path.write_text(json.dumps(RECORD | fields))
+        return read_cases(path)
+
+    wrong = read_yaml(Path(__file__).with_name("examples.yml"))["wrong_sheets"]
+    bad = [(fields, re.escape(f"{path}: field {field}: ")) for fields, field in wrong]
+    assert not_refused(read, bad) == []
 
 
 def test_sections_are_brought_into_normal_form():
@@ -93,11 +95,14 @@ def test_sheet_without_facts_is_refused():
     assert facts.present_types(facts.from_dict({"case_id": "e"}, empty=True)) == ()
 
 
-@pytest.mark.parametrize("content", [b"", b"[", b"\xff\xfe", b"[]", b"null", b"[" * 10**5])
-def test_file_that_is_no_sheet_is_refused(tmp_path, content):
+def test_file_that_is_no_sheet_is_refused(tmp_path):
     path = tmp_path / "sheet.json"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match=r"sheet\.json: "):
-        read_cases(path)
+
+    def read(content):
+        path.write_bytes(content)
+        return read_cases(path)
+
+    contents = [b"", b"[", b"\xff\xfe", b"[]", b"null", b"[" * 10**5]
+    assert not_refused(read, [(content, r"sheet\.json: ") for content in contents]) == []
     with pytest.raises(InputError, match="cannot be read"):
         read_cases(tmp_path / "absent.json")

@@ -32,10 +32,12 @@ def added(before, name):
     return next(edit for edit in edits if edit.new == name)
 
 
-@pytest.mark.parametrize(("sections", "name", "outcome"), EXAMPLES["added_evidence"])
-def test_rules_on_added_evidence(sections, name, outcome):
-    before = sheet(sections)
-    assert rules(before, added(before, name)).outcome == outcome
+def test_rules_on_added_evidence():
+    rows = []
+    for sections, name, _ in EXAMPLES["added_evidence"]:
+        before = sheet(sections)
+        rows.append([sections, name, rules(before, added(before, name)).outcome])
+    assert rows == EXAMPLES["added_evidence"]
 
 
 def test_rules_refuse_what_contradicts():
@@ -156,7 +158,11 @@ def test_ten_edits_of_a_case_with_one_outcome_count_once():
     assert row[columns].tolist() == pytest.approx(none, abs=1e-9)
 
 
-@pytest.mark.parametrize(("sections", "item", "new", "outcome"), EXAMPLES["exchanged"])
-def test_rules_on_sections_and_parties(sections, item, new, outcome):
-    before = sheet(sections, parties={"petitioner_type": "Individual", "respondent_type": "State"})
-    assert rules(before, edit_fact(before, item, new)).outcome == outcome
+def test_rules_on_sections_and_parties():
+    parties = {"petitioner_type": "Individual", "respondent_type": "State"}
+    rows = []
+    for sections, item, new, _ in EXAMPLES["exchanged"]:
+        before = sheet(sections, parties=parties)
+        outcome = rules(before, edit_fact(before, item, new)).outcome
+        rows.append([sections, item, new, outcome])
+    assert rows == EXAMPLES["exchanged"]

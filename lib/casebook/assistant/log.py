@@ -31,7 +31,7 @@ from casebook.data.records import read_table
 from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.paths import data_folder
-from casebook.readers import near_names, read_yaml, spelling
+from casebook.readers import did_you_mean, read_yaml, spelling
 from casebook.text import UNSPACED, printable
 
 ASSISTANT_WORDS = read_yaml(Path(__file__).with_name("names.yml"))
@@ -146,7 +146,7 @@ def _checked_columns(columns):
         if column not in LOG_ALIASES:
             raise InputError(
                 f"columns: {column!r} is no column of a log: choose from {', '.join(LOG_ALIASES)}"
-                f"{_near(column, LOG_ALIASES)}"
+                f"{did_you_mean(column, LOG_ALIASES, n=2)}"
             )
     return {column: spelling(name) for column, name in (columns or {}).items()}
 
@@ -161,14 +161,9 @@ def _check_fields(records, columns, scores):
     for parameter, name in names:
         if spelling(name) not in written:
             raise InputError(
-                f"{parameter}: the log has no field {name!r}{_near(name, written.values())}; "
+                f"{parameter}: the log has no field {name!r}{did_you_mean(name, written.values(), n=2)}; "
                 f"it has {', '.join(list(written.values())[:12])}"
             )
-
-
-def _near(name, names):
-    near = near_names(name, names, n=2)
-    return f": did you mean {' or '.join(near)}?" if near else ""
 
 
 def _named_scores(record, names, recognised):
@@ -296,23 +291,17 @@ def checked_log(paths, collection=None, columns=None, scores=()):
     return log
 
 
-def check_log_parameters(values):
-    """Read the log that parameters name, check the systems that they name, and give its notes."""
-    if "collection" not in values:
-        return "; ".join(read_log(values["log"]).attrs["notes"])
-    log = checked_log(values["log"], values["collection"], values["columns"], values["scores"])
-    refuse_unknown_systems(values, log)
-    return "; ".join(log.attrs["notes"])
-
-
-def refuse_unknown_systems(values, log):
+def check_systems(log, **systems):
     """Refuse systems that parameters name and that have no answers in a log."""
-    systems = log["system"].unique().tolist()
-    for name in ("focus", "against"):
-        if values.get(name) and values[name] not in systems:
+    there = log["system"].unique().tolist()
+    for name, system in systems.items():
+        if system and system not in there:
             raise InputError(
-                f"{name}: the log has no system {values[name]!r}; it has {', '.join(systems)}"
+                f"{name}: the log has no system {system!r}{did_you_mean(system, there)}; "
+                f"it has {', '.join(there)}"
             )
+    if len(set(systems.values())) < len(systems) and any(systems.values()):
+        raise InputError(f"{' and '.join(systems)} are the same system: choose another one")
 
 
 def documents_of(name):

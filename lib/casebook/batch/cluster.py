@@ -26,7 +26,7 @@ from casebook.runs import record as records
 PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"
 """Environment: seconds that a batch waits without a living worker, or without the scheduler."""
 
-_LOOK_EVERY = 0.5  # seconds between two looks at what else there is to do
+_LOOK_EVERY = 0.5  # seconds between two looks at whether the scheduler is there
 _CARRY_ON = "what is finished is kept: the same command again carries on"
 _THREAD_VARIABLES = {"MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"}
 
@@ -47,11 +47,9 @@ class LocalWorkers:
         """Begin a piece of work; gives its future."""
         return self._executor.submit(function, *arguments)
 
-    def wait(self, futures, meanwhile):
-        """Wait until one has ended, and call ``meanwhile`` now and then; give those that have."""
-        while not wait(futures, _LOOK_EVERY, FIRST_COMPLETED).done:
-            meanwhile()
-        return [future for future in futures if future.done()]
+    def wait(self, futures):
+        """Wait until one has ended; give those that have."""
+        return list(wait(futures, return_when=FIRST_COMPLETED).done)
 
     def why_lost(self, future):
         """Say in one line why there is no result, or give None."""
@@ -238,8 +236,8 @@ class Cluster:
             return f"{error.allowed_failures + 1} workers in a row died while they ran it (memory?)"
         return without_secrets(f"{type(error).__name__}: {error}")
 
-    def wait(self, futures, meanwhile=None):
-        """Wait until one has ended, and call ``meanwhile`` now and then; give those that have."""
+    def wait(self, futures):
+        """Wait until one has ended; give those that have."""
         from distributed import wait
         from distributed.client import FuturesCancelledError
 
@@ -251,8 +249,6 @@ class Cluster:
                 raise CasebookError(f"{self.address}: scheduler gone; {_CARRY_ON}")
             if done:
                 return done
-            if meanwhile is not None:
-                meanwhile()
             self._check_connection()
 
     def gather(self, futures):

@@ -1,7 +1,8 @@
 """One cell: its notebook is executed by papermill, and its run record is written.
 
-A notebook's kernel is a process of its own (`casebook.batch.kernel`). The result is whole, clean
-and repeatable: the executed notebook appears only if every cell succeeded.
+A notebook's kernel is a process of its own (`casebook.batch.kernel`) and works where the caller
+of the command works. The result is whole, clean and repeatable: the executed notebook appears only
+if every cell succeeded.
 """
 
 import contextlib
@@ -9,18 +10,21 @@ import json
 import logging
 import os
 import re
+import signal
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from jupyter_client import AsyncKernelManager
+
 from casebook import __version__
-from casebook.batch import kernel
-from casebook.batch.run_folder import progress_path, read_planned, record_path
+from casebook.batch.kernel import ForkingManager
+from casebook.batch.parameters import resolved
+from casebook.batch.run_folder import read_planned, record_path
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError
 from casebook.paths import FOLDER_VARIABLES, run_dir
-from casebook.plugins import CALLER
-from casebook.progress import FILE_VARIABLE
 from casebook.runs import evidence
 from casebook.runs import record as records
 from casebook.runs.locations import paths_in, recorded, without_folders
@@ -69,14 +73,55 @@ class NotebookFailed(CasebookError):
 # --- one cell
 
 
-def run_cell(planned, run, timeout=None, retries=1):
-    """Execute one cell and write its run record; a kernel that died is tried again."""
+class Kernel:
+    """The kernel of one notebook: its working folder, its variables, and its end."""
+
+    def __init__(self, folder, environment=(), timeout=None):
+        self.timeout = timeout
+        self.folder = str(folder)
+        self.environment = dict(environment)
+        self.pid = None
+        self.killed = False
+
+    def manager_class(self, base=AsyncKernelManager):
+        """A class of kernel managers that start it; papermill needs the asynchronous base."""
+        return type("Manager", (ForkingManager, base), {"kernel": self})
+
+    def started(self, pid):
+        """Remember its process; one that comes too late is killed."""
+        self.pid = pid
+        if self.killed:
+            self.kill()
+
+    def kill(self):
+        """Kill it with all that it started."""
+        self.killed = True
+        for kill in (os.killpg, os.kill) if self.pid else ():
+            with contextlib.suppress(ProcessLookupError):
+                kill(self.pid, signal.SIGKILL)
+
+
+def run_cell(planned, run, folder=".", *, timeout=None, retries=1, kernels=None):
+    """Execute one cell and write its run record; a kernel that died is tried again.
+
+    Its kernel works in ``folder``, that of the command's caller, and is added to ``kernels``: who
+    ends the batch kills them.
+    """
+    kernels = [] if kernels is None else kernels
     cell = planned.cell
     begin = time.perf_counter()
     started = records.now()
     attempts = ()
     while True:
-        failure = _try_cell(planned, run, timeout, started, attempts)
+        kernel = Kernel(folder, planned.settings.environment(), timeout)
+        kernels.append(kernel)
+        timer = threading.Timer(timeout or threading.TIMEOUT_MAX, kernel.kill)
+        timer.start()
+        try:
+            failure = _try_cell(planned, run, kernel, started, attempts)
+        finally:
+            timer.cancel()
+            kernel.kill()
         if failure is None:
             return Outcome(cell.name, None, time.perf_counter() - begin, attempts)
         if failure.cause != KERNEL_DIED or len(attempts) >= retries:
@@ -88,12 +133,12 @@ def run_cell(planned, run, timeout=None, retries=1):
     return Outcome(cell.name, str(failure), seconds, attempts, failure.cause, failure.last_lines)
 
 
-def _try_cell(planned, run, timeout, started, earlier_attempts):
+def _try_cell(planned, run, kernel, started, earlier_attempts):
     """Execute a cell once and write its record; gives the failure, or None."""
     cell = planned.cell
     try:
         _remove_outputs(run, cell.name)
-        execute(cell, run, timeout, planned.settings.environment())
+        execute(cell, run, kernel)
         _write_record(planned, run, started, len(earlier_attempts) + 1)
     except NotebookFailed as error:
         return error
@@ -146,20 +191,19 @@ def _write_record(planned, run, started, attempts):
 # --- one notebook
 
 
-def execute(cell, run, timeout=None, environment=()):
-    """Execute a cell's notebook; the output appears only if every cell of it succeeded.
-
-    ``environment`` holds variables that its kernel has besides those of this process.
-    """
+def execute(cell, run, kernel):
+    """Execute a cell's notebook; the output appears only if every cell of it succeeded."""
     _set_environment()
     folder = run_dir(run) / "notebooks"
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f".{cell.name}.partial.ipynb"
-    notebook = _papermill(cell, run, partial, timeout, environment)
+    notebook = _papermill(cell, run, partial, kernel)
     for part in notebook.cells:
         if part.cell_type == "code" and part.source and part.execution_count is None:
             raise NotebookFailed(f"{cell.name}: stopped before cell {part.id}")
-    _write_notebook(notebook, partial, paths_in(list(cell.parameters.values())))
+    whole = resolved(cell.parameters, cell.source)
+    _inject(notebook, {"run": run, "cell": cell.name, **whole})
+    _write_notebook(notebook, partial, [*paths_in(whole), kernel.folder])
     return partial.replace(folder / f"{cell.name}.ipynb")
 
 
@@ -171,36 +215,41 @@ def _set_environment():
     os.environ.update(QUIET | os.environ)
 
 
-def _papermill(cell, run, partial, timeout, environment):
+def _papermill(cell, run, partial, kernel):
     """Give the executed notebook; ``partial`` holds how far it is."""
     import papermill
 
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
-    progress = progress_path(run, cell.name)
-    progress.parent.mkdir(exist_ok=True)
-    environment = {FILE_VARIABLE: str(progress), CALLER: str(Path.cwd()), **dict(environment)}
     try:
-        with kernel.watched(timeout, environment) as watch:
-            return papermill.execute_notebook(
-                str(cell.source),
-                str(partial),
-                parameters={"run": run, "cell": cell.name, **cell.parameters},
-                progress_bar=False,
-                kernel_manager_class="casebook.batch.kernel.ForkedKernelManager",
-            )
+        return papermill.execute_notebook(
+            str(cell.source),
+            str(partial),
+            parameters={"run": run, "cell": cell.name, **cell.parameters},
+            progress_bar=False,
+            kernel_manager_class=kernel.manager_class(),
+        )
     except papermill.PapermillExecutionError as error:
         partial.unlink(missing_ok=True)  # a traceback may hold what the environment does
         raise _failure(cell.notebook, error) from None
     except RuntimeError as error:  # nbclient's, of a kernel that ended or never came
         where = f"{cell.notebook}: {_cell_at_work(partial)}"
         partial.unlink(missing_ok=True)
-        if watch.late:
-            why = f"{where}: not done within {timeout:g} s: killed"
+        if kernel.killed:
+            why = f"{where}: not done within {kernel.timeout or 0:g} s: killed"
             raise NotebookFailed(why, "timed out") from None
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise NotebookFailed(f"{where}: the kernel died ({lines[-1]})", KERNEL_DIED) from None
-    finally:
-        progress.unlink(missing_ok=True)
+
+
+def _inject(notebook, parameters):
+    """Write other values of the parameters into an executed notebook."""
+    from papermill.translators import translate_parameters
+
+    kernel = notebook.metadata.kernelspec
+    for part in notebook.cells:
+        if "injected-parameters" in part.metadata.get("tags", []):
+            language = kernel.get("language", "python")
+            part.source = translate_parameters(kernel.name, language, parameters, "Parameters")
 
 
 def _write_notebook(notebook, path, user_files):

@@ -1,19 +1,15 @@
 """The grid of runs: which notebooks with which parameters make up a report."""
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from casebook import paths
-from casebook.batch.parameters import (
-    DATA_PARAMETERS,
-    MODEL_PARAMETERS,
-    absolute_paths,
-    declarations,
-)
+from casebook.batch.parameters import annotations, as_list, declarations, names_file, resolved
 from casebook.errors import InputError
 from casebook.paths import home_path, valid_name
-from casebook.readers import read_yaml
+from casebook.readers import did_you_mean, read_yaml
 from casebook.runs.locations import in_project
 from casebook.runs.record import digest
 
@@ -89,11 +85,14 @@ def _cell_of(row, where):
     missing = sorted(REQUIRED_KEYS - row.keys())
     if unknown or missing:
         raise InputError(f"{where}: unknown keys {unknown}, missing keys {missing}")
+    refuse_unstorable(row, where)
     for key, kind in OPTIONAL_KEYS.items():
         if row.get(key) and not isinstance(row[key], kind):
             raise InputError(f"{where}: {key} is not a {'mapping' if kind is dict else 'list'}")
-    if not isinstance(row["name"], str):
-        raise InputError(f"{where}: name {row['name']!r} is not allowed: it must be text")
+    texts = [row["name"], row["notebook"], *(row.get("parameters") or ())]
+    for text in (*texts, *(row.get("tags") or ()), *(row.get("needs") or ())):
+        if not isinstance(text, str):
+            raise InputError(f"{where}: {text!r} is no text: put it in quotes")
     return Cell(
         name=valid_name(row["name"], f"{where}: name"),
         notebook=valid_name(row["notebook"], f"{where}: notebook"),
@@ -101,6 +100,18 @@ def _cell_of(row, where):
         tags=tuple(row.get("tags") or ()),
         needs=tuple(row.get("needs") or ()),
     )
+
+
+def refuse_unstorable(value, where):
+    """Refuse values of parameters that a record, which is JSON, cannot hold."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except TypeError:
+        raise InputError(f"{where}: a value is no text, number or list: put it in quotes") from None
+    except ValueError:
+        raise InputError(
+            f"{where}: numbers must be finite, and have at most 4,300 digits"
+        ) from None
 
 
 # --- choosing
@@ -133,7 +144,9 @@ def _with_declared(cells, overrides):
         changed.append(replace(cell, parameters=cell.parameters | values))
     unknown = sorted(overrides.keys() - used)
     if unknown:
-        raise InputError(f"no experiment has a parameter {', '.join(unknown)}")
+        names = {name for cell in cells for name in declarations(cell.source)}
+        near = did_you_mean(unknown[0], names)
+        raise InputError(f"no experiment has a parameter {', '.join(unknown)}{near}")
     return changed
 
 
@@ -147,11 +160,13 @@ def _cells_named(name, cells, tag, overrides):
     group = [cell for cell in cells if cell.experiment == name] or without_row
     if not exact and not group:
         names = {cell.experiment for cell in cells} | {cell.name for cell in cells}
-        raise InputError(f"unknown experiment {name!r}; known: {', '.join(sorted(names))}")
+        near = did_you_mean(name, names)
+        raise InputError(f"unknown experiment {name!r}{near}; known: {', '.join(sorted(names))}")
     if exact:
         return exact
-    if _other_data(overrides):  # with which the other parameters of a configuration mean nothing
-        return [Cell(f"{name}-{_digits(overrides)}", group[0].notebook)]
+    # With other data the other parameters of a configuration mean nothing.
+    if overrides and _other_data(overrides, group[0].source):
+        return [Cell(f"{name}-{_digits(overrides, group[0].source)}", group[0].notebook)]
     if group == without_row:
         return without_row
     return [cell for cell in group if tag in cell.tags]
@@ -160,7 +175,7 @@ def _cells_named(name, cells, tag, overrides):
 def _cell_of_notebook(path, overrides):
     source = home_path(path).resolve()
     declarations(source)
-    name = f"{source.stem}-{_digits(overrides)}" if overrides else source.stem
+    name = f"{source.stem}-{_digits(overrides, source)}" if overrides else source.stem
     return Cell(valid_name(name), str(source))
 
 
@@ -171,15 +186,17 @@ def notebooks_of(experiment):
     return [name for name in names if name.lstrip("0123456789") == ending]
 
 
-def _digits(overrides):
-    """Tell cells of one experiment apart, in the same way wherever the project is."""
-    return digest({name: in_project(value) for name, value in overrides.items()})[:8]
+def _digits(overrides, source):
+    """Digits for the names of cells of one experiment, the same wherever the project is."""
+    values = resolved(overrides, source)
+    return digest({name: in_project(value) for name, value in values.items()})[:8]
 
 
-def _other_data(overrides):
-    """Say whether parameters name data sets, or files of the user's own other than models."""
+def _other_data(overrides, source):
+    """Whether parameters name data sets, or files of the user's own other than models."""
+    kinds = annotations(source)
     return any(
         name in ("dataset", "datasets")
-        or (name not in (*DATA_PARAMETERS, *MODEL_PARAMETERS) and absolute_paths(value))
+        or any(names_file(text, kinds.get(name, "")) for text in as_list(value))
         for name, value in overrides.items()
     )

@@ -10,16 +10,14 @@ from casebook.batch.grid import EVERY
 from casebook.batch.parameters import (
     DATA_PARAMETERS,
     MODEL_PARAMETERS,
-    absolute_paths,
-    check_before_running,
-    check_cell,
-    check_names,
+    check,
     defaults,
     path_parameters,
-    plugins_in,
+    plugin_sources,
     portable_parameters,
+    resolved,
 )
-from casebook.batch.run_folder import record_path
+from casebook.batch.run_folder import check_data_names, record_path
 from casebook.data.cards import card_of
 from casebook.data.sources import reachable, status
 from casebook.errors import InputError
@@ -28,6 +26,7 @@ from casebook.paths import card_files, run_dir
 from casebook.plugins import is_plugin, source_of
 from casebook.runs import evidence
 from casebook.runs import record as records
+from casebook.runs.locations import paths_in
 from casebook.runs.record import digest
 
 
@@ -39,7 +38,6 @@ class Planned:
     inputs: dict
     status: str  # "run" (never done), "stale" (an input changed) or "cached"
     changed: tuple = ()
-    note: str = ""  # for the user, on the cell's data
     settings: ModelSettings = field(default_factory=ModelSettings)  # of models in its kernel
 
     @property
@@ -49,11 +47,11 @@ class Planned:
 
 
 def plan(cells, run, force=False):
-    """Decide for each cell whether it must run; faulty parameters, data or models are refused."""
+    """Decide for each cell whether it must run; faulty parameters are refused."""
     settings = model_settings()
     for cell in cells:
-        check_names(cell.source, {"run": run, "cell": cell.name, **cell.parameters})
-    notes = {cell.name: check_cell(cell) for cell in cells}
+        check(cell.source, {"run": run, "cell": cell.name, **cell.parameters})
+    check_data_names(run, cells)
     common = common_inputs() | settings.fingerprint
     # A grid names a cell after those it needs; what reads all others comes last.
     readers_of_all = [cell for cell in cells if EVERY in cell.needs]
@@ -68,7 +66,7 @@ def plan(cells, run, force=False):
         # What failed the last time left the same key, and no record to be read.
         again = force or any(item.status != "cached" for item in planned.values())
         planned[cell.name] = _planned(cell, run, inputs_of(cell, common, needed), again)
-    return [replace(planned[cell.name], note=notes[cell.name], settings=settings) for cell in cells]
+    return [replace(planned[cell.name], settings=settings) for cell in cells]
 
 
 def _planned(cell, run, inputs, force):
@@ -80,8 +78,6 @@ def _planned(cell, run, inputs, force):
         if force and not changed:
             changed = ("forced",)
         item = Planned(cell, inputs, "stale" if changed else "cached", changed)
-    if item.status != "cached":
-        check_before_running(cell)
     return item
 
 
@@ -149,11 +145,9 @@ def _code(cell):
 
 def _user_files(cell):
     """Give files and plugins of the user's own, by the parameter that names them."""
-    files = {}
-    for name in path_parameters(cell.source):
-        files[name] = absolute_paths(cell.parameters.get(name))
-    for name, plugins in plugins_in(cell.parameters).items():
-        files[name] = [source_of(each) for each in plugins]
+    values = resolved(cell.parameters, cell.source)
+    files = {name: paths_in(values.get(name)) for name in path_parameters(cell.source)}
+    files |= plugin_sources(cell.parameters)
     return {name: paths for name, paths in files.items() if paths}
 
 

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import os
 import time
+from pathlib import Path
 
 from casebook.batch import kernel
 from casebook.batch.cluster import scheduler_workers, threads
@@ -23,7 +24,7 @@ from casebook.runs.outputs import merge_numbers
 
 
 def run_batch(
-    planned, run, workers=1, scheduler=None, report=print, show=None, *, timeout=None, retries=1
+    planned, run, workers=1, scheduler=None, report=print, bar=None, *, timeout=None, retries=1
 ):
     """Execute what is not cached: needs first, failures kept apart, one summary at the end.
 
@@ -41,14 +42,17 @@ def run_batch(
         write_planned(run, planned)
         try:
             if waiting:
-                with _workers(run, list(waiting.values()), workers, scheduler) as cluster:
-                    progress = Progress(run, waiting, report, show, cluster.slots)
+                opened = _workers(run, list(waiting.values()), workers, scheduler)
+                with opened as (cluster, kernels):
+                    progress = Progress(len(waiting), report, bar)
                     execute = functools.partial(
                         _execute_on_worker,
                         run=run,
+                        folder=str(Path.cwd()),
                         timeout=timeout,
                         retries=retries,
                         expected=cluster.expected,
+                        kernels=kernels,
                     )
                     _work(waiting, outcomes, execute, cluster, progress)
         finally:  # also when interrupted: what is done counts
@@ -72,19 +76,24 @@ def run_batch(
 
 @contextlib.contextmanager
 def _workers(run, waiting, workers, scheduler):
-    """Open what executes the cells: threads with a kernel each, or a scheduler's workers."""
+    """Open what executes the cells: threads and their kernels, or a scheduler's workers."""
     with contextlib.ExitStack() as stack:
         if scheduler:
             shared_file = write_text(run_dir(run) / ".handshake", os.urandom(16).hex())
             stack.callback(shared_file.unlink, missing_ok=True)
-            yield stack.enter_context(scheduler_workers(scheduler, shared_file))
+            yield stack.enter_context(scheduler_workers(scheduler, shared_file)), None
             return
         os.environ.update(QUIET | os.environ)
-        nursery = stack.enter_context(kernel.batch_nursery(_shared_modules(waiting)))
-        nursery.start()
+        kernel.start_server(_shared_modules(waiting))
+        kernels = []
         cluster = stack.enter_context(threads(min(workers, len(waiting))))
-        stack.callback(nursery.close)  # before the threads are waited for, which wait for kernels
-        yield cluster
+        stack.callback(_kill, kernels)  # before the threads are waited for, which wait for kernels
+        yield cluster, kernels
+
+
+def _kill(kernels):
+    for each in kernels:
+        each.kill()
 
 
 def _shared_modules(waiting):
@@ -93,7 +102,8 @@ def _shared_modules(waiting):
         return ()
     if all(item.settings.device == "cpu" for item in waiting):
         return kernel.SHARED
-    return tuple(name for name in kernel.SHARED if name not in kernel.MODEL_LIBRARIES)
+    # A fork of what has asked for a GPU cannot use it.
+    return [name for name in kernel.SHARED if name not in ("torch", "sentence_transformers")]
 
 
 # --- the order of cells
@@ -112,7 +122,7 @@ def _work(waiting, outcomes, execute, cluster, progress):
             progress.started(item)
             running[cluster.submit(execute, item)] = item, time.perf_counter()
         if running and not ended:
-            for future in cluster.wait(running, progress.look):
+            for future in cluster.wait(running):
                 item, submitted = running.pop(future)
                 ended.append(_outcome(future, item, submitted, cluster))
         for outcome in ended:
@@ -130,13 +140,13 @@ def _outcome(future, item, submitted, cluster):
     return Outcome(item.cell.name, why_lost, seconds, cause="worker lost")
 
 
-def _execute_on_worker(planned, run, timeout, retries, expected):
+def _execute_on_worker(planned, run, folder, timeout, retries, expected, kernels):
     """Execute a cell; a worker that came after the others were checked is checked here."""
     difference = expected and expected.difference()
     if difference:
         failure = f"refused: the worker {difference}"
         return Outcome(planned.cell.name, failure, cause="failed")
-    return run_cell(planned, run, timeout, retries)
+    return run_cell(planned, run, folder, timeout=timeout, retries=retries, kernels=kernels)
 
 
 def ready_cells(waiting, running):

@@ -1,11 +1,15 @@
 """The folder of a run: who may write it, and what a batch keeps there about its cells."""
 
+import contextlib
+from pathlib import Path
+
 from casebook.batch.parameters import (
     DATA_PARAMETERS,
-    MODEL_PARAMETERS,
     as_list,
     portable_parameters,
+    resolved,
 )
+from casebook.data.cards import card_of
 from casebook.errors import InputError
 from casebook.files import locked, writable, write_json
 from casebook.paths import data_folder, run_dir
@@ -14,7 +18,6 @@ from casebook.runs import record as records
 from casebook.runs.locations import (
     paths_in,
     read_private,
-    restored,
     without_folders,
     write_private,
 )
@@ -53,20 +56,6 @@ def stored_record(run, cell):
     return records.read_record(path) if path.is_file() else None
 
 
-def same_data(run, other_run, cell):
-    """Say whether a cell was executed on the same data in two runs."""
-    record = stored_record(run, cell)
-    other_record = stored_record(other_run, cell)
-    if record is None or other_record is None:
-        return False
-    return record.labels["Inputs"]["data"] == other_record.labels["Inputs"]["data"]
-
-
-def progress_path(run, cell):
-    """Give the file in which a kernel says how far it is."""
-    return run_dir(run) / ".progress" / f"{cell}.json"
-
-
 # --- which cells were planned, how long they took, which failed
 
 
@@ -81,49 +70,66 @@ def read_failures(run):
 
 
 def read_planned(run):
-    """Give the cells that batches of a run were asked for, executed or not."""
-    return _read(run, "planned.json")
+    """The cells that batches of a run were asked for, executed or not.
+
+    What is none, in a file that somebody else wrote, is left out: it is planned again.
+    """
+    cells = {}
+    for name, cell in _read(run, "planned.json").items():
+        kinds = {"experiment": str, "parameters": dict}
+        if isinstance(cell, dict) and all(isinstance(cell.get(k), v) for k, v in kinds.items()):
+            cells[name] = cell
+    return cells
 
 
 def _read(run, name):
-    try:
-        return read_json(run_dir(run) / name)
-    except InputError:
-        return {}  # only an estimate or a notice is lost
+    content = {}
+    with contextlib.suppress(InputError):  # only an estimate or a notice is lost
+        content = read_json(run_dir(run) / name)
+    return content if isinstance(content, dict) else {}
 
 
-def data_folders(run):
-    """Give the user's folders of data that a run reads, by the names that it uses."""
+def data_folders(cells):
+    """The folders of data that cells read, by their names."""
     folders = {}
-    private = read_private(run_dir(run))
-    for cell in read_planned(run).values():
+    for cell in cells:
         for parameter in DATA_PARAMETERS:
-            for value in as_list(restored(cell["parameters"].get(parameter), private)):
-                name_and_folder = data_folder(value) if isinstance(value, str) else None
-                if name_and_folder and name_and_folder[1].is_absolute():
-                    name, folder = name_and_folder
-                    folders[name] = folder
+            for value in as_list(cell.parameters.get(parameter)):
+                location = data_folder(value)
+                if location:
+                    folders.setdefault(location[0], []).append(str(location[1].resolve()))
     return folders
+
+
+def check_data_names(run, cells):
+    """Refuse a folder of data under the name of a card, or of another folder of the run."""
+    places = read_private(run_dir(run))
+    for name, folders in data_folders(cells).items():
+        for folder in folders:
+            if card_of(name) or places.setdefault(name, folder) != folder:
+                raise InputError(
+                    f"{folder}: this run has other data of the name {name}: call it NAME={folder}"
+                )
 
 
 def write_planned(run, planned):
     """Remember which cells a batch was asked for, before any of them starts."""
     cells = read_planned(run)
-    outside = []
     for item in planned:
         cell = item.cell
         parameters = portable_parameters(cell.parameters, cell.source)
         cells[cell.name] = {"experiment": cell.experiment, "parameters": parameters}
-        for name in parameters.keys() & {*DATA_PARAMETERS, *MODEL_PARAMETERS}:
-            values = zip(as_list(parameters[name]), as_list(cell.parameters[name]), strict=True)
-            outside += [pair for pair in values if isinstance(pair[0], str)]
-    write_private(run_dir(run), outside)
+    folders = data_folders([item.cell for item in planned])
+    places = {name: places[0] for name, places in folders.items()}
+    write_private(run_dir(run), read_private(run_dir(run)) | places)
     write_json(run_dir(run) / "planned.json", cells)
 
 
 def write_outcomes(run, outcomes, planned=()):
     """Keep durations and failures apart from what is compared between runs."""
-    files = paths_in([value for item in planned for value in item.cell.parameters.values()])
+    files = [str(Path.cwd())]
+    for item in planned:
+        files += paths_in(resolved(item.cell.parameters, item.cell.source))
     timings = read_timings(run)
     failures = read_failures(run)
     for outcome in outcomes:

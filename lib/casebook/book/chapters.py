@@ -213,9 +213,8 @@ def _default_data(record):
     """Give the data sets that the notebook of a cell reads if none are given; none for a log."""
     if user_logs(record):
         return {}
-    source = restored(record.labels.get("Notebook"), {})
-    if source is None:
-        source = _notebook_of(record)
+    label = record.labels.get("Notebook")
+    source = restored(label) if label else _notebook_of(record)
     values = defaults(source) if source and Path(source).is_file() else {}
     return {name: values[name] for name in ("dataset", "datasets") if name in values}
 

@@ -59,8 +59,6 @@ def answer(
     Example: casebook answer questions.jsonl --corpus my_folder --model gpt-4o-mini
     --out answers.jsonl
     """
-    from casebook.progress import on_terminal
-
     if out.suffix != ".jsonl":
         raise InputError(f"{out}: name a .jsonl file")
     if (model is None) == (app is None):
@@ -73,19 +71,18 @@ def answer(
         "prices": None if price_in is None else (price_in, price_out),
         "report": say,
     }
-    with on_terminal(say):
-        if app is None:
-            exclusive(context, "model", "system")
-            limits = {"retries": retries, "max_bytes": max_bytes}
-            sampling = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
-            retrieval = {"corpus": corpus, "k": k, "mode": mode, "prompt": prompt}
-            settings = retrieval | sampling | limits | shared
-            _ask_model(context, questions, out, model, url, settings)
-        else:
-            exclusive(context, "app", *_OF_MODEL)
-            from casebook.assistant.answer import ask_application
+    if app is None:
+        exclusive(context, "model", "system")
+        limits = {"retries": retries, "max_bytes": max_bytes}
+        sampling = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
+        retrieval = {"corpus": corpus, "k": k, "mode": mode, "prompt": prompt}
+        settings = retrieval | sampling | limits | shared
+        _ask_model(context, questions, out, model, url, settings)
+    else:
+        exclusive(context, "app", *_OF_MODEL)
+        from casebook.assistant.answer import ask_application
 
-            ask_application(questions, out, app, system=system, **shared)
+        ask_application(questions, out, app, system=system, **shared)
     _show_summary(out, as_json)
 
 
@@ -118,7 +115,8 @@ def _show_summary(out, as_json):
 
 def gate_log(log, against, *, measures, margin, common, collection, columns, judge, as_json):
     """Decide on two logs; ends with the exit code of the verdict."""
-    from casebook.assistant.study import SHARE_MARGIN, gate_logs
+    from casebook.assistant.gate import gate_logs
+    from casebook.assistant.study import SHARE_MARGIN
     from casebook.runs.decide import settle
 
     if against is None:

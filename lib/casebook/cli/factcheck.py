@@ -21,7 +21,6 @@ from casebook.cli.common import (
 )
 from casebook.errors import BatchFailed, InputError
 from casebook.files import refuse_overwriting, writable
-from casebook.progress import on_terminal
 
 app = command_group("factcheck", "Check claims against a collection, and score anyone's verdicts.")
 
@@ -145,8 +144,7 @@ def run(
         ratings=ratings,
     )
     _note_empty_evidence(checker)
-    with on_terminal(say):
-        results = checker.check_all(claim_list)
+    results = checker.check_all(claim_list)
     if out is not None:
         write_log(out, run_log(results, [claim.label for claim in claim_list]))
     report, scores = as_report(
@@ -288,10 +286,9 @@ def ablate(
         documents, mode=mode, stance=stance, decomposition=decomposition, gate=gate
     )
     _note_empty_evidence(checker)
-    with on_terminal(say):
-        tables = run_ablation(
-            checker, claim_list, noise_rates=rate or (0.0, 1.0), noise_seeds=range(seeds), seed=seed
-        )
+    tables = run_ablation(
+        checker, claim_list, noise_rates=rate or (0.0, 1.0), noise_seeds=range(seeds), seed=seed
+    )
     crashed = tables["crashed"]
     if cost := cost_of_judge(checker.stance):
         say(f"the judge: {cost}")

@@ -1,11 +1,8 @@
 """``casebook report | run | init | build``: execute notebooks, render the book."""
 
 import contextlib
-import json
 import os
 import sys
-import time
-from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -205,72 +202,35 @@ def _pull(grid, tag):
 
 def _plan(run, *, names=(), overrides=None, grid, tag, force):
     """Choose the cells of a batch and say what each still needs."""
-    from casebook.batch.grid import DEFAULT_GRID, load_grid, notebooks_of, select
-    from casebook.batch.parameters import path_parameters, refuse_secrets, with_absolute_paths
+    from casebook.batch.grid import DEFAULT_GRID, load_grid, select
+    from casebook.batch.parameters import refuse_secrets
     from casebook.batch.plan import plan
     from casebook.batch.run import check_order
-    from casebook.batch.run_folder import check_writable, data_folders
-    from casebook.paths import home_path, notebook_file
+    from casebook.batch.run_folder import check_writable
     from casebook.project import version_note
 
     overrides = overrides or {}
     refuse_secrets(overrides)
     check_writable(run)
-    folders = data_folders(run)
-    grid_cells = load_grid(grid or DEFAULT_GRID)
-    notebooks = [cell.notebook for cell in grid_cells]
-    notebooks += [str(home_path(name).resolve()) for name in names if name.endswith(".ipynb")]
-    notebooks += [notebook for name in names for notebook in notebooks_of(name)]
-    paths = {
-        notebook: path_parameters(notebook_file(notebook)) for notebook in dict.fromkeys(notebooks)
-    }
-    # A parameter that is a path in one notebook may be a name in another: each cell decides.
-    all_paths = {}
-    for path_or_name in paths.values():
-        for name, may_be_name in path_or_name.items():
-            all_paths[name] = may_be_name or all_paths.get(name, False)
-    overrides = with_absolute_paths(_as_in_run(overrides, run), folders, all_paths)
-    cells = []
-    for cell in select(grid_cells, names, tag, overrides):
-        parameters = with_absolute_paths(cell.parameters, folders, paths[cell.notebook])
-        cells.append(replace(cell, parameters=parameters))
-    planned = plan(cells, run, force)
+    planned = plan(select(load_grid(grid or DEFAULT_GRID), names, tag, overrides), run, force)
     check_order(planned)
     note = version_note()
     if note:
         say(f"note: {note}")
-    for item in planned:
-        if item.note:
-            say(f"note: {item.note}")
     return planned
-
-
-def _as_in_run(overrides, run):
-    """Find again, from any folder, the files that the records of a run name from the project."""
-    from casebook.paths import run_dir
-    from casebook.runs.locations import paths_in, read_private, restored
-
-    private = read_private(run_dir(run))
-    values = {}
-    for name, value in overrides.items():
-        before = restored(value, private)
-        is_here = isinstance(value, str) and Path(value.rpartition("=")[2]).exists()
-        is_there = all(Path(path).exists() for path in paths_in(before))
-        values[name] = before if is_there and not is_here else value
-    return values
 
 
 def _execute(planned, run, *, workers, scheduler, timeout, retries):
     from casebook.batch.run import run_batch
 
-    with _progress() as (line, show):
+    with _progress() as (line, bar):
         run_batch(
             planned,
             run,
             workers,
             scheduler,
             report=line,
-            show=show,
+            bar=bar,
             timeout=timeout,
             retries=retries,
         )
@@ -278,6 +238,7 @@ def _execute(planned, run, *, workers, scheduler, timeout, retries):
 
 def _overrides(texts):
     """Read ``name=value`` pairs; a value is YAML, so lists and numbers work."""
+    from casebook.batch.grid import refuse_unstorable
     from casebook.readers import parse_yaml
 
     result = {}
@@ -290,18 +251,13 @@ def _overrides(texts):
         if name in result:
             raise InputError(f"-p {text}: {name} is given twice")
         result[name] = parse_yaml(value, f"-p {name}")
-        try:
-            json.dumps(result[name], allow_nan=False)
-        except TypeError:
-            raise InputError(f"-p {text}: quote the value to make it text") from None
-        except ValueError:
-            raise InputError(f"-p {text}: numbers must be finite") from None
+        refuse_unstorable(result[name], f"-p {name}")
     return result
 
 
 @contextlib.contextmanager
 def _progress():
-    """A bar on the terminal while a batch works, else plain lines: always standard error."""
+    """The function that prints a line, and a bar below the lines on a terminal: standard error."""
     if not sys.stderr.isatty() or os.environ.get("TQDM_DISABLE", "0") not in ("", "0"):
         yield say, None
         return
@@ -310,41 +266,24 @@ def _progress():
         BarColumn,
         MofNCompleteColumn,
         Progress,
-        ProgressColumn,
         TextColumn,
         TimeElapsedColumn,
+        TimeRemainingColumn,
     )
-    from rich.text import Text
-
-    from casebook.progress import duration_text
-
-    class TimeLeftColumn(ProgressColumn):
-        """Time left by the batch's own estimate, counting down while a long cell works."""
-
-        def render(self, task):
-            end = task.fields.get("end")
-            if end is None:
-                return Text("time left not known yet")
-            return Text(f"about {duration_text(max(end - time.monotonic(), 0))} left")
 
     columns = (
         MofNCompleteColumn(),
         BarColumn(),
         TimeElapsedColumn(),
-        TimeLeftColumn(),
+        TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", start=True, total=None)
 
         def line(text):
             bar.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
-        def show(done, total, running, seconds_left):
-            end = None if seconds_left is None else time.monotonic() + seconds_left
-            bar.update(task, completed=done, total=total, description=", ".join(running), end=end)
-
-        yield line, show
+        yield line, bar
 
 
 COMMANDS = (init, report, run, build)

@@ -18,19 +18,18 @@ def field_text(value):
     return str(value).strip()
 
 
-def read_table(path, *, rows_of=None, plain_tabs=False, tolerate_truncation=False):
+def read_table(path, *, plain_tabs=False, tolerate_truncation=False):
     """Yield (line, row or position, record) of a table, whatever its format.
 
-    ``rows_of`` gives the list of records of a JSON file that is one object, ``plain_tabs`` reads
-    rows with tabs whose quotes mean nothing, and ``tolerate_truncation`` leaves out a last line of
-    JSON that breaks off.
+    ``plain_tabs`` reads rows with tabs whose quotes mean nothing, and ``tolerate_truncation`` leaves
+    out a last line of JSON that breaks off.
     """
     path = Path(path)
     kind = suffix_of(path)
     if kind in (".jsonl", ".ndjson"):
         records = json_lines(path, tolerate_truncation)
     elif kind == ".json":
-        records = json_records(path, rows_of)
+        records = json_records(path)
     elif kind in (".csv", ".tsv"):
         records = delimited_rows(path, plain_tabs)
     elif kind in (*BOOKS, ".xls"):

@@ -14,6 +14,7 @@ from casebook.data.folders import MAX_MISSING, with_titles
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.plugins import callable_plugin, called, is_plugin
+from casebook.readers import did_you_mean
 
 
 def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSING):
@@ -161,8 +162,8 @@ def resolve(name):
         if split != name and split in card.splits:
             return card, split
     raise InputError(
-        f"unknown dataset {name!r}: known are {', '.join(all_cards)}; "
-        f"a folder is given with a separator, as in ./{name}"
+        f"unknown dataset {name!r}{did_you_mean(name, all_cards)}; known are "
+        f"{', '.join(all_cards)}; a folder is written ./{name}"
     )
 
 

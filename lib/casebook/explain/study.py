@@ -115,8 +115,13 @@ def explain_dataset(dataset, kind="template", *, limit=None, seed=0):
         explained = _reference_answers(dataset, pairs)
     elif kind in EXPLAINERS:
         explained = _explainer_sentences(dataset, pairs, kind)
-    else:
+    elif dataset.key == "pdpabench":
         explained = _stored_answers(dataset, pairs, kind)
+    else:
+        raise InputError(
+            f"explanations: {kind!r}: choose from {', '.join(EXPLANATION_KINDS)}, a file of your "
+            "own, or with dataset=pdpabench a run of its answers"
+        )
     return limited(explained, limit, seed)
 
 
@@ -153,7 +158,10 @@ def _template_explanations(dataset, pairs):
 
 
 def _reference_answers(dataset, pairs):
-    _check_gold(dataset)
+    if "gold_answer" not in dataset.queries:
+        raise InputError(
+            f"{dataset.name} has no reference answers: choose other explanations than gold"
+        )
     explanations = {}
     cited = {}
     citations = _document_column(dataset, "citation")
@@ -349,30 +357,6 @@ def _check_documents(documents, texts, folder, path, number):
             raise InputError.at(path, number, f"source {document!r}: {problem}")
 
 
-def check_explanation_parameters(values):
-    """Refuse explanations that the chapter cannot use, before a kernel starts."""
-    kind = values["explanations"]
-    if Path(kind).is_absolute():
-        limited(read_explanations(kind, values.get("sources")), None, 0)
-    elif kind not in EXPLANATION_KINDS and values["dataset"] != "pdpabench":
-        raise InputError(
-            f"explanations: {kind!r}: choose from {', '.join(EXPLANATION_KINDS)}, a file of your "
-            "own, or with dataset=pdpabench a run of its answers"
-        )
-    elif kind not in EXPLANATION_KINDS and os.environ.get(MIRROR_VARIABLE):
-        _stored_run(kind)
-
-
-def check_explained_questions(dataset, values):
-    """Refuse data whose questions lead to too few different sources, before a kernel starts."""
-    if Path(values["explanations"]).is_absolute():
-        return
-    if values["explanations"] == "gold":
-        _check_gold(dataset)
-    texts = _document_column(dataset, "text")
-    _check_sources(dataset.name, {texts[document] for _, document in _first_relevant(dataset)})
-
-
 def limited(explained, limit, seed):
     """Draw at most so many explanations, of enough sources to compare."""
     keys = list(explained.explanations)
@@ -386,21 +370,10 @@ def limited(explained, limit, seed):
             left_out=explained.left_out | {"not drawn": len(keys) - limit},
         )
     texts = {explained.sources[source] for source in explained.source_of.values()}
-    _check_sources(explained.name, texts)
-    return explained
-
-
-def _check_sources(name, texts):
     if len(texts) < LEAST_SOURCES:
         count = f"{len(texts)} different source(s) with an explanation"
-        raise InputError(f"{name}: {count}, {LEAST_SOURCES} are the fewest to compare")
-
-
-def _check_gold(dataset):
-    if "gold_answer" not in dataset.queries:
-        raise InputError(
-            f"{dataset.name} has no reference answers: choose other explanations than gold"
-        )
+        raise InputError(f"{explained.name}: {count}, {LEAST_SOURCES} are the fewest to compare")
+    return explained
 
 
 # --- scores under all rules

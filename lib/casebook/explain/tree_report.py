@@ -1,5 +1,7 @@
 """The report of one case's tree: plain data for JSON, with explanations, and its Markdown."""
 
+from collections import Counter
+
 import pandas as pd
 
 from casebook.errors import InputError
@@ -18,16 +20,6 @@ TREE_FORMAT = "casebook sensitivity tree 1"
 RANDOM_DISPLACEMENT = 3.3  # mean displacement of the same ten cases in random order
 RESULTS_LISTED = 5  # in the summary of a state
 EDIT_FIELDS = ("fact_type", "item", "operation", "old", "new", "description")
-SCORE_COLUMNS = [
-    "fact type",
-    "edges",
-    "mean displacement",
-    "dispositive",
-    "normalised footrule",
-    "placebo",
-    "excess",
-    "reason",
-]
 _YES_NO = {True: "yes", False: "no", None: "–"}
 
 
@@ -42,21 +34,23 @@ def tree_report(tree, documents, *, documented=False, threshold=evaluation.DECIS
     scores = _scores(edges, tree)
     nodes = [_node(tree, node, explain) for node in tree.nodes]
     nodes[0]["sensitivity_scores"] = scores
-    noops = [
-        {"node_id": node.name, "fact_type": edit.fact_type, "edit": edit.description}
-        for node, edit in tree.noops
-    ]
-    median_placebo = evaluation.placebo_threshold(placebo_frame([tree]), FOOTRULE, quantile=0.5)
+    outcomes = Counter(outcome for _, _, outcome, _ in tree.decisions)
+    counts = dict(sorted(tree.counts.items())) | {name: outcomes[name] for name in EDIT_OUTCOMES}
     report = {
         "format": TREE_FORMAT,
         "case_id": tree.case_id,
         "k": tree.k,
-        "counts": _counts(tree),
+        "counts": counts | {"nodes": len(tree.nodes), "noops": len(tree.noops)},
         "informative_terms": list(tree.terms),
         "warnings": _warnings(tree, scores),
-        "placebo_mean_footrule": median_placebo,
+        "placebo_mean_footrule": evaluation.placebo_threshold(
+            placebo_frame([tree]), FOOTRULE, quantile=0.5
+        ),
         "nodes": nodes,
-        "noops": noops,
+        "noops": [
+            {"node_id": node.name, "fact_type": edit.fact_type, "edit": edit.description}
+            for node, edit in tree.noops
+        ],
         "coverage": evaluation.coverage(edges, 1, tree.domain.fact_types).to_dict("records"),
     }
     return with_threshold(report, threshold)
@@ -69,13 +63,10 @@ def with_threshold(report, threshold=None):
     """
     if threshold is None:
         threshold = report.get("threshold", evaluation.DECISIVE_DISPLACEMENT)
-    root, *edited = report["nodes"]
-    scores = {}
-    for name, score in root["sensitivity_scores"].items():
+    for score in report["nodes"][0]["sensitivity_scores"].values():
         moved = score["mean_displacement"]["value"]
-        scores[name] = score | {"dispositive": None if moved is None else moved > threshold}
-    root = root | {"sensitivity_scores": scores}
-    return report | {"threshold": threshold, "nodes": [root, *edited]}
+        score["dispositive"] = None if moved is None else moved > threshold
+    return report | {"threshold": threshold}
 
 
 def read_report(path):
@@ -89,50 +80,38 @@ def read_report(path):
     return report
 
 
-def _counts(tree):
-    outcomes = [outcome for _, _, outcome, _ in tree.decisions]
-    counts = dict(sorted(tree.counts.items()))
-    for outcome in EDIT_OUTCOMES:
-        counts[outcome] = outcomes.count(outcome)
-    return counts | {"nodes": len(tree.nodes), "noops": len(tree.noops)}
-
-
 def _node(tree, node, explain):
     explanations = explain(node)
+    edge = None
+    if node.edit:
+        edge = {name: getattr(node.edit, name) for name in EDIT_FIELDS} | {
+            "words_removed": node.edit.removed,
+            "words_added": node.edit.added,
+            "explanation": explanations["edge"],
+        }
+    ranking = node.ranking
+    listed = zip(ranking.cases, ranking.documents, ranking.scores, strict=True)
     row = {
         "node_id": node.name,
         "parent_id": node.parent.name if node.parent else None,
         "depth": node.depth,
-        "edge": _edge(node.edit, explanations["edge"]) if node.edit else None,
+        "edge": edge,
         "fact_sheet_state": to_dict(node.sheet),
         "query": node.query,
-        "retrieval_results": _results(node.ranking, explanations["results"]),
-        "retrieval_error": node.ranking.error,
+        "retrieval_results": [
+            {
+                "rank": rank,
+                "case_id": case,
+                "document_id": document,
+                "score": score,
+                "explanation": explanations["results"][case],
+            }
+            for rank, (case, document, score) in enumerate(listed, 1)
+        ],
+        "retrieval_error": ranking.error,
         "diff_vs_parent": _diff(node, tree.k) if node.parent else None,
     }
     return row | {"counterfactual_summary": _summary(row)}
-
-
-def _edge(edit, explanation):
-    return {name: getattr(edit, name) for name in EDIT_FIELDS} | {
-        "words_removed": edit.removed,
-        "words_added": edit.added,
-        "explanation": explanation,
-    }
-
-
-def _results(ranking, explanations):
-    listed = zip(ranking.cases, ranking.documents, ranking.scores, strict=True)
-    return [
-        {
-            "rank": rank,
-            "case_id": case,
-            "document_id": document,
-            "score": score,
-            "explanation": explanations[case],
-        }
-        for rank, (case, document, score) in enumerate(listed, 1)
-    ]
 
 
 def _diff(node, k):
@@ -184,10 +163,18 @@ def _listed(what, cases):
 
 def _scores(edges, tree):
     """Aggregate one case, whose facts are resampled: it is a single cluster."""
-    by_footrule = _sensitivity_rows(edges, FOOTRULE, tree)
-    by_displacement = _sensitivity_rows(edges, DISPLACEMENT, tree)
+    rows = {}
+    for measure in (FOOTRULE, DISPLACEMENT):
+        frame = evaluation.sensitivity(
+            edges,
+            measure,
+            clusters="item",
+            fact_types=tree.domain.fact_types,
+            seed=tree.settings.seed,
+        ).astype(object)
+        rows[measure] = frame.where(frame.notna(), None).to_dict("records")
     scores = {}
-    for row, displacement in zip(by_footrule, by_displacement, strict=True):
+    for row, displacement in zip(rows[FOOTRULE], rows[DISPLACEMENT], strict=True):
         scores[row["fact type"]] = {
             "edges": row["edges"],
             "noops": row["noop"],
@@ -200,17 +187,6 @@ def _scores(edges, tree):
             "reason": row["reason"],
         }
     return scores
-
-
-def _sensitivity_rows(edges, measure, tree):
-    frame = evaluation.sensitivity(
-        edges,
-        measure,
-        clusters="item",
-        fact_types=tree.domain.fact_types,
-        seed=tree.settings.seed,
-    ).astype(object)
-    return frame.where(frame.notna(), None).to_dict("records")
 
 
 def _number(row, name):
@@ -240,21 +216,20 @@ def _warnings(tree, scores):
 
 def score_table(report):
     """Give the scores of a report, a row per fact type, with the intervals in brackets."""
-    rows = []
-    for name, score in report["nodes"][0]["sensitivity_scores"].items():
-        placebo = score["placebo"]
-        row = {
+    rows = [
+        {
             "fact type": name,
             "edges": str(score["edges"]),
             "mean displacement": _estimate(score["mean_displacement"]),
             "dispositive": _YES_NO[score["dispositive"]],
             "normalised footrule": _estimate(score["normalised_footrule"]),
-            "placebo": "–" if placebo is None else f"{placebo:.3f}",
+            "placebo": "–" if score["placebo"] is None else f"{score['placebo']:.3f}",
             "excess": _estimate(score["excess"]),
             "reason": score["reason"] or "",
         }
-        rows.append(row)
-    return pd.DataFrame(rows, columns=SCORE_COLUMNS)
+        for name, score in report["nodes"][0]["sensitivity_scores"].items()
+    ]
+    return pd.DataFrame(rows)
 
 
 def _estimate(number):
@@ -263,14 +238,26 @@ def _estimate(number):
 
 def tree_markdown(report):
     """Write a report as Markdown: a projection of its JSON."""
-    query = report["nodes"][0]["query"]
+    table = score_table(report)
+    rows = [table.columns, ["---"] * len(table.columns), *table.to_numpy()]
     counts = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
+    states = []
+    explanations = []
+    # By name (r, r.1, r.1.1, r.2) each node is followed by its own children.
+    for node in sorted(report["nodes"], key=_position_in_tree):
+        indent = "  " * node["depth"]
+        title = escape_markdown(node["edge"]["description"]) if node["edge"] else "as it is"
+        states.append(f"{indent}- **{node['node_id']}** {title}")
+        states.append(f"{indent}  {escape_markdown(node['counterfactual_summary'])}")
+        text = node_markdown(node)
+        if text:
+            explanations += [f"### {node['node_id']}: {title}", "", text.rstrip(), ""]
     lines = [
         f"# Sensitivity of the results for {escape_markdown(report['case_id'])}",
         "",
-        f"Query: {escape_markdown(query)}",
+        f"Query: {escape_markdown(report['nodes'][0]['query'])}",
         "",
-        *_table_lines(score_table(report)),
+        *(f"| {' | '.join(row)} |" for row in rows),
         "",
         "Intervals resample the facts of this one case, or its edits where a type has fewer than "
         "six facts. The same ten cases in random order have mean displacement "
@@ -278,19 +265,19 @@ def tree_markdown(report):
         "",
         f"Dispositive: the mean displacement exceeds {report['threshold']:g}.",
         "",
+        *_section("Mind:", [f"- {escape_markdown(text)}" for text in report.get("warnings", ())]),
+        f"Counts: {counts}.",
+        "",
+        "## States",
+        "",
+        *states,
+        "",
+        *_section(
+            "## Edits that leave the query as it was",
+            [f"- {noop['node_id']}: {escape_markdown(noop['edit'])}" for noop in report["noops"]],
+        ),
+        *_section("## Explanations", explanations),
     ]
-    warnings = [f"- {escape_markdown(text)}" for text in report.get("warnings", ())]
-    lines += _section("Mind:", warnings)
-    lines += [f"Counts: {counts}.", "", "## States", ""]
-    # By name (r, r.1, r.1.1, r.2) each node is followed by its own children.
-    nodes = sorted(report["nodes"], key=_position_in_tree)
-    for node in nodes:
-        indent = "  " * node["depth"]
-        lines.append(f"{indent}- **{node['node_id']}** {_title(node)}")
-        lines.append(f"{indent}  {escape_markdown(node['counterfactual_summary'])}")
-    noops = [f"- {noop['node_id']}: {escape_markdown(noop['edit'])}" for noop in report["noops"]]
-    lines += ["", *_section("## Edits that leave the query as it was", noops)]
-    lines += _section("## Explanations", _explanations(nodes))
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -298,23 +285,5 @@ def _position_in_tree(node):
     return [int(number) for number in node["node_id"].split(".")[1:]]
 
 
-def _table_lines(table):
-    rows = [table.columns, ["---"] * len(table.columns), *table.to_numpy()]
-    return [f"| {' | '.join(row)} |" for row in rows]
-
-
 def _section(title, lines):
     return [title, "", *lines, ""] if lines else []
-
-
-def _explanations(nodes):
-    sections = []
-    for node in nodes:
-        text = node_markdown(node)
-        if text:
-            sections.append(f"### {node['node_id']}: {_title(node)}\n\n{text.rstrip()}\n")
-    return sections
-
-
-def _title(node):
-    return escape_markdown(node["edge"]["description"]) if node["edge"] else "as it is"

@@ -739,12 +739,6 @@ def judge_of(name, base):
     raise InputError(f"unknown stance {name!r}: give {NAMES_OF_JUDGES}")
 
 
-def check_stance(name):
-    """Refuse a name that `judge_of` would refuse, without a judge that takes long to make."""
-    if name not in ("features", "features+maxsim"):
-        judge_of(name, None)
-
-
 def name_of_judge(name):
     """Give a judge's name in files and messages, in which no folder is."""
     match = _ENTAILMENT_MODEL.fullmatch(name.removeprefix(ENTAILMENT))

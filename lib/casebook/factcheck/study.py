@@ -291,19 +291,18 @@ def run_factcheck_study(
             )
         return _collection_study(checked, tables, folds, seed)
     check_choice("dataset", dataset, (OWN_CLAIMS, *BUILDERS))
+    _refuse_idle(dataset, stance=stance, decomposition=decomposition, further_judges=list(judges))
     build, kind = BUILDERS[dataset]
     return build(load(dataset, kind=kind), folds, seed)
 
 
-def check_dataset_settings(values):
-    """Refuse a data set without verdicts, and pipeline settings for one judged without it."""
-    check_choice("dataset", values["dataset"], (OWN_CLAIMS, *BUILDERS))
-    defaults = {"stance": "public", "decomposition": "rules", "further_judges": []}
-    for name, default in defaults.items():
-        if values[name] != default:
+def _refuse_idle(dataset, **settings):
+    """Refuse settings of the pipeline for a data set that is judged without it."""
+    usual = {"stance": "public", "decomposition": "rules", "further_judges": []}
+    for name, value in settings.items():
+        if value != usual[name]:
             raise InputError(
-                f"{name} has no effect with dataset={values['dataset']}, which holds the evidence: "
-                "leave it out"
+                f"{name} has no effect with dataset={dataset}, which holds the evidence: leave it out"
             )
 
 

@@ -7,27 +7,19 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from casebook.assistant.answer import read_question_list
-from casebook.assistant.log import read_log
 from casebook.errors import InputError
 from casebook.measures.agreement import (
     agreement_results,
     agreement_table,
-    as_panel,
     leave_one_rater_out,
 )
-from casebook.models.language import Endpoint
 from casebook.raters import preference, ratings
-from casebook.raters.annotations import read_criteria
-from casebook.raters.answers import answers_of_log, systems_of
 from casebook.raters.blinding import content_audit, guesses
-from casebook.raters.documented import votes_of
-from casebook.raters.forms import Plan, check_plan
 from casebook.raters.layouts import PAIRED_SCALES
 from casebook.raters.power import power_table
 from casebook.raters.preference import EQUIVALENCE_RANGE, NEW_RATERS, THESE_RATERS, count_votes
-from casebook.raters.read import defect_table, read_forms
-from casebook.raters.unblinding import Votes, open_forms
+from casebook.raters.read import defect_table
+from casebook.raters.unblinding import Votes
 from casebook.stats.intervals import bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm
@@ -147,29 +139,6 @@ def panel_of(votes, against=None):
         texts=texts,
         rows=rows,
     )
-
-
-def check_rater_agreement(values):
-    """Refuse, before the kernel starts, what the notebook on rater agreement could not analyse."""
-    if values["forms"]:
-        forms = read_forms(values["forms"], values["columns"])
-        panel_of(open_forms(forms, values["key"], values["side_column"]), values["against"])
-    elif values["log"]:
-        answers, _ = answers_of_log(read_log(values["log"]), values["systems"], common=True)
-        systems = systems_of(answers)
-        opponent(systems[0], systems, values["against"])
-        check_plan(Plan(values["cell"], values["raters"]), systems)
-    elif values["questions"]:
-        read_question_list(values["questions"])
-        Endpoint(values["model"], values["url"])
-    elif values["against"]:
-        panel_of(votes_of(values["dataset"])[0], values["against"])
-
-
-def check_ratings(path, columns):
-    """Refuse, before the kernel starts, ratings that the notebook on them could not analyse."""
-    for frame in read_criteria(path, columns=columns).values():
-        as_panel(frame, wide=True, ids_allowed=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.data import load
 from casebook.data.records import TABLES, field_text, read_table
-from casebook.data.sources import Absent
 from casebook.errors import InputError
 from casebook.paths import valid_name
 from casebook.readers import OPENERS, json_content, read_lines, spelling, suffix_of
@@ -223,41 +221,29 @@ def coverage_of_runs(dataset, runs):
     return pd.DataFrame(rows)
 
 
-def check_runs(values):
-    """Refuse run files that are not of the data set, and say what they hold; for parameters."""
-    runs = read_runs(values["runs"])
-    try:
-        reading = {name: values[name] for name in ("titles", "max_missing")}
-        dataset = load(values["dataset"], values["split"], **reading)
-        held_out = values["held_out"]
-        splits = [dataset] if not held_out else [load(values["dataset"], held_out, **reading)]
-    except Absent:
-        return ""  # which is said elsewhere
-    notes = []
-    for row in coverage_of_runs(dataset, runs).to_dict("records"):
-        _check_run(dataset, row["system"], runs[row["system"]], row, values["max_missing"])
-        notes.append(run_sentence(row))
-    for part in splits:
-        for system, run in runs.items():
-            _check_questions(part, system, run)
-    return "; ".join(notes)
+def runs_on(datasets, paths, max_missing):
+    """Read run files, and refuse those that are not of all of some data sets.
+
+    Each needs a question of each, and at most that share of documents which they lack.
+    """
+    runs = read_runs(paths)
+    for dataset in datasets:
+        rows = coverage_of_runs(dataset, runs).to_dict("records")
+        for (system, run), row in zip(runs.items(), rows, strict=True):
+            _check_run(dataset, system, run, row, max_missing)
+    return runs
 
 
-def _check_questions(dataset, system, run):
-    """Refuse a run that has no question of a data set."""
+def _check_run(dataset, system, run, row, max_missing):
     questions = dataset.queries["query_id"].tolist()
-    if not any(run.get(query) for query in questions):
+    if not row["matched"]:
         raise InputError(
             f"runs: {system} has none of the {len(questions)} questions of {dataset.name}, such as "
             f"{questions[0]!r}; it has {len(run)}, such as {next(iter(run))!r}"
         )
-
-
-def _check_run(dataset, system, run, row, max_missing):
-    _check_questions(dataset, system, run)
     if row["unknown"] > max_missing * row["entries"]:
         documents = set(dataset.documents["doc_id"])
-        names = [name for query in dataset.queries["query_id"] for name in run.get(query, ())]
+        names = [name for query in questions for name in run.get(query, ())]
         example = next(name for name in names if name not in documents)
         raise InputError(
             f"runs: {system} names documents that {dataset.name} lacks, such as {example!r}: "

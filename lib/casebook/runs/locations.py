@@ -1,7 +1,7 @@
 """Where a user's files are: a record names them from the project, and shows no folder of hers.
 
 A file of the project is ``./data/answers.jsonl``; one outside goes by its name. Where folders of
-data and models outside are stands in a hidden file of the run, which is not published.
+data are stands in a hidden file of the run, which is not published.
 """
 
 import functools
@@ -22,7 +22,7 @@ def recorded(value, *, folder=False):
 
     ``folder`` says that a name alone would mean something else: one outside becomes ``./name``.
     """
-    return _with_paths(value, functools.partial(_portable, folder=folder))
+    return with_paths(value, functools.partial(_portable, folder=folder))
 
 
 def in_project(value):
@@ -30,7 +30,7 @@ def in_project(value):
 
     No two paths become one, as they may in `recorded`.
     """
-    return _with_paths(value, _from_project)
+    return with_paths(value, _from_project)
 
 
 def _from_project(path):
@@ -47,12 +47,12 @@ def _portable(path, folder):
     return project_path(path) or outside
 
 
-def _with_paths(value, change):
+def with_paths(value, change):
     """Change the paths of a parameter: its own, or those behind ``NAME=`` and the like."""
     if isinstance(value, list):
-        return [_with_paths(member, change) for member in value]
+        return [with_paths(member, change) for member in value]
     if isinstance(value, dict):
-        return {name: _with_paths(member, change) for name, member in value.items()}
+        return {name: with_paths(member, change) for name, member in value.items()}
     if not isinstance(value, str) or "://" in value:
         return value
     parts = value.split(",") if value.startswith(_PAIR) else [value]
@@ -61,16 +61,15 @@ def _with_paths(value, change):
 
 
 def paths_in(value):
-    """Give the absolute paths in the value of a parameter."""
-    if isinstance(value, dict):
-        return paths_in(list(value.values()))
-    if isinstance(value, list):
-        return [path for member in value for path in paths_in(member)]
-    if not isinstance(value, str) or "://" in value:
-        return []
-    parts = value.split(",") if value.startswith(_PAIR) else [value]
-    parts = [_PREFIX.fullmatch(part)[2] for part in parts]
-    return [path for path in parts if Path(path).is_absolute()]
+    """The absolute paths in the value of a parameter."""
+    found = []
+
+    def collect(path):
+        found.append(path)
+        return path
+
+    with_paths(value, collect)
+    return [path for path in found if Path(path).is_absolute()]
 
 
 def project_path(path):
@@ -81,42 +80,25 @@ def project_path(path):
     return None
 
 
-def restored(value, private):
-    """Give the value of a parameter as it was before `recorded`.
-
-    ``private`` is what `read_private` gives.
-    """
-    if isinstance(value, list):
-        return [restored(member, private) for member in value]
-    if isinstance(value, str) and value in private:
-        return private[value]
-    return _with_paths(value, _absolute)
-
-
-def _absolute(path):
-    if not path.startswith("./"):
-        return str(paths.home_path(path)) if path.startswith("~/") else path
+def restored(path):
+    """The path that `recorded` gives for one of the project, as it was before."""
     folders = (paths.OUTPUT, paths.ROOT)
     base = next((folder for folder in folders if (folder / path).exists()), paths.ROOT)
     return str(base / path)
 
 
 def read_private(folder):
-    """Read where the files outside of the project are, by what the records of a run call them."""
+    """Where the folders of data of a run are, by their names in it."""
     try:
         return dict(json.loads((Path(folder) / PRIVATE).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return {}  # as in a copy of the results on another machine
 
 
-def write_private(folder, values):
-    """Remember what files outside of the project are called; ``values`` are pairs."""
-    private = read_private(folder)
-    for name, value in values:
-        if name != value and restored(name, {}) != value:
-            private[name] = value
-    if private:
-        write_json(Path(folder) / PRIVATE, private, private=True)
+def write_private(folder, places):
+    """Remember where the folders of data of a run are."""
+    if places:
+        write_json(Path(folder) / PRIVATE, places, private=True)
 
 
 # --- texts

@@ -35,7 +35,7 @@ from casebook.paths import (
     data_folder,
     valid_name,
 )
-from casebook.readers import parse_json
+from casebook.readers import did_you_mean, parse_json
 
 # --- metric keys
 
@@ -363,7 +363,7 @@ def dataset_digest(name):
             tree = tree_digest(folder) if folder.is_dir() else None
             return digest([sha256_file(cards[key]), tree])
     raise InputError(
-        f"dataset {name!r}: no card and no folder of that name; "
+        f"dataset {name!r}: no card and no folder of that name{did_you_mean(name, cards)}; "
         "'casebook data list' shows the cards"
     )
 

@@ -73,24 +73,23 @@ def _check_setting(name):
     return name
 
 
-def _check_name(name):
-    try:
-        return valid_name(name)
-    except InputError as error:
-        raise ValueError(str(error)) from None
+def _passes(check):
+    """A check of ours, as pydantic takes it."""
 
+    def checked(value):
+        try:
+            check(value)
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        return value
 
-def _check_metric(name):
-    try:
-        metric_key(name)
-    except InputError as error:
-        raise ValueError(str(error)) from None
-    return name
+    return AfterValidator(checked)
 
 
 Word = Annotated[str, BeforeValidator(_word_of)]
 Setting = Annotated[Word, AfterValidator(_check_setting)]
-ValidName = Annotated[str, AfterValidator(_check_name)]
+ValidName = Annotated[str, _passes(valid_name)]
+Metric = Annotated[str, _passes(metric_key)]
 
 
 class _Table(BaseModel):
@@ -120,9 +119,7 @@ class Variant(_Table):
 class After(_Table):
     """What follows the variants."""
 
-    compare_metric: Annotated[str, AfterValidator(_check_metric)] = Field(
-        "ndcg@3", validation_alias="comparemetric"
-    )
+    compare_metric: Metric = Field("ndcg@3", validation_alias="comparemetric")
     top: int = Field(10, ge=1)
     write_compare: bool = Field(True, validation_alias="writecompare")
     promote_best: bool = Field(False, validation_alias="promotebest")

@@ -49,6 +49,11 @@ class CaseCollection:
 def case_collection(name, *, cases=6, values=4, per_line=12, seed=0, domain=SHIPPED_DOMAIN):
     """Give the planted collection, of some sizes, or a data set whose questions are cases."""
     if name == PLANTED:
+        if domain is not SHIPPED_DOMAIN:
+            raise InputError(
+                "facts has no effect on the planted cases: give cases=FILE and corpus=FOLDER too, "
+                "or a dataset whose questions are judgments"
+            )
         return plant_cases(cases=cases, values=values, per_line=per_line, seed=seed)
     return extracted_collection(load(name), domain)
 
@@ -76,12 +81,19 @@ def user_collection(path, corpus, domain=SHIPPED_DOMAIN):
             f"{path}: the cases need documents to search: name their folder too (corpus)"
         )
     cases = read_cases(path, domain)
+    documents = read_collection(corpus)
+    vocabulary = Vocabulary(documents["text"])
+    if not any(len(vocabulary.terms(case.sheet)) >= LEAST_TERMS for case in cases):
+        raise InputError(
+            f"{path}: no case has {LEAST_TERMS} words that tell the documents of {corpus} apart, "
+            "so none can be scored: add facts, or documents about such cases"
+        )
     annotated = [case for case in cases if case.annotated]
     others = [case for case in cases if not case.annotated]
     return CaseCollection(
         name=Path(path).stem,
         sheets=[case.sheet for case in annotated + others],
-        documents=read_collection(corpus),
+        documents=documents,
         annotations=annotation_frame((case.record for case in annotated), domain.fact_types),
         neighbours=partial(neighbours_or_next, domain=domain),
         account=account(cases),

@@ -78,90 +78,52 @@ class Provision:
         return f"{self.act}-{'Article-' if self.kind == 'Article' else ''}{self.number}"
 
 
-@dataclass
-class _Group:
-    """Numbers that share a unit, at ``text[start:end]``, and their act."""
-
-    numbers: list  # matches, the first group of each is a number
-    start: int
-    end: int
-    kind: str = "Section"
-    order: str = ""
-    has_unit: bool = True  # without one they are cited only if an act is beside them
-    act: str = ""
+_KINDS = {"rules": "Rule", "articles": "Article", "sections": "Section", "bare": "Section"}
 
 
 def find_provisions(text, domain=SHIPPED_DOMAIN):
     """Find the provisions that a text cites; without an act of the domain, that is ``Unknown``."""
     acts = list(_act_pattern(domain).finditer(text))
-    groups = _groups_after_acts(text, acts, domain)
-    taken = [act.span() for act in acts] + [(group.start, group.end) for group in groups]
-    groups += _groups_with_units(text, taken)
-    groups.sort(key=attrgetter("start"))
-    for group in groups:
-        group.act = group.act or _act_beside(text, group, acts, domain)
-    # Chains share the act of their last link.
-    for group, following in zip(groups[-2::-1], groups[:0:-1], strict=True):
-        linked = pattern("chain").fullmatch(text, group.end, following.start)
-        if not group.act and group.kind == following.kind and linked:
-            group.act = following.act
+    taken = [act.span() for act in acts]
     provisions = []
-    for group in groups:
-        act = group.act or (UNKNOWN if group.has_unit else "")
-        for match in group.numbers if act else ():
-            number = match[1].replace("-", "")
-            provisions.append(Provision(act, group.kind, number, group.order, *match.span()))
-    return provisions
-
-
-def _groups_after_acts(text, acts, domain):
-    """Numbers right behind an act, without a unit: ``IPC 302``, ``IPC-302``."""
-    groups = []
     for act in acts:
+        # Numbers right behind an act, without a unit: IPC 302, IPC-302
         match = pattern("after_name").match(text, act.end())
-        if match:
-            group = _Group(_numbers(match, "numbers"), match.start("numbers"), match.end())
-            group.kind = "Article" if match["article"] else "Section"
-            group.has_unit = False
-            group.act = _code(act, domain)
-            groups.append(group)
-    return groups
-
-
-def _groups_with_units(text, taken):
-    """Numbers behind a unit or an order, and bare ones before a capital letter."""
-    groups = []
+        code = _code(act, domain)
+        if match and code:
+            kind = "Article" if match["article"] else "Section"
+            provisions += _provisions(match, "numbers", code, kind)
+            taken.append(match.span("numbers"))
     for match in pattern("provisions").finditer(text):
         if any(start < match.end() and match.start() < end for start, end in taken):
             continue
-        form = next(name for name in ("rules", "numbers", "bare") if match[name])
-        group = _Group(_numbers(match, form), *match.span())
-        group.has_unit = form != "bare"
-        if form == "rules":
-            group.kind = "Rule"
-            group.order = str(_arabic(match["order"]))
-        elif (match["unit"] or "").lower().startswith("art"):
-            group.kind = "Article"
-        groups.append(group)
-    return groups
+        form = next(form for form in _KINDS if match[form])
+        code = _act_beside(text, match, acts, domain)
+        if code or form != "bare":  # bare numbers are a citation only beside an act
+            provisions += _provisions(match, form, code or UNKNOWN, _KINDS[form])
+    return sorted(provisions, key=attrgetter("start"))
 
 
-def _numbers(match, name):
+def _provisions(match, form, act, kind):
     """Split numbers; a sub-section belongs to the number before it, so ``(b)`` alone does too."""
-    return list(pattern("one_provision").finditer(match.string, *match.span(name)))
+    order = str(_arabic(match["order"])) if form == "rules" else ""
+    return [
+        Provision(act, kind, number[1].replace("-", ""), order, *number.span())
+        for number in pattern("one_provision").finditer(match.string, *match.span(form))
+    ]
 
 
-def _act_beside(text, group, acts, domain):
-    """Give the act after a group (``section 7 of the Arms Act``) or before it (``PDPA s.13``)."""
-    stop = pattern("before_an_act").match(text, group.end).end()
-    for act in acts:
-        if group.end <= act.start() <= stop:
-            return _code(act, domain)
-    for act in acts:
-        before = act.end() <= group.start
-        if before and pattern("after_an_act").fullmatch(text, act.end(), group.start):
-            return _code(act, domain)
-    return ""
+def _act_beside(text, match, acts, domain):
+    """Give the act after numbers (``section 7 of the Arms Act``) or before (``PDPA s.13``)."""
+    stop = pattern("before_an_act").match(text, match.end()).end()
+    after = [act for act in acts if match.end() <= act.start() <= stop]
+    before = [
+        act
+        for act in acts
+        if act.end() <= match.start()
+        and pattern("after_an_act").fullmatch(text, act.end(), match.start())
+    ]
+    return next((_code(act, domain) for act in after + before), "")
 
 
 def _arabic(numeral):

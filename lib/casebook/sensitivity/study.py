@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from casebook.errors import InputError
 from casebook.measures.classification import auroc_contrast
 from casebook.plugins import is_plugin
 from casebook.progress import track
@@ -20,6 +21,7 @@ from casebook.sensitivity.tree import (
     DISPLACEMENT,
     FOOTRULE,
     INVALID,
+    NOOP,
     OK,
     CaseSearch,
     TreeSettings,
@@ -302,10 +304,15 @@ def run_sensitivity_study(
             inert,
             domain=cases.domain,
         )
+    edges = {system: edge_frame(grown) for system, grown in trees.items()}
+    if all(frame["status"].eq(NOOP).all() for frame in edges.values()):
+        raise InputError(
+            f"{cases.name}: no fact has a plausible edit, so nothing can be changed: add facts"
+        )
     return SensitivityStudy(
         name=cases.name,
         trees=trees,
-        edges={system: edge_frame(grown) for system, grown in trees.items()},
+        edges=edges,
         placebos={system: placebo_frame(grown) for system, grown in trees.items()},
         annotations=cases.annotations,
         documents=index.documents,

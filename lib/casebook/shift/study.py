@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -138,6 +137,12 @@ class ShiftStudy(ScoredSystems):
 def run_shift_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws=20):
     """Learn and evaluate every shift of `LEARNERS` on one dataset."""
     data = embed(dataset, encoder)
+    groups = len(set(group_labels(data, by)))
+    if groups < 3:
+        raise InputError(
+            f"{dataset.key}: its questions are linked to {groups} group{'s' * (groups > 1)}: "
+            "at least 3 are needed, to learn from one, choose on another and hold out the third"
+        )
     fits = {name: _fit(data, name, k=k, by=by, seed=seed) for name in LEARNERS}
     frames = {BASELINE: data.score(data.queries)}
     for name, fit in fits.items():
@@ -172,21 +177,6 @@ def _fit(data, name, *, k, seed, by="group"):
 def _scales(name):
     """Scales that a learner chooses from."""
     return FIXED_SCALES.get(name, CANDIDATE_SCALES)
-
-
-def check_shift_questions(dataset, values):
-    """Refuse too few groups of questions to learn, choose and evaluate; nothing is encoded."""
-
-    def blank(texts):
-        return np.zeros((len(texts), 1))
-
-    encoder = SimpleNamespace(encode_queries=blank, encode_documents=blank)
-    groups = len(set(group_labels(embed(dataset, encoder), values["by"])))
-    if groups < 3:
-        raise InputError(
-            f"{dataset.key}: its questions are linked to {groups} group{'s' * (groups > 1)}: "
-            "at least 3 are needed, to learn from one, choose on another and hold out the third"
-        )
 
 
 def random_directions(data, fit, *, draws=20, seed=0):
