@@ -155,7 +155,7 @@ REFUSED = [
     ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "corpus.txt=x"], "is it 'corpus.text'?"),
     ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "text=x"], "'text' is no column: "),
     ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "corpus.title=no"], "no column 'no'"),
-    ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "queries.id=x"], "is it 'corpus.id'?"),
+    ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "queries.id=x"], "'queries.id' is no column"),
     ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "text"], "form --columns TABLE.COLUMN="),
     ({"corpus.csv": "id,text\nd1,x\n"}, ["--qrels", "qrels.csv"], "--queries FILE"),
     ({"corpus.csv": "id,text\nd1,x\n"}, ["--queries", "none.csv"], "none.csv: cannot be read"),
