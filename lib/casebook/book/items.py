@@ -10,6 +10,7 @@ from casebook.book.titles import card_link, raw
 from casebook.data.cards import cards
 from casebook.runs.items import items_json
 from casebook.runs.outputs import item_page_address
+from casebook.tables import escape_markdown
 
 _UNIT = re.compile(r"^(?:\S+ )?questions (?=that|where)")  # a link says the number instead
 WITHHELD = (
@@ -74,7 +75,7 @@ def _markdown(chapter):
             "say most; the others are left out to keep the page small."
         )
     return PAGE.format(
-        title=chapter.title,
+        title=escape_markdown(chapter.title),
         name=items_title(chapter).lower(),
         cell=chapter.cell,
         opening=" ".join(filter(None, [opening, kept["note"]])),
