@@ -411,7 +411,7 @@ def test_an_explanation_is_tagged_by_the_defects_that_a_detector_missed():
         of_copies = scores.loc[defect]
         originals = of_copies[of_copies["original"]]
         spoilt = of_copies[~of_copies["original"]]
-        assert {names[place] for place in page["tags"][defect]} == set(spoilt.index)
+        assert {names[place] for place in page["tags"].get(defect, ())} == set(spoilt.index)
         for detector, name in DETECTORS.items():
             tags = page["system_tags"][page["systems"].index(name)]
             missed = spoilt[detector] >= originals[detector]

@@ -76,7 +76,7 @@ labels = st.sampled_from([S, N, NEI, C])
 outcomes = st.sampled_from([S, N, NEI, C, "maybe", None, ""])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(st.tuples(labels, outcomes), min_size=1, max_size=40))
 def test_counts_add_up_and_inputs_stay(pairs):
     gold, predicted = map(list, zip(*pairs, strict=True))
@@ -235,10 +235,14 @@ def test_bootstrap_of_f1_agrees_with_resampled_rows():
     gold = rng.choice([S, N], 80)
     predicted = np.where(rng.random(80) < 0.7, gold, rng.choice([S, N, "?"], 80))
     found = score_predictions(gold, predicted, n_resamples=4000)["f1_macro"]
-    draws = [
-        sk.f1_score(gold[r], predicted[r], labels=[S, N], average="macro")
-        for r in rng.integers(0, 80, (600, 80))
-    ]
+    rows = rng.integers(0, 80, (4000, 80))
+    scores = []
+    for label in (S, N):
+        is_gold = gold[rows] == label
+        is_said = predicted[rows] == label
+        hits = (is_gold & is_said).sum(axis=1)
+        scores.append(2 * hits / (is_gold.sum(axis=1) + is_said.sum(axis=1)))
+    draws = np.mean(scores, axis=0)
     assert (found.low, found.high) == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.02)
 
 

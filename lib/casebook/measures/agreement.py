@@ -37,6 +37,7 @@ from casebook.errors import InputError
 from casebook.measures.coefficients import (
     ICC_FORMS,
     MEASUREMENT_LEVELS,
+    POWERS,
     Coefficient,
     IntraclassCorrelation,
     Kappa,
@@ -372,20 +373,26 @@ COEFFICIENTS = {
     ),
     "kendall_w": CoefficientKind("Kendall's W", KendallW),
 }
-for weights in ["linear", "quadratic"]:
-    COEFFICIENTS[f"cohen_kappa_{weights}"] = CoefficientKind(
+COEFFICIENTS |= {
+    f"cohen_kappa_{weights}": CoefficientKind(
         f"Cohen's kappa, {weights} weights",
         Kappa,
         {"chance": "rater", "two": True, "weights": weights},
     )
-for level in MEASUREMENT_LEVELS:
-    COEFFICIENTS[f"krippendorff_alpha_{level}"] = CoefficientKind(
+    for weights in POWERS
+}
+COEFFICIENTS |= {
+    f"krippendorff_alpha_{level}": CoefficientKind(
         f"Krippendorff's alpha, {level}", alpha, {"level": level}
     )
-for form in ICC_FORMS:
-    COEFFICIENTS[f"icc_{form.replace(',', '_')}"] = CoefficientKind(
+    for level in MEASUREMENT_LEVELS
+}
+COEFFICIENTS |= {
+    f"icc_{form.replace(',', '_')}": CoefficientKind(
         f"ICC({form})", IntraclassCorrelation, {"form": form}
     )
+    for form in ICC_FORMS
+}
 COEFFICIENT_TITLES = {name: kind.title for name, kind in COEFFICIENTS.items()}
 DEFAULT_COEFFICIENTS = (
     "percent_agreement",

@@ -92,7 +92,7 @@ class Citation(NamedTuple):
 
 
 def find_citations(text):
-    """Find the citations of a text; of two that overlap the first counts, cases before provisions.
+    """Citations of a text; of two that overlap the first counts, cases before provisions.
 
     Cases are neutral citations (``[2019] UKSC 41``) and reports (``[1932] AC 562``,
     ``AIR 1973 SC 1461``, ``410 U.S. 113``), with the pinpoint that follows (``at [50]-[52]``).

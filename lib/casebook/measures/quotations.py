@@ -32,7 +32,7 @@ class Quote(NamedTuple):
 
 
 def find_quotes(text, least_words=LEAST_WORDS):
-    """Find the quotations of a text."""
+    """Spans of the quotations of a text."""
     spans = []
     for pattern in (_DOUBLE, _SINGLE):
         for match in pattern.finditer(text):
@@ -44,7 +44,7 @@ def find_quotes(text, least_words=LEAST_WORDS):
 
 
 def quote_states(explanation, sources, *, least_words=LEAST_WORDS):
-    """Say of every quotation of an explanation whether one of the sources holds it."""
+    """Quotations of an explanation, each with its state in the sources."""
     quotes = []
     for start, end in find_quotes(explanation, least_words):
         text = explanation[start:end]
@@ -107,5 +107,5 @@ _BRACKET = re.compile(r"\[(\d+)")
 
 
 def bracket_references(text):
-    """Read passage numbers in square brackets as ALCE does."""
+    """Passage numbers in square brackets, as ALCE reads them."""
     return [int(number) - 1 for number in _BRACKET.findall(text)]
