@@ -224,17 +224,18 @@ def test_a_field_of_a_log_that_is_a_list_is_one_clear_line(
     assert (code, out) == (1, "") and f"log.jsonl:1: {message}" in err and err.count("\n") == 1
 
 
-def test_a_search_does_not_overwrite_the_shards_that_it_reads(casebook, tmp_path):
-    """F62: the list of shards was replaced by the run, and the corpus was gone."""
-    folder, shards = records(tmp_path / "mine"), tmp_path / "shards"
-    assert casebook("corpus", "encode", folder, "--out", shards)[0] == 0
-    before = {path: path.read_bytes() for path in shards.iterdir()}
+def test_a_search_does_not_overwrite_the_corpus_that_it_reads(casebook, tmp_path):
+    """F62: the list of files was replaced by the run, and the corpus was gone."""
+    folder, corpus = records(tmp_path / "mine"), tmp_path / "encoded"
+    assert casebook("corpus", "encode", folder, "--out", corpus)[0] == 0
+    before = {path: path.read_bytes() for path in corpus.rglob("*.*") if path.suffix}
+    assert len(before) > 15
     for path in before:
-        code, out, err = casebook("corpus", "search", shards, folder, "--out", path)
+        code, out, err = casebook("corpus", "search", corpus, folder, "--out", path)
         assert (code, out) == (1, "") and f"{path}: is read by this command" in err
-    assert {path: path.read_bytes() for path in shards.iterdir()} == before
+    assert {path: path.read_bytes() for path in before} == before
     for _ in range(2):  # another file there may be replaced
-        assert casebook("corpus", "search", shards, folder, "--out", shards / "run.trec")[0] == 0
+        assert casebook("corpus", "search", corpus, folder, "--out", corpus / "run.trec")[0] == 0
 
 
 def test_the_data_of_the_project_are_no_place_for_an_output(casebook, case):
