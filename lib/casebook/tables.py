@@ -14,7 +14,9 @@ TALL = 20  # rows above which a table scrolls within the page
 COLUMNS_SHOWN = 7  # that a page shows before a reader asks for the others
 _MARKS = re.compile(r"<[^>]*>")
 # What begins a block or a span; a bracket only where an address or a name follows it.
-_MARKDOWN = re.compile(r"[\\`*_#|$]|\](?=[(\[:])|\[(?=\^)|:(?=::)|~(?=~)|(?<=\))=|^%|^[-+](?= )")
+_MARKDOWN = re.compile(
+    r"[\\`*_#|$]|\](?=[(\[:])|\[(?=\^)|:(?=::)|~(?=~)|(?<=\))=|\{(?=\{)|^%|^[-+](?= )"
+)
 # Reason codes whose own words would not do for readers; any other code is read word by word.
 REASON_TEXTS = {
     "all_resamples_equal": "all resamples are equal",

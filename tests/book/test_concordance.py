@@ -1,6 +1,5 @@
 """Every term of the four documents is on its page; what the pages name exists."""
 
-import html
 import importlib
 import json
 import re
@@ -9,7 +8,6 @@ import shlex
 
 import pytest
 import yaml
-from bs4 import BeautifulSoup
 from toy_records import seal
 from typer.testing import CliRunner
 
@@ -53,34 +51,24 @@ def test_the_four_documents_have_pages_with_their_terms_in_order():
         assert len(heads) == len(set(heads)), "a term twice"
 
 
-COMMANDS = sorted({span for _, row in ALL for span in spans(row) if span.startswith("casebook ")})
+def test_every_command_exists_with_its_options():
+    commands = {span for _, row in ALL for span in spans(row) if span.startswith("casebook ")}
+    wrong = []
+    for command in sorted(commands):
+        words = shlex.split(command)[1:]
+        group = [word for word in words if re.fullmatch(r"[a-z][a-z-]*", word)][:2]
+        found = CliRunner().invoke(app, [*group, "--help"])
+        if found.exit_code and len(group) > 1:  # the second word is an argument
+            found = CliRunner().invoke(app, [group[0], "--help"])
+        text = re.sub(r"\x1b\[[0-9;]*m", "", found.output)
+        options = [word.partition("=")[0] for word in words if word.startswith("--")]
+        if found.exit_code or not all(option in text for option in options):
+            wrong.append(command)
+    assert len(commands) > 10 and wrong == []
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_exists_with_its_options(command):
-    words = shlex.split(command)[1:]
-    group = [word for word in words if re.fullmatch(r"[a-z][a-z-]*", word)][:2]
-    found = CliRunner().invoke(app, [*group, "--help"])
-    if found.exit_code and len(group) > 1:  # the second word is an argument
-        found = CliRunner().invoke(app, [group[0], "--help"])
-    assert found.exit_code == 0, found.output
-    text = re.sub(r"\x1b\[[0-9;]*m", "", found.output)
-    for option in (word.partition("=")[0] for word in words if word.startswith("--")):
-        assert option in text, f"{command}: no option {option}"
-
-
-PYTHON = sorted(
-    {
-        span.partition("(")[0]
-        for _, row in ALL
-        for span in spans(row)
-        if NAME.fullmatch(span.partition("(")[0])
-    }
-)
-
-
-@pytest.mark.parametrize("name", PYTHON)
-def test_every_python_name_can_be_imported(name):
+def imported(name):
+    """Import a name as a reader would who knows that all lies in casebook."""
     parts = name.removeprefix("casebook.").split(".")
     if len(parts) == 1 and hasattr(casebook, parts[0]):
         return
@@ -90,6 +78,18 @@ def test_every_python_name_can_be_imported(name):
             found = getattr(found, part)
         except AttributeError:
             found = importlib.import_module(".".join(["casebook", *parts[: place + 1]]))
+
+
+def test_every_python_name_can_be_imported():
+    names = {span.partition("(")[0] for _, row in ALL for span in spans(row)}
+    names = sorted(filter(NAME.fullmatch, names))
+    wrong = []
+    for name in names:
+        try:
+            imported(name)
+        except ImportError as error:
+            wrong.append(f"{name}: {error}")
+    assert len(names) > 10 and wrong == []
 
 
 def test_every_link_leads_to_a_page_of_the_book():
@@ -270,16 +270,3 @@ def test_search_finds_every_term_and_alias_on_its_page(site):
             ]
             lost += [(name, str(term), missing)] if missing else []
     assert lost == []
-
-
-@pytest.mark.slow
-def test_every_link_of_the_pages_resolves_in_the_site(site):
-    for name in documents():
-        path = site / "documents" / f"{name}.html"
-        for link in BeautifulSoup(path.read_text(), "html.parser").select("article a[href]"):
-            target, _, anchor = html.unescape(link["href"]).partition("#")
-            if "://" in target:
-                continue
-            place = (path.parent / target).resolve() if target else path
-            assert place.is_file(), (name, link["href"])
-            assert not anchor or f'id="{anchor}"' in place.read_text(), (name, link["href"])

@@ -1,9 +1,6 @@
 """The pages of the smoke book in headless Chromium: silent, offline, printable."""
 
 import re
-from functools import cache
-from pathlib import Path
-from urllib.parse import unquote, urljoin, urlsplit
 
 from tabs import SIZES, STILL, pages_of
 
@@ -176,24 +173,3 @@ def test_the_site_is_small(site):
     pages = {p.name: s for p, s in sizes.items() if p.suffix == ".html"}
     assert max(pages.values()) <= 1_000_000
     assert sum(sizes.values()) <= 15_000_000
-
-
-def test_no_link_leads_nowhere(site):
-    @cache
-    def anchors(page):
-        return set(re.findall(r'\b(?:id|name)="([^"]+)"', page.read_text(encoding="utf-8")))
-
-    lost = set()
-    for name in pages_of(site):
-        page = site / name
-        for target in re.findall(r'\bhref="([^"]+)"', page.read_text(encoding="utf-8")):
-            place = urlsplit(urljoin(page.as_uri(), target))
-            file = Path(unquote(place.path))
-            is_choice = file.is_file() and "=" in place.fragment  # which the page's script reads
-            is_timing = site / "timings" in file.parents  # the reference keeps none
-            if place.scheme != "file" or is_choice or is_timing:
-                continue
-            anchor = unquote(place.fragment)
-            if not file.is_file() or (anchor and anchor not in anchors(file)):
-                lost.add((name, target))
-    assert lost == set()

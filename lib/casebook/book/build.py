@@ -131,10 +131,11 @@ def _unlink_absent_pages(book, toc):
 
         return _PAGE_LINK.sub(link_or_text, text)
 
-    for path in (book / "methods").glob("*.md"):
-        write_text(path, unlinked(path.read_text(encoding="utf-8"), path.parent))
-    for path in (book / "words.md", book / "generated" / "words.md"):  # which that includes
-        write_text(path, unlinked(path.read_text(encoding="utf-8"), book))
+    for pattern in ("methods/*.md", "words.md", "generated/*.md", "generated/items/*.md"):
+        for path in book.glob(pattern):
+            # What lies in generated/ itself is included by pages of the folder above.
+            folder = book if path.parent.name == "generated" else path.parent
+            write_text(path, unlinked(path.read_text(encoding="utf-8"), folder))
     for path in (book / "run" / "notebooks").glob("*.ipynb"):
         notebook = nbformat.read(path, 4)
         for cell in notebook.cells:

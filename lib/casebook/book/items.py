@@ -10,6 +10,7 @@ from casebook.book.titles import card_link, raw
 from casebook.data.cards import cards
 from casebook.runs.items import items_json
 from casebook.runs.outputs import item_page_address
+from casebook.tables import escape_markdown
 
 _UNIT = re.compile(r"^(?:\S+ )?questions (?=that|where)")  # a link says the number instead
 WITHHELD = (
@@ -70,11 +71,11 @@ def _markdown(chapter):
     opening = f"The page shows all {kept['asked']} {noun}s."
     if len(kept["items"]) < kept["asked"]:
         opening = (
-            f"The page shows the first {len(kept['items'])} of {kept['asked']} {noun}s, those that "
-            "say most; the others are left out to keep the page small."
+            f"The page shows the first {len(kept['items'])} of {kept['asked']} {noun}s; the others are "
+            "left out to keep the page small."
         )
     return PAGE.format(
-        title=chapter.title,
+        title=escape_markdown(chapter.title),
         name=items_title(chapter).lower(),
         cell=chapter.cell,
         opening=" ".join(filter(None, [opening, kept["note"]])),
