@@ -299,26 +299,27 @@ def test_ablation_of_ones_own_claims(casebook, own):
     assert "no claim has two parts" in text and "no document that was found fails the gate" in text
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        (["--corpus", "./nowhere"], "nowhere: no such folder"),
-        (["--corpus", "nowhere"], "nowhere"),
-        (["--stance", "magic"], "unknown stance"),
-        (["--decomposition", "magic"], "unknown decomposition"),
-        (["--gate", "x"], "gate"),
-        (["--original", "--gate", "low"], "--gate has no effect with --original"),
-        (["--original", "--stance", "public"], "--stance has no effect with --original"),
-        (["--mode", "x"], "mode"),
-        (["--ratings", "/nowhere.yml"], "nowhere.yml"),
-        (["--label", "yes=TRUE"], "'TRUE' is none of SUPPORTED"),
-    ],
-)
-def test_wrong_options_are_one_line(casebook, claims, options, problem):
-    code, _, error = casebook("factcheck", "run", claims, *options)
-    assert code == 1
-    assert problem in error
-    assert len(error.strip().splitlines()) == 1
+WRONG_OPTIONS = [
+    (["--corpus", "./nowhere"], "nowhere: no such folder"),
+    (["--corpus", "nowhere"], "nowhere"),
+    (["--stance", "magic"], "unknown stance"),
+    (["--decomposition", "magic"], "unknown decomposition"),
+    (["--gate", "x"], "gate"),
+    (["--original", "--gate", "low"], "--gate has no effect with --original"),
+    (["--original", "--stance", "public"], "--stance has no effect with --original"),
+    (["--mode", "x"], "mode"),
+    (["--ratings", "/nowhere.yml"], "nowhere.yml"),
+    (["--label", "yes=TRUE"], "'TRUE' is none of SUPPORTED"),
+]
+
+
+def test_wrong_options_are_one_line(casebook, claims):
+    wrong = []
+    for options, problem in WRONG_OPTIONS:
+        code, _, error = casebook("factcheck", "run", claims, *options)
+        if code != 1 or problem not in error or len(error.strip().splitlines()) != 1:
+            wrong.append((options, code, error))
+    assert wrong == []
 
 
 def test_ablation_as_json(casebook):

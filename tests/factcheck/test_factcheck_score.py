@@ -215,10 +215,13 @@ def test_command_takes_spellings(score, write):
     assert code == 0 and json.loads(out)["corrected"]["measures"]["accuracy"]["value"] == 0.5
 
 
-@pytest.mark.parametrize(("gold", "pred", "options", "message"), CASES["refused_labels"])
-def test_bad_files_end_with_one_line(score, write, gold, pred, options, message):
-    code, _, error = score(write("gold.jsonl", gold), write("pred.jsonl", pred), *options)
-    assert code == 1 and re.search(message, error) and error.count("\n") == 1
+def test_bad_files_end_with_one_line(score, write):
+    wrong = []
+    for gold, pred, options, message in CASES["refused_labels"]:
+        code, _, error = score(write("gold.jsonl", gold), write("pred.jsonl", pred), *options)
+        if code != 1 or not re.search(message, error) or error.count("\n") != 1:
+            wrong.append((message, code, error))
+    assert wrong == []
 
 
 def test_a_log_and_costs_where_something_is_missing(checked):
@@ -271,11 +274,8 @@ def test_a_log_and_costs_where_something_is_missing(checked):
     ].tolist() == [0.4, 0.625]
 
 
-@pytest.mark.parametrize(
-    "name", ["label", "row", "gold", "predicted", "said", "confidence", "nope", "tags"]
-)
 @pytest.mark.parametrize("option", ["--cluster", "--group"])
-def test_a_column_that_groups_nothing_is_one_line(casebook, tmp_path, option, name):
+def test_a_column_that_groups_nothing_is_one_line(casebook, tmp_path, option):
     """F61: the column of labels is called otherwise once joined: a KeyError."""
     fields = {
         "gold": 1,
@@ -288,8 +288,12 @@ def test_a_column_that_groups_nothing_is_one_line(casebook, tmp_path, option, na
     rows = [{"id": n, "label": "SUPPORTED", **fields} for n in range(4)]
     path = tmp_path / "gold.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    code, out, err = casebook("factcheck", "score", path, path, option, name)
-    assert (code, out) == (1, "") and err.count("\n") == 1
-    assert "gold.jsonl: " in err and repr(name) in err
+    wrong = []
+    for name in ["label", "row", "gold", "predicted", "said", "confidence", "nope", "tags"]:
+        code, out, err = casebook("factcheck", "score", path, path, option, name)
+        is_one_line = (code, out) == (1, "") and err.count("\n") == 1
+        if not is_one_line or "gold.jsonl: " not in err or repr(name) not in err:
+            wrong.append((name, code, err))
+    assert wrong == []
     code, _, err = casebook("factcheck", "score", path, path, option, "topic", "--resamples", "100")
     assert code == 0, err

@@ -82,7 +82,7 @@ def read_passages(texts):
         text = texts[record["document"]][record["start"] : record["end"]]
         assert hashlib.sha256(text.encode()).hexdigest() == record["sha256"]
         sheet = from_dict({"case_id": record["id"], **record["sheet"]}, empty=True)
-        passages.append(GoldText(record["id"], record["split"], "IN", text, sheet))
+        passages.append(GoldText(record["id"], record["split"], text, sheet))
     return passages
 
 

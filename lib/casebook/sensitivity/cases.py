@@ -415,11 +415,10 @@ def _next_value(section):
 
 @dataclass(frozen=True)
 class GoldText:
-    """One text, its split, the country of its court, and the sheet that somebody wrote of it."""
+    """One text, its split, and the sheet that somebody wrote of it."""
 
     id: str
     split: str
-    country: str
     text: str
     sheet: FactSheet
 
@@ -430,5 +429,5 @@ def read_gold():
     for _, record in read_jsonl(ANNOTATED_TEXTS / "texts.jsonl", {"id": str, "text": str}):
         name = record["id"]
         sheet = from_dict({"case_id": name, **record["sheet"]}, name, empty=True)
-        texts.append(GoldText(name, record["split"], record["jurisdiction"], record["text"], sheet))
+        texts.append(GoldText(name, record["split"], record["text"], sheet))
     return texts
