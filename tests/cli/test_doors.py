@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from casebook.data import load
 from casebook.errors import InputError
 from casebook.files import refuse_overwriting, write_text
 from casebook.paths import RESULTS
@@ -149,11 +150,9 @@ def records(tmp_path, **changes):
 
 
 @pytest.mark.parametrize("changes", [{"_id": "\ud800"}, {"text": "a\udc00b"}])
-def test_half_characters_in_a_collection_name_their_line(casebook, tmp_path, changes):
-    folder = records(tmp_path, **changes)
-    code, out, err = casebook("run", "query_length", "-p", f"dataset={folder}")
-    assert (code, out) == (1, "")
-    assert "corpus.jsonl:1: is not JSON: a lone surrogate" in err
+def test_half_characters_in_a_collection_name_their_line(tmp_path, changes):
+    with pytest.raises(InputError, match=r"corpus\.jsonl:1: is not JSON: a lone surrogate"):
+        load(records(tmp_path, **changes))
 
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)

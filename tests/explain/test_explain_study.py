@@ -129,13 +129,14 @@ def test_what_cannot_be_explained_says_why(monkeypatch):
     data = load("smoke")
     with pytest.raises(InputError, match="no reference answers"):
         explain_dataset(data, "gold")
+    stored = replace(data, key="pdpabench")  # of which runs of answers are published
     with pytest.raises(InputError, match="CASEBOOK_DATA_MIRROR"):
-        explain_dataset(data, "some_run")
+        explain_dataset(stored, "some_run")
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", "/nowhere")
     with pytest.raises(InputError, match="not allowed"):
-        explain_dataset(data, "../x")
+        explain_dataset(stored, "../x")
     with pytest.raises(InputError, match="no stored answers"):
-        explain_dataset(data, "some_run")
+        explain_dataset(stored, "some_run")
     with pytest.raises(InputError, match="fewest"):
         explain_dataset(data, limit=2)
 
