@@ -14,9 +14,11 @@ from casebook import evaluate, load, load_encoder, run_ablation
 from casebook.batch.grid import Cell
 from casebook.batch.plan import inputs_of
 from casebook.errors import InputError
+from casebook.measures.ranking import parse_measure
 from casebook.paths import NOTEBOOKS, ROOT
 from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.pipeline import HybridRetriever
+from casebook.retrieval.rerank import load_reranker
 
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 MODULES = re.findall(r"```python\n# (\w+\.py)\n(.*?)```", PAGE, re.DOTALL)
@@ -109,18 +111,22 @@ def test_a_retriever_an_encoder_and_a_reranker_take_part(folder):
         ("dataset=my_broken:load", "importing it raised SyntaxError"),
     ],
 )
-def test_an_object_of_the_wrong_type_is_one_line_before_a_kernel_starts(
-    casebook, folder, parameter, message
-):
+def test_an_object_of_the_wrong_type_is_one_line(folder, parameter, message):
     (folder / "my_wrong.py").write_text(
         "number = 3\nclass Empty: pass\ndef text(): return 'a'\ndef fails(): return 1 / 0\n"
     )
     (folder / "my_broken.py").write_text("def load(:\n")
-    data = [] if parameter.startswith("dataset") else ["-p", "dataset=smoke"]
-    code, out, err = casebook("run", "retrieval_ablation", "--run", "mine", *data, "-p", parameter)
-    assert (code, out) == (1, "") and err.count("\n") == 1
-    assert err.startswith("casebook: my_") and message in err
-    assert not (folder / "out").exists()
+    readers = {
+        "retriever": load_retriever,
+        "reranker": load_reranker,
+        "encoder": load_encoder,
+        "measures": parse_measure,
+        "dataset": load,
+    }
+    role, _, name = parameter.partition("=")
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        readers[role](name.strip("[]"))
+    assert str(caught.value).startswith("my_") and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -130,11 +130,14 @@
   }
 
   function table(caption, heads, rows, attributes = {}) {
-    const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)));
+    const head = make("tr", {}, ...heads.map((text) => (text ? make("th", { scope: "col" }, text) : make("td", {}))));
     const lines = rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((cell, place) => make("td", { "data-label": heads[place + 1] }, ...cell))));
     const drawn = make("table", { class: "data-table" }, make("caption", {}, caption), make("thead", {}, head), make("tbody", {}, ...lines));
     return make("div", attributes, make("div", { class: "table-scroll", role: "region", tabindex: "0", "aria-label": caption }, drawn));
   }
+
+  // The tags of an item, its own or of a system.
+  const tagsOf = (item, known) => [...known].flatMap(([tag, places]) => (places.includes(byId.get(item.id)) ? [tag] : [])).join("; ") || null;
 
   // The fields of both systems side by side, a row a field.
   function compared(item, pair) {
@@ -142,6 +145,8 @@
     const cells = both.map((name) => item.cells[data.systems.indexOf(name)]);
     const given = data.columns.flatMap((name, place) => (cells.some((row) => row[place] !== null) ? [place] : []));
     const rows = given.map((place) => [capital(data.columns[place]), ...cells.map((row) => content(row[place], data.columns[place], item))]);
+    const theirs = both.map((name) => tagsOf(item, systemTags.get(name)));
+    if (theirs.some(Boolean)) rows.push(["Tags", ...theirs.map((text) => content(text, "Tags", item))]);
     return rows.length ? [table(both.join(" and "), ["", ...both], rows, { class: "cards" })] : [];
   }
 
@@ -161,7 +166,8 @@
     const by = paired && measure ? difference(item, pair, measure) : null;
     const values = by === null ? [] : pair.map((name) => `${name} ${digits(valueOf(item, name, measure), measure)}`);
     const withheld = data.withheld.length ? "The licence of the data does not let its text be shown." : "";
-    const facts = item.fields.flatMap(([name, value]) => [make("dt", {}, capital(name)), make("dd", {}, ...content(value, name, item))]);
+    const own = tagsOf(item, tags);
+    const facts = [...item.fields, ...(own ? [["Tags", own]] : [])].flatMap(([name, value]) => [make("dt", {}, capital(name)), make("dd", {}, ...content(value, name, item))]);
     shown.replaceChildren(
       make("h2", {}, `${noun} ${item.id}`),
       make("p", { class: "item-text" }, item.text ?? withheld),

@@ -21,7 +21,7 @@ TITLES = Path(__file__).with_name("titles.yml")
 SYSTEM_COLUMNS = ("system", "against")
 ALL_CHAPTERS = "all"
 ONLY_DRAWN = ("address", "colour")  # columns of a frame that say how it is drawn
-P_VALUES = ("p", "p_adjusted", "p_holm", "p_val", "p_sound")
+P_VALUES = ("p", "p_adjusted", "p_holm", "p_val")
 LEADERBOARD_TIMES = "leaderboard"
 NEUTRAL_WORDS = {"better": HIGHER, "worse": LOWER}
 

@@ -20,7 +20,6 @@ _MARKDOWN = re.compile(
 # Reason codes whose own words would not do for readers; any other code is read word by word.
 REASON_TEXTS = {
     "all_resamples_equal": "all resamples are equal",
-    "all_tied": "every pair is tied",
     "class_without_gold": "a class has no gold labels",
     "class_without_gold_or_prediction": "a class has neither gold labels nor predictions",
     "dealt_at_random": "the votes of this set were dealt at random to raters",

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import pytest
 from serving import _Quiet, answering, chatting, completion, replying, response
 
-from casebook.assistant.answer import answer_questions, read_question_list
+from casebook.assistant.answer import answer_questions, read_question_list, without_thinking
 from casebook.assistant.log import read_log
 from casebook.errors import BatchFailed, InputError
 
@@ -330,30 +330,39 @@ def test_answers_that_were_cut_off_are_counted(kitchen, endpoint):
     assert log.attrs["notes"] == ["1 answers were cut off at the model's limit"]
 
 
-@pytest.mark.parametrize(
-    ("text", "answer", "thinking"),
-    [
-        ("<think>Whites?\nFour.</think>\n\nFour egg whites.", "Four egg whites.", "Whites?\nFour."),
-        ("Whites?</think>Four egg whites.", "Four egg whites.", "Whites?"),
-        ("<think>Whites, or", "", "Whites, or"),
-        ("Four egg whites.", "Four egg whites.", None),
-        ("Four <think>or five?</think>egg whites.", "Four egg whites.", "or five?"),
-        ("<think>Four?</think>Four. <think>Five?</think>", "Four.", "Four?\nFive?"),
-    ],
-)
-def test_what_a_model_thinks_is_kept_apart_from_its_answer(kitchen, text, answer, thinking):
-    with chatting(text) as (url, _):
-        assert ask(kitchen, url)["answer"][0] == answer
-    assert json.loads(lines(kitchen)[0]).get("thinking") == thinking
+THOUGHTS = [
+    ("<think>Whites?\nFour.</think>\n\nFour egg whites.", "Four egg whites.", "Whites?\nFour."),
+    ("Whites?</think>Four egg whites.", "Four egg whites.", "Whites?"),
+    ("<think>Whites, or", "", "Whites, or"),
+    ("Four egg whites.", "Four egg whites.", None),
+    ("Four <think>or five?</think>egg whites.", "Four egg whites.", "or five?"),
+    ("<think>Four?</think>Four. <think>Five?</think>", "Four.", "Four?\nFive?"),
+]
 
 
-@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
-def test_reasoning_that_the_server_gives_apart_is_kept_apart(kitchen, field):
-    choice = completion()["choices"][0]
-    choice["message"][field] = "Whites? Four."
-    with replying(lambda prompt: [response(completion(choices=[choice]))]) as (url, _):
-        assert ask(kitchen, url)["answer"][0] == "Four egg whites."
-    assert json.loads(lines(kitchen)[0])["thinking"] == "Whites? Four."
+def test_what_a_model_thinks_is_kept_apart_from_its_answer():
+    found = []
+    for text, *_ in THOUGHTS:
+        answer, thinking = without_thinking(text)
+        found.append((text, answer, thinking or None))
+    assert found == THOUGHTS
+
+
+def test_thoughts_stand_in_the_log_beside_the_answer(kitchen):
+    with chatting(THOUGHTS[0][0]) as (url, _):
+        assert ask(kitchen, url)["answer"][0] == THOUGHTS[0][1]
+    assert json.loads(lines(kitchen)[0])["thinking"] == THOUGHTS[0][2]
+
+
+def test_reasoning_that_the_server_gives_apart_is_kept_apart(kitchen):
+    for field in ("reasoning_content", "reasoning"):
+        (kitchen / "answers.jsonl").unlink(missing_ok=True)
+        choice = completion()["choices"][0]
+        choice["message"][field] = "Whites? Four."
+        body = completion(choices=[choice])
+        with replying(lambda prompt, body=body: [response(body)]) as (url, _):
+            assert ask(kitchen, url)["answer"][0] == "Four egg whites.", field
+        assert json.loads(lines(kitchen)[0])["thinking"] == "Whites? Four.", field
 
 
 def test_the_reason_of_each_kind_is_said_once_with_its_count(kitchen):
@@ -507,22 +516,24 @@ def ask_three(kitchen, reply, **settings):
             return str(error), asked
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_a_reply_that_is_no_answer_is_a_row_with_the_reason(kitchen, kind, monkeypatch):
+def test_a_reply_that_is_no_answer_is_a_row_with_the_reason(kitchen, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    body, reason = HOSTILE[kind]
-    said, asked = ask_three(kitchen, lambda: [response(body)], prices=(1.0, 2.0))
-    assert len(asked) == 3
-    assert re.search(
-        f"1 of 3 answers are missing: endpoint:m: no chat completion: .*{reason}", said
-    )
-    log = read_log(kitchen / "answers.jsonl")
-    assert log["question"].tolist() == QUESTIONS
-    assert log["answer"].tolist() == ["Four egg whites.", "", "Four egg whites."]
-    assert log["no_answer"].notna().tolist() == [False, True, False]
-    assert log.attrs["notes"][0].startswith("not answered: 1 (1 × endpoint:m: no chat completion: ")
-    row = json.loads(lines(kitchen)[1])
-    assert row["answer"] is None and "sk-secret" not in lines(kitchen)[1]
+    wrong = []
+    for kind, (body, reason) in HOSTILE.items():
+        (kitchen / "answers.jsonl").unlink(missing_ok=True)
+        said, asked = ask_three(kitchen, lambda body=body: [response(body)], prices=(1.0, 2.0))
+        pattern = f"1 of 3 answers are missing: endpoint:m: no chat completion: .*{reason}"
+        if len(asked) != 3 or not re.search(pattern, said):
+            wrong.append((kind, said))
+        log = read_log(kitchen / "answers.jsonl")
+        assert log["question"].tolist() == QUESTIONS
+        assert log["answer"].tolist() == ["Four egg whites.", "", "Four egg whites."]
+        assert log["no_answer"].notna().tolist() == [False, True, False]
+        note = log.attrs["notes"][0]
+        assert note.startswith("not answered: 1 (1 × endpoint:m: no chat completion: ")
+        row = json.loads(lines(kitchen)[1])
+        assert row["answer"] is None and "sk-secret" not in lines(kitchen)[1]
+    assert wrong == []
 
 
 def test_what_had_no_answer_is_asked_again_after_what_was_never_asked(kitchen):
@@ -638,13 +649,12 @@ def test_numbers_that_no_log_can_hold_are_refused_at_the_door(kitchen):
     assert not (kitchen / "answers.jsonl").exists()
 
 
-@pytest.mark.parametrize("url", ["http://[::1", "http://h:99999", "http://", "http://a b"])
-def test_a_malformed_address_is_one_line_at_the_command(kitchen, casebook, monkeypatch, url):
+def test_a_malformed_address_is_one_line_at_the_command(kitchen, casebook, monkeypatch):
     monkeypatch.chdir(kitchen)
-    code, _, err = casebook(
-        "answer", "questions.txt", "--model", "m", "--out", "a.jsonl", "--url", url
-    )
-    assert code == 1 and err.count("\n") == 1 and "of a language model: " in err
+    words = ["answer", "questions.txt", "--model", "m", "--out", "a.jsonl", "--url"]
+    for url in ("http://[::1", "http://h:99999", "http://", "http://a b"):
+        code, _, err = casebook(*words, url)
+        assert code == 1 and err.count("\n") == 1 and "of a language model: " in err, url
 
 
 def test_what_was_being_asked_when_the_rest_was_given_up_is_kept(kitchen):

@@ -165,7 +165,9 @@ def test_another_field_is_a_score_where_it_is_named(tmp_path):
     assert log["scores"][0] == {"Tone": 4, "judge.style.mark": 2}
     known = write(tmp_path / "b.jsonl", [OURS | {"answer_relevancy": 1}])
     assert read_log(known, scores="Answer Relevancy")["scores"][0] == {"answer_relevancy": 1}
-    with pytest.raises(InputError, match=r"scores: the log has no field 'ton': did you mean tone"):
+    with pytest.raises(
+        InputError, match=r"scores: the log has no field 'ton': did you mean 'tone'"
+    ):
         read_log(path, scores=["ton"])
     with pytest.raises(InputError, match=r"scores: the field 'notes' holds no number in any row"):
         read_log(path, scores=["notes"])
@@ -209,10 +211,10 @@ def test_columns_say_which_field_is_which(tmp_path):
     # Some tools call a reference what the answer was given.
     assert log["contexts"][0] == ["You may."] and log["reference"][0] is None
     for wrong, message in [
-        ({"anser": "x"}, "'anser' is no column of a log: .* did you mean answer"),
+        ({"anser": "x"}, "'anser' is no column of a log: .* did you mean 'answer'"),
         (
             {"answer": "outputs.finale"},
-            "the log has no field 'outputs.finale': did you mean outputs.final",
+            "the log has no field 'outputs.finale': did you mean 'outputs.final'",
         ),
     ]:
         with pytest.raises(InputError, match=f"columns: {message}"):

@@ -12,6 +12,7 @@ from casebook.assistant.gate import gate_logs
 from casebook.assistant.items import answer_items
 from casebook.assistant.log import read_log
 from casebook.assistant.study import (
+    ANSWER_MEASURES,
     BM25_TEMPLATE,
     DEFECT_NAMES,
     DETECTOR_NAMES,
@@ -489,7 +490,7 @@ def test_items_hold_each_answer_and_what_does_not_support_it(scored):
     page = answer_items(log, rows, missed=missed, **choice)
     assert page["asked"] == len(page["items"]) == log["id"].nunique()
     assert page["systems"] == ["Retrieval", "No retrieval"] and page["withheld"] == []
-    assert page["measures"][0] == "Token F1"
+    assert page["measures"][0] == ANSWER_MEASURES["token F1"]
     scores = rows.pivot_table("token F1", "id", "system")
     gap = scores.max(axis=1) - scores.min(axis=1)
     assert gap[[item["id"] for item in page["items"]]].is_monotonic_decreasing
@@ -503,9 +504,11 @@ def test_items_hold_each_answer_and_what_does_not_support_it(scored):
         shown = [page["documents"][place][1].removesuffix("…") for place in fields["contexts"]]
         pairs = zip(shown, answer["contexts"], strict=True)
         assert all(" ".join(text.split()).startswith(opening) for opening, text in pairs)
-    [copied] = page["tags"]["copy: A turned negation"]
-    copies = dict(page["items"][copied]["fields"])["copies of the answer of Retrieval"]
-    assert copies == [["A turned negation", "missed by Mentions"]]
+    question = [item["id"] for item in page["items"]].index(log["id"].iloc[0])
+    assert page["tags"] == {
+        "A turned negation: missed by Mentions": [question],
+        "copy: A turned negation": [question],
+    }
     alone = answer_items(log[log["system"] == "Retrieval"], rows, **choice | {"card": None})
     assert alone["card"] is None and alone["systems"] == ["Retrieval"]
 

@@ -13,10 +13,12 @@ import pytest
 import yaml
 from serving import chatting
 
+from casebook.assistant.log import check_systems, checked_log
 from casebook.book.chapters import command, hashes
 from casebook.book.items import item_pages
 from casebook.book.results import read_chapters
 from casebook.data.registry import load
+from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.paths import DATA, NOTEBOOKS, ROOT
 from casebook.runs.record import read_record
@@ -88,22 +90,26 @@ def test_the_workflow_of_the_methods_page(tmp_path):
     assert json.loads((tmp_path / "gate.json").read_text())["passed"] is False
 
 
-def test_a_log_is_refused_before_a_kernel_starts(casebook, tmp_path, monkeypatch):
+def test_a_log_in_which_nothing_can_be_measured_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("bad.jsonl").write_text('{"question": "A?"}')
-    code, _, err = casebook("run", "assistant", "--run", "refused", "-p", "log=bad.jsonl")
-    assert code == 1
-    assert "bad.jsonl:1: has no answer" in err
     Path("few.jsonl").write_text('{"question": "A?", "answer": "B.", "contexts": ["B it is."]}')
-    code, _, err = casebook(
-        "run", "assistant", "--run", "refused", "-p", "log=few.jsonl", "-p", "focus=nobody"
-    )
-    assert code == 1
-    assert "no system 'nobody'; it has few" in err
-    assert casebook("run", "assistant", "--run", "refused", "-p", "log=absent.jsonl")[0] == 1
     Path("bare.jsonl").write_text('{"question": "A?", "answer": "B."}')
-    code, _, err = casebook("run", "assistant", "--run", "refused", "-p", "log=bare.jsonl")
-    assert code == 1 and "nothing can be measured" in err
+    for name, problem in (
+        ("bad.jsonl", "bad.jsonl:1: has no answer"),
+        ("bare.jsonl", "nothing can be measured"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            checked_log(name)
+    log = checked_log("few.jsonl")
+    for systems, problem in (
+        ({"focus": "nobody"}, "focus: the log has no system 'nobody'; it has few"),
+        ({"against": "feww"}, "no system 'feww': did you mean 'few'"),
+        ({"focus": "few", "against": "few"}, "focus and against are the same system"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            check_systems(log, **{"focus": None, "against": None} | systems)
+    check_systems(log, focus=None, against=None)
 
 
 MEASURED = {

@@ -30,8 +30,9 @@ from casebook import contrasts
 """
 
 
-def test_the_commands_that_score_files_import_no_extra(tmp_path):
+def test_the_commands_that_score_files_import_no_extra(tmp_path, monkeypatch):
     """The wheel alone is installed by ``tests/package``; here imports are blocked instead."""
+    monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path))
     commands = base_commands(tmp_path)
     words = [sys.executable, "-c", WITHOUT, json.dumps(commands)]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)

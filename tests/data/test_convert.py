@@ -83,6 +83,17 @@ def test_the_smoke_set_comes_back_as_the_same_data(tmp_path):
     assert load(tmp_path / "smoke").groups == load(smoke).groups
 
 
+def test_ids_are_kept_as_they_are_written(write, tmp_path):
+    ids = ['a"b', "007", "x y", "é,", "NA"]
+    tables = write(
+        corpus=[("id", "text"), *((name, "Rent.") for name in ids)],
+        queries=[("id", "text"), *((name, "Rent?") for name in ids)],
+        qrels=[("query-id", "corpus-id", "score"), *((name, name, 1) for name in ids)],
+    )
+    convert(tmp_path / "out", **tables)
+    assert contents(tmp_path / "out")[2] == [(name, name, 1) for name in ids]
+
+
 def test_what_is_dropped_is_counted_by_reason(write, tmp_path):
     wrong = {
         "corpus": [("d1", "The rent is due."), ("d1", "Other."), ("d4", " "), ("", "No name.")],
@@ -97,7 +108,7 @@ def test_what_is_dropped_is_counted_by_reason(write, tmp_path):
     report = convert(tmp_path / "out", **tables, max_missing=0.25)
     assert report["corpus"]["dropped"] == {
         "copy of another row": 1,
-        "id of another row, with other content": 1,
+        "id of another row, with another content": 1,
         "no text": 1,
         "no id": 1,
         "id with a tab, a line break or # at its beginning": 1,
@@ -105,7 +116,7 @@ def test_what_is_dropped_is_counted_by_reason(write, tmp_path):
     assert report["queries"]["dropped"] == {"no text": 1}
     assert report["qrels"]["test"]["dropped"] == {
         "copy of another row": 1,
-        "pair of another row, with another score": 1,
+        "query-id and corpus-id of another row, with another score": 1,
         "judgement of an unknown document": 1,
         "judgement of an unknown question": 1,
         "score that is no whole number": 1,
@@ -144,6 +155,7 @@ REFUSED = [
     ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "corpus.txt=x"], "is it 'corpus.text'?"),
     ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "text=x"], "'text' is no column: "),
     ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "corpus.title=no"], "no column 'no'"),
+    ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "queries.id=x"], "'queries.id' is no column"),
     ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "text"], "form --columns TABLE.COLUMN="),
     ({"corpus.csv": "id,text\nd1,x\n"}, ["--qrels", "qrels.csv"], "--queries FILE"),
     ({"corpus.csv": "id,text\nd1,x\n"}, ["--queries", "none.csv"], "none.csv: cannot be read"),
@@ -165,7 +177,7 @@ REFUSED = [
     (
         {"corpus.csv": "id,text\nd1,x\n", "qrels.csv": "query-id,corpus-id,score\nd1,d1,yes\n"},
         ["--queries", "corpus.csv", "--qrels", "qrels.csv"],
-        "qrels.csv: no judgements are left: 1 score that is no whole number",
+        "qrels.csv: no rows are left: 1 score that is no whole number",
     ),
 ]
 

@@ -139,18 +139,6 @@ def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomple
     assert "4 judgements of 4 query id(s) without a text are left out" in data.missing
 
 
-def test_a_run_says_or_refuses_missing_ids_before_any_kernel(
-    incomplete, casebook, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
-    run = ("run", "query_length", "--dry-run", "-p", f"dataset={incomplete}")
-    code, _, err = casebook(*run, "-p", "max_missing=0.03")
-    assert code == 1 and "judges the document 'd48'" in err and "\n" not in err.strip()
-    code, _, err = casebook(*run)
-    assert code == 0 and "note: incomplete: 2 of 50 judgements" in err
-    assert not (tmp_path / "results").exists()
-
-
 BOM = "\ufeff".encode()
 ROW = {"id": "q1", "text": "a fire?", "relevantDocId": "policy-fire"}
 

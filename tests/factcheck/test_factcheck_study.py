@@ -218,7 +218,7 @@ def test_the_claims_that_the_judge_has_wrong_are_those_that_its_accuracy_lacks(r
         ]
         assert len(wrong) == round(row["n"] * (1 - row["accuracy"]))
         verdict = "verdict of the judge, given the gold evidence"
-        assert all(fields[verdict] != fields["gold label"] for fields in wrong)
+        assert all(fields[verdict] != fields["label"] for fields in wrong)
         assert all((GOLD in fields) is (name == "factcheck_claims") for fields in wrong)
     assert page["asked"] == len(page["items"]) > len(study.rows)
     assert [f"judge wrong: {own}", None, None] in page["ready"]

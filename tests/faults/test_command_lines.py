@@ -190,7 +190,8 @@ PLACES = [
 # A valid line of every command. {new} is a name that is not taken; what the others name is there.
 VALID = [
     "init {new}",
-    "convert ./docs {new}",
+    "convert {new} --corpus docs/corpus.jsonl --queries docs/queries.jsonl --qrels docs/qrels/test.tsv "
+    "--columns corpus.id=_id --columns queries.id=_id",
     "report --tag nope",
     "run query_length --dry-run",
     "build --run absent",

@@ -14,8 +14,8 @@ import psutil
 import pytest
 from interrupts import interruptible
 
-DOCUMENTS = 24
-SHARD = 100  # vectors
+DOCUMENTS = 12
+SHARD = 50  # vectors
 LONG = 300
 # More than a pipe holds waits for the workers, so that what writes into it waits too.
 TEXT = "A pipe burst in the kitchen and the insurer answered after a month. " * 150

@@ -10,7 +10,7 @@ from casebook.paths import FOLDER_VARIABLES, ROOT
 
 pytestmark = pytest.mark.faults
 
-MOST_MEGABYTES = 400
+MOST_MEGABYTES = 300  # of files of packages; the bytecode that pip compiles is two fifths more
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +34,8 @@ def test_the_base_is_small_and_runs_what_scores_files(environment, tmp_path, mon
         command = [environment / "bin" / words[0], *words[1:]]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
-    installed = [path for path in environment.rglob("*") if path.is_file()]
-    megabytes = sum(path.stat().st_size for path in installed) / 1e6
-    assert megabytes < MOST_MEGABYTES
+    files = [path for path in environment.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert sum(path.stat().st_size for path in files) / 1e6 < MOST_MEGABYTES
     failed = {}
     for words in base_commands(tmp_path):
         done = run("casebook", *words)

@@ -115,17 +115,16 @@ def test_logs_and_collections_in_parquet_are_read(installed, tmp_path):
     log = ROOT / "data" / "assistant" / "answers.jsonl"
     smoke = ROOT / "data" / "smoke"
     code = (
-        "import pandas; from pathlib import Path; Path('saved').mkdir()\n"
+        "import pandas\n"
         f"pandas.read_json({str(log)!r}, lines=True).to_parquet('log.parquet')\n"
-        f"pandas.read_json({str(smoke / 'corpus.jsonl')!r}, lines=True).to_parquet('saved/corpus.parquet')"
+        f"pandas.read_json({str(smoke / 'corpus.jsonl')!r}, lines=True).to_parquet('corpus.parquet')"
     )
     done = installed(tmp_path, "python", "-c", code)
     assert done.returncode == 0, done.stderr
     done = installed(tmp_path, "casebook", "gate", "--log", "log.parquet", "--against", log)
     assert (done.returncode, done.stderr) == (0, "")
-    shutil.copy(smoke / "queries.jsonl", tmp_path / "saved")
-    shutil.copy(smoke / "qrels" / "test.tsv", tmp_path / "saved" / "qrels.test.tsv")
-    done = installed(tmp_path, "casebook", "convert", "saved", "smoke")
+    tables = "--corpus", "corpus.parquet", "--columns", "corpus.id=_id"
+    done = installed(tmp_path, "casebook", "convert", "smoke", *tables)
     assert done.returncode == 0, done.stderr
     assert "48 of 48 rows taken from corpus.parquet" in done.stdout
     (tmp_path / "log.parquet").write_bytes(b"PAR1")
@@ -261,4 +260,4 @@ def test_settings_of_a_book_complete_the_shipped_ones_at_any_depth(installed, tm
         "print(s['config']['html_show_sphinx'], len(s['config']['extensions']), c()['title'])"
     )
     done = installed(tmp_path / "book", "python", "-c", code)
-    assert done.stdout.split() == ["False", "12", "Evidence"], done.stderr
+    assert done.stdout.split() == ["False", "10", "Evidence"], done.stderr

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 
 import pytest
 import pytrec_eval
@@ -12,7 +13,13 @@ from casebook.errors import InputError
 from casebook.retrieval.ablation import retrieve, run_ablation
 from casebook.retrieval.items import question_items
 from casebook.retrieval.pipeline import EVALUATION_DEPTH
-from casebook.retrieval.run_files import coverage_of_runs, read_runs, run_name, run_sentence
+from casebook.retrieval.run_files import (
+    coverage_of_runs,
+    read_runs,
+    run_name,
+    run_sentence,
+    runs_on,
+)
 
 RUN = {"q1": {"d1": 2.0, "d2": 1.5}, "q2": {"d2": 3.0}}
 TREC = "q1 Q0 d2 2 1.5 mine\nq1 Q0 d1 1 2 mine\nq2 Q0 d2 1 3.0 mine\n"
@@ -189,16 +196,12 @@ def test_where_questions_have_candidates_no_others_are_ranked(smoke):
             "names documents that smoke lacks, such as 'd1': 1",
         ),
         ({"sq01": {"home-1": "high"}}, "mine.json", "score 'high' is not a finite number"),
-        (None, "mine.json", "no such file or folder"),
-        ({"sq01": {"home-1": 1}}, "[mine.json, ./mine.json]", "its system 'mine' is that of"),
+        ({"sq01": {"home-1": 1}}, ["mine.json", "./mine.json"], "its system 'mine' is that of"),
     ],
 )
-def test_the_door_refuses_what_is_not_of_the_data(
-    casebook, monkeypatch, tmp_path, run, value, message
-):
+def test_runs_that_are_not_of_the_data_are_refused(monkeypatch, tmp_path, run, value, message):
     monkeypatch.chdir(tmp_path)
-    if run:
-        (tmp_path / "mine.json").write_text(json.dumps(run))
-    words = ["run", "retrieval_ablation-smoke", "--run", "x", "--dry-run"]
-    code, out, err = casebook(*words, f"-pruns={value}")
-    assert (code, out) == (1, "") and message in err and err.count("\n") == 1
+    (tmp_path / "mine.json").write_text(json.dumps(run))
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        runs_on([load("smoke")], value, 0.05)
+    assert "\n" not in str(caught.value)

@@ -17,7 +17,8 @@ ITEMS = pd.DataFrame(
     {
         "id": [1, 2, 3],
         "text": ["Is water covered?", "Is theft?", None],
-        "tags": [["half: held-out"], ["half: development"], []],
+        "half: held-out": [True, False, False],
+        "half: development": [False, True, False],
         "marked": [["d1"], [], []],
         "label": ["yes", None, "no"],
         "evidence": [[("d1", "rank 7"), "of no document"], [], []],
@@ -30,7 +31,7 @@ RESULTS = pd.DataFrame(
         "score": [0.25, 0.5, 0.7500001, 0.75],
         "answer": ["It is.", "It is not.", None, "Yes."],
         "found": [["d1", "d2"], [], ["d2"], ["d3"]],
-        "tags": [["wrong"], ["wrong"], [], ["wrong"]],
+        "wrong": [True, True, False, True],
     }
 )
 DOCUMENTS = {"d1": "Escape of water.", "d2": "Theft.  \n" + "x" * 200, "unused": "Nothing."}
@@ -110,11 +111,6 @@ def test_a_marked_change_gives_both_texts_back(before, after):
     assert went.sub(r"\1", came.sub("", marked)).split() == before
     assert came.sub(r"\1", went.sub("", marked)).split() == after
     assert (before == after) == (marked.split() == before)
-
-
-def test_of_a_long_change_the_surroundings_are_given():
-    before = " ".join("abcdefgh")
-    assert word_changes(before, before + " i", around=2) == "a b … g h {+i+}"
 
 
 def test_texts_become_one_line_of_a_length():

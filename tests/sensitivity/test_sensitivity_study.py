@@ -22,7 +22,17 @@ from casebook.sensitivity.evaluation import (
     documented_scores,
     score_pairs,
 )
-from casebook.sensitivity.items import ABOVE, BEYOND, LOST_ALL, MOVED, MOVED_MORE, edit_items
+from casebook.sensitivity.items import (
+    ABOVE,
+    AFTER,
+    BEFORE,
+    BEYOND,
+    LOST_ALL,
+    MOVED,
+    MOVED_MORE,
+    OF_CASE,
+    edit_items,
+)
 from casebook.sensitivity.plausibility import Decision
 from casebook.sensitivity.report import evaluation_report
 from casebook.sensitivity.study import run_sensitivity_study
@@ -299,26 +309,20 @@ def test_fields_are_what_the_trees_and_edges_say(edited, page, few):
         row = edges.loc[(fields["case"], node.name)]
         cells = cells_of(page, item)["bm25"]
         before, after = node.parent.ranking.cases, node.ranking.cases
-        left = [[names[place], note] for place, note in cells["left"]]
-        assert left == [
-            [case, f"rank {rank}"] for rank, case in enumerate(before, 1) if case not in after
-        ]
-        assert {names[place] for place, _ in cells["entered"]} == set(after) - set(before)
+        assert [names[place] for place in cells[BEFORE]] == list(before)
+        assert [names[place] for place in cells[AFTER]] == list(after)
+        wanted = {names[place] if isinstance(place, int) else place for place in item["marked"]}
+        assert wanted == set(few.precedents[fields["case"]])
         assert cells[MOVED] == round(normalised_footrule(before, after, 10), 6)
         placebo = row["placebo_footrule"]
         assert cells["rank change by placebos"] == (
             pytest.approx(placebo, abs=1e-6) if row["placebos"] else None
         )
         assert ("placebo of the same size" in fields) is bool(row["placebos"])
-        ranks = [
-            rank for rank, case in enumerate(after, 1) if case in few.precedents[fields["case"]]
-        ]
-        expected = f"{len(ranks)}, best at rank {ranks[0]}" if ranks else "none"
-        assert cells["precedents after"] == expected
         plain = re.sub(r"\[-.*?-\] ?|\{\+|\+\}", "", fields["query"])
         assert plain.split() == node.query.split()
     by_random = [cells_of(page, item)["random"] for item in page["items"]]
-    assert {cells["left"] for cells in by_random} == {None}
+    assert {cells[AFTER] for cells in by_random} == {None}
 
 
 def test_tags_of_edits_follow_facts_and_systems(edited, page, few):
@@ -350,7 +354,7 @@ def test_edits_of_the_cases_come_first_and_those_that_moved_most(edited, page, f
     small = edit_items(edited, few.precedents, "bm25", most_bytes=16_000)
     assert len(items_json(small)) <= 16_000 and 1 < len(small["items"]) < len(names)
     assert [item["id"] for item in small["items"]] == names[: len(small["items"])]
-    deeper = [dict(item["fields"])["edited"] != "the case" for item in page["items"]]
+    deeper = [place not in page["tags"][OF_CASE] for place in range(len(names))]
     assert deeper == sorted(deeper) and any(deeper)
     moved = [cells_of(page, item)["bm25"][BEYOND] for item in page["items"]]
     own = [
@@ -366,9 +370,7 @@ def test_without_permission_queries_stay_away(edited, monkeypatch):
     assert not {"query", "placebo of the same size"} & {
         name for item in hidden["items"] for name, _ in item["fields"]
     }
-    assert {cells_of(hidden, item)["bm25"]["precedents after"] for item in hidden["items"]} == {
-        None
-    }
+    assert not any(item["marked"] for item in hidden["items"])
 
 
 class Words:

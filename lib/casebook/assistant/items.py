@@ -14,6 +14,7 @@ from casebook.runs.items import ALL_TEXTS, item_page, one_line
 
 UNGROUNDED = "sentence not grounded"
 NOT_GROUNDED = "not grounded"
+ABSTAINED = "abstained"
 LONGEST_ANSWER = 400
 LONGEST_SENTENCE = 120
 
@@ -37,34 +38,30 @@ def answer_items(
     """
     measures = defined_measures(rows, [*ANSWER_MEASURES, *tool_measures(rows)])
     measures.sort(key=lambda name: name != measure)  # the compared one leads
-    documents = {}
-    reached = [name for name, _ in (outcomes or {}).values()]
-    scores = rows[list(dict.fromkeys(["id", "system", "abstained", *measures, *reached]))]
-    answers = log[["id", "system", "answer", "contexts", "context_ids"]].merge(scores)
+    answers = log[["id", "system", "answer", "contexts", "context_ids"]].merge(rows)
     answers = answers.sort_values("system", key=lambda names: names != focus, kind="stable")
-    fields = [_answer(row, outcomes or {}, documents) for row in answers.to_dict("records")]
-    titles = {name: _title(name) for name in measures}
-    values = answers[["id", "system", *measures]].rename(columns=titles)
-    results = values.reset_index(drop=True).join(pd.DataFrame(fields))
-    items = log.drop_duplicates("id")[["id", "question", "reference"]]
-    items = items.assign(text=items["question"].map(one_line)).drop(columns="question")
-    of_copies = [(missed or {}).get(name, {}) for name in items["id"]]
-    items[f"copies of the answer of {focus}"] = [
-        [
-            (defect, f"missed by {', '.join(names) or 'no measure'}")
-            for defect, names in copies.items()
-        ]
-        for copies in of_copies
-    ]
-    items["tags"] = list(map(_copy_tags, of_copies))
+    results = answers[["id", "system", *measures]].rename(columns=ANSWER_MEASURES)
+    results["answer"] = [one_line(text, LONGEST_ANSWER) for text in answers["answer"]]
+    results[NOT_GROUNDED] = list(map(_ungrounded, answers.to_dict("records")))
+    results[UNGROUNDED] = results[NOT_GROUNDED].map(len) > 0
+    results[ABSTAINED] = answers["abstained"].astype(bool)
+    results["answered"] = ~results[ABSTAINED]
+    for outcome, (name, least) in (outcomes or {}).items():
+        results[outcome] = answers[name] >= least
+    documents = {}
+    results["contexts"] = [_contexts(row, documents) for row in answers.to_dict("records")]
     table = rows.pivot_table(measure, "id", "system")
-    gap = (table.max(axis=1) - table.min(axis=1)).reindex(items["id"]).fillna(0)
-    order = gap.reset_index(drop=True).sort_values(ascending=False, kind="stable").index
+    gap = (table.max(axis=1) - table.min(axis=1)).reindex(log["id"].unique()).fillna(0)
+    questions = log.drop_duplicates("id").set_index("id")
+    items = questions.loc[gap.sort_values(ascending=False, kind="stable").index, ["reference"]]
+    items["text"] = questions["question"].map(one_line)
+    tags = {name: dict.fromkeys(_copy_tags(found), 1) for name, found in (missed or {}).items()}
+    tags = pd.DataFrame.from_dict(tags, orient="index").reindex(items.index).notna()
     return item_page(
-        items.iloc[order],
+        items.join(tags).reset_index(),
         results,
         against=against,
-        ready=[(tag, focus, None) for tag in ("abstained", UNGROUNDED) if focus],
+        ready=[(tag, focus, None) for tag in (ABSTAINED, UNGROUNDED) if focus],
         card=card,
         shown=may_show(card) if card else ALL_TEXTS,
         documents=documents,
@@ -78,33 +75,22 @@ def _copy_tags(copies):
     return tags + [f"{defect}: missed by {name}" for defect in copies for name in copies[defect]]
 
 
-def _answer(row, outcomes, documents):
-    """Give the fields of one answer; its contexts are added to the documents."""
-    contexts = row["contexts"] or []
-    weak = []
-    if not row["abstained"]:
-        for sentence in faithfulness(without_references(row["answer"]), contexts).sentences:
-            if sentence.share is not None and sentence.share < THRESHOLD:
-                weak.append(one_line(sentence.text, LONGEST_SENTENCE))
-    reached = [outcome for outcome, (name, least) in outcomes.items() if row[name] >= least]
-    tags = ["abstained" if row["abstained"] else "answered", *reached]
-    return {
-        "answer": one_line(row["answer"], LONGEST_ANSWER),
-        NOT_GROUNDED: weak,
-        "contexts": [_context(row, place, text, documents) for place, text in enumerate(contexts)],
-        "tags": list(dict.fromkeys(tags + [UNGROUNDED] * bool(weak))),
-    }
+def _ungrounded(row):
+    """Give the sentences of an answer that its contexts do not support."""
+    if row["abstained"]:
+        return []
+    scored = faithfulness(without_references(row["answer"]), row["contexts"] or [])
+    weak = [s for s in scored.sentences if s.share is not None and s.share < THRESHOLD]
+    return [one_line(sentence.text, LONGEST_SENTENCE) for sentence in weak]
 
 
-def _context(row, place, text, documents):
-    """Name a context, by its id if no other text has that."""
-    name = f"passage {place + 1} of {row['id']}, {row['system']}"
-    if row["context_ids"] and documents.get(row["context_ids"][place], text) == text:
-        name = row["context_ids"][place]
-    documents[name] = text
-    return name
-
-
-def _title(measure):
-    title = measure.replace("original:", "COUNTERCASE's ")
-    return title if title.startswith("nDCG") else title[0].upper() + title[1:]
+def _contexts(row, documents):
+    """Name the contexts of an answer, by their ids if no other text has these."""
+    names = []
+    for place, text in enumerate(row["contexts"] or []):
+        name = f"passage {place + 1} of {row['id']}, {row['system']}"
+        if row["context_ids"] and documents.get(row["context_ids"][place], text) == text:
+            name = row["context_ids"][place]
+        documents[name] = text
+        names.append(name)
+    return names

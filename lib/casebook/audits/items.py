@@ -27,10 +27,8 @@ def reported_items(rows):
         }
     )
     items = items.join(rows[list(REPORTED_MEASURES)].add_prefix("reported "))
-    items["tags"] = [
-        list(pair) for pair in zip(rows["verdict"], "table: " + rows["table"], strict=True)
-    ]
+    items = items.join(pd.get_dummies(rows["verdict"]))
+    items = items.join(pd.get_dummies(rows["table"], prefix="table", prefix_sep=": "))
     is_impossible = rows["verdict"] == IMPOSSIBLE
-    ready = [(IMPOSSIBLE, None, None)]
     items = pd.concat([items[is_impossible], items[~is_impossible]])
-    return item_page(items, noun="row", ready=ready, shown=ALL_TEXTS)
+    return item_page(items, noun="row", ready=[(IMPOSSIBLE, None, None)], shown=ALL_TEXTS)

@@ -90,7 +90,7 @@ def search(
 
     filters = _filters(filters)
     use_models(device, precision, batch_size)
-    refuse_overwriting(out, queries, *corpus.rglob("*"))
+    refuse_overwriting(out, queries, corpus / "encoded.json", *corpus.glob("files-*/**/*"))
     run = search_folder(corpus, queries, k, mode, encoder, filters)
     if out is None:
         echo_data("".join(run_lines(run)))

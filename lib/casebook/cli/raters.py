@@ -235,7 +235,7 @@ def _warnings(report):
 
 
 def _some(rows):
-    from casebook.runs.outputs import one_line
+    from casebook.runs.items import one_line
 
     return f"items {', '.join(one_line(row['item'], 30) for row in rows[:3])} ..."
 

@@ -9,8 +9,10 @@ import json
 import math
 import os
 import shutil
-from collections import Counter
 from pathlib import Path
+
+import numpy as np
+import pandas as pd
 
 from casebook.data.folders import MAX_MISSING
 from casebook.data.records import field_text, read_table
@@ -26,15 +28,6 @@ COLUMNS = {
     "queries": ("id", "text"),
     "qrels": ("query-id", "corpus-id", "score"),
 }
-NO_ID = "no id"
-NO_TEXT = "no text"
-BAD_ID = "id with a tab, a line break or # at its beginning"
-COPY = "copy of another row"
-OTHER_CONTENT = "id of another row, with other content"
-NO_GRADE = "score that is no whole number"
-UNKNOWN_QUERY = "judgement of an unknown question"
-UNKNOWN_DOCUMENT = "judgement of an unknown document"
-OTHER_GRADE = "pair of another row, with another score"
 # Names that readers of the folder use, which no further column may have.
 _RESERVED = {"_id", "doc_id", "query_id", "title", "text", "metadata"}
 _WRITTEN = {"corpus.jsonl", "queries.jsonl", "qrels"}
@@ -59,21 +52,22 @@ def convert(
     for path in tables:
         if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(out)):
             raise InputError(f"{out}: holds {path}, which is read: name another folder")
-    _check_roles(columns)
-    report = {"folder": str(out), "corpus": _report(corpus)}
+    missing = {"queries": queries is None, "qrels": not qrels}
+    _check_roles(columns, [part for part in COLUMNS if not missing.get(part)])
+    report = {"folder": str(out), "corpus": {"file": str(corpus)}}
     with _target(out, force) as folder:
         documents = _write_texts(folder, "corpus", report["corpus"], columns)
-        questions = {}
+        questions = set()
         if queries is not None:
-            report["queries"] = _report(queries)
+            report["queries"] = {"file": str(queries)}
             questions = _write_texts(folder, "queries", report["queries"], columns)
-        report["qrels"] = {valid_name(split, "split"): _report(qrels[split]) for split in qrels}
+        report["qrels"] = {
+            valid_name(split, "split"): {"file": str(path)} for split, path in qrels.items()
+        }
         judged = set()
         for split, part in report["qrels"].items():
-            grades = _judgements(part, columns, questions, documents)
-            _check_missing(part, max_missing)
-            _write_judgements(folder / "qrels" / f"{split}.tsv", grades)
-            judged.update(grades)
+            path = folder / "qrels" / f"{split}.tsv"
+            judged |= _write_judgements(path, part, columns, questions, documents, max_missing)
     report["notes"] = []
     if not judged:
         report["notes"].append("no judgements: chapters that score rankings need them")
@@ -82,19 +76,13 @@ def convert(
     return report
 
 
-def _check_roles(columns):
+def _check_roles(columns, parts):
     """Refuse names of columns for roles that no table has."""
-    roles = [f"{part}.{role}" for part in COLUMNS for role in COLUMNS[part]]
+    roles = [f"{part}.{role}" for part in parts for role in COLUMNS[part]]
     for key in columns.keys() - set(roles):
         near = near_names(key, roles)
         hint = f"is it {near[0]!r}? " if near else ""
         raise InputError(f"--columns: {key!r} is no column: {hint}choose from {', '.join(roles)}")
-
-
-def _report(path):
-    """What is read of a table, and what becomes of its rows."""
-    counts = {"rows": 0, "accepted": 0, "dropped": Counter()}
-    return {"file": str(path), "columns": {}, "left_out": []} | counts
 
 
 @contextlib.contextmanager
@@ -120,93 +108,101 @@ def _target(out, force):
         shutil.rmtree(replacement, ignore_errors=True)
 
 
-def _rows(part, report, columns):
-    """Yield the cells of each row of a table by role, and its further cells."""
+def _read(part, report, columns):
+    """Cells of a table by role, as text, and its further cells by column."""
     names = {role: columns.get(f"{part}.{role}", role) for role in COLUMNS[part]}
-    for _, record in read_table(report["file"], plain_tabs=True):
-        if not report["rows"]:
-            _check_columns(part, report["file"], record, names, columns)
-            report["columns"] = {role: name for role, name in names.items() if name in record}
-        report["rows"] += 1
-        further = {name: cell for name, cell in record.items() if name not in names.values()}
-        unread = further.keys() if part == "qrels" else further.keys() & _RESERVED
-        report["left_out"] = sorted(unread | set(report["left_out"]))
-        yield {role: record.get(name) for role, name in names.items()}, further
-
-
-def _check_columns(part, path, record, names, columns):
-    """Refuse a table without a column that it needs, or that was named."""
-    for role, name in names.items():
+    table = pd.DataFrame(
+        [record for _, record in read_table(report["file"], plain_tabs=True)], dtype=object
+    )
+    for role, name in list(names.items()):
         key = f"{part}.{role}"
-        if name in record or (role == "title" and key not in columns):
+        if name in table:
             continue
-        near = near_names(name, record)
+        if key == "corpus.title" and key not in columns:
+            del names[role]
+            continue
+        near = near_names(name, table)
         hint = f"is it {near[0]!r}? " if near else ""
         raise InputError(
-            f"{path}: has no column {name!r}: it has {', '.join(map(str, record))}: {hint}"
+            f"{report['file']}: has no column {name!r}: it has {', '.join(map(str, table))}: {hint}"
             f"say so: --columns {key}={near[0] if near else 'NAME'}"
         )
+    cells = pd.DataFrame({role: table[name] for role, name in names.items()})
+    for row in np.flatnonzero(cells.map(lambda cell: isinstance(cell, list | dict)).any(axis=1)):
+        where = f"{report['file']}: record {row + 1}"
+        raise InputError(f"{where}: an id or text is a list or an object: give plain text")
+    further = table.drop(columns=list(names.values()))
+    unread = [name for name in further if part == "qrels" or name in _RESERVED]
+    report |= {"columns": names, "left_out": sorted(unread), "rows": len(table)}
+    return cells.map(field_text), further.drop(columns=unread)
+
+
+def _taken(report, rows, key, content, checks):
+    """Rows that fail no check and are no repetition; the others are counted by reason."""
+    reasons = pd.Series("", rows.index)
+    for reason, failed in checks.items():
+        reasons = reasons.mask((reasons == "") & failed, reason)
+    rest = rows[reasons == ""]
+    repeated = rest.duplicated(key)
+    same = rest[content] == rest.groupby(key)[content].transform("first")
+    reasons.update(repeated[repeated & same].map(lambda _: "copy of another row"))
+    other = f"{' and '.join(key)} of another row, with another {content}"
+    reasons.update(repeated[repeated & ~same].map(lambda _: other))
+    dropped = reasons[reasons != ""].value_counts(sort=False)
+    report |= {"accepted": int((reasons == "").sum()), "dropped": dropped.to_dict()}
+    if not report["accepted"]:
+        raise InputError(f"{report['file']}: no rows are left: {_reasons(report)}")
+    return rows[reasons == ""]
 
 
 def _write_texts(folder, part, report, columns):
-    """Write documents or questions, each id once; give their lines by id."""
-    lines = {}
-    for cells, further in _rows(part, report, columns):
-        if any(isinstance(cell, list | dict) for cell in cells.values()):
-            where = f"{report['file']}: record {report['rows']}"
-            raise InputError(f"{where}: an id or text is a list or an object: give plain text")
-        texts = {role: field_text(cells[role]) for role in report["columns"]}
-        name = texts.pop("id")
-        metadata = {
-            column: cell
-            for column, cell in further.items()
-            if column not in _RESERVED and field_text(cell)
-        }
-        line = json.dumps({"_id": name, **texts, **metadata}, ensure_ascii=False, default=str)
-        reason = None
-        if not name:
-            reason = NO_ID
-        elif name.startswith("#") or any(mark in name for mark in "\t\r\n"):
-            reason = BAD_ID
-        elif not any(texts.values()):
-            reason = NO_TEXT
-        elif name in lines:
-            reason = COPY if lines[name] == line else OTHER_CONTENT
-        if reason is None:
-            lines[name] = line
-            report["accepted"] += 1
-        else:
-            report["dropped"][reason] += 1
-    if not lines:
-        raise InputError(f"{report['file']}: no rows are left: {_reasons(report)}")
-    text = "".join(f"{line}\n" for line in lines.values())
+    """Write documents or questions, each id once; give the ids."""
+    cells, further = _read(part, report, columns)
+    lines = []
+    for texts, metadata in zip(
+        cells.rename(columns={"id": "_id"}).to_dict("records"),
+        further.to_dict("records"),
+        strict=True,
+    ):
+        filled = {name: cell for name, cell in metadata.items() if field_text(cell)}
+        lines.append(json.dumps(texts | filled, ensure_ascii=False, default=str))
+    checks = {
+        "no id": cells["id"] == "",
+        "id with a tab, a line break or # at its beginning": cells["id"].str.contains(
+            r"^#|[\t\r\n]"
+        ),
+        "no text": (cells.drop(columns="id") == "").all(axis=1),
+    }
+    rows = _taken(report, cells.assign(content=lines), ["id"], "content", checks)
+    text = "".join(f"{line}\n" for line in rows["content"])
     (folder / f"{part}.jsonl").write_text(text, encoding="utf-8", newline="\n")
-    return lines
+    return set(rows["id"])
 
 
-def _judgements(report, columns, questions, documents):
-    """Read judgements of what is there: grades by question and document."""
-    grades = {}
-    for cells, _ in _rows("qrels", report, columns):
-        query = field_text(cells["query-id"])
-        document = field_text(cells["corpus-id"])
-        grade = _grade(cells["score"])
-        of_query = grades.get(query, {})
-        reason = None
-        if grade is None:
-            reason = NO_GRADE
-        elif query not in questions:
-            reason = UNKNOWN_QUERY
-        elif document not in documents:
-            reason = UNKNOWN_DOCUMENT
-        elif document in of_query:
-            reason = COPY if of_query[document] == grade else OTHER_GRADE
-        if reason is None:
-            grades.setdefault(query, {})[document] = grade
-            report["accepted"] += 1
-        else:
-            report["dropped"][reason] += 1
-    return grades
+def _write_judgements(path, report, columns, questions, documents, max_missing):
+    """Write one split of judgements of what is there; give its questions."""
+    cells, _ = _read("qrels", report, columns)
+    cells["score"] = cells["score"].map(_grade)
+    checks = {
+        "score that is no whole number": cells["score"].isna(),
+        "judgement of an unknown question": ~cells["query-id"].isin(questions),
+        "judgement of an unknown document": ~cells["corpus-id"].isin(documents),
+    }
+    rows = _taken(report, cells, ["query-id", "corpus-id"], "score", checks)
+    unknown = sum(report["dropped"].get(reason, 0) for reason in list(checks)[1:])
+    if unknown > max_missing * len(cells):
+        share = math.ceil(100 * unknown / len(cells)) / 100
+        raise InputError(
+            f"{report['file']}: {unknown} of {len(cells)} judgements name questions or documents "
+            f"that are not there ({_reasons(report)}): correct the files, or leave them out with "
+            f"--max-missing {share:.2f}"
+        )
+    path.parent.mkdir(exist_ok=True)
+    lines = ["query-id\tcorpus-id\tscore\n"]
+    for query, document, score in rows.itertuples(index=False):
+        lines.append(f"{query}\t{document}\t{int(score)}\n")
+    path.write_text("".join(lines), encoding="utf-8", newline="\n")
+    return set(rows["query-id"])
 
 
 def _grade(value):
@@ -218,32 +214,8 @@ def _grade(value):
     return int(number) if number.is_integer() and abs(number) < GRADE_LIMIT else None
 
 
-def _check_missing(report, max_missing):
-    """Refuse judgements that are not about this collection."""
-    unknown = report["dropped"][UNKNOWN_QUERY] + report["dropped"][UNKNOWN_DOCUMENT]
-    if unknown > max_missing * report["rows"]:
-        share = math.ceil(100 * unknown / report["rows"]) / 100
-        raise InputError(
-            f"{report['file']}: {unknown} of {report['rows']} judgements name questions or "
-            f"documents that are not there ({_reasons(report)}): correct the files, or leave them "
-            f"out with --max-missing {share:.2f}"
-        )
-    if not report["accepted"]:
-        raise InputError(f"{report['file']}: no judgements are left: {_reasons(report)}")
-
-
-def _write_judgements(path, grades):
-    """Write one split of judgements."""
-    lines = ["query-id\tcorpus-id\tscore\n"]
-    for query, of_query in grades.items():
-        lines += [f"{query}\t{document}\t{grade}\n" for document, grade in of_query.items()]
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("".join(lines), encoding="utf-8", newline="\n")
-
-
 def _reasons(report):
-    dropped = {reason: count for reason, count in report["dropped"].items() if count}
-    return ", ".join(f"{count} {reason}" for reason, count in dropped.items())
+    return ", ".join(f"{count} {reason}" for reason, count in report["dropped"].items())
 
 
 def report_lines(report):

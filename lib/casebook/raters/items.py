@@ -1,12 +1,12 @@
 """Single rated items: what each rater gave, and where raters differ."""
 
-import numpy as np
 import pandas as pd
 
 from casebook.runs.items import ALL_TEXTS, item_page
 
 ALIKE = "{}: all alike"
 DIFFERENT = "{}: not all alike"
+UNANIMOUS = "unanimous"
 NOT_UNANIMOUS = "not unanimous"
 MOST_VOTES = "more votes: {}"
 RATED = "{scale} of {system}"
@@ -18,19 +18,19 @@ def rating_items(frames):
     ``frames`` are those of `casebook.raters.annotations.read_criteria`: criterion to a frame of
     items by raters.
     """
-    is_different = pd.DataFrame({name: _differ(frame) for name, frame in frames.items()})
-    order = is_different.fillna(False).astype(int).sum(axis=1)
-    tags = {name: [] for name in order.sort_values(ascending=False, kind="stable").index}
+    names = dict.fromkeys(name for frame in frames.values() for name in frame.index)
+    items = pd.DataFrame(index=pd.Index(names, name="id"))
     for criterion, frame in frames.items():
-        for name in frame.index[frame.notna().sum(axis=1) > 1]:
-            tag = DIFFERENT if is_different.loc[name, criterion] else ALIKE
-            tags[name].append(tag.format(criterion))
+        tags = {DIFFERENT.format(criterion): _differ(frame), ALIKE.format(criterion): _agree(frame)}
+        items = items.join(pd.DataFrame(tags)).fillna(False).astype(bool)
+    ready = list(different_items(frames).values())
+    order = items[ready].sum(axis=1).sort_values(ascending=False, kind="stable").index
     return item_page(
-        pd.DataFrame({"id": list(tags), "tags": list(tags.values())}),
+        items.loc[order].reset_index(),
         _by_rater(frames),
         noun="item",
         by="rater",
-        ready=[(tag, None, None) for tag in different_items(frames).values()],
+        ready=[(tag, None, None) for tag in ready],
         shown=ALL_TEXTS,
     )
 
@@ -45,54 +45,45 @@ def vote_items(panel, note=None):
 
     ``panel`` is that of `casebook.raters.analysis.analyse`; ``note`` stands on the page.
     """
-    focus, against = panel.focus, panel.against
-    asked = panel.positions >= 1
-    fields = {f"vote for {focus}": panel.votes}
+    votes = panel.votes
+    total = votes.sum(axis=1)
+    tags = {NOT_UNANIMOUS: _differ(votes), UNANIMOUS: _agree(votes)}
+    for system, vote in {panel.focus: 1, panel.against: -1}.items():
+        tags[MOST_VOTES.format(system)] = total * vote > 0
+        tags |= {f"{rater} for {system}": votes[rater] == vote for rater in votes}
+    fields = {f"vote for {panel.focus}": votes}
     for (scale, system), ratings in panel.ratings.items():
-        fields[RATED.format(scale=scale, system=system)] = ratings
+        name = RATED.format(scale=scale, system=system)
+        fields[name] = ratings
+        for rating in ratings.melt()["value"].dropna().sort_values().unique():
+            tags[f"{name}: {rating:g}"] = ratings.eq(rating).any(axis=1)
     fields |= {"position in the form": panel.positions, "on the left": panel.left}
+    asked = panel.positions >= 1
     results = _by_rater({name: frame.where(asked) for name, frame in fields.items()})
-    results["on the left"] = results["on the left"].map({True: focus, False: against})
-    wins = panel.votes.eq(1).sum(axis=1)
-    losses = panel.votes.eq(-1).sum(axis=1)
-    leading = np.select([wins > losses, wins < losses], [focus, against], "none")
-    items = pd.DataFrame({"id": panel.votes.index})
-    items["text"] = [
-        f"{focus} {won}, {against} {lost}" for won, lost in zip(wins, losses, strict=True)
-    ]
-    items["tags"] = [
-        [MOST_VOTES.format(most), *_tags_of_votes(panel, item)]
-        for item, most in zip(panel.votes.index, leading, strict=True)
-    ]
-    order = panel.votes.mean(axis=1).abs().fillna(0).to_numpy().argsort(kind="stable")
+    sides = {True: panel.focus, False: panel.against}
+    results["on the left"] = results["on the left"].map(sides)
+    counts = zip(votes.eq(1).sum(axis=1), votes.eq(-1).sum(axis=1), strict=True)
+    items = pd.DataFrame(tags).rename_axis("id").reset_index()
+    items["text"] = [f"{panel.focus} {won}, {panel.against} {lost}" for won, lost in counts]
+    agreement = votes.mean(axis=1).abs().fillna(0).reset_index(drop=True)
+    ready = [NOT_UNANIMOUS, *(MOST_VOTES.format(system) for system in (panel.focus, panel.against))]
     return item_page(
-        items.iloc[order],
+        items.loc[agreement.sort_values(kind="stable").index],
         results,
         noun="item",
         by="rater",
-        ready=[
-            (tag, None, None) for tag in (NOT_UNANIMOUS, *map(MOST_VOTES.format, (focus, against)))
-        ],
+        ready=[(tag, None, None) for tag in ready],
         shown=ALL_TEXTS,
         note=note,
     )
 
 
-def _tags_of_votes(panel, item):
-    """Tag an item by whether its raters agree, whom each prefers, and the ratings."""
-    votes = panel.votes.loc[item].dropna()
-    names = {1: panel.focus, -1: panel.against}
-    tags = [f"{rater} for {names[vote]}" for rater, vote in votes.items() if vote in names]
-    if len(votes) > 1:
-        tags.append(NOT_UNANIMOUS if len(set(votes)) > 1 else "unanimous")
-    for (scale, system), ratings in panel.ratings.items():
-        given = sorted(set(ratings.loc[item].dropna()))
-        tags += [f"{RATED.format(scale=scale, system=system)}: {rating:g}" for rating in given]
-    return tags
-
-
 def _differ(frame):
     return frame.apply(lambda ratings: len(set(ratings.dropna())) > 1, axis=1)
+
+
+def _agree(frame):
+    return (frame.notna().sum(axis=1) > 1) & ~_differ(frame)
 
 
 def _by_rater(frames):

@@ -8,7 +8,6 @@ names the folder, is written last and in one step.
 """
 
 import hashlib
-import itertools
 import json
 import os
 import shutil
@@ -152,40 +151,46 @@ def write_vectors(folder, texts, encode, size, client=None):
 
     `encode` is an encoder or its name, the settings of models, and the hash of the model.
     """
-    path = folder / VECTORS
-    bounds = itertools.pairwise([*range(0, len(texts), size), len(texts)])
-    parts = {f"{start}-{stop}": texts[start:stop] for start, stop in bounds}
+    path = (folder / VECTORS).absolute()  # workers may run elsewhere
+    starts = range(0, len(texts), size)
+    shards = {f"{start}-{min(start + size, len(texts))}": start for start in starts}
     try:
         stored = read_json(folder / SHARDS)
     except InputError:  # not there, or damaged
         stored = {}
-    kept = (stored.keys() & parts) - set(damaged_shards(path, stored))
+    kept = (stored.keys() & shards) - set(damaged_shards(path, stored))
     digests = {shard: stored[shard] for shard in kept}
     if not kept:
         path.unlink(missing_ok=True)
-    missing = [shard for shard in parts if shard not in kept]
-    arrays = on_workers(client, vectors_of, map(parts.get, missing), *encode)
-    for shard, vectors in zip(missing, arrays, strict=True):
-        _write_rows(path, int(shard.partition("-")[0]), vectors, len(texts))
-        digests[shard] = hashlib.sha256(vectors.tobytes()).hexdigest()
+        dims = vectors_of(texts[:1], *encode).shape[1]
+        np.lib.format.open_memmap(path, "w+", np.float32, (len(texts), dims))
+    missing = {shard: start for shard, start in shards.items() if shard not in kept}
+    parts = ((start, texts[start : start + size]) for start in missing.values())
+    written = on_workers(client, write_shard, parts, path, encode)
+    for shard, digest in zip(missing, written, strict=True):
+        digests[shard] = digest
         write_json(folder / SHARDS, digests)
     return digests
 
 
-def _write_rows(path, start, vectors, n_rows):
-    """Write rows of an array by the calls of files, to which a full disk is an error."""
-    if not path.exists():
-        np.lib.format.open_memmap(path, "w+", np.float32, (n_rows, vectors.shape[1]))
+def write_shard(part, path, encode):
+    """Encode texts on any worker, and write their vectors from a row of an array; give a digest.
+
+    A full disk is an error to the calls of files, and a signal to those of mapped memory.
+    """
+    start, texts = part
+    vectors = vectors_of(texts, *encode)
     offset = np.load(path, mmap_mode="r").offset
     with path.open("r+b") as stream:
         stream.seek(offset + start * vectors[0].nbytes)
         stream.write(vectors.tobytes())
         stream.flush()
         os.fsync(stream.fileno())
+    return hashlib.sha256(vectors.tobytes()).hexdigest()
 
 
 def vectors_of(texts, encoder, settings, model_hash):
-    """Encode texts on any worker; each process loads a named model once."""
+    """Encode texts; each process loads a named model once."""
     encoder = uncached_encoder(encoder, settings)
     if encoder.model_hash != model_hash:
         raise InputError(f"encoder {encoder.name}: another model on this worker")

@@ -1,7 +1,5 @@
 """Single questions of an ablation: what is relevant, and what every system returned."""
 
-from collections import defaultdict
-
 import pandas as pd
 
 from casebook.runs.items import item_page
@@ -27,7 +25,7 @@ def question_items(
     focus, against : str, optional
         The system under study, and what a reader compares it with at first.
     tags : dict of str to list of str, optional
-        Tags by question.
+        Ids of the questions of each tag.
     scope : str, optional
         The tag of those questions that the chapter's tables are about.
     ready : sequence of (str, str, str)
@@ -43,7 +41,8 @@ def question_items(
     texts = data.documents[data.documents["doc_id"].isin(opened)].set_index("doc_id")["text"]
     scores = study.scores["nDCG@10"].reindex(questions["id"])[tested]
     spread = (scores.max(axis=1) - scores.min(axis=1)).fillna(0).reset_index(drop=True)
-    questions["tags"] = [(tags or {}).get(query, []) for query in questions["id"]]
+    for tag, ids in (tags or {}).items():
+        questions[tag] = questions["id"].isin(ids)
     questions["marked"] = questions["relevant documents"] = list(relevant.values())
     nothing = [(NOTHING, system, None) for system in tested[:1]]
     return item_page(
@@ -59,19 +58,19 @@ def question_items(
 
 
 def lost_documents(study, system, depth=ITEM_DEPTH):
-    """Tag the questions of which a system loses a relevant document, by where it loses it."""
+    """Give the questions of which a system loses a relevant document, by where it loses it."""
     query_ids = study.dataset.queries["query_id"].tolist()
     result = study.results[system]
     returned = result.run(query_ids)
     listed = result.run(query_ids, "fused")
-    tags = defaultdict(list)
+    lost = {LOST_UNLISTED: [], LOST_BY_CUT: []}
     for query in query_ids:
         relevant = set(_relevant(study.dataset, query))
         if relevant - set(listed[query]):
-            tags[query].append(LOST_UNLISTED)
+            lost[LOST_UNLISTED].append(query)
         if relevant & set(listed[query]) - set(list(returned[query])[:depth]):
-            tags[query].append(LOST_BY_CUT)
-    return tags
+            lost[LOST_BY_CUT].append(query)
+    return {tag: ids for tag, ids in lost.items() if ids}
 
 
 def _relevant(data, query):
@@ -85,8 +84,6 @@ def _results(study, system, relevant):
     rows = pd.DataFrame({name: study.scores[name][system] for name in measures})
     rows = rows.reindex(list(relevant)).rename_axis("id").reset_index().assign(system=system)
     rows[FIRST] = [list(run[query])[:ITEM_DEPTH] for query in relevant]
-    is_found = [
-        not set(relevant[query]).isdisjoint(first)
-        for query, first in zip(relevant, rows[FIRST], strict=True)
-    ]
-    return rows.assign(tags=[[] if found else [NOTHING] for found in is_found])
+    pairs = zip(relevant.values(), rows[FIRST], strict=True)
+    rows[NOTHING] = [set(wanted).isdisjoint(first) for wanted, first in pairs]
+    return rows

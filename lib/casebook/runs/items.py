@@ -8,6 +8,7 @@ import bisect
 import difflib
 import json
 
+import numpy as np
 import pandas as pd
 
 from casebook.data.cards import may_show
@@ -18,7 +19,7 @@ ALL_TEXTS = frozenset({"items", "documents"})  # of a user's own data, or in wor
 LONGEST_TEXT = 400  # characters of an item's own text
 OPENING = 120  # characters of a document
 MOST_BYTES = 250_000  # of one chapter's items, so that a report stays small
-NOT_FIELDS = ("id", "system", "text", "tags", "marked")
+NOT_FIELDS = ("id", "system", "text", "marked")
 
 
 def item_page(
@@ -40,18 +41,19 @@ def item_page(
 ):
     """Collect single items for a page of their own, as many as there is room for.
 
-    A value of a field is a text, a number, None, or a list of texts, of ids of documents, or of
-    pairs of one of these and a note.
+    Columns of either frame are fields, and those of truth values are tags, by which readers choose
+    items. A field is a text, a number, None, or a list of texts, of ids of documents, or of pairs
+    of one of these and a note.
 
     Parameters
     ----------
     items : pandas.DataFrame
-        A row an item, the most important first: ``id``, ``text``, perhaps ``tags`` to choose items
-        by and ``marked`` (ids of documents that get a tick); each other column is a field.
+        A row an item, the most important first: ``id``, ``text``, perhaps ``marked`` (ids of
+        documents that get a tick), fields and tags.
     results : pandas.DataFrame, optional
-        A row a system and item: ``id``, ``system``, perhaps ``tags``; each other column is a field,
-        by which readers compare any two systems if it holds numbers. The first system and the first
-        numbers are what they see at first.
+        A row a system and item: ``id``, ``system``, fields and tags. Readers compare any two
+        systems by fields of numbers. The first system, and the first numbers, are what they see at
+        first.
     noun, by : str
         What an item is, and what the systems are, such as raters.
     against : str, optional
@@ -73,18 +75,25 @@ def item_page(
         Room, as JSON.
     """
     shown = may_show(card) if shown is None else shown
-    items = _permitted(items, shown, item_texts, document_texts)
+    texts = (documents or {}) if "documents" in shown else {}
     results = pd.DataFrame(columns=["id", "system"]) if results is None else results
+    items = _permitted(items, shown, item_texts, document_texts)
     results = _permitted(results, shown, item_texts, document_texts)
-    columns = [name for name in results if name not in NOT_FIELDS]
-    measures = results[columns].select_dtypes("number").columns.tolist()
-    results = results.round(dict.fromkeys(measures, STORED_DIGITS))
+    fields = results.drop(columns=["id", "system"]).select_dtypes(exclude=bool)
+    measures = fields.select_dtypes("number").columns.tolist()
     systems = results["system"].unique().tolist()
-    tags = _tags(items)
+    index = pd.MultiIndex.from_product([items["id"], systems])
+    results = results.set_index(["id", "system"]).round(dict.fromkeys(measures, STORED_DIGITS))
+    cells = results[fields.columns].reindex(index).to_numpy(object)
+    cells = cells.reshape(len(items), len(systems), len(fields.columns))
+    tags = items.set_index("id").select_dtypes(bool)
+    places = {name: place for place, name in enumerate(systems)}
     for tag, system, other in ready:
         if other is not None:
-            lower = _lower(results, measures[0], system, other, tags, scope)
-            tags = pd.concat([tags, pd.Series(tag, lower, dtype=object)])
+            scores = cells[:, :, fields.columns.get_loc(measures[0])].astype(float)
+            is_lower = scores[:, places[system]] < scores[:, places[other]]
+            tags[tag] = is_lower & (tags[scope] if scope else True)
+    flags = results.select_dtypes(bool).reindex(index, fill_value=False)
     head = {
         "noun": noun,
         "by": by,
@@ -93,31 +102,21 @@ def item_page(
         "note": note,
         "asked": len(items),
         "systems": systems,
-        "against": systems.index(against) if against in systems else int(len(systems) > 1),
-        "columns": columns,
+        "against": places.get(against, int(len(systems) > 1)),
+        "columns": fields.columns.tolist(),
         "measures": measures,
         "scope": scope,
-        "ready": [[tag, *map(_position_in(systems), pair)] for tag, *pair in ready],
+        "ready": [[tag, *map(places.get, pair)] for tag, *pair in ready],
     }
-    texts = (documents or {}) if "documents" in shown else {}
-    rows_of = {name: rows.set_index("system") for name, rows in results.groupby("id")}
 
     def collect(count):
-        chosen = items.head(count)
-        places = {name: place for place, name in enumerate(chosen["id"])}
         positions = {}  # of the documents that are named, in the list of these
-        kept = []
-        for row in chosen.to_dict("records"):
-            cells = (
-                rows_of[row["id"]][columns] if row["id"] in rows_of else results[columns].head(0)
-            )
-            kept.append(_item(row, cells.reindex(systems), texts, positions))
-        of_systems = [_tags(results[results["system"] == system]) for system in systems]
+        rows = items.select_dtypes(exclude=bool).head(count).to_dict("records")
         return head | {
-            "items": kept,
+            "items": [_item(*row, texts, positions) for row in zip(rows, cells, strict=False)],
             "documents": [[name, one_line(texts[name], OPENING)] for name in positions],
-            "tags": _places(tags, places),
-            "system_tags": [_places(of_system, places) for of_system in of_systems],
+            "tags": _places(tags.head(count)),
+            "system_tags": [_places(flags.xs(name, level=1).head(count)) for name in systems],
         }
 
     def size(count):
@@ -136,31 +135,10 @@ def _permitted(frame, shown, item_texts, document_texts):
     return frame.drop(columns=withheld, errors="ignore").astype({"id": str})
 
 
-def _position_in(systems):
-    return lambda name: None if name is None else systems.index(name)
-
-
-def _tags(rows):
-    """Give the tags of rows one by one, by id."""
-    if "tags" not in rows:
-        return pd.Series(dtype=object)
-    return rows.set_index("id")["tags"].explode().dropna()
-
-
-def _lower(results, measure, system, other, tags, scope):
-    """Give the ids of the items on which a system scores less than another."""
-    scores = results.pivot_table(measure, "id", "system")
-    lower = scores.index[scores[system] < scores[other]]
-    return lower if scope is None else lower.intersection(tags.index[tags == scope])
-
-
-def _places(tags, places):
-    """Give the places of the items of each tag."""
-    by_tag = {}
-    for name, tag in tags.items():
-        if name in places:
-            by_tag.setdefault(tag, []).append(places[name])
-    return dict(sorted(by_tag.items()))
+def _places(flags):
+    """Give the places of the items that have each tag."""
+    places = {tag: np.flatnonzero(flags[tag]).tolist() for tag in sorted(flags)}
+    return {tag: listed for tag, listed in places.items() if listed}
 
 
 def _item(row, cells, texts, positions):
@@ -177,13 +155,13 @@ def _item(row, cells, texts, positions):
             return list(map(named, value))
         return value if isinstance(value, str) else stored_number(value)
 
-    fields = {name: written(value) for name, value in row.items() if name not in NOT_FIELDS}
+    values = {name: written(value) for name, value in row.items() if name not in NOT_FIELDS}
     return {
         "id": row["id"],
         "text": written(row.get("text")),
-        "fields": [[name, value] for name, value in fields.items() if value not in (None, [], "")],
-        "marked": written(row.get("marked", [])),
-        "cells": [[written(value) for value in line] for line in cells.itertuples(index=False)],
+        "fields": [[name, value] for name, value in values.items() if value not in (None, [], "")],
+        "marked": written(row.get("marked")) or [],
+        "cells": [list(map(written, cells_of_system)) for cells_of_system in cells],
     }
 
 
@@ -204,27 +182,17 @@ def one_line(text, most=LONGEST_TEXT):
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-def word_changes(before, after, around=None):
-    """Give a text with what differs from an earlier one: ``[-words that went-] {+new ones+}``.
-
-    Of a longer run of equal words, only some at both ends are given (``around``).
-    """
+def word_changes(before, after):
+    """Give a text with what differs from an earlier one: ``[-words that went-] {+new ones+}``."""
     old = before.split()
     new = after.split()
     marked = []
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for operation, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        removed = " ".join(old[old_start:old_end])
+        added = " ".join(new[new_start:new_end])
         if operation == "equal":
-            marked += _ends(old[old_start:old_end], around)
+            marked.append(added)
             continue
-        if old_end > old_start:
-            marked.append(f"[-{' '.join(old[old_start:old_end])}-]")
-        if new_end > new_start:
-            marked.append(f"{{+{' '.join(new[new_start:new_end])}+}}")
+        marked += [f"[-{removed}-]"] * bool(removed) + [f"{{+{added}+}}"] * bool(added)
     return " ".join(marked)
-
-
-def _ends(words, around):
-    if around is None or len(words) <= 2 * around:
-        return words
-    return [*words[:around], "…", *words[-around:]]

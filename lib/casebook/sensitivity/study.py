@@ -305,7 +305,7 @@ def run_sensitivity_study(
             domain=cases.domain,
         )
     edges = {system: edge_frame(grown) for system, grown in trees.items()}
-    if all(frame["status"].eq(NOOP).all() for frame in edges.values()):
+    if validator is None and all(frame["status"].eq(NOOP).all() for frame in edges.values()):
         raise InputError(
             f"{cases.name}: no fact has a plausible edit, so nothing can be changed: add facts"
         )
