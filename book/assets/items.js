@@ -130,7 +130,7 @@
   }
 
   function table(caption, heads, rows, attributes = {}) {
-    const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)));
+    const head = make("tr", {}, ...heads.map((text) => (text ? make("th", { scope: "col" }, text) : make("td", {}))));
     const lines = rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((cell, place) => make("td", { "data-label": heads[place + 1] }, ...cell))));
     const drawn = make("table", { class: "data-table" }, make("caption", {}, caption), make("thead", {}, head), make("tbody", {}, ...lines));
     return make("div", attributes, make("div", { class: "table-scroll", role: "region", tabindex: "0", "aria-label": caption }, drawn));

@@ -7,8 +7,8 @@ import time
 from contextlib import ExitStack
 
 import pytest
-from cases import failing, misnamed
-from serving import _Quiet, answering, chatting, completion, replying, response
+from cases import misnamed
+from serving import chatting, completion, replying, response
 
 from casebook.assistant.answer import answer_questions, read_question_list, without_thinking
 from casebook.assistant.log import read_log
@@ -166,67 +166,27 @@ def test_what_fails_is_said_and_what_was_answered_is_kept(
     assert len(ask(kitchen, url)) == 6
 
 
-@pytest.mark.parametrize(
-    ("url", "reason"),
-    [
-        ("http://127.0.0.1:9/v1", "cannot be reached: start the server, or check the address"),
-        ("http://no-such-host.invalid/v1", "no host of this name: check the address"),
-        ("https://xn--a/v1", "no host of this name: check the address"),
-    ],
-)
-def test_a_server_that_is_not_there_is_said_before_anything_is_retrieved(kitchen, url, reason):
+def test_a_server_that_is_not_there_is_said_before_anything_is_retrieved(kitchen):
     """F31: it took 24 s, three questions with four tries more each."""
     began = time.monotonic()
-    with pytest.raises(InputError, match=f"address '{url}' of a language model: {reason}"):
-        ask(kitchen, url, retries=4)
-    assert time.monotonic() - began < 2
+    for url in ("http://127.0.0.1:9/v1", "http://no-such-host.invalid/v1", "https://xn--a/v1"):
+        with pytest.raises(
+            InputError, match=f"{url} cannot be reached .*: start the server, or check the address"
+        ):
+            ask(kitchen, url, retries=4)
+    assert time.monotonic() - began < 12
     assert not (kitchen / "answers.jsonl").exists()
 
 
-def test_what_a_proxy_reaches_is_left_to_the_proxy(kitchen, endpoint, monkeypatch):
-    url, asked = endpoint(WELL)
-    monkeypatch.setenv("http_proxy", url.removesuffix("/v1"))
-    monkeypatch.delenv("no_proxy", raising=False)
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    assert len(ask(kitchen, "http://no-such-host.invalid/v1")) == 6
-    assert len(asked) == 6
-
-
-MENDED = [
-    ("/v1", 6, None),
-    ("/v1/", 6, None),
-    ("", 7, "the server answers below /v1: {url}/v1 is asked"),
-    ("/", 7, "the server answers below /v1: {url}/v1 is asked"),
-    ("/v1/chat/completions", 6, "the address is read as {url}/v1, without /chat/completions"),
-    ("/chat/completions", 7, "the server answers below /v1: {url}/v1 is asked"),
-]
-
-
-def test_an_address_is_mended_and_that_is_said(kitchen):
-    paths = []
-
-    class Handler(_Quiet):
-        """Knows one path, as most servers do."""
-
-        def do_POST(self):  # noqa: N802
-            paths.append(self.path)
-            self.rfile.read(int(self.headers["Content-Length"]))
-            there = self.path == "/v1/chat/completions"
-            page = response(b"<h1>Web UI", kind="text/html")
-            self.wfile.write(response(completion()) if there else page)
-
-    def check(path, n_requests, said):
-        paths.clear()
-        (kitchen / "answers.jsonl").unlink(missing_ok=True)
-        lines_said = []
-        with answering(Handler) as url:
-            log = ask(kitchen, f"{url}{path}", report=lines_said.append)
-        assert log["answer"].tolist() == ["Four egg whites."] * 6
-        assert len(paths) == n_requests
-        mended = [line for line in lines_said if "address" in line or "below" in line]
-        assert mended[-1:] == ([said.format(url=url)] if said else [])
-
-    assert failing(check, MENDED) == []
+def test_an_address_is_that_of_the_environment_and_one_without_v1_is_said(
+    kitchen, endpoint, monkeypatch
+):
+    url, _ = endpoint((404, '{"error": "Not Found"}'))
+    with pytest.raises(BatchFailed, match=f"answers 404: Not Found; the address is {url}: most"):
+        ask(kitchen, url, retries=0)
+    monkeypatch.delenv("CASEBOOK_LLM_URL", raising=False)
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint(WELL)[0])
+    assert len(ask(kitchen, None)) == 6
 
 
 def test_requests_at_a_time_leave_the_same_log_in_the_same_order(kitchen):
@@ -457,13 +417,13 @@ def test_nonsense_in_a_row_stops_nothing_and_slow_replies_in_a_row_are_got_past(
         chatting("Late.", delay=0.5) as (url, _),
         pytest.raises(BatchFailed, match=r"no answer within 0\.1 s"),
     ):
-        ask(kitchen, url, timeout=0.1)
+        ask(kitchen, url, timeout=0.1, retries=0)
     assert len(lines(kitchen)) == 3  # three in a row
     with (
         chatting("Late.", delay=0.5) as (url, _),
         pytest.raises(BatchFailed, match="6 of 6 answers are missing"),
     ):
-        ask(kitchen, url, timeout=0.1)
+        ask(kitchen, url, timeout=0.1, retries=0)
     assert len(lines(kitchen)) == 6
     with chatting("In time.") as (url, _):
         assert ask(kitchen, url)["answer"].tolist() == ["In time."] * 6

@@ -92,6 +92,7 @@ def test_what_is_wrong_with_a_value_is_said(casebook, tmp_path, monkeypatch):
         ("assistant", "dataset=./mine", "this notebook takes no folder as dataset"),
         ("rater_agreement", "raters={ann: nobody}", "should be 'lay' or 'expert', not {'ann'"),
         ("counterfactual_sensitivity", "systems=[]", "at least 1 item"),
+        ("query_length", "retriever=3", "should be a valid string or a valid list, not 3"),
         ("assistant", f"focus=[{'x' * 5000}]", "should be a valid string, not ['xxx"),
     ]:
         words = ["run", f"{experiment}-smoke", "--run", "x", "--dry-run", "-p", given]
@@ -99,6 +100,13 @@ def test_what_is_wrong_with_a_value_is_said(casebook, tmp_path, monkeypatch):
         if (code, out, err.count("\n")) != (1, "", 1) or message not in err or len(err) > 2000:
             amiss[given] = err
     assert amiss == {}
+
+
+def test_a_file_that_is_no_text_is_refused_before_a_configuration_is_chosen(casebook):
+    for value in ("3", "[3]", "{a: b}", "true"):
+        words = ["run", "retrieval_ablation", "--run", "x", "--dry-run", "-p", f"runs={value}"]
+        code, out, err = casebook(*words)
+        assert (code, out) == (1, "") and err.startswith("casebook: runs should be a valid"), err
 
 
 def test_what_has_no_effect_is_refused_where_it_is_used():

@@ -260,4 +260,4 @@ def test_settings_of_a_book_complete_the_shipped_ones_at_any_depth(installed, tm
         "print(s['config']['html_show_sphinx'], len(s['config']['extensions']), c()['title'])"
     )
     done = installed(tmp_path / "book", "python", "-c", code)
-    assert done.stdout.split() == ["False", "12", "Evidence"], done.stderr
+    assert done.stdout.split() == ["False", "10", "Evidence"], done.stderr

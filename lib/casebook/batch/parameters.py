@@ -205,7 +205,7 @@ def _check_place(name, annotation, value):
 
 def names_file(text, annotation):
     """Whether the value of a parameter with this annotation is a path rather than a name."""
-    if "Path" not in annotation:
+    if "Path" not in annotation or not isinstance(text, str):
         return False
     is_path = "/" in text or Path(text).suffix.lower() in _SUFFIXES
     return "str" not in annotation or is_path or Path(text).exists()
