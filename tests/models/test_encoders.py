@@ -52,11 +52,6 @@ def test_tokens_exclude_special_ones_and_come_with_the_same_pooled_vectors(minil
     assert minilm.count_tokens(TEXTS).tolist() == (tokens.lengths + 2).tolist()
 
 
-def test_no_text_gives_empty_arrays(minilm):
-    assert minilm.encode_queries([]).shape == (0, 384)
-    assert len(minilm.token_vectors([])) == 0
-
-
 def test_limit_and_identity_are_known_without_torch():
     code = (
         "import sys; from casebook.models.encoders import load_encoder; "

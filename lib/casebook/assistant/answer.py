@@ -122,8 +122,10 @@ def answer_questions(
     question_list = read_question_list(questions)
     refuse_overwriting(out, questions)
     _check_settings(prices, temperature)
-    out = _replaced_file(out)
-    _refuse_corpus_file(out, corpus)
+    if corpus is not None and out.resolve() == Path(corpus).resolve() / "corpus.jsonl":
+        raise InputError(
+            f"{out}: the folder's documents are read from this file: name another file"
+        )
     url = address_of_model(url, ", or name one (--url)")
     endpoint = Endpoint(model.removeprefix("endpoint:"), url, timeout, retries)
     documents = None if corpus is None else documents_of(corpus)
@@ -167,7 +169,6 @@ def ask_application(
     question_list = read_question_list(questions)
     refuse_overwriting(out, questions)
     _check_settings(prices)
-    out = _replaced_file(out)
     asker = _ApplicationAsker(Application(app, timeout), system or app)
     _complete_log(out, question_list, asker, workers, prices, report)
     log = read_log(out)
@@ -179,13 +180,10 @@ def ask_application(
     return log
 
 
-def _replaced_file(out):
-    """Give the file itself for a link: one file has one lock, and is replaced where it is."""
-    return Path(os.path.realpath(out)) if out.is_symlink() else out
-
-
 def _complete_log(out, question_list, asker, workers, prices, report):
     """Ask what a log lacks; `BatchFailed` if something is missing at the end."""
+    if out.is_symlink():  # one file has one lock, and is replaced where it is
+        out = Path(os.path.realpath(out))
     pairs = [(question, system) for question in question_list for system in asker.systems]
     lock = out.with_name(f".{out.name}.lock")
     with locked(lock, lambda owner: f"{out}: is being written by {owner}: wait for it"):
@@ -213,15 +211,12 @@ def _complete_log(out, question_list, asker, workers, prices, report):
 
 def _unanswered(pairs, rows):
     """Give the questions without an answer; those that failed come last: no call ends there."""
-    never_asked = []
-    failed = []
+    left = []
     for question, system in pairs:
-        row = rows.get((question["id"], system))
-        if row is None:
-            never_asked.append((question, system))
-        elif row.get("no_answer") is not None:
-            failed.append((question, system))
-    return never_asked + failed
+        row = rows.get((question["id"], system), {})
+        if row.get("answer") is None:
+            left.append((question, system))
+    return sorted(left, key=lambda pair: (pair[0]["id"], pair[1]) in rows)
 
 
 def _report_cut_off(out, n_answers, max_tokens, report):
@@ -293,16 +288,6 @@ def _check_settings(prices, temperature=0.0):
         raise InputError(f"prices {prices}: give numbers from 0 to {_HIGHEST_PRICE:g}")
     if not math.isfinite(temperature):
         raise InputError(f"temperature {temperature}: give a finite number")
-
-
-def _refuse_corpus_file(out, corpus):
-    """Refuse to write over the documents of the folder."""
-    if corpus is None or out.name != "corpus.jsonl":
-        return
-    if out.resolve().parent == Path(corpus).resolve():
-        raise InputError(
-            f"{out}: the folder's documents are read from a file of this name: name another file"
-        )
 
 
 def read_prompt(path, kind):

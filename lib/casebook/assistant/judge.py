@@ -47,7 +47,7 @@ class _AnswerJudge:
 
     def __call__(self, row):
         """Give scores by name, and why some are missing (None if none is)."""
-        key = self._key(row)
+        key = _key(row)
         if key not in self._memory:
             self._memory[key] = self._scores(row)
         return self._memory[key]
@@ -68,9 +68,6 @@ class Judge(_AnswerJudge):
         _check_signature(name, score)
         self.title = name.partition(":")[2]
         self._score = score
-
-    def _key(self, row):
-        return _key(row)
 
     def _scores(self, row):
         try:
@@ -107,9 +104,6 @@ class SupportJudge(_AnswerJudge):
             )
         self.judge = judge_of(name, None)
 
-    def _key(self, row):
-        return row["answer"], tuple(row["contexts"])
-
     def _scores(self, row):
         claims = _claims_of(row["answer"])
         evidence = _passages_of(row["contexts"])
@@ -128,7 +122,7 @@ class SupportJudge(_AnswerJudge):
         evidence = []
         for row in rows:
             passages = _passages_of(row["contexts"])
-            if passages and self._key(row) not in self._memory:
+            if passages and _key(row) not in self._memory:
                 texts = _claims_of(row["answer"])
                 claims += texts
                 evidence += [passages] * len(texts)
