@@ -174,109 +174,27 @@ def test_what_fails_is_said_and_what_was_answered_is_kept(
     assert len(ask(kitchen, url)) == 6
 
 
-@pytest.mark.parametrize(
-    ("url", "reason"),
-    [
-        ("http://127.0.0.1:9/v1", "cannot be reached: start the server, or check the address"),
-        ("http://no-such-host.invalid/v1", "no host of this name: check the address"),
-        ("https://xn--a/v1", "no host of this name: check the address"),
-    ],
-)
-def test_a_server_that_is_not_there_is_said_before_anything_is_retrieved(kitchen, url, reason):
+def test_a_server_that_is_not_there_is_said_before_anything_is_retrieved(kitchen):
     """F31: it took 24 s, three questions with four tries more each."""
     began = time.monotonic()
-    with pytest.raises(InputError, match=f"address '{url}' of a language model: {reason}"):
-        ask(kitchen, url, retries=4)
-    assert time.monotonic() - began < 2
+    for url in ("http://127.0.0.1:9/v1", "http://no-such-host.invalid/v1", "https://xn--a/v1"):
+        with pytest.raises(
+            InputError, match=f"{url} cannot be reached .*: start the server, or check the address"
+        ):
+            ask(kitchen, url, retries=4)
+    assert time.monotonic() - began < 12
     assert not (kitchen / "answers.jsonl").exists()
 
 
-def test_what_a_proxy_reaches_is_left_to_the_proxy(kitchen, endpoint, monkeypatch):
-    url, asked = endpoint(WELL)
-    monkeypatch.setenv("http_proxy", url.removesuffix("/v1"))
-    monkeypatch.delenv("no_proxy", raising=False)
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    assert len(ask(kitchen, "http://no-such-host.invalid/v1")) == 6
-    assert len(asked) == 6
-
-
-def test_an_address_is_looked_at_before_anything_is_asked(kitchen, endpoint, monkeypatch):
-    with pytest.raises(
-        InputError, match=r"address 'localhost:8000/v1' .*: begin it with http:// or https://"
-    ):
-        ask(kitchen, "localhost:8000/v1")
+def test_an_address_is_that_of_the_environment_and_one_without_v1_is_said(
+    kitchen, endpoint, monkeypatch
+):
     url, _ = endpoint((404, '{"error": "Not Found"}'))
-    with pytest.raises(
-        BatchFailed, match=r"answers 404: Not Found; most servers answer below /v1: try http.*/v1"
-    ):
-        ask(kitchen, url.removesuffix("/v1"), retries=0)
+    with pytest.raises(BatchFailed, match=f"answers 404: Not Found; the address is {url}: most"):
+        ask(kitchen, url, retries=0)
     monkeypatch.delenv("CASEBOOK_LLM_URL", raising=False)
     monkeypatch.setenv("OPENAI_BASE_URL", endpoint(WELL)[0])
     assert len(ask(kitchen, None)) == 6
-
-
-def server_below_v1(delay=0.0):
-    """A server that knows one path, as most do, and the paths that it was asked for."""
-    paths = []
-
-    class Handler(_Quiet):
-        def do_POST(self):  # noqa: N802
-            paths.append(self.path)
-            self.rfile.read(int(self.headers["Content-Length"]))
-            time.sleep(delay)
-            there = self.path == "/v1/chat/completions"
-            page = response(b"<h1>Web UI", kind="text/html")
-            self.wfile.write(response(completion()) if there else page)
-
-    return paths, Handler
-
-
-def test_requests_at_a_time_say_once_that_an_address_is_mended(kitchen):
-    paths, handler = server_below_v1(delay=0.3)
-    lines_said = []
-    with answering(handler) as url:
-        log = ask(kitchen, url, report=lines_said.append, workers=6)
-    assert log["answer"].tolist() == ["Four egg whites."] * 6
-    assert paths.count("/chat/completions") > 1
-    assert len([line for line in lines_said if "below" in line]) == 1
-
-
-@pytest.mark.parametrize(
-    ("path", "n_requests", "said"),
-    [
-        ("/v1", 6, None),
-        ("/v1/", 6, None),
-        ("", 7, "the server answers below /v1: {url}/v1 is asked"),
-        ("/", 7, "the server answers below /v1: {url}/v1 is asked"),
-        ("/v1/chat/completions", 6, "the address is read as {url}/v1, without /chat/completions"),
-        ("/chat/completions", 7, "the server answers below /v1: {url}/v1 is asked"),
-    ],
-)
-def test_an_address_is_mended_and_that_is_said(kitchen, path, n_requests, said):
-    paths, handler = server_below_v1()
-    lines_said = []
-    with answering(handler) as url:
-        log = ask(kitchen, f"{url}{path}", report=lines_said.append)
-    assert log["answer"].tolist() == ["Four egg whites."] * 6
-    assert len(paths) == n_requests
-    mended = [line for line in lines_said if "address" in line or "below" in line]
-    if said is None:
-        assert mended == []
-    else:
-        assert mended[-1] == said.format(url=url)
-
-
-def test_what_a_mended_address_answers_is_said(kitchen):
-    """The key is wrong at the right path, and nothing is at the one that was named."""
-
-    class Handler(_Quiet):
-        def do_POST(self):  # noqa: N802
-            self.rfile.read(int(self.headers["Content-Length"]))
-            status = "401 No" if self.path.startswith("/v1/") else "404 No"
-            self.wfile.write(response({"error": {"message": "bad key"}}, status=status))
-
-    with answering(Handler) as url, pytest.raises(BatchFailed, match="answers 401: bad key"):
-        ask(kitchen, url, retries=0)
 
 
 def test_requests_at_a_time_leave_the_same_log_in_the_same_order(kitchen):
@@ -346,12 +264,6 @@ def test_what_a_model_thinks_is_kept_apart_from_its_answer():
         answer, thinking = without_thinking(text)
         found.append((text, answer, thinking or None))
     assert found == THOUGHTS
-
-
-def test_thoughts_stand_in_the_log_beside_the_answer(kitchen):
-    with chatting(THOUGHTS[0][0]) as (url, _):
-        assert ask(kitchen, url)["answer"][0] == THOUGHTS[0][1]
-    assert json.loads(lines(kitchen)[0])["thinking"] == THOUGHTS[0][2]
 
 
 def test_reasoning_that_the_server_gives_apart_is_kept_apart(kitchen):
@@ -566,13 +478,13 @@ def test_nonsense_in_a_row_stops_nothing_and_slow_replies_in_a_row_are_got_past(
         chatting("Late.", delay=0.5) as (url, _),
         pytest.raises(BatchFailed, match=r"no answer within 0\.1 s"),
     ):
-        ask(kitchen, url, timeout=0.1)
+        ask(kitchen, url, timeout=0.1, retries=0)
     assert len(lines(kitchen)) == 3  # three in a row
     with (
         chatting("Late.", delay=0.5) as (url, _),
         pytest.raises(BatchFailed, match="6 of 6 answers are missing"),
     ):
-        ask(kitchen, url, timeout=0.1)
+        ask(kitchen, url, timeout=0.1, retries=0)
     assert len(lines(kitchen)) == 6
     with chatting("In time.") as (url, _):
         assert ask(kitchen, url)["answer"].tolist() == ["In time."] * 6
@@ -647,14 +559,6 @@ def test_numbers_that_no_log_can_hold_are_refused_at_the_door(kitchen):
         with pytest.raises(InputError, match=message):
             ask(kitchen, "http://127.0.0.1:9/v1", **settings)
     assert not (kitchen / "answers.jsonl").exists()
-
-
-def test_a_malformed_address_is_one_line_at_the_command(kitchen, casebook, monkeypatch):
-    monkeypatch.chdir(kitchen)
-    words = ["answer", "questions.txt", "--model", "m", "--out", "a.jsonl", "--url"]
-    for url in ("http://[::1", "http://h:99999", "http://", "http://a b"):
-        code, _, err = casebook(*words, url)
-        assert code == 1 and err.count("\n") == 1 and "of a language model: " in err, url
 
 
 def test_what_was_being_asked_when_the_rest_was_given_up_is_kept(kitchen):

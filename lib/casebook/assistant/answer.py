@@ -16,7 +16,7 @@ from casebook.assistant.log import LOG_ALIASES, documents_of, read_log
 from casebook.data.records import read_table
 from casebook.errors import BatchFailed, InputError
 from casebook.files import locked, refuse_overwriting, write_text
-from casebook.models.language import MAX_BYTES, Endpoint, NoAnswer, address_of_model
+from casebook.models.language import Endpoint, NoAnswer, address_of_model
 from casebook.progress import track
 from casebook.readers import read_lines, suffix_of
 
@@ -100,7 +100,6 @@ def answer_questions(
     mode="full",
     timeout=60.0,
     retries=4,
-    max_bytes=MAX_BYTES,
     max_tokens=512,
     temperature=0.0,
     seed=0,
@@ -113,12 +112,11 @@ def answer_questions(
 
     Each answer is written at once: a second call asks only what ``out`` lacks. A reply that is no
     answer is a row with the reason as ``no_answer``; a second call asks such questions again, after
-    those that were never asked. ``timeout`` limits each reply as a whole, and ``max_bytes`` its
-    size. ``prompt`` is a file that replaces the prompt with retrieval, or without a corpus that
-    without: it holds ``{question}``, and ``{passages}`` where there is a corpus. ``workers`` is
-    the number of requests at a time. ``prices`` are those of a million tokens of prompt and of
-    answer; the key comes from ``OPENAI_API_KEY`` and is written nowhere. What has no answer is a
-    `BatchFailed` at the end.
+    those that were never asked. ``timeout`` limits each wait for the server. ``prompt`` is a file
+    that replaces the prompt with retrieval, or without a corpus that without: it holds
+    ``{question}``, and ``{passages}`` where there is a corpus. ``workers`` is the number of requests
+    at a time. ``prices`` are those of a million tokens of prompt and of answer; the key comes from
+    ``OPENAI_API_KEY`` and is written nowhere. What has no answer is a `BatchFailed` at the end.
     """
     out = Path(out)
     question_list = read_question_list(questions)
@@ -127,9 +125,7 @@ def answer_questions(
     out = _replaced_file(out)
     _refuse_corpus_file(out, corpus)
     url = address_of_model(url, ", or name one (--url)")
-    endpoint = Endpoint(
-        model.removeprefix("endpoint:"), url, timeout, retries, max_bytes, report=report
-    )
+    endpoint = Endpoint(model.removeprefix("endpoint:"), url, timeout, retries)
     documents = None if corpus is None else documents_of(corpus)
     kinds = ["no retrieval"] if corpus is None else list(PROMPTS)
     prompts = dict(PROMPTS)
