@@ -145,7 +145,12 @@ def answer_questions(
     )
     _complete_log(out, question_list, asker, workers, prices, report)
     log = read_log(out)
-    _report_cut_off(out, len(log), max_tokens, report)
+    cut_off = [row["system"] for _, row in read_table(out) if row.get("cut_off")]
+    if cut_off:
+        report(
+            f"{len(cut_off)} of {len(log)} answers were cut off at {max_tokens} tokens "
+            f"({', '.join(dict.fromkeys(cut_off))}): raise --max-tokens"
+        )
     return log
 
 
@@ -219,17 +224,6 @@ def _unanswered(pairs, rows):
     return sorted(left, key=lambda pair: (pair[0]["id"], pair[1]) in rows)
 
 
-def _report_cut_off(out, n_answers, max_tokens, report):
-    """Say how many answers of a log break off at the greatest number of tokens."""
-    cut_off = [row for _, row in read_table(out) if row.get("cut_off")]
-    if cut_off:
-        names = ", ".join(dict.fromkeys(row["system"] for row in cut_off))
-        report(
-            f"{len(cut_off)} of {n_answers} answers were cut off at {max_tokens} tokens "
-            f"({names}): raise --max-tokens"
-        )
-
-
 def summarise_log(out):
     """Give time, tokens and cost of each system of a log that was made here, with their n.
 
@@ -244,12 +238,10 @@ def summarise_log(out):
     by_system = rows.assign(empty=rows["answer"] == "").groupby("system", sort=False)
     table = by_system.agg(answers=("id", "size"), empty=("empty", "sum"))
     table["median seconds"] = by_system["seconds"].median()
-    for column, title in _SUMMARY.items():
-        table[title] = by_system[column].sum(min_count=1)
-        if column.endswith("tokens"):
-            table[title] = table[title].astype("Int64")
+    table[list(_SUMMARY.values())] = by_system[list(_SUMMARY)].sum(min_count=1)
     table["with tokens"] = by_system["completion_tokens"].count()
     table["with cost"] = by_system["cost"].count()
+    table = table.astype({"prompt tokens": "Int64", "answer tokens": "Int64"})
     return table.reset_index()
 
 

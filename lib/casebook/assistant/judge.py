@@ -99,7 +99,7 @@ class SupportJudge(_AnswerJudge):
         super().__init__()
         if not (name in ("public", "placeholder") or name.startswith(_MODELS)):
             raise InputError(
-                f"{name!r}: give entailment:MODEL, endpoint:MODEL, public, or your own "
+                f"judge {name!r}: give entailment:MODEL, endpoint:MODEL, public, or your own "
                 "module:object"
             )
         self.judge = judge_of(name, None)
@@ -175,14 +175,6 @@ def _line(text):
 def load_judge(name):
     """Load a judge once, so that a cell that runs again asks it nothing twice."""
     return Judge(name) if is_plugin(name) else SupportJudge(name)
-
-
-def check_judge(name):
-    """Load a judge that a parameter names; an error says so."""
-    try:
-        load_judge(name)
-    except InputError as error:
-        raise InputError(f"judge {error}") from error
 
 
 def judge_answers(log, name, *, foreign=3, seed=0):
