@@ -7,7 +7,7 @@ import time
 from contextlib import ExitStack
 
 import pytest
-from cases import misnamed
+from refusals import not_refused
 from serving import chatting, completion, replying, response
 
 from casebook.assistant.answer import answer_questions, read_question_list, without_thinking
@@ -28,15 +28,8 @@ RECIPES = [
         "text": "Let the pastry rest for an hour in the refrigerator.",
     },
 ]
-CHOICE = {
-    "index": 0,
-    "message": {"role": "assistant", "content": "Four egg whites. [1]"},
-    "finish_reason": "stop",
-}
-WELL = (
-    200,
-    json.dumps({"choices": [CHOICE], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}),
-)
+CHOICE = completion("Four egg whites. [1]")["choices"][0]
+WELL = response(completion(choices=[CHOICE]))
 
 
 @pytest.fixture
@@ -51,17 +44,13 @@ def kitchen(tmp_path):
 
 @pytest.fixture
 def endpoint():
-    """Start servers that give status and body of some replies in turn, the last one forever."""
+    """Start servers that give some replies in turn, the last one forever."""
     with ExitStack() as stack:
 
         def start(*replies):
             left = list(replies)
-
-            def reply(prompt):
-                status, body = left.pop(0) if len(left) > 1 else left[0]
-                yield response(body.encode(), "Retry-After: 0.01", status=f"{status} Oh")
-
-            return stack.enter_context(replying(reply))
+            server = replying(lambda prompt: [left.pop(0) if len(left) > 1 else left[0]])
+            return stack.enter_context(server)
 
         yield start
 
@@ -139,16 +128,16 @@ def test_a_file_that_is_no_log_of_ours_stays_as_it_is(kitchen, content, message)
 @pytest.mark.parametrize(
     ("reply", "cause"),
     [
-        ((200, "<html>"), "no chat completion"),
+        (response(b"<html>"), "no chat completion"),
         (
-            (401, '{"error": {"message": "bad\\nkey sk-secret"}}'),
+            response({"error": {"message": "bad\nkey sk-secret"}}, status="401 No"),
             r"the server answers 401: bad key \*\*\*",
         ),
         (
-            (422, '{"detail": "temperature is not supported"}'),
+            response({"detail": "temperature is not supported"}, status="422 No"),
             "answers 422: temperature is not supported",
         ),
-        ((429, "{}"), "the server answers 429"),
+        (response({}, status="429 Busy"), "the server answers 429"),
     ],
 )
 def test_what_fails_is_said_and_what_was_answered_is_kept(
@@ -181,7 +170,7 @@ def test_a_server_that_is_not_there_is_said_before_anything_is_retrieved(kitchen
 def test_an_address_is_that_of_the_environment_and_one_without_v1_is_said(
     kitchen, endpoint, monkeypatch
 ):
-    url, _ = endpoint((404, '{"error": "Not Found"}'))
+    url, _ = endpoint(response({"error": "Not Found"}, status="404 No"))
     with pytest.raises(BatchFailed, match=f"answers 404: Not Found; the address is {url}: most"):
         ask(kitchen, url, retries=0)
     monkeypatch.delenv("CASEBOOK_LLM_URL", raising=False)
@@ -223,6 +212,16 @@ def test_prompt_temperature_and_seed_are_those_of_the_user(kitchen, endpoint):
         ask(kitchen, endpoint(WELL)[0], prompt=prompt)
 
 
+def test_answers_that_were_cut_off_are_counted(kitchen, endpoint):
+    cut_off = response(completion(choices=[CHOICE | {"finish_reason": "length"}]))
+    said = []
+    log = ask(kitchen, endpoint(cut_off, WELL)[0], report=said.append)
+    assert (
+        said[-1] == "1 of 6 answers were cut off at 512 tokens (m, retrieval): raise --max-tokens"
+    )
+    assert log.attrs["notes"] == ["1 answers were cut off at the model's limit"]
+
+
 THOUGHTS = [
     ("<think>Whites?\nFour.</think>\n\nFour egg whites.", "Four egg whites.", "Whites?\nFour."),
     ("Whites?</think>Four egg whites.", "Four egg whites.", "Whites?"),
@@ -261,21 +260,27 @@ def test_questions_come_with_what_a_log_may_hold(tmp_path):
         {"id": "q1", "question": "May I?", "reference": "Yes."},
         {"id": "q2", "question": "Must I?"},
     ]
-    for content, message in [
-        ('{"_id": "q1"}', r"q\.jsonl:1: has no question"),
-        (
-            '{"question": "A?"}\n{"question": "A?"}',
-            r"q\.jsonl:2: question 'A\?' stood already in row 1",
-        ),
-        ("\n", "holds no questions|is empty|no "),
-        (
-            '{"question": "A?", "relevant": [NaN]}',
-            r"q\.jsonl:1: question 'A\?': holds NaN or an endless number",
-        ),
-    ]:
+
+    def read(content):
         path.write_text(content)
-        with pytest.raises(InputError, match=message):
-            read_question_list(path)
+        return read_question_list(path)
+
+    wrong = not_refused(
+        read,
+        [
+            ('{"_id": "q1"}', r"q\.jsonl:1: has no question"),
+            (
+                '{"question": "A?"}\n{"question": "A?"}',
+                r"q\.jsonl:2: question 'A\?' stood already in row 1",
+            ),
+            ("\n", "holds no questions|is empty|no "),
+            (
+                '{"question": "A?", "relevant": [NaN]}',
+                r"q\.jsonl:1: question 'A\?': holds NaN or an endless number",
+            ),
+        ],
+    )
+    assert wrong == []
 
 
 def test_the_command(kitchen, endpoint, casebook, monkeypatch):
@@ -286,14 +291,19 @@ def test_the_command(kitchen, endpoint, casebook, monkeypatch):
     code, out, err = casebook(*found, "--price-in", "1", "--price-out", "2")
     assert code == 0 and "m, retrieval" in out and "6 of 6 answers" in err
     assert [path.name for path in kitchen.glob(".*")] == []  # no lock is left
+    assert casebook(*found)[0] == 0
     for refused in (
         [*found, "--price-in", "1"],
         [*words, "b.jsonl", "--k=2"],
         [*words, "questions.txt"],
-        [*words, "b.jsonl", "--mode=bm25"],
     ):
         code, _, err = casebook(*refused)
         assert code == 1 and err.count("\n") == 1
+    replies = [response(completion(text)) for text in ("", "Eggs.")]
+    monkeypatch.setenv("CASEBOOK_LLM_URL", endpoint(*replies)[0])
+    (counts,) = json.loads(casebook(*words, "c.jsonl", "--json")[1])["systems"]
+    assert (counts["answers"], counts["empty"]) == (3, 1)
+    assert "--mode has no effect without --corpus" in casebook(*words, "b.jsonl", "--mode=bm25")[2]
 
 
 def test_the_command_sums_up_time_tokens_and_cost_and_says_of_how_many_answers(
@@ -429,20 +439,29 @@ def test_nonsense_in_a_row_stops_nothing_and_slow_replies_in_a_row_are_got_past(
         assert ask(kitchen, url)["answer"].tolist() == ["In time."] * 6
 
 
-NUMBERLESS = [
-    ("prices", (math.inf, 1.0), r"prices \(inf, 1.0\): give numbers"),
-    ("prices", (1.0, math.nan), "give numbers from 0"),
-    ("temperature", math.nan, "temperature nan: give a finite number"),
-    ("timeout", math.inf, "timeout inf: give seconds"),
-]
+def test_a_log_whose_writer_was_killed_between_two_tries_is_read(kitchen):
+    ask_three(kitchen, lambda: [response(completion(7))])
+    path = kitchen / "answers.jsonl"
+    again = json.loads(lines(kitchen)[1]) | {"answer": "The sponge.", "no_answer": None}
+    path.write_text("\n".join([*lines(kitchen), json.dumps(again)]), encoding="utf-8")
+    log = read_log(path)
+    assert log["answer"].tolist() == ["Four egg whites.", "Four egg whites.", "The sponge."]
+    assert log.attrs["copies"] == []
+    assert len(ask_three(kitchen, list)[0]) == 3  # nothing is left to ask
+    assert [json.loads(line)["answer"] for line in lines(kitchen)] == [
+        "Four egg whites.", "The sponge.", "Four egg whites.",
+    ]  # fmt: skip
 
 
 def test_numbers_that_no_log_can_hold_are_refused_at_the_door(kitchen):
-    def refuse(name, value):
-        ask(kitchen, "http://127.0.0.1:9/v1", **{name: value})
-
-    rows = [((name, value), message) for name, value, message in NUMBERLESS]
-    assert misnamed(refuse, rows, InputError) == []
+    for settings, message in [
+        ({"prices": (math.inf, 1.0)}, r"prices \(inf, 1.0\): give numbers"),
+        ({"prices": (1.0, math.nan)}, "give numbers from 0"),
+        ({"temperature": math.nan}, "temperature nan: give a finite number"),
+        ({"timeout": math.inf}, "timeout inf: give seconds"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            ask(kitchen, "http://127.0.0.1:9/v1", **settings)
     assert not (kitchen / "answers.jsonl").exists()
 
 

@@ -35,7 +35,7 @@ MEASURE = "smoke.bm25.ndcg@10"
 DOCUMENTS = {
     "d1": "A minor petitioner was charged under section 302 of the penal code.",
     "d2": "Rent is due on the first day of each month, says the landlord.",
-    "d3": "The appeal under section 34 was dismissed with a fine.",
+    "d3": "The appeal of the State under section 34 was dismissed on the word of a witness.",
     "d4": "The tenant may sublet with the consent of the landlord.",
 }
 QUERIES = {
@@ -44,7 +44,12 @@ QUERIES = {
     "q3": "Which section is for appeals?",
 }
 ANSWERS = {"q1": "d4", "q2": "d2", "q3": "d3"}
-CASE = {"case_id": "c1", "sections_cited": ["IPC-302"], "parties": {"petitioner_type": "Minor"}}
+CASE = {
+    "case_id": "c1",
+    "sections_cited": ["IPC-302"],
+    "parties": {"petitioner_type": "Minor", "respondent_type": "State"},
+    "evidence_items": [{"evidence_type": "Witness"}],
+}
 
 
 def lines_of(records):

@@ -120,9 +120,9 @@ def gate_log(log, against, *, measures, margin, common, collection, columns, jud
         raise InputError("--log needs the log that it is held against: --against FILE")
     margin = SHARE_MARGIN if margin is None else margin
     if judge is not None:
-        from casebook.assistant.judge import check_judge  # which needs a retriever's packages
+        from casebook.assistant.judge import load_judge  # which needs a retriever's packages
 
-        check_judge(judge)
+        load_judge(judge)
     gate = gate_logs(
         log,
         against,
