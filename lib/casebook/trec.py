@@ -196,7 +196,6 @@ class Columns:
         return cls(query_ids, offsets, document, value)
 
     def document_ids(self, low, high):
-        """Ids of some rows."""
         return [name.decode() for name in self.document[low:high].tolist()]
 
     def table(self):

@@ -636,7 +636,6 @@ class RatingPanel:
     raters: tuple | None
     n_rows: int
     rows: np.ndarray  # positions in the table of the items that were rated
-    n_rated: int
     ordered: bool = True
     clusters: np.ndarray | None = None  # number of the cluster of each item
 
@@ -733,8 +732,7 @@ class RatingPanel:
         """Keep some raters, and every item."""
         codes = self.codes[:, columns]
         raters = tuple(self.raters[k] for k in columns)
-        rated = int((codes >= 0).any(axis=1).sum())
-        return replace(self, codes=codes, raters=raters, n_rated=rated)
+        return replace(self, codes=codes, raters=raters)
 
     def without(self, column):
         """Leave one rater out, and keep every item."""
@@ -767,7 +765,6 @@ def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
         raters=raters,
         n_rows=len(frame),
         rows=rows,
-        n_rated=len(codes),
         ordered=numeric or categories is not None,
     )
 
@@ -789,7 +786,6 @@ def from_counts(counts, categories=None):
         raters=None,
         n_rows=len(table),
         rows=np.flatnonzero(rated),
-        n_rated=int(rated.sum()),
     )
 
 

@@ -50,7 +50,6 @@ class Accounting:
     no_relevant: tuple[str, ...]
 
     def counts(self):
-        """Every entry as a number."""
         return {
             name: value if isinstance(value, int) else len(value)
             for name, value in vars(self).items()
@@ -83,12 +82,10 @@ class Evaluation:
         return "\n".join(lines)
 
     def interval(self, name):
-        """Interval of the mean of one measure, over queries."""
         return bootstrap_mean(self.values(name))
 
     @property
     def names(self):
-        """Names of the measures as requested."""
         return [measure.name for measure in self.measures]
 
     @cached_property
@@ -305,7 +302,6 @@ def _documents_per_query(table):
 
 
 def _document_ids(table):
-    """Ids of all documents in order."""
     if isinstance(table, Columns):
         return table.document_ids(None, None)
     return [str(name) for documents in table.values() for name in documents]
@@ -375,7 +371,6 @@ class RankedJudgements:
 
     @cached_property
     def is_retrieved(self):
-        """Whether each judged document is retrieved."""
         return np.isfinite(self.rank)
 
     @cached_property
@@ -385,7 +380,6 @@ class RankedJudgements:
         return np.argsort(self.query * span - self.grade, kind="stable")
 
     def sum_by_query(self, values):
-        """Sum over the judged documents of each query."""
         return np.bincount(self.query, values, minlength=len(self.query_ids))
 
     def count_to_here(self, mask):
@@ -398,7 +392,6 @@ class RankedJudgements:
         return self.sum_by_query(self.grade >= rel)
 
     def select(self, keep):
-        """Keep some queries."""
         rows = keep[self.query]
         return RankedJudgements(
             query_ids=list(compress(self.query_ids, keep)),

@@ -59,18 +59,15 @@ class ComparisonPanel:
 
     @property
     def raters(self):
-        """Raters, in order."""
         return list(self.votes.columns)
 
     @property
     def rated_scales(self):
         """Scales on which somebody rated, as forms may be older than a scale; all without any."""
-        is_rated = {key: table.notna().any(axis=None) for key, table in self.ratings.items()}
-        systems = (self.focus, self.against)
-        rated = [
-            scale for scale in PAIRED_SCALES if any(is_rated[scale, system] for system in systems)
-        ]
-        return rated or list(PAIRED_SCALES)
+        rated = {
+            scale for (scale, _), table in self.ratings.items() if table.notna().any(axis=None)
+        }
+        return [scale for scale in PAIRED_SCALES if scale in rated or not rated]
 
     def differences(self, scale):
         """Ratings of the focus system minus those of the other one."""

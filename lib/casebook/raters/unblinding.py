@@ -389,7 +389,7 @@ def _rows_with_key(form, column):
     item_column = _item_column(form)
     rows = form.rows.assign(
         rater=form.rater,
-        item_id=form.rows[item_column].map(_one_spaced),
+        item_id=form.rows[item_column].str.split().str.join(" "),
         place=np.arange(1, len(form.rows) + 1),
         stratum="all",
     )
@@ -409,10 +409,6 @@ def _rows_with_key(form, column):
         for number, side in zip(rows.loc[is_unknown, "row"], sides[is_unknown], strict=True)
     ]
     return rows[~is_repeated], defects_of(form.path, form.sheet, checks)
-
-
-def _one_spaced(text):
-    return " ".join(text.split())
 
 
 def _item_column(form):
