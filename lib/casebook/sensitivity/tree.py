@@ -211,23 +211,20 @@ def _rooted(sheet, search, settings, inert, domain):
     present = present_types(sheet)
     if not present:
         raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
-    if not set(present) <= set(domain.fact_types):
-        unknown = min(set(present) - set(domain.fact_types))
-        raise InputError(f"{sheet.case_id}: the domain has no fact type {unknown!r}")
+    unknown = set(present) - set(domain.fact_types)
+    if unknown:
+        raise InputError(f"{sheet.case_id}: the domain has no fact type {min(unknown)!r}")
     problems = contradictions(sheet)
     if problems:
         raise InputError(f"{sheet.case_id}: {problems[0]}")
-    if settings.placebo_draws and any(inert):
-        write = edits.with_context(
-            sheet.case_id,
-            inert,
-            settings.seed,
-            settings.context_words,
-            outcome=settings.outcome,
-            caps=settings.caps,
-        )
-    else:
-        write = edits.Writer(outcome=settings.outcome, caps=settings.caps)
+    write = edits.with_context(
+        sheet.case_id,
+        inert if settings.placebo_draws else (),
+        settings.seed,
+        settings.context_words,
+        outcome=settings.outcome,
+        caps=settings.caps,
+    )
     root = Node("r", None, None, sheet, write(sheet), 0)
     terms = search.vocabulary.terms(sheet)
     states = {sheet_hash(sheet)}
