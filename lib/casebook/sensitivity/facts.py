@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import BeforeValidator, ConfigDict, StringConstraints
 
-from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.sensitivity.citations import normalise_section, word_lists
 from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN
@@ -133,17 +132,6 @@ class FactSheet(_Strict):
 # ---- reading, checking, writing
 
 _SHEET = pydantic.TypeAdapter(FactSheet)
-
-
-def validate_record(path, number, record, model, context=None):
-    """Give a line of a file as a pydantic model; one that does not fit is refused."""
-    try:
-        return model.model_validate(record, context=context)
-    except pydantic.ValidationError as error:
-        where = path if number is None else f"{path}:{number}"
-        keys = ", ".join(model.model_fields)
-        problem = first_problem(error).replace("Value error, ", "")
-        raise InputError(f"{where}: {problem}; the keys are {keys}") from error
 
 
 def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED_DOMAIN):
@@ -337,18 +325,21 @@ _KEYS = {
     Age: lambda fact: ("Age", fact.value),
     EvidenceItem: lambda fact: ("Evidence", fact.evidence_type),
     FurtherFact: lambda fact: (fact.fact_type, fact.value),
+    str: lambda fact: ("Section", fact),
 }
 
 
-def fact_key(sheet, field):
+def key_of(fact):
     """Give what makes two facts the same: contexts and descriptions do not count."""
+    return _KEYS[type(fact)](fact)
+
+
+def fact_key(sheet, field):
+    """Give the key of the fact that a field names, see `key_of`; that of a side names it."""
     fact = fact_at(sheet, field)
-    if type(fact) in _KEYS:
-        return _KEYS[type(fact)](fact)
-    kind, _, name = field.partition(".")
-    if kind == "parties":
-        return "PartyType", (name, fact)
-    return ("Section" if kind == "sections_cited" else "Outcome"), fact
+    if field.startswith("parties."):
+        return "PartyType", (field.removeprefix("parties."), fact)
+    return ("Outcome", fact) if field == "outcome" else key_of(fact)
 
 
 IN_DAYS = {"hours": 1 / 24, "days": 1, "weeks": 7, "months": 30, "years": 360}

@@ -346,10 +346,8 @@ class CaseSearch:
 
     def _batch(self, keys):
         """Fetch more and more documents, until each query has enough cases or no more documents."""
-        if hasattr(self.retriever, "retrieve_many"):
-            rank_documents = self._by_pipeline
-        else:
-            rank_documents = self._by_callable
+        is_ours = hasattr(self.retriever, "retrieve_many")
+        rank_documents = self._by_pipeline if is_ours else self._by_callable
         rankings = {}
         pending = keys
         fetch = self.k + 1
@@ -375,11 +373,10 @@ class CaseSearch:
     def _by_callable(self, queries, fetch):
         """Rank documents by a retriever of the user's own, ``(queries, k) -> ids, scores``."""
         positions = {document: at for at, document in enumerate(self._document_ids)}
-        lists = []
-        for row in scores_by_callable(self.retriever, list(queries), fetch, positions.keys()):
+        rows = scores_by_callable(self.retriever, list(queries), fetch, positions.keys())
+        for row in rows:
             listed = np.array([positions[document] for document in row], int)
-            lists.append((listed, np.array(list(row.values()), float)))
-        return lists
+            yield listed, np.array(list(row.values()), float)
 
     def _distinct(self, positions, scores, excluded):
         """Give the first k distinct cases of one list of documents."""
@@ -489,20 +486,16 @@ def excess(edges, measure=FOOTRULE):
 def _row(tree, parent, name, edit, ranking):
     before = parent.ranking
     error = before.error or ranking.error
-    both_empty = not before.cases and not ranking.cases
-    reason = error
+    moved = distances(before.cases, ranking.cases, tree.k)
     if error:
-        status = INVALID
+        status, reason = INVALID, error
         moved = distances((), (), tree.k)
+    elif not before.cases and not ranking.cases:
+        status, reason = BOTH_EMPTY, "both lists are empty"
+    elif tree.poor:
+        status, reason = POOR_QUERY, tree.poor
     else:
-        moved = distances(before.cases, ranking.cases, tree.k)
-        if both_empty:
-            status = BOTH_EMPTY
-        elif tree.poor:
-            status = POOR_QUERY
-        else:
-            status = NOOP if edit.noop else OK
-        reason = "both lists are empty" if both_empty else tree.poor
+        status, reason = NOOP if edit.noop else OK, None
     return {
         "case_id": tree.case_id,
         "parent": parent.name,
