@@ -13,6 +13,7 @@ from casebook.runs import record
 LAYERS = [
     {
         "paths",
+        "lazy",
         "credentials",
         "errors",
         "files",

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import typer
 
-from casebook import runs
+from casebook import runs, stats
+from casebook.cli.assistant import gate_log
 from casebook.cli.common import (
     Json,
     Seed,
@@ -275,12 +276,10 @@ def compare(
 
 def _rank_lines(rows):
     """Lines of the ranking of runs."""
-    from casebook.stats.intervals import bounds_text
-
     table = []
     for row in rows:
         low, high = row["ci"] or (None, None)
-        table.append(row | {"95 %": bounds_text(low, high, "z.4f")})
+        table.append(row | {"95 %": stats.intervals.bounds_text(low, high, "z.4f")})
     columns = [
         "rank",
         "score",
@@ -609,8 +608,6 @@ def gate(
     if (run is None) == (log is None):
         raise InputError("name a run, or a log with --log")
     if log is not None:
-        from casebook.cli.assistant import gate_log
-
         exclusive(context, "log", "rules", "profile", "runs_root", "domain", "tenant")
         gate_log(
             log,

@@ -1,0 +1,15 @@
+"""Packages whose modules are imported when they are first named, as a command's help needs none."""
+
+from importlib import import_module
+from importlib.util import find_spec
+
+
+def modules_of(package):
+    """The ``__getattr__`` of a package: ``raters.forms`` imports ``casebook.raters.forms``."""
+
+    def module(name):
+        if find_spec(f"{package}.{name}") is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return import_module(f"{package}.{name}")
+
+    return module
