@@ -66,6 +66,7 @@ COMPARISON_OPTIONS = (
 )
 """Options of `forms` that have no effect on Likert forms."""
 
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 LIKERT_FORMS = "on Likert forms"
 WORDS_IN_TEXTS = ("word_in_text", "word_of_one_side")
 
@@ -127,13 +128,16 @@ def forms(
     kinds = pairs(rater, ":", "LABEL:KIND")
     if not kinds:
         raise InputError("name the raters: --rater r1:lay --rater r2:expert")
-    name = study or _study_name(folder)
+    name = study or (folder.name if _FILE_NAME.fullmatch(folder.name) else "study")
     formats = tuple(format_ or ["xlsx"])
     if explanations:
         report = _make_likert_forms(explanations, folder, name, kinds, formats)
     else:
         if log:
-            answers, account = _answers_of_log(log, system, common, stratify)
+            logged = assistant.log.read_log(log)
+            answers, account = raters.answers.answers_of_log(
+                logged, system, common=common, stratum=stratify
+            )
         else:
             fields = raters.answers.Fields(
                 id_field, prompt_field, answer_field, stratify, contexts_field
@@ -163,13 +167,6 @@ def forms(
     show({"folder": str(folder), **report}, as_json, _forms_lines(folder, report))
 
 
-def _study_name(folder):
-    """Name a study after its folder, where that is a name that files can have."""
-    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", folder.name):
-        return folder.name
-    return "study"
-
-
 def _make_likert_forms(explanations, folder, name, kinds, formats):
     import pandas as pd
 
@@ -180,13 +177,6 @@ def _make_likert_forms(explanations, folder, name, kinds, formats):
         return raters.forms.make_likert_forms(table, folder, name, kinds, formats=formats)
     except InputError as error:
         raise InputError(f"{explanations}: {error}") from None
-
-
-def _answers_of_log(log, system, common, stratify):
-
-    return raters.answers.answers_of_log(
-        assistant.log.read_log(log), system, common=common, stratum=stratify
-    )
 
 
 def _forms_lines(folder, report):
@@ -234,7 +224,6 @@ def _warnings(report):
 
 
 def _some(rows):
-
     return f"items {', '.join(runs.items.one_line(row['item'], 30) for row in rows[:3])} ..."
 
 
@@ -360,10 +349,7 @@ def analyse_forms(
     if original:
         if not key:
             refuse_idle(context, ("force",), "without a key")
-        judgements = _documented_judgements(
-            files, column_names, key, side_column, last_column, force
-        )
-        _show_documented(judgements, as_json)
+        _show_documented(files, column_names, key, side_column, last_column, force, as_json)
         return
     returned = raters.read.read_forms(files, column_names)
     if _paired(returned):
@@ -371,11 +357,24 @@ def analyse_forms(
         analysis = raters.analysis.analyse(
             votes, against, n_resamples=resamples, permutations=permutations, seed=seed
         )
-        _show_analysis(analysis, out, as_json)
+        values = {"answer": raters.analysis.answer_lines(analysis), "tables": analysis.tables}
+        printed = PRINTED_TABLES
     else:
         of_preferences = ("against", "resamples", "permutations", "side_column", "last_column")
         refuse_idle(context, of_preferences, LIKERT_FORMS)
-        _show_likert(_likert_analysis(returned, key, force, seed), out, as_json)
+        analysis = None
+        values = _likert_analysis(returned, key, force, seed)
+        printed = values["tables"]
+    if out:
+        _write_tables(out, values, _figures(analysis) if analysis else {})
+    if as_json:
+        print_json(values)
+        return
+    for line in values.get("answer", ()):
+        echo(f"- {line}")
+    show_tables({name: values["tables"][name] for name in printed}, as_json)
+    if analysis:
+        echo(f"\n{len(analysis.tables)} tables in all: --out FOLDER writes, --json prints")
 
 
 def _column_names(options):
@@ -405,49 +404,21 @@ def _paired(forms):
     return [form for form in forms if form.layout.name == "paired"]
 
 
-def _documented_judgements(files, column_names, key, side_column, last_column, force):
-    """Read forms as PDPABench's own analysis does, or unblind them for it."""
+def _show_documented(files, column_names, key, side_column, last_column, force, as_json):
+    """PDPABench's own analysis, and nothing else; without a key its own reader too."""
     if key:
         returned = raters.read.read_forms(files, column_names)
-        return raters.documented.records_of(
-            raters.unblinding.open_forms(returned, key, side_column, last_column, force)
+        votes = raters.unblinding.open_forms(returned, key, side_column, last_column, force)
+        judgements = raters.documented.records_of(votes)
+    else:
+        paths = raters.annotations.form_files(files)
+        judgements = raters.documented.read_documented_rows(
+            paths, side_column, last_column, column_names
         )
-    return raters.documented.read_documented_rows(
-        raters.annotations.form_files(files), side_column, last_column, column_names
-    )
-
-
-def _show_documented(judgements, as_json):
-    """PDPABench's own analysis, and nothing else."""
     values = raters.documented.documented_analysis(judgements)
     for line in raters.documented.impossible(judgements, values):
         say(f"warning: {line}")
     show(values, as_json, raters.documented.documented_lines(values))
-
-
-def _show_analysis(analysis, out, as_json):
-    """Write the analysis of preferences, if a folder is named, and print it."""
-    lines = raters.analysis.answer_lines(analysis)
-    values = {"answer": lines, "tables": analysis.tables}
-    if out:
-        _write_tables(out, values, _figures(analysis))
-    if as_json:
-        print_json(values)
-        return
-    for line in lines:
-        echo(f"- {line}")
-    show_tables({name: analysis.tables[name] for name in PRINTED_TABLES}, False)
-    echo(f"\n{len(analysis.tables)} tables in all: --out FOLDER writes, --json prints")
-
-
-def _show_likert(values, out, as_json):
-    """Write the analysis of Likert forms, if a folder is named, and print it."""
-    if out:
-        _write_tables(out, values, {})
-    if as_json:
-        print_json(values)
-    else:
-        show_tables(values["tables"], False)
 
 
 def _figures(analysis):
@@ -473,7 +444,6 @@ def _figures(analysis):
 
 
 def _likert_analysis(returned, key, force, seed):
-
     key = key or raters.unblinding.key_beside(returned)
     if key is None:
         raise InputError(f"{returned[0].path}: Likert forms need their sealed key: --key FILE")

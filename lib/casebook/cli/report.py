@@ -134,19 +134,13 @@ def init(
 
     Example: casebook init my_book --title "Our assistant" --author "A. Lawyer"
     """
-    from casebook.project import start_project
+    from casebook.project import comparison, start_project, update_project
 
     exclusive(context, "update", "title", "author", "licence")
-    if update:
-        return _update(folder)
-    start_project(folder, title, author, licence)
-    echo(f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml")
-
-
-def _update(folder):
-    """Bring the notebooks of a project up to date, and say what became of them."""
-    from casebook.project import comparison, update_project
-
+    if not update:
+        start_project(folder, title, author, licence)
+        echo(f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml")
+        return
     outcomes = update_project(folder)
     for name, outcome in outcomes.items():
         if outcome == "kept":

@@ -159,13 +159,12 @@ def list_(
                 "headline": _headline(run, listing.folder(run)),
             }
         )
+    lines = ["no readable run"]
     if rows:
         lines = _list_lines(rows)
     elif listing.runs:
         workflows = ", ".join(sorted({run.workflow for run in listing.runs}))
         lines = [f"no run of the workflow {workflow!r}; there are: {workflows}"]
-    else:
-        lines = ["no readable run"]
     value = {"runsRoot": str(listing.root), "runs": rows, "unreadable": listing.unreadable}
     show(value, as_json, [*lines, *_unreadable(listing)])
 
@@ -629,7 +628,14 @@ def gate(
     if rules:
         margins = runs.decide.read_gate(rules)
     if against is None:
-        against = _promoted_path(listing, next(iter(margins)), profile)
+        metric = next(iter(margins))
+        entry = runs.promotions.active_promotion(listing.root, metric, profile, checked=True)
+        if entry is None:
+            raise InputError(
+                f"no run is promoted for {metric!r}: name one with --against, or promote one with "
+                "'casebook runs promote'"
+            )
+        against = entry["path"]
     candidate = runs.registry.find_run(listing, run)
     reference = runs.registry.find_run(listing, against)
     result = runs.decide.apply_gate(listing, candidate, reference, margins, force=force)
@@ -640,17 +646,6 @@ def gate(
     }
     show(value, as_json, result["notes"])
     runs.decide.settle(result["verdict"], f"gate: {result['verdict']}")
-
-
-def _promoted_path(listing, metric, profile):
-    """Path of the run that is promoted for a metric."""
-    entry = runs.promotions.active_promotion(listing.root, metric, profile, checked=True)
-    if entry is None:
-        raise InputError(
-            f"no run is promoted for {metric!r}: name one with --against, or promote one with "
-            "'casebook runs promote'"
-        )
-    return entry["path"]
 
 
 @app.command()
