@@ -122,7 +122,10 @@ def run(
             f"--out {out}: cannot be written: name a file in a folder that you may write to"
         )
     if log:
-        claim_list = _claims_of_log(log)
+        answers = assistant.log.read_log(log)
+        claim_list = factcheck.claims.claims_of_answers(answers)
+        for note in assistant.log.not_answered(answers["no_answer"]):
+            say(f"note: {note}")
         if stance == "public" and not original:
             say(
                 "note: the default judge compares words and refutes many paraphrases; for the "
@@ -162,15 +165,6 @@ def run(
         raise BatchFailed(
             f"{len(errors)} of {len(results)} claims could not be checked, as {errors[0]}"
         )
-
-
-def _claims_of_log(paths):
-    """The sentences of logged answers, as claims; says which questions have no answer."""
-    answers = assistant.log.read_log(paths)
-    claims = factcheck.claims.claims_of_answers(answers)
-    for note in assistant.log.not_answered(answers["no_answer"]):
-        say(f"note: {note}")
-    return claims
 
 
 def _report_parts(report, scores):
