@@ -175,10 +175,10 @@ def agreement(
         id_column = ""
     notes = []
     if form == "ratings":
-        frame = _read_ratings(
+        numbers = None if level is None else level != "nominal"  # None: whatever the file holds
+        frame = raters.annotations.read_ratings(
             ratings,
-            level=level,
-            scale=scale,
+            numbers=False if scale else numbers,
             id_column=id_column,
             columns=pairs(columns, "=", "--columns ROLE=YOURS"),
             criterion=criterion,
@@ -202,19 +202,6 @@ def agreement(
         for note in notes:
             say(note)
     show(values, as_json, lines)
-
-
-def _read_ratings(path, *, level, scale, id_column, columns, criterion):
-    """Read a file of ratings as items x raters: numbers where the level wants them."""
-    if level == "nominal" or scale is not None:
-        numbers = False
-    elif level is None:
-        numbers = None  # whatever the file holds
-    else:
-        numbers = True
-    return raters.annotations.read_ratings(
-        path, numbers=numbers, id_column=id_column, columns=columns, criterion=criterion
-    )
 
 
 def _panel_of_ratings(frame, *, level, scale, wide):
