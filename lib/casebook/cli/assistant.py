@@ -113,7 +113,7 @@ def gate_log(log, against, *, measures, margin, common, collection, columns, jud
         raise InputError("--log needs the log that it is held against: --against FILE")
     margin = assistant.study.SHARE_MARGIN if margin is None else margin
     if judge is not None:
-        assistant.judge.check_judge(judge)
+        assistant.judge.load_judge(judge)  # which needs a retriever's packages
     gate = assistant.gate.gate_logs(
         log,
         against,
