@@ -15,7 +15,7 @@ from interrupts import interruptible
 from casebook.batch.execute import Outcome
 from casebook.batch.grid import Cell
 from casebook.batch.plan import Planned
-from casebook.batch.progress import Progress, summary
+from casebook.batch.progress import Progress
 from casebook.runs.record import read_record
 
 PARAMETERS = 'run = "a"\ncell = "b"\nfail = ""\nwait = 0'
@@ -142,10 +142,3 @@ def test_a_batch_says_what_starts_and_ends():
         "done    a (3 s, after: kernel died) [1/2]",
         "FAILED  b (0 s) [2/2]",
     ]
-
-
-def test_the_summary_begins_with_failures_and_names_what_was_needed():
-    table = summary(
-        [Outcome("a"), Outcome("b", "needs a, which failed", cause="needs")]
-    )  # failures first
-    assert table.splitlines()[1].split()[:3] == ["needs", "0.0", "0"]

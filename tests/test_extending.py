@@ -129,28 +129,6 @@ def test_an_object_of_the_wrong_type_is_one_line(folder, parameter, message):
     assert str(caught.value).startswith("my_") and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("return [['a']], [[1]]", "equal lengths for each of 34 questions"),
-        ("return 3", "expected two lists"),
-        (
-            "return [['nowhere']] * len(queries), [[1]] * len(queries)",
-            "1 ids are no documents, such as 'nowhere'",
-        ),
-        (
-            "return [['home-1'] * 2] * len(queries), [[1, 1]] * len(queries)",
-            "given twice for one question",
-        ),
-    ],
-)
-def test_what_a_retriever_returns_is_checked(folder, body, message):
-    (folder / "my_wrong_search.py").write_text(f"def search(queries, k):\n    {body}\n")
-    smoke = load("smoke")
-    with pytest.raises(InputError, match=f"search: .*{message}"):
-        run_ablation(smoke, {"mine": load_retriever("my_wrong_search:search", smoke.documents)})
-
-
 def test_another_source_is_another_input(folder):
     cell = Cell(
         "mine", "09_query_length.ipynb", {"dataset": "smoke", "retriever": "my_search:Search"}

@@ -47,17 +47,6 @@ def test_times_are_kept_apart(chapter, files, capsys):
     assert "Table: Cost (1 rows)" in capsys.readouterr().out
 
 
-def test_numbers_have_three_digits_unless_others_are_asked_for(chapter, monkeypatch):
-    tables = []
-    monkeypatch.setattr("casebook.notebook.display", tables.append)
-    frame = pd.DataFrame({"n": [2, 7], "value": [0.12345, 0.5], "low": 0.1, "high": [0.2, 0.65432]})
-    for options in ({}, {"digits": 2}):
-        chapter.show("scores", frame, "Scores", **options)
-    three, two = (table._repr_html_() for table in tables)
-    assert ">0.123<" in three and "0.654" in three and "0.6543" not in three
-    assert ">0.12<" in two and "0.65" in two and "0.654" not in two
-
-
 def test_addresses_of_rows_are_those_of_each_row(chapter):
     rows = pd.DataFrame({"tag": ["a", None, "c"], "system": ["x", "y", "z"]}, index=[7, 8, 9])
     pages = chapter.item_pages(only=rows["tag"], system=rows["system"], change="worse")

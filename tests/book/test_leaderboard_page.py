@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 
 from casebook import paths
-from casebook.book.leaderboard import leaderboard_link, leaderboard_pages
-from casebook.book.results import ChapterResults, read_chapters
+from casebook.book.leaderboard import leaderboard_pages
+from casebook.book.results import read_chapters
 from casebook.errors import InputError
 from casebook.frames import all_contrasts, contrasts, estimates
 from casebook.notebook import Chapter, number
 from casebook.paths import run_dir
-from casebook.verdicts import NOT_MEASURED, OPPOSITE
+from casebook.verdicts import OPPOSITE
 
 CELL = "retrieval_ablation-smoke"
 NAMES = {"bm25": "BM25", "own": "</script><b>Own"}
@@ -66,15 +66,6 @@ def test_a_pair_turned_round_is_what_the_other_direction_would_have_said(seed):
             other["equal"],
             other["better"],
         )
-
-
-def test_what_had_the_same_input_cannot_be_measured_in_either_order():
-    frame, clusters = scores()
-    reason = "both are one system"
-    table = all_contrasts(frame, clusters, not_measured={("own", "dense"): reason})
-    row = table[(table["system"] == "dense") & (table["against"] == "own")].iloc[0]
-    assert (row["verdict"], row["reason"]) == (NOT_MEASURED, reason)
-    assert math.isnan(row["difference"])
 
 
 @pytest.fixture
@@ -145,16 +136,6 @@ def test_the_page_has_the_numbers_of_the_chapter(run):
     text = chapter["measures"][0]["inference"]
     assert "3 pairs that were not planned and 3 pairs with a control" in text
     assert "over 20 groups, which hold the 40 questions" in text
-
-
-def test_a_run_without_a_leaderboard_has_no_page(run):
-    folder, *_ = run
-    assert (
-        leaderboard_link(ChapterResults("mine", CELL)).count(f"leaderboard.html#data={CELL}") == 1
-    )
-    (folder / "leaderboard" / f"{CELL}.json").unlink()
-    assert leaderboard_pages(read_chapters("mine", [CELL])) == {}
-    assert leaderboard_link(ChapterResults("mine", CELL)) == ""
 
 
 def test_times_are_kept_apart_and_need_not_be_there(run):

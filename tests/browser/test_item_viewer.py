@@ -170,23 +170,6 @@ def test_what_is_chosen_stands_in_the_address(viewer, address):
     shows(viewer, ".problem", "No claim is like this.")
 
 
-def test_tags_of_a_system_follow_the_system(viewer, address):
-    for system, expected in (("full", ["q&2 #", "q3"]), ("bm25", ["q3"])):
-        viewer.goto(f"{address}#system={system}&only=wrong+verdict")
-        shows(viewer, "output", f"{len(expected)} of 3 claims")
-        assert listed(viewer) == expected
-    shows(viewer, "tr:has-text('Tags') td >> nth=1", "wrong verdict")
-    viewer.goto(f"{address}#only=constructor")
-    shows(viewer, "output", "1 of 3 claims")
-    ready = viewer.locator(".ready li")
-    texts = ["bm25: wrong verdict (1)", "where full loses (1)", "none (0)"]
-    assert ready.all_inner_texts() == texts
-    assert ready.nth(2).locator("a").count() == 0
-    ready.get_by_role("link", name="bm25").click()
-    shows(viewer, "h2", "Claim q3")
-    assert viewer.get_by_label("System", exact=True).input_value() == "bm25"
-
-
 def test_an_unknown_name_is_no_other_choice(viewer, address):
     problems = {
         "system=nobody": "This page has no system called “nobody”.",
@@ -236,37 +219,6 @@ def test_a_pair_is_chosen_by_keyboard_and_survives_a_reload(viewer, many):
     viewer.goto(f"{many}#q=n39&change=worse&against=Dense+%26+co")
     shows(viewer, ".problem", "Question n39 is not among those chosen above.")
     shows(viewer, "h2", "Question n39")
-
-
-def test_a_copied_link_opens_the_same_view(viewer, many):
-    viewer.goto(f"{many}#system=Dense+%26+co&against=Full+pipeline&change=better")
-    viewer.get_by_role("button", name="Next").click()
-    shows(viewer, "h2", "Question n1")
-    # Without a clipboard for pages, as in a browser that does not trust pages from disk.
-    viewer.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
-    viewer.get_by_role("button", name="Copy link").click()
-    shows(viewer, "output", "Link copied")
-    field = "(() => { const f = document.querySelector('textarea'); return f && f.value; })()"
-    assert viewer.evaluate(field) is None  # the field is gone
-    viewer.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    viewer.reload()
-    viewer.get_by_role("button", name="Copy link").click()
-    shows(viewer, "output", "Link copied")
-    link = viewer.evaluate("navigator.clipboard.readText()")
-    assert link == viewer.url and "q=n1" in link
-    viewer.goto("about:blank")
-    viewer.goto(link)
-    shows(viewer, "h2", "Question n1")
-    shows(viewer, "output", "20 of 40 questions")
-
-
-def test_the_viewer_is_accessible_and_no_wider_than_a_phone(viewer, address):
-    from axe_playwright_python.sync_playwright import Axe
-
-    viewer.goto(address)
-    found = Axe().run(viewer, options={"preload": False}).response["violations"]
-    assert [one["id"] for one in found] == []
-    assert viewer.evaluate("document.documentElement.scrollWidth") <= 375
 
 
 def test_a_table_that_is_downloaded_holds_no_formula(viewer, tmp_path):

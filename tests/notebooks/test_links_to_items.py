@@ -5,7 +5,6 @@ import re
 from html import unescape
 from urllib.parse import parse_qs
 
-import pandas as pd
 import pytest
 
 from casebook.batch.grid import load_grid, select
@@ -37,7 +36,6 @@ SOME_WITHOUT_ITEMS = {
     ("run_comparison", "ablation"): "systems of runs that this report does not have",
     ("run_comparison", "shift"): "systems whose single questions were not kept",
 }
-CONFUSION = "gold {}, verdict {}"
 
 
 def markup_of(cell):
@@ -68,23 +66,6 @@ def marks_of_figures(cell):
     return marks
 
 
-def test_rows_and_cells_lead_to_claims_that_there_are():
-    """The page of this run has only some claims, so tags are held against the rows of all."""
-    rows = pd.read_csv(run_dir("smoke") / "rows" / "factcheck_confusion-smoke.csv.gz", dtype=str)
-    rows = rows[rows["system"] == rows["system"].iloc[0]]
-    tags = set(map(CONFUSION.format, rows["label"], rows["verdict"].fillna("none")))
-    for column in ("category", "hops"):
-        tags |= {f"{column}: {value}" for value in rows[column]}
-    tags |= {"wrong verdict", "evidence found", "evidence not found"}
-    chosen = {
-        tag
-        for choice in shown_links("factcheck_confusion-smoke")["factcheck_confusion-smoke"]
-        for tag in choice.get("only", ())
-        if not tag.startswith(("decided by ", "judge wrong: "))
-    }
-    assert chosen and chosen <= tags
-
-
 @pytest.mark.parametrize("cell", select(load_grid(), tag="smoke"), ids=lambda cell: cell.name)
 def test_every_figure_leads_to_items_but_those_that_have_none(cell):
     chapter = cell.name.removesuffix("-smoke")
@@ -95,17 +76,6 @@ def test_every_figure_leads_to_items_but_those_that_have_none(cell):
             assert n_links > 0, f"{chapter}, {name}"
         else:
             assert n_links == n_marks > 0, f"{chapter}, {name}: {n_links} of {n_marks} marks"
-
-
-def test_the_lists_of_figures_without_items_name_figures_that_there_are():
-    drawn = {
-        (cell.name.removesuffix("-smoke"), name)
-        for cell in select(load_grid(), tag="smoke")
-        for name in marks_of_figures(cell.name)
-    }
-    later = {("run_comparison", "history")}  # is drawn where there are earlier runs
-    assert {*WITHOUT_ITEMS, *SOME_WITHOUT_ITEMS} <= drawn | later
-    assert not set(WITHOUT_ITEMS) & set(SOME_WITHOUT_ITEMS)
 
 
 @pytest.mark.parametrize("cell", select(load_grid(), tag="smoke"), ids=lambda cell: cell.name)

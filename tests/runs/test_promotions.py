@@ -7,7 +7,6 @@ import signal
 import pytest
 
 from casebook.errors import InputError
-from casebook.files import locked
 from casebook.runs import promotions
 from casebook.runs.decide import decide
 from casebook.runs.promotions import (
@@ -245,10 +244,3 @@ def test_a_line_that_was_never_completed_is_not_an_entry(three):
     promote_all(three, "high")
     assert [entry["seq"] for entry in read_promotions(root)] == [1, 2, 3]
     assert verify(root) == []
-
-
-def test_a_held_lock_names_its_owner(three, monkeypatch):
-    monkeypatch.setattr(promotions, "_WAIT_FOR_WRITER", 0.05)
-    lock = three.layout.root / "_active" / ".lock"
-    with locked(lock, str), pytest.raises(InputError, match=r"held by pid \d+ on "):
-        promote_all(three, "low")

@@ -63,13 +63,6 @@ def test_the_history_joins_runs_on_the_same_data_only(results, chapter):
     assert names["figure"] is not None
 
 
-def test_runs_on_other_data_have_no_history(results, chapter):
-    add_report(results, "first", 1)
-    add_report(results, "other", 3, DatasetHash="0" * 64)
-    names = chapter()
-    assert len(names["past"]) and names["repeated"].empty and "figure" not in names
-
-
 def test_the_matrix_shows_one_run_of_each_data_set(results, chapter):
     """An older run with more systems does not lend its scores to the newest one."""
     add_report(results, "first", 1)

@@ -165,18 +165,6 @@ def test_held_out_judgements_change_nothing_about_their_own_shift(smoke):
         assert chosen.scale == fit.selections[0].scale
 
 
-def test_without_use_the_scale_is_zero(planted):
-    rng = np.random.default_rng(0)
-    documents = {f"d{i:02d}": rng.normal(size=6) for i in range(12)}
-    queries = {f"q{i:02d}": vector for i, vector in enumerate(documents.values())}
-    qrels = {f"q{i:02d}": {f"d{i:02d}": 1} for i in range(12)}
-    data = planted(queries, documents, qrels)
-    fit = cross_fit(data, LEARNERS["posneg-contrast"])
-    assert not fit.scales.any()
-    assert np.array_equal(fit.shifted(data), data.queries)
-    assert set(fit.choices()["scale"]) == {0.0}
-
-
 def test_ridge_equals_scikit_learn(decoys):
     model = Ridge(alpha=2.0, fit_intercept=False)
     learned = learn_ridge(decoys, penalty=2.0)
@@ -188,13 +176,6 @@ def test_ridge_equals_scikit_learn(decoys):
         ]
     )
     assert pytest.approx(targets) == model.fit(decoys.queries, Y).coef_.T
-
-
-def test_ridge_without_contrast_moves_nothing(planted):
-    data = planted({"q": [1.0, 0]}, {"a": [1.0, 0]}, {"q": {"a": 1}})
-    assert not learn_ridge(data).move(data.queries).any()
-    with pytest.raises(InputError, match="above 0"):
-        learn_ridge(data, penalty=0.0)
 
 
 def test_chance_is_the_mean_over_all_orders(planted):
