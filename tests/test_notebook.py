@@ -30,15 +30,6 @@ def files(tmp_path):
     return names
 
 
-def test_tables_are_kept_as_they_are(chapter, files):
-    frame = pd.DataFrame({"system": ["bm25"], "value": [0.5]})
-    for _ in range(2):
-        chapter.keep(tables={"left": frame, "right": frame.assign(value=1.0)})
-    assert files("tables") == ["mine.left.csv", "mine.right.csv"]
-    path = chapter.outputs.folder / "tables" / "mine.left.csv"
-    assert path.read_text().splitlines() == ["system,value", "bm25,0.500000"]
-
-
 def test_times_are_kept_apart(chapter, files, capsys):
     frame = pd.DataFrame({"system": ["bm25"], "seconds": [0.5]})
     chapter.show("cost", frame, "Cost", timed=True)
@@ -61,15 +52,6 @@ def test_addresses_of_rows_are_those_of_each_row(chapter):
         chapter.item_page(q="2"),
     ]
     assert chapter.item_pages(only=rows["tag"].iloc[:0], system="x").empty
-
-
-def test_readers_see_names_of_systems_and_of_other_values(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    words = {"measure": {"ndcg": "nDCG"}, "against": {"q": "the question"}}
-    chapter = Chapter("r", "c", "my_experiment", "smoke", names={"bm25": "BM25"}, words=words)
-    frame = pd.DataFrame({"system": ["bm25"], "against": ["q"], "measure": ["ndcg"], "n": [1]})
-    assert chapter.named(frame).iloc[0].tolist() == ["BM25", "the question", "nDCG", 1]
-    assert frame["system"][0] == "bm25"
 
 
 def test_what_only_says_how_a_row_is_drawn_is_not_kept(chapter):

@@ -77,8 +77,10 @@ def loopback(listening):
     return all(ipaddress.ip_address(address).is_loopback for _, address, _ in listening)
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::1", "::"])
-@pytest.mark.parametrize("kind", ["STREAM", "DGRAM"])
+@pytest.mark.parametrize(
+    ("address", "kind"),
+    [("127.0.0.1", "STREAM"), ("0.0.0.0", "DGRAM"), ("::1", "DGRAM"), ("::", "STREAM")],
+)
 def test_a_port_that_is_open_is_seen_in_a_child_too(address, kind):
     work = (
         "import socket, sys, time\n"

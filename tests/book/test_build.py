@@ -1,6 +1,5 @@
 """The site is rendered strictly, once, and says what it was made from."""
 
-import json
 import shutil
 
 import pytest
@@ -59,24 +58,6 @@ def test_a_warning_fails_the_build_and_names_the_page(tmp_path):
 def test_a_run_without_notebooks_is_refused():
     with pytest.raises(InputError, match="nothing to render"):
         build.build_book("never-made")
-
-
-def test_chapters_are_named_by_experiment_and_data_set_and_no_two_alike(tmp_path, monkeypatch):
-    for name in (CELL, "retrieval_ablation-again", "audits-smoke"):
-        source = "audits-smoke" if name.startswith("audits") else CELL
-        shutil.copytree(run_dir("smoke") / "runs" / source, tmp_path / "mine" / "runs" / name)
-        (tmp_path / "mine" / "notebooks").mkdir(exist_ok=True)
-        cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# Retrieval\n\nText"}
-        notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-        (tmp_path / "mine" / "notebooks" / f"{name}.ipynb").write_text(json.dumps(notebook))
-    seal(tmp_path / "mine")
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
-
-    def titles(*cells):
-        return [chapter.title for chapter in read_chapters("mine", cells)]
-
-    assert titles(CELL, "audits-smoke") == ["Retrieval: Smoke", "Retrieval"]
-    assert titles(CELL, "retrieval_ablation-again")[1] == "Retrieval: Smoke (again)"
 
 
 def test_an_experiment_on_several_data_sets_is_one_entry_of_the_sidebar(tmp_path, monkeypatch):

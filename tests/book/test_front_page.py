@@ -222,21 +222,6 @@ def test_a_detailed_row_holds_question_effect_count_verdict_and_links(run):
     )
 
 
-def test_what_cannot_be_measured_has_no_picture_and_says_why(run):
-    run(
-        headline(reason="no judgements", **MISSING),
-        headline(low=None, high=None, reason="few_x"),
-        headline(reason="interval_by_unit"),
-        headline(),
-    )
-    none, alone, by_unit, whole = rows_of(answers(read_chapters("mine", [CELL])))
-    assert none.svg is None and "Cannot be measured here: no judgements" in none.text
-    assert none.text.count("no judgements") == 1 and "No interval" not in none.text
-    assert alone.select_one("svg .interval") is None and "No interval: few x" in alone.text
-    assert "Note: " in by_unit.text and "No interval" not in by_unit.text
-    assert "Note: " not in whole.text and "None" not in whole.text
-
-
 def test_the_masthead_says_date_version_citation_and_licence():
     page = BeautifulSoup(masthead("smoke", read_chapters("smoke", [CELL])), "html.parser")
     cited = (ROOT / "CITATION.cff").read_text()

@@ -148,14 +148,3 @@ def test_times_are_kept_apart_and_need_not_be_there(run):
     path.unlink()
     [chapter] = loaded(leaderboard_pages(read_chapters("mine", [CELL])))["chapters"]
     assert chapter["milliseconds"] is None
-
-
-def test_equal_names_are_told_apart(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    frame, _ = scores()
-    chapter = Chapter("mine", "one", "made", "smoke", names={"own": "BM25", "bm25": "BM25"})
-    levels = {system: {} for system in frame}
-    chapter.leaderboard(levels, {"m": all_contrasts(frame)}, baseline="own", protocol="made")
-    content = json.loads((tmp_path / "mine" / "leaderboard" / "one.json").read_text())
-    assert content["systems"] == ["BM25", "dense", "BM25 (own)", "random"]
-    assert content["measures"][0]["levels"]["value"] == [None] * 4

@@ -13,11 +13,10 @@ from casebook import paths
 from casebook.batch.grid import load_grid, select
 from casebook.batch.run_folder import stored_record
 from casebook.book import pages
-from casebook.book.chapters import command, for_readers, hashes, limits, reproduce_line
-from casebook.book.results import ChapterResults, cards_of, read_chapters
+from casebook.book.chapters import command, for_readers, hashes, reproduce_line
+from casebook.book.results import ChapterResults, read_chapters
 from casebook.data.cards import cards
 from casebook.paths import run_dir
-from casebook.runs.outputs import read_numbers
 
 CELL = "retrieval_ablation-smoke"
 
@@ -96,23 +95,6 @@ def test_every_caveat_stands_in_the_chapter(results):
     assert (
         card.licence.name in text and "data_cards.md#smoke-contract-and-insurance-clauses" in text
     )
-
-
-def limits_of(parameters, numbers=()):
-    return "\n".join(limits(parameters, cards_of(parameters, dict(numbers))))
-
-
-def test_limits_name_all_data_once_and_what_has_no_card():
-    numbers = read_numbers("smoke", "audits-smoke")
-    text = limits_of({"datasets": ["smoke", "feverous_s"]}, numbers)
-    assert text.count("data_cards.md#smoke-") == text.count("data_cards.md#feverous-s") == 1
-    text = limits_of({"dataset": "my`folder"})
-    assert "``my`folder``" not in text and "`` my`folder ``" in text
-    assert limits_of({"seed": 1}) == ""
-    text = limits_of({"dataset": "pdpabench", "split": "train"})
-    assert "399 queries" in text
-    text = limits_of({"dataset": "consumer_contracts_qa"})
-    assert "non-commercial use only" in text
 
 
 def test_the_hash_of_data_covers_every_data_set_that_is_named():

@@ -134,14 +134,6 @@ def test_cells_are_read_from_the_run_and_sentences_filled(run):
     assert "recall" not in text
 
 
-def test_a_sentence_without_its_number_is_left_out(run):
-    votes = {"documented": {"fleiss_kappa": number(0.13)}}
-    section = stated_page(read_chapters(run({"rater_agreement": {"pdpabench_votes": votes}})))
-    assert "reproduced" in section
-    assert "For other raters and questions it runs" not in section
-    assert "{" not in section.replace("{raw}", "")
-
-
 def test_a_run_without_the_systems_says_so(run):
     page = stated_page(read_chapters(run({"my_experiment": {"mine": {"a": {"b": number(1.0)}}}})))
     assert page == "No chapter of this run measures one of the statements.\n"

@@ -158,7 +158,6 @@ def test_marks_name_their_values_and_lead_to_their_items(page_of_figures, tab):
         "items.html#q=1",
         "items.html#q=2",
     ]
-    assert gain.locator(".wide svg").get_attribute("role") == "group"
     assert "Reranker: 120.0 ms a question" in cost.locator("title").all_text_contents()
     assert "order, Own: excess -0.90" in scores.locator("title").all_text_contents()
     assert scores.locator(".wide svg").get_attribute("aria-label") == "Sets"
@@ -166,8 +165,6 @@ def test_marks_name_their_values_and_lead_to_their_items(page_of_figures, tab):
     assert min(sizes) >= 14
     gain.locator("rect").last.dispatch_event("pointerdown")
     assert gain.locator("output").text_content().startswith("Random order of the same documents")
-    ids = tab.page.evaluate("[...document.querySelectorAll('figure.drawn [id]')].map((e) => e.id)")
-    assert len(ids) == len(set(ids)) > 0
 
 
 def test_further_columns_are_reached_by_keyboard_and_what_is_shown_is_downloaded(

@@ -103,30 +103,12 @@ def listed(viewer):
     return [label.split(":")[0] for label in labels]
 
 
-def test_a_link_survives_a_reload_and_moves_with_the_keyboard(viewer, address):
-    viewer.goto(f"{address}#q=q%262+%23")
-    shows(viewer, "h2", "Claim q&2 #")
-    viewer.reload()
-    shows(viewer, "h2", "Claim q&2 #")
-    viewer.get_by_role("button", name="Next").focus()
-    viewer.keyboard.press("Enter")
-    shows(viewer, "h2", "Claim q3")
-    assert viewer.url.endswith("#q=q3")
-    viewer.go_back()
-    shows(viewer, "h2", "Claim q&2 #")
-    viewer.goto(f"{address}#q=none")
-    shows(viewer, ".problem", "Claim none is not on this page.")
-
-
 def test_fields_and_cells_are_those_of_the_data(viewer, address):
     viewer.goto(address)
     shows(viewer, "h2", "Claim q1")
     assert viewer.locator(".facts dd").first.inner_text() == "SUPPORTED"
     change = viewer.locator(".facts dd").nth(1)
     assert change.text_content() == "pays removed: 400 added: 500 a claim"
-    for name, line in (("del", "line-through"), ("ins", "underline")):
-        style = f"getComputedStyle(document.querySelector('{name}')).textDecorationLine"
-        assert viewer.evaluate(style) == line
     shows(viewer, ".compared", "right: full 0.500, bm25 0.250 (+0.250)")
     compared, every = viewer.locator("table").all()
     lines = compared.locator("tbody tr").all()
@@ -205,17 +187,11 @@ def test_a_pair_is_chosen_by_keyboard_and_survives_a_reload(viewer, many):
     shows(viewer, "output", "20 of 40 questions")
     address = viewer.url
     assert "system=Full+pipeline&against=Dense+%26+co&change=worse" in address
-    counts = viewer.get_by_label("is", exact=True).locator("option").all_inner_texts()
-    assert counts == ["all", "higher (19)", "equal (1)", "lower (20)"]
     assert listed(viewer)[:3] == ["n0", "n1", "n2"]  # the largest losses first
     shows(viewer, ".compared", "nDCG@10: Full pipeline 0.000, Dense & co 1.000 (−1.000)")
-    heads = viewer.locator("table").first.locator("thead th").all_inner_texts()
-    assert heads == ["", "Full pipeline", "Dense & co"]
     viewer.reload()
     shows(viewer, "output", "20 of 40 questions")
     assert viewer.url == address and listed(viewer)[0] == "n0"
-    viewer.get_by_label("Order", exact=True).select_option("higher first")
-    assert listed(viewer)[0] == "n19"
     viewer.goto(f"{many}#q=n39&change=worse&against=Dense+%26+co")
     shows(viewer, ".problem", "Question n39 is not among those chosen above.")
     shows(viewer, "h2", "Question n39")

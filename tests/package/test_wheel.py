@@ -105,9 +105,6 @@ def test_commands_that_read_tables_work_in_an_empty_folder(installed, tmp_path):
     assert done.returncode == 0, done.stderr
     done = installed(tmp_path, "casebook", "data", "list")
     assert "ok" in done.stdout and done.returncode == 0
-    done = installed(tmp_path, "casebook", "run", "assistant", "--run", "a", "-p", f"log={log}")
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "results" / "a" / "numbers.json").is_file()
 
 
 def test_logs_and_collections_in_parquet_are_read(installed, tmp_path):

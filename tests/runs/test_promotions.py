@@ -207,17 +207,6 @@ def test_a_log_from_before_heads_were_kept_is_carried_on(three):
     assert "not the head of a log" in verify(root)[0]
 
 
-def test_a_reason_that_is_no_text_is_refused(three, monkeypatch):
-    listing = three.read()
-    low = find_run(listing, "low")
-    with pytest.raises(InputError, match="not text in UTF-8"):
-        promote(listing, low, "ndcg@3", "caf\udce9")
-    monkeypatch.setenv("CASEBOOK_ACTOR", "caf\udce9")
-    with pytest.raises(InputError, match="CASEBOOK_ACTOR"):
-        promote(listing, low, "ndcg@3", WHY)
-    assert read_promotions(listing.root) == []
-
-
 def test_a_pointer_to_another_line_and_a_changed_run_are_noticed(three):
     root = promote_all(three, "low", "mid")
     path = pointer_path(root, "ndcg@3")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from casebook.runs.headlines import Headline, headlines_text
 from casebook.runs.registry import locate
 
 WEAK = np.random.default_rng(0).integers(1, 8, 100)
@@ -256,27 +255,6 @@ def test_wrong_use_is_one_clear_line(casebook, add):
         if (code, out) != (1, "") or not is_one_line or message not in err:
             wrong.append((arguments, code, out, err))
     assert wrong == []
-
-
-def test_the_list_shows_data_parameters_that_differ_and_the_headline(casebook, add):
-    for run_id, encoder in (("one", "minilm"), ("two", "bge")):
-        parameters = {"dataset": "/somewhere/my folder", "encoder": encoder, "seed": 0}
-        add(run_id, WEAK, Inputs={"parameters": parameters})
-    headline = Headline("Better?", "mine", "a", "b", "nDCG@10", 0.1, 0.05, 0.15, 40)
-    folder = locate(domain="insurance").root / "headlines"
-    folder.mkdir()
-    (folder / "one.json").write_text(headlines_text([headline]))
-    rows = {row["runId"]: row for row in json.loads(casebook("runs", "list", "--json")[1])["runs"]}
-    assert rows["one"]["parameters"] == {"encoder": "minilm"} and rows["two"]["parameters"] == {
-        "encoder": "bge"
-    }
-    assert {row["dataset"] for row in rows.values()} == {"my folder"}
-    assert rows["one"]["headline"] == "+0.100 [+0.050, +0.150] nDCG@10 (helps)"
-    assert (
-        rows["two"]["headline"] == "0.295 original:ndcg@3"
-    )  # without a headline, the documented metric
-    out = casebook("runs", "list")[1]
-    assert "my folder" in out and 'encoder="bge"' in out
 
 
 def test_runs_of_two_devices_are_compared_and_the_difference_is_said(casebook, add):

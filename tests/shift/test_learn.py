@@ -242,17 +242,6 @@ def test_one_fold_holds_nothing_out(smoke):
         folds(smoke, 1)
 
 
-def test_shares_are_kept_as_far_as_groups_allow(smoke):
-    division, again, other = divide(smoke), divide(smoke), divide(smoke, seed=1)
-    assert division == again != other
-    parts, labels = division, group_labels(smoke)
-    assert sorted(row for part in parts.values() for row in part) == list(range(len(smoke)))
-    assert sum(len({labels[row] for row in part}) for part in parts.values()) == len(set(labels))
-    shares = {name: len(rows) / len(smoke) for name, rows in parts.items()}
-    assert shares["train"] == pytest.approx(0.5, abs=0.06)
-    assert shares["dev"] == pytest.approx(0.2, abs=0.06)
-
-
 def test_too_few_groups_are_an_error(planted):
     documents = {"a": [1.0, 0], "b": [0, 1.0]}
     queries = {"q1": [1.0, 0], "q2": [0, 1.0]}

@@ -192,8 +192,6 @@ def test_drift_scores_every_question_at_every_stage():
     still = drift_table(rows.assign(moved=False), n_resamples=200)
     assert still[["gain", "gain low", "lowest"]].isna().all(axis=None)
     assert set(still["reason"]) == {"every fold chose scale 0, so no question was moved"}
-    nothing = run_drift([])
-    assert nothing.empty and drift_table(nothing).empty
 
 
 def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_path):
@@ -225,23 +223,11 @@ def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_pat
             pd.Series([row["gain"], row["gain low"], row["gain high"]], dtype=float)
         )
     protocols = names["protocols"].set_index(["protocol", "system"])
-    assert list(dict.fromkeys(protocols.index.get_level_values(0))) == [
-        "groups held out: questions of new groups",
-        "questions held out: new questions of the same groups",
-        "in sample: the questions that it was learned from",
-    ]
     first = protocols.loc["groups held out: questions of new groups"]  # one verdict of one protocol
     columns = ["gain low", "gain high", "verdict"]
     assert first[columns].equals(gained.loc[first.index, columns])
-    assert set(protocols.loc["in sample: the questions that it was learned from", "verdict"]) == {
-        "not tested"
-    }
     for headline, row in zip(names["chapter"].headlines, first.itertuples(), strict=True):
-        assert "questions of groups that it was not learned from" in headline.question
         assert (headline.decision, headline.value) == (
             row.verdict,
             None if np.isnan(row.gain) else row.gain,
         )
-    drift = names["drift_numbers"]["drift_stage_2"]["ridge"]["nDCG@10 gain"]
-    last = names["stages"].query("system == 'ridge' and stage == 2").iloc[0]
-    assert (drift["value"], drift["n"], drift["control"]) == (last["gain"], last["n"], 0.0)
