@@ -1,14 +1,11 @@
-"""The chapters with models as judges: fact-checking on a user's claims, assistants on her log."""
+"""The fact-checking chapter with models as judges, on a user's claims."""
 
 import json
 import re
 
 import numpy as np
 import pytest
-from cells import run_cell
 from sklearn.metrics import cohen_kappa_score
-
-from casebook.paths import NOTEBOOKS
 
 pytestmark = pytest.mark.usefixtures("fresh_answers")
 S, N, I = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT_EVIDENCE"  # noqa: E741
@@ -42,32 +39,12 @@ def kitchen(folder, wrong="77"):
     return {"claims": str(path), "corpus": str(folder)}
 
 
-@pytest.fixture
-def chapter(tmp_path, displayed):
-    """Give a function that runs all cells; gives the variables and what each cell displayed."""
-    (tmp_path / "results" / "judged" / "runs").mkdir(parents=True)
-
-    def run(name="07_factcheck_confusion", **parameters):
-        variables = {}
-        shown = {}
-        notebook = json.loads((NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
-        for cell in notebook["cells"]:
-            if cell["cell_type"] == "code":
-                displayed.clear()
-                run_cell("".join(cell["source"]), cell["id"], variables)
-                shown[cell["id"]] = "\n".join(displayed)
-                if "parameters" in cell["metadata"].get("tags", []):
-                    variables.update(parameters | {"run": "judged", "cell": "judged"})
-        return variables, shown
-
-    return run
-
-
 def test_two_judges_on_two_sets_of_a_user(chapter, tmp_path, make_classifier):
     model = make_classifier(tmp_path / "nli", 3, ("NEUTRAL", "CONTRADICTION", "ENTAILMENT"))
     other = tmp_path / "other"
     kitchen(other, wrong="88")
     variables, shown = chapter(
+        "07_factcheck_confusion",
         **kitchen(tmp_path / "kitchen"),
         further_judges=[f"entailment:{model}", "placeholder"],
         transfer_sets=[str(other)],
