@@ -1,12 +1,10 @@
 """What a batch says: bar, plain lines, the summary of failures, and after Ctrl-C."""
 
 import os
-import pty
 import re
 import signal
 import subprocess
 import sys
-import threading
 
 import pytest
 import yaml
@@ -28,7 +26,6 @@ WORK = (
     "    raise InputError('data.csv:3: no column n')\n"
     "assert not fail, f'asked to fail: \\x1b[31m{fail}\\n twice'"
 )
-ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 @pytest.fixture
@@ -49,40 +46,6 @@ def command(project, *cells, run="mine"):
     (project / "grid.yml").write_text(yaml.safe_dump(rows))
     grid = str(project / "grid.yml")
     return [sys.executable, "-m", "casebook", "run", "--grid", grid, "--run", run]
-
-
-def on_terminal(arguments):
-    """Run a command whose standard error is a terminal; give what it wrote there."""
-    ours, theirs = pty.openpty()
-    written = []
-
-    def read():
-        try:
-            while data := os.read(ours, 4096):
-                written.append(data)
-        except OSError:
-            pass  # how a pty says that nobody writes any more
-
-    process = subprocess.Popen(arguments, stderr=theirs, stdout=subprocess.PIPE)
-    os.close(theirs)
-    reader = threading.Thread(target=read)
-    reader.start()
-    process.communicate(timeout=600)
-    reader.join()
-    os.close(ours)
-    return process.returncode, b"".join(written).decode()
-
-
-@pytest.mark.slow
-def test_a_terminal_shows_a_bar_with_the_lines_above_it(project):
-    cells = ("one", {"wait": 1}), ("two", {"fail": "yes"})
-    code, text = on_terminal(command(project, *cells))
-    plain = ESCAPE.sub("", text)
-    assert code == 3
-    assert "\x1b[2K" in text  # the bar is drawn again and again
-    assert re.search(r"0/2 .* one", plain) and re.search(r"1/2 .* two", plain)
-    assert "done    one (" in plain and "FAILED  two (" in plain
-    assert "casebook: 1 of 2 failed: two: 01_made.ipynb: cell 3: Asser" in plain
 
 
 @pytest.mark.slow

@@ -53,18 +53,6 @@ def test_the_page_says_how_much_it_has_and_whose_the_data_are(keep):
     assert [item["text"] for item in kept["items"]] == [HOSTILE, HOSTILE]
 
 
-def test_what_is_withheld_or_left_out_is_said(keep):
-    texts = {}
-    for card in (card_of("consumer_contracts_qa"), None):
-        text = item_pages(keep(card=card, noun="claim", most_bytes=1))[PAGE]
-        assert "The page shows the first 1 of 2 claims" in text
-        texts[card and card.key] = next(
-            line for line in text.splitlines() if "by their ids" in line
-        )
-    assert "Documents are shown by their ids only" in texts["consumer_contracts_qa"]
-    assert "Claims and documents are shown by their ids only" in texts[None]
-
-
 def test_the_last_list_of_items_that_a_system_makes_worse_is_offered(keep):
     results = pd.DataFrame(
         {

@@ -114,12 +114,10 @@ def test_the_page_has_the_numbers_of_the_chapter(run):
     assert (chapter["baseline"], chapter["controls"]) == (0, [3])
     assert chapter["groups"] == {"Own systems": [2]}
     assert chapter["milliseconds"] == [0.25, None, None, None]
-    assert [m["margin"] for m in chapter["measures"]] == [0.01, None]
     assert [m.get("words") for m in chapter["measures"]] == [
         None,
         {"better": "higher", "worse": "lower"},
     ]
-    assert chapter["timing"] == "the time of a question"
     systems = list(levels)
     for measure in chapter["measures"]:
         columns = measure["contrasts"]
@@ -133,9 +131,6 @@ def test_the_page_has_the_numbers_of_the_chapter(run):
         assert words == frame["verdict"].tolist()
         for system, value in zip(systems, measure["levels"]["value"], strict=True):
             assert value == pytest.approx(levels[system][measure["name"]]["value"], abs=1e-6)
-    text = chapter["measures"][0]["inference"]
-    assert "3 pairs that were not planned and 3 pairs with a control" in text
-    assert "over 20 groups, which hold the 40 questions" in text
 
 
 def test_times_are_kept_apart_and_need_not_be_there(run):

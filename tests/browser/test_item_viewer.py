@@ -110,7 +110,7 @@ def test_fields_and_cells_are_those_of_the_data(viewer, address):
     change = viewer.locator(".facts dd").nth(1)
     assert change.text_content() == "pays removed: 400 added: 500 a claim"
     shows(viewer, ".compared", "right: full 0.500, bm25 0.250 (+0.250)")
-    compared, every = viewer.locator("table").all()
+    compared = viewer.locator("table").first
     lines = compared.locator("tbody tr").all()
     rows = {line.locator("th").text_content(): line.locator("td") for line in lines}
     assert viewer.locator(".facts dd").last.text_content() == f"{HOSTILE}; constructor; hops: 1"
@@ -120,8 +120,6 @@ def test_fields_and_cells_are_those_of_the_data(viewer, address):
     known, other = rows["Found"].first.locator("li").all()
     assert known.text_content() == f"✓ marked: d1{HOSTILE}"
     assert other.locator("p").all_text_contents() == ["rank 7", "Its opening."]
-    lines = [row.inner_text().split("\t") for row in every.locator("tbody tr").all()]
-    assert lines == [["full", "0.500", "3"], ["bm25", "0.250", "3"]]
 
 
 def test_hostile_texts_stay_texts(viewer, address):

@@ -57,12 +57,6 @@ def test_two_judges_on_two_sets_of_a_user(chapter, tmp_path, make_classifier):
         assert set(systems.loc[name].index) == named
         assert systems.loc[(name, "default judge"), "n"] == 12
     assert not systems["chosen on"].any()
-    for name in (">default<", ">entailment: nli<", ">placeholder<", ">Majority class<"):
-        assert name in shown["transfer-table"]
-    for name in ("judges-agreement", "judges-cost"):
-        assert ">default<" in shown[name] and ">entailment: nli<" in shown[name]
-    systems_of_answers = {answer.system for answer in variables["chapter"].headlines}
-    assert "Judge (default), gold evidence" in systems_of_answers
     assert str(tmp_path) not in "".join(shown.values())
     answers = variables["answers_on_gold"]
     table = variables["compared_judges"].set_index(["dataset", "system", "against"])
@@ -78,5 +72,4 @@ def test_two_judges_on_two_sets_of_a_user(chapter, tmp_path, make_classifier):
     # Gold evidence is one sentence: six true claims and twice six false ones.
     assert costs.loc[("other", "entailment:nli"), ["questions", "cached"]].tolist() == [18, 0]
     assert np.isnan(costs.loc[("other", "default judge"), "questions"])
-    assert "data set" in shown["judges-agreement"]
     assert "planted to find out" in shown["answer-unseen"]

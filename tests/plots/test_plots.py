@@ -10,7 +10,6 @@ from matplotlib.collections import LineCollection
 
 from casebook import plots
 from casebook.figures import as_svg
-from casebook.measures import agreement
 
 mpl.use("Agg")
 
@@ -130,23 +129,6 @@ def test_a_matrix_writes_its_values_and_a_dash_for_none():
     assert words(FIGURES["detector_matrix"]().axes[0]) == ["0.90\n(5)", "–"]
 
 
-def test_a_value_beyond_the_limits_is_drawn_and_a_mark_at_the_end_is_whole():
-    frame = pd.DataFrame({"row": ["x", "y"], "value": [1.0, -0.2], "low": -0.3, "high": 1.0})
-    axes = plots.values(frame, "value").axes[0]
-    assert axes.get_xlim() == pytest.approx((-0.3, 1.0))
-    marks = [part for part in axes.collections if not isinstance(part, LineCollection)]
-    assert marks and not any(part.get_clip_on() for part in marks)
-    mpl.pyplot.close(axes.figure)
-
-
-def test_lines_have_a_band_each_and_marks_at_their_places():
-    axes = FIGURES["lines"]().axes[0]
-    own, foreign, default, best = axes.lines
-    assert own.get_ydata().tolist() == [0.9, 0.8] and foreign.get_label() == "foreign"
-    assert (default.get_xdata()[0], best.get_xdata()[0]) == (20, 50)
-    assert [band.get_paths()[0].get_extents().ymax for band in axes.collections] == [1.0, 0.4]
-
-
 def test_points_of_lines_and_parts_of_bars_lead_to_their_items():
     frame = LINES.assign(address=[f"#{k}" for k in range(len(LINES))])
     figure = plots.lines(frame, "words", "share")
@@ -167,26 +149,8 @@ def test_points_of_lines_and_parts_of_bars_lead_to_their_items():
     assert links == {"use a 1", "use a 5", "use b 5"}
 
 
-@pytest.fixture(scope="module")
-def ratings():
-    rng = np.random.default_rng(0)
-    latent = rng.normal(size=(30, 1)) + rng.normal(size=(30, 4))
-    values = np.digitize(latent, [-1, 0, 1]) + 1.0
-    values[rng.random(values.shape) < 0.1] = np.nan
-    return pd.DataFrame(values, columns=list("ABCD"))
-
-
 def words(axes):
     return [text.get_text() for text in axes.texts]
-
-
-def test_undefined_coefficients_keep_their_row(ratings):
-    table = agreement.agreement_table(ratings, n_resamples=50)
-    axes = plots.agreement_intervals(table).axes[0]
-    names = [" ".join(label.get_text().split()) for label in axes.get_yticklabels()]
-    assert len(names) == len(table)
-    assert f"Krippendorff's alpha (n = {table['n_items'].max()})" in names
-    assert words(axes).count("undefined: needs two raters") == 4
 
 
 def test_each_column_of_votes_leads_to_its_item():

@@ -46,13 +46,6 @@ def test_two_values_for_one_number_are_refused(results):
         merge_numbers("mine")
 
 
-def test_floats_beside_none_are_rounded_like_all_others(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    frame = pd.DataFrame({"a": pd.Series([0.1234567891, None, "x", 3], dtype=object)})
-    path = RunOutputs("run", "cell").table("t", frame)
-    assert path.read_text() == 'a\n0.123457\n""\nx\n3\n'
-
-
 def test_no_file_holds_a_negative_zero(results):
     outputs = RunOutputs("study", "cell")
     frame = pd.DataFrame({"gain": [-0.0, -1e-9, 0.5], "mixed": [-1e-9, None, "x"]})

@@ -127,16 +127,6 @@ def test_not_a_number_and_missing_fail(decoys, moved):
     assert "MISSING" in gate.rule_outcome(report.checks[0])
 
 
-def test_groups_decide_and_fewer_than_six_decide_nothing(moved):
-    run = run_of(moved, [0.1] * 60)
-    assert gate.judge_shift(run).verdict == "pass"
-    for groups, verdict in ((np.arange(60) // 10, "pass"), (np.arange(60) // 12, None)):
-        report = gate.judge_shift(run, clusters=groups)
-        assert report.verdict == (verdict or "undecided")
-    assert report.checks[0]["reason"] == "fewer_than_six_clusters"
-    assert gate.judge_shift(run, clusters=groups, decision="point").verdict == "pass"
-
-
 def test_an_interval_by_query_does_not_pass_the_gate(moved):
     """Of five groups the interval is by query, and may lie above the threshold: nothing is decided
     about new groups."""

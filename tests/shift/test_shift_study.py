@@ -86,22 +86,6 @@ def test_a_shift_of_scale_0_was_not_measured(study):
     assert f"{DOCUMENTED_MODE}-oracle-scale" not in still.unmoved
 
 
-def test_with_few_groups_the_one_verdict_is_by_question(study):
-    """Table, headline and count of verdicts take the same rows, so no page has two verdicts on one
-    shift."""
-    few = replace(study)
-    few.__dict__["clusters"] = [k % 4 for k in range(len(study.data))]
-    planned = planned_gains(few, n_resamples=500)
-    gained = gains(few, planned, n_resamples=500).set_index("system")
-    row = planned.set_index("system").loc[AS_DOCUMENTED]
-    assert (row["reason"], row["groups"], row["verdict"]) == ("interval_by_unit", 4, "worse")
-    assert row["high"] < 0
-    assert (
-        gained.loc[AS_DOCUMENTED, ["gain high", "verdict", "reason"]].tolist()
-        == row[["high", "verdict", "reason"]].tolist()
-    )
-
-
 @pytest.mark.slow
 def test_insurance_as_documented_is_no_zero():
     """Scale 0, which our selection chooses there, is no result; scale 1 and 2 are."""
