@@ -32,8 +32,8 @@ time.sleep(wait)
 if victim and not (trap and pathlib.Path(trap).exists()):
     if trap:
         pathlib.Path(trap).touch()
-    # The worker of a scheduler, or the process that forks kernels.
-    pids = {'kernel': os.getpid(), 'parent': os.getppid()}
+    worker = pathlib.Path(f'/proc/{os.getppid()}/stat').read_text().rpartition(')')[2].split()[1]
+    pids = {'kernel': os.getpid(), 'server': os.getppid(), 'worker': int(worker)}
     os.kill(pids[victim], signal.SIGKILL)
     time.sleep(600)
 n
@@ -137,7 +137,7 @@ def test_a_cluster_gives_the_bytes_of_one_process(project, dask):
 def test_killed_workers_are_replaced_and_a_cell_that_kills_them_all_fails_alone(project, dask):
     for _ in range(4):
         dask.worker()
-    some = cells({"victim": "parent", "trap": str(project / "trap")}, {"n": 3})
+    some = cells({"victim": "worker", "trap": str(project / "trap")}, {"n": 3})
     last = grid.Cell("last", "01_made.ipynb", needs=(grid.EVERY,))
     lines = []
     run([last, *some], dask.address, lines.append)
@@ -145,7 +145,7 @@ def test_killed_workers_are_replaced_and_a_cell_that_kills_them_all_fails_alone(
     assert sum(line.startswith("done") for line in lines[:started]) == 2
     assert len([p for p in dask.processes if p.poll() is not None]) == 1
     with pytest.raises(BatchFailed, match="made-1: 2 workers in a row died"):
-        run(cells({"n": 3}, {"victim": "parent"}), dask.address)
+        run(cells({"n": 3}, {"victim": "worker"}), dask.address)
     assert (project / "results/mine/runs/made-0/run.json").is_file()
 
 
@@ -211,7 +211,7 @@ def test_time_limits_and_dead_kernels(project):
 
 
 def test_a_killed_server_of_forks_takes_its_kernels_along_and_another_one_starts(project):
-    some = cells({"victim": "parent", "trap": str(project / "trap")}, {"n": 3}, {"n": 4})
+    some = cells({"victim": "server", "trap": str(project / "trap")}, {"n": 3}, {"n": 4})
     lines = []
     assert len(run(some, say=lines.append, workers=2)) == 3
     assert any("after: kernel died" in line for line in lines)
