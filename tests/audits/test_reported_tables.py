@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from cases import failing
+from cases import failing, table
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
@@ -156,24 +156,23 @@ def test_implied_values_and_the_share_that_passes_by_chance():
     assert (nothing.possible, nothing.n_tables) == (True, 27)
 
 
-def test_percent_and_proportions_are_told_apart():
-    def check(shown, n, values, verdicts):
-        rows = pd.DataFrame(
-            {"table": "t", "row": range(len(shown)), "n": n, "positives": n // 2, "accuracy": shown}
-        )
-        found = check_tables(rows)
-        assert found["accuracy"].tolist() == pytest.approx(values, nan_ok=True)
-        assert [verdict[0] for verdict in found["verdict"]] == list(verdicts)
-        outside = (found["accuracy"] < 0) | (found["accuracy"] > 1)
-        assert (found.loc[outside, "impossible alone"] == "accuracy outside 0 to 1").all()
-
-    rows = [
+@table(
+    [
         (["67.7", "67.0%"], 300, [0.677, 0.67], "pp"),
         (["80", "120", "90"], 10, [0.8, 1.2, 0.9], "pip"),
         (["80%", "0.9"], 10, [0.8, 0.9], "pp"),
         (["0.8", "1.2", "-0.1", ""], 10, [0.8, 1.2, -0.1, np.nan], "piip"),
     ]
-    assert failing(check, rows) == []
+)
+def test_percent_and_proportions_are_told_apart(shown, n, values, verdicts):
+    rows = pd.DataFrame(
+        {"table": "t", "row": range(len(shown)), "n": n, "positives": n // 2, "accuracy": shown}
+    )
+    found = check_tables(rows)
+    assert found["accuracy"].tolist() == pytest.approx(values, nan_ok=True)
+    assert [verdict[0] for verdict in found["verdict"]] == list(verdicts)
+    outside = (found["accuracy"] < 0) | (found["accuracy"] > 1)
+    assert (found.loc[outside, "impossible alone"] == "accuracy outside 0 to 1").all()
 
 
 def test_trailing_zeros_and_given_decimals_count():

@@ -1,9 +1,8 @@
 """Speed of blind forms and of the analysis of a panel.
 
-Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/bench_raters.py``.
+Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/run.py raters``.
 """
 
-import json
 import tempfile
 import time
 from pathlib import Path
@@ -23,7 +22,6 @@ LIMIT = {"forms": 20.0, "read": 20.0, "analysis": 10.0}
 
 
 def rows():
-    """Measure every benchmark of this file."""
     return list(_measure())
 
 
@@ -63,8 +61,3 @@ def _answers():
         for n in range(ITEMS)
     ]
     return pd.DataFrame(rows)
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print(json.dumps(row))

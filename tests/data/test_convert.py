@@ -249,11 +249,3 @@ def test_splits_are_named_and_what_is_read_is_never_replaced(casebook, write, tm
         code, _, err = casebook("convert", out, "--corpus", "out/corpus.jsonl", "--force")
         assert code == 1 and "name another folder" in err
     assert contents(tmp_path / "out", "dev") == (DOCUMENTS, QUERIES, QRELS)
-
-
-def test_data_check_names_what_is_wrong_with_a_folder(casebook, write, tmp_path):
-    convert(tmp_path / "out", **write())
-    path = tmp_path / "out" / "qrels" / "test.tsv"
-    path.write_text("query-id\tcorpus-id\tscore\n1\td9\t1\n")
-    code, out, err = casebook("data", "check", "./out")
-    assert code == 2 and "judges the document 'd9'" in out and "correct your folder" in err

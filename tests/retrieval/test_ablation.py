@@ -182,20 +182,6 @@ def test_the_strongest_baseline_is_the_best_of_those_that_were_run():
     assert ablation.strongest(study, ["fused", "with_mmr"]) == "fused"
 
 
-def test_a_planned_contrast_counts_better_equal_and_worse_questions():
-    base = np.linspace(0.1, 0.6, 12)
-    change = np.array([0.2] * 5 + [0.0] * 4 + [-0.1] * 3)
-    (row,) = ablation.planned_rows(
-        made({"full": base + change, "fused": base}), [("full", "fused")]
-    ).to_dict("records")
-    assert (row["better"], row["equal"], row["worse"]) == (5, 4, 3)
-    sentence = ablation.contrast_sentence(row)
-    assert sentence.startswith(
-        'Full pipeline cannot be distinguished from First stage alone: <span class="numbers">+0.058 ['
-    )
-    assert sentence.endswith("] nDCG@10; 5 questions better, 4 equal, 3 worse</span>.")
-
-
 def test_a_switch_that_changed_no_input_is_no_result(smoke, fast):
     """48 documents: marginal relevance drops none of them, so the reranker reads the same."""
     settings = {"full": {}, "with_mmr": {}, "fused": {}, "fused_mmr": {}, "tuned": {"mode": "full"}}
@@ -212,15 +198,6 @@ def test_a_switch_that_changed_no_input_is_no_result(smoke, fast):
     assert rows.loc[["fused_mmr", "full"], "difference"].notna().all()
     sentence = ablation.contrast_sentence(rows.reset_index().iloc[0])
     assert "cannot be measured here: marginal relevance dropped no document" in sentence
-
-
-def test_diversity_that_drops_documents_is_measured(smoke, fast):
-    small = {"pool": 12, "mmr_pool": 12, "mmr_lambda": 0.1}
-    systems = {name: HybridRetriever(fast, mode=name, **small) for name in ("full", "with_mmr")}
-    results = run_ablation(smoke, systems, ["nDCG@10"]).results
-    read = [np.sort(results[name].stages["rerank"].ids, axis=1) for name in systems]
-    assert not np.array_equal(*read)
-    assert ablation.same_inputs(results, [("with_mmr", "full")]) == {}
 
 
 HALVES = pd.Series([True] * 20 + [False] * 20)

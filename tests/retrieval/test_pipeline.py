@@ -8,7 +8,7 @@ from small_retrieval import QUERIES, READS, retriever
 from casebook.errors import InputError
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.ranked import from_scores, metadata_mask
+from casebook.retrieval.ranked import metadata_mask
 from casebook.retrieval.settings import MODES
 
 
@@ -65,14 +65,6 @@ def test_one_query_gets_what_it_gets_among_many(index, mode):
     many = system.retrieve_many(QUERIES)
     for row, query in enumerate(QUERIES):
         assert system.retrieve(query) == many.hits(row)
-
-
-def test_single_list_modes_are_the_lists_themselves(index, hashing):
-    result = retriever(index, "dense").retrieve_many(QUERIES)
-    vectors = hashing.encode_documents(index.texts).astype(np.float64)
-    scores = np.round(hashing.encode_queries(QUERIES) @ vectors.T, 12)
-    np.testing.assert_array_equal(result.final.ids, from_scores(scores, 40).ids)
-    assert list(result.stages) == ["dense", "fused", "final"]
 
 
 def test_a_hit_names_its_passage_and_metadata(index, collection):
@@ -308,24 +300,6 @@ def test_a_collection_may_have_any_usual_form(documents):
     frame = pd.DataFrame({"doc_id": list("abc"), "text": TEXTS})
     ours = HybridRetriever(documents, mode="bm25").retrieve("may we sue?")
     assert ours == HybridRetriever(frame, mode="bm25").retrieve("may we sue?")
-
-
-@pytest.mark.parametrize(
-    ("stage", "off"),
-    [
-        ("reranker", {"reranker": None}),
-        ("mmr", {"mmr": False}),
-        ("chunking", {"chunking": False}),
-        ("bm25_chunks", {"bm25_chunks": False}),
-        ("question_tokens", {"question_tokens": None}),
-        ("agreement", {"agreement": None}),
-        ("max_passages", {"max_passages": None}),
-        ("encoder", {"lists": ("bm25", "bm25_stemmed"), "reranker": None, "mmr": False}),
-    ],
-)
-def test_none_switches_a_stage_off(stage, off):
-    config = HybridRetriever(TEXTS, mode="full", **{stage: None}).config
-    assert {name: getattr(config, name) for name in off} == off
 
 
 def test_without_an_encoder_no_model_is_loaded(monkeypatch):

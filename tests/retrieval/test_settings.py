@@ -80,22 +80,6 @@ def test_unknown_mode_names_the_known_ones():
         config_for("fulll")
 
 
-def test_defaults_are_the_documented_ones():
-    config = config_for("full")
-    assert config == PipelineConfig()
-    assert (config.rrf_k, config.pool, config.mmr_lambda, config.mmr_pool) == (20, 50, 0.7, 50)
-    assert (config.max_words, config.overlap, config.max_passages, config.question_tokens) == (
-        130,
-        40,
-        16,
-        64,
-    )
-    assert (config.first_stage_weight, config.agreement, config.top_k) == (1 / 3, (0.5, 0.8), 10)
-    assert (config.mmr, config.query_reading, config.reranker) == (False, "truncated", "maxsim")
-    assert (config.query_words, config.query_words_from, config.query_expansion) == (80, 256, None)
-    assert (config.dense_scope, config.rerank_tokens) == ("passage", 128)
-
-
 def test_the_documented_combination_has_its_own_name():
     """COUNTERCASE: rank fusion (k = 20) of BM25 and passages, diversity (0.7), reranker."""
     config = config_for("documented")

@@ -62,7 +62,6 @@ FULL = {
 
 
 def licence_halves():
-    """The first halves of 300 long licences ask for their second halves."""
     data = halves("licence_notices")
     queries = data.queries[data.queries["text"].str.split().str.len() > 300]
     return data.subset(queries["query_id"].sample(300, random_state=3), "long")
@@ -100,7 +99,6 @@ SEMANTIC |= {
 
 
 def scores(data, systems):
-    """Score systems on one collection: group of each query, and a column for each system."""
     index = CorpusIndex(data.documents, remember_scores=True)
     retrievers = {}
     for name, settings in systems.items():
@@ -135,7 +133,6 @@ def rows_of(folder, kind, name, make, systems):
 
 
 def change(frame, system, against):
-    """Difference of two systems with its interval, of this one contrast."""
     columns = frame[[system, against]]
     if (columns[system] == columns[against]).all():
         return "no question differs"
@@ -157,7 +154,6 @@ def document_words(folder, names):
 
 
 def words_table(studies, document_words):
-    """What BM25 reads of long queries."""
     rows = []
     for name, (frame, times) in studies.items():
         row = {"collection": name, "questions": len(frame)}
@@ -201,7 +197,6 @@ def choose_rule(studies, document_words, tolerance=0.005):
 
 
 def scope_table(studies):
-    """What the dense list compares with the query."""
     rows = []
     for name, (frame, _) in studies.items():
         row = {"collection": name, "questions": len(frame)}
@@ -217,7 +212,6 @@ def scope_table(studies):
 
 
 def rerank_table(studies):
-    """What late interaction reads of a query, expansion, and the best part of the pipeline."""
     rows = []
     for name, (frame, _) in studies.items():
         row = {"collection": name, "questions": len(frame), "full": frame["full"].mean()}
@@ -232,7 +226,6 @@ def rerank_table(studies):
 
 
 def latency(folder):
-    """Time new questions of four lengths, made of the words of others, on two collections."""
     path = folder / "latency.csv"
     if not path.exists():
         tables = []
@@ -264,7 +257,6 @@ def questions_of(text, counts=(8, 30, 120, 400), per_count=12):
 
 
 def main():
-    """Run what is missing, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", type=Path, help="folder of the scores of each query")
     parser.add_argument("names", nargs="*", help="run these collections only, write no table")
