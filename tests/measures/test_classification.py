@@ -248,19 +248,17 @@ def test_bootstrap_of_f1_agrees_with_resampled_rows():
 
 @table(
     [
-        ([S], [S, N], "1 gold labels and 2 predictions"),
-        ([S, "yes"], [S, N], r"1 of 2 gold labels .*first: 'yes' in row 1"),
-        ([S, None], [S, N], "1 of 2 gold labels are missing"),
-        (pd.Series([S], [1]), pd.Series([S], [2]), "different indices"),
+        ([S], [S, N], {}, "1 gold labels and 2 predictions"),
+        ([S, "yes"], [S, N], {}, r"1 of 2 gold labels .*first: 'yes' in row 1"),
+        ([S, None], [S, N], {}, "1 of 2 gold labels are missing"),
+        (pd.Series([S], [1]), pd.Series([S], [2]), {}, "different indices"),
+        ([S], [S], {"off_label": "ignore"}, "unknown off_label policy 'ignore'"),
+        ([S], [S], {"labels": {"yes": "TRUE"}}, "mapped to 'TRUE'"),
     ]
 )
-def test_bad_input_is_named(gold, predicted, message):
+def test_bad_input_is_named(gold, predicted, options, message):
     with pytest.raises(InputError, match=message):
-        score_predictions(gold, predicted)
-    with pytest.raises(InputError, match="unknown off_label policy 'ignore'"):
-        score_predictions([S], [S], off_label="ignore")
-    with pytest.raises(InputError, match="mapped to 'TRUE'"):
-        score_predictions([S], [S], labels={"yes": "TRUE"})
+        score_predictions(gold, predicted, **options)
 
 
 def test_no_rows_give_reasons_not_zeros():

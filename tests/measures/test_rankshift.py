@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from cases import table
+from cases import misnamed, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -243,23 +243,26 @@ def test_only_the_first_k_count_and_two_empty_lists_have_no_value():
     assert rankshift.mean_displacement(list("abc"), [], K) == pytest.approx(9)
 
 
-@table([(name,) for name in ["mean_displacement", "rbo", "kendall_topk"]])
-def test_bad_lists_and_options_are_refused(name):
-    for side in ("before", "after"):
-        pair = {"before": ["a"], "after": ["a"], side: ["x", "case 7", "y", "case 7"]}
-        with pytest.raises(InputError, match=f"list {side}: 'case 7' stands at ranks 2"):
-            getattr(rankshift, name)(**pair)
-    for missing in (None, math.nan):
-        with pytest.raises(InputError, match="no id at rank 2"):
-            getattr(rankshift, name)(["a", missing], ["a"])
-    for option, value in {"k": 0, "affected": "all", "absent": "0"}.items():
+def test_bad_lists_and_options_are_refused():
+    def call(name, before, after, **options):
+        getattr(rankshift, name)(before, after, **options)
+
+    twice, names = ["x", "case 7", "y", "case 7"], ("mean_displacement", "rbo", "kendall_topk")
+    missing = itertools.product(names, (None, math.nan))
+    cases = [
+        *(((name, twice, ["a"]), "list before: 'case 7' stands at ranks 2") for name in names),
+        *(((name, ["a"], twice), "list after: 'case 7' stands at ranks 2") for name in names),
+        *(((name, ["a", nothing], ["a"]), "no id at rank 2") for name, nothing in missing),
+    ]
+    assert misnamed(call, cases, InputError) == []
+    for name, (option, value) in itertools.product(
+        ("mean_displacement", "undefined_reason"),
+        {"k": 0, "affected": "all", "absent": "0"}.items(),
+    ):
         with pytest.raises(InputError, match=rf"\b{option}\b.* '?{value}\b"):
-            rankshift.mean_displacement(["a"], ["b"], **{option: value})
-        with pytest.raises(InputError, match=rf"\b{option}\b.* '?{value}\b"):
-            rankshift.undefined_reason(["a"], ["b"], **{option: value})
-    for p in (0, 1, -0.1, "x", None):
-        with pytest.raises(InputError, match="between 0 and 1"):
-            rankshift.rbo(["a"], ["b"], p)
+            call(name, ["a"], ["b"], **{option: value})
+    steep = [((["a"], ["b"], p), "between 0 and 1") for p in (0, 1, -0.1, "x", None)]
+    assert misnamed(rankshift.rbo, steep, InputError) == []
 
 
 # Rank correlation of a few items.

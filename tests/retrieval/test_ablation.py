@@ -81,11 +81,6 @@ def test_any_function_is_a_system(smoke, study, fast):
     again = run_ablation(smoke, {"mine": mine})
     for measure, frame in study.scores.items():
         assert frame["bm25"].tolist() == again.scores[measure]["mine"].tolist()
-    judged = RetrievalDataset(
-        "judged", "test", smoke.documents, smoke.queries, smoke.qrels, candidates=smoke.qrels
-    )
-    run = ablation.retrieve(judged, mine).run(judged.queries["query_id"])
-    assert all(set(row) <= set(smoke.qrels[query]) for query, row in run.items())
 
 
 def test_numbers_are_whole_and_stand_beside_their_control(study):
@@ -146,12 +141,8 @@ def test_planned_pairs_are_a_family_of_their_own_with_a_margin():
     found = study.compare("nDCG@10", "full", planned, 0.01, n_resamples=2000)
     expected = contrasts(study.scores["nDCG@10"], planned, margin=0.01, n_resamples=2000)
     family = found.pairs[found.pairs["family"] == "planned"].reset_index(drop=True)
-    names = {"system": "system", "against": "against", "low": "low", "high": "high"}
-    family = family.rename(columns=names | {"p": "p", "p_adjusted": "p_adjusted"})
     assert_frame_equal(family[expected.columns], expected)
     assert family["verdict"].tolist() == ["better", "better", "equivalent"]
-    pairs = found.pairs[["system", "against"]].apply(frozenset, axis=1)
-    assert len(pairs) == len(set(pairs)) == 6
 
 
 def test_intervals_are_over_groups_and_with_five_groups_by_question_which_is_said():
@@ -322,15 +313,6 @@ def test_the_questions_that_differ_most_come_first(study):
     spread = (study.scores["nDCG@10"]["full"] - study.scores["nDCG@10"]["bm25"]).abs()
     kept = [item["id"] for item in page["items"]]
     assert spread[kept].is_monotonic_decreasing and spread[kept].min() >= spread.drop(kept).max()
-
-
-def test_what_only_a_control_returned_is_not_opened(smoke, fast):
-    one = smoke.subset(["sq01"], smoke.split)
-    systems = {name: HybridRetriever(fast, mode=name) for name in ("bm25", "random")}
-    page = question_items(run_ablation(one, systems))
-    [item] = page["items"]
-    assert {*item["marked"], *item["cells"][0][-1]} == set(range(len(page["documents"])))
-    assert any(isinstance(entry, str) for entry in item["cells"][1][-1])
 
 
 def test_a_lost_document_is_tagged_by_where_it_was_lost(study):

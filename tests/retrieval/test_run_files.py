@@ -11,7 +11,6 @@ from casebook.data import load
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.retrieval.ablation import retrieve, run_ablation
-from casebook.retrieval.items import question_items
 from casebook.retrieval.pipeline import EVALUATION_DEPTH
 from casebook.retrieval.run_files import (
     coverage_of_runs,
@@ -130,13 +129,6 @@ def test_scores_are_those_of_trec_eval_with_ties_and_a_missing_question(smoke):
         scores = study.scores[measure]["mine"].to_dict()
         assert scores.pop(questions[0]) == 0
         assert scores == pytest.approx({query: row[name] for query, row in expected.items()})
-    # Item pages show the order that was scored.
-    kept = question_items(study, focus="mine")
-    assert kept["systems"][0] == "mine"
-    first = next(item["cells"][0][-1] for item in kept["items"] if item["id"] == questions[1])
-    best = sorted(run[questions[1]].items(), key=lambda pair: (pair[1], pair[0]), reverse=True)
-    names = [kept["documents"][place][0] for place in first]
-    assert names == [document for document, _ in best[:10]]
 
 
 def test_what_a_run_lacks_has_too_much_or_in_one_place_is_counted(smoke):

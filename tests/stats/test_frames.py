@@ -185,12 +185,6 @@ def test_few_clusters_have_an_interval_by_unit_that_says_so():
     assert (mean["low"], mean["high"]) == tuple(estimates(two(d)).loc[0, ["low", "high"]])
 
 
-def test_few_units_have_no_interval_and_decide_nothing():
-    row = one([1.0, 2, 3, 4, 5], list("aabbc"))
-    assert (row["verdict"], row["reason"]) == ("undecided", "fewer_than_six_units")
-    assert np.isnan([row["low"], row["high"]]).all()
-
-
 def test_equivalence_needs_a_margin():
     d = np.random.default_rng(8).normal(0, 0.01, 60)
     assert one(d, margin=0.05).verdict == "equivalent"
@@ -199,25 +193,17 @@ def test_equivalence_needs_a_margin():
     assert one(d - 1, margin=0.05).verdict == "worse"
 
 
-def test_where_no_unit_differs_nothing_is_measured():
-    row = one(np.zeros(60), margin=0.05)
-    assert (row["verdict"], row["reason"], row["difference"]) == (
-        "cannot be measured",
-        "no_unit_differs",
-        0.0,
-    )
-    assert np.isnan([row["low"], row["high"]]).all()
-
-
-def test_equal_differences_are_decided_without_an_interval():
-    row = one(np.ones(12))
-    assert (row["verdict"], row["reason"]) == ("better", "no_variation")
-    assert np.isnan([row["low"], row["high"]]).all()
-
-
-def test_equal_differences_of_clusters_have_no_interval_of_width_0():
-    row = one([0.0, 1.0] * 6, np.repeat(range(6), 2))
-    assert (row["verdict"], row["reason"]) == ("better", "no_variation")
+@table(
+    [
+        ([0.0] * 60, None, ("cannot be measured", "no_unit_differs", 0.0)),
+        ([1.0] * 12, None, ("better", "no_variation", 1.0)),
+        ([0.0, 1.0] * 6, np.repeat(range(6), 2), ("better", "no_variation", 0.5)),
+        ([1.0, 2, 3, 4, 5], list("aabbc"), ("undecided", "fewer_than_six_units", 3.0)),
+    ]
+)
+def test_what_has_no_interval_says_why(differences, clusters, expected):
+    row = one(differences, clusters, margin=0.05)
+    assert (row["verdict"], row["reason"], row["difference"]) == expected
     assert np.isnan([row["low"], row["high"]]).all()
 
 

@@ -242,13 +242,12 @@ def shortfall(frame, candidate):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", type=Path, help="folder of the scores of each query")
-    parser.add_argument("names", nargs="*", help="run these collections only")
-    given = parser.parse_args()
-    given.rows.mkdir(parents=True, exist_ok=True)
+    rows = parser.parse_args().rows
+    rows.mkdir(parents=True, exist_ok=True)
     frames = {}
     for name, (_, make, settings) in COLLECTIONS.items():
-        path = given.rows / f"{name.replace(' ', '_')}.csv"
-        if not path.exists() and (not given.names or name in given.names):
+        path = rows / f"{name.replace(' ', '_')}.csv"
+        if not path.exists():
             print(name, flush=True)
             try:
                 data = make()
@@ -256,10 +255,8 @@ def main():
                 print(f"{name} is not on this machine: {error}")
                 continue
             scores(data, settings).to_csv(path)
-        if path.exists():
-            frames[name] = pd.read_csv(path, index_col=0)
-    if not given.names:
-        report(frames)
+        frames[name] = pd.read_csv(path, index_col=0)
+    report(frames)
 
 
 def report(frames):
@@ -305,9 +302,13 @@ def report(frames):
         rows.append({"collection": name, **frame[[*parts, "full"]].mean()})
     table, parts = pd.DataFrame(lines), pd.DataFrame(rows)
     print(table.round(3).to_string(), parts.round(3).to_string(), sep="\n")
-    for name, one in (("retrieval_default", table), ("retrieval_parts", parts)):
-        text = one.to_csv(index=False, float_format="%.3f", lineterminator="\n")
-        write_text(METHODS / f"{name}.csv", text)
+    write_table("retrieval_default", table)
+    write_table("retrieval_parts", parts)
+
+
+def write_table(name, table):
+    text = table.to_csv(index=False, float_format="%.3f", lineterminator="\n")
+    write_text(METHODS / f"{name}.csv", text)
 
 
 if __name__ == "__main__":
