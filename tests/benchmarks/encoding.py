@@ -373,21 +373,17 @@ def scores_table(rows):
 
 
 def main():
-    part = sys.argv[1] if len(sys.argv) > 1 else "all"
-    if part == "turns":
+    if sys.argv[1:2] == ["turns"]:
         print(json.dumps(speed(sys.argv[3:], int(sys.argv[2]))))
         return
     names = [name for name in WAYS if is_installed(name)]
     for name in WAYS.keys() - set(names):
         print(f"left out, its packages are not installed: {name}", file=sys.stderr)
-    if part in ("speed", "all"):
-        write(speed_table(names), "encoding_speed.csv")
-    if part in ("processors", "all"):
-        write(processor_table(), "encoding_processors.csv")
-    if part in ("scores", "all"):
-        ways = [name for name in SCORED if name in names]
-        rows = [row for key in SETS for row in scores(ways, key)]
-        write(scores_table(pd.DataFrame(rows)), "encoding_scores.csv")
+    write(speed_table(names), "encoding_speed.csv")
+    write(processor_table(), "encoding_processors.csv")
+    ways = [name for name in SCORED if name in names]
+    rows = [row for key in SETS for row in scores(ways, key)]
+    write(scores_table(pd.DataFrame(rows)), "encoding_scores.csv")
 
 
 def write(table, name):

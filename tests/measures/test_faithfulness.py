@@ -200,18 +200,6 @@ def test_shuffled_sources_cannot_be_told_apart(topics):
     assert found.estimate == pytest.approx(0.5, abs=0.03)
 
 
-def test_the_threshold_of_a_sweep_is_inclusive():
-    texts = {
-        "a": "alpha beta gamma delta epsilon.",
-        "b": "One two three four five six seven eight.",
-    }
-    pairing = pair_sources(texts, {"x": "alpha beta", "y": "three four five"}, {"a": "x", "b": "y"})
-    sweep = threshold_sweep(sentence_rows(pairing), [0.4]).set_index(["rule", "condition"])
-    assert sweep.loc[("documented", "matched"), "score"] == 0.5
-    assert sweep.loc[("code", "matched"), "score"] == 0.5
-    assert sweep.loc[("documented", "mismatched"), "score"] == 0.0
-
-
 def test_sweeps_over_lengths(topics):
     found = length_sweep(topics, [10, 120])
     assert set(found["source_words"]) == {10, 120}

