@@ -23,7 +23,7 @@ class _Files(_Quiet, http.server.SimpleHTTPRequestHandler):
 def answering(handler):
     """Serve with a handler and give the address."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 

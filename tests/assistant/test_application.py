@@ -234,7 +234,6 @@ def test_the_command(kitchen, casebook):
         ([*words, "--model", "m", "--app", "kitchen_app:text"], "name what is asked"),
         ([*words, "--app", "kitchen_app:text", "--k=2"], "--k has no effect with --app"),
         ([*words, "--app", "kitchen_app:text", "--retries=2"], "--retries has no effect"),
-        ([*words, "--app", "kitchen_app:text", "--max-bytes=2"], "--max-bytes has no effect"),
         ([*words, "--model", "m", "--system=a"], "--system has no effect with --model"),
         ([*words, "--app", "http://h/"], "give module:object"),
     ]:

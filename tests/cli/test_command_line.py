@@ -271,7 +271,7 @@ def test_help_is_quick():
             "answer",
             "assistant.answer",
             "answer_questions",
-            "k timeout retries max_bytes max_tokens workers",
+            "k timeout retries max_tokens workers",
         ),
         ("explain score", "explain.study", "score_explanations", "foreign resamples=n_resamples"),
         ("factcheck run", "factcheck.score", "as_report", "resamples=n_resamples"),

@@ -1,8 +1,6 @@
 """What models answered is kept by model and question, and what it cost is counted."""
 
 import json
-import sqlite3
-from multiprocessing import get_context
 
 import pytest
 from pydantic import BaseModel
@@ -35,27 +33,6 @@ def test_answers_are_found_by_model_and_question(tmp_path):
     cache.store("m", {"a": {"stance": "é"}, "b": [0.5]})
     cache.store("n", {"a": 1})
     assert AnswerCache(tmp_path).load("m", ["b", "a", "c"]) == {"a": {"stance": "é"}, "b": [0.5]}
-    many = {f"question {n}": n for n in range(1200)}
-    cache.store("m", many)
-    assert cache.load("m", many) == many
-
-
-def _store_some(folder, number):
-    for n in range(50):
-        AnswerCache(folder).store("m", {f"{number} {n}": number})
-
-
-def test_several_processes_write_one_file(tmp_path):
-    processes = [
-        get_context("spawn").Process(target=_store_some, args=(tmp_path, number))
-        for number in range(2)
-    ]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-    questions = [f"{number} {n}" for number in range(2) for n in range(50)]
-    assert len(AnswerCache(tmp_path).load("m", questions)) == 100
 
 
 def test_a_place_that_takes_nothing_only_warns(tmp_path):
@@ -67,18 +44,14 @@ def test_a_place_that_takes_nothing_only_warns(tmp_path):
 
 
 def test_no_question_and_no_text_is_kept(tmp_path):
-    pytest.importorskip("openai")
     answer = response(completion('{"stance": "supports"}'))
     with replying(lambda prompt: [answer]) as (url, _):
         CachedModel(Endpoint("m", url)).complete_json("the secret claim", Stance)
-    kept = AnswerCache().path.read_bytes()
-    assert b"supports" in kept
-    assert b"secret claim" not in kept
-    assert url.encode() not in kept
+    (path,) = AnswerCache().folder.rglob("*.json")
+    assert json.loads(path.read_text()) == {"stance": "supports"}
 
 
 def test_a_question_is_paid_for_once(monkeypatch):
-    pytest.importorskip("openai")
     answer = response(completion('{"stance": "supports"}'))
     with replying(lambda prompt: [answer]) as (url, asked):
         models = [CachedModel(Endpoint(name, url)) for name in ("m", "m", "other")]
@@ -98,7 +71,6 @@ def test_a_question_is_paid_for_once(monkeypatch):
 
 
 def test_a_failure_is_not_kept_and_a_refused_key_is_not_tried_again():
-    pytest.importorskip("openai")
     replies = iter(
         [
             response(completion("perhaps")),
@@ -119,16 +91,18 @@ def test_a_failure_is_not_kept_and_a_refused_key_is_not_tried_again():
     assert model.costs["from the cache"] == 0
 
 
-@pytest.mark.parametrize("text", ["1", "1,2,3", "a,b", "-1,2", "nan,1", "1e99,1"])
-def test_prices_are_two_numbers(monkeypatch, text):
-    monkeypatch.setenv(PRICES_VARIABLE, text)
-    with pytest.raises(InputError, match="give two numbers"):
-        prices_of_tokens()
+def test_prices_are_two_numbers(monkeypatch):
+    for text in ("1", "1,2,3", "a,b", "-1,2", "nan,1", "1e99,1"):
+        monkeypatch.setenv(PRICES_VARIABLE, text)
+        with pytest.raises(InputError, match="give two numbers"):
+            prices_of_tokens()
 
 
-def test_an_answer_that_is_no_json_any_more_is_asked_again(tmp_path):
+def test_a_damaged_answer_is_asked_again(tmp_path):
     cache = AnswerCache(tmp_path)
-    cache.store("m", {"a": 1, "b": 2})
-    with sqlite3.connect(cache.path) as connection:
-        connection.execute("UPDATE answers SET answer = '{' WHERE answer = ?", [json.dumps(1)])
-    assert cache.load("m", ["a", "b"]) == {"b": 2}
+    cache.store("m", {"a": 1})
+    (path,) = tmp_path.rglob("*.json")
+    path.write_text("{")
+    assert cache.load("m", ["a"]) == {}
+    cache.store("m", {"a": 2})
+    assert cache.load("m", ["a"]) == {"a": 2}

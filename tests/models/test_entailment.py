@@ -5,7 +5,7 @@ import pytest
 from tiny_models import named
 
 from casebook.errors import InputError
-from casebook.models.answers import AnswerCache, costs_in_words
+from casebook.models.answers import costs_in_words
 from casebook.models.entailment import CLASSES, EntailmentModel
 
 ORDER = ("contradiction", "entailment", "neutral")
@@ -140,21 +140,6 @@ def test_pairs_are_computed_once_and_kept_by_model_device_and_texts(three, monke
     monkeypatch.setenv("CASEBOOK_PRECISION", "bfloat16")
     EntailmentModel(three).probabilities(PREMISES[:1], HYPOTHESES[:1])
     assert asked[1:] == [(PREMISES[0], HYPOTHESES[0])]
-
-
-def test_a_damaged_file_of_answers_is_set_aside_and_made_again(three):
-    first = EntailmentModel(three).probabilities(PREMISES, HYPOTHESES)
-    path = AnswerCache().path
-    path.write_bytes(b"no data base" * 100)
-    with pytest.warns(UserWarning, match="damaged answers of models set aside"):
-        again = EntailmentModel(three).probabilities(PREMISES, HYPOTHESES)
-    assert np.array_equal(again, first)
-    assert path.with_suffix(".damaged").is_file()
-    assert len(
-        AnswerCache().load(
-            EntailmentModel(three).model_hash, zip(PREMISES, HYPOTHESES, strict=True)
-        )
-    )
 
 
 def test_what_is_longer_than_the_model_reads_is_counted(three):

@@ -12,14 +12,14 @@ import json
 import math
 import queue
 import threading
+from functools import cache
 
 from pydantic import ValidationError
 
 from casebook.assistant.log import read_row
-from casebook.credentials import without_secrets
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
-from casebook.models.language import LONGEST_REASON, NoAnswer, Usage, event_loop, printable_line
+from casebook.models.language import NoAnswer, Usage, printable_line
 from casebook.plugins import callable_plugin, instance, is_plugin
 
 _SIGNATURE = "question -> text, or a dictionary with 'answer'"
@@ -58,23 +58,25 @@ class Application:
             ) from None
         if error is not None:
             kind = type(error).__name__
-            raise NoAnswer("broken", f"{self.name}: raised {kind}: {line(str(error))}")
+            raise NoAnswer("broken", f"{self.name}: raised {kind}: {printable_line(str(error))}")
         return value
 
     def _work(self, results, text):
         try:
             value = self._call(text)
             if inspect.iscoroutine(value):
-                value = asyncio.run_coroutine_threadsafe(value, event_loop()).result()
+                value = asyncio.run_coroutine_threadsafe(value, _event_loop()).result()
         except BaseException as error:  # also SystemExit: it ends no command
             results.put((None, error))
         else:
             results.put((value, None))
 
 
-def line(text):
-    """Text of a reason as one printable line without secrets."""
-    return without_secrets(printable_line(text))[:LONGEST_REASON]
+@cache
+def _event_loop():
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="applications", daemon=True).start()
+    return loop
 
 
 def reply_columns(name, question, reply):
@@ -85,23 +87,23 @@ def reply_columns(name, question, reply):
         kind = type(reply).__name__
         raise NoAnswer("refused", f"{name}: replies with {kind}, not with a text or fields")
     if reply.get("answer") is None and reply.get("error"):
-        raise NoAnswer("nonsense", f"{name}: {line(str(reply['error']))}")
+        raise NoAnswer("nonsense", f"{name}: {printable_line(str(reply['error']))}")
     if reply.get("answer") is None:
         message = f"{name}: the reply has no field 'answer', but {named_fields(reply)}"
         raise NoAnswer("refused", message)
     try:
         return _checked_columns(question, reply)
     except ValidationError as error:
-        raise NoAnswer("nonsense", f"{name}: {line(first_problem(error))}") from error
+        raise NoAnswer("nonsense", f"{name}: {printable_line(first_problem(error))}") from error
     except (InputError, ValueError, TypeError, RecursionError) as error:
-        problem = line(str(error)).removeprefix("reply:1: ")  # no file and no row
+        problem = printable_line(str(error)).removeprefix("reply:1: ")  # no file and no row
         raise NoAnswer("nonsense", f"{name}: {problem}") from error
 
 
 def named_fields(reply):
     """The first fields of a reply, in words."""
     names = [printable_line(str(field))[:_LONGEST_FIELD] for field in list(reply)[:_MOST_FIELDS]]
-    return line(", ".join(names)) or "no fields"
+    return printable_line(", ".join(names)) or "no fields"
 
 
 def _checked_columns(question, reply):

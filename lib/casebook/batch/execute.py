@@ -23,7 +23,7 @@ from casebook.batch.kernel import ForkingManager
 from casebook.batch.parameters import resolved
 from casebook.batch.run_folder import read_planned, record_path
 from casebook.credentials import without_secrets
-from casebook.errors import CasebookError
+from casebook.errors import CasebookError, InputError
 from casebook.paths import FOLDER_VARIABLES, run_dir
 from casebook.runs import evidence
 from casebook.runs import record as records
@@ -40,6 +40,7 @@ QUIET = {
     "TQDM_DISABLE": "1",
 }
 KERNEL_DIED = "kernel died"  # killed, out of memory, or crashed
+REFUSED = "refused"  # by a reader in the notebook
 _TO_PROJECT = "../../.."  # from results/<run>/notebooks
 _LAST_LINES = 6  # of a traceback that are shown
 
@@ -302,12 +303,13 @@ def _failure(notebook, error):
     why = error.evalue if foreseen else f"{error.ename}: {error.evalue}"
     why = " ".join(without_secrets(_printable(why)).split())
     text = f"{notebook}: cell {error.exec_count}: {why}"
+    cause = REFUSED if error.ename == InputError.__name__ else "failed"
     last_lines = ()
     if not foreseen:
         trace = without_secrets(_printable("\n".join(error.traceback)))
         lines = [line.rstrip() for line in trace.splitlines() if line.strip()]
         last_lines = tuple(lines[-_LAST_LINES:])
-    return NotebookFailed(text[:1000], last_lines=last_lines)
+    return NotebookFailed(text[:1000], cause, last_lines)
 
 
 def _printable(text):

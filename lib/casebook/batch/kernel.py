@@ -58,6 +58,7 @@ class Fork(multiprocessing.get_context("forkserver").Process):
 def become_kernel(arguments, environment, folder):
     """Turn a fork into a kernel, which leads a process group."""
     os.setpgid(0, 0)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # it says there that it was interrupted at its end
     threading.Thread(target=_end_with_parent, args=[environment["IPYTHONDIR"]], daemon=True).start()
     os.environ.clear()
     os.environ.update(environment)

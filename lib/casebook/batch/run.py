@@ -13,7 +13,7 @@ from pathlib import Path
 
 from casebook.batch import kernel
 from casebook.batch.cluster import scheduler_workers, threads
-from casebook.batch.execute import QUIET, Outcome, run_cell
+from casebook.batch.execute import QUIET, REFUSED, Outcome, run_cell
 from casebook.batch.grid import EVERY
 from casebook.batch.progress import Progress, summary
 from casebook.batch.run_folder import check_writable, sole_writer, write_outcomes, write_planned
@@ -29,7 +29,8 @@ def run_batch(
     """Execute what is not cached: needs first, failures kept apart, one summary at the end.
 
     Interrupted or killed at any time it leaves a run that the same call completes. Gives the
-    seconds of each cell; raises `BatchFailed` if part of it failed.
+    seconds of each cell; raises `BatchFailed` if part of it failed, and `InputError` if a single cell
+    refused what it was given.
     """
     for item in planned:
         if item.status == "cached":
@@ -62,10 +63,13 @@ def run_batch(
             except InputError as error:  # which must not hide why a cell failed
                 conflict = error
     failed = [outcome for outcome in outcomes if outcome.failure]
+    reasons = [f"{outcome.cell}: {outcome.failure}" for outcome in failed]
+    n_refused = sum(outcome.cause == REFUSED for outcome in failed)
+    if n_refused == len(planned) == 1:
+        raise InputError(reasons[0])
     if failed or len(outcomes) > 1:
         report(summary(outcomes))
     if failed:
-        reasons = [f"{outcome.cell}: {outcome.failure}" for outcome in failed]
         if conflict:
             reasons.append(str(conflict))
         raise BatchFailed(f"{len(failed)} of {len(planned)} failed: {'; '.join(reasons)}")

@@ -14,7 +14,6 @@ _OF_MODEL = (
     "k",
     "mode",
     "retries",
-    "max_bytes",
     "max_tokens",
     "temperature",
     "seed",
@@ -34,11 +33,10 @@ def answer(
     ) = None,
     k: option(int, "Passages that the model is given.", "--k", min=1) = 3,
     mode: option(str, "Retrieval system.") = "full",
-    timeout: option(float, "Seconds for a reply as a whole, of each try.", min=0.1) = 60.0,
+    timeout: option(float, "Seconds to wait for an answer, of each try.", min=0.1) = 60.0,
     retries: option(
-        int, "Tries more, of a busy server or a broken connection; not of a slow one.", min=0
+        int, "Tries more, where the server is busy or slow, or the connection breaks.", min=0
     ) = 4,
-    max_bytes: option(int, "Of a reply; a longer one is no answer.", min=1) = 1_000_000,
     max_tokens: option(int, "Of an answer.", min=1) = 512,
     temperature: option(float, "Of the model's sampling.", min=0) = 0.0,
     seed: option(int, "Of the model's sampling, where it has one.") = 0,
@@ -73,10 +71,9 @@ def answer(
     }
     if app is None:
         exclusive(context, "model", "system")
-        limits = {"retries": retries, "max_bytes": max_bytes}
         sampling = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
         retrieval = {"corpus": corpus, "k": k, "mode": mode, "prompt": prompt}
-        settings = retrieval | sampling | limits | shared
+        settings = retrieval | sampling | shared | {"retries": retries}
         _ask_model(context, questions, out, model, url, settings)
     else:
         exclusive(context, "app", *_OF_MODEL)
@@ -123,9 +120,9 @@ def gate_log(log, against, *, measures, margin, common, collection, columns, jud
         raise InputError("--log needs the log that it is held against: --against FILE")
     margin = SHARE_MARGIN if margin is None else margin
     if judge is not None:
-        from casebook.assistant.judge import check_judge  # which needs a retriever's packages
+        from casebook.assistant.judge import load_judge  # which needs a retriever's packages
 
-        check_judge(judge)
+        load_judge(judge)
     gate = gate_logs(
         log,
         against,

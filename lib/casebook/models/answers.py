@@ -1,21 +1,19 @@
 """What models answered, kept on disk by model and question, so that nothing is paid for twice.
 
-Keys are hashes: neither questions nor texts are kept, only answers. Any number of processes may
-read and write one file, and be killed. A damaged file is set aside; a disk that takes nothing only
-warns.
+Names are hashes: neither questions nor texts are kept, only answers. Any number of processes may
+read and write, and be killed. What is damaged is asked again.
 """
 
 import contextlib
 import hashlib
 import json
 import os
-import sqlite3
 import warnings
-from collections import Counter
 from pathlib import Path
 from time import perf_counter
 
 from casebook.errors import InputError
+from casebook.files import write_text
 from casebook.models.language import load_language_model
 from casebook.paths import cache_dir
 
@@ -23,67 +21,37 @@ PRICES_VARIABLE = "CASEBOOK_LLM_PRICES"
 HIGHEST_PRICE = 1e9
 TIMEOUT = 60.0  # seconds of a reply to a judge's question
 RETRIES = 4  # of a busy server
-_WAIT = 30.0  # seconds for another process that writes
-_AT_ONCE = 500  # keys in one question to the file
 
 
 class AnswerCache:
-    """Answers of models by model and question; an answer is what JSON can hold."""
+    """Answers of models by model and question, one JSON file each; an answer is what JSON can hold.
+
+    A file's name is the hash of model and question.
+    """
 
     def __init__(self, folder=None):
-        folder = cache_dir("answers") if folder is None else Path(folder)
-        self.path = folder / "answers.sqlite"
+        self.folder = cache_dir("answers") if folder is None else Path(folder)
 
     def load(self, model, questions):
         """Give the answers that are kept, by question."""
-        question_of = {_key(model, question): question for question in questions}
-        if not self.path.is_file():
-            return {}
-        keys = list(question_of)
         answers = {}
-        for start in range(0, len(keys), _AT_ONCE):
-            block = keys[start : start + _AT_ONCE]
-            marks = ",".join("?" * len(block))
-            query = f"SELECT key, answer FROM answers WHERE key IN ({marks})"
-            for key, answer in self._run(query, block):
-                with contextlib.suppress(ValueError):
-                    answers[question_of[key]] = json.loads(answer)
+        for question in questions:
+            with contextlib.suppress(OSError, ValueError):
+                answers[question] = json.loads(self._path(model, question).read_text("utf-8"))
         return answers
 
     def store(self, model, answers):
-        """Keep answers by question."""
-        rows = []
-        for question, answer in answers.items():
-            rows.append((_key(model, question), json.dumps(answer, allow_nan=False)))
-        if rows:
-            self._run("INSERT OR REPLACE INTO answers VALUES (?, ?)", rows, many=True)
-
-    def _run(self, statement, values, many=False):
-        """Run a statement; gives no rows where the file is damaged or cannot be written."""
+        """Keep answers by question; a place that takes nothing only warns."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with (
-                contextlib.closing(sqlite3.connect(self.path, timeout=_WAIT)) as connection,
-                connection,
-            ):
-                connection.execute(
-                    "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT)"
-                )
-                execute = connection.executemany if many else connection.execute
-                return execute(statement, values).fetchall()
-        except (sqlite3.OperationalError, OSError) as error:
-            warnings.warn(f"answers of models are not kept: {self.path}: {error}", stacklevel=3)
-        except sqlite3.DatabaseError as error:
-            warnings.warn(
-                f"damaged answers of models set aside: {self.path}: {error}", stacklevel=3
-            )
-            with contextlib.suppress(OSError):
-                self.path.replace(self.path.with_suffix(".damaged"))
-        return []
+            for question, answer in answers.items():
+                text = json.dumps(answer, allow_nan=False)
+                write_text(self._path(model, question), text)
+        except OSError as error:
+            warnings.warn(f"answers of models are not kept: {error}", stacklevel=2)
 
-
-def _key(model, question):
-    return hashlib.sha256(json.dumps([model, question]).encode()).hexdigest()
+    def _path(self, model, question):
+        key = hashlib.sha256(json.dumps([model, question]).encode()).hexdigest()
+        return self.folder / key[:2] / f"{key}.json"
 
 
 class CachedModel:
@@ -98,7 +66,7 @@ class CachedModel:
     def __init__(self, model, cache=None):
         self.model = model
         self.name = model.name
-        self.costs = Counter()
+        self.costs = model.usage  # which counts requests and tokens
         self._cache = cache or AnswerCache()
         self._answers = {}
         self._failure = None
@@ -109,18 +77,16 @@ class CachedModel:
         if question not in self._answers:
             self.costs["questions"] += 1
             answers = self._cache.load(self.model.identity, [question])
-            if question not in answers:
+            self.costs["from the cache"] += len(answers)
+            if not answers:
                 answers = {question: self._ask(prompt, schema)}
                 self._cache.store(self.model.identity, answers)
-            else:
-                self.costs["from the cache"] += 1
             self._answers |= answers
         return self._answers[question]
 
     def _ask(self, prompt, schema):
         if self._failure is not None:
             raise self._failure
-        before = Counter(self.model.usage)
         start = perf_counter()
         try:
             return self.model.complete_json(prompt, schema)
@@ -130,7 +96,6 @@ class CachedModel:
             raise
         finally:
             self.costs["seconds"] += perf_counter() - start
-            self.costs.update(Counter(self.model.usage) - before)
 
 
 def load_judging_model(name):
