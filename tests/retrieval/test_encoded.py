@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_retrieval import HashingEncoder
 
-from casebook.batch.cluster import Cluster
 from casebook.errors import InputError
 from casebook.files import locked
 from casebook.retrieval import encoded
@@ -263,20 +262,3 @@ def test_what_cannot_be_encoded_is_refused(tmp_path):
         on_disk(documents, tmp_path, Short())
     with locked(tmp_path / ".lock", str), pytest.raises(InputError, match="encodes to it: wait"):
         on_disk(documents, tmp_path, HashingEncoder())
-
-
-@pytest.mark.slow
-def test_a_cluster_gives_the_vectors_of_one_process(tmp_path):
-    from distributed import Client, LocalCluster
-
-    documents, queries = made_collection(300)
-    here = on_disk(documents, tmp_path / "here", HashingEncoder())
-    with (
-        LocalCluster(2, threads_per_worker=1, dashboard_address=None) as dask,
-        Client(dask) as client,
-    ):
-        cluster = Cluster(client, dask.scheduler_address)
-        there = on_disk(documents, tmp_path / "there", HashingEncoder(), 50, cluster)
-    for name in (encoded.VECTORS, encoded.SHARDS):
-        assert (here.folder / name).read_bytes() == (there.folder / name).read_bytes()
-    check_same(CorpusIndex(documents, HashingEncoder()), there, queries, "full")

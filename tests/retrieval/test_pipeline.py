@@ -111,20 +111,6 @@ def test_the_control_lists_are_what_their_names_say(index):
     assert first == pytest.approx(0.25, abs=3 * (0.25 * 0.75 / 400) ** 0.5)
 
 
-def test_chunked_document_stands_at_its_best_chunk(index, hashing):
-    result = retriever(index, "dense_chunked").retrieve_many(QUERIES[:2])
-    passages = index.passages(result.config.cut)
-    similarity = hashing.encode_queries(QUERIES[:2]) @ hashing.encode_documents(
-        passages.texts
-    ).T.astype(np.float64)
-    assert len(passages) > len(index)
-    for row in range(2):
-        for hit in result.hits(row):
-            own = np.flatnonzero(passages.owner == int(hit.doc_id[1:]))
-            assert hit.scores["dense"] == pytest.approx(similarity[row, own].max(), abs=1e-6)
-            assert hit.text == passages.texts[own[similarity[row, own].argmax()]]
-
-
 def test_oversampling_finds_documents_hidden_by_long_ones(hashing):
     long = " ".join(["sue court"] * 400)
     texts = [long, *(f"word{i} clause" for i in range(12))]

@@ -156,13 +156,6 @@ def test_what_a_run_lacks_has_too_much_or_in_one_place_is_counted(smoke):
     assert len(ranked[second]) == EVALUATION_DEPTH and not ranked[smoke.queries["query_id"][5]]
 
 
-def test_a_run_of_the_other_half_counts_as_0_on_this_one(smoke):
-    held_out = smoke.subset(smoke.queries["query_id"][:17], "first")
-    run = {smoke.queries["query_id"].iloc[20]: {"home-1": 1.0}}
-    scores = run_ablation(held_out, {"mine": run}, ["nDCG@10", "AP"]).scores
-    assert all((frame["mine"] == 0).all() and len(frame) == 17 for frame in scores.values())
-
-
 def test_where_questions_have_candidates_no_others_are_ranked(smoke):
     query = smoke.queries["query_id"][0]
     pool = list(smoke.qrels[query])

@@ -7,11 +7,9 @@ from casebook.retrieval.settings import (
     MODES,
     QUERY_TREATMENTS,
     SIMPLE,
-    SYSTEM_NAMES,
     UNRERANKED,
     PipelineConfig,
     config_for,
-    system_name,
 )
 
 
@@ -148,8 +146,3 @@ def test_trust_falls_with_length_and_needs_bm25():
 )
 def test_a_model_as_reranker_needs_no_prefix(name):
     assert PipelineConfig(reranker=name) == PipelineConfig(reranker=f"cross-encoder:{name}")
-
-
-def test_every_system_has_a_readers_name():
-    assert {*MODES} <= {*SYSTEM_NAMES} and len({*SYSTEM_NAMES.values()}) == len(SYSTEM_NAMES)
-    assert system_name("bm25") == "BM25" and system_name("my.module:search") == "my.module:search"
