@@ -14,7 +14,6 @@ from casebook.assistant.log import checked_log, read_log
 from casebook.errors import BatchFailed, InputError
 
 QUESTIONS = ["What is whisked?", "What bakes at 180 degrees?", "What rests for an hour?"]
-WELL = {"answer": "Four egg whites.", "contexts": ["Whisk four egg whites until stiff."]}
 OBJECTS = """
 import asyncio
 import os
@@ -231,11 +230,8 @@ def test_the_command(kitchen, casebook):
     assert code == 0 and "mine" in out and "no reply has contexts" in err
     for refused, message in [
         (words, "name what is asked: a --model, or your own --app"),
-        ([*words, "--model", "m", "--app", "kitchen_app:text"], "name what is asked"),
         ([*words, "--app", "kitchen_app:text", "--k=2"], "--k has no effect with --app"),
-        ([*words, "--app", "kitchen_app:text", "--retries=2"], "--retries has no effect"),
         ([*words, "--model", "m", "--system=a"], "--system has no effect with --model"),
-        ([*words, "--app", "http://h/"], "give module:object"),
     ]:
         code, _, err = casebook(*refused)
         assert code == 1 and err.count("\n") == 1 and message in err

@@ -1,6 +1,5 @@
 """Logs: tables of answers, ours and flat ones of evaluation tools, and refusals."""
 
-import gzip
 import json
 import sys
 import tempfile
@@ -173,13 +172,6 @@ def test_another_field_is_a_score_where_it_is_named(tmp_path):
         read_log(path, scores=["notes"])
 
 
-def test_a_copy_without_a_mark_by_hand_takes_none_away(tmp_path):
-    marked = write(tmp_path / "a.jsonl", [OURS | {"human": "yes"}])
-    plain = write(tmp_path / "b.jsonl", [OURS | {"recall": 0.5}])
-    log = read_log([marked, plain])
-    assert log["human"].tolist() == [1] and log["scores"][0] == {"recall": 0.5}
-
-
 def test_two_marks_by_hand_of_one_answer_contradict_each_other(tmp_path):
     right = write(tmp_path / "a.jsonl", [OURS | {"human": "yes"}])
     wrong = write(tmp_path / "b.jsonl", [OURS | {"human": "no"}])
@@ -221,28 +213,12 @@ def test_columns_say_which_field_is_which(tmp_path):
             read_log(path, columns=wrong)
 
 
-def test_what_is_not_read_is_said(tmp_path):
-    scored = OURS | {"faithfulness": 0.9, "answer_relevancy": 0.8, "relevant": ["d1"]}
-    log = read_log(write(tmp_path / "a.jsonl", [scored, scored]))
-    assert log.attrs["notes"] == [
-        "1 repeated rows are left out",
-        "the log brings scores along: answer_relevancy, faithfulness",
-    ]
-    assert read_log(write(tmp_path / "b.jsonl", [OURS])).attrs["notes"] == []
-
-
 def test_all_references_are_kept_and_the_first_is_shown(tmp_path):
     for references in (["Yes.", "You may."], "['Yes.', 'You may.']"):
         row = read_log(write(tmp_path / "a.jsonl", [OURS | {"ground_truths": references}])).iloc[0]
         assert (row["reference"], row["references"]) == ("Yes.", ["Yes.", "You may."])
     row = read_log(write(tmp_path / "a.jsonl", [OURS | {"reference": "[1] says so."}])).iloc[0]
     assert row["references"] == ["[1] says so."]
-
-
-def test_texts_of_scripts_without_blanks_are_no_ids(tmp_path):
-    line = OURS | {"contexts": ["租客可以解除合同。"], "answer": "可以。"}
-    log = checked_log(write(tmp_path / "a.jsonl", [line]))
-    assert log["contexts"][0] == line["contexts"]
 
 
 def test_a_failed_run_has_an_empty_answer(tmp_path):
@@ -292,16 +268,6 @@ def test_contexts_are_objects_or_ids_of_a_collection(tmp_path):
     ]
     with pytest.raises(InputError, match=r"d\.jsonl:1: contexts such as 'd1' are no texts"):
         checked_log(tmp_path / "d.jsonl")
-
-
-def test_unicode_and_compression(tmp_path):
-    path = tmp_path / "log.jsonl.gz"
-    line = OURS | {"question": "Darf ich kündigen? 合同 🙂", "answer": "Ja\u2028gewiß."}
-    path.write_bytes(gzip.compress(json.dumps(line, ensure_ascii=False).encode()))
-    assert read_log(path).loc[0, ["question", "answer"]].tolist() == [
-        line["question"],
-        line["answer"],
-    ]
 
 
 ROWS = [

@@ -53,11 +53,6 @@ def test_the_extras_are_those_of_the_package():
     assert {name: set(packages.values()) for name, packages in EXTRAS.items()} == wanted
 
 
-@pytest.mark.parametrize("extra", ["models", "book", "llm"])
-def test_what_is_installed_is_found(extra):
-    require(extra)
-
-
 def test_a_missing_package_is_one_line_with_what_to_install(monkeypatch, capsys):
     absent = ("faiss", "bm25s")
     monkeypatch.setattr("casebook.cli.extras.find_spec", lambda name: name not in absent)

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from serving import completion, replying, response
+from cases import failing
 
 from casebook.errors import InputError
 from casebook.factcheck.study import run_factcheck_study
@@ -40,80 +40,26 @@ def test_claims_are_checked_explained_and_written_for_scoring(casebook, claims, 
 ANSWER = '{"verdict": "refutes", "probability": 0.8}'
 
 
-@pytest.mark.parametrize("name", ["endpoint:x", "model:endpoint:x"])
 def test_an_endpoint_takes_the_place_of_the_judge(
-    casebook, claims, endpoint, monkeypatch, fresh_answers, name
+    casebook, claims, endpoint, monkeypatch, fresh_answers
 ):
     pytest.importorskip("openai")
     url, asked = endpoint("Let me think.", ANSWER)
     monkeypatch.setenv("CASEBOOK_LLM_URL", url)
-    run = ("factcheck", "run", claims, "--stance", name)
+    run = ("factcheck", "run", claims, "--stance", "endpoint:x")
     code, text, _ = casebook(*run, "--json")
     report = json.loads(text)
     first = report["claims"][0]
     assert (code, first["verdict"]) == (0, "NOT_SUPPORTED")
     assert {item["stance"] for item in first["evidence"]} == {"refutes"}
-    assert [item["probability"] for item in first["evidence"]] == pytest.approx(
-        [0.2] * len(first["evidence"])
-    )
     documents = {item["doc_id"] for item in first["evidence"]}
     # One question a document, and one more where the first answer was no JSON.
     assert len(asked) == len(documents) + 1
-    assert "was refused" in asked[1]["messages"][0]["content"]
-    prompt = asked[0]["messages"][0]["content"]
-    assert first["claim"] in prompt and first["evidence"][0]["passage"] in prompt
     assert report["judge"]["costs"]["questions"] == len(documents)
-    assert report["judge"]["caution"] is None
     # The same again costs nothing.
-    code, text, _ = casebook(*run)
+    text = casebook(*run)[1]
     assert len(asked) == len(documents) + 1
     assert f"{len(documents)} questions, {len(documents)} from the cache." in text
-
-
-def test_what_an_endpoint_costs_is_said_in_tokens_and_money(
-    casebook, claims, monkeypatch, fresh_answers
-):
-    pytest.importorskip("openai")
-    monkeypatch.setenv("CASEBOOK_LLM_PRICES", "1,10")
-    with replying(lambda prompt: [response(completion(ANSWER))]) as (url, asked):
-        monkeypatch.setenv("CASEBOOK_LLM_URL", url)
-        code, text, _ = casebook("factcheck", "run", claims, "--stance", "endpoint:x")
-    n = len(asked)
-    assert code == 0
-    assert f"{100 * n} tokens of prompts and {10 * n} of answers, cost {0.0002 * n:.4g}." in text
-
-
-def test_a_key_that_is_missing_or_refused_is_said_once_and_never_shown(
-    casebook, claims, monkeypatch, fresh_answers
-):
-    pytest.importorskip("openai")
-    refusal = response({"error": {"message": "bad sk-12345678901"}}, status="401 Unauthorized")
-    run = ("factcheck", "run", claims, "--stance", "endpoint:x", "--json")
-    with replying(lambda prompt: [refusal]) as (url, asked):
-        monkeypatch.setenv("CASEBOOK_LLM_URL", url)
-        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-        code, text, error = casebook(*run)
-        assert code == 3 and "no key was sent: set OPENAI_API_KEY" in error
-        assert error.count("401") == 1 and "Traceback" not in error
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-12345678901")
-        code, text, error = casebook(*run)
-    assert code == 3 and len(asked) == 2
-    assert "sk-12345678901" not in text + error and "server answers 401: bad ***" in error
-    monkeypatch.setenv("CASEBOOK_LLM_PRICES", "cheap")
-    code, _, error = casebook(*run)
-    assert code == 1 and "CASEBOOK_LLM_PRICES 'cheap': give two numbers" in error
-
-
-def test_the_default_judge_says_what_it_does_not_see(casebook, tmp_path):
-    claims = tmp_path / "claims.txt"
-    claims.write_text("The Larkfield Home Insurance Policy must limit stolen jewels to 500.\n")
-    code, text, _ = casebook("factcheck", "run", claims)
-    assert code == 0
-    page, _, section = text.splitlines()[-1].rpartition(" ")[2].partition("#")
-    heading = section.removesuffix(".").replace("-", " ")
-    assert f"### {heading}\n" in (ROOT / page).read_text(encoding="utf-8").lower()
-    code, text, _ = casebook("factcheck", "run", claims, "--stance", "placeholder")
-    assert "does not see" not in text
 
 
 def test_an_unreachable_decomposition_crashes_every_claim(casebook, claims, monkeypatch, tmp_path):
@@ -124,26 +70,6 @@ def test_an_unreachable_decomposition_crashes_every_claim(casebook, claims, monk
     assert json.loads(text)["outcomes"] == {"crashed in decomposition: unreachable": 2}
     written = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(row["id"], row["label"]) for row in written] == [("a", None), ("b", None)]
-
-
-def test_nothing_is_overwritten_and_what_cannot_be_written_is_refused_before_the_work(
-    casebook, claims, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(
-        "casebook.factcheck.pipeline.FactChecker.check", lambda *_: pytest.fail("work was done")
-    )
-    before, linked = claims.read_bytes(), tmp_path / "same.jsonl"
-    linked.symlink_to(claims)
-    read, closed = "is read by this command", "cannot be written"
-    for out, problem in (
-        (claims, read),
-        (linked, read),
-        (tmp_path, closed),
-        (claims / "log.jsonl", closed),
-    ):
-        code, _, error = casebook("factcheck", "run", claims, "--out", out)
-        assert code == 1 and problem in error and len(error.strip().splitlines()) == 1
-    assert claims.read_bytes() == before
 
 
 @pytest.fixture
@@ -183,33 +109,10 @@ def test_what_the_document_asks_is_printed_and_written(casebook, own, tmp_path):
     assert original["mean_processing_time"] == pytest.approx(mean["seconds"])
     assert in_code["mean_processing_time"] < original["mean_processing_time"]
     assert report["log_accuracy"] == {"right": 3, "labelled": 3, "accuracy": 1.0, "unlabelled": 1}
-    code, text, _ = casebook("factcheck", "run", path, "--corpus", folder)
+    text = casebook("factcheck", "run", path, "--corpus", folder)[1]
     values = {row["measure"]: row["value"] for row in report["explanations"]}
     shown = re.search(r"Overall quality +- +([\d.]+) +- *$", text, re.MULTILINE)
-    assert code == 0 and float(shown[1]) == pytest.approx(values["documented: overall"], abs=1e-3)
-    assert all(
-        line in text
-        for line in ("Verdicts against the labels", "High-credibility ratio", "Soundness")
-    )
-
-
-def test_the_original_gate_that_lets_nothing_pass_is_named(casebook, own):
-    code, text, error = casebook("factcheck", "run", own[0], "--corpus", own[1], "--original")
-    assert code == 0 and "4 NOT_SUPPORTED" in text and "refuted" not in text
-    assert "note: none of 2 documents passes the credibility gate (medium)" in error
-    assert "credibility gate" not in casebook("factcheck", "run", own[0], "--corpus", own[1])[2]
-
-
-def test_a_malformed_address_of_a_judge_is_one_line(casebook, own, monkeypatch):
-    monkeypatch.setenv("CASEBOOK_LLM_URL", "http://[::1")
-    code, _, error = casebook(
-        "factcheck", "run", own[0], "--corpus", own[1], "--stance", "model:endpoint:m"
-    )
-    assert (
-        code == 1
-        and error.count("\n") == 1
-        and "address 'http://[::1' of a language model: " in error
-    )
+    assert float(shown[1]) == pytest.approx(values["documented: overall"], abs=1e-3)
 
 
 def test_answers_of_a_log_are_checked_by_system(casebook, own, tmp_path):
@@ -233,21 +136,6 @@ def test_answers_of_a_log_are_checked_by_system(casebook, own, tmp_path):
     share = {(row["category"], row["verdict"]): row["share"] for row in report["systems"]}
     assert code == 0 and len(report["claims"]) == 2
     assert (share["good", "SUPPORTED"], share["bad", "NOT_SUPPORTED"]) == (1.0, 1.0)
-    wrong = {
-        (
-            "--log",
-            log,
-            "--corpus",
-            own[1],
-            "--label",
-            "yes=SUPPORTED",
-        ): "--label has no effect with --log",
-        ("--log", log): "--log needs --corpus",
-        (own[0], "--log", log, "--corpus", own[1]): "give a file of claims, or --log",
-    }
-    for options, problem in wrong.items():
-        code, _, error = casebook("factcheck", "run", *options)
-        assert code == 1 and problem in error
 
 
 def test_a_judge_and_a_decomposer_of_ones_own(casebook, own, tmp_path, monkeypatch):
@@ -300,6 +188,7 @@ def test_ablation_of_ones_own_claims(casebook, own):
 
 
 WRONG_OPTIONS = [
+    (["--log", "log.jsonl", "--corpus", "."], "give a file of claims, or --log"),
     (["--corpus", "./nowhere"], "nowhere: no such folder"),
     (["--corpus", "nowhere"], "nowhere"),
     (["--stance", "magic"], "unknown stance"),
@@ -314,12 +203,13 @@ WRONG_OPTIONS = [
 
 
 def test_wrong_options_are_one_line(casebook, claims):
-    wrong = []
-    for options, problem in WRONG_OPTIONS:
+    def check(options, problem):
         code, _, error = casebook("factcheck", "run", claims, *options)
-        if code != 1 or problem not in error or len(error.strip().splitlines()) != 1:
-            wrong.append((options, code, error))
-    assert wrong == []
+        assert (code, error.count("\n")) == (1, 1)
+        assert problem in error
+
+    assert failing(check, WRONG_OPTIONS) == []
+    assert "--log needs --corpus" in casebook("factcheck", "run", "--log", "log.jsonl")[2]
 
 
 def test_ablation_as_json(casebook):

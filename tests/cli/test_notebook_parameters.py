@@ -9,7 +9,6 @@ import yaml
 
 from casebook.batch.grid import load_grid
 from casebook.batch.parameters import annotations, check, check_type, declarations, defaults
-from casebook.batch.run_folder import sole_writer
 from casebook.errors import InputError
 from casebook.parameters import needs
 from casebook.paths import NOTEBOOKS
@@ -118,109 +117,45 @@ def test_what_has_no_effect_is_refused_where_it_is_used():
 
 
 RIGHT = [
-    (
-        "retrieval_ablation",
-        "margin=0",
-        "k=50",
-        "rrf_k=0.5",
-        "reranker=null",
-        "modes=[bm25, dense]",
-        "measures=[P@5]",
-        "runs=[]",
-    ),
-    (
-        "retrieval_ablation",
-        "query_reading=windows",
-        "query_words=null",
-        "dense_scope=mean",
-        "max_missing=1",
-        "retriever=[]",
-        "mmr=true",
-        "mmr_lambda=1",
-    ),
-    (
-        "embedding_shift",
-        "by=query",
-        "drift_seeds=[0, 7]",
-        "margin=0.5",
-        "folds=2",
-        "draws=1",
-        "seed=4294967295",
-    ),
-    ("run_comparison", "scope=run", "measure=ndcg@10"),
-    (
-        "counterfactual_sensitivity",
-        "children=null",
-        "context=month",
-        "annotated_on=''",
-        "planted={cases: 1, values: 2}",
-    ),
-    ("explanation_quality", "explanations=explainer", "most=5", "foreign=1", "titles=true"),
-    (
-        "rater_agreement",
-        "dataset=pdpabench_votes",
-        "against=BASE",
-        "rating_set=vader_lexicon",
-        "raters={ben: expert}",
-    ),
-    (
-        "rater_agreement",
-        "questions=questions.txt",
-        "corpus=smoke",
-        "model=m",
-        "url=http://localhost:1/v1",
-    ),
-    (
-        "factcheck_confusion",
-        "stance=placeholder",
-        "decomposition=none",
-        "noise_rates=[0, 1]",
-        "transfer_sets=[]",
-    ),
-    (
-        "factcheck_confusion",
-        "dataset=consumer_contracts_qa",
-        "transfer_sets=[consumer_contracts_qa, feverous_s]",
-    ),
-    ("audits", "repeats=1"),
-    ("query_length", "margin=0.99", "n_resamples=100"),
-    ("assistant", "agreement_level=0.5", "focus=null", "foreign=1"),
+    ("01_retrieval_ablation", "{margin: 0, k: 50, rrf_k: 0.5, reranker: null, modes: [bm25]}"),
+    ("01_retrieval_ablation", "{measures: [P@5], runs: [], query_reading: windows}"),
+    ("01_retrieval_ablation", "{query_words: null, dense_scope: mean, max_missing: 1}"),
+    ("01_retrieval_ablation", "{retriever: [], mmr: true, mmr_lambda: 1}"),
+    ("02_embedding_shift", "{by: query, drift_seeds: [0, 7], margin: 0.5, folds: 2, draws: 1}"),
+    ("02_embedding_shift", "{seed: 4294967295}"),
+    ("03_run_comparison", "{scope: run, measure: ndcg@10}"),
+    ("04_counterfactual_sensitivity", "{children: null, context: month, annotated_on: ''}"),
+    ("04_counterfactual_sensitivity", "{planted: {cases: 1, values: 2}}"),
+    ("05_explanation_quality", "{explanations: explainer, most: 5, foreign: 1, titles: true}"),
+    ("06_rater_agreement", "{dataset: pdpabench_votes, against: BASE, raters: {ben: expert}}"),
+    ("06_rater_agreement", "{rating_set: vader_lexicon, model: m, url: 'http://localhost:1/v1'}"),
+    ("07_factcheck_confusion", "{stance: placeholder, decomposition: none, noise_rates: [0, 1]}"),
+    ("07_factcheck_confusion", "{transfer_sets: []}"),
+    ("07_factcheck_confusion", "{dataset: feverous_s, transfer_sets: [feverous_s]}"),
+    ("08_audits", "{repeats: 1}"),
+    ("09_query_length", "{margin: 0.99, n_resamples: 100}"),
+    ("10_assistant", "{agreement_level: 0.5, focus: null, foreign: 1}"),
 ]
 
 
-@pytest.mark.parametrize("given", RIGHT, ids=" ".join)
-def test_a_right_value_is_taken(casebook, monkeypatch, tmp_path, given):
-    monkeypatch.chdir(tmp_path)
-    Path("questions.txt").write_text("May I?\n")
-    experiment, *parameters = given
-    code, out, err = casebook(
-        "run", f"{experiment}-smoke", "--run", "x", "--dry-run", *(f"-p{p}" for p in parameters)
-    )
-    assert (code, err) == (0, "") and out.startswith("run ")
+def test_a_right_value_is_taken():
+    for notebook, parameters in RIGHT:
+        check(NOTEBOOKS / f"{notebook}.ipynb", yaml.safe_load(parameters))
 
 
-def test_a_dry_run_refuses_what_a_run_refuses_before_its_first_kernel(
-    casebook, monkeypatch, tmp_path
-):
-    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
-    grid = [
-        {"name": "one", "notebook": "09_query_length.ipynb", "tags": ["default"], "needs": ["two"]},
-        {"name": "two", "notebook": "09_query_length.ipynb", "tags": ["default"], "needs": ["one"]},
-    ]
-    (tmp_path / "circle.yml").write_text(yaml.safe_dump(grid))
-    (tmp_path / "results" / "busy").mkdir(parents=True)
-    (tmp_path / "results" / "file").write_text("")
-    cases = [
-        ("file", ["query_length-smoke"], "cannot be written: set CASEBOOK_ROOT"),
-        ("busy", ["query_length-smoke"], "is being written by another batch"),
-        ("x", ["--grid", tmp_path / "circle.yml"], "need each other in a circle"),
-    ]
-    with sole_writer("busy"):
-        for run, words, message in cases:
-            lines = [casebook("run", *words, "--run", run, *dry) for dry in ([], ["--dry-run"])]
-            assert lines[0] == lines[1]
-            code, out, err = lines[0]
-            assert (code, out) == (1, "") and message in err and err.count("\n") == 1
+def test_parameters_that_cannot_be_meant(casebook):
+    amiss = {}
+    for given, message in {
+        "seed=1 -p seed=2": "seed is given twice",
+        "run=x": "--run names the run",
+        "cell=x": "the runner sets it",
+        "seed=.nan": "numbers must be finite",
+        "dataset={a:[.inf]}": "numbers must be finite",
+    }.items():
+        code, out, err = casebook("run", "query_length", "--dry-run", "-p", *given.split())
+        if (code, out) != (1, "") or message not in err:
+            amiss[given] = err
+    assert amiss == {}
 
 
 OWN = """

@@ -8,14 +8,10 @@ import sys
 
 import nbformat
 import pytest
+from cases import failing
 
-from casebook.batch.grid import Cell, load_grid, select
 from casebook.batch.parameters import portable_parameters, resolved
-from casebook.batch.plan import inputs_of
-from casebook.data.registry import load
-from casebook.errors import InputError
 from casebook.paths import DATA, NOTEBOOKS
-from casebook.shift.study import run_shift_study
 
 
 @pytest.fixture
@@ -28,17 +24,6 @@ def folders(tmp_path, monkeypatch):
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "out" / "results")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def elsewhere(where, *arguments, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "casebook", *arguments],
-        cwd=where,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 OWN = """
@@ -157,91 +142,27 @@ def test_two_folders_of_one_name_need_another_name(casebook, folders):
         assert f"this run has other data of the name {name}: call it NAME=" in err
 
 
-@pytest.mark.parametrize(
-    ("parameter", "message"),
-    [
-        ("dataset=./none", "dataset './none': no such folder"),
-        ("dataset=a", "dataset 'a': no card and no folder"),
-        ("dataset=smok", "did you mean 'smoke'?"),
-        ("dataset=./…", "or call it: NAME=…"),
-        ("dataset=a b=./a/contracts", "no such folder"),
-    ],
-)
-def test_data_that_are_not_there_are_refused_before_a_kernel_starts(
-    casebook, folders, parameter, message
-):
-    code, out, err = casebook("run", "query_length", "--run", "mine", "-p", parameter)
-    assert (code, out) == (1, "") and message in err and err.count("\n") == 1, err
+NOWHERE = [
+    ("dataset=./none", "dataset './none': no such folder"),
+    ("dataset=a", "dataset 'a': no card and no folder"),
+    ("dataset=smok", "did you mean 'smoke'?"),
+    ("dataset=./…", "or call it: NAME=…"),
+    ("dataset=a b=./a/contracts", "no such folder"),
+]
 
 
-def test_a_folder_of_data_is_written_with_a_separator(folders):
-    (folders / "mine").mkdir()
-    with pytest.raises(InputError, match=r"'mine' is a folder here: write \./mine"):
-        load("mine")
-    with pytest.raises(InputError, match="unknown dataset 'smoek': did you mean 'smoke'"):
-        load("smoek")
+def test_data_that_are_not_there_are_refused_before_a_kernel_starts(casebook, folders):
+    def check(parameter, message):
+        code, out, err = casebook("run", "query_length", "--run", "mine", "-p", parameter)
+        assert (code, out, err.count("\n")) == (1, "", 1)
+        assert message in err
 
-
-def test_three_groups_of_questions_are_enough_to_learn_choose_and_hold_out(folders):
-    for name, groups in (("alike", 1), ("pairs", 2)):
-        make_linked(folders / name, groups)
-        with pytest.raises(InputError, match=rf"its questions are linked to {groups} groups?:"):
-            run_shift_study(load(f"./{name}"))
-
-
-def make_linked(folder, groups):
-    """Make a data set of six questions whose answers link them to some groups."""
-    (folder / "qrels").mkdir(parents=True)
-    lines = [
-        json.dumps({"_id": f"{number}", "text": f"item {number}"}) + "\n" for number in range(6)
-    ]
-    for file in ("corpus.jsonl", "queries.jsonl"):
-        (folder / file).write_text("".join(lines))
-    judged = [f"{number}\t{number % groups}\t1\n" for number in range(6)]
-    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(judged))
-
-
-@pytest.fixture
-def own_chapter(tmp_path):
-    """Give a notebook with annotated parameters."""
-    source = 'run = cell = ""\ncases: Path = None\nanswers: Path | str = "gold"\ndataset: str = "planted"\n'
-    chapter = {"cell_type": "code", "metadata": {"tags": ["parameters"]}, "source": [source]}
-    path = tmp_path / "own.ipynb"
-    path.write_text(json.dumps({"cells": [chapter]}))
-    return path
-
-
-def test_another_content_of_a_file_is_another_input(own_chapter, tmp_path):
-    mine = tmp_path / "cases.jsonl"
-    mine.write_text("{}")
-    cell = Cell("mine", str(own_chapter), {"cases": str(mine)})
-    before = inputs_of(cell, {})
-    assert inputs_of(cell, {}) == before
-    mine.write_text("{ }")
-    assert inputs_of(cell, {}) != before
-
-
-def test_a_parameter_for_a_whole_tag_reaches_the_experiments_that_have_it():
-    grid = load_grid()
-    before = {cell.name: cell.parameters for cell in select(grid, tag="smoke")}
-    after = {
-        cell.name: cell.parameters
-        for cell in select(grid, tag="smoke", overrides={"encoder": "some/model"})
-    }
-    changed = {name for name in before if after[name] != before[name]}
-    assert "embedding_shift-smoke" in changed and "audits-smoke" not in changed
-    for name in changed:
-        assert after[name] == before[name] | {"encoder": "some/model"}
-    with pytest.raises(InputError, match="no experiment has a parameter colour"):
-        select(grid, tag="smoke", overrides={"colour": "red"})
+    assert failing(check, NOWHERE) == []
 
 
 @pytest.mark.parametrize("variable", ["CASEBOOK_ROOT", "EMBEDDINGSHIFT_ROOT"])
-def test_the_root_moves_outputs_and_nothing_else(folders, variable):
-    moved = {"CASEBOOK_ROOT": "", variable: "elsewhere"}
-    done = elsewhere(folders, "data", "list", **moved)
-    assert done.returncode == 0 and "smoke" in done.stdout, done.stderr
-    done = elsewhere(folders, "run", "query_length-smoke", "--dry-run", **moved)
-    assert done.returncode == 0, done.stderr
-    done = elsewhere(folders, "runs", "list", **moved)
+def test_the_root_moves_outputs(folders, variable):
+    environment = os.environ | {"CASEBOOK_ROOT": "", variable: "elsewhere"}
+    words = [sys.executable, "-m", "casebook", "runs", "list"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert str(folders / "elsewhere" / "results") in done.stdout + done.stderr

@@ -23,7 +23,6 @@ from casebook.factcheck.pipeline import (
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge
 from casebook.factcheck.transfer import costs_of_judges
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
-from casebook.models.answers import money, prices_of_tokens
 from casebook.models.entailment import EntailmentModel
 
 pytestmark = pytest.mark.usefixtures("fresh_answers")
@@ -224,62 +223,31 @@ def test_the_judge_of_the_command_is_the_model_in_the_folder(
         assert sided == ({side} if max(yes, no) > 0.5 else set())
 
 
-def test_the_ablation_takes_the_model_too(casebook, tmp_path, collection, make_classifier):
-    model = make_classifier(tmp_path / "nli", 3, NAMES)
-    folder, claims = collection
-    options = ("--corpus", folder, "--stance", f"entailment:{model}", "--rate", 0, "--json")
-    code, text, error = casebook("factcheck", "ablate", claims, *options)
-    assert code == 0, error
-    full = next(row for row in json.loads(text)["configurations"] if row["config"] == "full")
-    assert (full["n"], full["crashed"]) == (6, 0)
-
-
-def test_the_order_of_numbered_classes_is_part_of_the_name(
-    casebook, tmp_path, collection, make_classifier
-):
-    folder, claims = collection
+def test_the_order_of_numbered_classes_is_part_of_the_name(tmp_path, make_classifier):
     named_model = make_classifier(tmp_path / "named" / "nli", 3, NAMES)
     numbered = make_classifier(tmp_path / "numbered" / "nli", 3)
-    reports = []
+    stances = []
     for name in (named_model, f"neutral+contradiction+entailment={numbered}"):
-        options = ("--corpus", folder, "--stance", f"entailment:{name}", "--json")
-        code, text, error = casebook("factcheck", "run", claims, *options)
-        assert code == 0, error
-        reports.append([(row["verdict"], row["evidence"]) for row in json.loads(text)["claims"]])
-    assert reports[0] == reports[1]
-    code, _, error = casebook(
-        "factcheck", "run", claims, "--corpus", folder, "--stance", f"entailment:{numbered}"
-    )
-    assert code == 1 and f"entailment:neutral+contradiction+entailment={numbered}" in error
-
-
-def test_wrong_models_are_one_line(casebook, tmp_path, collection, make_classifier):
-    folder, claims = collection
-    wrong = {
-        str(tmp_path / "nowhere"): "does not exist: check the path",
-        str(make_classifier(tmp_path / "numbered", 3)): "write which is which into id2label of",
-        str(make_classifier(tmp_path / "good", 2, ("good", "bad"))): "give a model of natural",
-        "minilm": "is no classifier (BertModel architecture)",
-    }
-    for name, message in wrong.items():
-        code, _, error = casebook(
-            "factcheck", "run", claims, "--corpus", folder, "--stance", f"entailment:{name}"
-        )
-        assert (code, message in error, error.count("\n")) == (1, True, 1), error
+        judge = judge_of(f"entailment:{name}", None)
+        stances.append(judge.judge("we sue", passages("you may cancel", "the court")))
+    assert stances[0] == stances[1]
+    with pytest.raises(InputError, match=r"give public.*entailment:MODEL, endpoint:MODEL or"):
+        judge_of("endpoint:", None)
 
 
 def test_names_of_judges_show_no_folder():
-    assert name_of_judge("entailment:/home/me/nli") == "entailment:nli"
-    assert name_of_judge("entailment:OWNER/NAME") == "entailment:NAME"
-    assert name_of_judge("entailment:neutral+entailment=NAME") == "entailment:NAME"
-    assert title_of_judge("entailment:neutral+entailment=./models/nli") == "entailment: nli"
-    assert title_of_judge("model:endpoint:a/b") == "endpoint: a/b"
-    assert title_of_judge("public") == "default"
-    assert title_of_judge("mine:judge") == "mine:judge"
-    assert name_of_judge("endpoint:a/b") == "endpoint:a/b"
-    assert name_of_judge("public") == "public"
-    with pytest.raises(InputError, match=r"give public.*entailment:MODEL, endpoint:MODEL or"):
-        judge_of("endpoint:", None)
+    wrong = []
+    for name, shown, title in [
+        ("entailment:/home/me/nli", "entailment:nli", "entailment: nli"),
+        ("entailment:OWNER/NAME", "entailment:NAME", "entailment: NAME"),
+        ("entailment:neutral+entailment=NAME", "entailment:NAME", "entailment: NAME"),
+        ("endpoint:a/b", "endpoint:a/b", "endpoint: a/b"),
+        ("public", "public", "default"),
+        ("mine:judge", "mine:judge", "mine:judge"),
+    ]:
+        if (name_of_judge(name), title_of_judge(name)) != (shown, title):
+            wrong.append(name)
+    assert wrong == []
 
 
 def test_a_pipeline_prepares_for_all_claims_at_once(collection, tmp_path, make_classifier):
@@ -342,5 +310,3 @@ def test_costs_are_of_the_judges_that_were_asked(monkeypatch):
     assert table.loc[["a", "c"], ["questions", "tokens", "cost"]].isna().all(axis=None)
     monkeypatch.delenv("CASEBOOK_LLM_PRICES")
     assert costs_of_judges(answers, lambda name: asked)["cost"].isna().all()
-    assert money(costs | {"uncounted": 1}, (2, 10)) is None
-    assert prices_of_tokens() is None

@@ -1,6 +1,5 @@
 """One bit of a run is changed, wherever it stands: nothing goes on as if it had not been."""
 
-import gzip
 import json
 import random
 import shutil
@@ -69,26 +68,3 @@ def test_a_flipped_bit_is_noticed(report, kind, count):
         path.write_bytes(content)
     require_report("mine")
     count(f"bit flipped in the outputs of a run: {kind}", noticed)
-
-
-@pytest.mark.parametrize("kind", [*EVIDENCE_FOLDERS, "runs"])
-def test_a_file_that_is_gone_is_noticed(report, kind, count):
-    for path in files(report, kind):
-        content = path.read_bytes()
-        path.unlink()
-        with pytest.raises(InputError):
-            require_report("mine")
-        path.write_bytes(content)
-        count(f"output of a run taken away: {kind}")
-
-
-def test_rows_exchanged_between_questions_are_noticed(report, count):
-    for path in files(report, "rows"):
-        content = path.read_bytes()
-        head, *lines = gzip.decompress(content).decode().splitlines()
-        random.Random(path.name).shuffle(lines)
-        path.write_bytes(gzip.compress("\n".join([head, *lines, ""]).encode(), mtime=0))
-        with pytest.raises(InputError, match=path.name):
-            require_report("mine")
-        path.write_bytes(content)
-        count("rows of a run in another order")

@@ -25,7 +25,6 @@ import typer
 from casebook import cli
 from casebook.paths import ROOT
 from casebook.runs.promotions import HEAD_FOLDER, LOG_FOLDER
-from casebook.trec import write_run
 
 LINES = 1000
 LIBRARY = str(ROOT / "lib")
@@ -36,7 +35,7 @@ MEASURE = "smoke.bm25.ndcg@10"
 DOCUMENTS = {
     "d1": "A minor petitioner was charged under section 302 of the penal code.",
     "d2": "Rent is due on the first day of each month, says the landlord.",
-    "d3": "The appeal under section 34 was dismissed with a fine.",
+    "d3": "The appeal of the State under section 34 was dismissed on the word of a witness.",
     "d4": "The tenant may sublet with the consent of the landlord.",
 }
 QUERIES = {
@@ -45,85 +44,76 @@ QUERIES = {
     "q3": "Which section is for appeals?",
 }
 ANSWERS = {"q1": "d4", "q2": "d2", "q3": "d3"}
-CASE = {"case_id": "c1", "sections_cited": ["IPC-302"], "parties": {"petitioner_type": "Minor"}}
+CASE = {
+    "case_id": "c1",
+    "sections_cited": ["IPC-302"],
+    "parties": {"petitioner_type": "Minor", "respondent_type": "State"},
+    "evidence_items": [{"evidence_type": "Witness"}],
+}
 
 
 def lines_of(records):
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-def write_inputs(folder):
-    """Valid small files of every kind, by the name that the command lines use."""
-    docs = folder / "docs"
-    (docs / "qrels").mkdir(parents=True)
-    (docs / "corpus.jsonl").write_text(
-        lines_of({"_id": name, "text": text} for name, text in DOCUMENTS.items())
-    )
-    (docs / "queries.jsonl").write_text(
-        lines_of({"_id": name, "text": text} for name, text in QUERIES.items())
-    )
-    judged = "".join(f"{query}\t{document}\t1\n" for query, document in ANSWERS.items())
-    (docs / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + judged)
-    (folder / "qrels.txt").write_text(
-        "".join(f"{query} 0 {document} 1\n" for query, document in ANSWERS.items())
-    )
-    write_run(
-        folder / "run.txt",
-        {query: {"d1": 1.0, document: 0.5} for query, document in ANSWERS.items()},
-    )
-    write_run(folder / "other.txt", {query: {"d2": 1.0, "d3": 0.5} for query in ANSWERS})
-    (folder / "ratings.csv").write_text(
-        "item,A,B\n" + "".join(f"i{n},{n % 4},{n % 3}\n" for n in range(12))
-    )
-    (folder / "questions.txt").write_text("May the tenant sublet?\n")
-    (folder / "claims.jsonl").write_text(
-        lines_of(
-            {"id": n, "claim": "Rent is due.", "label": label, "topic": n % 2}
-            for n, label in enumerate(LABELS)
-        )
-    )
-    (folder / "log.jsonl").write_text(
-        lines_of(
-            {"id": query, "question": text, "answer": text, "reference": text, "system": "a"}
-            for query, text in QUERIES.items()
-        )
-    )
-    for system in ("left", "right"):
-        rows = [
-            {"item_id": f"i{n}", "prompt": f"Why {n}?", "answer": f"{system} {n}"} for n in range(6)
-        ]
-        (folder / f"{system}.jsonl").write_text(lines_of(rows))
-    (folder / "spec.json").write_text(
-        '{"variants": [{"name": "a", "args": ["data", "list"], "timeoutSeconds": 3}]}'
-    )
-    (folder / "reported.csv").write_text("row,accuracy,n,positives\nA,0.8,10,8\n")
-    (folder / "case.json").write_text(json.dumps(CASE))
-    (folder / "cases.jsonl").write_text(lines_of([CASE, CASE | {"case_id": "c2"}]))
-    explained = {
-        "id": "e1",
-        "explanation": "Rent is due, says the landlord.",
-        "contexts": [DOCUMENTS["d2"]],
-    }
-    (folder / "explained.jsonl").write_text(
-        lines_of([explained, explained | {"id": "e2", "contexts": [DOCUMENTS["d4"]]}])
-    )
-    first = {
-        "RelevantDocId": "d",
-        "Rank": 1,
-        "Ap1": 1.0,
-        "Ndcg3": 1.0,
-        "TopDocId": "t",
-        "TopScore": 0.9,
-    }
-    (folder / "rows.json").write_text(json.dumps([first | {"QueryId": query} for query in QUERIES]))
-    parts = {"Metric": "ndcg@3", "Eps": 0.0, "BaselinePath": "rows.json", "PosNegPath": "rows.json"}
-    (folder / "segments.json").write_text(
-        json.dumps(parts | {"Decisions": dict.fromkeys(QUERIES, "ApplyShift")})
-    )
-    (folder / "gate.yml").write_text(f"rules:\n- {{metric: {MEASURE}, margin: 0.01}}\n")
-
-
 LABELS = ["SUPPORTED", "NOT_SUPPORTED"] * 3
+RANKED = {
+    "RelevantDocId": "d",
+    "Rank": 1,
+    "Ap1": 1.0,
+    "Ndcg3": 1.0,
+    "TopDocId": "t",
+    "TopScore": 0.9,
+}
+SEGMENTS = {"Metric": "ndcg@3", "Eps": 0.0, "BaselinePath": "rows.json", "PosNegPath": "rows.json"}
+SPEC = {"variants": [{"name": "a", "args": ["data", "list"], "timeoutSeconds": 3}]}
+EXPLAINED = "Rent is due, says the landlord."
+
+
+def answers_of(system):
+    return lines_of(
+        {"item_id": f"i{n}", "prompt": f"Why {n}?", "answer": f"{system} {n}"} for n in range(6)
+    )
+
+
+INPUTS = {
+    "docs/corpus.jsonl": lines_of({"_id": d, "text": text} for d, text in DOCUMENTS.items()),
+    "docs/queries.jsonl": lines_of({"_id": q, "text": text} for q, text in QUERIES.items()),
+    "docs/qrels/test.tsv": "query-id\tcorpus-id\tscore\n"
+    + "".join(f"{q}\t{d}\t1\n" for q, d in ANSWERS.items()),
+    "qrels.txt": "".join(f"{q} 0 {d} 1\n" for q, d in ANSWERS.items()),
+    "run.txt": "".join(f"{q} Q0 d1 1 1.0 t\n{q} Q0 {d} 2 0.5 t\n" for q, d in ANSWERS.items()),
+    "other.txt": "".join(f"{q} Q0 d2 1 1.0 t\n{q} Q0 d3 2 0.5 t\n" for q in ANSWERS),
+    "ratings.csv": "item,A,B\n" + "".join(f"i{n},{n % 4},{n % 3}\n" for n in range(12)),
+    "questions.txt": "May the tenant sublet?\n",
+    "claims.jsonl": lines_of(
+        {"id": n, "claim": "Rent is due.", "label": label, "topic": n % 2}
+        for n, label in enumerate(LABELS)
+    ),
+    "log.jsonl": lines_of(
+        {"id": q, "question": text, "answer": text, "reference": text, "system": "a"}
+        for q, text in QUERIES.items()
+    ),
+    "left.jsonl": answers_of("left"),
+    "right.jsonl": answers_of("right"),
+    "spec.json": json.dumps(SPEC),
+    "reported.csv": "row,accuracy,n,positives\nA,0.8,10,8\n",
+    "case.json": json.dumps(CASE),
+    "cases.jsonl": lines_of([CASE, CASE | {"case_id": "c2"}]),
+    "explained.jsonl": lines_of(
+        {"id": d, "explanation": EXPLAINED, "contexts": [DOCUMENTS[d]]} for d in ("d2", "d4")
+    ),
+    "rows.json": json.dumps([RANKED | {"QueryId": query} for query in QUERIES]),
+    "segments.json": json.dumps(SEGMENTS | {"Decisions": dict.fromkeys(QUERIES, "ApplyShift")}),
+    "gate.yml": f"rules:\n- {{metric: {MEASURE}, margin: 0.01}}\n",
+}
+"""Valid small files of every kind, by the name that the command lines use."""
+
+
+def write_inputs(folder):
+    (folder / "docs" / "qrels").mkdir(parents=True)
+    for name, text in INPUTS.items():
+        (folder / name).write_text(text)
 
 
 def write_nasty(folder):
@@ -606,24 +596,3 @@ def test_no_command_line_does_harm(scratch, pristine, count):
     assert codes[0] > LINES / 10 and codes[1] > LINES / 2, (
         codes
     )  # neither all refused, nor all taken
-
-
-def test_the_installed_command_ends_as_the_driven_one(scratch, pristine, count):
-    """A few lines in processes of their own, with bytes that are no text too."""
-    folder, driver = scratch
-    _, backup = pristine
-    chance = random.Random(25)
-    lines = itertools.islice(drawn(25, folder / "in"), 500)
-    short = [(line, words) for line, words in lines if "\0" not in "".join(words)]
-    for _, words in chance.sample(short, 15):
-        expected = driver.run(words)
-        restore(folder, backup)
-        arguments = [os.fsencode(word) for word in words]
-        command = [sys.executable, "-m", "casebook", *arguments]
-        done = subprocess.run(
-            command, cwd=folder / "in", env=driver.environment(), capture_output=True, timeout=300
-        )
-        assert done.returncode == expected["code"], words
-        assert b"Traceback" not in done.stderr
-        restore(folder, backup)
-        count("hostile command line")

@@ -2,19 +2,11 @@
 
 import gzip
 import json
-import os
 
 import nbformat
-import numpy as np
 import pytest
 import yaml
-from serving import serving
-from toy_card import toy_card
 
-from casebook import paths
-from casebook.data import sources
-from casebook.data.sources import download_url
-from casebook.models.cache import CachedEncoder, EmbeddingCache, text_key
 from casebook.runs.promotions import active_promotion, promote, verify
 from casebook.runs.record import RunRecord, now, read_record
 from casebook.runs.registry import discover, find_run, locate, record_run
@@ -111,68 +103,3 @@ def test_the_registry(tmp_path, monkeypatch, disk, count):
     small.grow(20_000)
     add("last")
     assert active_promotion(layout.root, "ndcg@3")["runId"] == "last"
-
-
-@pytest.fixture
-def served(tmp_path):
-    """Serve a folder over http on this machine."""
-    (tmp_path / "served").mkdir()
-    with serving(tmp_path / "served") as address:
-        yield tmp_path / "served", address
-
-
-def test_a_download(tmp_path, monkeypatch, disk, casebook, served, count):
-    folder, address = served
-    files = {name: os.urandom(50_000) for name in ("a", "b")}
-    for name, data in files.items():
-        (folder / name).write_bytes(data)
-    card = toy_card(files, [{"url": "https://local/{file}"}])
-    (tmp_path / "cards").mkdir()
-    (tmp_path / "cards" / "toy.yml").write_text(yaml.safe_dump(card))
-    monkeypatch.setattr(paths, "CARDS", tmp_path / "cards")
-
-    def plain(url, target):  # a card asks for https, for which a test has no key
-        download_url(url.replace("https://local", address), target)
-
-    monkeypatch.setattr(sources, "download_url", plain)
-    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
-    small = disk(tmp_path / "cache")
-    for kilobytes in (4, 40, 60, 90):
-        small.grow(kilobytes)
-        said_in_one_line(*casebook("data", "pull", "toy"))
-        found = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-        assert all(path.read_bytes() == files[path.name] for path in found)
-        assert len(found) == (kilobytes >= 60)
-        count("full disk: download")
-    small.grow(20_000)
-    assert casebook("data", "pull", "toy")[0] == 0
-
-
-class Letters:
-    """An encoder: how often each letter occurs."""
-
-    model_hash = "letters" * 8
-
-    def encode_documents(self, texts):
-        rows = [[text.count(c) for c in map(chr, range(97, 353))] for text in texts]
-        return np.array(rows, dtype=np.float32)
-
-
-def test_embeddings_are_computed_even_if_they_cannot_be_kept(tmp_path, disk, count):
-    small = disk(tmp_path / "cache")
-    texts = ["abc" * n for n in range(1, 60)]
-    encoder = CachedEncoder(Letters(), EmbeddingCache(small.folder))
-    expected = Letters().encode_documents(texts)
-    for kilobytes in (4, 16, 32, 48):
-        small.grow(kilobytes)
-        with pytest.warns(UserWarning, match=f"not kept.*{FULL}"):
-            assert (encoder.encode_documents(texts) == expected).all()
-        assert not [path for path in small.folder.rglob("*") if path.is_file()]
-        count("full disk: embeddings")
-    small.grow(20_000)
-    assert (encoder.encode_documents(texts) == expected).all()
-    stored, _ = EmbeddingCache(small.folder).load(
-        Letters.model_hash, "document", [text_key(text) for text in texts]
-    )
-    assert len(stored) == len(texts)

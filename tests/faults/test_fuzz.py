@@ -17,7 +17,7 @@ from casebook.data.folders import load_beir
 from casebook.data.records import read_table
 from casebook.errors import CasebookError
 from casebook.factcheck.score import read_verdict_labels
-from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
+from casebook.paths import CARDS, DATA, run_dir
 from casebook.raters.annotations import read_ratings
 from casebook.raters.read import read_form
 from casebook.readers import read_yaml
@@ -108,13 +108,6 @@ def copied(source):
     return make
 
 
-def rated_csv(folder):
-    rows = {"item": [f"i{n}" for n in range(9)], "a": range(9), "b": [1, 2, None] * 3}
-    path = folder / "ratings.csv"
-    pd.DataFrame(rows).to_csv(path, index=False)
-    return path
-
-
 DOCUMENTED = [
     "prompt_id", "prompt_text", "system1_output", "system2_output", "preferred",
     "factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2", "comment",
@@ -146,6 +139,7 @@ CLAIM = {"id": "1", "claim": "Rent is due.", "label": "SUPPORTED"}
 GATE = "rules:\n- {metric: nDCG@3, margin: 0.01}\n- metric: map@1\n"
 MATRIX = '{"variants": [{"name": "a", "args": ["x"], "timeoutSeconds": 3}]}'
 TREC_RUN = "".join(f"q{n % 3} Q0 d{n} {n} {9 - n}.5 tag\n" for n in range(9))
+RATED = "item,a,b\n" + "".join(f"i{n},{n},{'12'[n % 3 : n % 3 + 1]}\n" for n in range(9))
 QRELS = "".join(f"q{n % 3} 0 d{n} {n % 2}\n" for n in range(9))
 BEIR = "query-id\tcorpus-id\tscore\n" + "".join(f"q{n}\td{n}\t1\n" for n in range(9))
 SEGMENTS = {"segments": [{"name": "a", "queries": ["q1", "q2"]}]}
@@ -188,7 +182,7 @@ READERS = {
     "claims": (text_seed("claims.jsonl", records_of([CLAIM] * 3)), load_claims),
     "labels": (text_seed("gold.jsonl", records_of([CLAIM] * 3)), read_verdict_labels),
     "records": (text_seed("r.csv", "id,label\n1,a\n2,b\n"), lambda path: list(read_table(path))),
-    "ratings": (rated_csv, read_ratings),
+    "ratings": (text_seed("ratings.csv", RATED), read_ratings),
     "form, CSV": (form_csv, read_form),
     "form, workbook bytes": (form, read_form),
 }
@@ -230,16 +224,3 @@ def test_damaged_collections(tmp_path, count):
         survives(lambda place: load_beir(place, "test"), folder)
         path.write_bytes(whole[path])
         count("damaged file: BEIR collection")
-
-
-@pytest.mark.filterwarnings("ignore")  # papermill's, about what it cannot read
-def test_damaged_notebooks(tmp_path, count):
-    from casebook.batch.parameters import declarations
-
-    source = _first("*.ipynb", NOTEBOOKS)
-    path, chance = tmp_path / source.name, random.Random("notebook")
-    data = source.read_bytes()
-    for _ in range(100):
-        path.write_bytes(mutant(data, chance))
-        survives(declarations, path)
-        count("damaged file: notebook")

@@ -12,7 +12,6 @@ from openpyxl import Workbook
 
 from casebook.data.records import read_table
 from casebook.errors import InputError
-from casebook.measures import ranking
 from casebook.raters.annotations import read_ratings
 from casebook.readers import (
     LARGEST,
@@ -160,17 +159,6 @@ def test_line_ends_of_any_kind_are_read_alike(name, tmp_path_factory, data):
     path.write_bytes("".join(map("".join, zip(lines, kinds, strict=True))).encode())
     found = read(path)
     assert found.equals(expected) if name == "ratings" else found == expected
-
-
-def test_a_run_with_old_line_ends_scores_as_the_same_with_others(tmp_path):
-    qrels = {f"q{k}": {"a": 1} for k in range(8)}
-    lines = [f"q{k} Q0 {'a' if k % 2 else 'b'} 1 1.0 s" for k in range(8)]
-    scores = []
-    for end in ("\n", "\r", "\r\n"):
-        path = tmp_path / "run"
-        path.write_text(end.join(lines) + end, newline="")
-        scores.append(ranking.evaluate(qrels, path, ["nDCG@10"]).mean["nDCG@10"])
-    assert scores == [0.5, 0.5, 0.5]
 
 
 def test_the_line_of_a_defect_is_counted_by_any_end(tmp_path):

@@ -177,16 +177,6 @@ def test_tables_keep_their_numbers_and_their_ids(rows):
     assert table_from_csv(table).to_numpy().tolist() == [list(row) for row in rows]
 
 
-def test_a_row_per_rating_is_read_as_items_by_raters(tmp_path):
-    path = tmp_path / "long.csv"
-    path.write_text("annotator,item,score\nann,q2,4\nbob,q2,5\nann,q1,2\n")
-    found = read_ratings(path)
-    assert list(found) == ["ann", "bob"] and list(found.index) == ["q2", "q1"]
-    np.testing.assert_array_equal(found, [[4, 5], [2, np.nan]])
-    path.write_text("item,rater,label\nq1,ann,yes\nq1,bob,no\n")
-    assert read_ratings(path).to_dict("index") == {"q1": {"ann": "yes", "bob": "no"}}
-
-
 LONG_DEFECTS = [
     ("rater,item,rating\nann,q1,4\nann,q1,5\n", ":3: ann rates q1 a second time"),
     ("rater,item,rating\nann,,4\n", ":2: names no rater or no item"),

@@ -2,14 +2,12 @@
 
 import gzip
 import re
-import tracemalloc
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.measures.ranking import evaluate
 from casebook.trec import read_beir_qrels, read_qrels, read_run, write_run
 
 
@@ -160,12 +158,6 @@ def test_what_would_not_read_back_is_not_written(tmp_path, run, tag, message):
     assert not list(tmp_path.iterdir())
 
 
-def test_beir_judgements_are_known_by_their_header(tmp_path):
-    path = tmp_path / "test.tsv"
-    path.write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\n")
-    assert evaluate(path, {"q1": {"d1": 1.0}}, ["nDCG@10"]).mean["nDCG@10"] == 1.0
-
-
 blank = st.sampled_from([" ", " ", " ", "\t", "  ", "\r", "\x0b", "\x00", ""])
 tokens = st.one_of(
     st.sampled_from(["q1", "q1", "q2", "d1", "d2", "#", "é", "\ud800", "0", "1_0", "nan"]),
@@ -238,28 +230,3 @@ def test_fields_that_only_add_up_are_refused(tmp_path):
         path.write_text(text)
         with pytest.raises(InputError, match="expected 6 fields"):
             read_run(path)
-
-
-def peak_of_evaluation(judged, run):
-    tracemalloc.start()
-    values = evaluate(judged, run, ["RR", "AP"]).per_query
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return values, peak
-
-
-def test_regular_files_are_evaluated_in_less_memory_than_line_by_line(tmp_path):
-    questions = range(100)
-    ranking = [f"q{n} Q0 d{n + i} {i} {100 - i} t\n" for n in questions for i in range(100)]
-    run = "".join(ranking).encode()
-    grades = "".join(f"q{n} 0 d{n + 3 * i} 1\n" for n in questions for i in range(100)).encode()
-    regular = [write(tmp_path, grades, "qrels"), write(tmp_path, run, "run")]
-    noted = [
-        write(tmp_path, b"# note\n" + text, f"noted{n}") for n, text in enumerate([grades, run])
-    ]
-    evaluate(*regular, ["RR"])  # what is imported and kept is no part of it
-    values, peak = peak_of_evaluation(*regular)
-    for files in (noted, [regular[0], noted[1]], [noted[0], regular[1]]):
-        same, larger = peak_of_evaluation(*files)
-        assert same == values
-        assert larger > 1.2 * peak

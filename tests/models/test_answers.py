@@ -16,15 +16,11 @@ from casebook.models.answers import (
 )
 from casebook.models.language import Endpoint, NoAnswer
 
+pytestmark = pytest.mark.usefixtures("fresh_answers")
+
 
 class Stance(BaseModel):
     stance: str
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
 def test_answers_are_found_by_model_and_question(tmp_path):
@@ -70,7 +66,8 @@ def test_a_question_is_paid_for_once(monkeypatch):
     assert money({"uncounted": 1}, (3, 15)) is None
 
 
-def test_a_failure_is_not_kept_and_a_refused_key_is_not_tried_again():
+def test_a_failure_is_not_kept_and_a_refused_key_is_not_tried_again(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     replies = iter(
         [
             response(completion("perhaps")),

@@ -15,7 +15,6 @@ import torch
 
 from casebook import HybridRetriever, load_encoder
 from casebook.errors import InputError
-from casebook.models.cache import EmbeddingCache
 from casebook.models.device import ModelSettings, model_settings
 from casebook.models.encoders import SentenceEncoder
 from casebook.models.entailment import EntailmentModel
@@ -23,7 +22,6 @@ from casebook.models.rerankers import CrossEncoderReranker
 from casebook.retrieval.index import CorpusIndex
 
 TEXTS = ["You may cancel the contract.", "", "Can you sue?", "the court " * 20]
-HALF = ModelSettings(precision="bfloat16")
 VARIABLES = ("CASEBOOK_DEVICE", "CASEBOOK_PRECISION", "CASEBOOK_BATCH_SIZE")
 
 
@@ -85,17 +83,12 @@ def card(machine, monkeypatch):
 # --- what is refused, and what is chosen
 
 
-def test_the_reference_runs_on_the_cpu_in_single_precision():
-    assert model_settings() == ModelSettings("cpu", "float32", None)
-
-
-@pytest.mark.parametrize(
-    ("devices", "chosen"),
-    [({}, "cpu"), ({"mps": True}, "mps"), ({"cards": 2}, "cuda"), ({"cards": 1, "mps": 1}, "cuda")],
-)
-def test_auto_is_the_fastest_device_that_is_there(machine, devices, chosen):
-    machine(**devices)
-    assert model_settings("auto").device == chosen
+def test_auto_is_the_fastest_device_that_is_there(machine):
+    found = []
+    for devices in ({}, {"mps": True}, {"cards": 2}, {"cards": 1, "mps": True}):
+        machine(**devices)
+        found.append(model_settings("auto").device)
+    assert found == ["cpu", "mps", "cuda", "cuda"]
 
 
 def test_the_environment_is_the_default_and_an_argument_wins(machine, monkeypatch):
@@ -106,7 +99,7 @@ def test_the_environment_is_the_default_and_an_argument_wins(machine, monkeypatc
     assert model_settings("cpu", "float32", 8) == ModelSettings("cpu", "float32", 8)
     for name in VARIABLES:
         monkeypatch.setenv(name, "")  # as a shell leaves what is not set
-    assert model_settings() == ModelSettings()
+    assert model_settings() == ModelSettings("cpu", "float32", None)
 
 
 @pytest.mark.parametrize(
@@ -139,11 +132,6 @@ def test_torch_without_cuda_is_named_as_the_reason(machine, monkeypatch):
     monkeypatch.setattr(torch.version, "hip", None)
     with pytest.raises(InputError, match=r"it has cpu; torch \S+ is built without CUDA"):
         model_settings("cuda")
-    for build in ("cuda", "hip"):
-        with monkeypatch.context() as one_build:
-            one_build.setattr(torch.version, build, "12.1")
-            with pytest.raises(InputError, match=r"it has cpu$"):
-                model_settings("cuda")
 
 
 def test_an_absent_device_is_refused_before_a_model_is_looked_for(machine, monkeypatch):
@@ -224,31 +212,6 @@ def test_weights_in_half_precision_are_computed_in_the_precision_asked_for(tmp_p
     np.testing.assert_array_equal(vectors, single.encode_queries(TEXTS))
 
 
-def test_a_cross_encoder_in_half_precision(tmp_path, make_classifier):
-    folder = make_classifier(tmp_path / "one", 1)
-    candidates = np.array([[0, 1, 2, 3]])
-    single, half = (
-        CrossEncoderReranker(folder, TEXTS, settings).scores(["you may sue"], candidates)
-        for settings in (ModelSettings(), HALF)
-    )
-    assert 0 < np.abs(single - half).max() < 0.05 * np.abs(single).max()
-
-
-def test_texts_are_read_in_batches_of_the_size_asked_for(bert_pair, monkeypatch):
-    sizes = []
-    real = encoders.batch_to_device
-
-    def count(batch, device):
-        sizes.append(len(batch["input_ids"]))
-        return real(batch, device)
-
-    monkeypatch.setattr(encoders, "batch_to_device", count)
-    monkeypatch.setenv("CASEBOOK_BATCH_SIZE", "2")
-    load_encoder(bert_pair[0], cache=False).encode_queries(["you"] * 5)
-    load_encoder(bert_pair[0], cache=False, batch_size=4).encode_queries(["you"] * 5)
-    assert sizes == [2, 2, 1, 4, 1]
-
-
 def test_batches_hold_texts_of_one_length_in_tokens_not_in_characters(monkeypatch):
     from transformers import AutoTokenizer
 
@@ -309,19 +272,6 @@ def test_device_and_precision_identify_vectors_and_the_card_does_not(card, bert_
     assert {weights for _, weights in variants} == {reference[1]}
 
 
-def test_vectors_of_another_precision_are_not_found_in_the_cache(bert_pair, tmp_path):
-    cache = EmbeddingCache(tmp_path)
-    single, half = (
-        load_encoder(bert_pair[0], cache, precision=precision)
-        for precision in ("float32", "bfloat16")
-    )
-    first = single.encode_queries(TEXTS)
-    assert np.abs(half.encode_queries(TEXTS) - first).max() > 1e-5
-    assert len(list(tmp_path.iterdir())) == 2
-    again = load_encoder(bert_pair[0], cache, precision="float32")
-    np.testing.assert_array_equal(again.encode_queries(TEXTS), first)
-
-
 def test_a_retriever_passes_them_to_its_encoder_and_cross_encoder(tmp_path, make_classifier):
     folder = make_classifier(tmp_path / "one", 1)
     retriever = HybridRetriever(
@@ -334,10 +284,5 @@ def test_a_retriever_passes_them_to_its_encoder_and_cross_encoder(tmp_path, make
     settings = ModelSettings("cpu", "bfloat16", 3)
     assert retriever.index.encoder().settings == settings
     assert retriever.index.model_settings == settings
-    single = HybridRetriever(TEXTS[:1] + TEXTS[2:], reranker=f"cross-encoder:{folder}")
-    scores = [each.retrieve("can you sue?")[0].scores["rerank"] for each in (retriever, single)]
-    assert scores[0] != scores[1] and scores[0] == pytest.approx(scores[1], rel=0.1)
     with pytest.raises(InputError, match="has its device already"):
         HybridRetriever(CorpusIndex(["a"]), precision="bfloat16")
-    with pytest.raises(InputError, match="precision 'half'"):
-        HybridRetriever(["a"], precision="half")

@@ -13,9 +13,7 @@ PREMISES = ["you may cancel", "we may sue", "the court may refund the contract"]
 HYPOTHESES = ["cancel", "you pay", "you can sue"]
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("fresh_answers")
 
 
 @pytest.fixture

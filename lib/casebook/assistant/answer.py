@@ -122,8 +122,10 @@ def answer_questions(
     question_list = read_question_list(questions)
     refuse_overwriting(out, questions)
     _check_settings(prices, temperature)
-    out = _replaced_file(out)
-    _refuse_corpus_file(out, corpus)
+    if corpus is not None and out.resolve() == Path(corpus).resolve() / "corpus.jsonl":
+        raise InputError(
+            f"{out}: the folder's documents are read from this file: name another file"
+        )
     url = address_of_model(url, ", or name one (--url)")
     endpoint = Endpoint(model.removeprefix("endpoint:"), url, timeout, retries)
     documents = None if corpus is None else documents_of(corpus)
@@ -143,7 +145,12 @@ def answer_questions(
     )
     _complete_log(out, question_list, asker, workers, prices, report)
     log = read_log(out)
-    _report_cut_off(out, len(log), max_tokens, report)
+    cut_off = [row["system"] for _, row in read_table(out) if row.get("cut_off")]
+    if cut_off:
+        report(
+            f"{len(cut_off)} of {len(log)} answers were cut off at {max_tokens} tokens "
+            f"({', '.join(dict.fromkeys(cut_off))}): raise --max-tokens"
+        )
     return log
 
 
@@ -167,7 +174,6 @@ def ask_application(
     question_list = read_question_list(questions)
     refuse_overwriting(out, questions)
     _check_settings(prices)
-    out = _replaced_file(out)
     asker = _ApplicationAsker(Application(app, timeout), system or app)
     _complete_log(out, question_list, asker, workers, prices, report)
     log = read_log(out)
@@ -179,13 +185,10 @@ def ask_application(
     return log
 
 
-def _replaced_file(out):
-    """Give the file itself for a link: one file has one lock, and is replaced where it is."""
-    return Path(os.path.realpath(out)) if out.is_symlink() else out
-
-
 def _complete_log(out, question_list, asker, workers, prices, report):
     """Ask what a log lacks; `BatchFailed` if something is missing at the end."""
+    if out.is_symlink():  # one file has one lock, and is replaced where it is
+        out = Path(os.path.realpath(out))
     pairs = [(question, system) for question in question_list for system in asker.systems]
     lock = out.with_name(f".{out.name}.lock")
     with locked(lock, lambda owner: f"{out}: is being written by {owner}: wait for it"):
@@ -213,26 +216,12 @@ def _complete_log(out, question_list, asker, workers, prices, report):
 
 def _unanswered(pairs, rows):
     """Give the questions without an answer; those that failed come last: no call ends there."""
-    never_asked = []
-    failed = []
+    left = []
     for question, system in pairs:
-        row = rows.get((question["id"], system))
-        if row is None:
-            never_asked.append((question, system))
-        elif row.get("no_answer") is not None:
-            failed.append((question, system))
-    return never_asked + failed
-
-
-def _report_cut_off(out, n_answers, max_tokens, report):
-    """Say how many answers of a log break off at the greatest number of tokens."""
-    cut_off = [row for _, row in read_table(out) if row.get("cut_off")]
-    if cut_off:
-        names = ", ".join(dict.fromkeys(row["system"] for row in cut_off))
-        report(
-            f"{len(cut_off)} of {n_answers} answers were cut off at {max_tokens} tokens "
-            f"({names}): raise --max-tokens"
-        )
+        row = rows.get((question["id"], system), {})
+        if row.get("answer") is None:
+            left.append((question, system))
+    return sorted(left, key=lambda pair: (pair[0]["id"], pair[1]) in rows)
 
 
 def summarise_log(out):
@@ -249,12 +238,10 @@ def summarise_log(out):
     by_system = rows.assign(empty=rows["answer"] == "").groupby("system", sort=False)
     table = by_system.agg(answers=("id", "size"), empty=("empty", "sum"))
     table["median seconds"] = by_system["seconds"].median()
-    for column, title in _SUMMARY.items():
-        table[title] = by_system[column].sum(min_count=1)
-        if column.endswith("tokens"):
-            table[title] = table[title].astype("Int64")
+    table[list(_SUMMARY.values())] = by_system[list(_SUMMARY)].sum(min_count=1)
     table["with tokens"] = by_system["completion_tokens"].count()
     table["with cost"] = by_system["cost"].count()
+    table = table.astype({"prompt tokens": "Int64", "answer tokens": "Int64"})
     return table.reset_index()
 
 
@@ -293,16 +280,6 @@ def _check_settings(prices, temperature=0.0):
         raise InputError(f"prices {prices}: give numbers from 0 to {_HIGHEST_PRICE:g}")
     if not math.isfinite(temperature):
         raise InputError(f"temperature {temperature}: give a finite number")
-
-
-def _refuse_corpus_file(out, corpus):
-    """Refuse to write over the documents of the folder."""
-    if corpus is None or out.name != "corpus.jsonl":
-        return
-    if out.resolve().parent == Path(corpus).resolve():
-        raise InputError(
-            f"{out}: the folder's documents are read from a file of this name: name another file"
-        )
 
 
 def read_prompt(path, kind):

@@ -47,7 +47,7 @@ class _AnswerJudge:
 
     def __call__(self, row):
         """Give scores by name, and why some are missing (None if none is)."""
-        key = self._key(row)
+        key = _key(row)
         if key not in self._memory:
             self._memory[key] = self._scores(row)
         return self._memory[key]
@@ -68,9 +68,6 @@ class Judge(_AnswerJudge):
         _check_signature(name, score)
         self.title = name.partition(":")[2]
         self._score = score
-
-    def _key(self, row):
-        return _key(row)
 
     def _scores(self, row):
         try:
@@ -102,13 +99,10 @@ class SupportJudge(_AnswerJudge):
         super().__init__()
         if not (name in ("public", "placeholder") or name.startswith(_MODELS)):
             raise InputError(
-                f"{name!r}: give entailment:MODEL, endpoint:MODEL, public, or your own "
+                f"judge {name!r}: give entailment:MODEL, endpoint:MODEL, public, or your own "
                 "module:object"
             )
         self.judge = judge_of(name, None)
-
-    def _key(self, row):
-        return row["answer"], tuple(row["contexts"])
 
     def _scores(self, row):
         claims = _claims_of(row["answer"])
@@ -128,7 +122,7 @@ class SupportJudge(_AnswerJudge):
         evidence = []
         for row in rows:
             passages = _passages_of(row["contexts"])
-            if passages and self._key(row) not in self._memory:
+            if passages and _key(row) not in self._memory:
                 texts = _claims_of(row["answer"])
                 claims += texts
                 evidence += [passages] * len(texts)
@@ -181,14 +175,6 @@ def _line(text):
 def load_judge(name):
     """Load a judge once, so that a cell that runs again asks it nothing twice."""
     return Judge(name) if is_plugin(name) else SupportJudge(name)
-
-
-def check_judge(name):
-    """Load a judge that a parameter names; an error says so."""
-    try:
-        load_judge(name)
-    except InputError as error:
-        raise InputError(f"judge {error}") from error
 
 
 def judge_answers(log, name, *, foreign=3, seed=0):

@@ -60,11 +60,7 @@ class EntailmentStance:
 
     def __init__(self, model):
         self._model = model
-
-    @property
-    def costs(self):
-        """Pairs that were asked for, and how many of them the cache held."""
-        return getattr(self._model, "costs", {})
+        self.costs = getattr(model, "costs", {})  # pairs asked for, and those that the cache held
 
     @property
     def seconds_of_loading(self):
@@ -168,11 +164,7 @@ probability: how probable it is that your verdict is right, from 0 to 1"""
 
     def __init__(self, model):
         self.model = model
-
-    @property
-    def costs(self):
-        """What was asked, and what it took, see `casebook.models.answers.CachedModel`."""
-        return getattr(self.model, "costs", {})
+        self.costs = getattr(model, "costs", {})  # see `casebook.models.answers.CachedModel`
 
     def judge(self, claim, passages):
         stances = [_NO_SIDE] * len(passages)
@@ -219,10 +211,10 @@ def degree_of(judge, claim, passages):
         return None
     if hasattr(judge, "support"):
         return judge.support(claim, passages)
-    certain = {SUPPORTS: 1.0, REFUTES: 0.0, NEUTRAL: 0.0}
-    degrees = []
+    degrees = [0.0]
     for stance, p in judge.judge(claim, passages):
-        degrees.append(certain[stance] if stance == NEUTRAL or p is None else p)
+        if stance != NEUTRAL:
+            degrees.append(float(stance == SUPPORTS) if p is None else p)
     return max(degrees)
 
 

@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import warnings
-from collections import Counter
 from pathlib import Path
 from time import perf_counter
 
@@ -67,7 +66,7 @@ class CachedModel:
     def __init__(self, model, cache=None):
         self.model = model
         self.name = model.name
-        self.costs = Counter()
+        self.costs = model.usage  # which counts requests and tokens
         self._cache = cache or AnswerCache()
         self._answers = {}
         self._failure = None
@@ -88,7 +87,6 @@ class CachedModel:
     def _ask(self, prompt, schema):
         if self._failure is not None:
             raise self._failure
-        before = Counter(self.model.usage)
         start = perf_counter()
         try:
             return self.model.complete_json(prompt, schema)
@@ -98,7 +96,6 @@ class CachedModel:
             raise
         finally:
             self.costs["seconds"] += perf_counter() - start
-            self.costs.update(Counter(self.model.usage) - before)
 
 
 def load_judging_model(name):

@@ -104,15 +104,19 @@ class Endpoint:
         self.usage = Counter()  # of `complete`: replies, tokens, and replies that do not say them
         self._model = model
         self._key = _key()
-        self._openai = _openai_package()
         try:
-            self._client = self._openai.OpenAI(
+            import openai
+        except ImportError as error:
+            raise InputError("endpoints need the package openai: pip install openai") from error
+        self._openai = openai
+        try:
+            self._client = openai.OpenAI(
                 base_url=self._url,
                 api_key=self._key or "none",
                 timeout=timeout,
                 max_retries=retries,
                 # Another host is to get neither key nor prompt.
-                http_client=self._openai.DefaultHttpxClient(follow_redirects=False),
+                http_client=openai.DefaultHttpxClient(follow_redirects=False),
             )
         except Exception as error:  # httpx refuses addresses in words that may repeat a password
             raise _wrong_address(self._url) from error
@@ -269,14 +273,6 @@ def _key():
             f"{KEY_VARIABLE}: holds a line end or a letter that no key has: set it again"
         )
     return key
-
-
-def _openai_package():
-    try:
-        import openai
-    except ImportError as error:
-        raise InputError("endpoints need the package openai: pip install openai") from error
-    return openai
 
 
 class _WrongAnswer(ValueError):
