@@ -38,7 +38,6 @@ from casebook.measures.coefficients import (
     ICC_FORMS,
     MEASUREMENT_LEVELS,
     POWERS,
-    Coefficient,
     IntraclassCorrelation,
     Kappa,
     KendallW,
@@ -289,24 +288,23 @@ def agreement_table(
         seed=seed,
         confidence=confidence,
     )
-    rows = [_table_row(agreement) for agreement in results.values()]
+    rows = []
+    for agreement in results.values():
+        rows.append(
+            {
+                "coefficient": agreement.coefficient,
+                "estimate": agreement.estimate,
+                "se": agreement.se,
+                **agreement.bounds,
+                "expected": agreement.expected,
+                "percent_agreement": agreement.percent_agreement,
+                "n_items": agreement.n_items,
+                "n_raters": agreement.n_raters,
+                "n_left_out": agreement.n_left_out,
+                "reason": agreement.reason,
+            }
+        )
     return pd.DataFrame(rows).astype({"reason": object})
-
-
-def _table_row(agreement):
-    """Give a coefficient as a row of `agreement_table`."""
-    return {
-        "coefficient": agreement.coefficient,
-        "estimate": agreement.estimate,
-        "se": agreement.se,
-        **agreement.bounds,
-        "expected": agreement.expected,
-        "percent_agreement": agreement.percent_agreement,
-        "n_items": agreement.n_items,
-        "n_raters": agreement.n_raters,
-        "n_left_out": agreement.n_left_out,
-        "reason": agreement.reason,
-    }
 
 
 def leave_one_rater_out(
@@ -463,166 +461,135 @@ def _measure(builds, panel, n_resamples, seed, confidence, skipped=()):
     check_count("n_resamples", n_resamples, least=0)
     check_count("seed", seed, least=0)
     check_share("confidence", confidence)
-    measurements = {}
+    results = {}
+    defined = {}
     for name, build in builds.items():
+        used = panel
+        expected = None
         try:
             coefficient = build(panel)
             estimate, reason = coefficient.estimate()
-            measurements[name] = _Measurement(name, build, panel, coefficient, estimate, reason)
+            used = coefficient.panel
         except skipped as problem:
-            measurements[name] = _Measurement(name, build, panel, reason=problem.code)
-    if n_resamples:
-        _resample(measurements.values(), n_resamples, seed)
-    return {name: m.agreement(confidence) for name, m in measurements.items()}
+            estimate = None
+            reason = problem.code
+        if not reason:
+            defined[name] = coefficient
+            expected = coefficient.expected()
+        results[name] = Agreement(
+            name,
+            estimate,
+            n_items=used.n_items,
+            n_raters=used.n_raters,
+            n_left_out=panel.n_rows - used.n_items,
+            percent_agreement=_observed_agreement(panel if reason else used),
+            expected=expected,
+            reasons={"estimate": reason} if reason else {},
+        )
+    draws = _resample(defined, n_resamples, seed) if n_resamples else {}
+    for name, coefficient in defined.items():
+        uncertainty = _uncertainty(
+            coefficient, builds[name], panel, draws.get(name), (1 + confidence) / 2
+        )
+        results[name] = replace(results[name], **uncertainty)
+    return results
 
 
-def _resample(measurements, n_resamples, seed):
-    """Compute every defined coefficient on resamples of the items that it uses."""
+def _resample(coefficients, n_resamples, seed):
+    """Compute every coefficient on resamples of the items that it uses."""
     by_items = defaultdict(list)
-    for measurement in measurements:
-        coefficient = measurement.coefficient
-        if measurement.reason is None and coefficient.panel.n_units > 1:
-            by_items[coefficient.used_items.tobytes()].append(measurement)
-    for group in by_items.values():
-        panel = group[0].coefficient.panel
+    for name, coefficient in coefficients.items():
+        if coefficient.panel.n_units > 1:
+            by_items[coefficient.used_items.tobytes()].append(name)
+    draws = {}
+    for names in by_items.values():
+        panel = coefficients[names[0]].panel
         blocks = []
         for counts in resample_counts(panel.n_units, n_resamples, seed):
             weights = panel.item_weights(counts)
-            blocks.append([measurement.coefficient.values(weights) for measurement in group])
-        for measurement, draws in zip(group, np.concatenate(blocks, axis=1), strict=True):
-            measurement.draws = draws
+            blocks.append([coefficients[name].values(weights) for name in names])
+        draws |= zip(names, np.concatenate(blocks, axis=1), strict=True)
+    return draws
 
 
-@dataclass
-class _Measurement:
-    """One coefficient on a panel, on the way to an `Agreement`."""
-
-    name: str
-    build: object
-    panel: "RatingPanel"
-    coefficient: Coefficient | None = None
-    estimate: float | None = None
-    reason: str | None = None
-    draws: np.ndarray | None = None
-
-    def agreement(self, confidence):
-        """Give the coefficient with its uncertainty, or with the reason why it is undefined."""
-        used = self.panel if self.coefficient is None else self.coefficient.panel
-        counts = {
-            "n_items": used.n_items,
-            "n_raters": used.n_raters,
-            "n_left_out": self.panel.n_rows - used.n_items,
-        }
-        if self.reason:
-            return Agreement(
-                self.name,
-                self.estimate,
-                percent_agreement=_observed_agreement(self.panel),
-                reasons={"estimate": self.reason},
-                **counts,
-            )
-        return Agreement(
-            self.name,
-            self.estimate,
-            percent_agreement=_observed_agreement(used),
-            expected=self.coefficient.expected(),
-            **counts,
-            **self.uncertainty((1 + confidence) / 2),
-        )
-
-    def uncertainty(self, tail):
-        """Give standard error, intervals and reasons, as fields of an `Agreement`."""
-        coefficient = self.coefficient
-        panel = coefficient.panel
-        influence = coefficient.influence() if panel.n_units > 1 else None
-        if influence is not None:
-            influence = panel.influence_of_units(influence)
-        se = self.standard_error(influence)
-        if coefficient.model:
-            interval = coefficient.interval(tail)
-            intervals, reasons = _intervals_of_model(coefficient.model, interval)
-            if se is None:
-                reasons = {"se": "undefined_in_resamples"} | reasons
-        else:
-            intervals, reasons = self.resampled_intervals(influence, se, tail)
-        reasons = {name: reason for name, reason in reasons.items() if reason}
-        return {"se": se, **intervals, "reasons": reasons}
-
-    def standard_error(self, influence):
-        """Give the standard error by linearisation, else by the resamples, else None."""
-        if influence is not None:
-            n = self.coefficient.panel.n_units
-            spread = np.sum((influence - influence.mean()) ** 2)
-            return math.sqrt(spread / (n * (n - 1)))
-        if self.draws is not None and not np.isnan(self.draws).any():
-            return float(self.draws.std(ddof=1))
-        return None
-
-    def resampled_intervals(self, influence, se, tail):
-        """Give the intervals for this panel and for a new one, and why one of them is None."""
-        panel = self.coefficient.panel
-        panel_ci, panel_reason = bootstrap_interval(
-            self.draws, self.estimate, panel.n_units, tail, influence
-        )
-        if panel_reason == "fewer_than_six_items" and panel.clusters is not None:
-            panel_reason = "fewer_than_six_clusters"
-        bounds = panel_ci
-        if panel_reason == "not_asked" and se is not None:
-            z = float(special.ndtri(tail))
-            bounds = (self.estimate - z * se, self.estimate + z * se)
-        new_panel_ci, new_panel_reason = self.new_panel_interval(bounds, panel_reason, tail)
-        reasons = {"panel_ci": panel_reason}
+def _uncertainty(coefficient, build, panel, draws, tail):
+    """Standard error, intervals and reasons, as fields of an `Agreement`."""
+    used = coefficient.panel
+    n = used.n_units
+    influence = coefficient.influence() if n > 1 else None
+    se = None
+    if influence is not None:
+        influence = used.influence_of_units(influence)
+        se = math.sqrt(np.sum((influence - influence.mean()) ** 2) / (n * (n - 1)))
+    elif draws is not None and not np.isnan(draws).any():
+        se = float(draws.std(ddof=1))
+    if coefficient.model:
+        intervals, reasons = _intervals_of_model(coefficient.model, coefficient.interval(tail))
         if se is None:
-            reasons["se"] = panel_reason or "undefined_in_resamples"
-        reasons["new_panel_ci"] = new_panel_reason
-        return {"panel_ci": panel_ci, "new_panel_ci": new_panel_ci}, reasons
+            reasons = {"se": "undefined_in_resamples"} | reasons
+        return {"se": se, **intervals, "reasons": reasons}
+    estimate, _ = coefficient.estimate()
+    panel_ci, panel_reason = bootstrap_interval(draws, estimate, n, tail, influence)
+    if panel_reason == "fewer_than_six_items" and used.clusters is not None:
+        panel_reason = "fewer_than_six_clusters"
+    bounds = panel_ci
+    if panel_reason == "not_asked" and se is not None:
+        z = float(special.ndtri(tail))
+        bounds = (estimate - z * se, estimate + z * se)
+    reasons = {"panel_ci": panel_reason}
+    if se is None:
+        reasons["se"] = panel_reason or "undefined_in_resamples"
+    new_panel_ci, reasons["new_panel_ci"] = _new_panel_interval(
+        coefficient, build, panel, bounds, panel_reason, tail
+    )
+    reasons = {name: reason for name, reason in reasons.items() if reason}
+    return {"se": se, "panel_ci": panel_ci, "new_panel_ci": new_panel_ci, "reasons": reasons}
 
-    def new_panel_interval(self, bounds, panel_reason, tail):
-        """Give the interval for other raters and items, or why there is none.
 
-        The variance over raters, a delete-one-rater jackknife, is added to the squared
-        distances of the bounds over items (Zou & Donner 2008).
-        """
-        panel = self.panel
-        estimate = self.estimate
-        r = panel.n_raters
-        if panel.codes is None:
-            return None, "raters_unknown"
-        if r < 3:
-            return None, "fewer_than_three_raters"
-        if panel_reason in ("fewer_than_six_items", "fewer_than_six_clusters"):
-            return None, panel_reason
-        if bounds is None:
-            return None, "undefined_in_resamples"
-        values = [self.build(panel.without(rater)).estimate()[0] for rater in range(r)]
-        if None in values:
-            return None, "undefined_without_a_rater"
-        deviations = np.array(values) - np.mean(values)
-        reach = float(special.ndtri(tail)) * math.sqrt((r - 1) / r * np.sum(deviations**2))
-        below = max(estimate - bounds[0], 0.0)
-        above = max(bounds[1] - estimate, 0.0)
-        low = max(self.coefficient.lowest, estimate - math.hypot(below, reach))
-        high = min(1.0, estimate + math.hypot(above, reach))
-        return (low, high), None
+def _new_panel_interval(coefficient, build, panel, bounds, panel_reason, tail):
+    """Interval for other raters and items, or why there is none.
+
+    The variance over raters, a delete-one-rater jackknife, is added to the squared
+    distances of the bounds over items (Zou & Donner 2008).
+    """
+    r = panel.n_raters
+    if panel.codes is None:
+        return None, "raters_unknown"
+    if r < 3:
+        return None, "fewer_than_three_raters"
+    if panel_reason in ("fewer_than_six_items", "fewer_than_six_clusters"):
+        return None, panel_reason
+    if bounds is None:
+        return None, "undefined_in_resamples"
+    values = [build(panel.without(rater)).estimate()[0] for rater in range(r)]
+    if None in values:
+        return None, "undefined_without_a_rater"
+    estimate, _ = coefficient.estimate()
+    deviations = np.array(values) - np.mean(values)
+    reach = float(special.ndtri(tail)) * math.sqrt((r - 1) / r * np.sum(deviations**2))
+    below = max(estimate - bounds[0], 0.0)
+    above = max(bounds[1] - estimate, 0.0)
+    low = max(coefficient.lowest, estimate - math.hypot(below, reach))
+    return (low, min(1.0, estimate + math.hypot(above, reach))), None
 
 
 def _observed_agreement(panel):
-    """Give the percent agreement of a panel, None where there are too many categories."""
+    """Percent agreement of a panel, None where there are too many categories."""
     return None if panel.too_many else Kappa(panel, "none").estimate()[0]
 
 
 def _intervals_of_model(model, interval):
-    """Give a model's F interval to the panel of which it speaks, and say why the other has none."""
+    """A model's F interval for the panel of which it speaks, and why the other has none."""
     if model == 2:  # the only model that draws its raters
-        intervals = {"panel_ci": None, "new_panel_ci": interval}
-        reasons = {"panel_ci": "raters_are_drawn"}
+        of_model, other = "new_panel_ci", "panel_ci"
+        reason = "raters_are_drawn"
     else:
-        intervals = {"panel_ci": interval, "new_panel_ci": None}
+        of_model, other = "panel_ci", "new_panel_ci"
         reason = "raters_nested_in_items" if model == 1 else "raters_are_fixed"
-        reasons = {"new_panel_ci": reason}
+    reasons = {other: reason}
     if not interval:
-        reasons["new_panel_ci" if model == 2 else "panel_ci"] = "no_variation"
-    return intervals, reasons
+        reasons[of_model] = "no_variation"
+    return {of_model: interval}, reasons
 
 
 def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
@@ -675,7 +642,6 @@ class RatingPanel:
 
     @property
     def n_items(self):
-        """Number of items."""
         return len(self.per_item)
 
     @cached_property
@@ -729,7 +695,6 @@ class RatingPanel:
 
     @cached_property
     def per_item(self):
-        """Ratings per item, shape [items]."""
         if self.codes is None:
             return self.tally.sum(axis=1)
         return (self.codes >= 0).sum(axis=1).astype(float)
@@ -757,7 +722,6 @@ class RatingPanel:
         return np.arange(1.0, len(self.categories) + 1)
 
     def keep(self, rows):
-        """Keep some items."""
         if rows.all():
             return self
         clusters = None if self.clusters is None else self.clusters[rows]

@@ -131,7 +131,6 @@ class Kappa(Coefficient):
         self.features = np.column_stack([np.ones(len(m)), pairable, agree, shares])
 
     def of(self, totals):
-        """Correct for chance."""
         chance = self.chance(totals)
         return (totals[:, 2] / totals[:, 1] - chance) / (1 - chance)
 
@@ -149,25 +148,20 @@ class Kappa(Coefficient):
         if self.chance_term == "even":
             return np.full(len(totals), w.mean())
         if self.chance_term == "rater":
-            return self.chance_by_rater(totals)
+            # The mean over all pairs of raters, each with a distribution of his own.
+            r = self.panel.n_raters
+            shares = totals[:, 3:].reshape(-1, r, q)
+            shares = shares / shares.sum(axis=2, keepdims=True)
+            pooled = shares.sum(axis=1)
+            with_themselves = ((shares @ w) * shares).sum(axis=(1, 2))
+            return (((pooled @ w) * pooled).sum(axis=1) - with_themselves) / (r * (r - 1))
         shares = totals[:, 3:] / totals[:, :1]
         if self.chance_term == "pooled":
             return ((shares @ w) * shares).sum(axis=1)
         scale = w.sum() / (q * (q - 1)) if q > 1 else np.nan
         return scale * (shares * (1 - shares)).sum(axis=1)
 
-    def chance_by_rater(self, totals):
-        """Mean over all pairs of raters of the chance agreement from their own distributions."""
-        w = self.weights
-        r = self.panel.n_raters
-        shares = totals[:, 3:].reshape(-1, r, len(w))
-        shares = shares / shares.sum(axis=2, keepdims=True)
-        pooled = shares.sum(axis=1)
-        with_themselves = ((shares @ w) * shares).sum(axis=(1, 2))
-        return (((pooled @ w) * pooled).sum(axis=1) - with_themselves) / (r * (r - 1))
-
     def expected(self):
-        """Give the chance agreement."""
         return float(self.chance(self.features.sum(axis=0, keepdims=True))[0])
 
 
@@ -188,7 +182,6 @@ class LightKappa(Coefficient):
             self.pairs.append(kappa)
 
     def values(self, weights):
-        """Give the mean kappa under item weights."""
         return np.mean([pair.values(weights[:, pair.used_items]) for pair in self.pairs], axis=0)
 
 
@@ -213,11 +206,9 @@ class Alpha(Coefficient):
         return 1 - (marginals.sum(axis=1) - less) * totals[:, 0] / expected
 
     def smooth(self, totals):
-        """The same with N ratings."""
         return self.of(totals, less=0)
 
     def expected(self):
-        """Give the chance agreement."""
         marginals = self.features.sum(axis=0)[1:]
         size = marginals.sum()
         return float(1 - marginals @ self.distance @ marginals / (size * (size - 1)))
@@ -236,7 +227,6 @@ class OrdinalAlpha(Coefficient):
         self.per_root = self.used * np.sqrt(self.pairs)[:, None]
 
     def values(self, weights):
-        """Give alpha under item weights."""
         observed, expected, size = self._sums(weights)
         with np.errstate(all="ignore"):
             return np.where(expected > 0, 1 - (size - 1) * observed / expected, np.nan)
@@ -314,68 +304,56 @@ class IntraclassCorrelation(OfCompleteItems):
         self.features = np.column_stack([np.ones(len(ratings)), squares, sums**2, ratings])
 
     def of(self, totals):
-        """Give the correlation."""
-        n, between, within, raters, error = self._mean_squares(totals)
+        n, between, raters, error = self._mean_squares(totals)
         k = self.panel.n_raters
-        noise = within if self.model == 1 else error
-        below = between + (0 if self.average else k - 1) * noise
-        if self.model == 2:
-            below = below + (raters - error) * (1 if self.average else k) / n
+        below = between + (raters - error) / n
+        if not self.average:
+            below = between + (k - 1) * error + k * (raters - error) / n
         # Rounding may leave a trace of variance where there is none, as in a draw of one item.
-        return np.where(below > 1e-12 * totals[:, 1] / n, (between - noise) / below, np.nan)
+        return np.where(below > 1e-12 * totals[:, 1] / n, (between - error) / below, np.nan)
 
     def _mean_squares(self, totals):
-        """Items, and mean squares between items, within, of raters and of error."""
+        """Items, and mean squares between items, of raters and of error.
+
+        Where raters are not drawn, theirs is that of error: one formula then fits every form.
+        """
         k = self.panel.n_raters
         n, squares, sums = totals[:, :3].T
         columns = totals[:, 3:]
         centre = columns.sum(axis=1) ** 2 / (n * k)
-        of_items = sums / k - centre
+        between = (sums / k - centre) / (n - 1)
         of_raters = (columns**2).sum(axis=1) / n - centre
         within = squares - sums / k
-        error = np.maximum(within - of_raters, 0.0) / ((n - 1) * (k - 1))
-        return n, of_items / (n - 1), within / (n * (k - 1)), of_raters / (k - 1), error
+        if self.model == 1:
+            error = within / (n * (k - 1))
+        else:
+            error = np.maximum(within - of_raters, 0.0) / ((n - 1) * (k - 1))
+        return n, between, of_raters / (k - 1) if self.model == 2 else error, error
 
     def interval(self, tail):
         """F interval, or None."""
         squares = self._mean_squares(self.features.sum(axis=0, keepdims=True))
-        n, between, within, raters, error = (float(square[0]) for square in squares)
+        n, between, raters, error = (float(square[0]) for square in squares)
         k = self.panel.n_raters
-        if self.model == 1:
-            noise = within
-            df = (n - 1, n * (k - 1))
-        else:
-            noise = error
-            df = (n - 1, (n - 1) * (k - 1))
-        if noise <= 1e-12 * between:
+        if error <= 1e-12 * between:
             return None
+        df = n * (k - 1) if self.model == 1 else (n - 1) * (k - 1)
         with np.errstate(all="ignore"):
             if self.model == 2:
-                bounds = self._two_way_bounds(n, k, between, raters, error, tail)
-            else:
-                bounds = self._bounds_of_ratio(between / noise, df, tail)
+                icc = (between - error) / (between + (k - 1) * error + k * (raters - error) / n)
+                a = k * icc / (n * (1 - icc))
+                b = 1 + k * icc * (n - 1) / (n * (1 - icc))
+                parts = (a * raters) ** 2 / (k - 1) + (b * error) ** 2 / df
+                df = (a * raters + b * error) ** 2 / parts if parts > 0 else np.nan
+            f_low = special.fdtri(n - 1, df, tail)
+            f_high = special.fdtri(df, n - 1, tail)
+            common = k * raters + (k * n - k - n) * error
+            low = n * (between - f_low * error) / (f_low * common + n * between)
+            high = n * (f_high * between - error) / (common + n * f_high * between)
+            bounds = np.array([low, high])
             if self.average:
-                bounds = [k * bound / (1 + (k - 1) * bound) for bound in bounds]
-        low, high = (float(bound) for bound in bounds)
-        return (low, high) if np.isfinite([low, high]).all() else None
-
-    def _bounds_of_ratio(self, ratio, df, tail):
-        k = self.panel.n_raters
-        f_low = ratio / special.fdtri(*df, tail)
-        f_high = ratio * special.fdtri(df[1], df[0], tail)
-        return [(f - 1) / (f + k - 1) for f in (f_low, f_high)]
-
-    def _two_way_bounds(self, n, k, between, raters, error, tail):
-        icc = (between - error) / (between + (k - 1) * error + k * (raters - error) / n)
-        a = k * icc / (n * (1 - icc))
-        b = 1 + k * icc * (n - 1) / (n * (1 - icc))
-        parts = (a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
-        df = (a * raters + b * error) ** 2 / parts if parts > 0 else np.nan
-        f_low = special.fdtri(n - 1, df, tail)
-        f_high = special.fdtri(df, n - 1, tail)
-        common = k * raters + (k * n - k - n) * error
-        low = n * (between - f_low * error) / (f_low * common + n * between)
-        return low, n * (f_high * between - error) / (common + n * f_high * between)
+                bounds = k * bounds / (1 + (k - 1) * bounds)
+        return tuple(bounds.tolist()) if np.isfinite(bounds).all() else None
 
 
 class KendallW(OfCompleteItems):
@@ -384,7 +362,6 @@ class KendallW(OfCompleteItems):
     lowest = 0.0
 
     def values(self, weights):
-        """Give W under item weights."""
         codes = self.panel.codes
         sums = np.zeros(weights.shape)
         ties = np.zeros(len(weights))

@@ -19,7 +19,8 @@ NOT_DESCRIBED = "not described in ranking_measures.yml"
 
 
 # Formulas. ``score`` gives the value of each query, and ``at_random`` its mean over all orders
-# of the documents. A query for which the denominator is zero scores 0, as in trec_eval.
+# of the documents; ``value`` is that of a first relevant document at a rank. A query for which
+# the denominator is zero scores 0, as in trec_eval.
 # What they get, `judgements`, is a `casebook.measures.ranking.RankedJudgements`.
 
 
@@ -31,7 +32,6 @@ class Formula:
     rel: int = 1
 
     def relevant(self, judgements):
-        """Whether each judged document is relevant."""
         return judgements.grade >= self.rel
 
 
@@ -40,11 +40,9 @@ class GainSum(Formula):
     """Sum over retrieved judged documents of gain times discount, normalised."""
 
     def gain(self, grade):
-        """1 for a relevant document."""
         return (grade >= self.rel).astype(np.float64)
 
     def discount(self, rank):
-        """All ranks count alike."""
         return np.ones(len(rank))
 
     def last_rank(self, judgements):
@@ -52,7 +50,6 @@ class GainSum(Formula):
         return self.cutoff
 
     def score(self, judgements):
-        """Give the value of each query."""
         counted = judgements.is_retrieved & (judgements.rank <= self.last_rank(judgements))
         rank = np.where(counted, judgements.rank, 1.0)
         gains = self.gain(judgements.grade) * counted * self.discount(rank)
@@ -73,7 +70,6 @@ class Precision(GainSum):
     """Share of the first k documents that are relevant."""
 
     def normaliser(self, judgements):
-        """Give k, even if fewer documents are retrieved."""
         return float(self.cutoff)
 
 
@@ -81,7 +77,6 @@ class Recall(GainSum):
     """Share of the relevant documents that stand among the first k."""
 
     def normaliser(self, judgements):
-        """Count the relevant documents."""
         return judgements.n_relevant(self.rel)
 
 
@@ -89,7 +84,6 @@ class RPrecision(Recall):
     """Precision among as many documents as are relevant."""
 
     def last_rank(self, judgements):
-        """Count the relevant documents of the query."""
         return judgements.n_relevant(self.rel)[judgements.query]
 
 
@@ -97,11 +91,9 @@ class JudgedShare(GainSum):
     """Share of the first k documents that are judged."""
 
     def gain(self, grade):
-        """1 for every judged document."""
         return np.ones(len(grade))
 
     def normaliser(self, judgements):
-        """Count the documents retrieved up to rank k."""
         return np.minimum(judgements.n_retrieved, self.cutoff).astype(np.float64)
 
 
@@ -134,7 +126,6 @@ class NDCG(GainSum):
         return positive.astype(np.float64)
 
     def discount(self, rank):
-        """One over the binary logarithm of the rank plus 1."""
         return _log_discount(rank)
 
     def normaliser(self, judgements):
@@ -148,16 +139,13 @@ class NDCG(GainSum):
 class BinaryNDCG(NDCG):
     """nDCG of relevant or not."""
 
-    def gain(self, grade):
-        """1 for a relevant document."""
-        return (grade >= 1).astype(np.float64)
+    gain = GainSum.gain
 
 
 class FirstRelevant(Formula):
     """A function of the rank of the first relevant document; 0 without one."""
 
     def score(self, judgements):
-        """Give the value of each query."""
         hit = self.relevant(judgements) & judgements.is_retrieved
         hit &= judgements.rank <= self.cutoff
         first_hits = np.flatnonzero(hit & (judgements.count_to_here(hit) == 1))
@@ -181,7 +169,6 @@ class ReciprocalRank(FirstRelevant):
     """One over the rank of the first relevant document."""
 
     def value(self, rank):
-        """One over the rank."""
         return 1.0 / rank
 
 
@@ -189,7 +176,6 @@ class Success(FirstRelevant):
     """1 if a relevant document is retrieved."""
 
     def value(self, rank):
-        """1 at every rank."""
         return np.ones(len(rank))
 
 
@@ -197,7 +183,6 @@ class DiscountedFirst(FirstRelevant):
     """Discount of nDCG at the first relevant document."""
 
     def value(self, rank):
-        """One over the binary logarithm of the rank plus 1."""
         return _log_discount(rank)
 
 
@@ -205,7 +190,6 @@ class AveragePrecision(Formula):
     """Mean over all relevant documents of the precision at their rank."""
 
     def score(self, judgements):
-        """Give the value of each query."""
         relevant = self.relevant(judgements)
         hit = relevant & judgements.is_retrieved & (judgements.rank <= self.cutoff)
         precision = np.where(hit, judgements.count_to_here(relevant) / judgements.rank, 0.0)
@@ -216,7 +200,6 @@ class BinaryPreference(Formula):
     """How many relevant documents stand above the documents judged not relevant (bpref)."""
 
     def score(self, judgements):
-        """Give the value of each query."""
         relevant = self.relevant(judgements)
         irrelevant = (judgements.grade >= 0) & ~relevant
         n_relevant = judgements.sum_by_query(relevant)
@@ -231,7 +214,6 @@ class InterpolatedPrecision(Formula):
     """Largest precision at the ranks that reach a recall, which `cutoff` holds."""
 
     def score(self, judgements):
-        """Give the value of each query."""
         relevant = self.relevant(judgements)
         needed = np.floor(self.cutoff * judgements.sum_by_query(relevant) + 0.5)[judgements.query]
         hits = judgements.count_to_here(relevant)
@@ -246,7 +228,6 @@ class QueryCount(Formula):
     """1 for every query."""
 
     def score(self, judgements):
-        """Give the value of each query."""
         return np.ones(len(judgements.query_ids))
 
 
@@ -254,7 +235,6 @@ class RetrievedCount(Formula):
     """Number of documents retrieved."""
 
     def score(self, judgements):
-        """Give the value of each query."""
         return judgements.n_retrieved.astype(float)
 
 
@@ -262,7 +242,6 @@ class RelevantCount(Formula):
     """Number of relevant documents."""
 
     def score(self, judgements):
-        """Give the value of each query."""
         return judgements.n_relevant(self.rel)
 
 
@@ -270,7 +249,6 @@ class RelevantRetrievedCount(Formula):
     """Number of relevant documents retrieved."""
 
     def score(self, judgements):
-        """Give the value of each query."""
         return judgements.sum_by_query(self.relevant(judgements) & judgements.is_retrieved)
 
 
@@ -285,7 +263,6 @@ class PluginFormula:
     function: Callable
 
     def score(self, judgements):
-        """Give the value of each query."""
         values = np.empty(len(judgements.query_ids))
         for number, (low, high) in enumerate(itertools.pairwise(judgements.bounds.tolist())):
             grades = judgements.grade[low:high].tolist()
