@@ -23,3 +23,15 @@ def misnamed(call, rows, error):
         assert "\n" not in str(refusal.value)
 
     return failing(check, rows)
+
+
+def table(rows):
+    """Make a check a test of all rows, which lists those that fail."""
+
+    def of(check):
+        def test():
+            assert failing(check, rows) == []
+
+        return test
+
+    return of

@@ -4,7 +4,6 @@ import doctest
 import importlib
 import inspect
 
-import pandas as pd
 import pytest
 
 import casebook
@@ -44,28 +43,6 @@ def test_the_examples_of_public_names_run():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="nonsense"):
         casebook.nonsense  # noqa: B018
-
-
-@pytest.mark.parametrize(
-    ("name", "remedy"),
-    [
-        ("compare", "from casebook import compare_systems"),
-        ("mmr", "from casebook import maximal_marginal_relevance"),
-        ("rrf", "from casebook import reciprocal_rank_fusion"),
-        ("fleiss_kappa", "from casebook.measures.agreement import fleiss_kappa"),
-        ("sign_test", "from casebook.stats.tests import exact_sign_test"),
-    ],
-)
-def test_a_name_that_others_use_leads_to_ours(name, remedy):
-    with pytest.raises(ImportError, match=f"casebook has no '{name}': use '{remedy}'"):
-        exec(f"from casebook import {name}")
-    exec(remedy)
-
-
-def test_a_fact_checker_has_a_default_judge():
-    documents = pd.DataFrame({"doc_id": ["a"], "text": ["Money is limited to 500."]})
-    checker = casebook.FactChecker(casebook.EvidenceBase(documents))
-    assert checker.check("Money is limited to 750.").verdict == "NOT_SUPPORTED"
 
 
 def test_every_near_name_leads_to_something_that_is_there():

@@ -9,7 +9,7 @@ import pytest
 
 from casebook.batch import grid, kernel
 from casebook.batch.cluster import Expected
-from casebook.batch.plan import Planned, inputs_of, plan
+from casebook.batch.plan import Planned, plan
 from casebook.batch.run import _shared_modules, fail_dependents, ready_cells, run_batch
 from casebook.batch.run_folder import read_planned
 from casebook.errors import BatchFailed, InputError
@@ -49,29 +49,6 @@ def run(some, lines=None, **options):
 
 def tree(folder):
     return {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("deaths", "attempts"), [(1, 2), (5, 2)])
-def test_a_kernel_that_dies_is_started_once_more(notebook_project, deaths, attempts):
-    work = (
-        "import os, signal\n"
-        "from pathlib import Path\n"
-        "file = Path(os.environ['CASEBOOK_ROOT']) / 'kernels'\n"
-        "n_kernels = file.stat().st_size + 1 if file.exists() else 1\n"
-        "_ = file.write_bytes(b'.' * n_kernels)\n"
-        f"if n_kernels <= {deaths}:\n"
-        "    os.kill(os.getpid(), signal.SIGKILL)\n"
-    ) + WORK
-    folder = notebook_project(PARAMETERS, work)
-    if deaths < attempts:
-        run(cells({}))
-        labels = read_record(folder / "results" / "mine" / "runs" / "made-0" / "run.json").labels
-        assert labels["Attempts"] == attempts
-    else:
-        with pytest.raises(BatchFailed, match=r"1 of 1 failed: made-0: .*kernel"):
-            run(cells({}))
-    assert (folder / "kernels").stat().st_size == attempts
 
 
 @pytest.mark.slow
@@ -238,20 +215,6 @@ def test_what_reads_all_others_runs_after_them(project):
     assert (planned.status, planned.changed) == ("stale", ("needs",))
 
 
-def test_what_reads_all_others_waits_for_all_of_them():
-    one = grid.Cell("one", "x")
-    reader = grid.Cell("reader", "y", needs=(grid.EVERY,))
-    waiting = {c.name: Planned(c, {}, "run") for c in (reader, one)}
-    assert [p.cell.name for p in ready_cells(waiting, set())] == ["one"]
-    del waiting["one"]
-    assert ready_cells(waiting, {"one"}) == []
-    assert [p.cell.name for p in ready_cells(waiting, set())] == ["reader"]
-    rows = grid.load_grid()
-    assert [c.name for c in rows if grid.EVERY in c.needs] == [
-        c.name for c in rows if c.experiment == "run_comparison"
-    ]
-
-
 def test_cells_that_need_each_other_are_refused():
     pair = [grid.Cell("a", "x", needs=("b",)), grid.Cell("b", "x", needs=("a",))]
     waiting = {c.name: Planned(c, {}, "run") for c in pair}
@@ -272,15 +235,6 @@ def test_data_named_by_a_default_or_a_list_count_too(project):
     )
     assert one["data"] == {"datasets": record.digest([smoke])}
     assert len({json.dumps(found["data"]) for found in (every, one, two)}) == 3
-
-
-def test_data_that_become_available_are_another_input(project, monkeypatch):
-    digests = set()
-    for folder in ("", str(project)):
-        monkeypatch.setenv("CASEBOOK_DATA_MIRROR", folder)
-        cell = grid.Cell("m", "01_made.ipynb", {"dataset": "fire2017_irled"})
-        digests.add(inputs_of(cell, {})["data"]["dataset"])
-    assert len(digests) == 2
 
 
 SETTINGS = """
@@ -318,19 +272,6 @@ def test_a_kernel_runs_models_as_its_record_says(notebook_project, monkeypatch):
     ):
         with_models(monkeypatch, **values)
         assert plan(cells({}), "mine")[0].changed == changed
-
-
-@pytest.mark.slow
-def test_a_record_of_an_earlier_version_ran_models_on_the_cpu(project, monkeypatch):
-    with_models(monkeypatch)
-    run(cells({}))
-    path = project / "results" / "mine" / "runs" / "made-0" / "run.json"
-    earlier = read_record(path)
-    del earlier.labels["Inputs"]["device"], earlier.labels["Inputs"]["precision"]
-    record.write_record(path, earlier)
-    assert plan(cells({}), "mine")[0].status == "cached"
-    with_models(monkeypatch, PRECISION="bfloat16")
-    assert plan(cells({}), "mine")[0].changed == ("precision",)
 
 
 def test_kernels_that_use_a_gpu_are_no_forks_of_what_loaded_torch():

@@ -1,12 +1,10 @@
 """What a batch says: bar, plain lines, the summary of failures, and after Ctrl-C."""
 
 import os
-import pty
 import re
 import signal
 import subprocess
 import sys
-import threading
 
 import pytest
 import yaml
@@ -15,7 +13,7 @@ from interrupts import interruptible
 from casebook.batch.execute import Outcome
 from casebook.batch.grid import Cell
 from casebook.batch.plan import Planned
-from casebook.batch.progress import Progress, summary
+from casebook.batch.progress import Progress
 from casebook.runs.record import read_record
 
 PARAMETERS = 'run = "a"\ncell = "b"\nfail = ""\nwait = 0'
@@ -28,7 +26,6 @@ WORK = (
     "    raise InputError('data.csv:3: no column n')\n"
     "assert not fail, f'asked to fail: \\x1b[31m{fail}\\n twice'"
 )
-ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 @pytest.fixture
@@ -49,44 +46,6 @@ def command(project, *cells, run="mine"):
     (project / "grid.yml").write_text(yaml.safe_dump(rows))
     grid = str(project / "grid.yml")
     return [sys.executable, "-m", "casebook", "run", "--grid", grid, "--run", run]
-
-
-def on_terminal(arguments):
-    """Run a command whose standard error is a terminal; give what it wrote there."""
-    ours, theirs = pty.openpty()
-    written = []
-
-    def read():
-        try:
-            while data := os.read(ours, 4096):
-                written.append(data)
-        except OSError:
-            pass  # how a pty says that nobody writes any more
-
-    process = subprocess.Popen(arguments, stderr=theirs, stdout=subprocess.PIPE)
-    os.close(theirs)
-    reader = threading.Thread(target=read)
-    reader.start()
-    process.communicate(timeout=600)
-    reader.join()
-    os.close(ours)
-    return process.returncode, b"".join(written).decode()
-
-
-@pytest.mark.slow
-def test_a_terminal_shows_a_bar_with_the_lines_above_it(project, monkeypatch):
-    cells = ("one", {"wait": 1}), ("two", {"fail": "yes"})
-    code, text = on_terminal(command(project, *cells))
-    plain = ESCAPE.sub("", text)
-    assert code == 3
-    assert "\x1b[2K" in text  # the bar is drawn again and again
-    assert re.search(r"0/2 .* one", plain) and re.search(r"1/2 .* two", plain)
-    assert "done    one (" in plain and "FAILED  two (" in plain
-    assert "casebook: 1 of 2 failed: two: 01_made.ipynb: cell 3: Asser" in plain
-    monkeypatch.setenv("TQDM_DISABLE", "1")
-    code, text = on_terminal(command(project, *cells))
-    assert code == 3 and "\x1b" not in text
-    assert "cached  one" in text and "FAILED  two" in text and "1/1" in text
 
 
 @pytest.mark.slow
@@ -142,10 +101,3 @@ def test_a_batch_says_what_starts_and_ends():
         "done    a (3 s, after: kernel died) [1/2]",
         "FAILED  b (0 s) [2/2]",
     ]
-
-
-def test_the_summary_begins_with_failures_and_names_what_was_needed():
-    table = summary(
-        [Outcome("a"), Outcome("b", "needs a, which failed", cause="needs")]
-    )  # failures first
-    assert table.splitlines()[1].split()[:3] == ["needs", "0.0", "0"]

@@ -20,6 +20,7 @@ from casebook.retrieval.encoded import EncodedCorpus
 from casebook.runs import record
 
 pytestmark = pytest.mark.slow
+ONE_DEATH = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
 LONG = 300  # seconds that a busy machine may take; what is lost is lost after one
 PARAMETERS = 'run = "a"\ncell = "b"\ndataset = "smoke"\nn = 2\nwait = 0\ntrap = ""\nvictim = ""'
 WORK = """
@@ -42,7 +43,6 @@ n
 @pytest.fixture
 def project(notebook_project, monkeypatch):
     monkeypatch.setenv(PATIENCE_VARIABLE, str(LONG))
-    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
     folder = notebook_project(PARAMETERS, WORK)
     monkeypatch.setattr(record, "ROOT", folder)
     return folder
@@ -80,18 +80,28 @@ class Dask:
             )
         return self.processes[-1]
 
-    def close(self):
-        for process in self.processes:
+    def close(self, first=0):
+        """End the processes, or the workers alone, which begin at the second."""
+        for process in self.processes[first:]:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+        del self.processes[first:]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """Give one scheduler to all tests that do not end it."""
+    cluster = Dask(tmp_path_factory.mktemp("dask"), **ONE_DEATH)
+    yield cluster
+    cluster.close()
 
 
 @pytest.fixture
-def dask(project):
-    cluster = Dask(project)
-    yield cluster
-    cluster.close()
+def dask(project, shared):
+    """Give the scheduler, without workers; a test's own end with it."""
+    yield shared
+    shared.close(first=1)
 
 
 def cells(*changes):
@@ -150,7 +160,8 @@ def test_what_is_missing_is_said_in_bounded_time(project, dask, monkeypatch):
         run(cells({}), dask.address)
 
 
-def test_losing_the_scheduler_keeps_what_is_done(project, dask, monkeypatch):
+def test_losing_the_scheduler_keeps_what_is_done(project, monkeypatch):
+    dask = Dask(project)
     dask.worker()
 
     def say(line):
@@ -161,6 +172,7 @@ def test_losing_the_scheduler_keeps_what_is_done(project, dask, monkeypatch):
     some = cells({}, {"wait": LONG})
     with pytest.raises(CasebookError, match=r"carries on"):
         run(some, dask.address, say)
+    dask.close()
     assert [p.status for p in plan(some, "mine")] == ["cached", "run"]
 
 
@@ -172,11 +184,6 @@ def test_workers_with_another_lock_or_folder_are_refused(project, dask):
     dask.worker(CASEBOOK_ROOT=str(other), CASEBOOK_PROJECT=str(other))
     with pytest.raises(InputError, match=r"refused: tcp://.*another requirements.lock"):
         run(cells({}), dask.address)
-    with (
-        pytest.raises(InputError, match=r"refused: tcp://.*another requirements.lock"),
-        scheduler_workers(dask.address),
-    ):
-        pass
 
 
 def test_a_second_batch_on_one_run_is_refused(project):
@@ -270,18 +277,9 @@ def test_a_cluster_with_certificates_obeys_who_has_them_and_nobody_else(notebook
     dask = Dask(project, **ours)
 
     def ended(address, environment):
-        command = [
-            sys.executable,
-            "-m",
-            "casebook",
-            "run",
-            "--grid",
-            str(project / "grid.yml"),
-            "--run",
-            "mine",
-        ]
+        grid = ["--grid", str(project / "grid.yml"), "--run", "mine"]
         done = subprocess.run(
-            [*command, "--scheduler", address],
+            [sys.executable, "-m", "casebook", "run", *grid, "--scheduler", address],
             env=os.environ | environment,
             capture_output=True,
             text=True,

@@ -129,28 +129,6 @@ def test_an_object_of_the_wrong_type_is_one_line(folder, parameter, message):
     assert str(caught.value).startswith("my_") and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("return [['a']], [[1]]", "equal lengths for each of 34 questions"),
-        ("return 3", "expected two lists"),
-        (
-            "return [['nowhere']] * len(queries), [[1]] * len(queries)",
-            "1 ids are no documents, such as 'nowhere'",
-        ),
-        (
-            "return [['home-1'] * 2] * len(queries), [[1, 1]] * len(queries)",
-            "given twice for one question",
-        ),
-    ],
-)
-def test_what_a_retriever_returns_is_checked(folder, body, message):
-    (folder / "my_wrong_search.py").write_text(f"def search(queries, k):\n    {body}\n")
-    smoke = load("smoke")
-    with pytest.raises(InputError, match=f"search: .*{message}"):
-        run_ablation(smoke, {"mine": load_retriever("my_wrong_search:search", smoke.documents)})
-
-
 def test_another_source_is_another_input(folder):
     cell = Cell(
         "mine", "09_query_length.ipynb", {"dataset": "smoke", "retriever": "my_search:Search"}
@@ -159,23 +137,3 @@ def test_another_source_is_another_input(folder):
     assert inputs_of(cell, {}) == before
     (folder / "my_search.py").write_text(dict(MODULES)["my_search.py"] + "\n")
     assert inputs_of(cell, {}) != before
-
-
-@pytest.mark.slow
-def test_a_chapter_runs_with_data_and_search_of_ones_own_from_an_empty_folder(folder, run_chapter):
-    own = ("dataset=my_many:load", "retriever=my_search:Search", "n_resamples=200")
-    (folder / "my_many.py").write_text(
-        "import pandas as pd\nfrom casebook.data.splits import RetrievalDataset\n"
-        "def load():\n    ids = [f'd{n}' for n in range(9)]\n"
-        "    documents = pd.DataFrame({'doc_id': ids, 'title': '', 'text': [f'word{n} tea' for n in range(9)]})\n"
-        "    texts = [f'word{n}' + ' and tea' * (n % 2) for n in range(9)]\n"
-        "    queries = pd.DataFrame({'query_id': ids, 'text': texts})\n"
-        "    return RetrievalDataset('drinks', 'test', documents, queries, {name: {name: 1} for name in ids})\n"
-    )
-    code, answers, said = run_chapter("./my_experiment.ipynb", *own)
-    assert code == 0, said
-    results = folder / "out" / "results" / "mine"
-    numbers = json.loads((results / "numbers.json").read_text())["query_length"]["drinks"]
-    assert numbers["my_search:Search, short"]["nDCG@10"]["value"] == 1.0
-    assert answers[0]["system"] == "my_search:Search, short questions"
-    assert run_chapter("./my_experiment.ipynb", *own)[2].count("cached") == 1

@@ -4,10 +4,8 @@ import re
 import pytest
 
 from casebook.batch.grid import DEFAULT_GRID, Cell, load_grid, select
-from casebook.data.cards import cards
 from casebook.errors import InputError
 from casebook.paths import NOTEBOOKS
-from casebook.sensitivity.cases import plant_cases
 
 ROWS = """
 - {name: a-one, notebook: 01_a.ipynb, parameters: {dataset: x}, tags: [default]}
@@ -110,12 +108,6 @@ def test_a_bad_grid_is_named_in_one_line(tmp_path):
     assert amiss == []
 
 
-def test_a_number_of_many_digits_is_one_line(casebook):
-    for number in (f"0x{HUGE}", "1" * 5000):
-        code, out, err = casebook("run", "query_length", "--dry-run", "-p", f"seed={number}")
-        assert (code, out, err.count("\n")) == (1, "", 1) and "4300" in err.replace(",", "")
-
-
 def test_unknown_names_and_tags_say_what_is_known_and_what_is_near(cells):
     for name, tag, message in [
         ("nope", "default", "unknown experiment 'nope'; known: a, a-one"),
@@ -133,18 +125,3 @@ def test_shipped_grid_names_existing_notebooks():
     assert all((NOTEBOOKS / cell.notebook).is_file() for cell in cells)
     tags = {tag for cell in cells for tag in cell.tags}
     assert tags == {"smoke", "default", "permissive", "full"}
-
-
-def test_the_planted_card_states_what_the_chapters_plant():
-    caveats = " ".join(cards()["planted"].caveats)
-    rows = [c for c in load_grid() if c.parameters.get("dataset") == "planted"]
-    collections = [
-        plant_cases(**c.parameters.get("planted", {}))
-        for c in rows
-        if c.experiment == "counterfactual_sensitivity"
-    ]
-    assert len(collections) == 4
-    for collection in collections:
-        cases = len(collection.sheets)
-        documents = len(collection.documents)
-        assert re.search(rf"\b{cases}( cases)? and {documents}\b", caveats)

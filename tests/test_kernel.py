@@ -3,7 +3,6 @@
 import asyncio
 import os
 import time
-from pathlib import Path
 
 from casebook.batch import kernel
 from casebook.batch.execute import Kernel
@@ -39,18 +38,6 @@ def test_a_forked_kernel_leads_a_group_and_is_killed_with_it(tmp_path):
     one.kill()
     assert process.wait() == process.poll() == -9 and ended(process.pid)
     assert ended(started(one).pid)  # one that comes too late
-
-
-def test_a_kernel_works_in_its_folder_with_its_variables(tmp_path):
-    one = Kernel(tmp_path, {"COLOUR": "red"})
-    process = started(one)
-    until = time.monotonic() + 60
-    while Path(f"/proc/{process.pid}/cwd").readlink() != tmp_path:
-        assert time.monotonic() < until
-        time.sleep(0.02)
-    assert one.environment["COLOUR"] == "red"
-    one.kill()
-    assert ended(process.pid)
 
 
 def test_a_process_that_may_have_no_children_starts_kernels_as_jupyter_does(monkeypatch, tmp_path):

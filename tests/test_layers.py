@@ -13,6 +13,7 @@ from casebook.runs import record
 LAYERS = [
     {
         "paths",
+        "lazy",
         "credentials",
         "errors",
         "files",
@@ -40,8 +41,13 @@ LIBRARY = Path(casebook.__file__).parent
 
 
 @functools.cache
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
 def imports(path):
-    return list(imports_of(ast.parse(path.read_text(encoding="utf-8"))))
+    return list(imports_of(parsed(path)))
 
 
 def imports_of(tree):
@@ -107,7 +113,7 @@ def test_no_import_hides_in_a_text():
     named = [
         f"{path.relative_to(LIBRARY)}: {node.value}"
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Constant) and re.fullmatch(r"casebook(\.\w+)+:\w+", str(node.value))
     ]
     assert named == []

@@ -30,32 +30,12 @@ def files(tmp_path):
     return names
 
 
-def test_tables_are_kept_as_they_are(chapter, files):
-    frame = pd.DataFrame({"system": ["bm25"], "value": [0.5]})
-    for _ in range(2):
-        chapter.keep(tables={"left": frame, "right": frame.assign(value=1.0)})
-    assert files("tables") == ["mine.left.csv", "mine.right.csv"]
-    path = chapter.outputs.folder / "tables" / "mine.left.csv"
-    assert path.read_text().splitlines() == ["system,value", "bm25,0.500000"]
-
-
 def test_times_are_kept_apart(chapter, files, capsys):
     frame = pd.DataFrame({"system": ["bm25"], "seconds": [0.5]})
     chapter.show("cost", frame, "Cost", timed=True)
     chapter.show("scores", frame, "Scores")
     assert (files("timings"), files("tables")) == (["mine.cost.csv"], ["mine.scores.csv"])
     assert "Table: Cost (1 rows)" in capsys.readouterr().out
-
-
-def test_numbers_have_three_digits_unless_others_are_asked_for(chapter, monkeypatch):
-    tables = []
-    monkeypatch.setattr("casebook.notebook.display", tables.append)
-    frame = pd.DataFrame({"n": [2, 7], "value": [0.12345, 0.5], "low": 0.1, "high": [0.2, 0.65432]})
-    for options in ({}, {"digits": 2}):
-        chapter.show("scores", frame, "Scores", **options)
-    three, two = (table._repr_html_() for table in tables)
-    assert ">0.123<" in three and "0.654" in three and "0.6543" not in three
-    assert ">0.12<" in two and "0.65" in two and "0.654" not in two
 
 
 def test_addresses_of_rows_are_those_of_each_row(chapter):
@@ -72,15 +52,6 @@ def test_addresses_of_rows_are_those_of_each_row(chapter):
         chapter.item_page(q="2"),
     ]
     assert chapter.item_pages(only=rows["tag"].iloc[:0], system="x").empty
-
-
-def test_readers_see_names_of_systems_and_of_other_values(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    words = {"measure": {"ndcg": "nDCG"}, "against": {"q": "the question"}}
-    chapter = Chapter("r", "c", "my_experiment", "smoke", names={"bm25": "BM25"}, words=words)
-    frame = pd.DataFrame({"system": ["bm25"], "against": ["q"], "measure": ["ndcg"], "n": [1]})
-    assert chapter.named(frame).iloc[0].tolist() == ["BM25", "the question", "nDCG", 1]
-    assert frame["system"][0] == "bm25"
 
 
 def test_what_only_says_how_a_row_is_drawn_is_not_kept(chapter):

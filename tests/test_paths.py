@@ -32,16 +32,6 @@ def test_an_accepted_name_is_one_component_of_the_results_folder(name):
     assert folder.resolve().parent == RESULTS.resolve()
 
 
-def test_names_are_kept_as_they_are():
-    assert valid_name("pdpabench_test-2.1") == "pdpabench_test-2.1"
-
-
-def test_the_cache_is_named_without_being_made(tmp_path, monkeypatch):
-    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
-    assert cache_dir("a", "b") == tmp_path / "cache" / "a" / "b"
-    assert not (tmp_path / "cache").exists()
-
-
 def test_a_user_without_a_home_is_told_what_to_set(monkeypatch):
     monkeypatch.delenv("CASEBOOK_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)

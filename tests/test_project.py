@@ -90,18 +90,11 @@ def test_damaged_files_are_kept_or_refused(casebook, shipped, mine):
         assert (code, out, err.count("\n")) == (1, "", 1) and project.MADE_WITH in err
 
 
-def test_a_project_of_before_has_no_record_and_loses_nothing(casebook, shipped, mine):
-    (mine.parent / project.MADE_WITH).unlink()
-    edit(shipped / NAMES[0], "of the new version")
-    (mine / NAMES[1]).write_text("{")
-    before = texts(mine)
-    assert "kept      01_" in casebook("init", mine.parent, "--update")[1]
-    assert texts(mine) == before
-
-
 def test_a_folder_that_is_a_project_names_the_way_and_no_other_is_updated(casebook, mine, tmp_path):
     code, _, err = casebook("init", mine.parent)
     assert code == 1 and f"casebook init '{mine.parent}' --update" in err
+    code, _, err = casebook("init", tmp_path)
+    assert code == 1 and "not empty: name a new folder" in err
     code, _, err = casebook("init", tmp_path / "none", "--update")
     assert code == 1 and "is no project" in err and not (tmp_path / "none").exists()
     shipped = mine.parent.with_name("shipped")

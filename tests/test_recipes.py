@@ -1,7 +1,7 @@
 """The blocks of the page *Recipes*, each run on a small made file of its layout.
 
-A new recipe is a heading with a block of Python on the page, and an entry of `RECIPES` here: the
-files that it reads, and a check of what it wrote in the present folder.
+A new recipe is a heading with a block of Python on the page, the files that it reads in
+`recipes.json`, and an entry of `RECIPES` here: a check of what it wrote in the present folder.
 """
 
 import json
@@ -9,7 +9,6 @@ import re
 from functools import partial
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from serving import _Quiet, answering, response
 
@@ -45,65 +44,9 @@ def check_collection(folder):
     assert judged == {(QUESTIONS[query], TEXTS[document]) for query, document in JUDGED}
 
 
-def numbered(texts, line, first=1):
-    """Lines of texts with their numbers."""
-    return "".join(line.format(number, text) for number, text in enumerate(texts, first))
-
-
-QRELS = "".join(f"{query + 1} 0 {document + 1} 1\n" for query, document in JUDGED)
-SMART = ".I {0}\n.T\nheading\n.W\n{1}\n"
-
-
-def squad():
-    """SQuAD's file of one article."""
-    asked = {document: [] for document in range(len(TEXTS))}
-    for query, document in JUDGED:
-        asked[document].append({"id": f"q{query}", "question": QUESTIONS[query]})
-    paragraphs = [{"context": text, "qas": asked[n]} for n, text in enumerate(TEXTS)]
-    return json.dumps({"data": [{"title": "Lease", "paragraphs": paragraphs}]})
-
-
-def pairs():
-    """Questions with passages, of which the last is relevant to none."""
-    rows = [(QUESTIONS[query], TEXTS[document], 1) for query, document in JUDGED]
-    rows.append((QUESTIONS[0], TEXTS[2], 0))
-    return pd.DataFrame(rows, columns=["question", "passage", "label"]).to_csv(index=False)
-
-
-def arrow(rows, *names):
-    """Bytes of an Arrow stream, as `datasets` saves a table."""
-    pyarrow = pytest.importorskip("pyarrow")
-    table = pyarrow.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
-    sink = pyarrow.BufferOutputStream()
-    with pyarrow.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    return sink.getvalue().to_pybytes()
-
-
-def saved_folders():
-    """Folders that `datasets` saved, the documents in two files."""
-    documents = [(f"d{n}", text) for n, text in enumerate(TEXTS)]
-    queries = [(f"q{n}", text) for n, text in enumerate(QUESTIONS)]
-    qrels = [(f"q{query}", f"d{document}", 1) for query, document in JUDGED]
-    return {
-        "corpus/data-00000-of-00002.arrow": arrow(documents[:2], "_id", "text"),
-        "corpus/data-00001-of-00002.arrow": arrow(documents[2:], "_id", "text"),
-        "queries/data-00000-of-00001.arrow": arrow(queries, "_id", "text"),
-        "qrels/data-00000-of-00001.arrow": arrow(qrels, "query-id", "corpus-id", "score"),
-    }
-
-
 # Ratings: two criteria, three raters, and an item that one of them left out.
 QUALITY = {"ann": {"7": 4, "8": 2}, "bob": {"7": 5, "8": 2}, "cy": {"7": 4}}
 TONE = {"ann": {"7": "warm"}, "bob": {"7": "cold"}}
-
-
-def judgements():
-    """Rater, item, criterion and rating of each."""
-    for criterion, by_rater in {"quality": QUALITY, "tone": TONE}.items():
-        for rater, by_item in by_rater.items():
-            for item, rating in by_item.items():
-                yield rater, item, criterion, rating
 
 
 def check_ratings(_, criteria=("quality", "tone")):
@@ -115,86 +58,32 @@ def check_ratings(_, criteria=("quality", "tone")):
     assert found == dict(zip(criteria, (QUALITY, TONE), strict=False))
 
 
-def json_lines(records):
-    return "".join(json.dumps(record) + "\n" for record in records)
-
-
-def label_studio():
-    """Label Studio 1.x: tasks with annotations, one of which was cancelled."""
-    tasks = []
-    for item in ("7", "8"):
-        annotations = [{"completed_by": {"email": "cy"}, "was_cancelled": True, "result": []}]
-        for rater, of, criterion, rating in judgements():
-            value = {"rating": rating} if criterion == "quality" else {"choices": [rating]}
-            mark = {"from_name": criterion, "to_name": "text", "value": value}
-            made = {"completed_by": {"email": rater}, "was_cancelled": False, "result": [mark]}
-            annotations += [made] * (of == item)
-        tasks.append({"id": int(item), "data": {"text": "A text."}, "annotations": annotations})
-    return {"tasks.json": json.dumps(tasks)}
-
-
-def argilla():
-    """``records.to_json()`` of Argilla 2.8."""
-    records = []
-    for item in ("7", "8"):
-        responses = {"quality": [], "tone": []}
-        for rater, of, criterion, rating in judgements():
-            answer = {"value": rating, "user_id": rater}
-            responses[criterion] += [answer] * (of == item)
-        records.append({"id": item, "fields": {"text": "A text."}, "responses": responses})
-    return {"records.json": json.dumps(records)}
-
-
-def potato():
-    """``user_state.json`` of potato 2.12."""
-    files = {}
-    for rater in QUALITY:
-        labels = {}
-        for by, item, criterion, rating in judgements():
-            if by == rater:
-                pair = [{"schema": criterion, "name": "slider"}, str(rating)]
-                labels.setdefault(item, []).append(pair)
-        state = {"user_id": rater, "instance_id_to_label_to_value": labels}
-        files[f"annotation_output/{rater}/user_state.json"] = json.dumps(state)
-    return files
-
-
-def potato_1():
-    """Folders of raters as potato 1.2 leaves them."""
-    files = {}
-    for rater in QUALITY:
-        labels = {}
-        for by, item, criterion, rating in judgements():
-            if by == rater:
-                name = f"scale_{rating}" if criterion == "quality" else rating
-                labels.setdefault(item, {})[criterion] = {name: str(rating)}
-        records = [{"id": item, "label_annotations": each} for item, each in labels.items()]
-        files[f"annotation_output/{rater}/annotated_instances.jsonl"] = json_lines(records)
-    return files
-
-
-def doccano():
-    """JSONL of doccano 1.8, a file a member; labels are lists."""
-    files = {}
-    for rater, by_item in QUALITY.items():
-        records = [
-            {"id": int(item), "text": "A text.", "label": [str(rating)]}
-            for item, rating in by_item.items()
-        ]
-        files[f"doccano/{rater}.jsonl"] = json_lines(records)
-    return files
-
-
-# Records as tools write them: EvalLog of log format 2; the body of upload-experiment; the output
+# Files as tools write them. Logs: EvalLog of log format 2; the body of upload-experiment; the output
 # item of OpenAI's API reference; TestRun and EvaluationResult of DeepEval 4; get_spans_dataframe of
-# Phoenix's client 3; get_records_and_feedback of TruLens 2.
-EXPORTS = json.loads(Path(__file__).with_name("recipes.json").read_text(encoding="utf-8"))
+# Phoenix's client 3; get_records_and_feedback of TruLens 2. Ratings: Label Studio 1.x, one annotation
+# of which was cancelled; records.to_json() of Argilla 2.8; potato 2.12 and 1.2; doccano 1.8.
+FILES = json.loads(Path(__file__).with_name("recipes.json").read_text(encoding="utf-8"))
 
 
-def export(title, file):
-    """The file that a tool writes."""
-    content = EXPORTS[title]
-    return {file: json_lines(content) if file.endswith(".jsonl") else json.dumps(content)}
+def content_of(file, content):
+    """The bytes of a file: text, lines of JSON, an Arrow stream as `datasets` saves it, or JSON."""
+    if file.endswith(".arrow"):
+        return arrow(content)
+    if file.endswith(".jsonl"):
+        content = "".join(json.dumps(record) + "\n" for record in content)
+    elif file.endswith(".json"):
+        content = json.dumps(content)
+    return content.encode()
+
+
+def arrow(rows):
+    """Bytes of an Arrow stream."""
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.Table.from_pylist(rows)
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return sink.getvalue().to_pybytes()
 
 
 def check_log(_, system, name="May I cancel?", reference="Yes, you may.", **scores):
@@ -215,80 +104,37 @@ def check_epochs(folder):
     check_log(folder, "openai/gpt-4o", "1, epoch 1", match_score=1)
 
 
-LOGS = {
-    "Inspect": ("inspect.json", check_epochs),
-    "LangSmith": ("experiment.json", partial(check_log, system="gpt-4o", name="e1")),
-    "OpenAI Evals": ("items.json", partial(check_log, system="gpt-4o-mini", name="5")),
-    "DeepEval": (
-        "test_run.json",
-        partial(check_log, system="log", success=1, Faithfulness_score=1),
-    ),
-    "DeepEval results": (
-        "result.json",
-        partial(check_log, system="log", success=0, Faithfulness_score=0.8),
-    ),
-    "promptfoo": (
-        "results.json",
-        partial(check_log, system="openai:gpt-4o, prompt 1", name="0", score=1),
-    ),
-    "LangChain": ("chain.jsonl", partial(check_log, system="log")),
-    "Phoenix": (
-        "spans.json",
-        partial(check_log, system="gpt-4o", name="t1", reference=None, hallucination_score=0),
-    ),
-    "TruLens": (
-        "records.json",
-        partial(
-            check_log,
-            system="rag v1",
-            name="r1",
-            reference=None,
-            **{"Groundedness": 1, "Context Relevance": 0.7},
-        ),
-    ),
-    "Chat messages": ("chat.jsonl", partial(check_log, system="log")),
-}
-
-#: Heading of a recipe to the files that it reads, or a function that makes them, and a check.
+#: Heading of a recipe to the check of what it wrote.
 RECIPES = {
-    "MS MARCO": (
-        {
-            "collection.tsv": numbered(TEXTS, "{}\t{}\n"),
-            "queries.dev.tsv": numbered(QUESTIONS, "{}\t{}\n"),
-            "qrels.dev.tsv": QRELS.replace(" ", "\t"),
-        },
-        check_collection,
+    "MS MARCO": check_collection,
+    "TREC folder": check_collection,
+    "Hugging Face `datasets`": check_collection,
+    "SQuAD": check_collection,
+    "SMART": check_collection,
+    "A table of questions with passages": check_collection,
+    "Label Studio": check_ratings,
+    "Argilla": check_ratings,
+    "potato": check_ratings,
+    "potato 1": check_ratings,
+    "doccano": partial(check_ratings, criteria=["rating"]),
+    "Inspect": check_epochs,
+    "LangSmith": partial(check_log, system="gpt-4o", name="e1"),
+    "OpenAI Evals": partial(check_log, system="gpt-4o-mini", name="5"),
+    "DeepEval": partial(check_log, system="log", success=1, Faithfulness_score=1),
+    "DeepEval results": partial(check_log, system="log", success=0, Faithfulness_score=0.8),
+    "promptfoo": partial(check_log, system="openai:gpt-4o, prompt 1", name="0", score=1),
+    "LangChain": partial(check_log, system="log"),
+    "Phoenix": partial(
+        check_log, system="gpt-4o", name="t1", reference=None, hallucination_score=0
     ),
-    "TREC folder": (
-        {
-            "docs/a.sgml": numbered(
-                TEXTS[:2], "<DOC>\n<DOCNO> {} </DOCNO>\n<TEXT>\n{}\n</TEXT>\n</DOC>\n"
-            ),
-            "docs/b.sgml": f"<DOC>\n<DOCNO>3</DOCNO>\n<TEXT>{TEXTS[2]}</TEXT>\n</DOC>\n",
-            "topics.txt": numbered(
-                QUESTIONS, "<top>\n<num> Number: {}\n<title> {}\n\n<desc> Description:\nx\n</top>\n"
-            ),
-            "qrels.txt": QRELS,
-        },
-        check_collection,
+    "TruLens": partial(
+        check_log,
+        system="rag v1",
+        name="r1",
+        reference=None,
+        **{"Groundedness": 1, "Context Relevance": 0.7},
     ),
-    "Hugging Face `datasets`": (saved_folders, check_collection),
-    "SQuAD": ({"squad.json": squad()}, check_collection),
-    "SMART": (
-        {
-            "docs.smart": numbered(TEXTS, SMART),
-            "queries.smart": numbered(QUESTIONS, SMART),
-            "qrels.smart": QRELS.replace(" 0 ", " "),
-        },
-        check_collection,
-    ),
-    "A table of questions with passages": ({"pairs.csv": pairs()}, check_collection),
-    "Label Studio": (label_studio, check_ratings),
-    "Argilla": (argilla, check_ratings),
-    "potato": (potato, check_ratings),
-    "potato 1": (potato_1, check_ratings),
-    "doccano": (doccano, partial(check_ratings, criteria=["rating"])),
-    **{title: (partial(export, title, file), check) for title, (file, check) in LOGS.items()},
+    "Chat messages": partial(check_log, system="log"),
 }
 
 
@@ -311,15 +157,14 @@ def test_every_recipe_of_the_page_has_its_files_here():
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_gives_what_the_command_reads(tmp_path, monkeypatch, name):
-    files, check = RECIPES[name]
-    for file, content in (files() if callable(files) else files).items():
+    for file, content in FILES[name].items():
         path = tmp_path / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        path.write_bytes(content_of(file, content))
     monkeypatch.chdir(tmp_path)
     first, blocks = recipes()
     exec(compile(first + blocks[name], name, "exec"), {})
-    check(tmp_path)
+    RECIPES[name](tmp_path)
 
 
 def test_an_application_behind_an_address():

@@ -12,7 +12,6 @@ from myst_parser.parsers.mdit import create_md_parser
 from casebook.tables import (
     Markup,
     Table,
-    enumerated,
     escape_markdown,
     linked,
     p_value,
@@ -83,12 +82,6 @@ def test_a_rounded_zero_has_no_minus():
     assert "[-0.200, 0.000]" in shown
 
 
-def test_a_value_that_has_no_interval_may_stand_alone():
-    frame = pd.DataFrame({"x": [0.5, 2.0], "low": [0.4, np.nan], "high": [0.6, np.nan]})
-    joined = with_interval(frame, "x", "low", "high", alone=frame["low"].isna())["x"]
-    assert "[0.400, 0.600]" in joined[0] and joined[1] == 2.0
-
-
 def test_links_escape_texts_and_addresses():
     frame = pd.DataFrame({"row": ["hops: <1>", "b"], "n": [1, 2]})
     shown = linked(frame, "row", ["x.html#only=the hops: <1>&q=", None])
@@ -128,23 +121,6 @@ def test_counts_are_whole_and_shares_are_not():
     page = to_html(frame, "caption")
     shown = [text for text in Cells(page).text if text.strip()][5:]
     assert shown == ["17", "1.000", "2.000", "yes", "–", "0.000", "2.500", "no"]
-
-
-def test_a_table_without_rows_is_nothing():
-    frame = pd.DataFrame({"a": []})
-    assert (
-        to_html(frame, "caption")
-        == Table(frame, "caption")._repr_html_()
-        == repr(Table(frame, "caption"))
-        == ""
-    )
-
-
-def test_a_wide_table_says_how_many_columns_to_show():
-    frame = pd.DataFrame(np.arange(16).reshape(2, 8)).rename(columns=str)
-    assert 'data-shown="7"' in to_html(frame, "caption") and "data-shown" not in to_html(
-        frame[list("0123456")], "caption"
-    )
 
 
 def test_reasons_are_words_on_a_page_and_other_names_stay():
@@ -189,12 +165,6 @@ def test_a_p_value_is_never_written_as_0():
         "0.050",
         "1.000",
     ]
-
-
-def test_names_are_listed_as_in_a_sentence():
-    assert enumerated(["a"]) == "a"
-    assert enumerated(["a", "b"]) == "a and b"
-    assert enumerated(["a", "b", "c"], "or") == "a, b or c"
 
 
 @given(st.lists(st.sampled_from([*"\\`*_#|$~[](){}<>&!:-+%=^ \n", ":::{include} x", "a"])))

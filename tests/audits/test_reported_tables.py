@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from cases import failing
+from cases import failing, misnamed, table
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
@@ -156,24 +156,23 @@ def test_implied_values_and_the_share_that_passes_by_chance():
     assert (nothing.possible, nothing.n_tables) == (True, 27)
 
 
-def test_percent_and_proportions_are_told_apart():
-    def check(shown, n, values, verdicts):
-        rows = pd.DataFrame(
-            {"table": "t", "row": range(len(shown)), "n": n, "positives": n // 2, "accuracy": shown}
-        )
-        found = check_tables(rows)
-        assert found["accuracy"].tolist() == pytest.approx(values, nan_ok=True)
-        assert [verdict[0] for verdict in found["verdict"]] == list(verdicts)
-        outside = (found["accuracy"] < 0) | (found["accuracy"] > 1)
-        assert (found.loc[outside, "impossible alone"] == "accuracy outside 0 to 1").all()
-
-    rows = [
+@table(
+    [
         (["67.7", "67.0%"], 300, [0.677, 0.67], "pp"),
         (["80", "120", "90"], 10, [0.8, 1.2, 0.9], "pip"),
         (["80%", "0.9"], 10, [0.8, 0.9], "pp"),
         (["0.8", "1.2", "-0.1", ""], 10, [0.8, 1.2, -0.1, np.nan], "piip"),
     ]
-    assert failing(check, rows) == []
+)
+def test_percent_and_proportions_are_told_apart(shown, n, values, verdicts):
+    rows = pd.DataFrame(
+        {"table": "t", "row": range(len(shown)), "n": n, "positives": n // 2, "accuracy": shown}
+    )
+    found = check_tables(rows)
+    assert found["accuracy"].tolist() == pytest.approx(values, nan_ok=True)
+    assert [verdict[0] for verdict in found["verdict"]] == list(verdicts)
+    outside = (found["accuracy"] < 0) | (found["accuracy"] > 1)
+    assert (found.loc[outside, "impossible alone"] == "accuracy outside 0 to 1").all()
 
 
 def test_trailing_zeros_and_given_decimals_count():
@@ -227,21 +226,13 @@ def test_bad_files_end_with_one_line(tmp_path, casebook):
     assert failing(check, rows) == []
 
 
-def test_decimals_have_a_range(tmp_path, casebook):
-    def check(decimals):
-        path = tmp_path / "reported.csv"
-        path.write_text(f"row,accuracy\na,0.8{'0' * 400}\n")
-        arguments = ("audit", "tables", path, "--n", 10, "--positives", 5)
-        assert casebook(*arguments)[0] == 0  # any number of decimals is read
-        code, _, error = casebook(*arguments, "--decimals", decimals)
-        assert code == 1 and error.count("\n") == 1
-        for reported, options, message in (
-            ({"accuracy": 0.8}, {"decimals": decimals}, "between 0 and 12"),
-            ({"accuracy": 0.5}, {"rounding": "up"}, "unknown rounding 'up'"),
-            ({"mcc": 0.5}, {}, "unknown measure 'mcc'"),
-        ):
-            with pytest.raises(InputError, match=message):
-                check_row(reported, 10, 5, **options)
-
-    rows = [(decimals,) for decimals in [-1, 13]]
-    assert failing(check, rows) == []
+def test_decimals_have_a_range_and_options_their_names():
+    cases = [
+        (({"accuracy": 0.8}, 10, 5, -1), "between 0 and 12"),
+        (({"accuracy": 0.8}, 10, 5, 13), "between 0 and 12"),
+        (({"accuracy": 0.5}, 10, 5, 2, "up"), "unknown rounding 'up'"),
+        (({"mcc": 0.5}, 10, 5), "unknown measure 'mcc'"),
+    ]
+    assert misnamed(check_row, cases, InputError) == []
+    many = {"table": "t", "row": ["a"], "n": 10, "positives": 5, "accuracy": [f"0.8{'0' * 400}"]}
+    assert check_tables(pd.DataFrame(many))["verdict"].tolist() == ["possible"]

@@ -1,10 +1,9 @@
 """Speed and memory of agreement with a bootstrap interval against other packages.
 
-Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/bench_agreement.py``.
+Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/run.py agreement``.
 The peers draw few resamples, and their time per resample is scaled.
 """
 
-import json
 import subprocess
 import sys
 
@@ -22,7 +21,6 @@ SECONDS_LIMIT, MEMORY_LIMIT, SMALL_LIMIT = 0.5, 500.0, 0.010
 
 
 def rows():
-    """Measure every benchmark of this file."""
     return [*_against_a_loop(), _against_interrater(), _small(), _memory(), _intraclass()]
 
 
@@ -106,8 +104,3 @@ def _intraclass():
     name = f"intraclass correlation, {ITEMS} items x {RATERS} raters"
     note = "one form with the new-panel interval; the peer gives all six"
     return row(name, "pingouin", ours, theirs, 1, note)
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print(json.dumps(row))

@@ -20,12 +20,10 @@ SETTINGS = TreeSettings(max_depth=2, threshold=0.0, placebo_draws=0)
 
 
 def rows():
-    """Measure every benchmark of this file."""
     return [lexical(), large_collection(), held_vectors(), linear_growth()]
 
 
 def lexical():
-    """Grow a tree over BM25."""
     planted = plant_cases()
     retriever = HybridRetriever(planted.documents, mode="bm25")
     note = "identical trees; half of our time makes, checks and measures the edits"
@@ -33,7 +31,6 @@ def lexical():
 
 
 def large_collection():
-    """Grow a tree over the full system, token vectors encoded when they are needed."""
     planted = plant_cases(cases=1, values=3)
     held, rerankers.MAX_PASSAGES_IN_MEMORY = rerankers.MAX_PASSAGES_IN_MEMORY, 0
     try:
@@ -52,7 +49,6 @@ def held_vectors():
 
 
 def linear_growth():
-    """Compare the time per node of a small and a five times larger tree."""
     planted = plant_cases()
     retriever = HybridRetriever(planted.documents, mode="bm25")
     times = {}
@@ -71,14 +67,11 @@ def linear_growth():
 
 
 class OneByOne(CaseSearch):
-    """Search every node on its own."""
-
     def _search(self, keys):
         return [self._batch([key])[0] for key in keys]
 
 
 def _compare(planted, retriever, system, bar, note, repeats=1):
-    """Time both ways and check that they give the same edges."""
     retriever.retrieve(planted.documents["text"].iloc[0])  # builds the index
     ours, tree = cpu_seconds(lambda: _grown(planted, CaseSearch(retriever), SETTINGS), repeats)
     peer, expected = cpu_seconds(lambda: _grown(planted, OneByOne(retriever), SETTINGS), repeats)
@@ -89,7 +82,6 @@ def _compare(planted, retriever, system, bar, note, repeats=1):
 
 
 def _full(planted):
-    """Make the full system without a cache, so that both sides encode."""
     index = CorpusIndex(planted.documents, load_encoder(cache=False))
     return HybridRetriever(index, mode="full")
 

@@ -10,13 +10,11 @@ BAR = 4
 
 
 def run_alone(configs, *arguments):
-    """Run each configuration with nothing shared."""
     tables = [run_configs({name: config}, *arguments) for name, config in configs.items()]
     return pd.concat(tables, ignore_index=True)
 
 
 def rows():
-    """Measure every benchmark of this file."""
     own = CheckedClaims()
     base, stance, test = own.base, own.fitted, own.test
     configs = factorial_configs()
@@ -27,8 +25,3 @@ def rows():
     name = f"2^4 ablation of the fact-checker, {len(test)} claims"
     note = "identical verdicts, evidence counts and supports"
     return [row(name, "sixteen separate runs", ours, peer, BAR, note)]
-
-
-if __name__ == "__main__":
-    for measured in rows():
-        print(measured)

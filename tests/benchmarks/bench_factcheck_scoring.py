@@ -1,10 +1,7 @@
 """Speed of scoring verdicts against loops over scikit-learn.
 
-Run with one thread: ``OMP_NUM_THREADS=1 python
-tests/benchmarks/bench_factcheck_scoring.py``.
+Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/run.py factcheck_scoring``.
 """
-
-import json
 
 import numpy as np
 from measuring import cpu_seconds, row
@@ -17,7 +14,6 @@ LIMIT_S = 10.0
 
 
 def rows():
-    """Measure every benchmark of this file."""
     return [_scoring()]
 
 
@@ -44,7 +40,3 @@ def _scoring():
     note = f"peer measured on {MEASURED_DRAWS} of {DRAWS} draws; ours <= {LIMIT_S:g} s"
     name = f"score {PREDICTIONS:,} verdicts, {DRAWS} bootstrap draws"
     return row(name, "loop over scikit-learn", ours, theirs, 20, note, LIMIT_S)
-
-
-if __name__ == "__main__":
-    print(json.dumps(rows(), indent=2, default=float))

@@ -1,10 +1,9 @@
 """Speed of the paired inference against scipy's resampling functions.
 
-Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/bench_inference.py``.
+Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/run.py inference``.
 """
 
 import itertools
-import json
 
 import numpy as np
 from measuring import cpu_seconds, limit_row, row
@@ -20,7 +19,6 @@ MEASURED_PAIRS = 2
 
 
 def rows():
-    """Measure every benchmark of this file."""
     return [_randomisation(), _bootstrap(), _comparison()]
 
 
@@ -87,8 +85,3 @@ def _comparison():
     name = f"paired comparison of 400 queries, {RESAMPLES} resamples"
     note = "intervals, all tests and effect sizes; the limit is 1 CPU second"
     return limit_row(name, ours, 1.0, note)
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print(json.dumps(row))

@@ -55,7 +55,6 @@ def rows():
 
 
 def against_pytrec_eval(name, inputs, peer):
-    """Evaluate judgements and a run, and hold the values against those of pytrec_eval."""
     (ours, values), (theirs, expected) = cpu_seconds_in_turns(
         lambda: evaluate(*inputs, MEASURES).per_query, lambda: peer(*inputs), REPEATS
     )
@@ -75,7 +74,6 @@ def against_ranx(qrels, run):
 
 
 def memory_against_pytrec_eval(files):
-    """Compare peak resident memory above the imports, each side in its own process."""
     ours = (
         "from casebook.measures.ranking import evaluate",
         f"evaluate(*files, {MEASURES}).per_query",
@@ -101,7 +99,6 @@ def growth(n_queries):
 
 
 def start_up():
-    """Import the module in a fresh process; the bar is 0.7 CPU seconds."""
     code = "import time, casebook.measures.ranking; print(time.process_time())"
     seconds = statistics.median(float(run_python(code)) for _ in range(REPEATS))
     return row(
@@ -110,25 +107,21 @@ def start_up():
 
 
 def ranx_values(qrels, run):
-    """Build ranx's tables and evaluate them, query by query."""
     scored = ranx.Run(run)
     ranx.evaluate(ranx.Qrels(qrels), scored, RANX, return_mean=False)
     return scored.scores
 
 
 def parsed(kind, path):
-    """Parse a TREC file, judgements or a run, with pytrec_eval."""
     with Path(path).open() as stream:
         return (pytrec_eval.parse_qrel, pytrec_eval.parse_run)[kind](stream)
 
 
 def pytrec_values(qrels, run):
-    """Evaluate with pytrec_eval, query by query."""
     return pytrec_eval.RelevanceEvaluator(qrels, PYTREC).evaluate(run)
 
 
 def pytrec_values_of_files(qrels, run):
-    """Parse files and evaluate them with pytrec_eval."""
     return pytrec_values(parsed(0, qrels), parsed(1, run))
 
 
@@ -138,7 +131,6 @@ def pytrec_values_of_frames(qrels, run):
 
 
 def nested(frame, value):
-    """Dictionary of dictionaries of a frame, in one plain loop over lists."""
     table = {}
     for query, document, number in zip(
         *(frame[name].tolist() for name in ("query_id", "doc_id", value)), strict=True
@@ -148,7 +140,6 @@ def nested(frame, value):
 
 
 def frame_of(table, value):
-    """Frame of a dictionary of dictionaries."""
     rows = [
         (query, document, number)
         for query, row in table.items()
@@ -158,13 +149,11 @@ def frame_of(table, value):
 
 
 def shuffled(run, seed=0):
-    """The same run with the documents of each query in no order."""
     rng = random.Random(seed)
     return {query: dict(rng.sample(list(row.items()), len(row))) for query, row in run.items()}
 
 
 def shuffled_lines(path, seed=0):
-    """Write the lines of a file in no order beside it."""
     lines = path.read_text().splitlines(keepends=True)
     random.Random(seed).shuffle(lines)
     target = path.with_name(f"mixed_{path.name}")
@@ -173,7 +162,6 @@ def shuffled_lines(path, seed=0):
 
 
 def make_collection(n_queries, seed=0):
-    """Give judgements and a run, half of the judged documents retrieved."""
     rng = np.random.default_rng(seed)
     names = np.array([f"doc{i:06d}" for i in range(POOL)], dtype=object)
     qrels, run = {}, {}
@@ -189,7 +177,6 @@ def make_collection(n_queries, seed=0):
 
 
 def write_collection(folder, n_queries):
-    """Write a collection as TREC files with scores of six decimals."""
     qrels, run = make_collection(n_queries)
     paths = folder / "qrels.txt", folder / "run.txt"
     with paths[0].open("w") as stream:
@@ -205,7 +192,6 @@ def write_collection(folder, n_queries):
 
 
 def cpu_seconds_of_size(n_queries):
-    """Time the evaluation of dictionaries of one size."""
     qrels, run = make_collection(n_queries)
     return cpu_seconds(lambda: evaluate(qrels, run, MEASURES))[0]
 
@@ -230,11 +216,5 @@ print((peak() - before) / 1024)
 
 
 def run_python(code):
-    """Run code in a fresh interpreter and give what it prints."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout
-
-
-if __name__ == "__main__":
-    for result in rows():
-        print(result)

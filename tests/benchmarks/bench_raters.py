@@ -1,15 +1,13 @@
 """Speed of blind forms and of the analysis of a panel.
 
-Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/bench_raters.py``.
+Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/run.py raters``.
 """
 
-import json
 import tempfile
-import time
 from pathlib import Path
 
 import pandas as pd
-from measuring import limit_row
+from measuring import cpu_seconds, limit_row
 
 from casebook.raters.analysis import analyse
 from casebook.raters.documented import example_votes
@@ -23,33 +21,25 @@ LIMIT = {"forms": 20.0, "read": 20.0, "analysis": 10.0}
 
 
 def rows():
-    """Measure every benchmark of this file."""
-    return list(_measure())
-
-
-def _measure():
     size = f"{ITEMS} items x {RATERS} raters"
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         plan = Plan("speed", {f"r{n}": "lay" for n in range(RATERS)})
         answers = _answers()
-        start = time.process_time()
-        make_forms(answers, folder / "study", plan, secret="s" * 64)
-        seconds = time.process_time() - start
+        made, _ = cpu_seconds(
+            lambda: make_forms(answers, folder / "study", plan, secret="s" * 64), repeats=1
+        )
         note = f"workbooks, key and pre-registration; answers of {WORDS} words"
-        yield limit_row(f"blind forms, {size}", seconds, LIMIT["forms"], note)
+        yield limit_row(f"blind forms, {size}", made, LIMIT["forms"], note)
         paths = fill_forms(folder / "study", folder / "back")
-        start = time.process_time()
-        votes = unblind(read_forms(paths), read_key(folder / "study" / "sealed" / "key.json"))
-        seconds = time.process_time() - start
+        key = folder / "study" / "sealed" / "key.json"
+        seconds, votes = cpu_seconds(lambda: unblind(read_forms(paths), read_key(key)), repeats=1)
         assert len(votes.frame) == ITEMS * RATERS
         note = "every cell checked, every text against the key"
         name = f"forms read and unblinded, {size}"
         yield limit_row(name, seconds, LIMIT["read"], note)
     analyse(example_votes(), n_resamples=100)  # imports
-    start = time.process_time()
-    analyse(example_votes())
-    seconds = time.process_time() - start
+    seconds, _ = cpu_seconds(lambda: analyse(example_votes()), repeats=1)
     note = "10,000 resamples, all sign patterns"
     name = "whole analysis, 50 items x 4 raters"
     yield limit_row(name, seconds, LIMIT["analysis"], note)
@@ -63,8 +53,3 @@ def _answers():
         for n in range(ITEMS)
     ]
     return pd.DataFrame(rows)
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print(json.dumps(row))

@@ -20,12 +20,10 @@ RRF_K = 20
 
 
 def rows():
-    """Measure every benchmark of this file."""
     return [fusion(1_000), fusion(10_000), marginal_relevance(), *new_questions()]
 
 
 def fusion(n_queries):
-    """Fuse two runs of 100 documents by reciprocal rank."""
     lists = _two_runs(n_queries)
     runs = [_ranx_run(entry, name) for entry, name in zip(lists, "ab", strict=True)]
     ours, fused = cpu_seconds(lambda: reciprocal_rank_fusion(lists, RRF_K))
@@ -51,7 +49,6 @@ def fusion(n_queries):
 
 
 def marginal_relevance():
-    """Select 10 of 100 candidates of 384 dimensions for 1,000 queries."""
     rng = np.random.default_rng(0)
     centre = rng.normal(size=(1000, 1, 384))
     vectors = (centre + 1.5 * rng.normal(size=(1000, DEPTH, 384))).astype(np.float32)
@@ -84,7 +81,6 @@ def marginal_relevance():
 
 
 def new_questions():
-    """Ask the full pipeline short and long questions that it has not met, one at a time."""
     data = load("insurance")
     index = CorpusIndex(data.documents)
     words = " ".join(data.queries["text"]).split()
@@ -100,7 +96,6 @@ def new_questions():
 
 
 def _two_runs(n_queries):
-    """Two runs that share about half of their documents."""
     rng = np.random.default_rng(1)
     pool = np.argsort(rng.random((n_queries, 150)), axis=1)
     ids = (pool[:, :DEPTH], rng.permuted(pool, axis=1)[:, :DEPTH])
@@ -109,14 +104,8 @@ def _two_runs(n_queries):
 
 
 def _ranx_run(lists, name):
-    """Build ranx's own structure from ranked lists."""
     run = {
         f"q{row:06d}": dict(zip(map(str, ids.tolist()), scores.tolist(), strict=True))
         for row, (ids, scores) in enumerate(zip(lists.ids, lists.scores, strict=True))
     }
     return ranx.Run(run, name=name)
-
-
-if __name__ == "__main__":
-    for measured in rows():
-        print(measured)

@@ -1,6 +1,6 @@
 """Speed of the run registry with 10,000 runs, against fixed limits.
 
-Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/bench_runs.py``.
+Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/run.py runs``.
 """
 
 import hashlib
@@ -24,7 +24,6 @@ LIMIT = {"compare": 2.0, "history": 2.0, "pair": 1.0, "help": 0.3}
 
 
 def rows():
-    """Measure every benchmark of this file."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         os.environ["CASEBOOK_CACHE"] = str(root / "cache")
@@ -106,7 +105,6 @@ def _write_history(root):
 
 
 def _write_pair(root):
-    """Two reports with rows, as the batch writes them."""
     import pandas as pd
 
     from casebook.runs.outputs import RunOutputs
@@ -123,8 +121,3 @@ def _write_pair(root):
         metrics = {"set.a.ndcg@10": round(float(scores.mean()), 6)}
         (folder / "run.json").write_text(_record(name, metrics))
     return "two", "one"
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print(json.dumps(row))

@@ -30,7 +30,6 @@ ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER
 
 
 def measured(command, environment):
-    """Give wall and CPU seconds of a command with all that it starts."""
     before, wall = os.times(), time.perf_counter()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -44,7 +43,6 @@ def measured(command, environment):
 
 
 def fresh(folder):
-    """Make a cache that holds data and nothing else; give the settings that use it."""
     cache = folder / "cache"
     cache.mkdir(parents=True)
     (cache / "datasets").symlink_to(cache_dir("datasets"))
@@ -68,7 +66,6 @@ def naive(cells, folder):
 
 
 def main():
-    """Measure both ways and a repeated run; fail above the bars."""
     ctypes.CDLL(None).prctl(ADOPT_ORPHANS, 1)
     # The comparison of runs reads run records, which papermill alone does not write.
     cells = [c for c in select(load_grid(), tag="default") if not c.needs]

@@ -104,7 +104,6 @@ class AutocastEncoder(SentenceEncoder):
 
 @functools.cache
 def exported(kind):
-    """Give the file of an exported model: float32, int8, or int8 with a scale per channel."""
     folder = Path(tempfile.gettempdir()) / "casebook_exported"
     folder.mkdir(exist_ok=True)
     path = folder / f"{kind}.{'xml' if kind == 'int8_calibrated' else 'onnx'}"
@@ -159,7 +158,6 @@ def calibrated(path):
 
 
 def with_transformer(compute):
-    """Give the default encoder, its transformer computed by a function of arrays."""
     encoder = SentenceEncoder()
     layers = encoder._model
     layers[0].model = ExportedTransformer(layers[0].model, compute)
@@ -167,7 +165,6 @@ def with_transformer(compute):
 
 
 def onnx_encoder(kind):
-    """Give the encoder as ONNX Runtime computes it."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -179,7 +176,6 @@ def onnx_encoder(kind):
 
 
 def openvino_encoder(kind, precision):
-    """Give the encoder as OpenVINO computes it."""
     import openvino
 
     settings = {
@@ -193,7 +189,6 @@ def openvino_encoder(kind, precision):
 
 
 def int8_encoder():
-    """Give the encoder with torch's dynamic quantisation of linear layers."""
     encoder = SentenceEncoder()
     layers = encoder._model
     layers[0].model = torch.ao.quantization.quantize_dynamic(
@@ -226,7 +221,6 @@ BATCH_SIZES = (1, 8, 32, 64)
 
 
 def batched_encoder(size):
-    """Give the encoder in single precision with another batch size."""
     return SentenceEncoder(settings=ModelSettings(batch_size=size))
 
 
@@ -235,18 +229,15 @@ for _size in BATCH_SIZES:
 
 
 def packages_of(way):
-    """Name the packages that a way adds to the installation."""
     return PACKAGES.get(way) or PACKAGES.get(way.partition(",")[0], ())
 
 
 def is_installed(way):
-    """Whether the packages of a way are here."""
     modules = [name.replace("protobuf", "google") for name in packages_of(way)]
     return all(importlib.util.find_spec(name) for name in modules)
 
 
 def installed_megabytes(way):
-    """Size of what a way adds to the installation."""
     size = 0
     for name in packages_of(way):
         for file in importlib.metadata.distribution(name).files:
@@ -310,7 +301,6 @@ def speed_elsewhere(names, turns, **variables):
 
 
 def speed_table(names):
-    """Give each way's speed as a multiple of the baseline's, and what it adds on disk."""
     rows = speed_elsewhere(names, TURNS)
     table = rows.pivot_table(index="way", columns="texts", values=list(RATIOS)).loc[list(names)]
     table.columns = [f"{texts}, {RATIOS[ratio]}" for ratio, texts in table.columns]
@@ -383,26 +373,20 @@ def scores_table(rows):
 
 
 def main():
-    """Measure all, or one part: speed, processors, or scores."""
-    part = sys.argv[1] if len(sys.argv) > 1 else "all"
-    if part == "turns":
+    if sys.argv[1:2] == ["turns"]:
         print(json.dumps(speed(sys.argv[3:], int(sys.argv[2]))))
         return
     names = [name for name in WAYS if is_installed(name)]
     for name in WAYS.keys() - set(names):
         print(f"left out, its packages are not installed: {name}", file=sys.stderr)
-    if part in ("speed", "all"):
-        write(speed_table(names), "encoding_speed.csv")
-    if part in ("processors", "all"):
-        write(processor_table(), "encoding_processors.csv")
-    if part in ("scores", "all"):
-        ways = [name for name in SCORED if name in names]
-        rows = [row for key in SETS for row in scores(ways, key)]
-        write(scores_table(pd.DataFrame(rows)), "encoding_scores.csv")
+    write(speed_table(names), "encoding_speed.csv")
+    write(processor_table(), "encoding_processors.csv")
+    ways = [name for name in SCORED if name in names]
+    rows = [row for key in SETS for row in scores(ways, key)]
+    write(scores_table(pd.DataFrame(rows)), "encoding_scores.csv")
 
 
 def write(table, name):
-    """Write a table."""
     print(f"{name}, on {processor()}")
     print(table.to_string(index=False, float_format="%.2f"))
     table.to_csv(DOCS / name, index=False, float_format="%.2f", lineterminator="\n")

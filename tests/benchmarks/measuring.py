@@ -67,7 +67,6 @@ def limit_row(benchmark, ours, limit, note=""):
 
 
 def processor():
-    """Name the processor, as far as the system tells."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.is_file() else []
     models = [line.partition(":")[2].strip() for line in lines if "model name" in line]

@@ -23,7 +23,6 @@ COLUMNS = {
 
 
 def collect(names):
-    """Give the rows of the named benchmark modules, of all without names."""
     paths = sorted(HERE.glob("bench_*.py"))
     for path in paths:
         if names and path.stem.removeprefix("bench_") not in names:
@@ -36,7 +35,6 @@ def collect(names):
 
 
 def main():
-    """Print all rows; exit 2 if a ratio is below its bar."""
     rows = pd.DataFrame(collect(sys.argv[1:]))
     print(rows.drop(columns="note").to_string(index=False, float_format="%.3g"))
     if len(sys.argv) == 1:

@@ -35,7 +35,6 @@ CELL = (
 
 
 def hashed(texts):
-    """Vectors of hashed words: an encoder that any machine can run a million times."""
     from sklearn.feature_extraction.text import HashingVectorizer
 
     words = HashingVectorizer(n_features=DIMS, norm="l2", dtype=np.float32)
@@ -52,23 +51,19 @@ class HashedEncoder:
     token_dims = 32
 
     def count_tokens(self, texts):
-        """Words, and two special tokens."""
         return np.array([len(text.split()) + 2 for text in texts])
 
     def token_ids(self, texts):
-        """Numbers of words."""
         return [
             np.array([number_of(word) for word in text.split()], dtype=np.int64) for text in texts
         ]
 
     def encode_documents(self, texts):
-        """Vectors of hashed words."""
         return hashed(texts)
 
     encode_queries = encode_documents
 
     def token_vectors(self, texts, role="document"):
-        """A random vector for each word."""
         from casebook.models.cache import TokenVectors
 
         ids = [text[: self.max_tokens] for text in self.token_ids(texts)]
@@ -81,31 +76,25 @@ class HashedEncoder:
 
 @functools.cache
 def number_of(word):
-    """Number of a word in the vocabulary."""
     return zlib.crc32(word.lower().encode()) % HashedEncoder.vocabulary_size
 
 
 @functools.cache
 def token_table(size, dims):
-    """Random vectors of length 1."""
     table = np.random.default_rng(0).normal(size=(size, dims))
     return (table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.float16)
 
 
 class Stages:
-    """CPU seconds of each stage, by name."""
-
     def __init__(self):
         self.seconds, self._clock = {}, time.process_time()
 
     def ended(self, name):
-        """Count the time since the last call for a stage."""
         now = time.process_time()
         self.seconds[name], self._clock = now - self._clock, now
 
 
 def planted(size):
-    """Truth of a planted collection, and its queries."""
     made = runpy.run_path(str(DATA / "make" / "planted.py"))
     truth = made["plant_truth"](size, QUERIES, seed=0)
     matters = np.flatnonzero(list(truth.weights.values()))
@@ -216,7 +205,6 @@ def measured(*words):
 
 
 def pipeline():
-    """Encode and search for all stages."""
     for size in SIZES:
         with tempfile.TemporaryDirectory() as folder:
             row = {"documents": size}
@@ -230,7 +218,6 @@ TABLES = {"pipeline": pipeline, "grid": lambda: (grid(1), grid(2))}
 
 
 def main():
-    """Measure all tables, or those that are named, or one step of a size."""
     if len(sys.argv) > 2:
         step, size, *folder = sys.argv[1:]
         return STEPS[step](int(size), *folder)

@@ -39,7 +39,6 @@ def _opened(tab, page):
 
 
 def main():
-    """Weigh and open every page of one run's site; write one row a quantity."""
     run = sys.argv[1] if len(sys.argv) > 1 else "report"
     site = ROOT / "_build" / run / "html"
     static = site / "_static"

@@ -1,6 +1,5 @@
 """The site is rendered strictly, once, and says what it was made from."""
 
-import json
 import shutil
 
 import pytest
@@ -59,45 +58,6 @@ def test_a_warning_fails_the_build_and_names_the_page(tmp_path):
 def test_a_run_without_notebooks_is_refused():
     with pytest.raises(InputError, match="nothing to render"):
         build.build_book("never-made")
-
-
-def test_chapters_are_named_by_experiment_and_data_set_and_no_two_alike(tmp_path, monkeypatch):
-    for name in (CELL, "retrieval_ablation-again", "audits-smoke"):
-        source = "audits-smoke" if name.startswith("audits") else CELL
-        shutil.copytree(run_dir("smoke") / "runs" / source, tmp_path / "mine" / "runs" / name)
-        (tmp_path / "mine" / "notebooks").mkdir(exist_ok=True)
-        cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# Retrieval\n\nText"}
-        notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-        (tmp_path / "mine" / "notebooks" / f"{name}.ipynb").write_text(json.dumps(notebook))
-    seal(tmp_path / "mine")
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
-
-    def titles(*cells):
-        return [chapter.title for chapter in read_chapters("mine", cells)]
-
-    assert titles(CELL, "audits-smoke") == ["Retrieval: Smoke", "Retrieval"]
-    assert titles(CELL, "retrieval_ablation-again")[1] == "Retrieval: Smoke (again)"
-
-
-def test_no_entry_of_the_sidebar_is_longer_than_four_words(tmp_path):
-    cells = sorted(path.stem for path in (run_dir("smoke") / "notebooks").glob("*.ipynb"))
-    build._stage("smoke", tmp_path / "stage", read_chapters("smoke", cells))
-    toc = yaml.safe_load((tmp_path / "stage" / "book" / "_toc.yml").read_text())
-    entries = [entry for part in toc["parts"] for entry in part["chapters"]]
-    entries += [below for entry in entries for below in entry.get("sections", [])]
-    assert [
-        e for e in entries if not 1 <= len(e["title"].split()) <= 4 or e["title"].endswith("…")
-    ] == []
-    files = {entry["file"] for entry in entries}
-    assert {f"run/notebooks/{cell}" for cell in cells} | {
-        "documents/countercase",
-        "data_cards",
-    } <= files
-    by_part = {part["caption"]: [e["file"] for e in part["chapters"]] for part in toc["parts"]}
-    comparison = "run/notebooks/run_comparison-smoke"  # no question of a reader
-    assert comparison in by_part["About"] and comparison not in by_part["Questions"]
-    cards = (tmp_path / "stage" / "book" / "generated" / "cards.md").read_text()
-    assert f"](run/notebooks/{CELL}.ipynb)" in cards
 
 
 def test_an_experiment_on_several_data_sets_is_one_entry_of_the_sidebar(tmp_path, monkeypatch):

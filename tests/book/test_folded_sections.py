@@ -53,19 +53,6 @@ def test_a_tagged_section_is_a_closed_disclosure_under_its_heading(page):
     assert not page.select("section#after details.folded, section#answer details.folded")
 
 
-def test_folded_headings_stand_in_the_contents_of_the_page(page):
-    links = [link["href"] for link in page.select(".sphinxsidebar a.reference.internal")]
-    assert {"#other-pairs", "#below-it", "#heading-alone", "#after"} <= set(links)
-    assert "folded -->" not in str(page)
-
-
-def test_code_stands_below_what_its_cell_shows(page):
-    cell = page.select_one("div.cell")
-    parts = [child["class"] for child in cell.find_all(recursive=False)]
-    assert "cell_output" in parts[0] and "hide" in parts[1]
-    assert cell.details.summary.text.strip()
-
-
 def test_what_comes_before_the_answer_is_folded():
     texts = ["# Title", "## Settings", "## Data", "## Answer", "## More"]
     book = new_notebook(cells=[new_markdown_cell(text) for text in texts])

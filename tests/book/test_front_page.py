@@ -4,24 +4,20 @@ import html
 import json
 import re
 import shutil
-from urllib.parse import parse_qs
 
 import pytest
 from bs4 import BeautifulSoup
 from toy_records import seal
 
 from casebook import paths
-from casebook.book import front
 from casebook.book.answers import (
     answers,
     finding,
-    method_page,
     questions,
 )
 from casebook.book.axis import effect_axis
 from casebook.book.front import bibtex, masthead, preview, web_address
 from casebook.book.results import read_chapters
-from casebook.book.titles import dataset_name
 from casebook.paths import ROOT, run_dir
 from casebook.runs.headlines import Headline, read_headlines
 from casebook.runs.outputs import RunOutputs, read_contrasts, read_numbers
@@ -97,12 +93,6 @@ def test_answers_of_one_topic_are_one_row_over_chapters(run):
     assert len(shift.select("details.cases li.answer-row")) == 2
 
 
-def test_a_topic_that_nobody_listed_is_its_own_question(run):
-    run(headline("A?", topic="Is it fast?"), headline("B?", topic="Is it fast?"))
-    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
-    assert row.strong.text == "Is it fast?" and len(row.select("a.dot")) == 2
-
-
 def test_no_number_of_a_row_is_bare(run):
     measured = {"topic": "t", "unit": "claims"}
     run(
@@ -169,33 +159,6 @@ def test_an_unfavourable_row_is_as_visible_as_the_others(run):
     assert not page.select("details li.question-row")  # none is folded
 
 
-def test_a_row_leads_to_the_questions_that_were_made_worse(run, tmp_path):
-    path = tmp_path / "mine" / "items" / f"{CELL}.json"
-    page = json.loads(path.read_text())
-    tag = "questions where the reranker makes it worse"
-    run(headline("A?", topic="t"), headline("B?", topic="t"))
-    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
-    (link,) = row.select(".answer-verdict a")
-    assert link.text == f"where the reranker makes it worse: {len(page['tags'][tag])}"
-    address, _, choice = link["href"].partition("#")
-    assert address == f"generated/items/{CELL}.html"
-    pair = {"system": ["Full pipeline"], "against": ["First stage alone"]}
-    assert parse_qs(choice) == pair | {"only": [tag], "order": ["lower first"]}
-    path.unlink()
-    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
-    assert not row.select(".answer-verdict a")
-
-
-def test_a_row_says_what_its_levels_mean_and_whose_they_are(run):
-    meaning = "First for 78 % of the questions."
-    run(headline("A?", topic="t"), headline("B?", topic="t", meaning=meaning, dataset="other"))
-    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
-    assert row.select_one(".meaning").text == f"other: {meaning}"
-    run(headline("A?", topic="t"), headline("B?", topic="t", meaning=meaning))
-    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
-    assert row.select_one(".meaning").text == meaning
-
-
 def test_a_run_in_which_nothing_can_be_measured_says_why(run):
     run(headline("A?", topic="t", reason="no judgements", **MISSING), headline("B?", **MISSING))
     first, second = questions_of(answers(read_chapters("mine", [CELL])))
@@ -232,11 +195,6 @@ def test_yes_to_a_question_may_be_the_verdict_that_hurts(run):
     assert found == expected
 
 
-def test_a_run_without_headlines_says_so():
-    assert "has reported an answer yet" in answers(read_chapters("never-made", ["cell"]))
-    assert finding(read_chapters("never-made", ["cell"])) == ""
-
-
 # --- a row for each headline
 
 
@@ -264,44 +222,6 @@ def test_a_detailed_row_holds_question_effect_count_verdict_and_links(run):
     )
 
 
-def test_what_cannot_be_measured_has_no_picture_and_says_why(run):
-    run(
-        headline(reason="no judgements", **MISSING),
-        headline(low=None, high=None, reason="few_x"),
-        headline(reason="interval_by_unit"),
-        headline(),
-    )
-    none, alone, by_unit, whole = rows_of(answers(read_chapters("mine", [CELL])))
-    assert none.svg is None and "Cannot be measured here: no judgements" in none.text
-    assert none.text.count("no judgements") == 1 and "No interval" not in none.text
-    assert alone.select_one("svg .interval") is None and "No interval: few x" in alone.text
-    assert "Note: " in by_unit.text and "No interval" not in by_unit.text
-    assert "Note: " not in whole.text and "None" not in whole.text
-
-
-def test_a_chapter_words_its_verdict_where_helps_does_not_fit(run):
-    run(headline("Sound?", words={"helps": "flagged"}))
-    (row,) = rows_of(answers(read_chapters("mine", [CELL])))
-    assert row.select_one(".verdict").text == "flagged"
-
-
-def test_a_chapter_is_named_after_the_data_of_its_answers_else_of_its_numbers(run):
-    run(headline(dataset="consumer_contracts_qa"))
-    answered, demonstration = read_chapters("mine", [CELL, "assistant-smoke"])
-    assert answered.data_title == "ConsumerContractsQA"
-    assert not demonstration.headlines
-    assert demonstration.data_title == "Smoke"
-
-
-def test_readers_see_names_of_data_sets_and_methods():
-    assert dataset_name("consumer_contracts_qa_test") == "ConsumerContractsQA, test part"
-    assert dataset_name("planted.corrected_explainer") == "Planted truth, standard explainer"
-    assert dataset_name("my folder") == "my folder" and dataset_name("smoke") == "Smoke"
-    assert method_page("factcheck_confusion") == "methods/factcheck.html"
-    assert method_page("my_experiment") == "methods/measures.html"
-    assert method_page("audits", "agreement#kappa") == "methods/agreement.html#kappa"
-
-
 def test_the_masthead_says_date_version_citation_and_licence():
     page = BeautifulSoup(masthead("smoke", read_chapters("smoke", [CELL])), "html.parser")
     cited = (ROOT / "CITATION.cff").read_text()
@@ -315,20 +235,6 @@ def test_the_masthead_says_date_version_citation_and_licence():
     assert (
         f"version = {{{version}}}" in cite.pre.text and "author = {{The Casebook" in cite.pre.text
     )
-
-
-def test_the_masthead_leads_to_repository_and_issues_where_they_are_set(tmp_path, monkeypatch):
-    cited = (ROOT / "CITATION.cff").read_text()
-    address = "https://example.org/a/b"
-    (tmp_path / "CITATION.cff").write_text(f"{cited}repository-code: {address}/\ndoi: 10.1/x_y\n")
-    (tmp_path / "_config.yml").write_text("html: {baseurl: https://report.example.org/}\n")
-    monkeypatch.setattr(front, "ROOT", tmp_path)
-    page = BeautifulSoup(masthead("smoke", read_chapters("smoke", [CELL])), "html.parser")
-    links = {a.text: a["href"] for a in page("a")}
-    assert links["Report an error"] == f"{address}/issues" and links["Repository"] == address
-    assert links["https://report.example.org"] == "https://report.example.org"
-    entry = page.pre.text
-    assert "doi = {10.1/x_y}" in entry and "url = {https://report.example.org}" in entry
 
 
 def test_bibtex_keeps_names_of_organisations_and_escapes():

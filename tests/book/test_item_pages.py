@@ -8,9 +8,7 @@ import pandas as pd
 import pytest
 
 from casebook import paths
-from casebook.book import pages
-from casebook.book.chapters import for_readers
-from casebook.book.items import item_pages, items_title, worse_items
+from casebook.book.items import item_pages, worse_items
 from casebook.book.results import ChapterResults, read_chapters
 from casebook.data.cards import card_of
 from casebook.paths import run_dir
@@ -53,30 +51,6 @@ def test_the_page_says_how_much_it_has_and_whose_the_data_are(keep):
     kept = json.loads(script.removeprefix("window.casebookItems = ").rstrip(";\n"))
     assert kept == ChapterResults("mine", CELL).items | {"cell": CELL}
     assert [item["text"] for item in kept["items"]] == [HOSTILE, HOSTILE]
-
-
-def test_what_is_withheld_or_left_out_is_said(keep):
-    texts = {}
-    for card in (card_of("consumer_contracts_qa"), None):
-        text = item_pages(keep(card=card, noun="claim", most_bytes=1))[PAGE]
-        assert "The page shows the first 1 of 2 claims" in text
-        texts[card and card.key] = next(
-            line for line in text.splitlines() if "by their ids" in line
-        )
-    assert "Documents are shown by their ids only" in texts["consumer_contracts_qa"]
-    assert "Claims and documents are shown by their ids only" in texts[None]
-
-
-def test_a_chapter_links_to_its_items_and_one_without_has_no_page(keep):
-    [chapter] = keep()
-    assert items_title(chapter) == "Question by question"
-    path = run_dir("mine") / "notebooks" / f"{CELL}.ipynb"
-    for_readers(path, chapter)
-    assert f"generated/items/{CELL}.md" in path.read_text()
-    (run_dir("mine") / "items" / f"{CELL}.json").unlink()
-    chapters = read_chapters("mine", [CELL])
-    assert item_pages(chapters) == {} and items_title(chapters[0]) is None
-    assert PAGE not in pages.generated("mine", chapters)
 
 
 def test_the_last_list_of_items_that_a_system_makes_worse_is_offered(keep):

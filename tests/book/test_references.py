@@ -20,17 +20,3 @@ def test_every_reference_has_a_doi_or_an_address():
         if not is_sound or not (doi or url):
             lost.append(key)
     assert lost == []
-
-
-def test_no_two_references_share_a_doi_or_an_address():
-    fields = [entry.fields for entry in ENTRIES.values()]
-    links = [field.get("doi", field.get("url")) for field in fields]
-    assert len({*links}) == len(links)
-
-
-def test_a_preprint_leads_to_the_number_that_it_names():
-    for key, entry in ENTRIES.items():
-        text = entry.fields.get("howpublished", "") + entry.fields.get("journal", "")
-        number = re.search(r"arXiv:([\d.]+)", text)
-        if number:
-            assert entry.fields["url"] == f"https://arxiv.org/abs/{number[1]}", key

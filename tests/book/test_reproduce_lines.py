@@ -13,11 +13,10 @@ from casebook import paths
 from casebook.batch.grid import load_grid, select
 from casebook.batch.run_folder import stored_record
 from casebook.book import pages
-from casebook.book.chapters import code, command, for_readers, hashes, limits, reproduce_line
-from casebook.book.results import ChapterResults, cards_of, read_chapters
+from casebook.book.chapters import command, for_readers, hashes, reproduce_line
+from casebook.book.results import ChapterResults, read_chapters
 from casebook.data.cards import cards
 from casebook.paths import run_dir
-from casebook.runs.outputs import read_numbers
 
 CELL = "retrieval_ablation-smoke"
 
@@ -46,11 +45,6 @@ def cell_of(line):
     overrides = {name: yaml.safe_load(value) for name, _, value in pairs}
     (cell,) = select(load_grid(), [words[2]], overrides=overrides)
     return cell
-
-
-def test_a_cell_of_the_grid_needs_its_name_alone():
-    line = f"casebook run {CELL} --run smoke --force"
-    assert command(stored_record("smoke", CELL), "smoke") == line
 
 
 def test_other_parameters_are_written_out_and_read_back(results):
@@ -87,12 +81,6 @@ def test_the_reproduce_line_and_provenance_hold_command_and_hashes():
     )
 
 
-def test_data_without_hash_are_said_and_no_record_too():
-    assert hashes(stored_record("smoke", "run_comparison-smoke"))["data"] is None
-    assert "data not hashed" in reproduce_line(ChapterResults("smoke", "run_comparison-smoke"))
-    assert "no record" in reproduce_line(ChapterResults("smoke", "never-made"))
-
-
 def test_every_caveat_stands_in_the_chapter(results):
     path = results / "notebooks" / f"{CELL}.ipynb"
     (chapter,) = read_chapters("mine", [CELL])
@@ -107,28 +95,6 @@ def test_every_caveat_stands_in_the_chapter(results):
     assert (
         card.licence.name in text and "data_cards.md#smoke-contract-and-insurance-clauses" in text
     )
-
-
-def limits_of(parameters, numbers=()):
-    return "\n".join(limits(parameters, cards_of(parameters, dict(numbers))))
-
-
-def test_limits_name_all_data_once_and_what_has_no_card():
-    numbers = read_numbers("smoke", "audits-smoke")
-    text = limits_of({"datasets": ["smoke", "feverous_s"]}, numbers)
-    assert text.count("data_cards.md#smoke-") == text.count("data_cards.md#feverous-s") == 1
-    text = limits_of({"dataset": "my`folder"})
-    assert "``my`folder``" not in text and "`` my`folder ``" in text
-    assert limits_of({"seed": 1}) == ""
-    text = limits_of({"dataset": "pdpabench", "split": "train"})
-    assert "399 queries" in text
-    text = limits_of({"dataset": "consumer_contracts_qa"})
-    assert "non-commercial use only" in text
-
-
-def test_code_is_fenced_by_more_backticks_than_it_holds():
-    assert code("plain") == "`plain`"
-    assert code("a``b") == "``` a``b ```"
 
 
 def test_the_hash_of_data_covers_every_data_set_that_is_named():

@@ -8,12 +8,10 @@ from bs4 import BeautifulSoup
 from toy_records import seal
 
 from casebook import paths
-from casebook.book import concordance, stated
 from casebook.book.results import read_chapters
 from casebook.book.stated import measured, read_stated, stated_page, verdict
 from casebook.errors import InputError
 from casebook.paths import run_dir
-from casebook.readers import read_yaml
 
 CELL = "factcheck_confusion-smoke"
 
@@ -87,24 +85,6 @@ def test_several_values_are_counted_by_verdict():
     assert verdict({"rule": "cannot"}, []) == "cannot be measured"
 
 
-def test_a_number_may_stand_in_a_table_of_the_cell(run):
-    name = run({"factcheck_confusion": {"mine": {}}})
-    (chapter,) = read_chapters(name)
-    tables = run_dir(name) / "tables"
-    tables.mkdir()
-    (tables / f"{CELL}.ablation.csv").write_text("part,share,from,to\na,0.1,0.0,0.2\nb,0.3,,\n")
-
-    def read(part, table="ablation", dataset="mine"):
-        path = {"table": table, "row": {"part": part}, "columns": ["share", "from", "to"]}
-        numbers = stated.named_numbers(chapter, "factcheck_confusion", dataset, {"x": path})
-        return numbers["x"]
-
-    assert (read("a").value, read("a").low, read("a").high) == (0.1, 0.0, 0.2)
-    assert read("a").bounds == "[0.000, 0.200]"
-    assert (read("b").value, read("b").low, hasattr(read("b"), "bounds")) == (0.3, None, False)
-    assert read("c") is read("a", table="none") is read("a", dataset="other") is None
-
-
 def test_data_that_were_made_to_have_a_value_confirm_nothing():
     assert (
         judge("equal", (0.13, 0.13), dataset="reconstruction", constructed=["reconstruction"])
@@ -154,14 +134,6 @@ def test_cells_are_read_from_the_run_and_sentences_filled(run):
     assert "recall" not in text
 
 
-def test_a_sentence_without_its_number_is_left_out(run):
-    votes = {"documented": {"fleiss_kappa": number(0.13)}}
-    section = stated_page(read_chapters(run({"rater_agreement": {"pdpabench_votes": votes}})))
-    assert "reproduced" in section
-    assert "For other raters and questions it runs" not in section
-    assert "{" not in section.replace("{raw}", "")
-
-
 def test_a_run_without_the_systems_says_so(run):
     page = stated_page(read_chapters(run({"my_experiment": {"mine": {"a": {"b": number(1.0)}}}})))
     assert page == "No chapter of this run measures one of the statements.\n"
@@ -184,18 +156,6 @@ def test_like_stands_with_like(run, dataset, groups):
     ]
     assert len(parts) == len(groups)
     assert all(part.startswith(group) for part, group in zip(parts, groups, strict=True))
-
-
-def test_statements_name_documents_and_no_number_stands_in_an_explanation():
-    known = {path.stem for path in concordance.CONCORDANCES.glob("*.yml")}
-    for row in read_stated():
-        assert row["document"] in known
-        assert row["rule"] == "cannot" or row["datasets"], row["statement"]
-        assert set(row.get("constructed", [])) <= set(row["datasets"])
-        if row["rule"] == "equal":
-            assert all(value["rounding"] > 0 for value in row["values"])
-    texts = [s for row in read_yaml(stated.STATED) for s in row["why"] if row["rule"] != "cannot"]
-    assert all("{" in s for s in texts if any(c.isdigit() for c in s)), texts
 
 
 @pytest.mark.parametrize(

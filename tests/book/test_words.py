@@ -3,34 +3,15 @@
 import json
 import re
 from types import SimpleNamespace
-from xml.etree import ElementTree
 
 import pytest
-import yaml
 
 from casebook import verdicts
 from casebook.book import words
 from casebook.book.levels import levels_section
-from casebook.paths import ROOT
 from casebook.runs.headlines import Headline
 
 WORDS = [word for group in words.word_groups() for word in group["words"]]
-PAGES = {
-    path.relative_to(ROOT / "book").with_suffix("").as_posix()
-    for path in (ROOT / "book").rglob("*.md")
-}
-
-
-def test_a_word_has_a_sentence_an_example_and_a_page_that_exists():
-    wrong = []
-    for word in WORDS:
-        is_sentence = re.fullmatch(r"[A-Z].{20,160}\.", word["means"])
-        has_end = word["example"].rstrip('"').endswith((".", "%"))
-        page = word.get("more", "words.md").partition("#")[0].removesuffix(".md")
-        is_drawn = ("picture" in word) == ("alt" in word)
-        if not (is_sentence and has_end and page in PAGES and is_drawn):
-            wrong.append(word["term"])
-    assert wrong == []
 
 
 def test_no_spelling_means_two_words():
@@ -43,20 +24,6 @@ def test_verdicts_are_in_the_list():
     assert set(verdicts.VERDICTS) <= names
 
 
-def test_pictures_are_used_and_take_their_colours_from_the_theme():
-    used = {word["picture"] for word in WORDS if "picture" in word}
-    files = {path.stem: path for path in (words.FOLDER / "words").glob("*.svg")}
-    assert used == set(files)
-    for path in files.values():
-        ElementTree.parse(path)
-        assert not re.search(r"#[0-9a-f]{3,6}\b|fill=\"(?!none)|style=", path.read_text())
-
-
-def test_a_picture_says_what_it_shows():
-    text = words.picture("interval", 'A "bar" & a dot')
-    assert ElementTree.fromstring(text).attrib["aria-label"] == 'A "bar" & a dot'
-
-
 def test_page_and_links_say_the_same():
     data = json.loads(words.link_data().removeprefix("const WORDS = ").rstrip(";\n"))
     page = words.words_page()
@@ -64,20 +31,6 @@ def test_page_and_links_say_the_same():
         assert f"\n{word['means']}\n" in page
     quiet = {word["term"] for word in WORDS if word.get("quiet")}
     assert quiet and not quiet & {name for word in data["words"] for name in word["spellings"]}
-
-
-def test_task_words_lead_to_pages_that_exist():
-    toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text())
-    chapters = [chapter for part in toc["parts"] for chapter in part.get("chapters", [])]
-    pages = {toc["root"], *(chapter["file"] for chapter in chapters)}
-    for page in words.task_words():
-        assert page in pages or page.startswith(("run/notebooks/", "generated/")), page
-
-
-def test_a_page_has_its_task_words_and_the_list_its_terms():
-    assert ("single", "GDPR", "", "main", None) in words.index_entries("data_cards")
-    assert ("single", "held-out", "held-out", "main", None) in words.index_entries("words")
-    assert words.index_entries("no/such/page") == []
 
 
 FULL = Headline(

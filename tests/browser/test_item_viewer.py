@@ -103,32 +103,14 @@ def listed(viewer):
     return [label.split(":")[0] for label in labels]
 
 
-def test_a_link_survives_a_reload_and_moves_with_the_keyboard(viewer, address):
-    viewer.goto(f"{address}#q=q%262+%23")
-    shows(viewer, "h2", "Claim q&2 #")
-    viewer.reload()
-    shows(viewer, "h2", "Claim q&2 #")
-    viewer.get_by_role("button", name="Next").focus()
-    viewer.keyboard.press("Enter")
-    shows(viewer, "h2", "Claim q3")
-    assert viewer.url.endswith("#q=q3")
-    viewer.go_back()
-    shows(viewer, "h2", "Claim q&2 #")
-    viewer.goto(f"{address}#q=none")
-    shows(viewer, ".problem", "Claim none is not on this page.")
-
-
 def test_fields_and_cells_are_those_of_the_data(viewer, address):
     viewer.goto(address)
     shows(viewer, "h2", "Claim q1")
     assert viewer.locator(".facts dd").first.inner_text() == "SUPPORTED"
     change = viewer.locator(".facts dd").nth(1)
     assert change.text_content() == "pays removed: 400 added: 500 a claim"
-    for name, line in (("del", "line-through"), ("ins", "underline")):
-        style = f"getComputedStyle(document.querySelector('{name}')).textDecorationLine"
-        assert viewer.evaluate(style) == line
     shows(viewer, ".compared", "right: full 0.500, bm25 0.250 (+0.250)")
-    compared, every = viewer.locator("table").all()
+    compared = viewer.locator("table").first
     lines = compared.locator("tbody tr").all()
     rows = {line.locator("th").text_content(): line.locator("td") for line in lines}
     assert viewer.locator(".facts dd").last.text_content() == f"{HOSTILE}; constructor; hops: 1"
@@ -138,8 +120,6 @@ def test_fields_and_cells_are_those_of_the_data(viewer, address):
     known, other = rows["Found"].first.locator("li").all()
     assert known.text_content() == f"✓ marked: d1{HOSTILE}"
     assert other.locator("p").all_text_contents() == ["rank 7", "Its opening."]
-    lines = [row.inner_text().split("\t") for row in every.locator("tbody tr").all()]
-    assert lines == [["full", "0.500", "3"], ["bm25", "0.250", "3"]]
 
 
 def test_hostile_texts_stay_texts(viewer, address):
@@ -168,23 +148,6 @@ def test_what_is_chosen_stands_in_the_address(viewer, address):
     viewer.goto(f"{address}#only=hops%3A+1&find=nothing")
     shows(viewer, "output", "0 of 3 claims")
     shows(viewer, ".problem", "No claim is like this.")
-
-
-def test_tags_of_a_system_follow_the_system(viewer, address):
-    for system, expected in (("full", ["q&2 #", "q3"]), ("bm25", ["q3"])):
-        viewer.goto(f"{address}#system={system}&only=wrong+verdict")
-        shows(viewer, "output", f"{len(expected)} of 3 claims")
-        assert listed(viewer) == expected
-    shows(viewer, "tr:has-text('Tags') td >> nth=1", "wrong verdict")
-    viewer.goto(f"{address}#only=constructor")
-    shows(viewer, "output", "1 of 3 claims")
-    ready = viewer.locator(".ready li")
-    texts = ["bm25: wrong verdict (1)", "where full loses (1)", "none (0)"]
-    assert ready.all_inner_texts() == texts
-    assert ready.nth(2).locator("a").count() == 0
-    ready.get_by_role("link", name="bm25").click()
-    shows(viewer, "h2", "Claim q3")
-    assert viewer.get_by_label("System", exact=True).input_value() == "bm25"
 
 
 def test_an_unknown_name_is_no_other_choice(viewer, address):
@@ -222,51 +185,14 @@ def test_a_pair_is_chosen_by_keyboard_and_survives_a_reload(viewer, many):
     shows(viewer, "output", "20 of 40 questions")
     address = viewer.url
     assert "system=Full+pipeline&against=Dense+%26+co&change=worse" in address
-    counts = viewer.get_by_label("is", exact=True).locator("option").all_inner_texts()
-    assert counts == ["all", "higher (19)", "equal (1)", "lower (20)"]
     assert listed(viewer)[:3] == ["n0", "n1", "n2"]  # the largest losses first
     shows(viewer, ".compared", "nDCG@10: Full pipeline 0.000, Dense & co 1.000 (−1.000)")
-    heads = viewer.locator("table").first.locator("thead th").all_inner_texts()
-    assert heads == ["", "Full pipeline", "Dense & co"]
     viewer.reload()
     shows(viewer, "output", "20 of 40 questions")
     assert viewer.url == address and listed(viewer)[0] == "n0"
-    viewer.get_by_label("Order", exact=True).select_option("higher first")
-    assert listed(viewer)[0] == "n19"
     viewer.goto(f"{many}#q=n39&change=worse&against=Dense+%26+co")
     shows(viewer, ".problem", "Question n39 is not among those chosen above.")
     shows(viewer, "h2", "Question n39")
-
-
-def test_a_copied_link_opens_the_same_view(viewer, many):
-    viewer.goto(f"{many}#system=Dense+%26+co&against=Full+pipeline&change=better")
-    viewer.get_by_role("button", name="Next").click()
-    shows(viewer, "h2", "Question n1")
-    # Without a clipboard for pages, as in a browser that does not trust pages from disk.
-    viewer.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
-    viewer.get_by_role("button", name="Copy link").click()
-    shows(viewer, "output", "Link copied")
-    field = "(() => { const f = document.querySelector('textarea'); return f && f.value; })()"
-    assert viewer.evaluate(field) is None  # the field is gone
-    viewer.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    viewer.reload()
-    viewer.get_by_role("button", name="Copy link").click()
-    shows(viewer, "output", "Link copied")
-    link = viewer.evaluate("navigator.clipboard.readText()")
-    assert link == viewer.url and "q=n1" in link
-    viewer.goto("about:blank")
-    viewer.goto(link)
-    shows(viewer, "h2", "Question n1")
-    shows(viewer, "output", "20 of 40 questions")
-
-
-def test_the_viewer_is_accessible_and_no_wider_than_a_phone(viewer, address):
-    from axe_playwright_python.sync_playwright import Axe
-
-    viewer.goto(address)
-    found = Axe().run(viewer, options={"preload": False}).response["violations"]
-    assert [one["id"] for one in found] == []
-    assert viewer.evaluate("document.documentElement.scrollWidth") <= 375
 
 
 def test_a_table_that_is_downloaded_holds_no_formula(viewer, tmp_path):

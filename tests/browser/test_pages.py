@@ -78,44 +78,6 @@ def test_the_address_keeps_the_filter_of_a_table(site, tab):
     assert tab.problems == []
 
 
-MEASURES = ["nDCG", "footrule", "Krippendorff", "AUROC", "Brier", "readability"]
-
-
-def test_search_finds_measures_from_disk(site, tab):
-    from playwright.sync_api import TimeoutError as Late
-
-    address = (site / "search.html").as_uri()
-    lost = []
-    for name in MEASURES:
-        tab.page.goto(f"{address}?q={name}")
-        try:
-            tab.page.wait_for_selector("#search-results li", timeout=60_000)
-        except Late:
-            lost.append(name)
-    assert lost == []
-
-
-def test_search_ranks_measures_first_and_shows_the_data_set(site, tab):
-    address = (site / "search.html").as_uri()
-    tab.page.goto(f"{address}?q=nDCG")
-    tab.page.wait_for_selector("#search-results li:has-text('Measures')", timeout=60_000)
-    tab.page.wait_for_function(
-        "document.querySelector('#search-results')?.innerText.includes('Search finished')"
-    )
-    found = tab.page.locator("#search-results li > a").all_inner_texts()
-    assert found[0] == "Measures"
-    assert any(re.fullmatch(r"Retrieval .+: Smoke", title) for title in found)
-
-
-def test_titles_name_experiment_and_data_set(site, tab):
-    path = next((site / "run" / "notebooks").glob("retrieval_ablation*.html"))
-    tab.open(path.as_uri())
-    assert re.fullmatch(r".+: Smoke — Casebook", tab.page.title())
-    assert tab.page.locator("article h1").inner_text().rstrip("#").strip().endswith(": Smoke")
-    near = tab.page.locator(".prev-next-area .prev-next-title").all_inner_texts()
-    assert len(near) == 2 and any("Smoke" in title for title in near)
-
-
 def test_the_front_page_answers_on_its_first_screen(site, tab):
     for size in SIZES:
         tab.open((site / "index.html").as_uri(), size=size)
@@ -129,23 +91,6 @@ def test_the_front_page_answers_on_its_first_screen(site, tab):
     assert tab.problems == []
 
 
-def test_a_dot_names_itself_on_focus_and_leads_to_its_chapter(site, tab):
-    tab.open((site / "index.html").as_uri(), size="phone")
-    dot = tab.page.locator("a.dot").first
-    name = dot.locator(".name")
-    shape = "e => getComputedStyle(e).clipPath"
-    hidden = name.evaluate(shape)
-    dot.focus()
-    tab.page.keyboard.press("Shift+Tab")
-    tab.page.keyboard.press("Tab")
-    assert hidden != name.evaluate(shape) == "none"
-    box = name.bounding_box()
-    assert box["x"] >= 0 and box["x"] + box["width"] <= SIZES["phone"]["width"]
-    tab.page.keyboard.press("Enter")
-    tab.page.wait_for_url("**/run/notebooks/*.html")
-    assert tab.problems == []
-
-
 def test_reproduce_opens_the_command_and_copies_it(site, server, tab):
     tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server)
     tab.open(f"{server}/index.html")
@@ -156,16 +101,6 @@ def test_reproduce_opens_the_command_and_copies_it(site, server, tab):
     assert line.get_attribute("open") is not None and command.startswith("casebook run ")
     tab.page.wait_for_selector("details.reproduce [role=status]")
     assert tab.page.evaluate("navigator.clipboard.readText()") == command
-
-
-def test_print_has_a_footer_with_data_set_and_version(site, tab):
-    path = next((site / "run" / "notebooks").glob("retrieval_ablation*.html"))
-    tab.open(path.as_uri())
-    footer = tab.page.locator(".print-footer")
-    assert not footer.is_visible()
-    tab.page.emulate_media(media="print")
-    assert re.search(r": Smoke · Run smoke · 1 January 2026 · Casebook \d", footer.inner_text())
-    tab.page.emulate_media(media="screen")
 
 
 def test_the_site_is_small(site):

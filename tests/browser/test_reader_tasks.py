@@ -39,7 +39,6 @@ TASKS = {
         r"nDCG@10: Full pipeline [.\d]+, First stage alone [.\d]+ \(−",
     ),
 }
-PHONE = {"width": 390, "height": 844}
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -64,21 +63,3 @@ def test_the_question_that_the_reranker_spoils_most_is_open(tab, site):
     question = tab.page.locator(".items h2").inner_text().removeprefix("Question ")
     assert differences[question] == differences.min() < 0
     assert tab.page.locator("output").inner_text().startswith(f"{n_worse} of ")
-
-
-def test_all_questions_stand_on_two_screens_of_a_phone(tab, site):
-    tab.open((site / "index.html").as_uri(), size="phone")
-    tab.page.set_viewport_size(PHONE)
-    rows = tab.page.locator("ul.questions").bounding_box()
-    assert rows["y"] + rows["height"] <= 2 * PHONE["height"]
-    text = tab.page.locator("a.worse").first.evaluate("link => link.textContent")
-    assert "where the reranker makes it worse" in text  # what is not seen is still read out
-    tab.page.locator(".plot").first.click()
-    tab.page.wait_for_url("**/run/notebooks/*.html")
-
-
-def test_how_to_cite_is_one_click_from_the_title(tab, site):
-    tab.page.goto((site / "index.html").as_uri())
-    tab.page.click("text=Cite >> nth=0")
-    assert tab.page.locator("details.cite pre").is_visible()
-    assert "@software" in tab.page.locator("details.cite pre").inner_text()

@@ -46,29 +46,3 @@ def test_the_sentence_shows_on_focus_and_the_link_leads_to_its_word(tab, chapter
     word.press("Enter")
     tab.page.wait_for_url("**/words.html#ndcg")
     assert SENTENCES["ndcg"] in tab.page.locator("section#ndcg").inner_text()
-
-
-def test_the_head_of_a_column_keeps_its_name_and_its_button(tab, chapter):
-    tab.open(chapter)
-    mark = tab.page.locator("th a.word.mark-only").first
-    assert mark.get_attribute("aria-label").startswith("What ")
-    head = mark.locator("xpath=ancestor::th")
-    assert head.locator("button").count() == 1
-    assert head.evaluate("(head) => head.textContent === head.querySelector('button').textContent")
-
-
-def test_other_pages_load_nothing_for_it(site, tab):
-    tab.open((site / "methods" / "measures.html").as_uri())
-    assert tab.page.locator("a.word").count() == 0
-    assert words.DATA not in tab.page.content()
-
-
-def test_is_point_83_good_is_answered_with_levels_of_the_run(site, tab):
-    tab.page.goto(f"{(site / 'search.html').as_uri()}?q=Is+.83+good%3F")
-    tab.page.locator("#search-results li > a").first.click()
-    section = tab.page.locator("section#is-83-good")
-    section.locator("table tbody tr").first.wait_for()
-    heads = section.locator("th").all_inner_texts()
-    assert heads[1:4] == ["Control", "Baseline", "Level"]
-    for picture in tab.page.locator("svg.word-picture").all():
-        assert picture.get_attribute("role") == "img" and picture.get_attribute("aria-label")

@@ -1,8 +1,7 @@
 """Small datasets with known defects, cards for them, and a cache of their own."""
 
-import json
-
 import pytest
+from beir_folders import write_beir
 from toy_card import toy_card
 
 from casebook.data import cards
@@ -27,15 +26,9 @@ def make_card():
     return make
 
 
-def json_lines(rows):
-    return "".join(json.dumps(row) + "\n" for row in rows)
-
-
 @pytest.fixture
 def toy(tmp_path):
     """Give a sound BEIR folder of three documents and two judged queries."""
-    folder = tmp_path / "toy"
-    (folder / "qrels").mkdir(parents=True)
     documents = [
         {"_id": "d1", "title": "One", "text": "rent", "metadata": {"year": 2020}},
         {"_id": "d2", "text": "deposit", "metadata": {"section": "4"}},
@@ -46,9 +39,5 @@ def toy(tmp_path):
         {"_id": "q2", "text": "deposit?"},
         {"_id": "q3", "text": "never judged"},
     ]
-    (folder / "corpus.jsonl").write_text(json_lines(documents))
-    (folder / "queries.jsonl").write_text(json_lines(queries))
-    (folder / "qrels" / "test.tsv").write_text(
-        "query-id\tcorpus-id\tscore\nq2\td2\t2\nq1\td1\t1\nq1\td3\t0\n"
-    )
-    return folder
+    judged = {"test": [("q2", "d2", 2), ("q1", "d1", 1), ("q1", "d3", 0)]}
+    return write_beir(tmp_path / "toy", documents, queries, judged)

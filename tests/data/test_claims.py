@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from beir_folders import json_lines
 
 from casebook.data import load
 from casebook.data.claims import load_claims
@@ -18,11 +19,8 @@ C = "CONFLICTING"
 def write(tmp_path):
     def write(name, content):
         path = tmp_path / name
-        if isinstance(content, list) and name.endswith("jsonl"):
-            content = "".join(json.dumps(row) + "\n" for row in content)
-        elif isinstance(content, list):
-            content = json.dumps(content)
-        path.write_text(content, encoding="utf-8")
+        lines = json_lines if name.endswith("jsonl") else json.dumps
+        path.write_text(content if isinstance(content, str) else lines(content), encoding="utf-8")
         return path
 
     return write

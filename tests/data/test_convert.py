@@ -2,9 +2,10 @@
 
 import json
 
-import openpyxl
 import pandas as pd
 import pytest
+from beir_folders import json_lines
+from cases import failing
 
 from casebook.data import load
 from casebook.data.convert import convert
@@ -20,8 +21,13 @@ TABLES = {
 DOCUMENTS, QUERIES, QRELS = (rows[1:] for rows in TABLES.values())
 
 
-def frame(rows):
-    return pd.DataFrame(rows[1:], columns=rows[0])
+WRITERS = {
+    "csv": lambda frame, path: frame.to_csv(path, index=False),
+    "tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t"),
+    "jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True),
+    "parquet": lambda frame, path: frame.to_parquet(path),
+    "xlsx": lambda frame, path: frame.to_excel(path, index=False),
+}
 
 
 @pytest.fixture
@@ -32,20 +38,8 @@ def write(tmp_path, monkeypatch):
     def written(ending="csv", **tables):
         paths = {name: tmp_path / f"{name}.{ending}" for name in TABLES | tables}
         for name, path in paths.items():
-            rows = tables.get(name, TABLES[name])
-            if ending == "csv":
-                frame(rows).to_csv(path, index=False)
-            elif ending == "tsv":
-                frame(rows).to_csv(path, index=False, sep="\t")
-            elif ending == "jsonl":
-                frame(rows).to_json(path, orient="records", lines=True)
-            elif ending == "parquet":
-                frame(rows).to_parquet(path)
-            else:
-                book = openpyxl.Workbook()
-                for row in rows:
-                    book.active.append(row)
-                book.save(path)
+            header, *rows = tables.get(name, TABLES[name])
+            WRITERS[ending](pd.DataFrame(rows, columns=header), path)
         return {**paths, "qrels": {"test": paths["qrels"]}}
 
     return written
@@ -74,7 +68,7 @@ def test_the_smoke_set_comes_back_as_the_same_data(tmp_path):
     smoke = DATA / "smoke"
     for name in ("corpus", "queries"):
         rows = [row | row.pop("metadata") for _, row in read_jsonl(smoke / f"{name}.jsonl", {})]
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (tmp_path / f"{name}.jsonl").write_text(json_lines(rows))
     columns = {"corpus.id": "_id", "queries.id": "_id"}
     qrels = {"test": smoke / "qrels" / "test.tsv"}
     tables = tmp_path / "corpus.jsonl", tmp_path / "queries.jsonl", qrels
@@ -133,7 +127,7 @@ def test_further_columns_stay_unless_a_reader_would_take_them_for_its_own(write,
         {"id": 2.0, "title": "Two", "text": "", "metadata": "m", "tags": ["a"]},
     ]
     path = tmp_path / "corpus.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text(json_lines(rows))
     report = convert(tmp_path / "out", path)
     written = [row for _, row in read_jsonl(tmp_path / "out" / "corpus.jsonl", {})]
     assert written == [
@@ -182,22 +176,22 @@ REFUSED = [
 ]
 
 
-def test_what_cannot_be_converted_is_one_line_and_leaves_nothing(casebook, tmp_path, monkeypatch):
-    wrong = []
-    for number, (files, words, message) in enumerate(REFUSED):
-        folder = tmp_path / str(number)
-        (folder / "folder").mkdir(parents=True)
+def test_what_cannot_be_converted_is_one_line_and_leaves_nothing(
+    casebook, tmp_path_factory, monkeypatch
+):
+    def check(files, words, message):
+        folder = tmp_path_factory.mktemp("refused")
+        (folder / "folder").mkdir()
         (folder / "loop").symlink_to("loop")
         for name, text in files.items():
             (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
         monkeypatch.chdir(folder)
         code, out, err = casebook("convert", "out", "--corpus", "corpus.csv", *words)
         left = {path.name for path in folder.iterdir()} - files.keys()
-        if (code, out, err.count("\n"), left) != (1, "", 1, {"folder", "loop"}):
-            wrong.append((words, code, out, err, left))
-        elif message not in err:
-            wrong.append((words, message, err))
-    assert wrong == []
+        assert (code, out, err.count("\n"), left) == (1, "", 1, {"folder", "loop"})
+        assert message in err
+
+    assert failing(check, REFUSED) == []
 
 
 def test_parquet_without_its_package_is_one_line(tmp_path, monkeypatch):
@@ -249,11 +243,3 @@ def test_splits_are_named_and_what_is_read_is_never_replaced(casebook, write, tm
         code, _, err = casebook("convert", out, "--corpus", "out/corpus.jsonl", "--force")
         assert code == 1 and "name another folder" in err
     assert contents(tmp_path / "out", "dev") == (DOCUMENTS, QUERIES, QRELS)
-
-
-def test_data_check_names_what_is_wrong_with_a_folder(casebook, write, tmp_path):
-    convert(tmp_path / "out", **write())
-    path = tmp_path / "out" / "qrels" / "test.tsv"
-    path.write_text("query-id\tcorpus-id\tscore\n1\td9\t1\n")
-    code, out, err = casebook("data", "check", "./out")
-    assert code == 2 and "judges the document 'd9'" in out and "correct your folder" in err

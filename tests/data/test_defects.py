@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from beir_folders import write_beir
+from cases import failing
 
 from casebook.data.defects import folder_defects
 
@@ -17,17 +19,10 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def write(documents=(), questions=(), test=(), train=()):
-        root = tmp_path / "lease"
-        (root / "qrels").mkdir(parents=True, exist_ok=True)
-        records = [{"_id": i, "title": t, "text": x} for i, t, x in [*CORPUS, *documents]]
-        (root / "corpus.jsonl").write_text("\n".join(map(json.dumps, records)))
-        records = [{"_id": i, "text": x} for i, x in [*QUERIES, *questions]]
-        (root / "queries.jsonl").write_text("\n".join(map(json.dumps, records)))
-        for split, more in (("train", train), ("test", test)):
-            lines = ["query-id\tcorpus-id\tscore"]
-            lines += ["\t".join(map(str, row)) for row in [*JUDGED[split], *more]]
-            (root / "qrels" / f"{split}.tsv").write_text("\n".join(lines))
-        return root
+        texts = [{"_id": i, "title": t, "text": x} for i, t, x in [*CORPUS, *documents]]
+        asked = [{"_id": i, "text": x} for i, x in [*QUERIES, *questions]]
+        judged = {"train": [*JUDGED["train"], *train], "test": [*JUDGED["test"], *test]}
+        return write_beir(tmp_path / "lease", texts, asked, judged)
 
     return write
 
@@ -57,12 +52,11 @@ FAULTS = [
 
 
 def test_each_defect_is_counted_with_examples_and_nothing_else_is(folder):
-    wrong = []
-    for lines, expected in FAULTS:
-        found = list(folder_defects(folder(**lines)).itertuples(index=False, name=None))
-        if found != [expected]:
-            wrong.append((lines, found))
-    assert wrong == []
+    def check(lines, expected):
+        found = folder_defects(folder(**lines)).itertuples(index=False, name=None)
+        assert list(found) == [expected]
+
+    assert failing(check, FAULTS) == []
     assert folder_defects(folder()).empty
 
 

@@ -5,6 +5,7 @@ import json
 import runpy
 
 import pytest
+from beir_folders import write_beir
 
 from casebook import paths
 from casebook.data import load
@@ -14,10 +15,6 @@ from casebook.retrieval.ablation import data_table, retrieve, score
 from casebook.retrieval.pipeline import HybridRetriever
 
 WRITE = runpy.run_path(str(paths.DATA / "make" / "mini_insurance.py"))["write"]
-
-
-def _lines(rows):
-    return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def test_sound_folder(toy):
@@ -100,15 +97,10 @@ def test_documents_with_trec_judgements(toy):
 @pytest.fixture
 def incomplete(tmp_path):
     """Give 50 judged queries of which two judge a document that is not there."""
-    folder = tmp_path / "incomplete"
-    (folder / "qrels").mkdir(parents=True)
     texts = [{"_id": f"d{n}", "text": f"clause number w{n}"} for n in range(50)]
     queries = [{"_id": f"q{n}", "text": f"w{n}" + " and" * (n % 2)} for n in range(50)]
-    (folder / "corpus.jsonl").write_text(_lines(texts[:48]))
-    (folder / "queries.jsonl").write_text(_lines(queries))
-    rows = "".join(f"q{n}\td{n}\t1\n" for n in range(50))
-    (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n" + rows)
-    return folder
+    judged = {"test": [(f"q{n}", f"d{n}", 1) for n in range(50)]}
+    return write_beir(tmp_path / "incomplete", texts[:48], queries, judged)
 
 
 def test_a_few_missing_documents_are_counted_and_cannot_be_found(incomplete):
@@ -263,13 +255,3 @@ def test_judgements_under_another_name_are_named(toy):
         InputError, match=r"qrels/NAME.tsv .*these may be the judgements: my_qrels.txt"
     ):
         load_beir(toy)
-
-
-def test_a_file_in_the_place_of_a_data_set_is_called_a_file(tmp_path, monkeypatch):
-    (tmp_path / "tickets.csv").write_text("id,text\n1,late\n", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    for name in ("tickets.csv", "./tickets.csv"):
-        with pytest.raises(
-            InputError, match=r"tickets\.csv: is a file, not a folder: give the fold"
-        ):
-            load(name)

@@ -42,13 +42,3 @@ def test_explanations_that_say_nothing_or_are_few(explained, sentence, count, op
     code, headlines, said = explained(rows)
     assert code == 0 and opening in said
     assert all(headline["low"] is None and headline["high"] is None for headline in headlines)
-
-
-@pytest.mark.parametrize("count", [1, 8])
-def test_one_source_is_refused_before_a_kernel_starts(explained, count):
-    rows = [
-        {"id": f"e{i}", "explanation": "Rent is due.", "contexts": [TEXTS[0]]} for i in range(count)
-    ]
-    code, headlines, said = explained(rows)
-    assert code == 1 and not headlines and said.count("\n") == 1
-    assert "1 different source(s) with an explanation, 5 are the fewest to compare" in said

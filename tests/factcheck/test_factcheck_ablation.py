@@ -23,6 +23,13 @@ CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 FULL = CELL_NAMES[-1]
 
 
+class Silent:
+    """A language model that cannot be reached."""
+
+    def complete_json(self, prompt, schema):
+        raise InputError("cannot be reached")
+
+
 @pytest.fixture(scope="module")
 def values():
     """Random worths of the 16 cells."""
@@ -187,8 +194,7 @@ def test_a_part_that_changed_no_input_is_not_measured(whole):
         and reported.loc["no FOL", "verdict"] == NOT_MEASURED
     )
 
-
-def test_an_effect_of_a_factor_that_changed_no_input_in_any_cell_is_not_measured(whole):
+    # Nor is an effect of a factor that changed no input in any cell.
     effects = whole["effects"]
     idle = effects["effect"].str.contains("decomposition|weighting")
     assert (
@@ -203,10 +209,6 @@ def test_an_effect_of_a_factor_that_changed_no_input_in_any_cell_is_not_measured
 
 
 def test_where_no_claim_can_be_checked_no_part_is_measured(base, some):
-    class Silent:
-        def complete_json(self, prompt, schema):
-            raise InputError("cannot be reached")
-
     parts = ablation.ablate(FactChecker(base, ModelStance(Silent())), some[:8], n_resamples=200)[
         "parts"
     ]
@@ -228,10 +230,6 @@ def test_inputs_of_a_verdict_are_compared_by_what_they_weigh(checked):
 
 
 def test_crashes_count_as_wrong_and_are_shown(base, some):
-    class Silent:
-        def complete_json(self, prompt, schema):
-            raise InputError("cannot be reached")
-
     rows = ablation.run_configs(
         {"full": ablation.documented_configs()["full"]}, base, ModelStance(Silent()), some
     )

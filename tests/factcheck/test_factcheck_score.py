@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import not_refused
 from scipy import stats
 
 from casebook.factcheck import score as scoring
@@ -67,27 +68,6 @@ def test_missing_extra_and_doubled_ids_are_listed_and_none_vanishes(write):
     assert report.scores.counts["no_verdict"].sum() == 2
     assert report.scores.foreign == {"maybe": 1}
     assert "missing: 4" in report.as_text() and "off-label answers: maybe 1" in report.as_text()
-
-
-def test_the_table_shows_what_the_majority_would_reach_where_it_can_answer(write):
-    """Three of five claims are supported; the majority parses nothing."""
-    report = score_files(
-        write("gold.csv", labels(S, S, S, N, N)), write("p.csv", labels(S, S, N, N, S))
-    )
-    (accuracy,) = re.findall(
-        r"^ *accuracy +0\.6000 .* +5 +(\S+) *$", report.as_text(), re.MULTILINE
-    )
-    (parsed,) = re.findall(
-        r"^ *parse rate +1\.0000 .* +5 +(\S+) *$", report.as_text(), re.MULTILINE
-    )
-    assert (accuracy, parsed) == ("0.6000", "-")
-
-
-def test_off_label_answers_are_counted_wherever_they_stand(write):
-    gold = write("gold.csv", labels(S, S, N, N, N))
-    report = score_files(gold, write("p.jsonl", labels("maybe", S, "maybe", None, "perhaps")))
-    assert report.scores.foreign == {"maybe": 2, "perhaps": 1}
-    assert "off-label answers: maybe 2, perhaps 1" in report.as_text()
 
 
 def test_sections_parity_and_corrected(write):
@@ -274,26 +254,14 @@ def test_a_log_and_costs_where_something_is_missing(checked):
     ].tolist() == [0.4, 0.625]
 
 
-@pytest.mark.parametrize("option", ["--cluster", "--group"])
-def test_a_column_that_groups_nothing_is_one_line(casebook, tmp_path, option):
+def test_a_column_that_groups_nothing_is_one_line(write):
     """F61: the column of labels is called otherwise once joined: a KeyError."""
-    fields = {
-        "gold": 1,
-        "predicted": 2,
-        "said": 3,
-        "confidence": 0.5,
-        "tags": ["a"],
-        "topic": "rent",
-    }
-    rows = [{"id": n, "label": "SUPPORTED", **fields} for n in range(4)]
-    path = tmp_path / "gold.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    wrong = []
-    for name in ["label", "row", "gold", "predicted", "said", "confidence", "nope", "tags"]:
-        code, out, err = casebook("factcheck", "score", path, path, option, name)
-        is_one_line = (code, out) == (1, "") and err.count("\n") == 1
-        if not is_one_line or "gold.jsonl: " not in err or repr(name) not in err:
-            wrong.append((name, code, err))
-    assert wrong == []
-    code, _, err = casebook("factcheck", "score", path, path, option, "topic", "--resamples", "100")
-    assert code == 0, err
+    fields = {"gold": 1, "predicted": 2, "said": 3, "confidence": 0.5, "tags": ["a"]}
+    rows = [row | fields | {"topic": "rent"} for row in labels(S, S, S, S)]
+    path = write("gold.jsonl", rows)
+    bad = []
+    for name in ["label", "row", "nope", *fields]:
+        message = f"gold.jsonl: .*{name!r}"
+        bad += [({"cluster": name}, message), ({"groups": [name]}, message)]
+    assert not_refused(lambda options: score_files(path, path, **options), bad) == []
+    score_files(path, path, cluster="topic", groups=["topic"])

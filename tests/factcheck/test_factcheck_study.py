@@ -1,10 +1,8 @@
 """The chapter's studies on real sets and on verdicts made by hand, and single claims."""
 
-import ast
 import importlib.util
 import json
 import re
-import statistics
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -18,7 +16,7 @@ from casebook.data.cards import card_of
 from casebook.data.claims import ClaimSet
 from casebook.errors import InputError
 from casebook.factcheck import transfer
-from casebook.factcheck.items import CITED, DECISIVE, GOLD, RIGHT, claim_items
+from casebook.factcheck.items import CITED, DECISIVE, RIGHT, claim_items
 from casebook.factcheck.pipeline import EvidencePassage
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features_model, judge_table
 from casebook.factcheck.study import (
@@ -27,9 +25,8 @@ from casebook.factcheck.study import (
     run_factcheck_study,
 )
 from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT_JUDGE, FITTED_ON_OWN
-from casebook.runs.headlines import EFFECTS
 from casebook.runs.items import items_json
-from casebook.verdicts import NOT_MEASURED, VERDICTS
+from casebook.verdicts import NOT_MEASURED
 
 S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
 
@@ -59,12 +56,6 @@ def toy():
         slices=("hops",),
         confidence=stated,
     )
-
-
-def test_the_time_of_a_claim_is_that_of_all_stages(study):
-    seconds = [sum(result.timings.values()) for result in study.pipeline.results]
-    assert study.milliseconds["pipeline"] == pytest.approx(1000 * statistics.median(seconds))
-    assert set(study.milliseconds) == {"pipeline", "documented", FITTED_ON_OWN}
 
 
 def test_policies_of_the_two_class_question(toy):
@@ -191,7 +182,7 @@ def test_a_users_claims_about_a_users_folder(recipes):
 def test_a_set_that_a_user_brings_is_one_that_no_feature_was_chosen_on(recipes):
     study = run_factcheck_study(**recipes(), ablation=False)
     assert "gold evidence" in study.verdicts
-    table, contrasts, _, missing = transfer.run_transfer(
+    table, contrasts, answers, missing = transfer.run_transfer(
         study, sets=["factcheck_claims"], n_resamples=200
     )
     chosen = table.drop_duplicates("dataset").set_index("dataset")["chosen on"]
@@ -202,11 +193,7 @@ def test_a_set_that_a_user_brings_is_one_that_no_feature_was_chosen_on(recipes):
         "claims"
     ]
     assert set(contrasts.loc[contrasts["dataset"] == "claims", "rival"]) == {"majority", CLAIM_ONLY}
-
-
-def test_the_claims_that_the_judge_has_wrong_are_those_that_its_accuracy_lacks(recipes):
-    study = run_factcheck_study(**recipes(), ablation=False)
-    table, _, answers, _ = transfer.run_transfer(study, sets=["factcheck_claims"], n_resamples=200)
+    # The claims that the judge has wrong are those that its accuracy lacks.
     page = claim_items(study, answers=answers)
     rows = table[table["system"] == DEFAULT_JUDGE].set_index("dataset")
     own = card_of("factcheck_claims").title.partition(",")[0]
@@ -219,9 +206,6 @@ def test_the_claims_that_the_judge_has_wrong_are_those_that_its_accuracy_lacks(r
         assert len(wrong) == round(row["n"] * (1 - row["accuracy"]))
         verdict = "verdict of the judge, given the gold evidence"
         assert all(fields[verdict] != fields["label"] for fields in wrong)
-        assert all((GOLD in fields) is (name == "factcheck_claims") for fields in wrong)
-    assert page["asked"] == len(page["items"]) > len(study.rows)
-    assert [f"judge wrong: {own}", None, None] in page["ready"]
 
 
 @pytest.mark.parametrize("label", [S, N])
@@ -470,7 +454,7 @@ def page(study):
     return claim_items(study)
 
 
-def test_items_add_up_to_the_chapters_tables_and_quote_the_documents(study, page):
+def test_items_add_up_to_the_chapters_tables(study, page):
     assert len(page["items"]) == page["asked"] == len(study.rows)
     column = page["columns"].index(RIGHT)
     rows = {item["id"]: item for item in page["items"]}
@@ -482,13 +466,6 @@ def test_items_add_up_to_the_chapters_tables_and_quote_the_documents(study, page
         assert len(wrong) == hits.count(0)
     assert len(page["tags"]["evidence not found"]) == study.evidence_found.count(False)
     assert len(page["tags"]["evidence found"]) == study.evidence_found.count(True)
-    base = study.pipeline.base
-    texts = dict(zip(base.doc_ids, base.texts, strict=True))
-    for name, opening in page["documents"]:
-        document, start, end = re.fullmatch(r"(.+), characters (\d+) to (\d+)", name).groups()
-        whole = " ".join(texts[document][int(start) : int(end)].split())
-        shown = opening.removeprefix(f"{base.headers[base.rows[document]]}: ").removesuffix("…")
-        assert whole.startswith(shown)
     names = [name for name, _ in page["documents"]]
     for claim in study.pipeline.test:
         item = rows[str(claim.id)]
@@ -508,31 +485,9 @@ def test_items_add_up_to_the_chapters_tables_and_quote_the_documents(study, page
 def test_wrong_claims_come_first_and_without_permission_ids_remain(study, page, monkeypatch):
     wrong = set(page["system_tags"][0]["wrong verdict"])
     assert wrong == set(range(len(wrong)))
-    small = claim_items(study, most_bytes=20_000)
-    assert len(items_json(small)) <= 20_000 and small["asked"] == 100
     monkeypatch.setattr("casebook.runs.items.may_show", lambda _: frozenset())
     hidden = claim_items(study)
     assert {item["text"] for item in hidden["items"]} == {None} and hidden["documents"] == []
     text = items_json(hidden)
     for words in (*study.texts, *(part.text for part in study.pipeline.results[0].subclaims)):
         assert words not in text
-
-
-def test_the_chapter_imports_the_words_of_verdicts():
-    """A word that was renamed in one place would fall back in silence in another."""
-    notebook = json.loads(
-        (paths.NOTEBOOKS / "07_factcheck_confusion.ipynb").read_text(encoding="utf-8")
-    )
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            literals = {
-                node.value
-                for node in ast.walk(ast.parse("".join(cell["source"])))
-                if isinstance(node, ast.Constant)
-            }
-            assert not literals & {
-                *VERDICTS,
-                *EFFECTS.values(),
-                "same",
-                "no better than the baseline",
-            }, cell["id"]

@@ -70,39 +70,35 @@ def encoding(tmp_path):
     return start, carries_on
 
 
-def kill(process, _):
-    process.kill()
-
-
-def interrupt(process, _):
-    os.kill(process.pid, signal.SIGINT)
-
-
-def interrupt_all(process, _):
-    os.killpg(process.pid, signal.SIGINT)
-
-
-def kill_a_worker(_, workers):
-    workers[0].kill()
-
-
-@pytest.mark.parametrize(
-    ("fault", "code", "kind"),
-    [
-        (kill, -signal.SIGKILL, "kill of an encoding"),
-        (interrupt, 130, "interrupt of an encoding"),
-        (interrupt_all, 130, "interrupt of an encoding"),
-        (kill_a_worker, 1, "kill of a process that encodes"),
-    ],
-)
-def test_processes_end_and_the_command_carries_on(encoding, count, fault, code, kind):
+def test_a_killed_worker_ends_the_command_with_one_line(encoding, count):
     start, carries_on = encoding
     process, children, workers = start()
-    fault(process, workers)
+    workers[0].kill()
     _, err = process.communicate(timeout=60)
-    assert process.returncode == code and "Traceback" not in err, err
-    if fault is kill_a_worker:
-        assert err.count("\n") == 1 and "a worker process died" in err and "carries on" in err
+    assert process.returncode == 1
+    assert err.count("\n") == 1 and "a worker process died" in err and "carries on" in err
     assert not psutil.wait_procs(children, 60)[1]
-    count(kind)
+    count("kill of a process that encodes")
+    carries_on()
+
+
+@pytest.mark.parametrize("all_of_them", [True, False])
+def test_interrupted(encoding, count, all_of_them):
+    start, carries_on = encoding
+    process, children, _ = start()
+    (os.killpg if all_of_them else os.kill)(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in err, err
+    assert not psutil.wait_procs(children, 60)[1]
+    count("interrupt of an encoding")
+    carries_on()
+
+
+def test_killed(encoding, count):
+    start, carries_on = encoding
+    process, children, _ = start()
+    process.kill()
+    process.wait()
+    assert not psutil.wait_procs(children, 60)[1]
+    count("kill of an encoding")
     carries_on()

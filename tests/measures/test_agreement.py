@@ -4,7 +4,7 @@ and the table."""
 import numpy as np
 import pandas as pd
 import pytest
-from cases import failing
+from cases import table
 from sklearn.metrics import cohen_kappa_score
 
 from casebook.errors import InputError
@@ -27,17 +27,8 @@ def results(ratings, **options):
     return agreement.agreement_results(ratings, n_resamples=50, **options)
 
 
-def test_undefined_is_none_with_a_reason():
-    def check(ratings, reason, percent):
-        found = results(ratings)
-        assert found["percent_agreement"].estimate == percent
-        for name in CORRECTED:
-            entry = found[name]
-            assert entry.estimate is entry.panel_ci is entry.new_panel_ci is entry.se is None, name
-            assert entry.reason if name in ("icc_2_1", "kendall_w") else entry.reason == reason
-            assert entry.percent_agreement == percent
-
-    rows = [
+@table(
+    [
         ([[1, 1], [1, 1], [1, 1]], "no_variation", 1.0),
         # One pairable unit, all equal: the others are rated once.
         ([[1, 1], [2, NAN], [NAN, 3]], "no_variation", 1.0),
@@ -46,7 +37,15 @@ def test_undefined_is_none_with_a_reason():
         ([[NAN, NAN], [NAN, NAN]], "fewer_than_two_raters", None),
         (np.empty((0, 0)), "fewer_than_two_raters", None),
     ]
-    assert failing(check, rows) == []
+)
+def test_undefined_is_none_with_a_reason(ratings, reason, percent):
+    found = results(ratings)
+    assert found["percent_agreement"].estimate == percent
+    for name in CORRECTED:
+        entry = found[name]
+        assert entry.estimate is entry.panel_ci is entry.new_panel_ci is entry.se is None, name
+        assert entry.reason if name in ("icc_2_1", "kendall_w") else entry.reason == reason
+        assert entry.percent_agreement == percent
 
 
 def test_transposed_tables_raise_unless_told():
@@ -109,12 +108,8 @@ def test_an_unused_category_counts_if_it_is_named():
     assert named.estimate == pytest.approx((0.75 - 1 / 5) / (4 / 5))
 
 
-def test_wrong_use_raises():
-    def check(ratings, options, problem):
-        with pytest.raises(InputError, match=problem):
-            agreement.krippendorff_alpha(ratings, **options)
-
-    rows = [
+@table(
+    [
         ([1, 2, 3], {}, "items x raters, not 1-D"),
         ([[1, "x"], ["y", "z"]], {}, "mix numbers and text"),
         ([[1, np.inf], [2, 2]], {}, "item 0, rater 1: infinite"),
@@ -125,16 +120,16 @@ def test_wrong_use_raises():
         ([[1, 2], [2, 2]], {"categories": [2, 1]}, "ascending"),
         (pd.DataFrame([[1, 2], [2, 2]], columns=["A", "A"]), {}, "named more than once: A"),
     ]
-    assert failing(check, rows) == []
+)
+def test_wrong_use_raises(ratings, options, problem):
+    with pytest.raises(InputError, match=problem):
+        agreement.krippendorff_alpha(ratings, **options)
 
 
-def test_an_option_that_a_coefficient_has_not_is_named():
-    def check(coefficient, option):
-        with pytest.raises(InputError, match=f"{coefficient} has no option {option}"):
-            getattr(agreement, coefficient)([[1, 1], [2, 2], [1, 2]], **{option: 1})
-
-    rows = [("gwet_ac1", "weights"), ("cohen_kappa", "n_boot"), ("kendall_w", "level")]
-    assert failing(check, rows) == []
+@table([("gwet_ac1", "weights"), ("cohen_kappa", "n_boot"), ("kendall_w", "level")])
+def test_an_option_that_a_coefficient_has_not_is_named(coefficient, option):
+    with pytest.raises(InputError, match=f"{coefficient} has no option {option}"):
+        getattr(agreement, coefficient)([[1, 1], [2, 2], [1, 2]], **{option: 1})
 
 
 def test_categories_are_as_many_as_the_refusal_says():
@@ -177,22 +172,8 @@ PAIR = [[1, 1], [2, 2], [1, 2], [2, 1]] * 3
 SIX = [[1, 2], [2, 1], [3, 3], [4, 5], [5, 4], [6, 6]]
 
 
-def test_intervals_that_cannot_be_had_have_reasons():
-    def check(ratings, n_resamples, own, new):
-        found = agreement.krippendorff_alpha(ratings, n_resamples=n_resamples)
-        assert (
-            found.reasons == {"panel_ci": own, "new_panel_ci": new}
-            if own
-            else {"new_panel_ci": new}
-        )
-        assert (found.panel_ci is None) == (own not in (None, "all_resamples_equal"))
-        assert found.panel_ci == (1, 1) or own != "all_resamples_equal"
-        nested = agreement.intraclass_correlation(
-            [[9, 2, 5], [6, 1, 3], [8, 4, 6], [7, 1, 2]], "1,1"
-        )
-        assert nested.reasons == {"new_panel_ci": "raters_nested_in_items"}
-
-    rows = [
+@table(
+    [
         (PAIR, 99, None, "fewer_than_three_raters"),
         (SIX, 99, None, "fewer_than_three_raters"),
         (SIX[:5], 99, "fewer_than_six_items", "fewer_than_three_raters"),
@@ -206,7 +187,14 @@ def test_intervals_that_cannot_be_had_have_reasons():
         ([[1, 1], [2, 2], [1, 2]] * 2, 0, "not_asked", "fewer_than_three_raters"),
         ([[1, 1, 2], [2, 2, 2], [1, 2, 1]], 99, "fewer_than_six_items", "fewer_than_six_items"),
     ]
-    assert failing(check, rows) == []
+)
+def test_intervals_that_cannot_be_had_have_reasons(ratings, n_resamples, own, new):
+    found = agreement.krippendorff_alpha(ratings, n_resamples=n_resamples)
+    assert found.reasons == {"panel_ci": own, "new_panel_ci": new} if own else {"new_panel_ci": new}
+    assert (found.panel_ci is None) == (own not in (None, "all_resamples_equal"))
+    assert found.panel_ci == (1, 1) or own != "all_resamples_equal"
+    nested = agreement.intraclass_correlation([[9, 2, 5], [6, 1, 3], [8, 4, 6], [7, 1, 2]], "1,1")
+    assert nested.reasons == {"new_panel_ci": "raters_nested_in_items"}
 
 
 def test_two_raters_only():
@@ -315,16 +303,13 @@ def test_leaving_the_contrarian_out_helps():
     assert set(pair["reason"]) == {"fewer_than_two_raters"} and pair["estimate"].isna().all()
 
 
-def test_without_a_rater_the_items_that_nobody_else_rated_change_nothing():
-    def check(coefficient):
-        rows = [[1, 1, 2], [2, 2, 2], [1, 1, 1], [2, 1, 1], [2, NAN, NAN]]
-        ratings = pd.DataFrame(rows, columns=["A", "B", "C"])
-        table = agreement.leave_one_rater_out(ratings, coefficient).set_index("rater")
-        others = getattr(agreement, coefficient)(ratings[["B", "C"]].dropna(), n_resamples=0)
-        assert table.loc["A", "estimate"] == others.estimate is not None
-
-    rows = [(coefficient,) for coefficient in ["fleiss_kappa", "conger_kappa", "gwet_ac1"]]
-    assert failing(check, rows) == []
+@table([(coefficient,) for coefficient in ["fleiss_kappa", "conger_kappa", "gwet_ac1"]])
+def test_without_a_rater_the_items_that_nobody_else_rated_change_nothing(coefficient):
+    rows = [[1, 1, 2], [2, 2, 2], [1, 1, 1], [2, 1, 1], [2, NAN, NAN]]
+    ratings = pd.DataFrame(rows, columns=["A", "B", "C"])
+    table = agreement.leave_one_rater_out(ratings, coefficient).set_index("rater")
+    others = getattr(agreement, coefficient)(ratings[["B", "C"]].dropna(), n_resamples=0)
+    assert table.loc["A", "estimate"] == others.estimate is not None
 
 
 def test_the_table_holds_the_results():

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from cases import failing
+from cases import table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, log_loss
@@ -104,16 +104,13 @@ def test_statements_that_were_not_made_are_counted_and_never_covered():
     assert nothing.measures["ece"].reason == "no_units"
 
 
-def test_where_nothing_can_be_resampled_the_reason_says_of_what_there_is_one():
-    def check(clusters, reason):
-        n = len(clusters)
-        found = calibration(
-            [True, False][:n], [0.8, 0.3][:n], clusters=clusters, n_resamples=50
-        ).measures["ece"]
-        assert (found.low, found.high, found.reason) == (None, None, reason)
-
-    rows = [(["a"], "fewer_than_two_units"), (["a", "a"], "fewer_than_two_clusters")]
-    assert failing(check, rows) == []
+@table([(["a"], "fewer_than_two_units"), (["a", "a"], "fewer_than_two_clusters")])
+def test_where_nothing_can_be_resampled_the_reason_says_of_what_there_is_one(clusters, reason):
+    n = len(clusters)
+    found = calibration(
+        [True, False][:n], [0.8, 0.3][:n], clusters=clusters, n_resamples=50
+    ).measures["ece"]
+    assert (found.low, found.high, found.reason) == (None, None, reason)
 
 
 def test_clusters_widen_the_interval():

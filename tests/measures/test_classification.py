@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from cases import failing
+from cases import table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -246,22 +246,19 @@ def test_bootstrap_of_f1_agrees_with_resampled_rows():
     assert (found.low, found.high) == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.02)
 
 
-def test_bad_input_is_named():
-    def check(gold, predicted, message):
-        with pytest.raises(InputError, match=message):
-            score_predictions(gold, predicted)
-        with pytest.raises(InputError, match="unknown off_label policy 'ignore'"):
-            score_predictions([S], [S], off_label="ignore")
-        with pytest.raises(InputError, match="mapped to 'TRUE'"):
-            score_predictions([S], [S], labels={"yes": "TRUE"})
-
-    rows = [
-        ([S], [S, N], "1 gold labels and 2 predictions"),
-        ([S, "yes"], [S, N], r"1 of 2 gold labels .*first: 'yes' in row 1"),
-        ([S, None], [S, N], "1 of 2 gold labels are missing"),
-        (pd.Series([S], [1]), pd.Series([S], [2]), "different indices"),
+@table(
+    [
+        ([S], [S, N], {}, "1 gold labels and 2 predictions"),
+        ([S, "yes"], [S, N], {}, r"1 of 2 gold labels .*first: 'yes' in row 1"),
+        ([S, None], [S, N], {}, "1 of 2 gold labels are missing"),
+        (pd.Series([S], [1]), pd.Series([S], [2]), {}, "different indices"),
+        ([S], [S], {"off_label": "ignore"}, "unknown off_label policy 'ignore'"),
+        ([S], [S], {"labels": {"yes": "TRUE"}}, "mapped to 'TRUE'"),
     ]
-    assert failing(check, rows) == []
+)
+def test_bad_input_is_named(gold, predicted, options, message):
+    with pytest.raises(InputError, match=message):
+        score_predictions(gold, predicted, **options)
 
 
 def test_no_rows_give_reasons_not_zeros():
@@ -312,17 +309,14 @@ def test_variance_is_that_of_delong():
     assert (found.low, found.high) == pytest.approx(tuple(expected), abs=1e-6)
 
 
-def test_a_variance_that_cancels_is_none_and_never_negative():
+@table([(n,) for n in [3, 7, 16, 31]])
+def test_a_variance_that_cancels_is_none_and_never_negative(n):
     """A unit of each class with one score in every cluster: always one half."""
 
-    def check(n):
-        scores = np.repeat(np.arange(n) * 0.1, 2)
-        found = auroc([True, False] * n, scores, clusters=np.repeat(np.arange(n), 2))
-        assert found.estimate == pytest.approx(0.5)
-        assert found.low is None or found.low <= 0.5 <= found.high
-
-    rows = [(n,) for n in [3, 7, 16, 31]]
-    assert failing(check, rows) == []
+    scores = np.repeat(np.arange(n) * 0.1, 2)
+    found = auroc([True, False] * n, scores, clusters=np.repeat(np.arange(n), 2))
+    assert found.estimate == pytest.approx(0.5)
+    assert found.low is None or found.low <= 0.5 <= found.high
 
 
 def test_difference_of_two_auroc_has_the_variance_of_delong():

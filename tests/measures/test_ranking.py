@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from cases import failing
+from cases import failing, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,11 +31,8 @@ def value(name, query="q1", **options):
     return evaluate(QRELS, RUN, [name], **options).per_query[query][name]
 
 
-def test_values_that_no_peer_gives_by_hand():
-    def check(name, expected):
-        assert value(name) == pytest.approx(expected, abs=1e-15)
-
-    rows = [
+@table(
+    [
         # q1 is ranked b (0), d (unjudged), a (3), c (1); e (2) is not retrieved.
         ("nDCG@3", (3 / LOG4) / (3 + 2 / LOG3 + 1 / LOG4)),
         ("nDCG(dcg='exp-log2')@3", (7 / LOG4) / (7 + 3 / LOG3 + 1 / LOG4)),
@@ -48,16 +45,13 @@ def test_values_that_no_peer_gives_by_hand():
         ("Judged@10", 3 / 4),
         ("IPrec@0.3", 1 / 2),
     ]
-    assert failing(check, rows) == []
+)
+def test_values_that_no_peer_gives_by_hand(name, expected):
+    assert value(name) == pytest.approx(expected, abs=1e-15)
 
 
-def test_documented_keys_mean_what_their_systems_compute():
-    def check(name, expected):
-        assert value(name) == pytest.approx(expected, abs=1e-15)
-        assert describe(name).source in ("COUNTERCASE", "EmbeddingShift")
-        assert describe(name).parity_note
-
-    rows = [
+@table(
+    [
         ("original:MRR@10", 1 / 3),
         ("original:MRR@2", 0.0),
         ("original:NDCG@3", (1 / LOG4) / (1 + 1 / LOG3 + 1 / LOG4)),
@@ -66,7 +60,11 @@ def test_documented_keys_mean_what_their_systems_compute():
         ("original:map@1", 1 / 3),
         ("original:ndcg@3", 1 / LOG4),
     ]
-    assert failing(check, rows) == []
+)
+def test_documented_keys_mean_what_their_systems_compute(name, expected):
+    assert value(name) == pytest.approx(expected, abs=1e-15)
+    assert describe(name).source in ("COUNTERCASE", "EmbeddingShift")
+    assert describe(name).parity_note
 
 
 def test_embedding_shift_keys_on_one_relevant_document():
@@ -114,19 +112,18 @@ def test_letter_case_and_spelling_change_no_measure():
     assert failing(check, rows) == []
 
 
-def test_a_spelling_that_means_something_else_elsewhere_names_both():
-    def check(name, both):
-        with pytest.warns(MeasureNote, match=f"{name} is .*{both}") as caught:
-            evaluate(QRELS, RUN, [name])
-        assert caught[0].filename == __file__
-
-    rows = [
+@table(
+    [
         ("map@1", "AP@1; .*original:map@1"),
         ("ndcg@3", "nDCG@3; .*original:ndcg@3"),
         ("NDCG@5", "graded nDCG; .*original:NDCG@5"),
         ("rbp", "RBP.p=0.8., binary; .*RBP.p=0.9"),
     ]
-    assert failing(check, rows) == []
+)
+def test_a_spelling_that_means_something_else_elsewhere_names_both(name, both):
+    with pytest.warns(MeasureNote, match=f"{name} is .*{both}") as caught:
+        evaluate(QRELS, RUN, [name])
+    assert caught[0].filename == __file__
 
 
 def test_ties_are_broken_by_document_id_descending_for_every_measure():
@@ -204,13 +201,8 @@ def test_every_form_of_input_gives_the_same(tmp_path):
         assert result.accounting == expected.accounting
 
 
-def test_a_bad_measure_is_refused():
-    def check(name, problem):
-        with pytest.raises(InputError, match=problem) as error:
-            evaluate(QRELS, RUN, [name])
-        assert "\n" not in str(error.value)
-
-    rows = [
+@table(
+    [
         ("nDCG@0", "must be an integer from 1"),
         ("P@1.5", "must be an integer from 1"),
         ("IPrec@1.5", "recall of 0 to 1"),
@@ -225,46 +217,21 @@ def test_a_bad_measure_is_refused():
         ("RBP(p=1)", "p of .* must be between 0 and 1"),
         ("nDCG(dcg=other)@10", "must be 'log2' or 'exp-log2'"),
     ]
-    assert failing(check, rows) == []
+)
+def test_a_bad_measure_is_refused(name, problem):
+    with pytest.raises(InputError, match=problem) as error:
+        evaluate(QRELS, RUN, [name])
+    assert "\n" not in str(error.value)
 
 
-def test_bad_input_is_named_in_one_line():
-    def check(qrels, run, problem):
-        with pytest.raises(InputError, match=problem) as error:
-            evaluate(qrels, run)
-        assert "\n" not in str(error.value)
-
-    rows = [
-        (QRELS, {"q1": {}}, "run: empty"),
-        ({}, RUN, "qrels: empty"),
-        (QRELS, {"301": {"a": 1.0}}, "share no query id: .*'q1'.*'301'"),
-        (QRELS, {"q1": {"a": math.inf}}, "is not a finite number"),
-        (QRELS, {"q1": {"a": None}}, "None of query 'q1'.* is not a finite"),
-        (QRELS, {"q1": ["a", "b"]}, "not be a list"),
-        ({"q1": {"a": 0.5}}, RUN, "0.5 of query 'q1'.* is not an integer grade"),
-        ({"q1": {"a": 2**40}}, RUN, "is not an integer grade"),
-        (QRELS, pd.DataFrame({"query_id": ["q1"]}), "lacks the columns"),
-        (QRELS, pd.DataFrame(columns=["query_id", "doc_id", "score"]), "run: empty"),
-        (
-            QRELS,
-            pd.DataFrame({"query_id": ["q1"] * 2, "doc_id": ["a"] * 2, "score": [1, 2]}),
-            "row 1 repeats",
-        ),
-    ]
-    assert failing(check, rows) == []
-
-
-def test_rbp_is_trec_evals_on_binary_grades_alone():
+@table([((1, 1, 1), 0.19), ((2, 1, 2), 0.145), ((2, 1, 3), 0.29 / 3)])
+def test_rbp_is_trec_evals_on_binary_grades_alone(grades, theirs):
     """Values of trec_eval's m_rbp.c, whose gains are grades over the query's highest grade."""
 
-    def check(grades, theirs):
-        judged, run = dict(zip("abc", grades, strict=True)), {"q": {"a": 2.0, "b": 1.0}}
-        ours = evaluate({"q": judged}, run, ["RBP(p=0.9)"]).mean["RBP(p=0.9)"]
-        assert ours == pytest.approx(0.19)
-        assert (theirs == pytest.approx(ours)) == (max(grades) == 1)
-
-    rows = [((1, 1, 1), 0.19), ((2, 1, 2), 0.145), ((2, 1, 3), 0.29 / 3)]
-    assert failing(check, rows) == []
+    judged, run = dict(zip("abc", grades, strict=True)), {"q": {"a": 2.0, "b": 1.0}}
+    ours = evaluate({"q": judged}, run, ["RBP(p=0.9)"]).mean["RBP(p=0.9)"]
+    assert ours == pytest.approx(0.19)
+    assert (theirs == pytest.approx(ours)) == (max(grades) == 1)
 
 
 CLOSED = [
@@ -307,62 +274,6 @@ def test_values_of_a_random_order_equal_the_mean_over_all_orders(judged, documen
     )
 
 
-def test_a_random_order_by_hand():
-    qrels = {"q": {"d9": 1}, "r": {"d0": 1}}
-    run = {query: dict.fromkeys([f"d{i}" for i in range(10)], 0.5) for query in qrels}
-    values = random_order(qrels, run, ["RR", "P@1"]).mean
-    assert values == pytest.approx({"RR": np.mean(1 / np.arange(1, 11)), "P@1": 0.1})
-
-
-def collection(rng, queries=40):
-    """Judgements and a run with ties, lists of many lengths and judged documents that are not
-    retrieved."""
-    qrels, run = {}, {}
-    for number in range(queries):
-        names = [f"d{name}" for name in rng.permutation(60)]
-        scores = rng.integers(0, 12, rng.integers(1, 60)) / 4
-        run[f"q{number}"] = dict(zip(names, scores.tolist(), strict=False))
-        grades = rng.integers(0, 3, 15).tolist()
-        qrels[f"q{number}"] = dict(zip(rng.permutation(names).tolist(), grades, strict=False))
-    return qrels, run
-
-
-def ranked(run):
-    """The same run in the order of its ranking."""
-    return {
-        q: dict(sorted(row.items(), key=lambda item: item[::-1], reverse=True))
-        for q, row in run.items()
-    }
-
-
-def test_the_order_in_which_documents_are_given_changes_no_value(tmp_path):
-    def check(seed):
-        rng = np.random.default_rng(seed)
-        qrels, run = collection(rng)
-        names = ["nDCG@10", "AP", "RR", "R@20", "bpref", "Judged@5"]
-        expected = evaluate(qrels, ranked(run), names).frame()
-
-        rows = [
-            (query, document, score)
-            for query, row in run.items()
-            for document, score in row.items()
-        ]
-        mixed = [rows[place] for place in rng.permutation(len(rows))]
-        frame = pd.DataFrame(mixed, columns=["query_id", "doc_id", "score"])
-        file = tmp_path / "run.txt"
-        file.write_text(
-            "".join(f"{query} Q0 {document} 1 {score} tag\n" for query, document, score in mixed)
-        )
-
-        for given_run in (run, frame, file):
-            pd.testing.assert_frame_equal(
-                evaluate(qrels, given_run, names).frame(), expected, check_exact=True
-            )
-
-    rows = [(seed,) for seed in range(5)]
-    assert failing(check, rows) == []
-
-
 def test_every_measure_is_described_and_a_new_one_says_that_it_is_not(monkeypatch):
     described = {info.name for info in list_measures()}
     assert {
@@ -380,12 +291,6 @@ def test_every_measure_is_described_and_a_new_one_says_that_it_is_not(monkeypatc
     assert describe("ERR@10").name == "ERR@10"
     with pytest.raises(InputError, match=r"near names: .*ERR"):
         evaluate(QRELS, RUN, ["ERRR@10"])
-
-
-def test_what_is_printed_of_an_evaluation_is_its_means():
-    text = repr(evaluate(QRELS, RUN, ["RR", "P@4"]))
-    assert text == "Evaluation(4 queries: RR 0.1667, P@4 0.1875)", text
-    assert "lambda" not in repr(evaluate(QRELS, RUN, ["nDCG@3"]).measures)
 
 
 def test_a_printed_evaluation_shows_means_with_intervals_but_none_of_a_sum():

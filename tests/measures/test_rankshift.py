@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from cases import failing
+from cases import misnamed, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -46,21 +46,6 @@ def plain_displacements(before, after, k, absent="k+1"):
         )
         for x in dict.fromkeys([*before, *after])
     ]
-
-
-def test_ten_ranks_are_compared_unless_told():
-    """The first ten are the same, the eleventh and twelfth change places."""
-
-    def check(measure):
-        distance = getattr(rankshift, measure)
-        before, after = list(range(12)), [*range(10), 11, 10]
-        assert distance(before, after) == 0 < distance(before, after, 11)
-
-    rows = [
-        (measure,)
-        for measure in ["mean_displacement", "footrule", "normalised_footrule", "kendall_topk"]
-    ]
-    assert failing(check, rows) == []
 
 
 def plain_kendall(before, after, penalty):
@@ -156,17 +141,14 @@ def test_the_largest_mean_is_that_of_an_overlap_of_six_and_the_footrule_is_monot
     assert rankshift.normalised_footrule(*worst(6)) < rankshift.normalised_footrule(*worst(0)) == 1
 
 
-def test_short_lists_inflate_the_mean():
-    def check(n, shift):
-        before = list(range(n))
-        after = [*before[:-1], "new"]
-        assert rankshift.mean_displacement(before, after, K) == pytest.approx(shift, abs=0.005)
-        assert rankshift.mean_displacement(before, after, K, absent="len_aware") == pytest.approx(
-            2 / (n + 1)
-        )
-
-    rows = [(10, 0.18), (5, 2.0), (2, 6.0), (1, 10.0)]
-    assert failing(check, rows) == []
+@table([(10, 0.18), (5, 2.0), (2, 6.0), (1, 10.0)])
+def test_short_lists_inflate_the_mean(n, shift):
+    before = list(range(n))
+    after = [*before[:-1], "new"]
+    assert rankshift.mean_displacement(before, after, K) == pytest.approx(shift, abs=0.005)
+    assert rankshift.mean_displacement(before, after, K, absent="len_aware") == pytest.approx(
+        2 / (n + 1)
+    )
 
 
 def test_reference_levels_of_chance():
@@ -262,25 +244,25 @@ def test_only_the_first_k_count_and_two_empty_lists_have_no_value():
 
 
 def test_bad_lists_and_options_are_refused():
-    def check(name):
-        for side in ("before", "after"):
-            pair = {"before": ["a"], "after": ["a"], side: ["x", "case 7", "y", "case 7"]}
-            with pytest.raises(InputError, match=f"list {side}: 'case 7' stands at ranks 2"):
-                getattr(rankshift, name)(**pair)
-        for missing in (None, math.nan):
-            with pytest.raises(InputError, match="no id at rank 2"):
-                getattr(rankshift, name)(["a", missing], ["a"])
-        for option, value in {"k": 0, "affected": "all", "absent": "0"}.items():
-            with pytest.raises(InputError, match=rf"\b{option}\b.* '?{value}\b"):
-                rankshift.mean_displacement(["a"], ["b"], **{option: value})
-            with pytest.raises(InputError, match=rf"\b{option}\b.* '?{value}\b"):
-                rankshift.undefined_reason(["a"], ["b"], **{option: value})
-        for p in (0, 1, -0.1, "x", None):
-            with pytest.raises(InputError, match="between 0 and 1"):
-                rankshift.rbo(["a"], ["b"], p)
+    def call(name, before, after, **options):
+        getattr(rankshift, name)(before, after, **options)
 
-    rows = [(name,) for name in ["mean_displacement", "rbo", "kendall_topk"]]
-    assert failing(check, rows) == []
+    twice, names = ["x", "case 7", "y", "case 7"], ("mean_displacement", "rbo", "kendall_topk")
+    missing = itertools.product(names, (None, math.nan))
+    cases = [
+        *(((name, twice, ["a"]), "list before: 'case 7' stands at ranks 2") for name in names),
+        *(((name, ["a"], twice), "list after: 'case 7' stands at ranks 2") for name in names),
+        *(((name, ["a", nothing], ["a"]), "no id at rank 2") for name, nothing in missing),
+    ]
+    assert misnamed(call, cases, InputError) == []
+    for name, (option, value) in itertools.product(
+        ("mean_displacement", "undefined_reason"),
+        {"k": 0, "affected": "all", "absent": "0"}.items(),
+    ):
+        with pytest.raises(InputError, match=rf"\b{option}\b.* '?{value}\b"):
+            call(name, ["a"], ["b"], **{option: value})
+    steep = [((["a"], ["b"], p), "between 0 and 1") for p in (0, 1, -0.1, "x", None)]
+    assert misnamed(rankshift.rbo, steep, InputError) == []
 
 
 # Rank correlation of a few items.

@@ -7,7 +7,6 @@ from cases import misnamed
 
 from casebook import evaluate, reciprocal_rank_fusion
 from casebook.errors import InputError
-from casebook.measures import agreement
 from casebook.measures.agreement import from_counts
 from casebook.stats.samples import paired_differences, score_matrix
 
@@ -26,14 +25,6 @@ def test_counts_of_ratings():
         (([[3, 0], [1, 2]], [2, 1]), "ascending"),
     ]
     assert misnamed(from_counts, cases, InputError) == []
-
-
-def test_a_function_of_a_coefficient_gives_the_row_of_the_table():
-    ratings = pd.DataFrame({"a": [1, 2, 2, 3, 1, 3, 2], "b": [1, 2, 3, 3, 1, 2, 2]})
-    names = ["cohen_kappa", "conger_kappa", "light_kappa", "fleiss_kappa", "scott_pi", "gwet_ac1"]
-    table = agreement.agreement_table(ratings, coefficients=names).set_index("coefficient")
-    found = {name: getattr(agreement, name)(ratings).estimate for name in names}
-    assert found == pytest.approx(table["estimate"].to_dict())
 
 
 def test_judgements_and_runs():

@@ -1,15 +1,11 @@
-"""The chapters with models as judges: fact-checking on a user's claims, assistants on her log."""
+"""The fact-checking chapter with models as judges, on a user's claims."""
 
 import json
 import re
 
 import numpy as np
 import pytest
-from cells import run_cell
 from sklearn.metrics import cohen_kappa_score
-
-from casebook.models.entailment import EntailmentModel
-from casebook.paths import NOTEBOOKS
 
 pytestmark = pytest.mark.usefixtures("fresh_answers")
 S, N, I = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT_EVIDENCE"  # noqa: E741
@@ -43,32 +39,12 @@ def kitchen(folder, wrong="77"):
     return {"claims": str(path), "corpus": str(folder)}
 
 
-@pytest.fixture
-def chapter(tmp_path, displayed):
-    """Give a function that runs all cells; gives the variables and what each cell displayed."""
-    (tmp_path / "results" / "judged" / "runs").mkdir(parents=True)
-
-    def run(name="07_factcheck_confusion", **parameters):
-        variables = {}
-        shown = {}
-        notebook = json.loads((NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
-        for cell in notebook["cells"]:
-            if cell["cell_type"] == "code":
-                displayed.clear()
-                run_cell("".join(cell["source"]), cell["id"], variables)
-                shown[cell["id"]] = "\n".join(displayed)
-                if "parameters" in cell["metadata"].get("tags", []):
-                    variables.update(parameters | {"run": "judged", "cell": "judged"})
-        return variables, shown
-
-    return run
-
-
 def test_two_judges_on_two_sets_of_a_user(chapter, tmp_path, make_classifier):
     model = make_classifier(tmp_path / "nli", 3, ("NEUTRAL", "CONTRADICTION", "ENTAILMENT"))
     other = tmp_path / "other"
     kitchen(other, wrong="88")
     variables, shown = chapter(
+        "07_factcheck_confusion",
         **kitchen(tmp_path / "kitchen"),
         further_judges=[f"entailment:{model}", "placeholder"],
         transfer_sets=[str(other)],
@@ -81,12 +57,6 @@ def test_two_judges_on_two_sets_of_a_user(chapter, tmp_path, make_classifier):
         assert set(systems.loc[name].index) == named
         assert systems.loc[(name, "default judge"), "n"] == 12
     assert not systems["chosen on"].any()
-    for name in (">default<", ">entailment: nli<", ">placeholder<", ">Majority class<"):
-        assert name in shown["transfer-table"]
-    for name in ("judges-agreement", "judges-cost"):
-        assert ">default<" in shown[name] and ">entailment: nli<" in shown[name]
-    systems_of_answers = {answer.system for answer in variables["chapter"].headlines}
-    assert "Judge (default), gold evidence" in systems_of_answers
     assert str(tmp_path) not in "".join(shown.values())
     answers = variables["answers_on_gold"]
     table = variables["compared_judges"].set_index(["dataset", "system", "against"])
@@ -102,69 +72,4 @@ def test_two_judges_on_two_sets_of_a_user(chapter, tmp_path, make_classifier):
     # Gold evidence is one sentence: six true claims and twice six false ones.
     assert costs.loc[("other", "entailment:nli"), ["questions", "cached"]].tolist() == [18, 0]
     assert np.isnan(costs.loc[("other", "default judge"), "questions"])
-    assert "data set" in shown["judges-agreement"]
     assert "planted to find out" in shown["answer-unseen"]
-
-
-def test_a_judge_that_never_answers_is_named_and_not_called_wrong(
-    chapter, tmp_path, endpoint, monkeypatch
-):
-    pytest.importorskip("openai")
-    url, asked = endpoint(status=401, raw="{}")
-    monkeypatch.setenv("CASEBOOK_LLM_URL", url)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    variables, shown = chapter(
-        **kitchen(tmp_path / "kitchen"),
-        further_judges=["endpoint:m"],
-        ablation=False,
-        n_resamples=200,
-    )
-    assert len(asked) == 1
-    assert "endpoint:m" not in set(variables["judges"]["system"])
-    assert variables["absent"] == {
-        "claims by endpoint:m": "endpoint:m: the server answers 401; no key was sent: "
-        "set OPENAI_API_KEY"
-    }
-    assert "Not evaluated: claims by endpoint:m (endpoint:m: the server" in shown["transfer"]
-    (pair,) = variables["compared_judges"].to_dict("records")
-    assert (pair["claims"], pair["without a verdict"]) == (0, 12)
-    assert pair["kappa"] is None
-
-
-def test_one_judge_agrees_with_nobody(chapter, tmp_path):
-    _, shown = chapter(
-        **kitchen(tmp_path / "kitchen"), stance="placeholder", ablation=False, n_resamples=200
-    )
-    assert "there is one judge" in shown["judges-agreement"]
-    assert shown["answer-unseen"] == ""
-    assert ">placeholder<" in shown["transfer-table"]
-
-
-def test_a_model_scores_the_answers_of_an_assistant(chapter, tmp_path, make_classifier):
-    model = make_classifier(tmp_path / "nli", 3, ("NEUTRAL", "CONTRADICTION", "ENTAILMENT"))
-    rows = []
-    for system in ("copies", "invents"):
-        for number, claim in enumerate(CLAIMS):
-            answer = claim if system == "copies" else "Ask the cook about it."
-            row = {"id": str(number), "question": f"What of {FACTS[number]}?", "answer": answer}
-            rows.append(
-                row | {"system": system, "contexts": [claim], "human": int(answer == claim)}
-            )
-    log = tmp_path / "answers.jsonl"
-    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    variables, shown = chapter(
-        "10_assistant",
-        log=[str(log)],
-        judge=f"entailment:{model}",
-        foreign=2,
-        n_resamples=200,
-    )
-    support = variables["rows"].set_index(["system", "id"])["judge: support by the contexts"]
-    nli = EntailmentModel(model)
-    for row in rows:
-        expected = nli.probabilities(row["contexts"], [row["answer"]])[0, 0]
-        assert support[row["system"], row["id"]] == pytest.approx(expected)
-    assert "the judge entailment:nli was given 36 inputs" in shown["tool-scores-means"]
-    assert "Score of the judge: support by the contexts" in shown["tool-scores-means"]
-    assert str(tmp_path) not in shown["tool-scores-means"]
-    assert len(variables["judge_contrasts"]) == 1

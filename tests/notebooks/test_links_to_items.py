@@ -5,7 +5,6 @@ import re
 from html import unescape
 from urllib.parse import parse_qs
 
-import pandas as pd
 import pytest
 
 from casebook.batch.grid import load_grid, select
@@ -15,29 +14,6 @@ from casebook.paths import run_dir
 LINK = re.compile(r'generated/items/([\w.-]+)\.html#([^"]+)"')
 CHANGES = ("better", "equal", "worse")
 ORDERS = ("as listed", "lowest first", "lower first", "higher first")
-FIGURE = re.compile(r'<figure class="drawn">.*?</figure>', re.DOTALL)
-CAPTION = re.compile(r"(?:figures|timings)/[\w-]+\.([\w-]+)\.svg")
-#: Figures without any link: chapter, name, and why no item is behind a mark.
-WITHOUT_ITEMS = {
-    ("audits", "known-rows"): "the rows are simulated, and are not kept",
-    ("rater_agreement", "power"): "the studies are simulated, and are not kept",
-    ("run_comparison", "history"): "a mark is a run, not a question",
-}
-#: Figures of which some marks have no link, and which ones.
-SOME_WITHOUT_ITEMS = {
-    ("assistant", "defects"): "measures that cannot score any copy",
-    ("counterfactual_sensitivity", "answer"): "annotated cases, and the type of fact alone",
-    ("counterfactual_sensitivity", "tree"): "the case as it is",
-    ("embedding_shift", "forest"): "random directions, which are means over many draws",
-    ("explanation_quality", "defects"): "measures that cannot score any copy",
-    ("factcheck_confusion", "answer"): "the majority class, which reads no claim",
-    ("factcheck_confusion", "collapsed"): "answers of neither class, which are several verdicts",
-    ("factcheck_confusion", "calibration"): "the curve of errors, which is of all claims at once",
-    ("retrieval_ablation", "stages"): "milliseconds, which are of all questions at once",
-    ("run_comparison", "ablation"): "systems of runs that this report does not have",
-    ("run_comparison", "shift"): "systems whose single questions were not kept",
-}
-CONFUSION = "gold {}, verdict {}"
 
 
 def markup_of(cell):
@@ -55,57 +31,6 @@ def shown_links(cell):
         choices.setdefault(name, []).append(parse_qs(unescape(choice)))
     assert set(choices) <= {cell} or cell.startswith("run_comparison")
     return choices
-
-
-def marks_of_figures(cell):
-    """Give for each figure of a chapter how many marks it has, and how many lead to items."""
-    marks = {}
-    for figure in FIGURE.findall(markup_of(cell)):
-        drawing = figure.partition('<div class="drawing narrow"')[0]
-        name = CAPTION.search(figure)[1]
-        links = drawing.count('<a href="../../generated/items/')
-        marks[name] = (drawing.count("<title>"), links)
-    return marks
-
-
-def test_rows_and_cells_lead_to_claims_that_there_are():
-    """The page of this run has only some claims, so tags are held against the rows of all."""
-    rows = pd.read_csv(run_dir("smoke") / "rows" / "factcheck_confusion-smoke.csv.gz", dtype=str)
-    rows = rows[rows["system"] == rows["system"].iloc[0]]
-    tags = set(map(CONFUSION.format, rows["label"], rows["verdict"].fillna("none")))
-    for column in ("category", "hops"):
-        tags |= {f"{column}: {value}" for value in rows[column]}
-    tags |= {"wrong verdict", "evidence found", "evidence not found"}
-    chosen = {
-        tag
-        for choice in shown_links("factcheck_confusion-smoke")["factcheck_confusion-smoke"]
-        for tag in choice.get("only", ())
-        if not tag.startswith(("decided by ", "judge wrong: "))
-    }
-    assert chosen and chosen <= tags
-
-
-@pytest.mark.parametrize("cell", select(load_grid(), tag="smoke"), ids=lambda cell: cell.name)
-def test_every_figure_leads_to_items_but_those_that_have_none(cell):
-    chapter = cell.name.removesuffix("-smoke")
-    for name, (n_marks, n_links) in marks_of_figures(cell.name).items():
-        if (chapter, name) in WITHOUT_ITEMS:
-            assert n_links == 0, f"{chapter}, {name}: has links now: take it off the list"
-        elif (chapter, name) in SOME_WITHOUT_ITEMS:
-            assert n_links > 0, f"{chapter}, {name}"
-        else:
-            assert n_links == n_marks > 0, f"{chapter}, {name}: {n_links} of {n_marks} marks"
-
-
-def test_the_lists_of_figures_without_items_name_figures_that_there_are():
-    drawn = {
-        (cell.name.removesuffix("-smoke"), name)
-        for cell in select(load_grid(), tag="smoke")
-        for name in marks_of_figures(cell.name)
-    }
-    later = {("run_comparison", "history")}  # is drawn where there are earlier runs
-    assert {*WITHOUT_ITEMS, *SOME_WITHOUT_ITEMS} <= drawn | later
-    assert not set(WITHOUT_ITEMS) & set(SOME_WITHOUT_ITEMS)
 
 
 @pytest.mark.parametrize("cell", select(load_grid(), tag="smoke"), ids=lambda cell: cell.name)

@@ -22,18 +22,6 @@ def code_cells(path):
     return [c for c in cells if c["cell_type"] == "code"]
 
 
-def test_there_are_sources():
-    assert SOURCES
-
-
-def test_cells_are_short(source):
-    for cell in code_cells(source):
-        statements = ast.parse("".join(cell["source"])).body
-        imports = [n for n in statements if isinstance(n, ast.Import | ast.ImportFrom)]
-        n_imports = sum(node.end_lineno - node.lineno + 1 for node in imports)
-        assert len(cell["source"]) - n_imports <= 30, cell["id"]
-
-
 def test_figures_have_captions(source):
     """The caption, or ``alt``, is the text that a screen reader reads."""
     calls = [

@@ -3,13 +3,7 @@
 import json
 import statistics
 
-import IPython.display
 import pytest
-from cells import as_text, run_cell
-
-import casebook.notebook
-from casebook import paths
-from casebook.paths import NOTEBOOKS
 
 JUDGE = "def brevity(row):\n    return 1 / len(row['answer'].split())\n"
 POINTS = {"short": [9, 7, 8, 6, 9, 8, 7, 9], "long": [1, 3, 2, 4, 2, 5, 3, 1]}
@@ -17,35 +11,21 @@ ANSWERS = {"short": "Money {}.", "long": "The tenant has to pay money {}."}
 
 
 @pytest.fixture
-def kept(tmp_path, monkeypatch):
+def kept(tmp_path, monkeypatch, chapter):
     """Run the chapter on a log of two systems; gives what it kept for the leaderboard."""
-    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
-    monkeypatch.setenv("MPLBACKEND", "agg")
-    monkeypatch.setenv("TQDM_DISABLE", "1")
     monkeypatch.syspath_prepend(tmp_path)
-    for module in (IPython.display, casebook.notebook):
-        monkeypatch.setattr(module, "display", as_text)
     (tmp_path / "brief_judge.py").write_text(JUDGE)
     rows = []
     for system, points in POINTS.items():
         for number, point in enumerate(points):
-            context = f"The tenant has to pay money {number}."
-            row = {"id": number, "question": f"What {number}?", "answer": ANSWERS[system]}
-            row["answer"] = row["answer"].format(number)
-            rows.append(row | {"system": system, "contexts": [context], "points": point})
-    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    given = {"run": "mine", "cell": "answers", "log": str(tmp_path / "log.jsonl")}
-    given |= {"scores": ["points"], "judge": "brief_judge:brevity", "n_resamples": 200}
-    (tmp_path / "results" / "mine" / "runs").mkdir(parents=True)
-    variables = {}
-    notebook = json.loads((NOTEBOOKS / "10_assistant.ipynb").read_text(encoding="utf-8"))
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            run_cell("".join(cell["source"]), cell["id"], variables)
-            if "parameters" in cell["metadata"].get("tags", []):
-                variables.update(given)
-    path = tmp_path / "results" / "mine" / "leaderboard" / "answers.json"
-    return json.loads(path.read_text())
+            row = {"id": number, "question": f"What {number}?", "system": system, "points": point}
+            row["answer"] = ANSWERS[system].format(number)
+            rows.append(row | {"contexts": [f"The tenant has to pay money {number}."]})
+    log = tmp_path / "log.jsonl"
+    log.write_text("\n".join(map(json.dumps, rows)))
+    given = {"log": str(log), "scores": ["points"], "judge": "brief_judge:brevity"}
+    chapter("10_assistant", n_resamples=200, **given)
+    return json.loads((tmp_path / "results" / "mine" / "leaderboard" / "mine.json").read_text())
 
 
 @pytest.mark.slow

@@ -105,9 +105,6 @@ def test_commands_that_read_tables_work_in_an_empty_folder(installed, tmp_path):
     assert done.returncode == 0, done.stderr
     done = installed(tmp_path, "casebook", "data", "list")
     assert "ok" in done.stdout and done.returncode == 0
-    done = installed(tmp_path, "casebook", "run", "assistant", "--run", "a", "-p", f"log={log}")
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "results" / "a" / "numbers.json").is_file()
 
 
 def test_logs_and_collections_in_parquet_are_read(installed, tmp_path):
@@ -238,26 +235,3 @@ def test_a_book_names_the_package_by_where_it_came_from(tmp_path, monkeypatch, o
     assert lines[0].startswith(requirement)
     assert not any(re.match(r"casebook(?!.* @ https?|.* @ git\+https)", line) for line in lines)
     assert "secret" not in "".join(lines) and "/home/me" not in "".join(lines)
-
-
-def test_a_folder_that_is_not_empty_is_left_alone(installed, tmp_path):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "a.txt").write_text("a")
-    done = installed(tmp_path, "casebook", "init", "mine")
-    assert done.returncode == 1 and "not empty: name a new folder" in done.stderr
-    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["a.txt"]
-    done = installed(tmp_path, "casebook", "init", "new", "--title", " ")
-    assert done.returncode == 1 and "--title" in done.stderr and not (tmp_path / "new").exists()
-
-
-def test_settings_of_a_book_complete_the_shipped_ones_at_any_depth(installed, tmp_path):
-    assert installed(tmp_path, "casebook", "init", "book").returncode == 0
-    configuration = tmp_path / "book" / "_config.yml"
-    text = configuration.read_text()
-    configuration.write_text(f"{text}  config:\n    html_show_sphinx: false\n")
-    code = (
-        "from casebook.book.front import configuration as c; s = c()['sphinx']; "
-        "print(s['config']['html_show_sphinx'], len(s['config']['extensions']), c()['title'])"
-    )
-    done = installed(tmp_path / "book", "python", "-c", code)
-    assert done.stdout.split() == ["False", "10", "Evidence"], done.stderr

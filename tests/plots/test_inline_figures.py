@@ -2,13 +2,11 @@
 
 import re
 from html.parser import HTMLParser
-from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.transforms import Affine2D
 
 from casebook import paths, plots
 from casebook.figures import WIDE, hover
@@ -140,25 +138,6 @@ def _marks_stand_on_points(parts):
         assert middle == pytest.approx([x, y], abs=0.2)
 
 
-def test_the_mark_of_a_large_bar_is_the_bar(outputs):
-    figure, axes = plt.subplots()
-    axes.bar([0, 1], [0.001, 0.5])
-    view = outputs.figure("bars", figure, "Two bars.")
-    marks = Parts(view.narrow).marks
-    figure.draw_without_rendering()  # as it was for the narrow drawing
-    boxes = [
-        bar.get_window_extent().transformed(Affine2D().scale(72 / figure.dpi))
-        for bar in axes.patches
-    ]
-    small, large = boxes
-    assert small.height < 14 < min(small.width, large.width, large.height)
-    sizes = [(float(mark["width"]), float(mark["height"])) for mark in marks]
-    assert sizes == [
-        pytest.approx((small.width, 14), abs=0.2),
-        pytest.approx((large.width, large.height), abs=0.2),
-    ]
-
-
 def test_an_interval_that_holds_zero_is_grey(outputs):
     frame = pd.DataFrame(
         {
@@ -187,21 +166,3 @@ def test_a_figure_is_drawn_for_a_column_and_for_a_phone(outputs):
     page = view._repr_html_()
     assert page.index("The second is larger.") < page.index("<svg")
     assert page.count("<svg") == 2 and page.count('class="drawing narrow" hidden') == 1
-
-
-def test_a_figure_that_is_wide_is_drawn_once(outputs):
-    figure, _ = plt.subplots(figsize=(WIDE + 1, 2))
-    view = outputs.figure("wide", figure, "Wide.")
-    assert view.narrow is None and view._repr_html_().count("<svg") == 1
-
-
-def test_bars_side_by_side_have_marks_that_do_not_overlap(outputs):
-    figure, axes = plt.subplots()
-    n = 200
-    axes.bar(range(n), np.ones(n))
-    left = np.arange(n) - 0.5
-    hover(axes, [f"bar {k}" for k in range(n)], left, 0, left + 1, 1, least=0)
-    marks = Parts(outputs.figure("many", figure, "Many.").svg).marks
-    edges = [(float(mark["x"]), float(mark["x"]) + float(mark["width"])) for mark in marks]
-    assert len(edges) == n
-    assert all(end <= start + 0.2 for (_, end), (start, _) in pairwise(edges))

@@ -1,10 +1,8 @@
 """Every kind of figure is drawn from a small frame, and what it draws is what the frame holds."""
 
-from itertools import pairwise
 from types import SimpleNamespace
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,10 +10,6 @@ from matplotlib.collections import LineCollection
 
 from casebook import plots
 from casebook.figures import as_svg
-from casebook.measures import agreement
-from casebook.plots import position_forest, rating_distributions
-from casebook.raters.preference import position_effect
-from casebook.tables import FACTS
 
 mpl.use("Agg")
 
@@ -135,67 +129,6 @@ def test_a_matrix_writes_its_values_and_a_dash_for_none():
     assert words(FIGURES["detector_matrix"]().axes[0]) == ["0.90\n(5)", "–"]
 
 
-def test_a_value_beyond_the_limits_is_drawn_and_a_mark_at_the_end_is_whole():
-    frame = pd.DataFrame({"row": ["x", "y"], "value": [1.0, -0.2], "low": -0.3, "high": 1.0})
-    axes = plots.values(frame, "value").axes[0]
-    assert axes.get_xlim() == pytest.approx((-0.3, 1.0))
-    marks = [part for part in axes.collections if not isinstance(part, LineCollection)]
-    assert marks and not any(part.get_clip_on() for part in marks)
-    mpl.pyplot.close(axes.figure)
-
-
-def test_heads_of_a_matrix_are_never_broken_within_a_word_and_long_names_have_room():
-    plots.use_style()
-    names = ["x", "a name of a system that takes four lines at least, or even more"]
-    heads = ["ConsumerContractsQA", "ConsumerContractsQA, test part", "PrivacyQA", "Own"]
-    table = pd.DataFrame(np.full((2, 4), 0.5), names, heads)
-    figure = plots.matrix(table, "score")
-    axes = figure.axes[0]
-    assert labels(axes.xaxis) == heads
-    figure.canvas.draw()
-    for axis in (axes.xaxis, axes.yaxis):
-        boxes = [label.get_window_extent() for label in axis.get_ticklabels()]
-        assert not any(box.overlaps(other) for box, other in pairwise(boxes))
-    mpl.pyplot.close(figure)
-
-
-def test_the_legend_of_a_tree_has_words_and_covers_no_state():
-    plots.use_style()
-    figure = FIGURES["edit_tree"]()
-    (legend,) = figure.legends
-    assert {text.get_text() for text in legend.get_texts()} == set(FACTS.values())
-    figure.canvas.draw()
-    place = legend.get_window_extent()
-    assert place.y0 >= figure.axes[0].get_window_extent().y1 - 1 and place.x1 <= figure.bbox.x1
-    mpl.pyplot.close(figure)
-
-
-def test_the_states_of_a_tree_stand_in_the_figure_with_their_words():
-    plots.use_style()
-    figure = FIGURES["edit_tree"]()
-    axes = figure.axes[0]
-    figure.canvas.draw()
-    states = [
-        part.get_offsets()[0].tolist() for part in axes.collections if len(part.get_offsets())
-    ]
-    assert states == [[0, 0], [1, 1], [1, 2]]
-    assert len(axes.texts) == len(states)
-    for text, (depth, row) in zip(axes.texts, states, strict=True):
-        box = text.get_window_extent()
-        x, y = axes.transData.transform((depth, row))
-        assert axes.bbox.contains(x, y) and figure.bbox.contains(box.x1, box.y1)
-        assert x < box.x0 and box.y0 < y < box.y1
-    mpl.pyplot.close(figure)
-
-
-def test_lines_have_a_band_each_and_marks_at_their_places():
-    axes = FIGURES["lines"]().axes[0]
-    own, foreign, default, best = axes.lines
-    assert own.get_ydata().tolist() == [0.9, 0.8] and foreign.get_label() == "foreign"
-    assert (default.get_xdata()[0], best.get_xdata()[0]) == (20, 50)
-    assert [band.get_paths()[0].get_extents().ymax for band in axes.collections] == [1.0, 0.4]
-
-
 def test_points_of_lines_and_parts_of_bars_lead_to_their_items():
     frame = LINES.assign(address=[f"#{k}" for k in range(len(LINES))])
     figure = plots.lines(frame, "words", "share")
@@ -216,45 +149,8 @@ def test_points_of_lines_and_parts_of_bars_lead_to_their_items():
     assert links == {"use a 1", "use a 5", "use b 5"}
 
 
-@pytest.fixture(scope="module")
-def ratings():
-    rng = np.random.default_rng(0)
-    latent = rng.normal(size=(30, 1)) + rng.normal(size=(30, 4))
-    values = np.digitize(latent, [-1, 0, 1]) + 1.0
-    values[rng.random(values.shape) < 0.1] = np.nan
-    return pd.DataFrame(values, columns=list("ABCD"))
-
-
 def words(axes):
     return [text.get_text() for text in axes.texts]
-
-
-def test_undefined_coefficients_keep_their_row(ratings):
-    table = agreement.agreement_table(ratings, n_resamples=50)
-    axes = plots.agreement_intervals(table).axes[0]
-    names = [" ".join(label.get_text().split()) for label in axes.get_yticklabels()]
-    assert len(names) == len(table)
-    assert f"Krippendorff's alpha (n = {table['n_items'].max()})" in names
-    assert words(axes).count("undefined: needs two raters") == 4
-
-
-def title(axes):
-    """Give the title, wherever the style in force puts it."""
-    return axes.get_title() or axes.get_title(loc="left")
-
-
-def test_matrix_says_what_it_shows(ratings):
-    axes = plots.rating_matrix(ratings).axes[0]
-    missing = ratings.isna().to_numpy().sum()
-    assert axes.get_xlabel().startswith("30 of 30 items")
-    assert axes.get_xlabel().endswith(f"\n{missing} ratings missing")
-    shown = axes.images[0].get_array()
-    assert shown.shape == (4, 30)
-    assert shown.mask.sum() == missing
-    means = shown.mean(axis=0)
-    assert (np.diff(means) >= 0).all()
-    many = pd.DataFrame(np.ones((1000, 3)))
-    assert plots.rating_matrix(many, (1, 5)).axes[0].get_xlabel().startswith("400 of 1,000 items")
 
 
 def test_each_column_of_votes_leads_to_its_item():
@@ -273,30 +169,3 @@ def test_each_column_of_votes_leads_to_its_item():
         0.5,
         1.5,
     ]
-
-
-@pytest.fixture
-def saved(tmp_path):
-    def save(figure):
-        figure.savefig(tmp_path / "figure.png")
-        plt.close(figure)
-        return figure.axes[0]
-
-    return save
-
-
-def test_positions(example, saved):
-    axes = saved(position_forest(position_effect(example, example > -2), "RAG"))
-    texts = [text.get_text() for text in axes.texts]
-    assert texts == ["not defined", "not defined"]
-
-
-def test_ratings(example_rows, saved):
-    parts = [
-        pd.DataFrame({"scale": s, "system": a, "rating": example_rows[f"{s}_{a}"]})
-        for s in ("factuality", "usefulness")
-        for a in ("rag", "base")
-    ]
-    axes = saved(rating_distributions(pd.concat(parts)))
-    assert axes.get_yticklabels()[1].get_text() == "factuality, rag\n(4.500, n = 200)"
-    assert sum(bar.get_width() for bar in axes.patches) == pytest.approx(400)

@@ -162,21 +162,6 @@ def test_a_panel_that_prefers_length_is_found(returned, key, panel):
     assert analysis.length_effect(panel).empty  # not made up where texts are unknown
 
 
-def test_answers_of_one_length_are_neither_longer_nor_shorter(panel):
-    focus = ["abc", "abc", "abcdef", "a"] + ["abcd"] * (len(panel.texts) - 4)
-    against = ["abc", "xyz", "abc", "abc"] + ["ab"] * (len(panel.texts) - 4)
-    texts = panel.texts.assign(**{panel.focus: focus, panel.against: against})
-    table = analysis.length_effect(replace(panel, texts=texts), n_resamples=9).set_index("what")
-    assert table["n"].tolist() == [50, 48, 47, 1]
-    wins = (panel.votes.mean(axis=1) + 1) / 2
-    longer = wins.drop(wins.index[[0, 1, 3]]).mean()
-    assert table.loc[f"votes for {panel.focus} where it is longer", "share"] == pytest.approx(
-        longer
-    )
-    share = table.loc[f"{panel.focus} is the longer answer", "share"]
-    assert share == pytest.approx((47 + 2 / 2) / 50)
-
-
 def test_a_drift_is_found_and_its_absence_too():
     late = np.where(example_votes().frame["place"] > 25, "RAG", "BASE")
     votes = analysis.order_drift(panel_of(changed(choice=late))).query("of == 'vote'")

@@ -188,16 +188,6 @@ def test_an_existing_study_is_not_overwritten(study):
         make_study(study)
 
 
-def test_overlap_margin_and_power_are_registered(tmp_path):
-    plan = Plan("pilot", RATERS, per_item=3, margin=0.1)
-    found = make_forms(toy_answers(20), tmp_path / "s", plan, secret=SECRET)["preregistration"]
-    sizes = ("items", "raters_per_comparison", "comparisons", "systems")
-    assert [found["design"][size] for size in sizes] == [20, 3, 20, 2]
-    assert found["primary"]["no_difference"] == [0.4, 0.6]
-    low, high = found["power"]["ci"]
-    assert 0 < low < found["power"]["estimate"] < high < 1
-
-
 @pytest.mark.parametrize(("said", "items", "found"), [(5, 5, 5), (4, 4, 0), (9, 10, 9), (8, 10, 0)])
 def test_words_of_one_side_stand_in_nine_of_ten_pairs_and_five(said, items, found):
     one = [f"I say so {n}" if n < said else f"so {n}" for n in range(items)]
@@ -281,7 +271,7 @@ def test_evidence_is_the_same_for_both_answers_and_tells_no_system(tmp_path):
     assert any("the same for both answers" in str(row[0]) for row in sheet.values)
 
 
-def test_forms_with_evidence_come_back_and_an_edited_or_lost_passage_is_named(tmp_path):
+def test_forms_with_evidence_come_back_and_an_edited_passage_is_named(tmp_path):
     make_forms(with_evidence(12), tmp_path / "s", Plan("pilot", {"r1": "lay", "r2": "lay"}))
     paths = fill_forms(tmp_path / "s", tmp_path / "back")
     votes = open_forms(read_forms(paths), tmp_path / "s")
@@ -291,10 +281,6 @@ def test_forms_with_evidence_come_back_and_an_edited_or_lost_passage_is_named(tm
     book.save(paths[0])
     (defect,) = open_forms(read_forms(paths), tmp_path / "s").defects
     assert (defect.row, defect.column, defect.kind) == (3, "evidence", "edited_text")
-    book["ratings"].delete_cols(3)
-    book.save(paths[0])
-    (defect,) = open_forms(read_forms(paths), tmp_path / "s").defects
-    assert (defect.row, defect.column, defect.kind) == (None, "evidence", "missing_column")
 
 
 def test_long_evidence_is_cut_visibly_and_counted(tmp_path):
@@ -307,18 +293,14 @@ def test_long_evidence_is_cut_visibly_and_counted(tmp_path):
     passages = evidence["May clause 0 be waived?"].split("\n\n* * *\n\n")
     assert {*passages} == {"x" * 4_000 + " [cut here: 1,000 more characters]", "y" * 30}
     assert (evidence.drop("May clause 0 be waived?") == "(no passages)").all()
-    answers["evidence"] = [[f"{n}" * 4_000 for n in range(8)]] * 8
-    report = make_forms(answers, tmp_path / "t", Plan("pilot", {"r1": "lay"}, formats=("csv",)))
-    assert {cut["characters"] for cut in report["evidence_cut"]} == {8_000}
     answers["evidence"] = "a text"
     with pytest.raises(InputError, match="evidence of item 'q0' is no list of texts"):
         make_forms(answers, tmp_path / "u", Plan("pilot", {"r1": "lay"}))
 
 
 def test_passages_are_read_with_the_answers_each_once(tmp_path):
-    def write(name, *records):
-        (tmp_path / name).write_text("".join(json.dumps(record) + "\n" for record in records))
-        return tmp_path / name
+    def write(name, record):
+        return write_jsonl(tmp_path / name, [record])
 
     question = {"item_id": "q1", "prompt": "May I?"}
     with_texts = {**question, "answer": "Yes.", "contexts": ["You may.", {"text": "See s. 2."}]}

@@ -1,5 +1,6 @@
 """Questions, systems and an encoder without a network for the small collection."""
 
+import functools
 import hashlib
 
 import numpy as np
@@ -17,17 +18,19 @@ def retriever(index, mode="full", **changes):
     return HybridRetriever(index, mode=mode, **{**CHUNKS, **changes})
 
 
+@functools.cache
+def number_of(word):
+    digest = hashlib.sha256(word.lower().encode()).digest()
+    return int.from_bytes(digest[:4]) % HashingEncoder.vocabulary_size
+
+
 class HashingEncoder:
     """Encoder whose token vectors are seeded by the word, pooled by their mean."""
 
     name, model_hash, max_tokens, vocabulary_size = "hashing", "0" * 64, 64, 1 << 12
 
     def token_ids(self, texts):
-        def identity(word):
-            digest = hashlib.sha256(word.lower().encode()).digest()
-            return int.from_bytes(digest[:4]) % self.vocabulary_size
-
-        return [np.array([identity(w) for w in text.split()], dtype=np.int64) for text in texts]
+        return [np.array([number_of(w) for w in text.split()], dtype=np.int64) for text in texts]
 
     def count_tokens(self, texts):
         return np.array([len(ids) + 2 for ids in self.token_ids(texts)])

@@ -6,14 +6,12 @@ import re
 
 import IPython.display
 import pytest
+from beir_folders import write_beir
 
 import casebook.notebook
 from casebook import paths
-from casebook.errors import InputError
 from casebook.paths import NOTEBOOKS
 from casebook.readers import read_json
-from casebook.retrieval.encoding import encode_folder
-from casebook.retrieval.settings import SIMPLE, UNRERANKED, system_name
 
 TEXTS = [
     "The tenant may cancel the lease with notice.",
@@ -83,16 +81,11 @@ def folder(tmp_path):
     """Give a function that writes a collection in the layout of BEIR."""
 
     def make(n, grade=1, words=("what about", "tell me all that there is about")):
-        path = tmp_path / "mine"
-        (path / "qrels").mkdir(parents=True)
         documents = [{"_id": f"d{k}", "title": "", "text": text} for k, text in enumerate(TEXTS)]
         asked = [f"{words[k % 2]} {' '.join(TEXTS[k].split()[1:4])}" for k in range(n)]
         queries = [{"_id": f"q{k}", "text": text} for k, text in enumerate(asked)]
-        for name, rows in (("corpus", documents), ("queries", queries)):
-            (path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-        judged = "".join(f"q{k}\td{k}\t{grade}\n" for k in range(n))
-        (path / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
-        return str(path)
+        judged = {"test": [(f"q{k}", f"d{k}", grade) for k in range(n)]}
+        return str(write_beir(tmp_path / "mine", documents, queries, judged))
 
     return make
 
@@ -108,7 +101,6 @@ NO_WIDTH_0 = re.compile(r"\[[+-]?0\.000, [+-]?0\.000\]")
     ("questions", "changes"),
     [
         (1, {}),
-        (7, {"modes": ["bm25"]}),
         (7, {"modes": ["random"]}),
         (7, {"modes": ["with_mmr", "constant"], "mmr": True}),
         (7, {"modes": ["dense_chunked"], "query_reading": "windows"}),
@@ -158,21 +150,6 @@ def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
         assert {"right", "wrong"} <= set(written(tmp_path, "items")["systems"])
 
 
-def test_a_corpus_on_disk_gives_the_numbers_of_an_index_in_memory(run_chapter, folder, tmp_path):
-    data = folder(7)
-    run_chapter("01_retrieval_ablation.ipynb", dataset=data, **FAST)
-    expected = written(tmp_path, "numbers")["retrieval_ablation"]["mine"]
-    encoded = str(tmp_path / "encoded")
-    encode_folder(data, encoded, FAST["encoder"], size=3)
-    run_chapter("01_retrieval_ablation.ipynb", dataset=data, corpus=encoded, **FAST)
-    del expected["bm25_chunked"]
-    assert written(tmp_path, "numbers")["retrieval_ablation"]["mine"] == expected
-    corpus = tmp_path / "mine" / "corpus.jsonl"
-    corpus.write_text(corpus.read_text().replace("each month", "each year"))
-    with pytest.raises(InputError, match="of which document 'd5' differs"):
-        run_chapter("01_retrieval_ablation.ipynb", dataset=data, corpus=encoded, **FAST)
-
-
 def test_where_nothing_is_relevant_nothing_is_answered(run_chapter, folder, tmp_path):
     page, _ = run_chapter("01_retrieval_ablation.ipynb", dataset=folder(7, grade=0), **FAST)
     assert "best simple search? Cannot be measured here:" in page and not NO_WIDTH_0.search(page)
@@ -185,27 +162,6 @@ def smoke_page(run_chapter):
     return lambda **changes: run_chapter(
         "01_retrieval_ablation.ipynb", n_resamples=500, encoder="minilm", **changes
     )
-
-
-def test_the_reranker_is_compared_with_the_best_system_without_it(smoke_page, tmp_path):
-    """On the smoke set that is the dense list; the page counts better and worse questions."""
-    page, _ = smoke_page(
-        dataset="smoke", modes=["bm25", "dense", "fused", "fused_mmr", "with_mmr", "reranker_only"]
-    )
-    numbers = written(tmp_path, "numbers")["retrieval_ablation"]["smoke"]
-    means = {name: row["nDCG@10"]["value"] for name, row in numbers.items()}
-    contrasts = written(tmp_path, "contrasts")["retrieval_ablation"]["smoke"]["nDCG@10"]
-    rows = {(row["system"], row["against"]): row for row in contrasts}
-    strongest = max((name for name in UNRERANKED if name in means), key=means.get)
-    row = rows["full", strongest]
-    assert f"{row['difference']:+z.3f} [{row['low']:+z.3f}, {row['high']:+z.3f}] nDCG@10" in page
-    assert row["better"] + row["equal"] + row["worse"] == row["n"] == 34
-    alone = rows["full", "reranker_only"]
-    assert alone["verdict"] == "undecided"
-    assert "- Full pipeline cannot be distinguished from Reranker's order alone" in page
-    assert "Diversity (MMR), which the full pipeline leaves out: First stage with diversity" in page
-    simple = max((name for name in SIMPLE if name in means), key=means.get)
-    assert f"{system_name(simple)}, the best simple search on these questions" in page
 
 
 def test_the_held_out_half_leads_with_baselines_of_the_development_half(

@@ -1,7 +1,5 @@
 """A corpus on disk is searched by the whole pipeline, with ids and scores of one in memory."""
 
-import functools
-import hashlib
 import json
 
 import numpy as np
@@ -11,11 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_retrieval import HashingEncoder
 
-from casebook.batch.cluster import Cluster
-from casebook.data import load
 from casebook.errors import InputError
 from casebook.files import locked
-from casebook.models.encoders import load_encoder
 from casebook.retrieval import encoded
 from casebook.retrieval.encoded import EncodedCorpus
 from casebook.retrieval.encoding import encode_corpus
@@ -27,20 +22,6 @@ from casebook.retrieval.settings import MODES
 CUT = {"max_words": 20, "overlap": 6, "max_passages": 5}
 SYSTEMS = [mode for mode in MODES if mode != "bm25_chunked"]
 FILTERS = {"year": {"gt": 2010}, "source": "act"}
-
-
-class RememberingEncoder(HashingEncoder):
-    """The encoder of the tests, which hashes each word once."""
-
-    def token_ids(self, texts):
-        numbers = [[number_of(word) for word in text.split()] for text in texts]
-        return [np.array(text, dtype=np.int64) for text in numbers]
-
-
-@functools.cache
-def number_of(word):
-    digest = hashlib.sha256(word.lower().encode()).digest()
-    return int.from_bytes(digest[:4]) % HashingEncoder.vocabulary_size
 
 
 def made_collection(size):
@@ -70,10 +51,14 @@ def on_disk(documents, folder, encoder, size=50, client=None):
     return EncodedCorpus(folder, encoder)
 
 
-def check_same(one, stored, queries, mode, **options):
+def check_same(one, stored, queries, mode, treatment=None, **options):
     """Compare all stages, and the first hits, of one system on two indexes."""
-    expected = HybridRetriever(one, mode=mode, **CUT).retrieve_many(queries, **options)
-    result = HybridRetriever(stored, mode=mode, **CUT).retrieve_many(queries, **options)
+    expected, result = (
+        HybridRetriever(index, mode=mode, **CUT, **treatment or {}).retrieve_many(
+            queries, **options
+        )
+        for index in (one, stored)
+    )
     names = [str(number) for number in range(len(queries))]
     assert list(result.stages) == list(expected.stages)
     for stage in expected.stages:
@@ -87,8 +72,8 @@ def check_same(one, stored, queries, mode, **options):
 def indexes(request, tmp_path_factory):
     """Give an index in memory and one on disk, whose vectors are compared in 1 or 7 blocks."""
     documents, queries = made_collection(630)
-    one = CorpusIndex(documents, RememberingEncoder())
-    stored = on_disk(documents, tmp_path_factory.mktemp("encoded"), RememberingEncoder(), 100)
+    one = CorpusIndex(documents, HashingEncoder())
+    stored = on_disk(documents, tmp_path_factory.mktemp("encoded"), HashingEncoder(), 100)
     with pytest.MonkeyPatch.context() as patch:
         size = -(-stored.contents["passages"] // request.param)
         patch.setattr(encoded, "VECTORS_AT_ONCE", size)
@@ -116,15 +101,9 @@ TREATMENTS = [
 @pytest.mark.parametrize("treatment", TREATMENTS, ids=str)
 def test_queries_are_treated_as_in_memory(indexes, treatment):
     one, stored, queries = indexes
+    stored = stored.with_encoder(HashingEncoder())
     for options in ({}, {"filters": FILTERS}):
-        results = []
-        for index in (one, stored.with_encoder(RememberingEncoder())):
-            retriever = HybridRetriever(index, **CUT, **treatment)
-            results.append(retriever.retrieve_many(queries, **options))
-        expected, result = results
-        names = [str(number) for number in range(len(queries))]
-        for stage in expected.stages:
-            assert result.run(names, stage) == expected.run(names, stage), stage
+        check_same(one, stored, queries, "full", treatment, **options)
 
 
 def test_collection_and_filters_are_those_in_memory(indexes):
@@ -139,31 +118,6 @@ def test_collection_and_filters_are_those_in_memory(indexes):
         HybridRetriever(stored, mode="bm25").retrieve("w1", filters={"month": 3})
 
 
-@pytest.mark.slow
-def test_twenty_thousand_documents(tmp_path, monkeypatch):
-    documents, queries = made_collection(20_000)
-    stored = on_disk(documents, tmp_path, RememberingEncoder(), 7_000)
-    monkeypatch.setattr(encoded, "VECTORS_AT_ONCE", 9_000)
-    one = CorpusIndex(documents, RememberingEncoder())
-    for mode in ("full", "with_mmr", "bm25", "dense"):
-        check_same(one, stored, queries, mode)
-    check_same(one, stored, queries, "full", filters=FILTERS)
-
-
-@pytest.mark.slow
-def test_the_packaged_encoder(tmp_path):
-    """One text at a time: other texts in a batch alter the last places of a vector."""
-    data = load("smoke")
-    documents = data.documents[["doc_id", "text"]].head(16)
-    documents = pd.concat([documents, documents.assign(doc_id="copy of " + documents["doc_id"])])
-    encoder = load_encoder(cache=False, batch_size=1)
-    stored = on_disk(documents, tmp_path, encoder, 12)
-    one = CorpusIndex(documents, encoder)
-    queries = data.queries["text"].tolist()[:6]
-    for mode in ("full", "dense_chunked", "dense"):
-        check_same(one, stored, queries, mode)
-
-
 @settings(deadline=None, max_examples=20)
 @given(
     texts=st.lists(st.text("ab é", min_size=1, max_size=12).map(lambda t: t + " aa"), min_size=1),
@@ -171,7 +125,7 @@ def test_the_packaged_encoder(tmp_path):
 )
 def test_bm25_of_any_texts_is_that_in_memory(tmp_path_factory, texts, preset):
     documents = pd.DataFrame({"doc_id": [str(n) for n in range(len(texts))], "text": texts})
-    stored = on_disk(documents, tmp_path_factory.mktemp("encoded"), RememberingEncoder())
+    stored = on_disk(documents, tmp_path_factory.mktemp("encoded"), HashingEncoder())
     queries = ["aa ab", "ba ba aa", "bbb", "aaé aa"]
     lists = stored.passages().bm25(preset).search(queries, 5)
     expected = BM25Index(texts, **PRESETS[preset]).search(queries, 5)
@@ -195,7 +149,7 @@ class Interrupted(Exception):
     """How an encoder ends in the middle."""
 
 
-class CountingEncoder(RememberingEncoder):
+class CountingEncoder(HashingEncoder):
     """Encoder that counts its calls, and ends before one."""
 
     def __init__(self, last=10_000):
@@ -245,8 +199,8 @@ def test_an_interrupted_encoding_goes_on_and_a_reader_keeps_what_it_opened(tmp_p
 
 def test_a_file_that_is_missing_or_changed_is_named_and_written_again(tmp_path):
     documents, queries = made_collection(100)
-    stored = on_disk(documents, tmp_path, RememberingEncoder())
-    one = CorpusIndex(documents, RememberingEncoder())
+    stored = on_disk(documents, tmp_path, HashingEncoder())
+    one = CorpusIndex(documents, HashingEncoder())
     names = [*stored.contents["files"], "vectors.npy"]
     assert len(names) > 15
     for name in names:
@@ -268,12 +222,12 @@ def test_a_file_that_is_missing_or_changed_is_named_and_written_again(tmp_path):
             assert encoder.calls == expected, (name, damaged and len(damaged))
         if name == "vectors.npy":
             assert path.read_bytes() == whole
-    check_same(one, EncodedCorpus(tmp_path, RememberingEncoder()), queries, "full")
+    check_same(one, EncodedCorpus(tmp_path, HashingEncoder()), queries, "full")
 
 
 def test_the_shard_that_is_damaged_is_named(tmp_path):
     documents, _ = made_collection(100)
-    path = on_disk(documents, tmp_path, RememberingEncoder()).folder / "vectors.npy"
+    path = on_disk(documents, tmp_path, HashingEncoder()).folder / "vectors.npy"
     vectors = np.load(path, mmap_mode="r+")
     vectors[57, 3] += 1
     vectors.flush()
@@ -283,7 +237,7 @@ def test_the_shard_that_is_damaged_is_named(tmp_path):
 
 def test_contents_that_were_changed_by_hand_are_refused(tmp_path):
     documents, _ = made_collection(60)
-    on_disk(documents, tmp_path, RememberingEncoder())
+    on_disk(documents, tmp_path, HashingEncoder())
     path = tmp_path / encoded.CONTENTS
     whole = json.loads(path.read_text())
     for change in ({"folder": "../../secret"}, {"seal": None}, {"presets": ["okapi_porter"]}):
@@ -298,30 +252,13 @@ def test_contents_that_were_changed_by_hand_are_refused(tmp_path):
 def test_what_cannot_be_encoded_is_refused(tmp_path):
     documents, _ = made_collection(60)
     with pytest.raises(InputError, match="at least one document"):
-        on_disk(documents[:0], tmp_path, RememberingEncoder())
+        on_disk(documents[:0], tmp_path, HashingEncoder())
 
-    class Short(RememberingEncoder):
+    class Short(HashingEncoder):
         def encode_documents(self, texts):
             return super().encode_documents(texts[:1])
 
     with pytest.raises(InputError, match=r"hashing: gave shape \(1, 24\) for 50 texts"):
         on_disk(documents, tmp_path, Short())
     with locked(tmp_path / ".lock", str), pytest.raises(InputError, match="encodes to it: wait"):
-        on_disk(documents, tmp_path, RememberingEncoder())
-
-
-@pytest.mark.slow
-def test_a_cluster_gives_the_vectors_of_one_process(tmp_path):
-    from distributed import Client, LocalCluster
-
-    documents, queries = made_collection(300)
-    here = on_disk(documents, tmp_path / "here", RememberingEncoder())
-    with (
-        LocalCluster(2, threads_per_worker=1, dashboard_address=None) as dask,
-        Client(dask) as client,
-    ):
-        cluster = Cluster(client, dask.scheduler_address)
-        there = on_disk(documents, tmp_path / "there", RememberingEncoder(), 50, cluster)
-    for name in (encoded.VECTORS, encoded.SHARDS):
-        assert (here.folder / name).read_bytes() == (there.folder / name).read_bytes()
-    check_same(CorpusIndex(documents, RememberingEncoder()), there, queries, "full")
+        on_disk(documents, tmp_path, HashingEncoder())

@@ -8,7 +8,7 @@ from small_retrieval import QUERIES, READS, retriever
 from casebook.errors import InputError
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.ranked import from_scores, metadata_mask
+from casebook.retrieval.ranked import metadata_mask
 from casebook.retrieval.settings import MODES
 
 
@@ -67,14 +67,6 @@ def test_one_query_gets_what_it_gets_among_many(index, mode):
         assert system.retrieve(query) == many.hits(row)
 
 
-def test_single_list_modes_are_the_lists_themselves(index, hashing):
-    result = retriever(index, "dense").retrieve_many(QUERIES)
-    vectors = hashing.encode_documents(index.texts).astype(np.float64)
-    scores = np.round(hashing.encode_queries(QUERIES) @ vectors.T, 12)
-    np.testing.assert_array_equal(result.final.ids, from_scores(scores, 40).ids)
-    assert list(result.stages) == ["dense", "fused", "final"]
-
-
 def test_a_hit_names_its_passage_and_metadata(index, collection):
     hit = retriever(index).retrieve(QUERIES[0])[0]
     row = collection.set_index("doc_id").loc[hit.doc_id]
@@ -117,20 +109,6 @@ def test_the_control_lists_are_what_their_names_say(index):
     assert abs(counts[0] - 10).max() < 15 and 5 < counts.var() < 15
     first = (random.ids[:, :10] == 0).any(axis=1).mean()
     assert first == pytest.approx(0.25, abs=3 * (0.25 * 0.75 / 400) ** 0.5)
-
-
-def test_chunked_document_stands_at_its_best_chunk(index, hashing):
-    result = retriever(index, "dense_chunked").retrieve_many(QUERIES[:2])
-    passages = index.passages(result.config.cut)
-    similarity = hashing.encode_queries(QUERIES[:2]) @ hashing.encode_documents(
-        passages.texts
-    ).T.astype(np.float64)
-    assert len(passages) > len(index)
-    for row in range(2):
-        for hit in result.hits(row):
-            own = np.flatnonzero(passages.owner == int(hit.doc_id[1:]))
-            assert hit.scores["dense"] == pytest.approx(similarity[row, own].max(), abs=1e-6)
-            assert hit.text == passages.texts[own[similarity[row, own].argmax()]]
 
 
 def test_oversampling_finds_documents_hidden_by_long_ones(hashing):
@@ -281,13 +259,9 @@ def test_models_that_do_not_exist_are_one_clear_line(collection, index):
 
 
 def test_texts_in_a_list_are_the_collection_of_these_texts():
-    texts = ["You may cancel.", "We may sue.", "You must pay the rent."]
-    frame = pd.DataFrame({"doc_id": ["0", "1", "2"], "text": texts})
-    for mode in ("bm25", "full"):
-        ours = HybridRetriever(texts, mode=mode).retrieve("may we sue?")
-        assert ours == HybridRetriever(frame, mode=mode).retrieve("may we sue?")
-    with pytest.raises(InputError):
-        HybridRetriever(["a", 1])
+    frame = pd.DataFrame({"doc_id": ["0", "1", "2"], "text": TEXTS})
+    ours = HybridRetriever(TEXTS).retrieve("may we sue?")
+    assert ours == HybridRetriever(frame).retrieve("may we sue?")
 
 
 TEXTS = ["You may cancel.", "We may sue.", "You must pay the rent."]
@@ -308,24 +282,6 @@ def test_a_collection_may_have_any_usual_form(documents):
     frame = pd.DataFrame({"doc_id": list("abc"), "text": TEXTS})
     ours = HybridRetriever(documents, mode="bm25").retrieve("may we sue?")
     assert ours == HybridRetriever(frame, mode="bm25").retrieve("may we sue?")
-
-
-@pytest.mark.parametrize(
-    ("stage", "off"),
-    [
-        ("reranker", {"reranker": None}),
-        ("mmr", {"mmr": False}),
-        ("chunking", {"chunking": False}),
-        ("bm25_chunks", {"bm25_chunks": False}),
-        ("question_tokens", {"question_tokens": None}),
-        ("agreement", {"agreement": None}),
-        ("max_passages", {"max_passages": None}),
-        ("encoder", {"lists": ("bm25", "bm25_stemmed"), "reranker": None, "mmr": False}),
-    ],
-)
-def test_none_switches_a_stage_off(stage, off):
-    config = HybridRetriever(TEXTS, mode="full", **{stage: None}).config
-    assert {name: getattr(config, name) for name in off} == off
 
 
 def test_without_an_encoder_no_model_is_loaded(monkeypatch):

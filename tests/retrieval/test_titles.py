@@ -1,8 +1,7 @@
 """Titles belong to the text that every stage reads, and can be left out."""
 
-import json
-
 import pytest
+from beir_folders import write_beir
 
 from casebook.data import load
 from casebook.factcheck.pipeline import EvidenceBase, load_documents
@@ -16,22 +15,13 @@ WORDS = ["flood", "theft", "storm", "delay", "cancel", "refund", "court", "arbit
 @pytest.fixture
 def titled(tmp_path):
     """Give a BEIR folder in which the words of a query stand in a title alone."""
-    folder = tmp_path / "titled"
-    (folder / "qrels").mkdir(parents=True)
-    rows = {
-        "corpus": [
-            {"_id": f"d{n}", "title": w, "text": f"common words about clause {n}"}
-            for n, w in enumerate(WORDS)
-        ],
-        "queries": [{"_id": f"q{n}", "text": word} for n, word in enumerate(WORDS)],
-    }
-    for name, records in rows.items():
-        (folder / f"{name}.jsonl").write_text(
-            "".join(json.dumps(record) + "\n" for record in records)
-        )
-    judged = "".join(f"q{n}\td{n}\t1\n" for n in range(len(WORDS)))
-    (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n" + judged)
-    return folder
+    texts = [
+        {"_id": f"d{n}", "title": word, "text": f"common words about clause {n}"}
+        for n, word in enumerate(WORDS)
+    ]
+    queries = [{"_id": f"q{n}", "text": word} for n, word in enumerate(WORDS)]
+    judged = {"test": [(f"q{n}", f"d{n}", 1) for n in range(len(WORDS))]}
+    return write_beir(tmp_path / "titled", texts, queries, judged)
 
 
 @pytest.mark.parametrize("mode", ["bm25", "dense", "dense_chunked", "full"])

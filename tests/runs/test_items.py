@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.data.cards import card_of
-from casebook.runs.items import ALL_TEXTS, item_page, items_json, one_line, word_changes
+from casebook.runs.items import ALL_TEXTS, item_page, items_json, word_changes
 from casebook.runs.outputs import item_page_address
 
 WORDS = st.lists(st.sampled_from(["a", "b", "-c", "+d", "=e", "é"]), max_size=12)
@@ -111,11 +111,6 @@ def test_a_marked_change_gives_both_texts_back(before, after):
     assert went.sub(r"\1", came.sub("", marked)).split() == before
     assert came.sub(r"\1", went.sub("", marked)).split() == after
     assert (before == after) == (marked.split() == before)
-
-
-def test_texts_become_one_line_of_a_length():
-    assert one_line("a  b\nc") == "a b c"
-    assert one_line("x" * 500, 10) == "x" * 9 + "…"
 
 
 def test_addresses_hold_any_id():

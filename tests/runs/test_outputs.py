@@ -17,14 +17,6 @@ def results(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_rows_are_the_same_bytes_every_time(results):
-    frame = pd.DataFrame({"query_id": ["q1", "é"], "nDCG@10": [1 / 3, 1.0]})
-    first = RunOutputs("mine", "a").rows(frame).read_bytes()
-    assert RunOutputs("mine", "a").rows(frame).read_bytes() == first
-    text = gzip.decompress(first).decode()
-    assert text == "query_id,nDCG@10\nq1,0.333333\né,1.000000\n"
-
-
 def finished(results, cell):
     """Give a cell the record that says that it ran to its end."""
     path = results / "mine" / "runs" / cell / "run.json"
@@ -52,22 +44,6 @@ def test_two_values_for_one_number_are_refused(results):
         InputError, match=r"cells a and b both report e / x / s / m, .* remove .*runs/b"
     ):
         merge_numbers("mine")
-
-
-def test_floats_beside_none_are_rounded_like_all_others(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    frame = pd.DataFrame({"a": pd.Series([0.1234567891, None, "x", 3], dtype=object)})
-    path = RunOutputs("run", "cell").table("t", frame)
-    assert path.read_text() == 'a\n0.123457\n""\nx\n3\n'
-
-
-def test_items_have_a_file_and_an_address_from_the_chapter(results):
-    outputs = RunOutputs("mine", "cell")
-    path = outputs.items({"kind": "claims", "items": [{"id": "ä"}]})
-    assert path == results / "mine" / "items" / "cell.json"
-    assert json.loads(path.read_text())["items"] == [{"id": "ä"}]
-    address = outputs.item_page(only="hops: 1")
-    assert address == "../../generated/items/cell.html#only=hops%3A+1"
 
 
 def test_no_file_holds_a_negative_zero(results):

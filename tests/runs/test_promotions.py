@@ -7,7 +7,6 @@ import signal
 import pytest
 
 from casebook.errors import InputError
-from casebook.files import locked
 from casebook.runs import promotions
 from casebook.runs.decide import decide
 from casebook.runs.promotions import (
@@ -208,17 +207,6 @@ def test_a_log_from_before_heads_were_kept_is_carried_on(three):
     assert "not the head of a log" in verify(root)[0]
 
 
-def test_a_reason_that_is_no_text_is_refused(three, monkeypatch):
-    listing = three.read()
-    low = find_run(listing, "low")
-    with pytest.raises(InputError, match="not text in UTF-8"):
-        promote(listing, low, "ndcg@3", "caf\udce9")
-    monkeypatch.setenv("CASEBOOK_ACTOR", "caf\udce9")
-    with pytest.raises(InputError, match="CASEBOOK_ACTOR"):
-        promote(listing, low, "ndcg@3", WHY)
-    assert read_promotions(listing.root) == []
-
-
 def test_a_pointer_to_another_line_and_a_changed_run_are_noticed(three):
     root = promote_all(three, "low", "mid")
     path = pointer_path(root, "ndcg@3")
@@ -245,10 +233,3 @@ def test_a_line_that_was_never_completed_is_not_an_entry(three):
     promote_all(three, "high")
     assert [entry["seq"] for entry in read_promotions(root)] == [1, 2, 3]
     assert verify(root) == []
-
-
-def test_a_held_lock_names_its_owner(three, monkeypatch):
-    monkeypatch.setattr(promotions, "_WAIT_FOR_WRITER", 0.05)
-    lock = three.layout.root / "_active" / ".lock"
-    with locked(lock, str), pytest.raises(InputError, match=r"held by pid \d+ on "):
-        promote_all(three, "low")

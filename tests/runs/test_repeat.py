@@ -1,13 +1,11 @@
 import json
 import os
-import re
 
 import pytest
 
 from casebook.errors import InputError
-from casebook.paths import ROOT
 from casebook.runs import repeat
-from casebook.runs.repeat import After, Variant, read_matrix, run_matrix
+from casebook.runs.repeat import Variant, read_matrix, run_matrix
 
 SPEC = """{
   // two variants; "//" inside a string, "a//b,]", is text
@@ -129,23 +127,3 @@ def test_a_child_out_of_time_is_ended_and_keeps_its_log(tmp_path, monkeypatch):
     assert (head, tail) == ("begun", "[STDERR]")
     with pytest.raises(ProcessLookupError):
         os.kill(int(process), 0)
-
-
-def test_the_page_on_runs_documents_every_key_of_a_matrix(tmp_path):
-    page = (ROOT / "docs" / "run_registry.md").read_text(encoding="utf-8")
-    section = page.partition("## A matrix of variants")[2].partition("\n## ")[0]
-    documented = {name.lower() for name in re.findall(r"(?m)^\| `([^`]+)` \|", section)}
-    expected = {"variants", "stoponfailure"}
-    expected |= {f"variants[].{name}" for name in ("name", "args", "env", "timeoutseconds")}
-    expected |= {
-        f"after.{field.validation_alias or name}" for name, field in After.model_fields.items()
-    }
-    assert documented == expected
-    assert {f"variants[].{name}" for name in Variant.model_fields} - expected == {
-        "variants[].timeout"
-    }
-    path = tmp_path / "variants.yml"
-    path.write_text(section.partition("```yaml\n")[2].partition("```")[0])
-    matrix = read_matrix(path)
-    assert [variant.name for variant in matrix.variants] == ["as-documented", "half"]
-    assert (matrix.variants[1].timeout, matrix.stop_on_failure, matrix.after.top) == (600, False, 5)

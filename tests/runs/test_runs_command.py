@@ -1,14 +1,11 @@
 """``casebook runs`` and ``casebook gate``: output, files, exit codes."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import scipy.stats
 
-from casebook.runs.headlines import Headline, headlines_text
 from casebook.runs.registry import locate
 
 WEAK = np.random.default_rng(0).integers(1, 8, 100)
@@ -117,17 +114,6 @@ def test_documented_files_of_compare_and_best(casebook, add):
     assert (own / "best_ndcg@3.md").is_file()
 
 
-def test_a_list_without_rows_says_why(casebook, add):
-    bad = locate().root / "bad" / "run.json"
-    bad.parent.mkdir(parents=True)
-    bad.write_text("{")
-    lines = casebook("runs", "list", "--workflow", "audits")[1].splitlines()
-    assert lines[0] == "no readable run" and lines[1].startswith("unreadable: ")
-    add("one", WEAK)
-    said = casebook("runs", "list", "--workflow", "audits")[1]
-    assert said.startswith("no run of the workflow 'audits'; there are: ")
-
-
 def test_a_star_ranks_every_system_of_every_run(casebook, registry):
     registry.add(
         "one", metrics={"smoke.full.ndcg@10": 0.7, "smoke.bm25.ndcg@10": 0.5, "smoke.full.rr": 0.9}
@@ -155,45 +141,6 @@ def test_every_score_has_its_n_and_interval(casebook, add):
     assert "[0." in casebook("runs", "compare")[1]
     best = json.loads(casebook("runs", "best", "--json")[1])
     assert (best["n"], best["ci"]) == (100, row["ci"])
-
-
-def test_the_column_of_controls_stands_where_a_run_has_one(casebook, add, smoke_run):
-    add("one", WEAK)
-    assert "control" not in casebook("runs", "compare")[1].splitlines()[1].split()
-    arguments = ("runs", "compare", "-m", "smoke.bm25.ndcg@10", "--runs-root", smoke_run)
-    [row] = json.loads(casebook(*arguments, "--json")[1])["top"][:1]
-    _, header, first, *_ = casebook(*arguments)[1].splitlines()
-    assert "control" in header.split() and f"{row['control']:.6f}" in first.split()
-
-
-def test_a_damaged_log_is_refused_by_every_command(casebook, add):
-    for name, ranks in (("one", WEAK), ("two", np.maximum(1, WEAK - 2))):
-        add(name, ranks)
-        casebook("runs", "promote", "--run", name, "--reason", "x")
-    log = locate().root / "_active" / "history.jsonl"
-    whole = log.read_bytes()
-    log.write_bytes(whole[: whole.index(b"\n") + 1])
-    for command in (
-        ["promote", "--reason", "x"],
-        ["decide", "--apply"],
-        ["rollback", "--reason", "x"],
-        ["history"],
-    ):
-        code, out, err = casebook("runs", *command)
-        assert (code, out) == (1, ""), command
-        assert "restore it from a copy" in err and err.count("\n") == 1
-    code, out, _ = casebook("runs", "verify")
-    assert code == 2 and "line 2 of the log is missing" in out
-
-
-def test_a_folder_without_runs_is_no_registry(casebook, tmp_path):
-    (tmp_path / "empty").mkdir()
-    for command in (*EACH[:7], "promote", "rollback"):
-        why = ["--reason", "x"] if command in ("promote", "rollback") else []
-        code, out, err = casebook("runs", command, *why, "--runs-root", tmp_path / "empty")
-        assert (code, out) == (1, ""), command
-        assert "no registry" in err and err.count("\n") == 1
-    assert not list((tmp_path / "empty").iterdir())
 
 
 def test_one_level_too_high_is_not_the_registry(casebook, add):
@@ -310,39 +257,6 @@ def test_wrong_use_is_one_clear_line(casebook, add):
     assert wrong == []
 
 
-def test_listing_imports_neither_pandas_nor_scipy(tmp_path):
-    code = (
-        "import sys; from casebook.cli import main\n"
-        "try: main(['runs', 'compare', '--runs-root', sys.argv[1]])\n"
-        "except SystemExit: print({'pandas', 'scipy', 'torch'} & set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines()[-1] == "set()"
-
-
-def test_the_list_shows_data_parameters_that_differ_and_the_headline(casebook, add):
-    for run_id, encoder in (("one", "minilm"), ("two", "bge")):
-        parameters = {"dataset": "/somewhere/my folder", "encoder": encoder, "seed": 0}
-        add(run_id, WEAK, Inputs={"parameters": parameters})
-    headline = Headline("Better?", "mine", "a", "b", "nDCG@10", 0.1, 0.05, 0.15, 40)
-    folder = locate(domain="insurance").root / "headlines"
-    folder.mkdir()
-    (folder / "one.json").write_text(headlines_text([headline]))
-    rows = {row["runId"]: row for row in json.loads(casebook("runs", "list", "--json")[1])["runs"]}
-    assert rows["one"]["parameters"] == {"encoder": "minilm"} and rows["two"]["parameters"] == {
-        "encoder": "bge"
-    }
-    assert {row["dataset"] for row in rows.values()} == {"my folder"}
-    assert rows["one"]["headline"] == "+0.100 [+0.050, +0.150] nDCG@10 (helps)"
-    assert (
-        rows["two"]["headline"] == "0.295 original:ndcg@3"
-    )  # without a headline, the documented metric
-    out = casebook("runs", "list")[1]
-    assert "my folder" in out and 'encoder="bge"' in out
-
-
 def test_runs_of_two_devices_are_compared_and_the_difference_is_said(casebook, add):
     parameters = {"dataset": "claims", "seed": 0}
     data = {"data": {"dataset": "1"}}
@@ -355,9 +269,6 @@ def test_runs_of_two_devices_are_compared_and_the_difference_is_said(casebook, a
     for line in ('device: "cuda" against "cpu"', 'precision: "float16" against "float32"'):
         assert line in lines
     assert "seed: 1 against 0" in lines and "dataset" not in out
-    value = json.loads(casebook("runs", "compare", "new", "old", "--json")[1])
-    assert value["parameters"]["device"] == ["cuda", "cpu"]
-    assert 'device="cuda", precision="float16", seed=1' in casebook("runs", "list")[1]
 
 
 def test_names_of_embeddingshift_are_read_and_answered_with_ours(casebook):

@@ -192,6 +192,10 @@ def test_numbers_are_read_as_the_rules_read_them_and_limits_of_a_statute_are_non
         assert [value for _, value in values_of(extract_sheet(text, domain=domain).sheet)] == values
 
 
+def facts_of_a_case(record, domain):
+    return facts.from_dict({"case_id": "x", **record}, domain=domain)
+
+
 def test_a_sheet_is_read_and_written_the_same_and_checked_by_its_domain(hull):
     sheet = extract_sheet(TEXT, "aster", domain=hull).sheet
     assert facts.from_dict(json.loads(json.dumps(facts.to_dict(sheet))), domain=hull) == sheet
@@ -199,7 +203,8 @@ def test_a_sheet_is_read_and_written_the_same_and_checked_by_its_domain(hull):
     assert query.endswith(
         "vessel flag: Liberia. loss: constructive total loss. notice period: 14 days."
     )
-    for fact, problem in [
+    flag = {"fact_type": "vessel flag", "value": "Liberia"}
+    one_fact = [
         (
             {"fact_type": "colour", "value": "red"},
             "0.fact_type: 'colour' is unknown: choose from v",
@@ -209,14 +214,11 @@ def test_a_sheet_is_read_and_written_the_same_and_checked_by_its_domain(hull):
         ({"fact_type": "notice period", "value": "14"}, "give a number from 1 to 365"),
         ({"fact_type": "notice period", "value": True}, "must be a number"),
         ({"fact_type": "notice period", "value": 7, "unit": "weeks"}, "is not that of the type"),
-    ]:
-        with pytest.raises(InputError, match=problem):
-            facts.from_dict({"case_id": "x", "further_facts": [fact]}, domain=hull)
-    with pytest.raises(InputError, match="'Liberia' stands twice"):
-        twice = [{"fact_type": "vessel flag", "value": "Liberia"}] * 2
-        facts.from_dict({"case_id": "x", "further_facts": twice}, domain=hull)
-    with pytest.raises(InputError, match="is unknown: choose from none"):
-        facts.from_dict(facts.to_dict(sheet))
+    ]
+    bad = [({"further_facts": [fact]}, hull, problem) for fact, problem in one_fact]
+    bad.append(({"further_facts": [flag, flag]}, hull, "'Liberia' stands twice"))
+    bad.append(({"further_facts": [flag]}, SHIPPED_DOMAIN, "is unknown: choose from none"))
+    assert not_refused(facts_of_a_case, bad) == []
 
 
 def test_sheets_without_further_facts_keep_their_hash_and_form():
@@ -373,35 +375,17 @@ def test_questions_that_are_judgments_are_read_with_the_file(hull, tmp_path):
 
 
 def test_the_commands_take_the_file_and_report_it(casebook, hull, tmp_path):
-    cases, documents = planted_hulls(tmp_path, hull)
+    _, documents = planted_hulls(tmp_path, hull)
     mine = tmp_path / "hull.yml"
     mine.write_text(HULL, encoding="utf-8")
     options = ("--facts", mine, "--mode", "bm25")
-    code, out, _ = casebook(
-        "sensitivity",
-        "evaluate",
-        cases,
-        "--corpus",
-        documents,
-        *options,
-        "--resamples",
-        200,
-        "--json",
-    )
-    report = json.loads(out)
-    assert code == 0 and report["facts"]["sha256"] == hull.sha256
-    assert "vessel flag" in [row["fact type"] for row in report["fact types"]]
     judgment = tmp_path / "aster.txt"
     judgment.write_text(TEXT, encoding="utf-8")
     small = ("--depth", 1, "--placebos", 1)
     code, out, _ = casebook("sensitivity", "run", judgment, documents, *options, *small, "--json")
     report = json.loads(out)
-    assert code == 0 and report["facts"]["fact types"] == ["vessel flag", "loss", "notice period"]
+    assert code == 0 and report["facts"]["sha256"] == hull.sha256
     assert report["nodes"][0]["sensitivity_scores"]["vessel flag"]["edges"] > 0
-    code, _, error = casebook(
-        "sensitivity", "evaluate", cases, "--corpus", documents, "--mode", "bm25"
-    )
-    assert code == 1 and "cases.jsonl:1" in error and "'vessel flag' is no fact type" in error
     before = mine.read_bytes()
-    code, _, error = casebook("sensitivity", "run", judgment, documents, *options, "-o", mine)
+    code, *_ = casebook("sensitivity", "run", judgment, documents, *options, "-o", mine)
     assert code == 1 and mine.read_bytes() == before

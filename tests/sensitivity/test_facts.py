@@ -87,22 +87,3 @@ def test_sections_are_brought_into_normal_form():
     assert sheet.sections_cited == ("IPC-300A", "PDPA-13", "my own rule")
     with pytest.raises(InputError, match=r"sections_cited\.1: 'IPC-302' stands twice"):
         changed(sections_cited=["IPC-302", "section 302 IPC"])
-
-
-def test_sheet_without_facts_is_refused():
-    with pytest.raises(InputError, match="no fact"):
-        facts.from_dict({"case_id": "empty"})
-    assert facts.present_types(facts.from_dict({"case_id": "e"}, empty=True)) == ()
-
-
-def test_file_that_is_no_sheet_is_refused(tmp_path):
-    path = tmp_path / "sheet.json"
-
-    def read(content):
-        path.write_bytes(content)
-        return read_cases(path)
-
-    contents = [b"", b"[", b"\xff\xfe", b"[]", b"null", b"[" * 10**5]
-    assert not_refused(read, [(content, r"sheet\.json: ") for content in contents]) == []
-    with pytest.raises(InputError, match="cannot be read"):
-        read_cases(tmp_path / "absent.json")

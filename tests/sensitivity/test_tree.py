@@ -7,7 +7,6 @@ from casebook.retrieval.pipeline import HybridRetriever
 from casebook.sensitivity.edits import order_edits, single_fact_edits
 from casebook.sensitivity.evaluation import case_scores, sensitivity
 from casebook.sensitivity.facts import from_dict, sheet_hash
-from casebook.sensitivity.plausibility import REJECT, Decision
 from casebook.sensitivity.tree import (
     EDGE_MEASURES,
     CaseRanking,
@@ -88,17 +87,8 @@ def test_stratified_order_takes_types_and_items_in_turn(planted):
     assert order_edits(edits, "first") == edits
 
 
-def test_one_batch_per_level_gives_what_single_queries_give(planted, bm25, inert):
-    calls = []
-
-    class Counting(CaseSearch):
-        def _batch(self, keys):
-            calls.append(len(keys))
-            return super()._batch(keys)
-
-    search = Counting(bm25, 10)
+def test_batches_give_what_single_queries_give(planted, bm25, search, inert):
     trees = grown(planted, search, inert)
-    assert len(calls) == 3
     alone = CaseSearch(bm25, 10)
     for tree in trees[:2]:
         for node in tree.nodes + tree.placebos:
@@ -139,18 +129,6 @@ def test_noops_are_recorded_and_not_searched(planted, search, inert):
     (revisiting,) = grow_trees([from_dict(record)], search, settings, inert=inert)
     children = [node for node in revisiting.nodes if node.parent is revisiting.root]
     assert {"ages/2", "ages/3"} & {node.edit.item for node in children if node.edit.noop}
-
-
-def test_rejected_edits_are_not_tried(planted, search):
-    (tree,) = grow_trees(
-        planted.sheets[:1],
-        search,
-        neighbours=planted.neighbours,
-        validator=lambda sheet, edit: Decision(REJECT, "no"),
-    )
-    assert len(tree.nodes) == 1
-    assert tree.decisions
-    assert edge_frame([tree]).empty
 
 
 def test_failed_retrieval_marks_edges_and_goes_on(planted, search, inert):

@@ -165,18 +165,6 @@ def test_held_out_judgements_change_nothing_about_their_own_shift(smoke):
         assert chosen.scale == fit.selections[0].scale
 
 
-def test_without_use_the_scale_is_zero(planted):
-    rng = np.random.default_rng(0)
-    documents = {f"d{i:02d}": rng.normal(size=6) for i in range(12)}
-    queries = {f"q{i:02d}": vector for i, vector in enumerate(documents.values())}
-    qrels = {f"q{i:02d}": {f"d{i:02d}": 1} for i in range(12)}
-    data = planted(queries, documents, qrels)
-    fit = cross_fit(data, LEARNERS["posneg-contrast"])
-    assert not fit.scales.any()
-    assert np.array_equal(fit.shifted(data), data.queries)
-    assert set(fit.choices()["scale"]) == {0.0}
-
-
 def test_ridge_equals_scikit_learn(decoys):
     model = Ridge(alpha=2.0, fit_intercept=False)
     learned = learn_ridge(decoys, penalty=2.0)
@@ -188,13 +176,6 @@ def test_ridge_equals_scikit_learn(decoys):
         ]
     )
     assert pytest.approx(targets) == model.fit(decoys.queries, Y).coef_.T
-
-
-def test_ridge_without_contrast_moves_nothing(planted):
-    data = planted({"q": [1.0, 0]}, {"a": [1.0, 0]}, {"q": {"a": 1}})
-    assert not learn_ridge(data).move(data.queries).any()
-    with pytest.raises(InputError, match="above 0"):
-        learn_ridge(data, penalty=0.0)
 
 
 def test_chance_is_the_mean_over_all_orders(planted):
@@ -259,17 +240,6 @@ def test_folds_share_no_group_and_make_the_whole(smoke, seed, k):
 def test_one_fold_holds_nothing_out(smoke):
     with pytest.raises(InputError, match="k must be an integer of at least 2, not 1"):
         folds(smoke, 1)
-
-
-def test_shares_are_kept_as_far_as_groups_allow(smoke):
-    division, again, other = divide(smoke), divide(smoke), divide(smoke, seed=1)
-    assert division == again != other
-    parts, labels = division, group_labels(smoke)
-    assert sorted(row for part in parts.values() for row in part) == list(range(len(smoke)))
-    assert sum(len({labels[row] for row in part}) for part in parts.values()) == len(set(labels))
-    shares = {name: len(rows) / len(smoke) for name, rows in parts.items()}
-    assert shares["train"] == pytest.approx(0.5, abs=0.06)
-    assert shares["dev"] == pytest.approx(0.2, abs=0.06)
 
 
 def test_too_few_groups_are_an_error(planted):

@@ -5,10 +5,9 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from cases import failing
+from cases import failing, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from casebook.errors import InputError
 from casebook.frames import (
@@ -37,37 +36,6 @@ def two(differences):
 
 def one(differences, clusters=None, **options):
     return contrasts(two(differences), [("new", "old")], clusters, **options).iloc[0]
-
-
-def test_p_and_interval_are_those_of_all_sign_patterns():
-    d = np.random.default_rng(0).normal(0.4, 1, 11)
-    signs = np.array(list(itertools.product([-1, 1], repeat=11)))
-    p = np.mean(np.abs(signs @ d) >= abs(d.sum()) - 1e-12)
-    row = one(d)
-    assert row.p == row.p_adjusted == pytest.approx(p)
-    theirs = stats.permutation_test(
-        (d, np.zeros(11)),
-        lambda a, b: np.mean(a - b),
-        permutation_type="samples",
-        n_resamples=np.inf,
-    )
-    assert row.p == pytest.approx(theirs.pvalue)
-    # Just inside the bounds a shift is not rejected, just outside it is.
-    for bound, inward in ((row.low, 1e-6), (row.high, -1e-6)):
-        assert one(d - bound - inward).p > 0.05
-        assert one(d - bound + inward).p <= 0.05
-
-
-def test_clusters_are_turned_as_a_whole():
-    rng = np.random.default_rng(1)
-    clusters = UNEQUAL
-    d = rng.normal(size=len(clusters)) + rng.normal(size=9)[clusters]
-    sums = np.bincount(clusters, d)
-    signs = np.array(list(itertools.product([-1, 1], repeat=9)))
-    row = one(d, clusters)
-    assert row.p == np.mean(np.abs(signs @ sums) >= abs(sums.sum()) - 1e-12)
-    assert row.difference == pytest.approx(d.mean())
-    assert (row.n, row.groups) == (121, 9)
 
 
 @settings(max_examples=60, deadline=None)
@@ -217,12 +185,6 @@ def test_few_clusters_have_an_interval_by_unit_that_says_so():
     assert (mean["low"], mean["high"]) == tuple(estimates(two(d)).loc[0, ["low", "high"]])
 
 
-def test_few_units_have_no_interval_and_decide_nothing():
-    row = one([1.0, 2, 3, 4, 5], list("aabbc"))
-    assert (row["verdict"], row["reason"]) == ("undecided", "fewer_than_six_units")
-    assert np.isnan([row["low"], row["high"]]).all()
-
-
 def test_equivalence_needs_a_margin():
     d = np.random.default_rng(8).normal(0, 0.01, 60)
     assert one(d, margin=0.05).verdict == "equivalent"
@@ -231,25 +193,17 @@ def test_equivalence_needs_a_margin():
     assert one(d - 1, margin=0.05).verdict == "worse"
 
 
-def test_where_no_unit_differs_nothing_is_measured():
-    row = one(np.zeros(60), margin=0.05)
-    assert (row["verdict"], row["reason"], row["difference"]) == (
-        "cannot be measured",
-        "no_unit_differs",
-        0.0,
-    )
-    assert np.isnan([row["low"], row["high"]]).all()
-
-
-def test_equal_differences_are_decided_without_an_interval():
-    row = one(np.ones(12))
-    assert (row["verdict"], row["reason"]) == ("better", "no_variation")
-    assert np.isnan([row["low"], row["high"]]).all()
-
-
-def test_equal_differences_of_clusters_have_no_interval_of_width_0():
-    row = one([0.0, 1.0] * 6, np.repeat(range(6), 2))
-    assert (row["verdict"], row["reason"]) == ("better", "no_variation")
+@table(
+    [
+        ([0.0] * 60, None, ("cannot be measured", "no_unit_differs", 0.0)),
+        ([1.0] * 12, None, ("better", "no_variation", 1.0)),
+        ([0.0, 1.0] * 6, np.repeat(range(6), 2), ("better", "no_variation", 0.5)),
+        ([1.0, 2, 3, 4, 5], list("aabbc"), ("undecided", "fewer_than_six_units", 3.0)),
+    ]
+)
+def test_what_has_no_interval_says_why(differences, clusters, expected):
+    row = one(differences, clusters, margin=0.05)
+    assert (row["verdict"], row["reason"], row["difference"]) == expected
     assert np.isnan([row["low"], row["high"]]).all()
 
 
@@ -277,12 +231,8 @@ def test_control_stands_beside_every_system():
     assert estimates(two(np.arange(8.0)) + 0.5)["reason"].tolist() == [None, "no_variation"]
 
 
-def test_bad_input_is_refused():
-    def check(call, message):
-        with pytest.raises(InputError, match=message):
-            call(two(np.arange(8.0)))
-
-    rows = [
+@table(
+    [
         (lambda frame: contrasts(frame, [("new", "full")]), "unknown system 'full'"),
         (lambda frame: estimates(frame, control="random"), "unknown control"),
         (lambda frame: contrasts(frame.iloc[:0], [("new", "old")]), "no units"),
@@ -293,7 +243,10 @@ def test_bad_input_is_refused():
         (lambda frame: compare_systems(frame, baseline="none"), "unknown baseline"),
         (lambda frame: estimates(frame.replace(3.0, np.nan)), "1 of 8 units have a missing"),
     ]
-    assert failing(check, rows) == []
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call(two(np.arange(8.0)))
 
 
 # All systems and all pairs beside each other.
@@ -371,8 +324,6 @@ def test_ties_are_not_transitive_and_undecided_is_not_equal():
         text
         == "Of 3 gains: 1 decided, 1 that cannot be measured here, 1 undecided, which is not to say equal."
     )
-    text = count_verdicts(["better", "undecided"], "gains")
-    assert text == "Of 2 gains: 1 decided, 1 undecided, which is not to say equal."
 
 
 def test_import_leaves_the_slow_packages_out():

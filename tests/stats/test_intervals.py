@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from cases import failing
+from cases import table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -51,33 +51,28 @@ def bounds(interval):
 # Means.
 
 
-def test_interval_is_the_hull_of_scipys_t_and_bca():
-    def check(name):
-        sample = SAMPLES[name]
-        ours = bootstrap_mean(sample, n_resamples=20_000, level=0.9)
-        options = {
-            "n_resamples": 20_000,
-            "confidence_level": 0.9,
-            "batch": 1000,
-            "rng": np.random.default_rng(0),
-        }
-        bca = stats.bootstrap((sample,), np.mean, method="BCa", **options).confidence_interval
-        student = stats.ttest_1samp(sample, 0).confidence_interval(0.9)
-        # Means of the discrete sample lie on a lattice of step 1 / (6 * 50).
-        tolerance = 0.05 * sample.std() / np.sqrt(len(sample)) + (
-            1 / 300 if name == "discrete" else 0
-        )
-        assert ours.estimate == pytest.approx(sample.mean(), rel=1e-14)
-        assert ours.low == pytest.approx(min(bca.low, student.low), abs=tolerance)
-        assert ours.high == pytest.approx(max(bca.high, student.high), abs=tolerance)
-        assert (ours.n, ours.level, ours.reason) == (len(sample), 0.9, None)
-        student = stats.ttest_1samp(sample[:19], 0).confidence_interval(0.95)
-        assert bounds(bootstrap_mean(sample[:19])) == pytest.approx((student.low, student.high))
-        twenty = stats.ttest_1samp(SAMPLES["skewed"][:20], 0).confidence_interval(0.95)
-        assert bootstrap_mean(SAMPLES["skewed"][:20]).high > twenty.high * 1.001
-
-    rows = [(name,) for name in SAMPLES]
-    assert failing(check, rows) == []
+@table([(name,) for name in SAMPLES])
+def test_interval_is_the_hull_of_scipys_t_and_bca(name):
+    sample = SAMPLES[name]
+    ours = bootstrap_mean(sample, n_resamples=20_000, level=0.9)
+    options = {
+        "n_resamples": 20_000,
+        "confidence_level": 0.9,
+        "batch": 1000,
+        "rng": np.random.default_rng(0),
+    }
+    bca = stats.bootstrap((sample,), np.mean, method="BCa", **options).confidence_interval
+    student = stats.ttest_1samp(sample, 0).confidence_interval(0.9)
+    # Means of the discrete sample lie on a lattice of step 1 / (6 * 50).
+    tolerance = 0.05 * sample.std() / np.sqrt(len(sample)) + (1 / 300 if name == "discrete" else 0)
+    assert ours.estimate == pytest.approx(sample.mean(), rel=1e-14)
+    assert ours.low == pytest.approx(min(bca.low, student.low), abs=tolerance)
+    assert ours.high == pytest.approx(max(bca.high, student.high), abs=tolerance)
+    assert (ours.n, ours.level, ours.reason) == (len(sample), 0.9, None)
+    student = stats.ttest_1samp(sample[:19], 0).confidence_interval(0.95)
+    assert bounds(bootstrap_mean(sample[:19])) == pytest.approx((student.low, student.high))
+    twenty = stats.ttest_1samp(SAMPLES["skewed"][:20], 0).confidence_interval(0.95)
+    assert bootstrap_mean(SAMPLES["skewed"][:20]).high > twenty.high * 1.001
 
 
 def test_whole_clusters_are_drawn():
@@ -103,24 +98,23 @@ def test_clusters_of_unequal_size_follow_the_ratio_estimator():
     assert np.ptp(bounds(found)) / 2 == pytest.approx(reach, rel=0.12)
 
 
-def test_what_has_no_interval_says_why():
-    def check(values, clusters, estimate, reason):
-        mean = bootstrap_mean(values, clusters=clusters)
-        assert (mean.estimate, *bounds(mean), mean.reason) == (
-            pytest.approx(estimate) if values else None,
-            None,
-            None,
-            reason,
-        )
-
-    rows = [
+@table(
+    [
         ([], None, None, "no_units"),
         ([0.0, 0.0, 0.0, 0.0, 1.0], None, 0.2, "fewer_than_six_units"),
         ([0.25, 0.75, 0.5], list("abb"), 0.5, "fewer_than_six_units"),
         ([2.0] * 6, None, 2.0, "no_variation"),
         ([0.37] * 12, list("abcdef") * 2, 0.37, "no_variation"),
     ]
-    assert failing(check, rows) == []
+)
+def test_what_has_no_interval_says_why(values, clusters, estimate, reason):
+    mean = bootstrap_mean(values, clusters=clusters)
+    assert (mean.estimate, *bounds(mean), mean.reason) == (
+        pytest.approx(estimate) if values else None,
+        None,
+        None,
+        reason,
+    )
 
 
 def test_draws_that_equal_the_mean_count_half_to_either_side():
@@ -128,17 +122,14 @@ def test_draws_that_equal_the_mean_count_half_to_either_side():
     assert even.low + even.high == pytest.approx(1)
 
 
-def test_wilsons_interval_joins_the_hull_of_a_share():
-    def check(successes, n):
-        ones = bootstrap_mean([1] * successes + [0] * (n - successes))
-        score = proportion_confint(successes, n, method="wilson")
-        assert ones.low <= score[0] + 1e-12
-        assert ones.high >= score[1] - 1e-12
-        if successes in (0, n):
-            assert bounds(ones) == pytest.approx(score)
-
-    rows = [(0, 12), (12, 12), (1, 12), (11, 12), (3, 50), (30, 396)]
-    assert failing(check, rows) == []
+@table([(0, 12), (12, 12), (1, 12), (11, 12), (3, 50), (30, 396)])
+def test_wilsons_interval_joins_the_hull_of_a_share(successes, n):
+    ones = bootstrap_mean([1] * successes + [0] * (n - successes))
+    score = proportion_confint(successes, n, method="wilson")
+    assert ones.low <= score[0] + 1e-12
+    assert ones.high >= score[1] - 1e-12
+    if successes in (0, n):
+        assert bounds(ones) == pytest.approx(score)
 
 
 def test_a_share_that_all_clusters_agree_on_counts_clusters():
@@ -146,13 +137,6 @@ def test_a_share_that_all_clusters_agree_on_counts_clusters():
     assert bounds(ones) == pytest.approx(proportion_confint(8, 8, method="wilson"))
     ranks = bootstrap_mean([0] * 40, clusters=np.repeat(range(8), 5), shares=False)
     assert (*bounds(ranks), ranks.reason) == (None, None, "no_variation")
-
-
-def test_few_clusters_have_the_interval_over_units_and_say_so():
-    values = np.arange(20) / 20
-    mean = bootstrap_mean(values, clusters=np.repeat(range(5), 4))
-    assert mean.reason == "interval_by_unit"
-    assert bounds(mean) == bounds(bootstrap_mean(values))
 
 
 @settings(max_examples=30, deadline=None)
@@ -229,14 +213,11 @@ NEWCOMBE = {
 NEWCOMBE |= {(0, 20): (0.0, 0.161125158053), (1, 29): (0.00611321429276, 0.171755218793)}
 
 
-def test_newcombes_examples():
-    def check(counts, expected):
-        found = wilson(*counts)
-        assert bounds(found) == pytest.approx(expected, abs=1e-12)
-        assert (found.estimate, found.n) == (counts[0] / counts[1], counts[1])
-
-    rows = NEWCOMBE.items()
-    assert failing(check, rows) == []
+@table(NEWCOMBE.items())
+def test_newcombes_examples(counts, expected):
+    found = wilson(*counts)
+    assert bounds(found) == pytest.approx(expected, abs=1e-12)
+    assert (found.estimate, found.n) == (counts[0] / counts[1], counts[1])
 
 
 @given(COUNTS, COUNTS, st.sampled_from([0.8, 0.95, 0.99]))
@@ -306,19 +287,16 @@ def test_crossed_variance_is_that_of_a_two_way_layout():
     assert crossed_mean(np.tile(columns, (30, 1)), 1.0).pvalue == pytest.approx(peer)
 
 
-def test_crossed_interval_and_test_never_contradict_each_other():
-    def check(weights):
-        rng = np.random.default_rng(2)
-        for _ in range(200):
-            table = rng.choice([-1.0, 0.0, 1.0, np.nan], (12, 4), p=[0.2, 0.2, 0.5, 0.1])
-            table[:, 0] = 1.0
-            found = crossed_mean(table, weights=weights)
-            assert (not found.interval.low <= 0 <= found.interval.high) == (found.pvalue <= 0.05)
-            mean = np.nanmean if weights == "votes" else lambda t: np.nanmean(t, 1).mean()
-            assert found.interval.estimate == pytest.approx(mean(table))
-
-    rows = [(weights,) for weights in ["items", "votes"]]
-    assert failing(check, rows) == []
+@table([(weights,) for weights in ["items", "votes"]])
+def test_crossed_interval_and_test_never_contradict_each_other(weights):
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        table = rng.choice([-1.0, 0.0, 1.0, np.nan], (12, 4), p=[0.2, 0.2, 0.5, 0.1])
+        table[:, 0] = 1.0
+        found = crossed_mean(table, weights=weights)
+        assert (not found.interval.low <= 0 <= found.interval.high) == (found.pvalue <= 0.05)
+        mean = np.nanmean if weights == "votes" else lambda t: np.nanmean(t, 1).mean()
+        assert found.interval.estimate == pytest.approx(mean(table))
 
 
 def test_new_raters_are_never_surer_than_these():
@@ -342,12 +320,8 @@ def test_crossed_interval_says_when_it_cannot():
 # Samples.
 
 
-def test_bad_samples_are_refused():
-    def check(call, message):
-        with pytest.raises(InputError, match=message):
-            call()
-
-    rows = [
+@table(
+    [
         (lambda: bootstrap_mean([0.1, np.nan, 0.2]), "1 of 3 units have a missing"),
         (
             lambda: bootstrap_mean([0.1, 0.2], clusters=["a", float("nan")]),
@@ -373,7 +347,10 @@ def test_bad_samples_are_refused():
         ),
         (lambda: system_pairs(["a", "b"], "d"), "unknown baseline 'd': choose from a, b"),
     ]
-    assert failing(check, rows) == []
+)
+def test_bad_samples_are_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
 
 
 def test_samples_pair_by_label_and_rounding_is_no_difference():

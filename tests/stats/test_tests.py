@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pingouin as pg
 import pytest
-from cases import failing
+from cases import table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -48,31 +48,24 @@ def test_fishers_maize():
     assert found.statistic == pytest.approx(314 / 15)
 
 
-def test_enumeration_equals_scipy_and_random_signs_estimate_it():
-    def check(alternative):
-        a, b = np.random.default_rng(0).random((2, 10))
-        ours = paired_randomization(a, b, alternative=alternative)
-        theirs = stats.permutation_test(
-            (a - b,), np.mean, permutation_type="samples", alternative=alternative
-        )
-        assert (ours.pvalue, ours.statistic) == pytest.approx(
-            (theirs.pvalue, theirs.statistic), abs=1e-15
-        )
-        rng = np.random.default_rng(1)
-        scores = rng.random((12, 1)) + rng.normal(scale=0.2, size=(12, 4))
-        exact = paired_randomization(scores, alternative=alternative)
-        drawn = paired_randomization(
-            scores, alternative=alternative, exact=False, n_resamples=50_000
-        )
-        assert exact.exact and not drawn.exact
-        for name in ("pvalue", "pvalue_max_t"):
-            truth, estimate = getattr(exact, name), getattr(drawn, name)
-            assert (
-                np.abs(estimate - truth) <= 4 * np.sqrt(truth * (1 - truth) / 50_000) + 1e-4
-            ).all()
-
-    rows = [(alternative,) for alternative in ["two-sided", "greater", "less"]]
-    assert failing(check, rows) == []
+@table([(alternative,) for alternative in ["two-sided", "greater", "less"]])
+def test_enumeration_equals_scipy_and_random_signs_estimate_it(alternative):
+    a, b = np.random.default_rng(0).random((2, 10))
+    ours = paired_randomization(a, b, alternative=alternative)
+    theirs = stats.permutation_test(
+        (a - b,), np.mean, permutation_type="samples", alternative=alternative
+    )
+    assert (ours.pvalue, ours.statistic) == pytest.approx(
+        (theirs.pvalue, theirs.statistic), abs=1e-15
+    )
+    rng = np.random.default_rng(1)
+    scores = rng.random((12, 1)) + rng.normal(scale=0.2, size=(12, 4))
+    exact = paired_randomization(scores, alternative=alternative)
+    drawn = paired_randomization(scores, alternative=alternative, exact=False, n_resamples=50_000)
+    assert exact.exact and not drawn.exact
+    for name in ("pvalue", "pvalue_max_t"):
+        truth, estimate = getattr(exact, name), getattr(drawn, name)
+        assert (np.abs(estimate - truth) <= 4 * np.sqrt(truth * (1 - truth) / 50_000) + 1e-4).all()
 
 
 @settings(max_examples=60, deadline=None)
@@ -300,17 +293,16 @@ def test_detectable_effect_has_the_power_that_statsmodels_says():
         assert detectable[0] > 0.5 >= detectable[1]
 
 
-def test_bad_input_is_named():
-    def check(call, message):
-        with pytest.raises(InputError, match=message):
-            call()
-
-    rows = [
+@table(
+    [
         (lambda: paired_randomization([]), "no units"),
         (lambda: paired_randomization(np.ones((3, 1))), "at least two systems"),
         (lambda: paired_randomization(np.ones(25), exact=True), "at most 24"),
     ]
-    assert failing(check, rows) == []
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
 
 
 def test_as_many_units_as_the_limit_are_enumerated(monkeypatch):

@@ -85,7 +85,6 @@ def _summary(outcomes, design):
 
 
 def write_table(path=TABLE, n_studies=2000):
-    """Run the designs of the book and write their table."""
     designs = [Design(rater_sd=sd) for sd in (0.0, 0.5)] + [Design(50, 8, rater_sd=0.5)]
     table = pd.concat([coverage_study(design, n_studies) for design in designs])
     bounds = [f"{row.coverage:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in table.itertuples()]

@@ -41,7 +41,6 @@ Pair = namedtuple("Pair", "claim evidence change kind")
 
 
 def our_texts():
-    """Texts of our own collections and of the botanic garden."""
     texts = [document["text"] for document in read_yaml(GARDEN)]
     for name in COLLECTIONS:
         texts += load(name, titles=False).documents["text"].tolist()
@@ -49,7 +48,6 @@ def our_texts():
 
 
 def our_sentences(rng):
-    """Sentences of our texts, each once, with their neighbours."""
     found = {}
     for text in our_texts():
         parts = [text[start:end] for start, end in sentence_spans(text)]
@@ -68,7 +66,6 @@ def with_words(text, word, other):
 
 
 def from_collections(rng):
-    """Pairs from sentences of our own collections."""
     chosen = our_sentences(rng)
     pairs = []
     for kind, words in MATERIAL["collections"].items():
@@ -137,7 +134,6 @@ def _of_any_noun(chosen, rng):
 
 
 def from_frames(rng):
-    """Pairs from frames of our own."""
     pairs = []
     for kind, material in MATERIAL["frames"].items():
         words = material["words"]
@@ -155,7 +151,6 @@ def from_frames(rng):
 
 
 def synonym_kind(word, other):
-    """Whether the judge's list of synonyms has a pair."""
     listed = any({word, other} <= set(group.split()) for group in CLAIM_WORDS["synonyms"])
     return "synonyms that the judge lists" if listed else "synonyms in no list of the judge"
 
@@ -190,7 +185,6 @@ def _shared(part, claim):
 
 
 def stance_of(pair, judge):
-    """What a judge says of the evidence of a pair as a whole."""
     passages = [EvidencePassage(0, 0, len(text), text, "") for text in pair.evidence]
     return judge.judge(pair.claim, passages)[0][0]
 

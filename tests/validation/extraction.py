@@ -33,19 +33,16 @@ SETS = {
 
 
 def facts_of_kind(sheet, kind):
-    """The facts of a sheet that a row of the table pools."""
     keys = (fact_key(sheet, field) for field in fact_fields(sheet))
     return {key for key in keys if key[0] in KINDS[kind]}
 
 
 def counts(extracted, written):
-    """Hits, extracted and written facts of each text."""
     pairs = zip(extracted, written, strict=True)
     return np.array([(len(ours & gold), len(ours), len(gold)) for ours, gold in pairs])
 
 
 def measured(texts, kind, extract=extract_sheet):
-    """Precision, recall and F1 of one kind of fact."""
     extracted = [facts_of_kind(extract(text.text, text.id).sheet, kind) for text in texts]
     written = [facts_of_kind(text.sheet, kind) for text in texts]
     of_text = counts(extracted, written)
@@ -64,7 +61,6 @@ def measured(texts, kind, extract=extract_sheet):
 
 
 def table_of(texts):
-    """A row for each set of texts and kind of fact."""
     rows = []
     for split, title in SETS.items():
         of_split = [text for text in texts if text.split == split]

@@ -60,7 +60,6 @@ def tied(n):
 
 
 def differences(studies):
-    """False positives of test and interval, without groups and with them."""
     plain = {
         f"{name}, n = {n}": (draw(n), None)
         for n in (20, 50, 200)
@@ -122,7 +121,6 @@ def families(studies):
 
 
 def coverage(studies):
-    """Coverage of the interval of a mean."""
     shares = {"93 % zeros": 0.07, "60 % zeros": 0.4, "85 % ones": 0.85}
     designs = {
         f"{name}, n = {n}": (

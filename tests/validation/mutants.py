@@ -70,7 +70,6 @@ def chosen(seed):
 
 
 def imported(tree):
-    """Names of all modules of the library that a parsed file imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.arg) and node.arg == "casebook":  # the fixture that runs commands
             yield "casebook.cli"
@@ -90,7 +89,6 @@ def imported(tree):
 
 
 def importers():
-    """Map each module to the library modules, test files and notebooks that name it."""
     graph = {}
     library = ROOT / "lib"
     for path in [*library.rglob("*.py"), *(ROOT / "tests").rglob("test_*.py")]:
@@ -138,8 +136,6 @@ def reaching(module, graph):
 
 
 class Copy:
-    """A copy of the checkout, in which one file at a time is changed."""
-
     def __init__(self, folder):
         self.root = Path(folder) / ROOT.name
         ignored = shutil.ignore_patterns(".git", ".venv", "_build", "report", "__pycache__")
@@ -240,7 +236,6 @@ def measure(entries, options):
 
 
 def read(log):
-    """Give what a log holds by place and change: of several tries the last."""
     lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
     tried = [json.loads(line) for line in lines]
     return {(place["place"], place["kind"], place["old"], place["new"]): place for place in tried}

@@ -49,7 +49,6 @@ DEFAULT = "standardised sum of three, 64, (0.5, 0.8)"
 
 
 def collection(name, documents, queries, relevant):
-    """Put a made collection together: texts, and the relevant rows of each query."""
     found = [row for row in range(len(queries)) if relevant[row]]
     return RetrievalDataset(
         key=name,
@@ -148,7 +147,6 @@ def claims(key, asked, held):
 
 
 def halves(key):
-    """The first half of each document asks for its second half."""
     texts = load(key).documents["text"].tolist()
     halves = [(len(text.split()) // 2, text) for text in texts]
     return collection(
@@ -160,7 +158,6 @@ def halves(key):
 
 
 def joined_questions():
-    """All questions on one clause as one query."""
     data = load("consumer_contracts_qa")
     rows = {d: row for row, d in enumerate(data.documents["doc_id"])}
     asked = {}
@@ -209,7 +206,6 @@ COLLECTIONS = {
 
 
 def scores(data, settings):
-    """Score all systems on one collection: group of each query, and a column for each system."""
     index, systems = (
         CorpusIndex(data.documents, remember_scores=True),
         {n: {"mode": n, **settings} for n in NAMES},
@@ -244,16 +240,14 @@ def shortfall(frame, candidate):
 
 
 def main():
-    """Run what is missing, choose with each family left out, write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", type=Path, help="folder of the scores of each query")
-    parser.add_argument("names", nargs="*", help="run these collections only")
-    given = parser.parse_args()
-    given.rows.mkdir(parents=True, exist_ok=True)
+    rows = parser.parse_args().rows
+    rows.mkdir(parents=True, exist_ok=True)
     frames = {}
     for name, (_, make, settings) in COLLECTIONS.items():
-        path = given.rows / f"{name.replace(' ', '_')}.csv"
-        if not path.exists() and (not given.names or name in given.names):
+        path = rows / f"{name.replace(' ', '_')}.csv"
+        if not path.exists():
             print(name, flush=True)
             try:
                 data = make()
@@ -261,14 +255,11 @@ def main():
                 print(f"{name} is not on this machine: {error}")
                 continue
             scores(data, settings).to_csv(path)
-        if path.exists():
-            frames[name] = pd.read_csv(path, index_col=0)
-    if not given.names:
-        report(frames)
+        frames[name] = pd.read_csv(path, index_col=0)
+    report(frames)
 
 
 def report(frames):
-    """Print and write the leave-one-family-out choice and the table of parts."""
     falls = pd.DataFrame(
         {
             name: {key: shortfall(frame, key) if key in frame else np.inf for key in CANDIDATES}
@@ -311,9 +302,13 @@ def report(frames):
         rows.append({"collection": name, **frame[[*parts, "full"]].mean()})
     table, parts = pd.DataFrame(lines), pd.DataFrame(rows)
     print(table.round(3).to_string(), parts.round(3).to_string(), sep="\n")
-    for name, one in (("retrieval_default", table), ("retrieval_parts", parts)):
-        text = one.to_csv(index=False, float_format="%.3f", lineterminator="\n")
-        write_text(METHODS / f"{name}.csv", text)
+    write_table("retrieval_default", table)
+    write_table("retrieval_parts", parts)
+
+
+def write_table(name, table):
+    text = table.to_csv(index=False, float_format="%.3f", lineterminator="\n")
+    write_text(METHODS / f"{name}.csv", text)
 
 
 if __name__ == "__main__":

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from retrieval_default import COLLECTIONS, halves, judgments, statutes
+from retrieval_default import COLLECTIONS, halves, judgments, statutes, write_table
 
 from casebook.data.sources import Absent
-from casebook.files import write_text
 from casebook.frames import contrasts
 from casebook.retrieval.ablation import run_ablation
 from casebook.retrieval.index import CorpusIndex
@@ -24,7 +23,6 @@ from casebook.retrieval.latency import latency_table, time_new_questions
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import PipelineConfig
 
-METHODS = Path(__file__).parents[2] / "book" / "methods"
 MEASURE = "nDCG@10"
 LIMITS = (40, 80, 120, 160, 240, 320, 480)
 WORDS = {"all words": {}, "RM3": {"query_expansion": "rm3"}}
@@ -62,7 +60,6 @@ FULL = {
 
 
 def licence_halves():
-    """The first halves of 300 long licences ask for their second halves."""
     data = halves("licence_notices")
     queries = data.queries[data.queries["text"].str.split().str.len() > 300]
     return data.subset(queries["query_id"].sample(300, random_state=3), "long")
@@ -100,7 +97,6 @@ SEMANTIC |= {
 
 
 def scores(data, systems):
-    """Score systems on one collection: group of each query, and a column for each system."""
     index = CorpusIndex(data.documents, remember_scores=True)
     retrievers = {}
     for name, settings in systems.items():
@@ -135,7 +131,6 @@ def rows_of(folder, kind, name, make, systems):
 
 
 def change(frame, system, against):
-    """Difference of two systems with its interval, of this one contrast."""
     columns = frame[[system, against]]
     if (columns[system] == columns[against]).all():
         return "no question differs"
@@ -145,34 +140,73 @@ def change(frame, system, against):
     return f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
 
 
-def document_words(folder, names):
+def document_words(names):
     """Mean number of words that BM25 indexes of the documents of each collection."""
-    path = folder / "documents.csv"
-    known = pd.read_csv(path, index_col=0)["words"] if path.exists() else pd.Series(dtype=float)
-    for name in [name for name in names if name not in known]:
-        index = CorpusIndex(LONG[name][1]().documents)
-        known[name] = index.passages().bm25("default").mean_words
-        known.round().rename("words").to_csv(path, index_label="collection")
-    return known[list(names)].round().astype(int)
+    indexes = {name: CorpusIndex(LONG[name][1]().documents) for name in names}
+    means = {name: index.passages().bm25("default").mean_words for name, index in indexes.items()}
+    return pd.Series(means).round().astype(int)
 
 
-def words_table(studies, document_words):
-    """What BM25 reads of long queries."""
-    rows = []
-    for name, (frame, times) in studies.items():
-        row = {"collection": name, "questions": len(frame)}
-        row["words of a document"] = document_words[name]
-        row["different words of a question"] = int(frame["words"].median())
-        row["all words"] = frame["bm25, all words"].mean()
-        for system in ("80 words", "160 words", "320 words", "RM3"):
-            row[system] = change(frame, f"bm25, {system}", "bm25, all words")
-        row["stemmed, 80 words"] = change(
-            frame, "bm25_stemmed, 80 words", "bm25_stemmed, all words"
-        )
-        for system in ("all words", "80 words", "RM3"):
-            row[f"ms, {system}"] = f"{times[f'bm25, {system}']:.1f}"
-        rows.append(row)
-    return pd.DataFrame(rows)
+def table(studies, columns):
+    """Give a row for each collection; a column is a function of its scores and times."""
+    return pd.DataFrame(
+        {"collection": name, "questions": len(frame)}
+        | {title: cell(frame, times) for title, cell in columns.items()}
+        for name, (frame, times) in studies.items()
+    )
+
+
+def mean(system):
+    return lambda frame, _: frame[system].mean()
+
+
+def against(system, other):
+    return lambda frame, _: change(frame, system, other)
+
+
+def milliseconds(system):
+    return lambda _, times: f"{times[system]:.1f}"
+
+
+def best_part(frame):
+    parts = [part for part in (*PARTS, "dense passage", "first stage") if part in frame]
+    return frame[parts].mean().idxmax()
+
+
+# What BM25 reads of long queries; a column with the words of documents stands before them.
+WORD_COLUMNS = {
+    "different words of a question": lambda frame, _: int(frame["words"].median()),
+    "all words": mean("bm25, all words"),
+    **{
+        words: against(f"bm25, {words}", "bm25, all words")
+        for words in ("80 words", "160 words", "320 words", "RM3")
+    },
+    "stemmed, 80 words": against("bm25_stemmed, 80 words", "bm25_stemmed, all words"),
+    **{
+        f"ms, {words}": milliseconds(f"bm25, {words}") for words in ("all words", "80 words", "RM3")
+    },
+}
+# What the dense list compares with the query.
+SCOPE_COLUMNS = {
+    "dense, passage": mean("dense passage"),
+    "document": against("dense document", "dense passage"),
+    "mean of both": against("dense mean", "dense passage"),
+    "first stage, mean": against("first stage, mean", "first stage"),
+    "full": mean("full"),
+    "full, document": against("full, document", "full"),
+    "full, mean": against("full, mean", "full"),
+}
+# What late interaction reads of a query, expansion, and the best part of the pipeline.
+RERANK_COLUMNS = {
+    "full": mean("full"),
+    "64 tokens": against("full, 64 tokens", "full"),
+    "128 tokens": against("full, 128 tokens", "full"),
+    "RM3": against("RM3", "full"),
+    "best part": lambda frame, _: f"{best_part(frame)} {frame[best_part(frame)].mean():.3f}",
+    "128 tokens minus best part": lambda frame, _: change(
+        frame, "full, 128 tokens", best_part(frame)
+    ),
+}
 
 
 def choose_rule(studies, document_words, tolerance=0.005):
@@ -200,39 +234,7 @@ def choose_rule(studies, document_words, tolerance=0.005):
     print(rules.round(3).to_string())
 
 
-def scope_table(studies):
-    """What the dense list compares with the query."""
-    rows = []
-    for name, (frame, _) in studies.items():
-        row = {"collection": name, "questions": len(frame)}
-        row["dense, passage"] = frame["dense passage"].mean()
-        row["document"] = change(frame, "dense document", "dense passage")
-        row["mean of both"] = change(frame, "dense mean", "dense passage")
-        row["first stage, mean"] = change(frame, "first stage, mean", "first stage")
-        row["full"] = frame["full"].mean()
-        row["full, document"] = change(frame, "full, document", "full")
-        row["full, mean"] = change(frame, "full, mean", "full")
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def rerank_table(studies):
-    """What late interaction reads of a query, expansion, and the best part of the pipeline."""
-    rows = []
-    for name, (frame, _) in studies.items():
-        row = {"collection": name, "questions": len(frame), "full": frame["full"].mean()}
-        for system in ("full, 64 tokens", "full, 128 tokens", "RM3"):
-            row[system.removeprefix("full, ")] = change(frame, system, "full")
-        parts = [part for part in (*PARTS, "dense passage", "first stage") if part in frame]
-        best = frame[parts].mean().idxmax()
-        row["best part"] = f"{best} {frame[best].mean():.3f}"
-        row["128 tokens minus best part"] = change(frame, "full, 128 tokens", best)
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
 def latency(folder):
-    """Time new questions of four lengths, made of the words of others, on two collections."""
     path = folder / "latency.csv"
     if not path.exists():
         tables = []
@@ -243,11 +245,11 @@ def latency(folder):
             for system, settings in READ_BY_RERANKER.items():
                 index.passages(PipelineConfig(**settings).cut).reranker("maxsim", "truncated")
                 times = time_new_questions(index, questions_of(text), per_band=12, **settings)
-                table = latency_table(times)
-                table.insert(0, "passages", len(index.passages(PipelineConfig().cut)))
-                table.insert(0, "system", system)
-                table.insert(0, "collection", name)
-                tables.append(table)
+                found = latency_table(times)
+                found.insert(0, "passages", len(index.passages(PipelineConfig().cut)))
+                found.insert(0, "system", system)
+                found.insert(0, "collection", name)
+                tables.append(found)
         pd.concat(tables).to_csv(path, index=False, float_format="%.1f")
     return pd.read_csv(path)
 
@@ -264,37 +266,30 @@ def questions_of(text, counts=(8, 30, 120, 400), per_count=12):
 
 
 def main():
-    """Run what is missing, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", type=Path, help="folder of the scores of each query")
-    parser.add_argument("names", nargs="*", help="run these collections only, write no table")
-    arguments = parser.parse_args()
-    arguments.rows.mkdir(parents=True, exist_ok=True)
-    words = {}
-    for name, (_, make) in LONG.items():
-        if not arguments.names or name in arguments.names:
-            words[name] = rows_of(arguments.rows, "words", name, make, BM25)
+    rows = parser.parse_args().rows
+    rows.mkdir(parents=True, exist_ok=True)
+    words = {name: rows_of(rows, "words", name, make, BM25) for name, (_, make) in LONG.items()}
     semantic = {}
     for name, (_, make, settings) in SEMANTIC.items():
-        if not arguments.names or name in arguments.names:
-            systems = {system: {**row, **settings} for system, row in FULL.items()}
-            semantic[name] = rows_of(arguments.rows, "semantic", name, make, systems)
-    if arguments.names:
-        return
+        systems = {system: {**row, **settings} for system, row in FULL.items()}
+        semantic[name] = rows_of(rows, "semantic", name, make, systems)
     words = {name: study for name, study in words.items() if study}
     semantic = {name: study for name, study in semantic.items() if study}
-    lengths = document_words(arguments.rows, words)
+    lengths = document_words(words)
     choose_rule(words, lengths)
+    read = table(words, WORD_COLUMNS)
+    read.insert(2, "words of a document", read["collection"].map(lengths))
     tables = {
-        "retrieval_query_words": words_table(words, lengths),
-        "retrieval_dense_scope": scope_table(semantic),
-        "retrieval_rerank_tokens": rerank_table(semantic),
-        "retrieval_latency": latency(arguments.rows),
+        "retrieval_query_words": read,
+        "retrieval_dense_scope": table(semantic, SCOPE_COLUMNS),
+        "retrieval_rerank_tokens": table(semantic, RERANK_COLUMNS),
+        "retrieval_latency": latency(rows),
     }
-    for name, table in tables.items():
-        print(table.to_string())
-        text = table.to_csv(index=False, float_format="%.3f", lineterminator="\n")
-        write_text(METHODS / f"{name}.csv", text)
+    for name, one in tables.items():
+        print(one.to_string())
+        write_table(name, one)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,6 @@ def rejections(sizes, trials=100, seed=0, *, grouped=True):
 
 
 def write_run(report, scores, groups=None):
-    """Write a report of one cell, record and rows per query; give its folder."""
     rows = pd.DataFrame({"query_id": [f"q{n}" for n in range(len(scores))]})
     rows = rows.assign(**{"system": "system", "nDCG@10": scores})
     if groups is not None:

@@ -18,8 +18,6 @@ def test_every_pair_has_two_different_sentences_and_kinds_have_several():
 
 
 def test_a_judge_that_reads_the_table_backwards_would_show():
-    """A judge that refutes everything sees every kind."""
-
     class Refuting:
         def judge(self, claim, passages):
             return [("refutes", 0.0)] * len(passages)

@@ -27,7 +27,6 @@ IN_NO_LIST = "two things that are in no list"
 
 
 def pairs_by_kind():
-    """Sentence of the evidence and contradicting claim, by kind."""
     pairs = defaultdict(list)
     for kind, material in EXCHANGES["frames"].items():
         if "(in no list)" in kind:
@@ -46,21 +45,18 @@ def pairs_by_kind():
 
 
 def _filled(text, left, right):
-    """A frame with its two words."""
     names = {"A": left, "B": right}
     sentence = re.sub(r"\b[AB]\b", lambda match: names[match.group()], text)
     return sentence[0].upper() + sentence[1:]
 
 
 def stance_on(evidence, claim, judge):
-    """What a judge says of a claim and its evidence between two other sentences."""
     texts = (BESIDE[0], evidence, BESIDE[1])
     passages = [EvidencePassage(0, 0, len(text), text, "") for text in texts]
     return judge.judge(claim, passages)[0][0]
 
 
 def measured(judge):
-    """Shares of stances on contradictions, one row a kind, with Wilson's interval of the refuted."""
     rows = []
     for kind, pairs in pairs_by_kind().items():
         stances = [stance_on(*pair, judge) for pair in pairs]

@@ -1,1 +1,5 @@
 """Audits of reported tables."""
+
+from casebook.lazy import modules_of
+
+__getattr__ = modules_of(__name__)

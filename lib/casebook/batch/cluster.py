@@ -123,7 +123,6 @@ def scheduler_workers(scheduler, shared_file=None):
     """Reach a scheduler whose workers have this library and lock, and see a shared file."""
     client = _client(scheduler)
     try:
-        _wait_for_worker(client, scheduler)
         expected = Expected.here(shared_file)
         differences = client.run(expected.difference)
         wrong = [f"{worker} {text}" for worker, text in differences.items() if text]
@@ -137,9 +136,9 @@ def scheduler_workers(scheduler, shared_file=None):
 def _client(scheduler):
     from distributed import Client
 
-    timeout = max(10.0, _patience() / 6)
+    patience = _patience()
     try:
-        return Client(scheduler, timeout=timeout)
+        client = Client(scheduler, timeout=max(10.0, patience / 6))
     except (OSError, RuntimeError, TypeError, ValueError, WaitTimeout) as error:
         reason = " ".join(str(error).split())
         reason = without_secrets(reason, scheduler)  # Dask repeats the address
@@ -147,13 +146,11 @@ def _client(scheduler):
             f"no Dask scheduler at {scheduler} ({reason}): start 'dask scheduler', and "
             "'dask worker' in this folder; for TLS see the page Scaling"
         ) from error
-
-
-def _wait_for_worker(client, scheduler):
-    patience = _patience()
     try:
         client.wait_for_workers(1, timeout=patience)
+        return client
     except WaitTimeout:
+        client.close(timeout=2)
         why = f"no worker within {patience:.0f} s: start 'dask worker' in this folder"
         raise InputError(f"{scheduler}: {why}") from None
 

@@ -28,7 +28,7 @@ from casebook.paths import FOLDER_VARIABLES, run_dir
 from casebook.runs import evidence
 from casebook.runs import record as records
 from casebook.runs.locations import paths_in, recorded, without_folders
-from casebook.runs.outputs import each_number, read_numbers
+from casebook.runs.outputs import read_numbers
 
 QUIET = {
     "HF_HUB_OFFLINE": "1",
@@ -172,7 +172,7 @@ def _write_record(planned, run, started, attempts):
     if attempts > 1:
         labels["Attempts"] = attempts
     metrics = {}
-    for names, number in each_number(read_numbers(run, cell.name).get(cell.experiment, {})):
+    for names, number in records.each_number(read_numbers(run, cell.name).get(cell.experiment, {})):
         metrics[".".join(names).lower()] = number["value"]
     outputs = evidence.files_of(run, cell.name, read_planned(run))
     record = records.RunRecord.model_construct(
@@ -194,7 +194,11 @@ def _write_record(planned, run, started, attempts):
 
 def execute(cell, run, kernel):
     """Execute a cell's notebook; the output appears only if every cell of it succeeded."""
-    _set_environment()
+    # What kernels and Dask's workers inherit; the folder of a kernel is another.
+    for name in FOLDER_VARIABLES:
+        if os.environ.get(name):
+            os.environ[name] = str(Path(os.environ[name]).absolute())
+    os.environ.update(QUIET | os.environ)
     folder = run_dir(run) / "notebooks"
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f".{cell.name}.partial.ipynb"
@@ -203,17 +207,9 @@ def execute(cell, run, kernel):
         if part.cell_type == "code" and part.source and part.execution_count is None:
             raise NotebookFailed(f"{cell.name}: stopped before cell {part.id}")
     whole = resolved(cell.parameters, cell.source)
-    _inject(notebook, {"run": run, "cell": cell.name, **whole})
-    _write_notebook(notebook, partial, [*paths_in(whole), kernel.folder])
+    parameters = {"run": run, "cell": cell.name, **whole}
+    _write_notebook(notebook, partial, parameters, [*paths_in(whole), kernel.folder])
     return partial.replace(folder / f"{cell.name}.ipynb")
-
-
-def _set_environment():
-    """Set what kernels and Dask's workers inherit; the folder of a kernel is another."""
-    for name in FOLDER_VARIABLES:
-        if os.environ.get(name):
-            os.environ[name] = str(Path(os.environ[name]).absolute())
-    os.environ.update(QUIET | os.environ)
 
 
 def _papermill(cell, run, partial, kernel):
@@ -242,43 +238,29 @@ def _papermill(cell, run, partial, kernel):
         raise NotebookFailed(f"{where}: the kernel died ({lines[-1]})", KERNEL_DIED) from None
 
 
-def _inject(notebook, parameters):
-    """Write other values of the parameters into an executed notebook."""
+def _write_notebook(notebook, path, parameters, user_files):
+    """Write an executed notebook: equal results give equal files, without times and random ids.
+
+    It names files of the project from its own folder, so that Jupyter and nbval, which work there,
+    can run it again. Other files go by their names.
+    """
+    import nbformat
     from papermill.translators import translate_parameters
 
     kernel = notebook.metadata.kernelspec
-    for part in notebook.cells:
-        if "injected-parameters" in part.metadata.get("tags", []):
-            language = kernel.get("language", "python")
-            part.source = translate_parameters(kernel.name, language, parameters, "Parameters")
-
-
-def _write_notebook(notebook, path, user_files):
-    """Write an executed notebook, which names files of the project from its own folder.
-
-    So Jupyter and nbval, which work there, can run it again. Other files go by their names.
-    """
-    import nbformat
-
-    nbformat.write(without_traces(notebook), path)
-    # The notebook is JSON, and what was injected is Python inside it: a path without quotes
-    # reads the same in both.
-    text = without_folders(path.read_text(encoding="utf-8"), user_files, _TO_PROJECT)
-    path.write_text(text, encoding="utf-8")
-
-
-def without_traces(notebook):
-    """Drop timestamps and random ids, so that equal results give equal files."""
-    notebook.metadata = {
-        "kernelspec": notebook.metadata.kernelspec,
-        "language_info": {"name": "python"},
-    }
+    notebook.metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     for cell in notebook.cells:
         for key in ("execution", "papermill"):
             cell.metadata.pop(key, None)
         if "injected-parameters" in cell.metadata.get("tags", []):
+            language = kernel.get("language", "python")
             cell.id = "injected-parameters"
-    return notebook
+            cell.source = translate_parameters(kernel.name, language, parameters, "Parameters")
+    nbformat.write(notebook, path)
+    # The notebook is JSON, and what was injected is Python inside it: a path without quotes
+    # reads the same in both.
+    text = without_folders(path.read_text(encoding="utf-8"), user_files, _TO_PROJECT)
+    path.write_text(text, encoding="utf-8")
 
 
 # --- why a notebook failed

@@ -71,14 +71,16 @@ def plan(cells, run, force=False):
 
 def _planned(cell, run, inputs, force):
     """Compare the inputs of a cell with those of its record."""
-    item = Planned(cell, inputs, "run")
     record = _finished_record(run, cell.name)
-    if record is not None:
-        changed = _changed(run, record, inputs, cell.name)
-        if force and not changed:
-            changed = ("forced",)
-        item = Planned(cell, inputs, "stale" if changed else "cached", changed)
-    return item
+    if record is None:
+        return Planned(cell, inputs, "run")
+    recorded = REFERENCE | record.labels["Inputs"]  # earlier versions had no other device
+    changed = [name for name in inputs if recorded.get(name) != inputs[name]]
+    for name in evidence.output_faults(record_path(run, cell.name).parent, record):
+        changed.append(name.removeprefix("../../"))
+    if force and not changed:
+        changed = ["forced"]
+    return Planned(cell, inputs, "stale" if changed else "cached", tuple(changed))
 
 
 def _finished_record(run, cell):
@@ -88,14 +90,6 @@ def _finished_record(run, cell):
         if record.success and record.outputs and record.labels.get("Inputs") is not None:
             return record
     return None
-
-
-def _changed(run, record, inputs, cell):
-    """Name the inputs that are not those of the record, and the outputs that were altered."""
-    recorded = REFERENCE | record.labels["Inputs"]  # earlier versions had no other device
-    changed = [name for name in inputs if recorded.get(name) != inputs[name]]
-    altered = evidence.output_faults(record_path(run, cell).parent, record)
-    return (*changed, *(name.removeprefix("../../") for name in altered))
 
 
 def _recorded_keys(cell, run):
@@ -119,7 +113,10 @@ def common_inputs():
 
 def inputs_of(cell, common, needed=None):
     """Hash everything that a cell's numbers depend on."""
-    files = _user_files(cell)
+    values = resolved(cell.parameters, cell.source)
+    files = {name: paths_in(values.get(name)) for name in path_parameters(cell.source)}
+    files |= plugin_sources(cell.parameters)  # files and plugins of the user's own, by parameter
+    files = {name: paths for name, paths in files.items() if paths}
     inputs = {}
     if needed:
         inputs["needs"] = needed
@@ -128,27 +125,16 @@ def inputs_of(cell, common, needed=None):
             name: [records.tree_digest(path) for path in paths] for name, paths in files.items()
         }
     models = [name for name in MODEL_PARAMETERS if name in cell.parameters]
+    notebook = json.loads(cell.source.read_text(encoding="utf-8"))
+    code = [["".join(part["source"]), part["cell_type"]] for part in notebook["cells"]]
     return {
         **inputs,
         **common,
-        "notebook": digest(_code(cell)),
+        "notebook": digest(code),
         "parameters": portable_parameters(cell.parameters, cell.source),
         "data": _data_hashes(cell, files.get("log")),
         "models": {name: records.model_digest(cell.parameters[name]) for name in models},
     }
-
-
-def _code(cell):
-    notebook = json.loads(cell.source.read_text(encoding="utf-8"))
-    return [["".join(part["source"]), part["cell_type"]] for part in notebook["cells"]]
-
-
-def _user_files(cell):
-    """Give files and plugins of the user's own, by the parameter that names them."""
-    values = resolved(cell.parameters, cell.source)
-    files = {name: paths_in(values.get(name)) for name in path_parameters(cell.source)}
-    files |= plugin_sources(cell.parameters)
-    return {name: paths for name, paths in files.items() if paths}
 
 
 def _data_hashes(cell, log):

@@ -91,13 +91,11 @@ def _workers(run, waiting, workers, scheduler):
         kernel.start_server(_shared_modules(waiting))
         kernels = []
         cluster = stack.enter_context(threads(min(workers, len(waiting))))
-        stack.callback(_kill, kernels)  # before the threads are waited for, which wait for kernels
-        yield cluster, kernels
-
-
-def _kill(kernels):
-    for each in kernels:
-        each.kill()
+        try:
+            yield cluster, kernels
+        finally:  # before the threads are waited for, which wait for kernels
+            for each in kernels:
+                each.kill()
 
 
 def _shared_modules(waiting):

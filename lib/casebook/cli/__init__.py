@@ -1,6 +1,7 @@
 """The command line: thin commands over the library, one file per group.
 
-Heavy imports stay inside the commands, so that ``casebook --help`` answers at once.
+Commands name what they call by its package, whose modules are imported when they are first named
+(`casebook.lazy`), so that ``casebook --help`` answers at once.
 """
 
 import contextlib

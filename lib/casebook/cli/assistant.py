@@ -5,6 +5,7 @@ from pathlib import Path
 
 import typer
 
+from casebook import assistant, runs
 from casebook.cli.common import Json, argument, exclusive, option, refuse_idle, say, show
 from casebook.errors import InputError
 
@@ -77,26 +78,22 @@ def answer(
         _ask_model(context, questions, out, model, url, settings)
     else:
         exclusive(context, "app", *_OF_MODEL)
-        from casebook.assistant.answer import ask_application
 
-        ask_application(questions, out, app, system=system, **shared)
+        assistant.answer.ask_application(questions, out, app, system=system, **shared)
     _show_summary(out, as_json)
 
 
 def _ask_model(context, questions, out, model, url, settings):
-    from casebook.assistant.answer import answer_questions
 
     if settings["corpus"] is None:
         remedy = "name what to retrieve from, or leave it out"
         refuse_idle(context, ("k", "mode"), "without --corpus", remedy)
-    answer_questions(questions, out, model, url=url, **settings)
+    assistant.answer.answer_questions(questions, out, model, url=url, **settings)
 
 
 def _show_summary(out, as_json):
     """Print time, tokens and cost of each system, and the answers that these are of."""
-    from casebook.assistant.answer import summarise_log
-
-    summary = summarise_log(out)
+    summary = assistant.answer.summarise_log(out)
     table = summary.dropna(axis=1, how="all")
     notes = []
     for of, total in (("tokens", "answer tokens"), ("cost", "cost")):
@@ -112,18 +109,12 @@ def _show_summary(out, as_json):
 
 def gate_log(log, against, *, measures, margin, common, collection, columns, judge, as_json):
     """Decide on two logs; ends with the exit code of the verdict."""
-    from casebook.assistant.gate import gate_logs
-    from casebook.assistant.study import SHARE_MARGIN
-    from casebook.runs.decide import settle
-
     if against is None:
         raise InputError("--log needs the log that it is held against: --against FILE")
-    margin = SHARE_MARGIN if margin is None else margin
+    margin = assistant.study.SHARE_MARGIN if margin is None else margin
     if judge is not None:
-        from casebook.assistant.judge import load_judge  # which needs a retriever's packages
-
-        load_judge(judge)
-    gate = gate_logs(
+        assistant.judge.load_judge(judge)  # which needs a retriever's packages
+    gate = assistant.gate.gate_logs(
         log,
         against,
         measures,
@@ -159,4 +150,4 @@ def gate_log(log, against, *, measures, margin, common, collection, columns, jud
         )
     passed = gate["verdict"] == "pass"
     show(gate | {"passed": passed, "margin": margin}, as_json, *parts, digits="z.3f")
-    settle(gate["verdict"], f"gate: {gate['verdict']}")
+    runs.decide.settle(gate["verdict"], f"gate: {gate['verdict']}")

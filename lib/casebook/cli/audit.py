@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from casebook import audits
 from casebook.cli.common import Json, argument, command_group, option, say, show
 from casebook.errors import CheckFailed
 
@@ -25,20 +26,16 @@ def tables(
 
     Example: casebook audit tables reported.csv --n 10 --positives 8
     """
-    from casebook.audits.tables import (
-        TABLE_COLUMNS,
-        check_tables,
-        conflicting_values,
-        count_impossible,
-        read_tables,
-    )
-
-    reported = read_tables(source, n, positives)
-    unread = [name for name in reported if name not in TABLE_COLUMNS]
+    reported = audits.tables.read_tables(source, n, positives)
+    unread = [name for name in reported if name not in audits.tables.TABLE_COLUMNS]
     if unread:
         say(f"note: {source}: columns not read: {', '.join(unread)}")
-    rows = check_tables(reported, decimals=decimals, rounding=rounding)
-    parts = {"summary": count_impossible(rows), "rows": rows, "conflicts": conflicting_values(rows)}
+    rows = audits.tables.check_tables(reported, decimals=decimals, rounding=rounding)
+    parts = {
+        "summary": audits.tables.count_impossible(rows),
+        "rows": rows,
+        "conflicts": audits.tables.conflicting_values(rows),
+    }
     sections = []
     for name, frame in parts.items():
         if len(frame):

@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from casebook import models, runs
 from casebook.errors import InputError
+from casebook.files import write_json
 
 
 def option(kind, text, *names, **settings):
@@ -59,10 +61,8 @@ BatchSize = option(int | None, "Texts that they read at a time; else CASEBOOK_BA
 
 def use_models(device, precision, batch_size):
     """Set how this command, and the processes that it starts, run models; refuse what is absent."""
-    from casebook.models.device import model_settings, slow_precision
-
-    settings = model_settings(device, precision, batch_size)
-    note = slow_precision(settings)
+    settings = models.device.model_settings(device, precision, batch_size)
+    note = models.device.slow_precision(settings)
     if note:
         typer.echo(f"note: {note}", err=True)
     if (device, precision, batch_size) != (None, None, None):
@@ -201,8 +201,6 @@ def show(value, as_json, *parts, digits="z.4f"):
 
 def show_report(report, as_json, out, *parts):
     """Write a report to a file, if one is named, and print it as JSON or as lines and tables."""
-    from casebook.files import write_json
-
     if out is not None:
         write_json(out, report)
     show(report, as_json, *parts, [str(out)] if out else [])
@@ -228,11 +226,9 @@ def filled_lines(values):
 
 def table_lines(rows, columns):
     """Lines of a table of records; it needs no pandas, which would cost half a second."""
-    from casebook.runs.record import value_text
-
     grid = [list(columns)]
     for row in rows:
-        grid.append([in_line(value_text(row[name])) for name in columns])
+        grid.append([in_line(runs.record.value_text(row[name])) for name in columns])
     widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
     for line in grid:
         cells = [text.ljust(width) for text, width in zip(line, widths, strict=True)]

@@ -3,6 +3,7 @@
 import shlex
 from pathlib import Path
 
+from casebook import data
 from casebook.cli.common import Json, argument, option, pairs, show
 from casebook.errors import InputError
 from casebook.paths import data_folder
@@ -30,10 +31,8 @@ def convert(
 
     Example: casebook convert my_folder --corpus docs.csv --queries questions.csv --qrels qrels.csv
     """
-    from casebook.data.convert import convert, report_lines
-
     tables = [table if "=" in table else f"test={table}" for table in qrels or ()]
-    report = convert(
+    report = data.convert.convert(
         out,
         corpus,
         queries,
@@ -42,7 +41,7 @@ def convert(
         max_missing=max_missing,
         force=force,
     )
-    lines = [] if as_json else [*report_lines(report), f"{out}: {_next(report)}"]
+    lines = [] if as_json else [*data.convert.report_lines(report), f"{out}: {_next(report)}"]
     show(report, as_json, lines)
 
 

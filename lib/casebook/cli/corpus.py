@@ -5,6 +5,7 @@ from pathlib import Path
 
 import typer
 
+from casebook import batch, retrieval
 from casebook.cli.common import (
     BatchSize,
     Device,
@@ -24,6 +25,7 @@ from casebook.cli.common import (
 )
 from casebook.errors import InputError
 from casebook.files import refuse_overwriting
+from casebook.readers import parse_json
 
 app = command_group("corpus", "Encode a large collection on disk, and search it.")
 
@@ -47,12 +49,12 @@ def encode(
 
     Example: casebook corpus encode my_folder --out encoded --workers 2
     """
-    from casebook.retrieval.encoding import encode_folder
-
     exclusive(context, "scheduler", "workers")
     use_models(device, precision, batch_size)
     with _cluster(workers, scheduler) as cluster:
-        summary = encode_folder(folder, out, encoder, shard_size, cluster, titles)
+        summary = retrieval.encoding.encode_folder(
+            folder, out, encoder, shard_size, cluster, titles
+        )
     line = (
         "{folder}: {documents} documents, {passages} passages, {dims} dimensions, {shards} shards, "
         "{encoder}"
@@ -85,13 +87,12 @@ def search(
 
     Example: casebook corpus search encoded my_folder --out full.trec
     """
-    from casebook.retrieval.encoded import search_folder
     from casebook.trec import run_lines, write_run
 
     filters = _filters(filters)
     use_models(device, precision, batch_size)
     refuse_overwriting(out, queries, corpus / "encoded.json", *corpus.glob("files-*/**/*"))
-    run = search_folder(corpus, queries, k, mode, encoder, filters)
+    run = retrieval.encoded.search_folder(corpus, queries, k, mode, encoder, filters)
     if out is None:
         echo_data("".join(run_lines(run)))
     else:
@@ -102,8 +103,6 @@ def search(
 
 def _filters(text):
     """Read conditions on metadata, as `casebook.retrieval.ranked.metadata_mask` has them."""
-    from casebook.readers import parse_json
-
     if text is None:
         return None
     try:
@@ -118,11 +117,7 @@ def _filters(text):
 def _cluster(workers, scheduler):
     """Give the workers of a scheduler, processes here, or none."""
     if scheduler:
-        from casebook.batch.cluster import scheduler_workers
-
-        return scheduler_workers(scheduler)
+        return batch.cluster.scheduler_workers(scheduler)
     if workers > 1:
-        from casebook.batch.cluster import processes
-
-        return processes(workers)
+        return batch.cluster.processes(workers)
     return contextlib.nullcontext()

@@ -1,5 +1,6 @@
 """``casebook data``: list, pull and check the data sets, and show their cards."""
 
+from casebook import data
 from casebook.cli.common import Json, argument, command_group, echo, show
 from casebook.errors import CheckFailed
 
@@ -14,9 +15,7 @@ def list_(as_json: Json = False):
 
     Example: casebook data list --json
     """
-    from casebook.data.registry import overview
-
-    table = overview()
+    table = data.registry.overview()
     show(table, as_json, table)
 
 
@@ -26,9 +25,7 @@ def pull(names: Names = None):
 
     Example: casebook data pull consumer_contracts_qa privacy_qa
     """
-    from casebook.data.registry import pull
-
-    for path in pull(names or None):
+    for path in data.registry.pull(names or None):
         echo(str(path))
 
 
@@ -42,9 +39,7 @@ def check(names: Names = None, as_json: Json = False):
 
     Example: casebook data check ./lease
     """
-    from casebook.data.registry import check
-
-    rows = check(names or None)
+    rows = data.registry.check(names or None)
     show(rows, as_json, rows)
     bad_datasets = rows.loc[rows["status"] == "bad", "dataset"]
     if len(bad_datasets):
@@ -59,8 +54,5 @@ def card(name: argument(str, "Data set, see 'casebook data list'.")):
 
     Example: casebook data card privacy_qa
     """
-    from casebook.data.cards import as_markdown
-    from casebook.data.registry import resolve
-
-    data_card, _ = resolve(name)
-    echo(as_markdown(data_card))
+    data_card, _ = data.registry.resolve(name)
+    echo(data.cards.as_markdown(data_card))

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from casebook import explain
 from casebook.cli.common import (
     DOCUMENTS,
     Json,
@@ -43,17 +44,10 @@ def score(
 
     Example: casebook explain score explanations.jsonl --sources judgments
     """
-    from casebook.explain.study import (
-        read_explanations,
-        score_explanations,
-        score_parts,
-        score_report,
-    )
-
     refuse_overwriting(out, explanations, sources)
-    explained = read_explanations(explanations, sources)
-    scored = score_explanations(
+    explained = explain.study.read_explanations(explanations, sources)
+    scored = explain.study.score_explanations(
         explained, foreign=foreign, pool=explained.sources, n_resamples=resamples, seed=seed
     )
-    report = score_report(explained, scored)
-    show_report(report, as_json, out, *score_parts(report))
+    report = explain.study.score_report(explained, scored)
+    show_report(report, as_json, out, *explain.study.score_parts(report))

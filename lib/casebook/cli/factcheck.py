@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from casebook import assistant, factcheck
 from casebook.cli.common import (
     Json,
     Original,
@@ -62,9 +63,7 @@ def score(
 
     Example: casebook factcheck score gold.jsonl predictions.csv --nei negative --json
     """
-    from casebook.factcheck.score import score_files
-
-    report = score_files(
+    report = factcheck.score.score_files(
         gold,
         pred,
         policy={"off_label": off_label, "nei": nei, "conflict": conflict},
@@ -109,32 +108,35 @@ def run(
 
     Example: casebook factcheck run claims.jsonl --corpus ./documents --out log.jsonl
     """
-    from casebook.factcheck.claims import read_plain
-    from casebook.factcheck.pipeline import OWN_COLLECTION, checker_of, folder_of, load_documents
-    from casebook.factcheck.score import as_report, run_log, write_log
-
     exclusive(context, "original", "stance", "decomposition", "gate", "ratings")
     if (claims is None) == (not log):
         raise InputError("give a file of claims, or --log with a log of answers")
     if log and not corpus:
         raise InputError("--log needs --corpus: the collection that the answers should agree with")
     exclusive(context, "log", "label")
-    refuse_overwriting(out, claims, ratings, *(log or ()), *map(folder_of, corpus or ()))
+    refuse_overwriting(
+        out, claims, ratings, *(log or ()), *map(factcheck.pipeline.folder_of, corpus or ())
+    )
     if out is not None and (out.is_dir() or not writable(out.absolute().parent)):
         raise InputError(
             f"--out {out}: cannot be written: name a file in a folder that you may write to"
         )
     if log:
-        claim_list = _claims_of_log(log)
+        answers = assistant.log.read_log(log)
+        claim_list = factcheck.claims.claims_of_answers(answers)
+        for note in assistant.log.not_answered(answers["no_answer"]):
+            say(f"note: {note}")
         if stance == "public" and not original:
             say(
                 "note: the default judge compares words and refutes many paraphrases; for the "
                 "sentences of answers prefer --stance entailment:MODEL or endpoint:MODEL"
             )
     else:
-        claim_list = read_plain(claims, spellings=pairs(label, "=", "SPELLING=LABEL"))
-    checker = checker_of(
-        load_documents(corpus or [OWN_COLLECTION]),
+        claim_list = factcheck.claims.read_plain(
+            claims, spellings=pairs(label, "=", "SPELLING=LABEL")
+        )
+    checker = factcheck.pipeline.checker_of(
+        factcheck.pipeline.load_documents(corpus or [factcheck.pipeline.OWN_COLLECTION]),
         mode=mode,
         stance=stance,
         decomposition=decomposition,
@@ -146,8 +148,10 @@ def run(
     _note_empty_evidence(checker)
     results = checker.check_all(claim_list)
     if out is not None:
-        write_log(out, run_log(results, [claim.label for claim in claim_list]))
-    report, scores = as_report(
+        factcheck.score.write_log(
+            out, factcheck.score.run_log(results, [claim.label for claim in claim_list])
+        )
+    report, scores = factcheck.score.as_report(
         claim_list,
         results,
         checker.config,
@@ -161,18 +165,6 @@ def run(
         raise BatchFailed(
             f"{len(errors)} of {len(results)} claims could not be checked, as {errors[0]}"
         )
-
-
-def _claims_of_log(paths):
-    """The sentences of logged answers, as claims; says which questions have no answer."""
-    from casebook.assistant.log import not_answered, read_log
-    from casebook.factcheck.claims import claims_of_answers
-
-    answers = read_log(paths)
-    claims = claims_of_answers(answers)
-    for note in not_answered(answers["no_answer"]):
-        say(f"note: {note}")
-    return claims
 
 
 def _report_parts(report, scores):
@@ -203,8 +195,6 @@ def _cost_and_quality(report):
     """Each measure of a run as the document says, in its code, and standard."""
     import pandas as pd
 
-    from casebook.factcheck.score import RUN_MEASURE_TITLES
-
     performance = report["performance"]
     quality = report["explanations"].set_index("measure")["value"].to_dict()
     quality_in_code = {}
@@ -217,7 +207,9 @@ def _cost_and_quality(report):
         "standard": performance["document"] | quality,
     }
     table = pd.DataFrame({name: pd.Series(column, dtype=float) for name, column in columns.items()})
-    table = table.reindex(RUN_MEASURE_TITLES).rename(RUN_MEASURE_TITLES)
+    table = table.reindex(factcheck.score.RUN_MEASURE_TITLES).rename(
+        factcheck.score.RUN_MEASURE_TITLES
+    )
     return table.rename_axis("measure").reset_index()
 
 
@@ -266,31 +258,26 @@ def ablate(
 
     Example: casebook factcheck ablate claims.jsonl --corpus ./documents --rate 0 --json
     """
-    from casebook.factcheck.ablation import ablate as run_ablation
-    from casebook.factcheck.claims import read_claims, read_labelled
-    from casebook.factcheck.model_judges import cost_of_judge
-    from casebook.factcheck.pipeline import OWN_COLLECTION, checker_of, load_documents
-
     if corpus and claims is None:
         raise InputError(
             "--corpus needs CLAIMS with labels: the shipped claims are about the shipped collection"
         )
     if rate and not any(rate):
         exclusive(context, "rate", "seeds", but="--rate 0, which plants nothing")
-    documents = load_documents(corpus or [OWN_COLLECTION])
+    documents = factcheck.pipeline.load_documents(corpus or [factcheck.pipeline.OWN_COLLECTION])
     if claims:
-        claim_list = read_labelled(claims, documents)
+        claim_list = factcheck.claims.read_labelled(claims, documents)
     else:
-        claim_list = read_claims(documents, split="test")
-    checker = checker_of(
+        claim_list = factcheck.claims.read_claims(documents, split="test")
+    checker = factcheck.pipeline.checker_of(
         documents, mode=mode, stance=stance, decomposition=decomposition, gate=gate
     )
     _note_empty_evidence(checker)
-    tables = run_ablation(
+    tables = factcheck.ablation.ablate(
         checker, claim_list, noise_rates=rate or (0.0, 1.0), noise_seeds=range(seeds), seed=seed
     )
     crashed = tables["crashed"]
-    if cost := cost_of_judge(checker.stance):
+    if cost := factcheck.model_judges.cost_of_judge(checker.stance):
         say(f"the judge: {cost}")
     show_tables(tables if as_json else _ablation_tables(tables), as_json)
     if len(crashed):

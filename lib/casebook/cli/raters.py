@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from casebook import assistant, data, raters, runs
 from casebook.cli.common import (
     Json,
     Original,
@@ -65,6 +66,7 @@ COMPARISON_OPTIONS = (
 )
 """Options of `forms` that have no effect on Likert forms."""
 
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 LIKERT_FORMS = "on Likert forms"
 WORDS_IN_TEXTS = ("word_in_text", "word_of_one_side")
 
@@ -120,30 +122,34 @@ def forms(
 
     Example: casebook raters forms pilot --log answers.jsonl --rater r1:lay --rater r2:expert
     """
-    from casebook.raters.answers import Fields, read_answers
-    from casebook.raters.forms import Plan, make_forms
-
     exclusive(context, "explanations", *COMPARISON_OPTIONS)
     exclusive(context, "log", "id_field", "prompt_field", "answer_field", "contexts_field")
     exclusive(context, "no_evidence", "contexts_field")
-    raters = pairs(rater, ":", "LABEL:KIND")
-    if not raters:
+    kinds = pairs(rater, ":", "LABEL:KIND")
+    if not kinds:
         raise InputError("name the raters: --rater r1:lay --rater r2:expert")
-    name = study or _study_name(folder)
+    name = study or (folder.name if _FILE_NAME.fullmatch(folder.name) else "study")
     formats = tuple(format_ or ["xlsx"])
     if explanations:
-        report = _make_likert_forms(explanations, folder, name, raters, formats)
+        report = _make_likert_forms(explanations, folder, name, kinds, formats)
     else:
         if log:
-            answers, account = _answers_of_log(log, system, common, stratify)
+            logged = assistant.log.read_log(log)
+            answers, account = raters.answers.answers_of_log(
+                logged, system, common=common, stratum=stratify
+            )
         else:
-            fields = Fields(id_field, prompt_field, answer_field, stratify, contexts_field)
-            answers, account = read_answers(pairs(system, "=", "NAME=FILE"), fields, common=common)
+            fields = raters.answers.Fields(
+                id_field, prompt_field, answer_field, stratify, contexts_field
+            )
+            answers, account = raters.answers.read_answers(
+                pairs(system, "=", "NAME=FILE"), fields, common=common
+            )
         if no_evidence:
             answers = answers.drop(columns="evidence", errors="ignore")
-        plan = Plan(
+        plan = raters.forms.Plan(
             name,
-            raters,
+            kinds,
             items=items,
             per_item=per_item,
             pairs_per_item=pairs_per_item,
@@ -154,40 +160,23 @@ def forms(
             guess=guess,
             formats=formats,
         )
-        report = make_forms(answers, folder, plan, account=account)
+        report = raters.forms.make_forms(answers, folder, plan, account=account)
     if not as_json:
         for warning in _warnings(report):
             say(f"warning: {warning}")
     show({"folder": str(folder), **report}, as_json, _forms_lines(folder, report))
 
 
-def _study_name(folder):
-    """Name a study after its folder, where that is a name that files can have."""
-    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", folder.name):
-        return folder.name
-    return "study"
-
-
-def _make_likert_forms(explanations, folder, name, raters, formats):
+def _make_likert_forms(explanations, folder, name, kinds, formats):
     import pandas as pd
-
-    from casebook.data.records import read_table
-    from casebook.raters.forms import make_likert_forms
 
     if explanations.suffix.lower() != ".csv":
         raise InputError(f"{explanations}: name a .csv file")
-    table = pd.DataFrame([record for _, record in read_table(explanations)])
+    table = pd.DataFrame([record for _, record in data.records.read_table(explanations)])
     try:
-        return make_likert_forms(table, folder, name, raters, formats=formats)
+        return raters.forms.make_likert_forms(table, folder, name, kinds, formats=formats)
     except InputError as error:
         raise InputError(f"{explanations}: {error}") from None
-
-
-def _answers_of_log(log, system, common, stratify):
-    from casebook.assistant.log import read_log
-    from casebook.raters.answers import answers_of_log
-
-    return answers_of_log(read_log(log), system, common=common, stratum=stratify)
 
 
 def _forms_lines(folder, report):
@@ -235,9 +224,7 @@ def _warnings(report):
 
 
 def _some(rows):
-    from casebook.runs.items import one_line
-
-    return f"items {', '.join(one_line(row['item'], 30) for row in rows[:3])} ..."
+    return f"items {', '.join(runs.items.one_line(row['item'], 30) for row in rows[:3])} ..."
 
 
 @app.command()
@@ -254,14 +241,11 @@ def simulate(
 
     Example: casebook raters simulate pilot returned --effect 0.7
     """
-    from casebook.raters.simulate import Truth, fill_forms
-    from casebook.raters.unblinding import read_key
-
-    truth = Truth(effect, ties=ties, blank=blank)
-    paired = read_key(study)["layout"] == "paired"
+    truth = raters.simulate.Truth(effect, ties=ties, blank=blank)
+    paired = raters.unblinding.read_key(study)["layout"] == "paired"
     if not paired:
         refuse_idle(context, ("effect", "ties"), LIKERT_FORMS)
-    for path in fill_forms(study, folder, truth, seed=seed):
+    for path in raters.simulate.fill_forms(study, folder, truth, seed=seed):
         echo(str(path))
     level = (
         f"the true win rate is {truth.win_rate:.3f}"
@@ -290,27 +274,26 @@ def audit(
 
     Example: casebook raters audit returned --key pilot
     """
-    from casebook.raters import analysis, blinding
-    from casebook.raters.read import read_forms
-    from casebook.raters.unblinding import SIDE_COLUMN, key_beside, open_forms, read_key
     from casebook.sheets import KINDS
 
     exclusive(context, "key", "side_column", "last_column")
     column_names = _column_names(columns)
-    returned = read_forms(files, column_names)
+    returned = raters.read.read_forms(files, column_names)
     if key is None and not (side_column or last_column):
-        key = key_beside(returned)
+        key = raters.unblinding.key_beside(returned)
     has_key_column = (
-        side_column or last_column or any(SIDE_COLUMN in form.rows for form in returned)
+        side_column
+        or last_column
+        or any(raters.unblinding.SIDE_COLUMN in form.rows for form in returned)
     )
     has_votes = any(form.rows["preferred"].notna().any() for form in _paired(returned))
     system_names = list(word or [])
     tables = {}
     if has_votes and (key or has_key_column):
-        votes = open_forms(returned, key, side_column, last_column, force)
+        votes = raters.unblinding.open_forms(returned, key, side_column, last_column, force)
         system_names += votes.systems
-        panel = analysis.panel_of(votes, against)
-        tables = analysis.validity(panel, permutations=permutations, seed=seed)
+        panel = raters.analysis.panel_of(votes, against)
+        tables = raters.analysis.validity(panel, permutations=permutations, seed=seed)
     else:
         unblinding = ("side_column", "last_column", "force")
         analysing = ("against", "permutations", "seed")
@@ -318,7 +301,7 @@ def audit(
         if has_votes:
             say("note: to audit the judgements too, give the sealed key with --key")
         elif key:
-            system_names += read_key(key)["systems"]
+            system_names += raters.unblinding.read_key(key)["systems"]
     paths = list(dict.fromkeys(form.path for form in returned))
     for path in paths:
         if path.suffix.lower() not in KINDS:
@@ -326,7 +309,7 @@ def audit(
                 f"{path}: is no form: audit the forms that were sent out; "
                 "'casebook raters analyse' checks the judgements in it"
             )
-    leaks = blinding.scan_forms(paths, system_names, column_names)
+    leaks = raters.blinding.scan_forms(paths, system_names, column_names)
     show_tables({"leaks": leaks} | tables, as_json)
     besides_texts = leaks[~leaks["kind"].isin(WORDS_IN_TEXTS)]
     if len(besides_texts):
@@ -358,10 +341,6 @@ def analyse_forms(
 
     Example: casebook raters analyse returned --key pilot --out results
     """
-    from casebook.raters.analysis import analyse
-    from casebook.raters.read import read_forms
-    from casebook.raters.unblinding import open_forms
-
     exclusive(context, "original", "out", "against", "resamples", "permutations", "seed")
     exclusive(context, "key", "side_column", "last_column")
     if out and out.exists():
@@ -370,34 +349,47 @@ def analyse_forms(
     if original:
         if not key:
             refuse_idle(context, ("force",), "without a key")
-        judgements = _documented_judgements(
-            files, column_names, key, side_column, last_column, force
-        )
-        _show_documented(judgements, as_json)
+        _show_documented(files, column_names, key, side_column, last_column, force, as_json)
         return
-    returned = read_forms(files, column_names)
+    returned = raters.read.read_forms(files, column_names)
     if _paired(returned):
-        votes = open_forms(returned, key, side_column, last_column, force)
-        analysis = analyse(
+        votes = raters.unblinding.open_forms(returned, key, side_column, last_column, force)
+        analysis = raters.analysis.analyse(
             votes, against, n_resamples=resamples, permutations=permutations, seed=seed
         )
-        _show_analysis(analysis, out, as_json)
+        values = {"answer": raters.analysis.answer_lines(analysis), "tables": analysis.tables}
+        printed = PRINTED_TABLES
     else:
         of_preferences = ("against", "resamples", "permutations", "side_column", "last_column")
         refuse_idle(context, of_preferences, LIKERT_FORMS)
-        _show_likert(_likert_analysis(returned, key, force, seed), out, as_json)
+        analysis = None
+        values = _likert_analysis(returned, key, force, seed)
+        printed = values["tables"]
+    if out:
+        _write_tables(out, values, _figures(analysis) if analysis else {})
+    if as_json:
+        print_json(values)
+        return
+    for line in values.get("answer", ()):
+        echo(f"- {line}")
+    show_tables({name: values["tables"][name] for name in printed}, as_json)
+    if analysis:
+        echo(f"\n{len(analysis.tables)} tables in all: --out FOLDER writes, --json prints")
 
 
 def _column_names(options):
     """Read --columns: expected column to the column of the files."""
-    from casebook.raters.annotations import ROLES
-    from casebook.raters.layouts import LIKERT, paired_layout
-    from casebook.raters.unblinding import SIDE_COLUMN
-
     columns = pairs(options, "=", "--columns EXPECTED=YOURS")
-    paired_columns = [*paired_layout(guess=True).names, SIDE_COLUMN]
+    paired_columns = [
+        *raters.layouts.paired_layout(guess=True).names,
+        raters.unblinding.SIDE_COLUMN,
+    ]
     for expected, column in columns.items():
-        if expected not in {*paired_columns, *LIKERT.names, *ROLES}:
+        if expected not in {
+            *paired_columns,
+            *raters.layouts.LIKERT.names,
+            *raters.annotations.ROLES,
+        }:
             raise InputError(
                 f"--columns {expected}={column}: {expected!r} is none of "
                 f"{', '.join(paired_columns)}"
@@ -412,54 +404,21 @@ def _paired(forms):
     return [form for form in forms if form.layout.name == "paired"]
 
 
-def _documented_judgements(files, column_names, key, side_column, last_column, force):
-    """Read forms as PDPABench's own analysis does, or unblind them for it."""
-    from casebook.raters.annotations import form_files
-    from casebook.raters.documented import read_documented_rows, records_of
-    from casebook.raters.read import read_forms
-    from casebook.raters.unblinding import open_forms
-
+def _show_documented(files, column_names, key, side_column, last_column, force, as_json):
+    """PDPABench's own analysis, and nothing else; without a key its own reader too."""
     if key:
-        returned = read_forms(files, column_names)
-        return records_of(open_forms(returned, key, side_column, last_column, force))
-    return read_documented_rows(form_files(files), side_column, last_column, column_names)
-
-
-def _show_documented(judgements, as_json):
-    """PDPABench's own analysis, and nothing else."""
-    from casebook.raters.documented import documented_analysis, documented_lines, impossible
-
-    values = documented_analysis(judgements)
-    for line in impossible(judgements, values):
-        say(f"warning: {line}")
-    show(values, as_json, documented_lines(values))
-
-
-def _show_analysis(analysis, out, as_json):
-    """Write the analysis of preferences, if a folder is named, and print it."""
-    from casebook.raters.analysis import answer_lines
-
-    lines = answer_lines(analysis)
-    values = {"answer": lines, "tables": analysis.tables}
-    if out:
-        _write_tables(out, values, _figures(analysis))
-    if as_json:
-        print_json(values)
-        return
-    for line in lines:
-        echo(f"- {line}")
-    show_tables({name: analysis.tables[name] for name in PRINTED_TABLES}, False)
-    echo(f"\n{len(analysis.tables)} tables in all: --out FOLDER writes, --json prints")
-
-
-def _show_likert(values, out, as_json):
-    """Write the analysis of Likert forms, if a folder is named, and print it."""
-    if out:
-        _write_tables(out, values, {})
-    if as_json:
-        print_json(values)
+        returned = raters.read.read_forms(files, column_names)
+        votes = raters.unblinding.open_forms(returned, key, side_column, last_column, force)
+        judgements = raters.documented.records_of(votes)
     else:
-        show_tables(values["tables"], False)
+        paths = raters.annotations.form_files(files)
+        judgements = raters.documented.read_documented_rows(
+            paths, side_column, last_column, column_names
+        )
+    values = raters.documented.documented_analysis(judgements)
+    for line in raters.documented.impossible(judgements, values):
+        say(f"warning: {line}")
+    show(values, as_json, raters.documented.documented_lines(values))
 
 
 def _figures(analysis):
@@ -485,20 +444,18 @@ def _figures(analysis):
 
 
 def _likert_analysis(returned, key, force, seed):
-    from casebook.raters.ratings import documented_means, likert_counts, likert_summary
-    from casebook.raters.read import defect_table
-    from casebook.raters.unblinding import key_beside, read_key, unblind_likert
-
-    key = key or key_beside(returned)
+    key = key or raters.unblinding.key_beside(returned)
     if key is None:
         raise InputError(f"{returned[0].path}: Likert forms need their sealed key: --key FILE")
-    ratings, defects = unblind_likert(returned, read_key(key), force=force)
+    ratings, defects = raters.unblinding.unblind_likert(
+        returned, raters.unblinding.read_key(key), force=force
+    )
     tables = {
-        "ratings": likert_summary(ratings, seed=seed),
-        "counts": likert_counts(ratings),
-        "defects": defect_table(defects),
+        "ratings": raters.ratings.likert_summary(ratings, seed=seed),
+        "counts": raters.ratings.likert_counts(ratings),
+        "defects": raters.read.defect_table(defects),
     }
-    return {"documented": documented_means(ratings), "tables": tables}
+    return {"documented": raters.ratings.documented_means(ratings), "tables": tables}
 
 
 def _write_tables(folder, values, figures):

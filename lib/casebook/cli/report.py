@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from casebook import batch, data, runs
 from casebook.cli.common import (
     BatchSize,
     Device,
@@ -26,6 +27,7 @@ from casebook.cli.common import (
 from casebook.cli.extras import require
 from casebook.errors import InputError
 from casebook.paths import data_folder
+from casebook.readers import parse_yaml
 
 MOST_ANSWERS = 3  # experiments whose answers a run prints
 Grid = option(
@@ -112,10 +114,8 @@ def run(
         return
     _execute(planned, run, workers=workers, scheduler=scheduler, timeout=timeout, retries=retries)
     if len(planned) <= MOST_ANSWERS:
-        from casebook.runs.headlines import read_headlines
-
         for item in planned:
-            for headline in read_headlines(run, item.cell.name):
+            for headline in runs.headlines.read_headlines(run, item.cell.name):
                 echo(f"{headline.question}\n    {headline.sentence}")
     echo(f"results/{run}: next, casebook build --run {run}")
 
@@ -134,19 +134,13 @@ def init(
 
     Example: casebook init my_book --title "Our assistant" --author "A. Lawyer"
     """
-    from casebook.project import start_project
+    from casebook.project import comparison, start_project, update_project
 
     exclusive(context, "update", "title", "author", "licence")
-    if update:
-        return _update(folder)
-    start_project(folder, title, author, licence)
-    echo(f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml")
-
-
-def _update(folder):
-    """Bring the notebooks of a project up to date, and say what became of them."""
-    from casebook.project import comparison, update_project
-
+    if not update:
+        start_project(folder, title, author, licence)
+        echo(f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml")
+        return
     outcomes = update_project(folder)
     for name, outcome in outcomes.items():
         if outcome == "kept":
@@ -173,14 +167,10 @@ def build(run: RunName = "report"):
 def _pull(grid, tag):
     """Fetch the data sets of a tag; files that are here are only verified."""
     from casebook.assistant import ANSWERED, TEMPLATES
-    from casebook.batch.grid import DEFAULT_GRID, load_grid, select
-    from casebook.data.registry import pull, resolve
-    from casebook.data.sources import Absent
-    from casebook.data.sources import pull as pull_card
 
     needed = set()
     replaced = {}
-    for cell in select(load_grid(grid or DEFAULT_GRID), tag=tag):
+    for cell in batch.grid.select(batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID), tag=tag):
         for parameter in ("dataset", "rating_set"):
             name = cell.parameters.get(parameter)
             if not name or data_folder(name) is not None:
@@ -188,32 +178,33 @@ def _pull(grid, tag):
             if cell.experiment == "assistant" and name == ANSWERED:
                 needed.add(TEMPLATES)
                 replaced[name] = f"templates on {TEMPLATES} stand in"
-            elif resolve(name)[0].kind == "votes":
+            elif data.registry.resolve(name)[0].kind == "votes":
                 replaced[name] = "its reconstruction stands in"
             else:
                 needed.add(name)
-    pull(sorted(needed))
+    data.registry.pull(sorted(needed))
     for name in sorted(replaced.keys() - needed):
         try:
-            pull_card(resolve(name)[0])
-        except Absent as problem:
+            data.sources.pull(data.registry.resolve(name)[0])
+        except data.sources.Absent as problem:
             say(f"warning: {problem}; {replaced[name]}")
 
 
 def _plan(run, *, names=(), overrides=None, grid, tag, force):
     """Choose the cells of a batch and say what each still needs."""
-    from casebook.batch.grid import DEFAULT_GRID, load_grid, select
-    from casebook.batch.parameters import refuse_secrets
-    from casebook.batch.plan import plan
-    from casebook.batch.run import check_order
-    from casebook.batch.run_folder import check_writable
     from casebook.project import version_note
 
     overrides = overrides or {}
-    refuse_secrets(overrides)
-    check_writable(run)
-    planned = plan(select(load_grid(grid or DEFAULT_GRID), names, tag, overrides), run, force)
-    check_order(planned)
+    batch.parameters.refuse_secrets(overrides)
+    batch.run_folder.check_writable(run)
+    planned = batch.plan.plan(
+        batch.grid.select(
+            batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID), names, tag, overrides
+        ),
+        run,
+        force,
+    )
+    batch.run.check_order(planned)
     note = version_note()
     if note:
         say(f"note: {note}")
@@ -221,10 +212,9 @@ def _plan(run, *, names=(), overrides=None, grid, tag, force):
 
 
 def _execute(planned, run, *, workers, scheduler, timeout, retries):
-    from casebook.batch.run import run_batch
 
     with _progress() as (line, bar):
-        run_batch(
+        batch.run.run_batch(
             planned,
             run,
             workers,
@@ -238,9 +228,6 @@ def _execute(planned, run, *, workers, scheduler, timeout, retries):
 
 def _overrides(texts):
     """Read ``name=value`` pairs; a value is YAML, so lists and numbers work."""
-    from casebook.batch.grid import refuse_unstorable
-    from casebook.readers import parse_yaml
-
     result = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -251,7 +238,7 @@ def _overrides(texts):
         if name in result:
             raise InputError(f"-p {text}: {name} is given twice")
         result[name] = parse_yaml(value, f"-p {name}")
-        refuse_unstorable(result[name], f"-p {name}")
+        batch.grid.refuse_unstorable(result[name], f"-p {name}")
     return result
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import typer
 
-from casebook import runs
+from casebook import runs, stats
+from casebook.cli.assistant import gate_log
 from casebook.cli.common import (
     Json,
     Seed,
@@ -158,13 +159,12 @@ def list_(
                 "headline": _headline(run, listing.folder(run)),
             }
         )
+    lines = ["no readable run"]
     if rows:
         lines = _list_lines(rows)
     elif listing.runs:
         workflows = ", ".join(sorted({run.workflow for run in listing.runs}))
         lines = [f"no run of the workflow {workflow!r}; there are: {workflows}"]
-    else:
-        lines = ["no readable run"]
     value = {"runsRoot": str(listing.root), "runs": rows, "unreadable": listing.unreadable}
     show(value, as_json, [*lines, *_unreadable(listing)])
 
@@ -275,12 +275,10 @@ def compare(
 
 def _rank_lines(rows):
     """Lines of the ranking of runs."""
-    from casebook.stats.intervals import bounds_text
-
     table = []
     for row in rows:
         low, high = row["ci"] or (None, None)
-        table.append(row | {"95 %": bounds_text(low, high, "z.4f")})
+        table.append(row | {"95 %": stats.intervals.bounds_text(low, high, "z.4f")})
     columns = [
         "rank",
         "score",
@@ -609,8 +607,6 @@ def gate(
     if (run is None) == (log is None):
         raise InputError("name a run, or a log with --log")
     if log is not None:
-        from casebook.cli.assistant import gate_log
-
         exclusive(context, "log", "rules", "profile", "runs_root", "domain", "tenant")
         gate_log(
             log,
@@ -632,7 +628,14 @@ def gate(
     if rules:
         margins = runs.decide.read_gate(rules)
     if against is None:
-        against = _promoted_path(listing, next(iter(margins)), profile)
+        metric = next(iter(margins))
+        entry = runs.promotions.active_promotion(listing.root, metric, profile, checked=True)
+        if entry is None:
+            raise InputError(
+                f"no run is promoted for {metric!r}: name one with --against, or promote one with "
+                "'casebook runs promote'"
+            )
+        against = entry["path"]
     candidate = runs.registry.find_run(listing, run)
     reference = runs.registry.find_run(listing, against)
     result = runs.decide.apply_gate(listing, candidate, reference, margins, force=force)
@@ -643,17 +646,6 @@ def gate(
     }
     show(value, as_json, result["notes"])
     runs.decide.settle(result["verdict"], f"gate: {result['verdict']}")
-
-
-def _promoted_path(listing, metric, profile):
-    """Path of the run that is promoted for a metric."""
-    entry = runs.promotions.active_promotion(listing.root, metric, profile, checked=True)
-    if entry is None:
-        raise InputError(
-            f"no run is promoted for {metric!r}: name one with --against, or promote one with "
-            "'casebook runs promote'"
-        )
-    return entry["path"]
 
 
 @app.command()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import typer
 
+from casebook import measures, raters, stats
 from casebook.cli.common import (
     DEFAULT_MEASURES,
     Json,
@@ -47,7 +48,6 @@ def evaluate(
     Example: casebook evaluate qrels.txt run.txt.gz -m nDCG@10 -m RR --json
     """
     from casebook.measures.ranking import evaluate
-    from casebook.stats.intervals import bounds_text
 
     exclusive(context, "as_json", "per_query", but="--json, which holds each query")
     result = evaluate(
@@ -61,7 +61,7 @@ def evaluate(
     lines = []
     for name, mean in result.mean.items():
         interval = result.interval(name)
-        bounds = bounds_text(interval.low, interval.high, "z.4f")
+        bounds = stats.intervals.bounds_text(interval.low, interval.high, "z.4f")
         line = f"{name:12} {mean:z.4f}  {bounds}  n={interval.n}  {interval.reason or ''}"
         lines.append(line.rstrip())
         measures[name] = {
@@ -97,7 +97,6 @@ def compare(
     import pandas as pd
 
     from casebook.frames import compare_systems
-    from casebook.measures.ranking import evaluate
 
     for pair in itertools.combinations(("as_json", "markdown", "csv"), 2):
         exclusive(context, *pair)
@@ -108,7 +107,9 @@ def compare(
         names = [str(path) for path in runs]
     if len(set(names)) < len(names):
         raise InputError("compare: the same run is given twice")
-    frames = [evaluate(qrels, run, measure or DEFAULT_MEASURES).frame() for run in runs]
+    frames = [
+        measures.ranking.evaluate(qrels, run, measure or DEFAULT_MEASURES).frame() for run in runs
+    ]
     scores = pd.concat(frames, axis=1, keys=names)
     tables_of_measure = {}
     for name in dict.fromkeys(scores.columns.get_level_values(1)):
@@ -163,24 +164,21 @@ def agreement(
 
     Example: casebook agreement ratings.csv --level ordinal --json
     """
-    from casebook.measures.agreement import MEASUREMENT_LEVELS, agreement_results
-    from casebook.stats.samples import check_choice
-
     if 0 < resamples < 100:
         raise InputError(
             f"--resamples {resamples}: an interval needs at least 100 resamples; 0 gives none"
         )
     if level is not None:
-        check_choice("level", level, MEASUREMENT_LEVELS)
-    check_choice("form", form, ("ratings", "counts"))
+        stats.samples.check_choice("level", level, measures.agreement.MEASUREMENT_LEVELS)
+    stats.samples.check_choice("form", form, ("ratings", "counts"))
     if no_id:
         id_column = ""
     notes = []
     if form == "ratings":
-        frame = _read_ratings(
+        numbers = None if level is None else level != "nominal"  # None: whatever the file holds
+        frame = raters.annotations.read_ratings(
             ratings,
-            level=level,
-            scale=scale,
+            numbers=False if scale else numbers,
             id_column=id_column,
             columns=pairs(columns, "=", "--columns ROLE=YOURS"),
             criterion=criterion,
@@ -192,7 +190,9 @@ def agreement(
         panel, level, heading = _panel_of_counts(
             ratings, level=level, scale=scale, id_column=id_column
         )
-    results = agreement_results(panel, level, resamples, weights=weights, seed=seed)
+    results = measures.agreement.agreement_results(
+        panel, level, resamples, weights=weights, seed=seed
+    )
     fields = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
     values = {}
     for name, result in results.items():
@@ -204,29 +204,14 @@ def agreement(
     show(values, as_json, lines)
 
 
-def _read_ratings(path, *, level, scale, id_column, columns, criterion):
-    """Read a file of ratings as items x raters: numbers where the level wants them."""
-    from casebook.raters.annotations import read_ratings
-
-    if level == "nominal" or scale is not None:
-        numbers = False
-    elif level is None:
-        numbers = None  # whatever the file holds
-    else:
-        numbers = True
-    return read_ratings(
-        path, numbers=numbers, id_column=id_column, columns=columns, criterion=criterion
-    )
-
-
 def _panel_of_ratings(frame, *, level, scale, wide):
     """Give the panel of ratings, the level of measurement and what was read."""
-    from casebook.measures.agreement import as_panel
-
     is_numeric = frame.to_numpy().dtype.kind == "f"
     if level is None:
         level = "ordinal" if is_numeric or scale else "nominal"
-    panel = as_panel(frame, _categories(scale, is_numeric), wide, ids_allowed=True)
+    panel = measures.agreement.as_panel(
+        frame, _categories(scale, is_numeric), wide, ids_allowed=True
+    )
     rows = f"named by column {frame.index.name!r}"
     if frame.index.name == "row":
         rows = "are rows; every column is a rater"
@@ -237,28 +222,25 @@ def _panel_of_ratings(frame, *, level, scale, wide):
 
 def _panel_of_counts(path, *, level, scale, id_column):
     """Read a file of counts; gives the same as `_panel_of_ratings`."""
-    from casebook.measures.agreement import from_counts
     from casebook.sheets import wide_ratings
 
     frame = wide_ratings(path, numbers=True, id_column=id_column)
     if level is None:
         level = "ordinal" if scale else "nominal"
     categories = list(frame.columns) if level == "nominal" else None
-    panel = from_counts(frame.fillna(0), categories)
+    panel = measures.agreement.from_counts(frame.fillna(0), categories)
     heading = f"counts: {panel.n_items} items, categories {', '.join(map(str, frame.columns))}"
     return panel, level, heading
 
 
 def _agreement_lines(results):
     """Lines of a table of coefficients, and what its intervals are about."""
-    from casebook.stats.intervals import bounds_text
-
     yield f"{'':22}{'value':>7}  {'these raters, 95 %':18}  {'new raters, 95 %':18}  n"
     for name, result in results.items():
         value = f"{'-':>7}"
         if result.estimate is not None:
-            these_raters = bounds_text(*(result.panel_ci or (None, None)))
-            new_raters = bounds_text(*(result.new_panel_ci or (None, None)))
+            these_raters = stats.intervals.bounds_text(*(result.panel_ci or (None, None)))
+            new_raters = stats.intervals.bounds_text(*(result.new_panel_ci or (None, None)))
             value = f"{result.estimate:7.3f}  {these_raters:18}  {new_raters:18}  {result.n_items}"
         yield f"{name:22}{value}  {result.reason or ''}".rstrip()
     yield "\nthese raters: other items, the same raters; new raters: other items and other raters"

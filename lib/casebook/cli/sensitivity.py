@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from casebook import assistant, explain, retrieval, sensitivity
 from casebook.cli.common import (
     DOCUMENTS,
     Json,
@@ -20,7 +21,8 @@ from casebook.cli.common import (
     print_json,
     show_report,
 )
-from casebook.files import refuse_overwriting
+from casebook.files import refuse_overwriting, write_text
+from casebook.paths import data_folder
 
 app = command_group("sensitivity", "Edit the facts of cases and measure how retrieval responds.")
 
@@ -44,9 +46,8 @@ Judge = option(str | None, "endpoint:MODEL judges whether edits are plausible; d
 def _check_encoder(context, mode):
     """Refuse an encoder that the retrieval system does not have."""
     from casebook.plugins import is_plugin
-    from casebook.retrieval.settings import config_for
 
-    if is_plugin(mode) or not config_for(mode).uses_encoder:
+    if is_plugin(mode) or not retrieval.settings.config_for(mode).uses_encoder:
         exclusive(context, "mode", "encoder", but=f"--mode {mode}")
 
 
@@ -79,24 +80,17 @@ def run(
 
     Example: casebook sensitivity run case.json smoke --mode bm25 -o tree.json
     """
-    from casebook.assistant.log import documents_of
-    from casebook.explain.tree_report import score_table, tree_report
-    from casebook.sensitivity.domain import read_domain
-    from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT
-    from casebook.sensitivity.report import judge_notes, read_case, run_case, validator_for
-    from casebook.sensitivity.tree import EXPANSION_THRESHOLD, TreeSettings
-
     _check_encoder(context, mode)
     folder = _folder_of(dataset)
     refuse_overwriting(out, case, folder, facts)
-    expansion_threshold = EXPANSION_THRESHOLD if threshold is None else threshold
+    expansion_threshold = sensitivity.tree.EXPANSION_THRESHOLD if threshold is None else threshold
     if original:
         exclusive(context, "original", "budget", "placebos", "validator")
-        settings = TreeSettings.documented(
+        settings = sensitivity.tree.TreeSettings.documented(
             max_depth=depth, children=children, threshold=expansion_threshold, seed=seed
         )
     else:
-        settings = TreeSettings(
+        settings = sensitivity.tree.TreeSettings(
             max_depth=depth,
             children=children,
             threshold=expansion_threshold,
@@ -104,11 +98,11 @@ def run(
             placebo_draws=placebos,
             seed=seed,
         )
-    domain = read_domain(facts)
-    sheet, notes = read_case(case, extractor, name, domain)
-    judge = validator_for(validator, original, domain)
-    documents = documents_of(dataset)
-    tree = run_case(
+    domain = sensitivity.domain.read_domain(facts)
+    sheet, notes = sensitivity.report.read_case(case, extractor, name, domain)
+    judge = sensitivity.report.validator_for(validator, original, domain)
+    documents = assistant.log.documents_of(dataset)
+    tree = sensitivity.report.run_case(
         sheet,
         documents,
         settings=settings,
@@ -118,29 +112,27 @@ def run(
         k=k,
         domain=domain,
     )
-    report = tree_report(
+    report = explain.tree_report.tree_report(
         tree,
         documents,
         documented=original,
-        threshold=DECISIVE_DISPLACEMENT if threshold is None else threshold,
+        threshold=sensitivity.evaluation.DECISIVE_DISPLACEMENT if threshold is None else threshold,
     )
     report["dataset"] = folder.resolve().name if folder else dataset
     report["mode"] = mode
     report["facts"] = domain.account()
-    report["notes"] = [*domain.notes, *notes, *judge_notes(judge)]
+    report["notes"] = [*domain.notes, *notes, *sensitivity.report.judge_notes(judge)]
     n_found = len(tree.root.ranking.cases)
     if n_found < k:
         report["notes"].append(f"{n_found} of {k} cases found: short lists inflate the mean")
     lines = [f"note: {note}" for note in [*report["notes"], *report["warnings"]]]
     counts = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
     lines.append(f"{report['case_id']}: {counts}")
-    show_report(report, as_json, out, lines, score_table(report))
+    show_report(report, as_json, out, lines, explain.tree_report.score_table(report))
 
 
 def _folder_of(dataset):
     """The folder that a data set names, if it is one of the user's own."""
-    from casebook.paths import data_folder
-
     if Path(dataset).is_dir():
         return Path(dataset)
     name_and_folder = data_folder(dataset)
@@ -176,29 +168,21 @@ def evaluate(
 
     Example: casebook sensitivity evaluate cases.jsonl --corpus judgments --mode bm25
     """
-    from casebook.sensitivity.cases import user_collection
-    from casebook.sensitivity.domain import read_domain
-    from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT
-    from casebook.sensitivity.report import (
-        evaluation_parts,
-        evaluation_report,
-        judge_notes,
-        validator_for,
-    )
-    from casebook.sensitivity.study import run_sensitivity_study
-    from casebook.sensitivity.tree import TreeSettings
-
     _check_encoder(context, mode)
     refuse_overwriting(out, cases, corpus, facts)
     if original:
         exclusive(context, "original", "placebos", "validator")
-        settings = TreeSettings.documented(max_depth=depth or 2, children=children or 5, seed=seed)
+        settings = sensitivity.tree.TreeSettings.documented(
+            max_depth=depth or 2, children=children or 5, seed=seed
+        )
     else:
-        settings = TreeSettings(depth or 1, children, placebo_draws=placebos, seed=seed)
-    domain = read_domain(facts)
-    collection = user_collection(cases, corpus, domain)
-    judge = validator_for(validator, original, domain)
-    study = run_sensitivity_study(
+        settings = sensitivity.tree.TreeSettings(
+            depth or 1, children, placebo_draws=placebos, seed=seed
+        )
+    domain = sensitivity.domain.read_domain(facts)
+    collection = sensitivity.cases.user_collection(cases, corpus, domain)
+    judge = sensitivity.report.validator_for(validator, original, domain)
+    study = sensitivity.study.run_sensitivity_study(
         collection,
         [mode],
         settings,
@@ -208,14 +192,16 @@ def evaluate(
         n_resamples=resamples,
         chunking=False,
     )
-    report = evaluation_report(
-        study, mode, DECISIVE_DISPLACEMENT if threshold is None else threshold
+    report = sensitivity.report.evaluation_report(
+        study,
+        mode,
+        sensitivity.evaluation.DECISIVE_DISPLACEMENT if threshold is None else threshold,
     )
-    notes = [*domain.notes, *judge_notes(judge)]
+    notes = [*domain.notes, *sensitivity.report.judge_notes(judge)]
     report |= {"corpus": str(corpus), "k": k, "facts": domain.account(), "notes": notes}
     report["counts"] = {"documents": len(collection.documents), **collection.account}
     report = plain(report)
-    show_report(report, as_json, out, *evaluation_parts(report))
+    show_report(report, as_json, out, *sensitivity.report.evaluation_parts(report))
 
 
 @app.command()
@@ -230,16 +216,13 @@ def report(
 
     Example: casebook sensitivity report tree.json -o tree.md
     """
-    from casebook.explain.tree_report import read_report, tree_markdown, with_threshold
-    from casebook.files import write_text
-
     exclusive(context, "as_json", "out")
-    content = with_threshold(read_report(tree), threshold)
+    content = explain.tree_report.with_threshold(explain.tree_report.read_report(tree), threshold)
     if as_json:
         print_json(content["nodes"][0]["sensitivity_scores"])
     elif out is None:
-        echo(tree_markdown(content), nl=False)
+        echo(explain.tree_report.tree_markdown(content), nl=False)
     else:
         refuse_overwriting(out, tree)
-        write_text(out, tree_markdown(content))
+        write_text(out, explain.tree_report.tree_markdown(content))
         echo(str(out))

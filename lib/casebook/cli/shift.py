@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from casebook import runs, shift
 from casebook.cli.common import (
     Json,
     Seed,
@@ -54,16 +55,15 @@ def train(
 
     Example: casebook shift train insurance --mode posneg-uniform --hardneg-topk 2
     """
-    from casebook.runs.registry import locate
-    from casebook.shift.artifacts import Setup, train_shift
-
     if mode == "posneg-contrast":
         where = "with --mode posneg-contrast, which uses all other documents"
         refuse_idle(context, ("hardneg_topk",), where)
-    setup = Setup(
+    setup = shift.artifacts.Setup(
         dataset, embedder=encoder, mode=mode, hard_negatives=hardneg_topk, by=by, seed=seed
     )
-    folder, result, stats = train_shift(setup, locate(domain, tenant).results)
+    folder, result, stats = shift.artifacts.train_shift(
+        setup, runs.registry.locate(domain, tenant).results
+    )
     values = {name: value for name, value in result.values.items() if name != "DeltaVector"}
     lines = [f"{name:20} {value}" for name, value in vars(stats).items()]
     lines.append(
@@ -105,13 +105,10 @@ def run(
 
     Example: casebook shift run insurance --latest --scale 0.5 --json
     """
-    from casebook.runs.registry import locate
-    from casebook.shift.artifacts import run_shift, text_of
-
     exclusive(context, "training", "latest")
-    layout = locate(domain, tenant)
+    layout = runs.registry.locate(domain, tenant)
     result, setup = _trained(dataset, layout, latest=latest, training=training)
-    report = run_shift(
+    report = shift.artifacts.run_shift(
         setup,
         result,
         layout,
@@ -122,7 +119,9 @@ def run(
     records = [str(path) for path in report.records]
     lines = [report.note] if report.note else []
     for measure, numbers in report.metrics.items():
-        cells = "  ".join(f"{name} {text_of(number)}" for name, number in numbers.items())
+        cells = "  ".join(
+            f"{name} {shift.artifacts.text_of(number)}" for name, number in numbers.items()
+        )
         lines.append(f"{measure:8} {cells}  n={numbers['delta']['n']}")
     value = {
         "folder": folder,
@@ -182,8 +181,6 @@ def eval_(
 
     Example: casebook shift eval insurance --gate-profile documented+cosine --json
     """
-    from casebook.runs.decide import settle
-    from casebook.runs.registry import locate
     from casebook.shift.gate import rule_outcome, run_evaluators
 
     if not baseline:
@@ -193,7 +190,7 @@ def eval_(
     if shift != "learned":
         exclusive(context, "shift", "scale", but=f"--shift {shift}")
     exclusive(context, "training", "latest")
-    layout = locate(domain, tenant)
+    layout = runs.registry.locate(domain, tenant)
     result, setup = _trained(dataset, layout, latest=latest, training=training)
     report = run_evaluators(
         setup,
@@ -222,7 +219,7 @@ def eval_(
     }
     show(value, as_json, [*_metric_lines(report), *notes, str(report.folder)])
     if verdict is not None:
-        settle(verdict, "; ".join(notes))
+        runs.decide.settle(verdict, "; ".join(notes))
 
 
 def _metric_lines(report):
@@ -237,12 +234,9 @@ def _metric_lines(report):
 
 def _trained(dataset, layout, *, latest, training):
     """The training that the options name, and its setup; another tenant's is refused."""
-    from casebook.runs.registry import check_tenant
-    from casebook.shift.artifacts import find_training
-
     if training is not None:
-        check_tenant(training, layout.tenant)
-    return find_training(dataset, layout.results, newest=latest, folder=training)
+        runs.registry.check_tenant(training, layout.tenant)
+    return shift.artifacts.find_training(dataset, layout.results, newest=latest, folder=training)
 
 
 @segments_app.command("compare")
@@ -258,19 +252,15 @@ def compare(
 
     Example: casebook segments compare --segments segments.json --measure map@1
     """
-    from casebook.runs.registry import check_tenant, current_tenant
-    from casebook.shift.artifacts import text_of
-    from casebook.shift.segments import compare_segments, read_segments
-
-    parts = read_segments(segments)
+    parts = shift.segments.read_segments(segments)
     for path in (parts.baseline, parts.shifted):
-        check_tenant(path, current_tenant())
-    comparison = compare_segments(parts, measure, seed=seed)
+        runs.registry.check_tenant(path, runs.registry.current_tenant())
+    comparison = shift.segments.compare_segments(parts, measure, seed=seed)
     lines = [", ".join(f"{count} {name}" for name, count in comparison["counts"].items())]
     for system, measures in comparison["kpi"].items():
         gains = comparison["delta"].get(system, {})
         for name, number in measures.items():
             mark = "*" if name == comparison["metric"] else " "
-            gain = f"  gain {text_of(gains[name])}" if gains else ""
-            lines.append(f"{mark}{system:10} {name:7} {text_of(number)}{gain}")
+            gain = f"  gain {shift.artifacts.text_of(gains[name])}" if gains else ""
+            lines.append(f"{mark}{system:10} {name:7} {shift.artifacts.text_of(number)}{gain}")
     show(comparison, as_json, lines)

@@ -35,8 +35,8 @@ from casebook.measures.quotations import find_quotes, share_quoted_rightly
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT
+from casebook.sensitivity.domain import validate_record
 from casebook.sensitivity.extract import extract_sheet
-from casebook.sensitivity.facts import validate_record
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
 from casebook.stats.samples import generator, number_or_none
 from casebook.text import content_words, sentences
@@ -327,7 +327,7 @@ def read_explanations(path, folder=None):
     source_of = {}
     sources = dict(texts)
     for number, line in read_jsonl(path, {}):
-        record = validate_record(path, number, line, ExplanationRecord)
+        record = validate_record(f"{path}:{number}", line, ExplanationRecord)
         key = record.id or f"line {number}"
         if key in explanations:
             raise InputError.at(path, number, f"id {key!r} comes twice")

@@ -10,6 +10,7 @@ asked for. Evidence that is gone or was altered is refused.
 """
 
 import datetime
+import itertools
 import math
 import re
 from pathlib import Path
@@ -334,10 +335,8 @@ def _active_run(listing, metric, promotion):
     """Give the promoted run as it is now; None if there is none, or it lost the metric."""
     if promotion is None:
         return None
-    for run in listing.runs:
-        if run.path == promotion["path"]:
-            return run if score_of(run, metric) is not None else None
-    return None
+    named = (run for run in listing.runs if run.path == promotion["path"])
+    return next((run for run in named if score_of(run, metric) is not None), None)
 
 
 def _best_of(pool, active, metric, force):
@@ -411,34 +410,30 @@ def rank_runs(listing, metric, runs=None, top=20):
     ranks = {}
     rows = []
     for run, key in sort_runs_by_metric(pairs, pattern)[: max(1, top)]:
+        folder = listing.folder(run)
         score = score_of(run, key)
         rank = None
+        number = UNKNOWN_NUMBER | {"reason": "the run does not hold the metric"}
         if score is not None:
             rank = ranks.get(run.key, 0) + 1
             ranks[run.key] = rank
-        rows.append(_ranked(listing, run, rank, score, key))
+            number = reported_number(folder, key)
+        row = {
+            "rank": rank,
+            "score": score,
+            "metric": key,
+            **number,
+            "map1": run.metrics.get("map@1"),
+            "ndcg3": run.metrics.get("ndcg@3"),
+            "workflowName": run.workflow,
+            "runId": run.run_id,
+            "completedUtc": run.completed,
+            "success": run.success,
+            "comparability": short_key(run.key),
+            "runDirectory": str(folder),
+        }
+        rows.append(row)
     return rows
-
-
-def _ranked(listing, run, rank, score, metric):
-    folder = listing.folder(run)
-    number = UNKNOWN_NUMBER | {"reason": "the run does not hold the metric"}
-    if score is not None:
-        number = reported_number(folder, metric)
-    return {
-        "rank": rank,
-        "score": score,
-        "metric": metric,
-        **number,
-        "map1": run.metrics.get("map@1"),
-        "ndcg3": run.metrics.get("ndcg@3"),
-        "workflowName": run.workflow,
-        "runId": run.run_id,
-        "completedUtc": run.completed,
-        "success": run.success,
-        "comparability": short_key(run.key),
-        "runDirectory": str(folder),
-    }
 
 
 def comparison_report(listing, metric, rows):
@@ -497,19 +492,13 @@ def write_report(root, kind, report, out=None, stamped=True):
         folder = Path(out)
     name = f"{kind}_{file_part(report['metricKey'])}"
     if stamped:
-        name = _free_name(folder, f"{name}_{time_stamp()}")
+        stem = f"{name}_{time_stamp()}"
+        # Further reports of this millisecond are numbered.
+        further = (f"{stem}-{number}" for number in itertools.count(2))
+        names = itertools.chain([stem], further)
+        name = next(name for name in names if not (folder / f"{name}.json").exists())
     write_text(folder / f"{name}.md", report_markdown(kind, report))
     return write_json(folder / f"{name}.json", report)
-
-
-def _free_name(folder, stem):
-    """Give a name that no report of this millisecond has."""
-    name = stem
-    number = 1
-    while (folder / f"{name}.json").exists():
-        number += 1
-        name = f"{stem}-{number}"
-    return name
 
 
 def report_markdown(kind, report):

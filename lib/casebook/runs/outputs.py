@@ -14,7 +14,7 @@ from casebook.readers import read_json
 from casebook.runs.evidence import RECORD, require
 from casebook.runs.headlines import answers_text, headlines_text
 from casebook.runs.items import STORED_DIGITS, items_json
-from casebook.runs.record import json_rows
+from casebook.runs.record import each_number, json_rows
 
 
 class RunOutputs:
@@ -204,7 +204,12 @@ def _joined(run):
             for name in names[:-1]:
                 level = level.setdefault(name, {})
             if level.setdefault(names[-1], number) != number:
-                raise _conflict(run, names, owners[names], cell)
+                folder = run_dir(run) / "runs"
+                raise InputError(
+                    f"results/{run}: the cells {owners[names]} and {cell} both report "
+                    f"{' / '.join(names)}, with other values, so the run has no such number: keep "
+                    f"them apart with --run, and remove {folder / cell} or {folder / owners[names]}"
+                )
             owners.setdefault(names, cell)
         for experiment, datasets in read_contrasts(run, cell).items():
             contrasts.setdefault(experiment, {}).update(datasets)
@@ -212,16 +217,6 @@ def _joined(run):
     if contrasts:
         files["contrasts.json"] = contrasts
     return files
-
-
-def _conflict(run, names, cell, other_cell):
-    """Make the error of two cells that disagree on a number."""
-    folder = run_dir(run) / "runs"
-    return InputError(
-        f"results/{run}: the cells {cell} and {other_cell} both report {' / '.join(names)}, with "
-        "other values, so the run has no such number: keep them apart with --run, and remove "
-        f"{folder / other_cell} or {folder / cell}"
-    )
 
 
 def merge_numbers(run):
@@ -263,15 +258,6 @@ def require_report(run):
         if content != joined.get(name):
             raise InputError(f"{path}: is not what the chapters report: {remedy}")
     return files | {(run_dir(run) / name).resolve() for name in joined}
-
-
-def each_number(tree, names=()):
-    """Yield the names and the content of every number."""
-    for name, inner in tree.items():
-        if isinstance(inner, dict) and "value" not in inner:
-            yield from each_number(inner, (*names, name))
-        else:
-            yield (*names, name), inner
 
 
 def item_page_address(cell, **choice):

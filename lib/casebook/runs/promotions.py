@@ -191,9 +191,10 @@ def run_fault(root, entry):
 
 def verify(root):
     """Check the log by its hash chain, its head and the pointers; gives the faults."""
+    pointers = sorted((root / LOG_FOLDER).rglob("active_*.json"))
     # Another writer may be at work: heads and pointers are read before the lines, the head again
     # after them.
-    named_lines = {path: _line_named_by(path) for path in (_head(root), *_pointers(root))}
+    named_lines = {path: _line_named_by(path) for path in (_head(root), *pointers)}
     lines = _lines(root)
     head = _line_named_by(_head(root))
     faults = _chain_faults(lines)
@@ -243,7 +244,10 @@ def pointer_path(root, metric, profile=None):
 
 def _record(root, action, metric, profile, reason, choose, grounds):
     """Append one entry under the lock, move the head, then refresh the pointer."""
-    actor = _actor()
+    try:
+        actor = os.environ.get("CASEBOOK_ACTOR") or getpass.getuser()
+    except (KeyError, OSError):
+        actor = f"uid {os.getuid()}"
     if not reason.strip():
         raise InputError("a reason is required: --reason 'why'")
     check_text(reason, "--reason")
@@ -271,33 +275,25 @@ def _record(root, action, metric, profile, reason, choose, grounds):
             "reason": reason.strip(),
             **grounds,
         }
-        line = _line(entry)
+        line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode()
         _append(_log(root), line, end=sum(len(earlier) + 1 for earlier in lines))
         write_json(_head(root), {"seq": entry["seq"], "lineSha256": _hash(line)})
-        write_json(pointer, _pointer(root, entry))
+        folder = root / entry["path"]
+        content = {
+            "metricKey": entry["metric"],
+            "createdUtc": entry["at"],
+            "runsRoot": str(root),
+            "totalRunsFound": entry["decision"].get("totalRunsFound"),
+            "workflowName": entry["workflow"],
+            "runId": entry["runId"],
+            "score": entry["score"],
+            "runDirectory": str(folder),
+            "runJsonPath": str(folder / RECORD),
+            "seq": entry["seq"],
+            "lineSha256": _hash(line),
+        }
+        write_json(pointer, content)
     return entry
-
-
-def _line(entry):
-    return json.dumps(entry, ensure_ascii=False, allow_nan=False).encode()
-
-
-def _pointer(root, entry):
-    """Give what a documented pointer says of the entry that made a run active."""
-    folder = root / entry["path"]
-    return {
-        "metricKey": entry["metric"],
-        "createdUtc": entry["at"],
-        "runsRoot": str(root),
-        "totalRunsFound": entry["decision"].get("totalRunsFound"),
-        "workflowName": entry["workflow"],
-        "runId": entry["runId"],
-        "score": entry["score"],
-        "runDirectory": str(folder),
-        "runJsonPath": str(folder / RECORD),
-        "seq": entry["seq"],
-        "lineSha256": _hash(_line(entry)),
-    }
 
 
 def _append(path, line, end):
@@ -312,23 +308,12 @@ def _append(path, line, end):
         os.close(handle)
 
 
-def _actor():
-    try:
-        return os.environ.get("CASEBOOK_ACTOR") or getpass.getuser()
-    except (KeyError, OSError):
-        return f"uid {os.getuid()}"
-
-
 def _log(root):
     return root / LOG_FOLDER / "history.jsonl"
 
 
 def _head(root):
     return root / HEAD_FOLDER / "history.json"
-
-
-def _pointers(root):
-    return sorted((root / LOG_FOLDER).rglob("active_*.json"))
 
 
 def _lines(root):

@@ -221,6 +221,15 @@ def read_record(path):
     return record
 
 
+def each_number(tree, names=()):
+    """Yield the names and the content of every number of a chapter."""
+    for name, inner in tree.items():
+        if isinstance(inner, dict) and "value" not in inner:
+            yield from each_number(inner, (*names, name))
+        else:
+            yield (*names, name), inner
+
+
 # --- rows per query: eval.perQuery.<name>.json
 
 PER_QUERY_PREFIX = "eval.perQuery"

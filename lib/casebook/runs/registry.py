@@ -27,6 +27,7 @@ from casebook.runs.evidence import RECORD, file_hashes, require
 from casebook.runs.record import (
     PER_QUERY_PREFIX,
     comparability_key,
+    each_number,
     higher_is_better,
     metric_key,
     per_query_name,
@@ -182,7 +183,18 @@ def discover(folders, include=()):
         if record.tenant and record.tenant != folders.tenant:
             unreadable[name] = f"belongs to tenant {record.tenant}"
             continue
-        runs.append(_run_of(record, name.rpartition("/")[0]))
+        completed = (record.completed or record.started).astimezone(datetime.UTC)
+        run = Run(
+            path=name.rpartition("/")[0],
+            run_id=record.run_id,
+            workflow=record.workflow,
+            completed=completed.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            success=record.success,
+            metrics=record.metrics,
+            key=comparability_key(record.labels),
+            parameters=_parameters(record.labels),
+        )
+        runs.append(run)
     runs.sort(key=lambda run: (run.completed, run.run_id, run.path), reverse=True)
     return Listing(root, runs, unreadable)
 
@@ -195,20 +207,6 @@ def _records_below(*roots):
             ]
             if RECORD in files:
                 yield Path(folder, RECORD)
-
-
-def _run_of(record, path):
-    completed = (record.completed or record.started).astimezone(datetime.UTC)
-    return Run(
-        path=path,
-        run_id=record.run_id,
-        workflow=record.workflow,
-        completed=completed.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-        success=record.success,
-        metrics=record.metrics,
-        key=comparability_key(record.labels),
-        parameters=_parameters(record.labels),
-    )
 
 
 # Labels of a shift run that are parameters of a chapter too.
@@ -266,32 +264,26 @@ def record_run(folders, record, per_query=None, arguments=None):
             path = write_per_query(part / per_query_name(), per_query)
             labels["PerQuery"] = {"Path": path.name, "Sha256": sha256_file(path)}
         if arguments is not None:
-            write_json(part / REQUEST, _request(record, arguments))
+            device = {}  # variables with which a command runs models on the record's device
+            if "Device" in labels:
+                device = ModelSettings(labels["Device"], labels["Precision"]).environment()
+            request = {
+                "globalArgs": [],
+                "commandArgs": list(arguments),
+                "environmentSnapshot": device,
+                "notes": None,
+            }
+            content = {
+                "runId": record.run_id,
+                "workflowName": record.workflow,
+                "createdUtc": utc(record.started),
+                "request": request,
+            }
+            write_json(part / REQUEST, content)
         outputs = file_hashes(part, sorted(part.iterdir()))
         update = {"labels": labels, "tenant": folders.tenant, "outputs": outputs}
         write_record(part / RECORD, record.model_copy(update=update))
     return final
-
-
-def _request(record, arguments):
-    return {
-        "runId": record.run_id,
-        "workflowName": record.workflow,
-        "createdUtc": utc(record.started),
-        "request": {
-            "globalArgs": [],
-            "commandArgs": list(arguments),
-            "environmentSnapshot": _device_variables(record.labels),
-            "notes": None,
-        },
-    }
-
-
-def _device_variables(labels):
-    """Give the variables with which a command runs models on the device of a record."""
-    if "Device" not in labels:
-        return {}
-    return ModelSettings(labels["Device"], labels["Precision"]).environment()
 
 
 # --- in what order
@@ -504,13 +496,7 @@ def _chapter_numbers(folder):
     path = folder.parents[1] / "numbers" / f"{folder.name}.json"
     if folder.parent.name != "runs" or not path.is_file():
         return {}
-    return dict(_leaves(read_json(path), ()))
-
-
-def _leaves(numbers, names):
-    """Yield metric keys, ``<dataset>.<system>.<measure>``, with their numbers."""
-    for name, inner in numbers.items():
-        if isinstance(inner, dict) and "value" in inner:
-            yield ".".join([*names[1:], name]).lower(), inner
-        elif isinstance(inner, dict):
-            yield from _leaves(inner, (*names, name))
+    numbers = each_number(read_json(path))
+    return {
+        ".".join(names[1:]).lower(): number for names, number in numbers if isinstance(number, dict)
+    }

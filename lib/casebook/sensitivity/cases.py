@@ -16,7 +16,7 @@ from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.readers import read_json, read_jsonl, read_yaml
 from casebook.sensitivity.citations import neighbours, neighbours_or_next
-from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN, Domain
+from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN, Domain, validate_record
 from casebook.sensitivity.edits import COUNSEL, DOCKETS, LEAST_TERMS, MONTHS, Vocabulary
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import (
@@ -24,7 +24,6 @@ from casebook.sensitivity.facts import (
     contradictions,
     from_dict,
     present_types,
-    validate_record,
 )
 
 ANNOTATED_CASES = paths.DATA / "counterfactual" / "cases.jsonl"
@@ -125,9 +124,10 @@ def extracted_collection(dataset, domain=SHIPPED_DOMAIN):
     if not sheets:
         counted = ", ".join(f"{n} {why}" for why, n in counts.items() if n)
         raise InputError(f"{dataset.name}: no question is a case to edit: {counted}")
-    precedents = {}
-    for case, grades in dataset.qrels.items():
-        precedents[case] = [document for document, grade in grades.items() if grade > 0]
+    precedents = {
+        case: [document for document, grade in grades.items() if grade > 0]
+        for case, grades in dataset.qrels.items()
+    }
     return CaseCollection(
         name=dataset.name,
         sheets=sheets,
@@ -232,17 +232,13 @@ def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN):
 
 
 def _records(path):
-    """Yield each record of a file, and its place for errors."""
+    """Give each record of a file with its place for errors."""
     if path.suffix.lower() != ".json":
-        for number, record in read_jsonl(path, {}):
-            yield f"{path}:{number}", record
-        return
+        return ((f"{path}:{number}", record) for number, record in read_jsonl(path, {}))
     content = read_json(path)
     if not isinstance(content, list):
-        yield str(path), content
-        return
-    for number, record in enumerate(content, 1):
-        yield f"{path}: case {number}", record
+        return [(str(path), content)]
+    return [(f"{path}: case {number}", record) for number, record in enumerate(content, 1)]
 
 
 def _case(where, record, domain):
@@ -252,7 +248,7 @@ def _case(where, record, domain):
         record = {key: value for key, value in record.items() if key in CASE_KEYS} | {
             "fact_sheet": sheet
         }
-    validate_record(where, None, record, CaseRecord, domain)
+    validate_record(where, record, CaseRecord, domain)
     sheet = from_dict({"case_id": record["case_id"], **record["fact_sheet"]}, where, domain=domain)
     return Case(sheet, record | {"case_id": sheet.case_id})
 

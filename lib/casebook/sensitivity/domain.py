@@ -14,6 +14,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -290,8 +291,7 @@ def read_domain(path):
     _check_names(path, types)
     _check_codes(path, further_acts)
     for entry in types.values():
-        for finder in entry.finders.values():
-            _check_speed(path, entry.name, finder)
+        _check_speed(path, entry)
     notes = [f"{path.name} replaces the fact type {name}" for name in types if name in FACT_TYPES]
     notes += [
         f"{path.name} replaces the act {code}"
@@ -315,10 +315,20 @@ def read_domain(path):
     )
 
 
+def validate_record(where, record, model, context=None):
+    """Give an entry or a line of a file as a pydantic model; one that does not fit is refused."""
+    try:
+        return model.model_validate(record, context=context)
+    except ValidationError as error:
+        keys = ", ".join(model.model_fields)
+        problem = first_problem(error).replace("Value error, ", "")
+        raise InputError(f"{where}: {problem}; the keys are {keys}") from error
+
+
 def _entries(path, content, key, model, naming):
     """Check the entries of one list; an error names the entry and the keys that it may have."""
     listed = content.get(key)
-    if listed is None and key not in content:
+    if key not in content:
         return []
     if not isinstance(listed, list) or not listed:
         raise InputError(f"{path}: {key} is no list of entries: begin each with '- {naming}:'")
@@ -329,12 +339,7 @@ def _entries(path, content, key, model, naming):
             raise InputError(f"{where}: is no mapping: begin it with '{naming}:'")
         if record.get(naming):
             where += f" ({record[naming]})"
-        try:
-            entry = model.model_validate(record)
-        except ValidationError as error:
-            problem = first_problem(error).replace("Value error, ", "")
-            keys = ", ".join(model.model_fields)
-            raise InputError(f"{where}: {problem}; the keys are {keys}") from None
+        entry = validate_record(where, record, model)
         if getattr(entry, naming) in [getattr(earlier, naming) for earlier in entries]:
             raise InputError(f"{where}: comes twice: put both into one entry")
         entries.append(entry)
@@ -408,9 +413,9 @@ def matches(finder, text, name):
         ) from None
 
 
-def _check_speed(path, name, finder):
-    for probe in _PROBES:
+def _check_speed(path, entry):
+    for finder, probe in product(entry.finders.values(), _PROBES):
         try:
-            matches(finder, probe, name)
+            matches(finder, probe, entry.name)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None

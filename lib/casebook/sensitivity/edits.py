@@ -101,33 +101,32 @@ def edit_fact(sheet, item, new, write=facts.query_text, query=None):
 
 def _changed_fact(sheet, kind, key, new):
     """Give the type of a fact, its old and new value as text, and the sheet with the new one."""
-    if kind == "sections_cited":
-        sections = tuple(new if section == key else section for section in sheet.sections_cited)
-        return "Section", key, new, replace(sheet, sections_cited=sections)
     if kind == "parties":
         side = f"{key}_type"
         parties = replace(sheet.parties, **{side: new})
         return "PartyType", getattr(sheet.parties, side), new, replace(sheet, parties=parties)
-    if key.startswith("+"):
-        evidence = (*sheet.evidence_items, facts.EvidenceItem(new))
-        return "Evidence", None, new, replace(sheet, evidence_items=evidence)
-    at = int(key)
-    if kind == "evidence_items":
-        evidence = list(sheet.evidence_items)
-        old = evidence.pop(at).evidence_type
-        return "Evidence", old, None, replace(sheet, evidence_items=tuple(evidence))
-    if kind == "further_facts":
-        further = list(sheet.further_facts)
-        old = further[at]
-        further[at] = replace(old, value=new)
-        texts = map(facts.further_text, (old, further[at]))
-        return old.fact_type, *texts, replace(sheet, further_facts=tuple(further))
-    numbers = list(getattr(sheet.numerical_facts, kind))
-    old = numbers[at].value
-    numbers[at] = replace(numbers[at], value=facts.as_integer(new))
-    numerical = replace(sheet.numerical_facts, **{kind: tuple(numbers)})
-    texts = map(facts.number_text, (old, new))
-    return "Numerical", *texts, replace(sheet, numerical_facts=numerical)
+    holder = sheet.numerical_facts if kind in facts.NUMBERS else sheet
+    listed = list(getattr(holder, kind))
+    if kind == "sections_cited":
+        listed = [new if section == key else section for section in listed]
+        change = "Section", key, new
+    elif key.startswith("+"):
+        listed.append(facts.EvidenceItem(new))
+        change = "Evidence", None, new
+    elif kind == "evidence_items":
+        change = "Evidence", listed.pop(int(key)).evidence_type, None
+    else:
+        old = listed[int(key)]
+        value = new if isinstance(new, str) else facts.as_integer(new)
+        listed[int(key)] = replace(old, value=value)
+        write = facts.further_text if kind == "further_facts" else _number
+        change = getattr(old, "fact_type", "Numerical"), write(old), write(listed[int(key)])
+    edited = replace(holder, **{kind: tuple(listed)})
+    return *change, edited if holder is sheet else replace(sheet, numerical_facts=edited)
+
+
+def _number(fact):
+    return facts.number_text(fact.value)
 
 
 def changed_words(before, after):
@@ -229,48 +228,37 @@ _LONGEST = {
 }
 
 
+# For each kind its limits, what lies beyond and short of them, and what its units are worth.
+_CROSSED = {
+    "ages": (AGE_LIMITS, 0, 1, {}),
+    "amounts": (MONEY_LIMITS, 1, 1, MULTIPLES),
+    "durations": (YEAR_LIMITS, 0.5, 0.5, IN_YEARS),
+}
+
+
 def targets(kind, fact, bounded=True):
     """List the values that a number is changed to, one at a time, ascending.
 
     `kind` is ``amounts``, ``ages`` or ``durations``; unbounded, every documented limit is crossed
-    from anywhere.
+    from anywhere. Sums and lengths of time are doubled and halved as well, up to half a year only
+    doubled.
     """
-    if kind == "ages":
-        values = [limit - 1 if fact.value >= limit else limit for limit in AGE_LIMITS]
-    elif kind == "amounts":
-        values = _amounts_across_limits(fact)
-    else:
-        values = _durations_across_limits(fact)
-    values = {_rounded(value) for value in values}
+    limits, beyond, short, units = _CROSSED[kind]
+    unit = _worth(getattr(fact, "unit", ""), units)
+    if unit is None and kind == "durations":
+        limits = ()  # of a length of time in another unit
+    worth = fact.value * (unit or 1)
+    across = [limit + beyond if worth < limit else limit - short for limit in limits]
+    values = {_rounded(value / (unit or 1)) for value in across}
+    if kind != "ages":
+        values.add(_rounded(2 * fact.value))
+    if kind == "amounts" or (kind == "durations" and (worth > 0.5 or unit is None)):
+        values.add(_rounded(fact.value / 2))
     if bounded:
         if _counted(kind, fact):
             values = {math.ceil(value) for value in values}
         values = {value for value in values if not out_of_bounds(kind, fact, value)}
     return sorted(values - {_rounded(fact.value)})
-
-
-def _amounts_across_limits(fact):
-    """Double and halve a sum, and bring it to the other side of every limit."""
-    unit = _worth(fact.unit, MULTIPLES) or 1
-    values = [2 * fact.value, fact.value / 2]
-    for limit in MONEY_LIMITS:
-        across = limit + 1 if fact.value * unit < limit else max(1, limit - 1)
-        values.append(across / unit)
-    return values
-
-
-def _durations_across_limits(fact):
-    """Double and halve a length of time, and bring it to the other side of every limit."""
-    unit = _worth(fact.unit, IN_YEARS)
-    years = fact.value * unit if unit else math.inf
-    values = [2 * fact.value]
-    if years > 0.5:
-        values.append(fact.value / 2)
-    if unit:
-        for limit in YEAR_LIMITS:
-            across = limit + 0.5 if years < limit else max(0.5, limit - 0.5)
-            values.append(across / unit)
-    return values
 
 
 def out_of_bounds(kind, fact, value):

@@ -36,6 +36,14 @@ class TextFact(NamedTuple):
     end: int
 
 
+def _once(found):
+    """Keep the first of the facts that are the same."""
+    by_key = {}
+    for one in found:
+        by_key.setdefault(facts.key_of(one.fact), one)
+    return list(by_key.values())
+
+
 class FactSpan(NamedTuple):
     """Where a fact of the sheet stands in the text."""
 
@@ -96,11 +104,12 @@ def extract_sheet(text, case_id="case", domain=SHIPPED_DOMAIN):
     lists, notes = _fact_lists(folded[start:end], domain)
     sides = {} if "PartyType" in domain.types else cause_title(folded)
     spans = [FactSpan(f"parties.{side}_type", *fact[1:]) for side, fact in sides.items()]
-    values = {}
-    for name, listed in lists.items():
-        values[name] = tuple(fact.fact for fact in listed)
-        for at, fact in enumerate(listed):
-            spans.append(FactSpan(f"{name}.{at}", start + fact.start, start + fact.end))
+    values = {name: tuple(fact.fact for fact in listed) for name, listed in lists.items()}
+    spans += [
+        FactSpan(f"{name}.{at}", start + fact.start, start + fact.end)
+        for name, listed in lists.items()
+        for at, fact in enumerate(listed)
+    ]
     numbers = {kind: values.pop(f"numerical_facts.{kind}") for kind in _NUMBERS}
     sheet = facts.FactSheet(
         case_id,
@@ -134,29 +143,22 @@ def _fact_lists(text, domain):
 
 def _sections(text, domain):
     """Find the provisions of acts that are known, and count those of other acts."""
-    sections = {}
-    unknown = set()
-    for provision in citations.find_provisions(text, domain):
-        if provision.act == citations.UNKNOWN:
-            unknown.add(provision.id)
-        else:
-            fact = TextFact(provision.id, provision.start, provision.end)
-            sections.setdefault(provision.id, fact)
-    return list(sections.values()), len(unknown)
+    provisions = citations.find_provisions(text, domain)
+    known = [one for one in provisions if one.act != citations.UNKNOWN]
+    n_unknown = len({one.id for one in provisions} - {one.id for one in known})
+    return _once(TextFact(one.id, one.start, one.end) for one in known), n_unknown
 
 
 def _distinct(numbers, field):
     """Tell repeated contexts apart by a number: facts of one context must not differ."""
     counts = Counter()
-    result = []
     for number in numbers:
         subject = getattr(number.fact, field)
         counts[subject] += 1
         if subject and counts[subject] > 1:
             fact = replace(number.fact, **{field: f"{subject} {counts[subject]}"})
             number = number._replace(fact=fact)
-        result.append(number)
-    return result
+        yield number
 
 
 def facts_region(text):
@@ -231,19 +233,19 @@ def _unit(written, table):
 
 def amounts(text):
     """Find sums of money."""
-    sums = {}
+    sums = []
     for match in pattern("amount").finditer(text):
         value = quantity(match["figure"] or match["words"])
         unit = _unit(match["before"] or match["after"], "currencies")
         if value <= facts.LARGEST_NUMBER and not _set_by_law(text, match.start()):
             fact = facts.Amount(value, unit, _about(text, match, "amounts"))
-            sums.setdefault((value, unit), TextFact(fact, *match.span()))
-    return list(sums.values())
+            sums.append(TextFact(fact, *match.span()))
+    return _once(sums)
 
 
 def ages(text):
     """Find ages, each with the person noun nearest before or inside it."""
-    by_value = {}
+    found = []
     for match in pattern("age").finditer(text):
         people = pattern("person").findall(text[max(0, match.start() - 50) : match.end() + 25])
         person = match["who"] or match["who2"] or (people[-1] if people else "")
@@ -253,8 +255,8 @@ def ages(text):
         for value in values:
             if 1 <= value <= OLDEST_READ and value == int(value):
                 fact = facts.Age(int(value), person.lower())
-                by_value.setdefault(value, TextFact(fact, *match.span()))
-    return list(by_value.values())
+                found.append(TextFact(fact, *match.span()))
+    return _once(found)
 
 
 def durations(text):
@@ -269,11 +271,10 @@ def durations(text):
         value, unit = _length(match)
         if value and not is_age and not _set_by_law(text, match.start()):
             lengths.append((value, unit, match))
-    by_length = {}
-    for value, unit, match in lengths:
-        fact = facts.Duration(value, unit, _about(text, match, "durations"))
-        by_length.setdefault(facts.in_days(value, unit), TextFact(fact, *match.span()))
-    return list(by_length.values())
+    return _once(
+        TextFact(facts.Duration(value, unit, _about(text, match, "durations")), *match.span())
+        for value, unit, match in lengths
+    )
 
 
 def _length(match):
@@ -314,14 +315,14 @@ _EVIDENCE = {
 
 def evidence(text):
     """Find the types of evidence that a text says were given, not those that are missing."""
-    by_type = {}
-    for start, end in sentences(text):
-        for name, forms in _EVIDENCE.items():
-            for match in forms.finditer(text, start, end):
-                if name not in by_type and not _negated(text, match, start, end):
-                    item = facts.EvidenceItem(name, match.group())
-                    by_type[name] = TextFact(item, *match.span())
-    return sorted(by_type.values(), key=attrgetter("start"))
+    found = [
+        TextFact(facts.EvidenceItem(name, match.group()), *match.span())
+        for start, end in sentences(text)
+        for name, forms in _EVIDENCE.items()
+        for match in forms.finditer(text, start, end)
+        if not _negated(text, match, start, end)
+    ]
+    return sorted(_once(found), key=attrgetter("start"))
 
 
 def _negated(text, match, start, end):
@@ -355,20 +356,19 @@ def further_facts(text, domain):
     notes = []
     sentence_spans = list(sentences(text)) if domain.types else []
     for kind in domain.types.values():
-        by_value = {}
-        out_of_bounds = set()
-        for value, match in _further_values(text, kind, sentence_spans):
-            if kind.problem(value):
-                out_of_bounds.add(value)
-            else:
-                fact = facts.FurtherFact(kind.name, value, kind.unit)
-                by_value.setdefault(value, TextFact(fact, *match.span()))
+        values = list(_further_values(text, kind, sentence_spans))
+        out_of_bounds = {value for value, _ in values if kind.problem(value)}
+        found = _once(
+            TextFact(facts.FurtherFact(kind.name, value, kind.unit), *match.span())
+            for value, match in values
+            if value not in out_of_bounds
+        )
         if out_of_bounds:
             notes.append(
                 f"{len(out_of_bounds)} numbers of {kind.name!r} are not between {kind.least:g} and "
                 f"{kind.most:g}, and are left out"
             )
-        listed += sorted(by_value.values(), key=attrgetter("start"))
+        listed += sorted(found, key=attrgetter("start"))
     return listed, notes
 
 
@@ -510,15 +510,16 @@ def _spans_in_text(sheet, part, by_patterns):
     Sides and outcome have no words of their own, so they are not missed.
     """
     offset = by_patterns.region[0]
-    span_of_fact = {}
-    for field, start, end in by_patterns.spans:
-        span_of_fact[facts.fact_key(by_patterns.sheet, field)] = (start, end)
+    span_of_fact = {
+        facts.fact_key(by_patterns.sheet, field): (start, end)
+        for field, start, end in by_patterns.spans
+    }
     spans = []
     n_missing = 0
-    for field in facts.fact_fields(sheet):
+    for _, field, fact in facts.facts_of(sheet):
         span = span_of_fact.get(facts.fact_key(sheet, field))
-        if not span and field.startswith("evidence_items"):
-            quotation = facts.fact_at(sheet, field).description
+        if not span and isinstance(fact, facts.EvidenceItem):
+            quotation = fact.description
             at = part.casefold().find(quotation.casefold()) if quotation else -1
             if at >= 0:
                 span = (offset + at, offset + at + len(quotation))

@@ -5,13 +5,11 @@ import json
 import math
 import re
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Annotated, Literal
 
 import pydantic
 from pydantic import BeforeValidator, ConfigDict, StringConstraints
 
-from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.sensitivity.citations import normalise_section, word_lists
 from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN
@@ -133,16 +131,7 @@ class FactSheet(_Strict):
 
 # ---- reading, checking, writing
 
-
-def validate_record(path, number, record, model, context=None):
-    """Give a line of a file as a pydantic model; one that does not fit is refused."""
-    try:
-        return model.model_validate(record, context=context)
-    except pydantic.ValidationError as error:
-        where = path if number is None else f"{path}:{number}"
-        keys = ", ".join(model.model_fields)
-        problem = first_problem(error).replace("Value error, ", "")
-        raise InputError(f"{where}: {problem}; the keys are {keys}") from error
+_SHEET = pydantic.TypeAdapter(FactSheet)
 
 
 def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED_DOMAIN):
@@ -151,13 +140,17 @@ def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED_DOMAIN):
     `empty` allows a sheet without a fact; `domain` has the acts and further fact types.
     """
     try:
-        sheet = _adapter().validate_python(record)
+        sheet = _SHEET.validate_python(record)
     except pydantic.ValidationError as error:
         raise InputError(f"{where}: {_problem(error.errors()[0])}") from error
     sections = [
         normalise_section(section, domain=domain) or section for section in sheet.sections_cited
     ]
-    further = [_with_unit(fact, domain) for fact in sheet.further_facts]
+    units = {name: kind.unit for name, kind in domain.types.items()}
+    further = [
+        replace(fact, unit=fact.unit or units.get(fact.fact_type, ""))
+        for fact in sheet.further_facts
+    ]
     sheet = replace(sheet, sections_cited=tuple(sections), further_facts=tuple(further))
     problems = [*_further_problems(sheet, domain), *contradictions(sheet)]
     if not (problems or empty or present_types(sheet)):
@@ -165,13 +158,6 @@ def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED_DOMAIN):
     if problems:
         raise InputError(f"{where}: field {problems[0]}")
     return sheet
-
-
-def _with_unit(fact, domain):
-    """Give a further fact in the unit of its type, if it states none."""
-    if fact.fact_type not in domain.types or fact.unit:
-        return fact
-    return replace(fact, unit=domain.types[fact.fact_type].unit)
 
 
 def _further_problems(sheet, domain):
@@ -225,16 +211,6 @@ def sheet_hash(sheet):
     return hashlib.sha256(canonical_json(sheet).encode()).hexdigest()
 
 
-def sheet_schema():
-    """JSON Schema of a fact sheet."""
-    return _adapter().json_schema()
-
-
-@cache
-def _adapter():
-    return pydantic.TypeAdapter(FactSheet)
-
-
 def _problem(error):
     """Say what is wrong with a field, and which keys are allowed there."""
     location = error["loc"]
@@ -248,13 +224,11 @@ def _problem(error):
 
 def _keys_at(location):
     """Look up the keys of a part of the schema; none where it is no object."""
-    schema = sheet_schema()
+    schema = _SHEET.json_schema()
     node = schema
     for part in location:
-        if isinstance(part, int):
-            node = node.get("items", {})
-        else:
-            node = node.get("properties", {}).get(part, {})
+        is_position = isinstance(part, int)
+        node = node.get("items", {}) if is_position else node.get("properties", {}).get(part, {})
         if "$ref" in node:
             node = schema["$defs"][node["$ref"].rpartition("/")[2]]
     return node.get("properties", ())
@@ -262,17 +236,8 @@ def _keys_at(location):
 
 def present_types(sheet):
     """Name the fact types of which a sheet has at least one fact."""
-    numbers = sheet.numerical_facts
-    parties = sheet.parties
-    has = {
-        "Numerical": numbers.amounts or numbers.ages or numbers.durations,
-        "Section": sheet.sections_cited,
-        "PartyType": {parties.petitioner_type, parties.respondent_type} - {"Unknown"},
-        "Evidence": sheet.evidence_items,
-    }
-    present = [name for name in FACT_TYPES if has[name]]
-    present += [fact.fact_type for fact in sheet.further_facts]
-    return tuple(dict.fromkeys(present))
+    types = [fact_type for fact_type, field, _ in facts_of(sheet) if field != "outcome"]
+    return tuple(dict.fromkeys([*filter(types.__contains__, FACT_TYPES), *types]))
 
 
 def contradictions(sheet):
@@ -320,21 +285,30 @@ def _repeated_facts(sheet):
 # ---- facts by field, and when two facts are the same
 
 
+_LISTS = {
+    "evidence_items": "Evidence",
+    "sections_cited": "Section",
+    **{f"numerical_facts.{kind}": "Numerical" for kind in NUMBERS},
+    "further_facts": "",
+}
+
+
+def facts_of(sheet):
+    """Yield the type, field and value of every fact of a sheet."""
+    for side in PARTY_SIDES:
+        field = f"parties.{side}_type"
+        if fact_at(sheet, field) != "Unknown":
+            yield "PartyType", field, fact_at(sheet, field)
+    for name, fact_type in _LISTS.items():
+        for at, fact in enumerate(fact_at(sheet, name)):
+            yield getattr(fact, "fact_type", fact_type), f"{name}.{at}", fact
+    if sheet.outcome not in (None, "Unknown"):
+        yield "Outcome", "outcome", sheet.outcome
+
+
 def fact_fields(sheet):
     """Name the facts of a sheet as errors do: ``parties.petitioner_type``, ``evidence_items.0``."""
-    yield from (
-        f"parties.{s}_type" for s in PARTY_SIDES if getattr(sheet.parties, f"{s}_type") != "Unknown"
-    )
-    for name in ("evidence_items", "sections_cited"):
-        yield from (f"{name}.{at}" for at in range(len(getattr(sheet, name))))
-    for kind in NUMBERS:
-        yield from (
-            f"numerical_facts.{kind}.{at}"
-            for at in range(len(getattr(sheet.numerical_facts, kind)))
-        )
-    yield from (f"further_facts.{at}" for at in range(len(sheet.further_facts)))
-    if sheet.outcome not in (None, "Unknown"):
-        yield "outcome"
+    return (field for _, field, _ in facts_of(sheet))
 
 
 def fact_at(sheet, field):
@@ -345,23 +319,27 @@ def fact_at(sheet, field):
     return fact
 
 
-def fact_key(sheet, field):
+_KEYS = {
+    Duration: lambda fact: ("Duration", in_days(fact.value, fact.unit) or (fact.value, fact.unit)),
+    Amount: lambda fact: ("Amount", (fact.value, fact.unit)),
+    Age: lambda fact: ("Age", fact.value),
+    EvidenceItem: lambda fact: ("Evidence", fact.evidence_type),
+    FurtherFact: lambda fact: (fact.fact_type, fact.value),
+    str: lambda fact: ("Section", fact),
+}
+
+
+def key_of(fact):
     """Give what makes two facts the same: contexts and descriptions do not count."""
+    return _KEYS[type(fact)](fact)
+
+
+def fact_key(sheet, field):
+    """Give the key of the fact that a field names, see `key_of`; that of a side names it."""
     fact = fact_at(sheet, field)
-    kind = field.removeprefix("numerical_facts.").split(".")[0]
-    if kind == "durations":
-        return "Duration", in_days(fact.value, fact.unit) or (fact.value, fact.unit)
-    if kind == "amounts":
-        return "Amount", (fact.value, fact.unit)
-    if kind == "ages":
-        return "Age", fact.value
-    if kind == "evidence_items":
-        return "Evidence", fact.evidence_type
-    if kind == "further_facts":
-        return fact.fact_type, fact.value
-    if kind == "parties":
-        return "PartyType", (field.split(".")[1], fact)
-    return ("Section" if kind == "sections_cited" else "Outcome"), fact
+    if field.startswith("parties."):
+        return "PartyType", (field.removeprefix("parties."), fact)
+    return ("Outcome", fact) if field == "outcome" else key_of(fact)
 
 
 IN_DAYS = {"hours": 1 / 24, "days": 1, "weeks": 7, "months": 30, "years": 360}
@@ -386,21 +364,15 @@ def query_text(sheet, outcome=False, caps=True, words=False):
     """
     limits = TEMPLATE_LIMITS if caps else dict.fromkeys(TEMPLATE_LIMITS)
     label = _in_words if words else str
-    numbers = sheet.numerical_facts
-    n_numbers = limits["numbers"]
     evidence = {item.evidence_type for item in sheet.evidence_items[: limits["evidence"]]}
     parts = {
         "Sections cited": list(sheet.sections_cited[: limits["sections"]]),
         "Evidence": [label(name) for name in sorted(evidence)],
-        "Amounts": [
-            _number_with_subject(x, x.unit, x.context) for x in numbers.amounts[:n_numbers]
-        ],
-        "Ages": [_number_with_subject(x, "years", x.descriptor) for x in numbers.ages[:n_numbers]],
-        "Durations": [
-            _number_with_subject(x, x.unit, x.context) for x in numbers.durations[:n_numbers]
-        ],
-        "Outcome": [sheet.outcome] if outcome and sheet.outcome else [],
     }
+    for kind in NUMBERS:
+        numbers = getattr(sheet.numerical_facts, kind)[: limits["numbers"]]
+        parts[kind.capitalize()] = list(map(_number_with_subject, numbers))
+    parts["Outcome"] = [sheet.outcome] if outcome and sheet.outcome else []
     for fact in sheet.further_facts:
         parts.setdefault(fact.fact_type, []).append(further_text(fact))
     parties = sheet.parties
@@ -419,8 +391,9 @@ def _in_words(name):
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
 
 
-def _number_with_subject(fact, unit, subject):
-    text = f"{number_text(fact.value)} {unit}"
+def _number_with_subject(fact):
+    text = f"{number_text(fact.value)} {getattr(fact, 'unit', 'years')}"
+    subject = fact.descriptor if isinstance(fact, Age) else fact.context
     return f"{text} ({subject})" if subject else text
 
 

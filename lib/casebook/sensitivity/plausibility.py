@@ -1,5 +1,6 @@
 """Whether an edited case could exist, by rules or by a language model."""
 
+from collections import Counter
 from typing import NamedTuple
 
 import pandas as pd
@@ -205,7 +206,7 @@ class ModelValidator:
         self._model = model
         self._documented = documented
         self._decisions = {}
-        self.failures = {}
+        self.failures = Counter()
 
     @property
     def costs(self):
@@ -235,7 +236,7 @@ class ModelValidator:
                 raise ValueError
         except (CasebookError, KeyError, TypeError, ValueError, OSError) as error:
             cause = getattr(error, "cause", None) or "nonsense"
-            self.failures[cause] = self.failures.get(cause, 0) + 1
+            self.failures[cause] += 1
             return Decision(ACCEPT if self._documented else UNDETERMINED, f"no answer: {cause}")
         if plausible and operative:
             return Decision(ACCEPT, "plausible and operative")
@@ -287,27 +288,26 @@ def validator_table(validator=rules):
     """Measure a validator on the labelled edits, by split and label, with sheets as clusters."""
     judged_edits = pd.DataFrame(
         {
-            "split": record["split"],
+            "edits": record["split"],
             "sheet": record["sheet"],
             "sensible": record["sensible"],
             "outcome": validator(sheet, edit).outcome,
         }
         for record, sheet, edit in labelled_edits()
     )
-    labels = [(True, ACCEPT, "sensible accepted"), (False, REJECT, "absurd rejected")]
     rows = []
-    for split in ("dev", "heldout"):
-        for sensible, correct, measure in labels:
-            in_part = (judged_edits["split"] == split) & (judged_edits["sensible"] == sensible)
-            part = judged_edits[in_part]
-            row = {
-                "edits": split,
-                "measure": measure,
-                **bounded("share", _share(part, correct, "sheet")),
-                "n": len(part),
-                "sheets": part["sheet"].nunique(),
-                "undetermined": int((part["outcome"] == UNDETERMINED).sum()),
-                "accepting all": float(sensible),
-            }
-            rows.append(row)
-    return pd.DataFrame(rows)
+    for (split, sensible), part in judged_edits.groupby(["edits", "sensible"]):
+        correct = ACCEPT if sensible else REJECT
+        row = {
+            "edits": split,
+            "measure": "sensible accepted" if sensible else "absurd rejected",
+            **bounded("share", _share(part, correct, "sheet")),
+            "n": len(part),
+            "sheets": part["sheet"].nunique(),
+            "undetermined": int((part["outcome"] == UNDETERMINED).sum()),
+            "accepting all": float(sensible),
+        }
+        rows.append(row)
+    return pd.DataFrame(rows).sort_values(
+        ["edits", "accepting all"], ascending=[True, False], ignore_index=True
+    )

@@ -211,23 +211,20 @@ def _rooted(sheet, search, settings, inert, domain):
     present = present_types(sheet)
     if not present:
         raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
-    if not set(present) <= set(domain.fact_types):
-        unknown = min(set(present) - set(domain.fact_types))
-        raise InputError(f"{sheet.case_id}: the domain has no fact type {unknown!r}")
+    unknown = set(present) - set(domain.fact_types)
+    if unknown:
+        raise InputError(f"{sheet.case_id}: the domain has no fact type {min(unknown)!r}")
     problems = contradictions(sheet)
     if problems:
         raise InputError(f"{sheet.case_id}: {problems[0]}")
-    if settings.placebo_draws and any(inert):
-        write = edits.with_context(
-            sheet.case_id,
-            inert,
-            settings.seed,
-            settings.context_words,
-            outcome=settings.outcome,
-            caps=settings.caps,
-        )
-    else:
-        write = edits.Writer(outcome=settings.outcome, caps=settings.caps)
+    write = edits.with_context(
+        sheet.case_id,
+        inert if settings.placebo_draws else (),
+        settings.seed,
+        settings.context_words,
+        outcome=settings.outcome,
+        caps=settings.caps,
+    )
     root = Node("r", None, None, sheet, write(sheet), 0)
     terms = search.vocabulary.terms(sheet)
     states = {sheet_hash(sheet)}
@@ -349,10 +346,8 @@ class CaseSearch:
 
     def _batch(self, keys):
         """Fetch more and more documents, until each query has enough cases or no more documents."""
-        if hasattr(self.retriever, "retrieve_many"):
-            rank_documents = self._by_pipeline
-        else:
-            rank_documents = self._by_callable
+        is_ours = hasattr(self.retriever, "retrieve_many")
+        rank_documents = self._by_pipeline if is_ours else self._by_callable
         rankings = {}
         pending = keys
         fetch = self.k + 1
@@ -378,11 +373,10 @@ class CaseSearch:
     def _by_callable(self, queries, fetch):
         """Rank documents by a retriever of the user's own, ``(queries, k) -> ids, scores``."""
         positions = {document: at for at, document in enumerate(self._document_ids)}
-        lists = []
-        for row in scores_by_callable(self.retriever, list(queries), fetch, positions.keys()):
+        rows = scores_by_callable(self.retriever, list(queries), fetch, positions.keys())
+        for row in rows:
             listed = np.array([positions[document] for document in row], int)
-            lists.append((listed, np.array(list(row.values()), float)))
-        return lists
+            yield listed, np.array(list(row.values()), float)
 
     def _distinct(self, positions, scores, excluded):
         """Give the first k distinct cases of one list of documents."""
@@ -492,20 +486,16 @@ def excess(edges, measure=FOOTRULE):
 def _row(tree, parent, name, edit, ranking):
     before = parent.ranking
     error = before.error or ranking.error
-    both_empty = not before.cases and not ranking.cases
-    reason = error
+    moved = distances(before.cases, ranking.cases, tree.k)
     if error:
-        status = INVALID
+        status, reason = INVALID, error
         moved = distances((), (), tree.k)
+    elif not before.cases and not ranking.cases:
+        status, reason = BOTH_EMPTY, "both lists are empty"
+    elif tree.poor:
+        status, reason = POOR_QUERY, tree.poor
     else:
-        moved = distances(before.cases, ranking.cases, tree.k)
-        if both_empty:
-            status = BOTH_EMPTY
-        elif tree.poor:
-            status = POOR_QUERY
-        else:
-            status = NOOP if edit.noop else OK
-        reason = "both lists are empty" if both_empty else tree.poor
+        status, reason = NOOP if edit.noop else OK, None
     return {
         "case_id": tree.case_id,
         "parent": parent.name,
