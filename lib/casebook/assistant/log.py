@@ -160,8 +160,9 @@ def _check_fields(records, columns, scores):
     names += [("scores", name) for name in scores]
     for parameter, name in names:
         if spelling(name) not in written:
+            nearest = did_you_mean(name, written.values(), n=2)
             raise InputError(
-                f"{parameter}: the log has no field {name!r}{did_you_mean(name, written.values(), n=2)}; "
+                f"{parameter}: the log has no field {name!r}{nearest}; "
                 f"it has {', '.join(list(written.values())[:12])}"
             )
 

@@ -29,8 +29,8 @@ def run_batch(
     """Execute what is not cached: needs first, failures kept apart, one summary at the end.
 
     Interrupted or killed at any time it leaves a run that the same call completes. Gives the
-    seconds of each cell; raises `BatchFailed` if part of it failed, and `InputError` if a single cell
-    refused what it was given.
+    seconds of each cell; raises `BatchFailed` if part of it failed, and `InputError` if a single
+    cell refused what it was given.
     """
     for item in planned:
         if item.status == "cached":

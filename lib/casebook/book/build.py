@@ -121,7 +121,7 @@ _PAGE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)([^)#\s]+\.md)(?:#[^)\s]*)?\)
 
 
 def _unlink_absent_pages(book, toc):
-    """Make links to pages that are not in the book plain text: a run may be older than its pages."""
+    """Make links to absent pages plain text: a run may be older than the pages of its book."""
     in_book = {toc["root"], *_files_of(toc)}
 
     def unlinked(text, folder):

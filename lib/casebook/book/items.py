@@ -71,8 +71,8 @@ def _markdown(chapter):
     opening = f"The page shows all {kept['asked']} {noun}s."
     if len(kept["items"]) < kept["asked"]:
         opening = (
-            f"The page shows the first {len(kept['items'])} of {kept['asked']} {noun}s; the others are "
-            "left out to keep the page small."
+            f"The page shows the first {len(kept['items'])} of {kept['asked']} {noun}s; the others "
+            "are left out to keep the page small."
         )
     return PAGE.format(
         title=escape_markdown(chapter.title),

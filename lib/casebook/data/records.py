@@ -21,8 +21,8 @@ def field_text(value):
 def read_table(path, *, plain_tabs=False, tolerate_truncation=False):
     """Yield (line, row or position, record) of a table, whatever its format.
 
-    ``plain_tabs`` reads rows with tabs whose quotes mean nothing, and ``tolerate_truncation`` leaves
-    out a last line of JSON that breaks off.
+    ``plain_tabs`` reads rows with tabs whose quotes mean nothing, and ``tolerate_truncation``
+    leaves out a last line of JSON that breaks off.
     """
     path = Path(path)
     kind = suffix_of(path)

@@ -1,4 +1,4 @@
-"""Single explanations: what they rest on, and copies with a defect, as every detector scores them."""
+"""Single explanations: what they rest on, and copies with a defect, scored by every detector."""
 
 import pandas as pd
 

@@ -302,7 +302,8 @@ def _refuse_idle(dataset, **settings):
     for name, value in settings.items():
         if value != usual[name]:
             raise InputError(
-                f"{name} has no effect with dataset={dataset}, which holds the evidence: leave it out"
+                f"{name} has no effect with dataset={dataset}, which holds the evidence: "
+                "leave it out"
             )
 
 

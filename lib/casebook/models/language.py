@@ -199,7 +199,7 @@ class Endpoint:
         return NoAnswer("refused", why, lasting)
 
     def _no_completion(self, body, error):
-        """The failure of a reply that is no chat completion: of a web page, the address is wrong."""
+        """The failure of a reply that is no chat completion; a web page has the wrong address."""
         why = f"{self.name}: no chat completion"
         if body.lstrip().startswith(b"<"):
             return NoAnswer("refused", f"{why}, but a web page, at {self._address}: {_USUAL_PATH}")

@@ -405,7 +405,7 @@ _NAMED = {kind: _one_of(forms) for kind, forms in CASE_WORDS["named"].items()}
 
 
 def cause_title(text):
-    """Find the kinds of both sides in the cause title: ``A ... Appellant Versus B ... Respondent``."""
+    """Kinds of both sides in the cause title: ``A ... Appellant Versus B ... Respondent``."""
     head = text[:_HEAD]
     match = pattern("title_line").match(head) or pattern("title_of_roles").search(head)
     if match is None:
