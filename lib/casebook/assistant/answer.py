@@ -115,8 +115,9 @@ def answer_questions(
     those that were never asked. ``timeout`` limits each wait for the server. ``prompt`` is a file
     that replaces the prompt with retrieval, or without a corpus that without: it holds
     ``{question}``, and ``{passages}`` where there is a corpus. ``workers`` is the number of
-    requests at a time. ``prices`` are those of a million tokens of prompt and of answer; the key comes from
-    ``OPENAI_API_KEY`` and is written nowhere. What has no answer is a `BatchFailed` at the end.
+    requests at a time. ``prices`` are those of a million tokens of prompt and of answer; the key
+    comes from ``OPENAI_API_KEY`` and is written nowhere. What has no answer is a `BatchFailed` at
+    the end.
     """
     out = Path(out)
     question_list = read_question_list(questions)
