@@ -67,15 +67,15 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item):
-    """Let the kernel of a notebook, which starts with its first cell, write beside the
-    reference. It shares its imports with the others, as those of a batch do.
+    """Let the kernel of a notebook, which starts with its first cell, work in the project, as that
+    of the batch did, and write beside the reference. It shares its imports with the others.
     """
     if item.path.suffix != ".ipynb":
         return (yield)
     kernel.start_server(kernel.SHARED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CASEBOOK_ROOT", str(RERUN))
-        forked = Kernel(item.path.parent).manager_class(KernelManager)
+        forked = Kernel(paths.ROOT).manager_class(KernelManager)
         patch.setattr("nbval.kernel.KernelManager", forked)
         return (yield)
 

@@ -277,11 +277,12 @@
   if (data.measures.length) comparing.push(labelled("in", lists.measure), labelled("is", lists.change));
   const filters = [labelled("Find", search), ...(hasTags ? [labelled("Show", lists.only), labelled("but not", lists.without)] : [])];
   if (data.measures.length) filters.push(labelled("Order", lists.order));
-  const ready = data.ready.map(([tag, system, against]) => {
+  const whole = data.items.length === data.asked; // of what was left out, none is no finding
+  const ready = data.ready.flatMap(([tag, system, against]) => {
     const state = { only: tag, system: data.systems[system], against: data.systems[against], order: against === null ? "" : "lower first" };
     const count = tagged(tag, state.system).length;
     const line = `${state.system && !state.against ? `${state.system}: ` : ""}${tag} (${count})`;
-    return make("li", {}, count ? make("a", { href: `#${write(state)}` }, line) : line);
+    return count || whole ? make("li", {}, count ? make("a", { href: `#${write(state)}` }, line) : line) : [];
   });
   root.replaceChildren(
     ...(ready.length ? [make("ul", { class: "ready" }, ...ready)] : []),
