@@ -57,7 +57,7 @@ def test_failures_are_summed_up_with_cause_cell_and_last_lines(project):
     assert "Traceback" not in done.stderr
     table = lines[lines.index("state         seconds attempts  cell") + 1 : -1]
     states = [line.split()[0] for line in table if not line.startswith("    |")]
-    assert states == ["failed", "failed"]
+    assert states == ["failed", "refused"]
     reason = "bad: 01_made.ipynb: cell 3: AssertionError: asked to fail: why twice"
     assert table[0].endswith(reason)
     last = [line for line in table if line.startswith("    |")]
