@@ -144,7 +144,7 @@ def test_two_folders_of_one_name_need_another_name(casebook, folders):
 
 NOWHERE = [
     ("dataset=./none", "dataset './none': no such folder"),
-    ("dataset=a", "dataset 'a': no card and no folder"),
+    ("dataset=a", "dataset 'a': no card of that name"),
     ("dataset=smok", "did you mean 'smoke'?"),
     ("dataset=./…", "or call it: NAME=…"),
     ("dataset=a b=./a/contracts", "no such folder"),

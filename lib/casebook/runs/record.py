@@ -372,8 +372,8 @@ def dataset_digest(name):
             tree = tree_digest(folder) if folder.is_dir() else None
             return digest([sha256_file(cards[key]), tree])
     raise InputError(
-        f"dataset {name!r}: no card and no folder of that name{did_you_mean(name, cards)}; "
-        "'casebook data list' shows the cards"
+        f"dataset {name!r}: no card of that name{did_you_mean(name, cards)}; "
+        f"'casebook data list' shows the cards; a folder is written ./{name}"
     )
 
 
