@@ -25,7 +25,7 @@ def test_dataset_digest_follows_card_folder_and_alias(tmp_path):
     assert smoke == record.dataset_digest("smoke_test")
     write_text(tmp_path / "corpus.jsonl", "{}")
     assert record.dataset_digest(str(tmp_path)) != smoke
-    with pytest.raises(InputError, match="no card of that name.*a folder is written"):
+    with pytest.raises(InputError, match=r"no card of that name.*a folder is written"):
         record.dataset_digest("smokes")
 
 
