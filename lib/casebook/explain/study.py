@@ -40,7 +40,7 @@ from casebook.sensitivity.extract import extract_sheet
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
 from casebook.stats.samples import generator, number_or_none
 from casebook.text import content_words, sentences
-from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED, verdict_of
+from casebook.verdicts import NO_DIFFERENCE, NO_UNIT_DIFFERS, verdict_of
 
 LEAST_SOURCES = 5
 SWAPPED = "source swapped"
@@ -719,7 +719,7 @@ def _detection_contrast(scored, system, against, margin):
             "difference": 0.0,
             "low": None,
             "high": None,
-            "verdict": NOT_MEASURED,
+            "verdict": NO_DIFFERENCE,
             "reason": NO_UNIT_DIFFERS,
         }
     return row
@@ -730,7 +730,7 @@ def detection_answer(row, margin):
     levels = f"standard {row['level']:.3f}, COUNTERCASE {row['baseline']:.3f}"
     rule = RULES[row["against"].removesuffix(" faithfulness")]
     reason = row["reason"]
-    if row["verdict"] == NOT_MEASURED:
+    if row["verdict"] == NO_DIFFERENCE:
         reason = f"AUROC of faithfulness {row['level']:.3f} each, no difference on any explanation"
     answers = _detection_answers(row, margin)
     return {
@@ -749,7 +749,7 @@ def detection_answer(row, margin):
             HELPS: "better",
             HURTS: "COUNTERCASE better",
             NO_EFFECT: "no difference",
-            NOT_MEASURED: answers[NOT_MEASURED].lower(),
+            NO_DIFFERENCE: answers[NO_DIFFERENCE].lower(),
         },
     }
 
@@ -768,7 +768,7 @@ def _detection_answers(row, margin):
         HELPS: f"Yes{extent}",
         HURTS: f"No, COUNTERCASE's notices it better{extent}",
         NO_EFFECT: alike,
-        NOT_MEASURED: alike,
+        NO_DIFFERENCE: alike,
     }
 
 

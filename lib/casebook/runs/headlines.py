@@ -12,8 +12,8 @@ from casebook.verdicts import (  # notebooks import the words from here  # noqa:
     HELPS,
     HURTS,
     INTERVAL_BY_UNIT,
+    NO_DIFFERENCE,
     NO_EFFECT,
-    NO_UNIT_DIFFERS,
     NOT_MEASURED,
     UNDECIDED,
     verdict_of,
@@ -84,9 +84,12 @@ class Headline:
     @property
     def verdict(self):
         """The verdict: that of the contrast, else from the interval and the margin alone."""
-        if self.value is None or self.reason == NO_UNIT_DIFFERS:
+        if self.value is None:
             return NOT_MEASURED
-        return EFFECTS.get(self.decision) or EFFECTS[verdict_of(self.low, self.high, self.margin)]
+        decision = self.decision or verdict_of(
+            self.low, self.high, self.margin, reason=self.reason
+        )
+        return EFFECTS[decision]
 
     @property
     def answer(self):
@@ -96,7 +99,10 @@ class Headline:
     @property
     def word(self):
         """The verdict as the front page writes it."""
-        return (self.words or {}).get(self.verdict, self.verdict)
+        word = (self.words or {}).get(self.verdict, self.verdict)
+        if self.reason == INTERVAL_BY_UNIT and self.groups and self.verdict in (HELPS, HURTS):
+            word += f" on these {counted(self.groups, self.cluster or 'groups')}"
+        return word
 
     @property
     def effect(self):
@@ -139,6 +145,8 @@ class Headline:
         """The answer in words: its opening, and what the levels mean where that is stated."""
         if self.verdict == NOT_MEASURED:
             return f"{self.answer}: {self.why or 'nothing was compared'}"
+        if self.answer == ANSWERS[NO_DIFFERENCE]:
+            return f"{self.answer} in {counted(self.n, self.unit)}"
         return f"{self.answer}. {self.meaning}" if self.meaning else self.answer
 
     @property
