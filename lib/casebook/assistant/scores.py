@@ -20,7 +20,7 @@ from casebook.assistant.study import (
     tool_measures,
 )
 from casebook.explain.study import with_reasons
-from casebook.measures.classification import auroc
+from casebook.stats.areas import auroc
 from casebook.stats.intervals import (
     cluster_codes,
     percentile_interval,

@@ -26,7 +26,6 @@ from casebook.explain.study import (
     with_reasons,
 )
 from casebook.frames import contrasts, estimates
-from casebook.measures.classification import auroc
 from casebook.measures.faithfulness import (
     documented_faithfulness,
     faithfulness,
@@ -38,6 +37,7 @@ from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.progress import track
 from casebook.readers import read_jsonl
+from casebook.stats.areas import auroc
 from casebook.stats.samples import clusters_of, generator, of_another_group
 from casebook.text import UNSPACED
 

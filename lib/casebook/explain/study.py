@@ -17,7 +17,6 @@ from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer
 from casebook.frames import DIFFERENCE_COLUMNS
-from casebook.measures.classification import auroc, auroc_contrast
 from casebook.measures.faithfulness import (
     MATCHED,
     MISMATCHED,
@@ -37,6 +36,7 @@ from casebook.readers import read_jsonl
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT
 from casebook.sensitivity.domain import validate_record
 from casebook.sensitivity.extract import extract_sheet
+from casebook.stats.areas import auroc, auroc_contrast
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
 from casebook.stats.samples import generator, number_or_none
 from casebook.text import content_words, sentences

@@ -29,11 +29,12 @@ from casebook.factcheck.verdict import (
     SUPPORTED,
     Rule,
 )
-from casebook.measures.classification import auroc, score_predictions
+from casebook.measures.classification import score_predictions
 from casebook.models.answers import money, prices_of_tokens
 from casebook.models.logistic import logistic_regression, settled
 from casebook.paths import data_folder
 from casebook.progress import track
+from casebook.stats.areas import auroc
 from casebook.stats.intervals import bootstrap_mean, bounded
 from casebook.stats.samples import clusters_of, generator, of_another_group
 
