@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from casebook.measures.classification import auroc, mid_ranks
+from casebook.stats.areas import auroc, mid_ranks
 from casebook.stats.intervals import (
     Interval,
     bootstrap_mean,
