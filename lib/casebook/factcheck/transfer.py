@@ -12,7 +12,6 @@ from casebook.data.folders import read_collection
 from casebook.data.sources import Absent
 from casebook.errors import InputError
 from casebook.factcheck import verdict as rules
-from casebook.factcheck.ablation import ACCURACY_MARGIN
 from casebook.factcheck.claims import (
     content,
     read_claims,
@@ -37,6 +36,7 @@ from casebook.progress import track
 from casebook.stats.areas import auroc
 from casebook.stats.intervals import bootstrap_mean, bounded
 from casebook.stats.samples import clusters_of, generator, of_another_group
+from casebook.verdicts import margin_of
 
 OWN_CLAIMS = "factcheck_claims"
 MAJORITY = "majority"
@@ -226,7 +226,7 @@ def evaluate_judges(gold, answers, *, folds=5, n_resamples=10_000, seed=0):
             right[name],
             {MAJORITY: right[MAJORITY], CLAIM_ONLY: right[CLAIM_ONLY]},
             clusters=clusters,
-            margin=ACCURACY_MARGIN,
+            margin=margin_of("accuracy"),
             n_resamples=n_resamples,
             seed=seed,
         )
