@@ -316,9 +316,9 @@ def matrix(
     """
     names = _wrapped(table.index, 22)
     if axes is None:
-        lines = max((2 + name.count("\n") for name in names), default=2)
-        size = (max(WIDTH, 0.56 * table.shape[1] + 2.0), 0.21 * lines * len(names) + 1.2)
-        axes = plt.subplots(figsize=size)[1]
+        lines = max([1 if counts is None else 2, *(1 + name.count("\n") for name in names)])
+        width = max(WIDTH, 0.85 * table.shape[1] + 1.6)
+        axes = plt.subplots(figsize=(width, (0.17 * lines + 0.21) * len(names) + 1.0))[1]
     heads = _wrapped(table.columns, 12)
     _heatmap(axes, table, names, limits, cmap=colours, xticklabels=heads, lw=1, ec=GRID)
     titles = []
@@ -342,22 +342,12 @@ def detector_matrix(frame):
 
     A column `address`, where there is one, has the links of the cells.
     """
-    rows = frame["detector"].unique()
     columns = frame["defect"].unique()
     cells = frame.pivot_table(index="detector", columns="defect", aggfunc="first", dropna=False)
-    cells = cells.reindex(rows)
+    cells = cells.reindex(frame["detector"].unique())
     addresses = cells["address"][columns] if "address" in frame else None
-    size = (max(WIDTH, 0.85 * len(columns) + 1.6), 0.55 * len(rows) + 1.0)
-    axes = plt.subplots(figsize=size)[1]
-    counts = cells["judged"][columns]
-    return matrix(
-        cells["auroc"][columns],
-        "AUROC",
-        limits=(0.5, 1),
-        axes=axes,
-        addresses=addresses,
-        counts=counts,
-    )
+    options = {"addresses": addresses, "counts": cells["judged"][columns]}
+    return matrix(cells["auroc"][columns], "AUROC", limits=(0.5, 1), **options)
 
 
 def rating_matrix(ratings, scale=None, names=None, addresses=None):
