@@ -568,8 +568,8 @@ def detector_scores(explanation, source, weights):
     """
     faithful = {}
     mean_shares = {}
-    for rule, pairs in sentence_shares(explanation, source).items():
-        shares = [share for _, share in pairs if share is not None]
+    for rule, supports in sentence_shares(explanation, source).items():
+        shares = [support.share for support in supports if support.share is not None]
         faithful[f"{rule} faithfulness"] = grounded_share(shares) if shares else None
         mean_shares[rule] = _mean(shares)
     source_sentences = tuple(source[start:end] for start, end in sentences(source))
