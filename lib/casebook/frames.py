@@ -26,7 +26,7 @@ from casebook.stats.tests import (
     minimal_detectable_effect,
     sign_flips,
 )
-from casebook.verdicts import NOT_MEASURED, UNDECIDED, verdict_of
+from casebook.verdicts import NO_DIFFERENCE, NOT_MEASURED, UNDECIDED, verdict_of
 
 UNTESTED = "not tested"
 ESTIMATE_COLUMNS = ["system", "value", "low", "high", "n", "groups", "control", "reason"]
@@ -158,7 +158,7 @@ def contrasts(
         Seed of the patterns.
     not_measured : dict of (label, label) to str, optional
         Pairs whose two systems had the same input on every unit, with the reason. They
-        are no part of the family.
+        are no part of the family. Decide this from the inputs, never from equal scores.
 
     Returns
     -------
@@ -168,8 +168,10 @@ def contrasts(
         ``p_adjusted`` (max-T over the family), ``verdict`` and ``reason``. The verdict
         is ``"equivalent"`` where the interval lies within the margin; else ``"better"``
         or ``"worse"`` exactly where ``p_adjusted <= 1 - level``, which is where the
-        interval leaves out 0; ``"cannot be measured"`` where the two systems had the
-        same input or no unit differs; else ``"undecided"``.
+        interval leaves out 0; ``"no difference"`` where the scores of all units are
+        equal; ``"cannot be measured"`` where the two systems had the same input; else
+        ``"undecided"``. A difference that is the same in all clusters has no interval,
+        and the same verdict as an interval of width 0 where its test rejects.
 
     Raises
     ------
@@ -322,8 +324,11 @@ def count_verdicts(words, what):
     """Say how many differences are decided, and that the others are not."""
     tested = [word for word in words if word != UNTESTED]
     undecided = tested.count(UNDECIDED)
+    equal = tested.count(NO_DIFFERENCE)
     not_measured = tested.count(NOT_MEASURED)
-    decided = f"{len(tested) - not_measured - undecided} decided"
+    decided = f"{len(tested) - equal - not_measured - undecided} decided"
+    if equal:
+        decided += f", {equal} with no difference on any row"
     if not_measured:
         decided += f", {not_measured} that cannot be measured here"
     return (

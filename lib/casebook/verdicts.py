@@ -3,10 +3,11 @@
 What is judged decides on the words:
 
 - A **contrast** of two systems (`casebook.contrasts`, ``contrasts.json``, tables of chapters):
-  *better*, *worse*, *equivalent*, *undecided*, *cannot be measured*, by `verdict_of`.
+  *better*, *worse*, *equivalent*, *no difference*, *undecided*, *cannot be measured*, by
+  `verdict_of`.
 - A **headline**, the answer to a question (front page, first sentences of a chapter): *helps*,
-  *hurts*, *no effect*, *undecided*, *cannot be measured*, by `EFFECTS` from the verdict of its
-  contrast; its sentence opens with the words of `ANSWERS`.
+  *hurts*, *no effect*, *no difference*, *undecided*, *cannot be measured*, by `EFFECTS` from the
+  verdict of its contrast; its sentence opens with the words of `ANSWERS`.
 - A **gate** (``runs gate``, ``runs decide``, gates of shifts and of assistants): *pass*, *fail*,
   *undecided*, *incomparable*, *same*, by `gate_verdict`. Each has an exit code of its own. A
   decision on a pass is the documented action *Promote*, on anything else *KeepActive*.
@@ -16,7 +17,9 @@ What is judged decides on the words:
 - A **preference** of raters: *preferred*, *not preferred*; *equivalent*, *different*
   (`casebook.raters.preference`).
 
-*Undecided* and *cannot be measured* are the same words in all of them.
+*Undecided*, *no difference* and *cannot be measured* are the same words in all of them. Two systems
+that read the same cannot be measured against each other; two that read something else and score the
+same on every unit show no difference on these units, which is not to say that they are equivalent.
 """
 
 import math
@@ -26,9 +29,10 @@ import math
 BETTER = "better"
 WORSE = "worse"
 EQUIVALENT = "equivalent"
+NO_DIFFERENCE = "no difference"
 UNDECIDED = "undecided"
 NOT_MEASURED = "cannot be measured"
-VERDICTS = (BETTER, WORSE, EQUIVALENT, UNDECIDED, NOT_MEASURED)
+VERDICTS = (BETTER, WORSE, EQUIVALENT, NO_DIFFERENCE, UNDECIDED, NOT_MEASURED)
 
 # Of a measure of which nobody here says whether more is better, such as a score in a log.
 HIGHER = "higher"
@@ -45,17 +49,17 @@ INTERVAL_BY_UNIT = "interval_by_unit"
 
 
 def verdict_of(low, high, margin=0.0, *, reason=None, difference=None, p_adjusted=None, level=0.95):
-    """Give the verdict on a difference from its interval; without an interval, from its test.
+    """Verdict on a difference from its interval; without an interval, from its test.
 
-    Bounds are None or NaN where there is no interval. Then the difference is better or worse if
+    Bounds are None or NaN where there is no interval. Then the difference is decided only if
     `p_adjusted` is given and rejects, as where it is the same in all clusters.
     """
     if reason == NO_UNIT_DIFFERS:
-        return NOT_MEASURED
+        return NO_DIFFERENCE
     if any(bound is None or math.isnan(bound) for bound in (low, high)):
         if p_adjusted is None or p_adjusted > 1 - level:
             return UNDECIDED
-        return BETTER if difference > 0 else WORSE
+        low = high = difference
     if -margin < low and high < margin:
         return EQUIVALENT
     if low > 0:
@@ -65,10 +69,33 @@ def verdict_of(low, high, margin=0.0, *, reason=None, difference=None, p_adjuste
     return UNDECIDED
 
 
+MARGINS = {
+    "nDCG": 0.01,
+    "original:ndcg": 0.01,
+    "RR": 0.01,
+    "original:map": 0.01,  # the documented name of mean reciprocal rank
+    "AUROC": 0.05,
+    "accuracy": 0.05,
+    "share": 0.05,
+}
+"""Largest difference that does not matter, by measure without its cutoff; of others none is stated.
+
+Of nDCG, .01 is one question in 37 whose only right document moves from the second rank to the
+first, and of RR one in 50; in AUROC one pair in twenty changes its order; of shares and of accuracy
+one row in twenty changes.
+"""
+
+
+def margin_of(measure):
+    """Largest difference in a measure that does not matter; 0 where none is stated."""
+    return MARGINS.get(measure.partition("@")[0], 0.0)
+
+
 CHANGES = {
     BETTER: "adds {size}",
     WORSE: "takes {size} away",
     EQUIVALENT: "changes nothing that matters",
+    NO_DIFFERENCE: "changes no score",
     UNDECIDED: "makes no difference that can be told apart from zero",
     NOT_MEASURED: "cannot be measured here",
 }
@@ -90,6 +117,7 @@ EFFECTS = {
     BETTER: HELPS,
     WORSE: HURTS,
     EQUIVALENT: NO_EFFECT,
+    NO_DIFFERENCE: NO_DIFFERENCE,
     UNDECIDED: UNDECIDED,
     NOT_MEASURED: NOT_MEASURED,
 }
@@ -99,6 +127,7 @@ ANSWERS = {
     HELPS: "Yes",
     HURTS: "No, it is worse",
     NO_EFFECT: "No, the difference is too small to matter",
+    NO_DIFFERENCE: "No difference",
     UNDECIDED: "Undecided",
     NOT_MEASURED: "Cannot be measured here",
 }

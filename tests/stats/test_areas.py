@@ -38,7 +38,8 @@ def test_variance_is_that_of_delong():
     x, y = rng.normal(1, 1, 25), rng.normal(0, 1, 40)
     wins = (x[:, None] > y).astype(float)
     area, variance = wins.mean(), wins.mean(1).var(ddof=1) / 25 + wins.mean(0).var(ddof=1) / 40
-    half = 1.959964 * np.sqrt(variance) / (area * (1 - area))
+    df = 4 / (1 / 25 + 1 / 40) - 1  # rows count for their share of their class
+    half = stats.t.ppf(0.975, df) * np.sqrt(variance) / (area * (1 - area))
     expected = 1 / (1 + np.exp(-np.log(area / (1 - area)) - np.array([-half, half])))
     found = auroc(np.arange(65) < 25, [*x, *y])
     assert (found.low, found.high) == pytest.approx(tuple(expected), abs=1e-6)
@@ -64,7 +65,7 @@ def test_difference_of_two_auroc_has_the_variance_of_delong():
     x, y = (np.stack([one, other])[:, side] for side in (truth, ~truth))
     wins = (x[:, :, None] > y[:, None, :]) + 0.5 * (x[:, :, None] == y[:, None, :])
     covariance = np.cov(wins.mean(2)) / truth.sum() + np.cov(wins.mean(1)) / (~truth).sum()
-    half = stats.t.ppf(0.975, 59) * np.sqrt(
+    half = stats.t.ppf(0.975, 4 / (1 / truth.sum() + 1 / (~truth).sum()) - 1) * np.sqrt(
         covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
     )
     assert found.estimate == pytest.approx(wins.mean((1, 2)) @ [1, -1])
@@ -80,13 +81,27 @@ def test_difference_of_auroc_knows_its_edges():
     assert (few.low, few.high, few.reason) == (alone.low, alone.high, INTERVAL_BY_UNIT)
     handful = auroc_difference(truth[:4], scores[:4], -scores[:4], clusters=[0, 0, 1, 1])
     assert (handful.low, handful.reason) == (None, "fewer_than_six_units")
-    perfect = auroc([True, True, False, False], [3, 4, 1, 2])
+    perfect = auroc([True] * 3 + [False] * 3, [3, 4, 5, 1, 2, 0])
     assert (perfect.estimate, perfect.low, perfect.reason) == (1.0, None, "no_variation")
     with pytest.raises(InputError, match="1 scores are not finite"):
         auroc([True, False], [0.1, np.nan])
     assert auroc_difference([True] * 4, scores[:4], scores[:4]).reason == "class_without_gold"
     pairs = np.repeat(np.arange(6), 2)
-    forth, back = (
-        auroc_difference(truth, sign * scores, -sign * scores, clusters=pairs) for sign in (1, -1)
+    # Every pair contributes the same: no interval of no width.
+    assert auroc_difference(truth, scores, -scores, clusters=pairs).reason == "no_variation"
+
+
+def test_groups_of_unequal_size_count_as_fewer():
+    """Two copies of the rows of five of ten groups: 15 ** 2 / (5 * 4 + 5) = 9 equal ones."""
+    rng = np.random.default_rng(5)
+    rows = np.tile(np.arange(10), 4)
+    positive = np.arange(40) < 20
+    scores = rng.normal(size=40) + positive
+    twice = np.concatenate([np.arange(40), np.flatnonzero(rows < 5)])
+    found = auroc_difference(positive[twice], scores[twice], np.zeros(60), clusters=rows[twice])
+    half = (found.high - found.low) / 2
+    wide = auroc_difference(
+        positive[twice], scores[twice], np.zeros(60), clusters=rows[twice], level=0.99
     )
-    assert (forth.estimate, forth.high) == pytest.approx((-back.estimate, -back.low))
+    ratio = stats.t.ppf(0.995, 8) / stats.t.ppf(0.975, 8)
+    assert (wide.high - wide.low) / 2 == pytest.approx(ratio * half)

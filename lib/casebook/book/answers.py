@@ -16,7 +16,7 @@ from casebook.book.titles import dataset_name
 from casebook.paths import SHIPPED, run_dir
 from casebook.readers import read_yaml
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline, counted
-from casebook.verdicts import NOT_MEASURED, UNDECIDED
+from casebook.verdicts import NO_DIFFERENCE, NOT_MEASURED, UNDECIDED
 
 TOPICS = Path(__file__).with_name("topics.yml")
 METHODS = {"factcheck_confusion": "factcheck"}  # pages that are not named after their experiment
@@ -28,6 +28,7 @@ CLASSES = {
     HELPS: "helps",
     HURTS: "hurts",
     NO_EFFECT: "no-effect",
+    NO_DIFFERENCE: "no-effect",
     UNDECIDED: "undecided",
     NOT_MEASURED: "not-measured",
 }
@@ -70,7 +71,7 @@ class Question:
         if self.yes in verdicts:
             return MIXED
         # Where nothing says yes, one case that says no decides.
-        is_undecided = UNDECIDED in verdicts and verdicts <= {UNDECIDED, NO_EFFECT}
+        is_undecided = UNDECIDED in verdicts and verdicts <= {UNDECIDED, NO_EFFECT, NO_DIFFERENCE}
         return UNDECIDED if is_undecided else NO
 
     def colour(self, verdict):

@@ -35,6 +35,8 @@ from casebook.verdicts import (
     BETTER,
     EQUIVALENT,
     INTERVAL_BY_UNIT,
+    NO_DIFFERENCE,
+    NO_UNIT_DIFFERS,
     NOT_MEASURED,
     UNDECIDED,
     WORSE,
@@ -384,7 +386,7 @@ def unpaired_contrast(scores, in_part, clusters=None, margin=0.0):
     low, high = fit.conf_int()[1]
     varies = max(np.ptp(scores[in_part]), np.ptp(scores[~in_part])) > 0
     if not varies:
-        reason = "no_variation"
+        reason = "no_variation" if np.ptp(scores) else NO_UNIT_DIFFERS
     if not varies or reason == "fewer_than_six_units":
         low = np.nan
         high = np.nan
@@ -394,7 +396,7 @@ def unpaired_contrast(scores, in_part, clusters=None, margin=0.0):
         "high": high,
         "n": len(scores),
         "groups": len(scores if clusters is None else set(clusters)),
-        "verdict": verdict_of(low, high, margin) if np.ptp(scores) else NOT_MEASURED,
+        "verdict": verdict_of(low, high, margin, reason=reason),
         "reason": reason,
     }
 
@@ -452,6 +454,7 @@ _VERBS = {
     BETTER: "is better than",
     WORSE: "is worse than",
     EQUIVALENT: "is equivalent to",
+    NO_DIFFERENCE: "scores the same as",
     UNDECIDED: "cannot be distinguished from",
 }
 

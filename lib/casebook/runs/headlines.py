@@ -12,8 +12,8 @@ from casebook.verdicts import (  # notebooks import the words from here  # noqa:
     HELPS,
     HURTS,
     INTERVAL_BY_UNIT,
+    NO_DIFFERENCE,
     NO_EFFECT,
-    NO_UNIT_DIFFERS,
     NOT_MEASURED,
     UNDECIDED,
     verdict_of,
@@ -84,9 +84,10 @@ class Headline:
     @property
     def verdict(self):
         """The verdict: that of the contrast, else from the interval and the margin alone."""
-        if self.value is None or self.reason == NO_UNIT_DIFFERS:
+        if self.value is None:
             return NOT_MEASURED
-        return EFFECTS.get(self.decision) or EFFECTS[verdict_of(self.low, self.high, self.margin)]
+        given = self.decision
+        return EFFECTS[given or verdict_of(self.low, self.high, self.margin, reason=self.reason)]
 
     @property
     def answer(self):
@@ -96,7 +97,11 @@ class Headline:
     @property
     def word(self):
         """The verdict as the front page writes it."""
-        return (self.words or {}).get(self.verdict, self.verdict)
+        word = (self.words or {}).get(self.verdict, self.verdict)
+        is_decided = self.verdict in (HELPS, HURTS, NO_EFFECT)
+        if is_decided and self.reason == INTERVAL_BY_UNIT:
+            word += f" on these {counted(self.groups, self.cluster or 'groups')}"
+        return word
 
     @property
     def effect(self):
@@ -139,7 +144,10 @@ class Headline:
         """The answer in words: its opening, and what the levels mean where that is stated."""
         if self.verdict == NOT_MEASURED:
             return f"{self.answer}: {self.why or 'nothing was compared'}"
-        return f"{self.answer}. {self.meaning}" if self.meaning else self.answer
+        answer = self.answer
+        if answer == ANSWERS[NO_DIFFERENCE]:
+            answer += f" in {counted(self.n, self.unit)}"
+        return f"{answer}. {self.meaning}" if self.meaning else answer
 
     @property
     def numbers(self):
