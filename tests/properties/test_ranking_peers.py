@@ -54,7 +54,7 @@ def with_level(name, level):
     return name if level == 1 else f"{family}(rel={level}){at}{cutoff}"
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.sampled_from([1, 2]), st.booleans(), collections(tied_scores))
 def test_equal_to_pytrec_eval(tmp_path_factory, level, judged_only, pair):
     qrels, run = pair
