@@ -36,9 +36,11 @@ def test_the_document_says_content_words_and_its_code_counts_all():
     """Three function words ground the sentence in the code; they are no content words, which the
     document asks for."""
     source, claim = "it was held that the deposit is owed", "It was held that section 999 applies."
-    assert documented_shares(claim, source, in_code=True)[0][0] == pytest.approx(4 / 6)
+    assert documented_shares(claim, source, in_code=True)[0].share == pytest.approx(4 / 6)
     assert documented_faithfulness(claim, source, in_code=True) == 1.0
-    assert documented_shares(claim, source)[0][0] == pytest.approx(1 / 3)  # held, section, applies
+    assert documented_shares(claim, source)[0].share == pytest.approx(
+        1 / 3
+    )  # held, section, applies
     assert documented_faithfulness(claim, source) == 0.0
     corrected = faithfulness(claim, source)
     assert (corrected.score, corrected.sentences[0].n_words) == (0.0, 4)  # and 999
@@ -50,7 +52,7 @@ def test_a_sentence_of_function_words_is_not_grounded_by_them():
     assert documented_faithfulness("It was so.", source, in_code=True) == 1.0
     assert documented_faithfulness("It was so.", source) is None
     assert documented_faithfulness("It was so.", "Snow.", in_code=True) == 0.0
-    assert [share for share, _ in documented_shares(mixed, source)] == [None, pytest.approx(1 / 4)]
+    assert [x.share for x in documented_shares(mixed, source)] == [None, pytest.approx(1 / 4)]
     assert documented_faithfulness(mixed, source) == 0.0
 
 
@@ -58,13 +60,11 @@ def test_documented_sentences_end_at_every_point_and_words_are_no_numbers():
     """Of three "sentences" of the code one has no word, which is grounded, and the wrong section
     number is not seen."""
     text, source = "Under Sec. 302 I.P.C. he paid.", "under sec he paid"
-    shares = documented_shares(text, source, in_code=True)
-    assert shares == [(1.0, "Under Sec."), (1.0, "302 I.P.C."), (1.0, "he paid.")]
-    assert documented_shares(text, source) == [
-        (1.0, "Under Sec."),
-        (None, "302 I.P.C."),
-        (1.0, "he paid."),
-    ]
+    parts = ["Under Sec.", "302 I.P.C.", "he paid."]
+    for in_code, wordless in ((True, 1.0), (False, None)):
+        supports = documented_shares(text, source, in_code)
+        expected = list(zip(parts, [1.0, wordless, 1.0], strict=True))
+        assert [(support.text, support.share) for support in supports] == expected
 
 
 @table(

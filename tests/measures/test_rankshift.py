@@ -76,8 +76,6 @@ def test_displacement_is_its_definition(before, after, absent, k):
     ):
         found = rankshift.mean_displacement(before, after, k, affected=affected, absent=absent)
         assert found == (pytest.approx(np.mean(values)) if values else None)
-        reason = rankshift.undefined_reason(before, after, k, affected=affected, absent=absent)
-        assert (reason is None) == bool(values)
     changes = rankshift.rank_changes(before, after, k, absent=absent)
     assert list(changes.displacement.values()) == moves
     assert {*changes.dropped, *changes.stable} == set(before)
@@ -165,10 +163,7 @@ def test_reference_levels_of_chance():
 
 
 def test_figure_5_of_webber():
-    overlaps = [rankshift.average_overlap(*WEBBER, k) for k in range(1, 8)]
-    assert np.round(overlaps, 3).tolist() == [0, 0, 0.222, 0.292, 0.313, 0.317, 0.312]
     assert rankshift.rbo(*WEBBER, 0.9) == pytest.approx(0.288217, abs=5e-7)
-    assert rankshift.rbo_weight(0.9, 10) == pytest.approx(0.8555854, abs=5e-8)
 
 
 def test_the_package_agrees_on_lists_of_one_length():
@@ -218,27 +213,11 @@ def test_only_the_first_k_count_and_two_empty_lists_have_no_value():
         == 0
         < rankshift.normalised_footrule(before, after, 20)
     )
-    names = (
-        "mean_displacement",
-        "normalised_footrule",
-        "kendall_topk",
-        "jaccard",
-        "average_overlap",
-    )
-    assert [getattr(rankshift, name)(before, after) for name in names] == [0, 0, 0, 1, 1]
-    for name in (
-        "mean_displacement",
-        "normalised_footrule",
-        "jaccard",
-        "kendall_topk",
-        "average_overlap",
-        "rbo",
-    ):
-        assert getattr(rankshift, name)([], []) is None
-        assert getattr(rankshift, name)(["a"], []) is not None
-    assert rankshift.undefined_reason([], []) == "both_lists_empty"
-    assert rankshift.undefined_reason([], ["a"], affected="before") == "first_list_empty"
-    assert rankshift.undefined_reason(["a"], ["a"], affected="moved") == "nothing_moved"
+    names = ("mean_displacement", "normalised_footrule", "kendall_topk", "jaccard", "rbo")
+    measures = [getattr(rankshift, name) for name in names]
+    assert [measure(before[:10], after[:10]) for measure in measures[:4]] == [0, 0, 0, 1]
+    assert [measure([], []) for measure in measures] == [None] * 5
+    assert None not in [measure(["a"], []) for measure in measures]
     # Document: (2K + 1 - n) / 2 for n cases against none.
     assert rankshift.mean_displacement(list("abc"), [], K) == pytest.approx(9)
 
@@ -255,12 +234,9 @@ def test_bad_lists_and_options_are_refused():
         *(((name, ["a", nothing], ["a"]), "no id at rank 2") for name, nothing in missing),
     ]
     assert misnamed(call, cases, InputError) == []
-    for name, (option, value) in itertools.product(
-        ("mean_displacement", "undefined_reason"),
-        {"k": 0, "affected": "all", "absent": "0"}.items(),
-    ):
+    for option, value in {"k": 0, "affected": "all", "absent": "0"}.items():
         with pytest.raises(InputError, match=rf"\b{option}\b.* '?{value}\b"):
-            call(name, ["a"], ["b"], **{option: value})
+            rankshift.mean_displacement(["a"], ["b"], **{option: value})
     steep = [((["a"], ["b"], p), "between 0 and 1") for p in (0, 1, -0.1, "x", None)]
     assert misnamed(rankshift.rbo, steep, InputError) == []
 

@@ -39,7 +39,7 @@ from casebook.sensitivity.extract import extract_sheet
 from casebook.stats.areas import auroc_contrast
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
 from casebook.stats.samples import generator, number_or_none
-from casebook.text import content_words, sentences
+from casebook.text import content_words, sentence_texts, sentences
 from casebook.verdicts import NO_DIFFERENCE, NO_UNIT_DIFFERS, verdict_of
 
 LEAST_SOURCES = 5
@@ -263,7 +263,7 @@ def _quotation(text, source):
     """
     question = _short_question(text)
     question_words = content_words(question)
-    source_sentences = [source[start:end] for start, end in sentences(source[:20_000])]
+    source_sentences = sentence_texts(source[:20_000])
     if not source_sentences:
         return None
     candidates = [sentence for sentence in source_sentences if 5 <= len(sentence.split()) <= 40]
@@ -568,11 +568,11 @@ def detector_scores(explanation, source, weights):
     """
     faithful = {}
     mean_shares = {}
-    for rule, pairs in sentence_shares(explanation, source).items():
-        shares = [share for _, share in pairs if share is not None]
+    for rule, supports in sentence_shares(explanation, source).items():
+        shares = [support.share for support in supports if support.share is not None]
         faithful[f"{rule} faithfulness"] = grounded_share(shares) if shares else None
         mean_shares[rule] = _mean(shares)
-    source_sentences = tuple(source[start:end] for start, end in sentences(source))
+    source_sentences = tuple(sentence_texts(source))
     same_polarity = []
     for start, end in sentences(explanation):
         flip = find_flip(explanation[start:end], source_sentences)

@@ -10,13 +10,14 @@ from scipy import stats
 from scipy.special import comb
 
 from casebook.errors import InputError
-from casebook.factcheck.claims import CLAIM_WORDS, sentence_spans, word_tokens, yaml_table
 from casebook.factcheck.pipeline import CheckerConfig, EvidenceBase, FactChecker
 from casebook.factcheck.score import compare_verdicts, cost_rows, field_of_results
 from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
+from casebook.factcheck.words import CLAIM_WORDS, yaml_table
 from casebook.frames import contrasts
 from casebook.progress import track
 from casebook.stats.samples import generator
+from casebook.text import sentence_texts, tokens
 from casebook.verdicts import OPPOSITE, margin_of
 
 _PARTS = pd.DataFrame(yaml_table("parts"))
@@ -152,8 +153,7 @@ def verdict_input(result, rule):
     part that takes a side.
     """
     parts = tuple(
-        (word_tokens(part.text), part.verifiability)
-        for part in (*result.subclaims, *result.dropped)
+        (tokens(part.text), part.verifiability) for part in (*result.subclaims, *result.dropped)
     )
     passages = []
     for name in result.parts:
@@ -388,8 +388,7 @@ def plant_noise(documents, rate, seed=0):
     notes = documents.iloc[chosen].copy()
     texts = []
     for text in notes["text"]:
-        sentences = [contradict(text[start:end], rng) for start, end in sentence_spans(text)]
-        texts.append(" ".join(sentences))
+        texts.append(" ".join(contradict(sentence, rng) for sentence in sentence_texts(text)))
     notes["text"] = texts
     notes["doc_id"] = notes["doc_id"] + "~note"
     notes["kind"] = "forum"

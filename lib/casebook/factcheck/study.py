@@ -15,7 +15,7 @@ from casebook.data import load
 from casebook.errors import InputError
 from casebook.factcheck import transfer
 from casebook.factcheck.ablation import ablate
-from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents, yaml_table
+from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents
 from casebook.factcheck.pipeline import (
     DOCUMENTED_CONFIG,
     EvidenceBase,
@@ -61,6 +61,7 @@ from casebook.factcheck.verdict import (
     SUPPORTS,
     overlap,
 )
+from casebook.factcheck.words import yaml_table
 from casebook.frames import contrasts
 from casebook.measures.calibration import calibration
 from casebook.measures.classification import CONFLICTING, INSUFFICIENT, score_predictions
