@@ -274,10 +274,7 @@ def position_forest(effect, system):
         f"{system} wins on the right": effect.win_rate_right,
         f"{system} wins, sides balanced": effect.side_balanced,
     }
-    rows = [
-        {"row": name, "value": share.estimate, "low": share.low, "high": share.high, "n": share.n}
-        for name, share in shares.items()
-    ]
+    rows = [{"row": name, **share.row()} for name, share in shares.items()]
     frame = pd.DataFrame(rows).assign(colour=[CONTROL, OURS, OURS, OURS])
     figure = values(frame, "share of untied votes, 95 % interval")
     axes = figure.axes[0]
