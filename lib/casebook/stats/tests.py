@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.stats.intervals import BLOCK_ELEMENTS, Interval, cluster_sums, resampled_clusters
+from casebook.stats.intervals import BLOCK_ELEMENTS, Interval
 from casebook.stats.samples import (
     ROUNDING,
     check_choice,
@@ -176,23 +176,6 @@ def all_signs(n):
     for start in range(0, 2**n, rows):
         codes = np.arange(start, min(start + rows, 2**n), dtype="<u8")[:, None]
         yield np.unpackbits(codes.view(np.uint8), axis=1, count=n, bitorder="little")
-
-
-def difference_intervals(differences, clusters=None, *, level=0.95, n_resamples=10_000, seed=0):
-    """Interval of the mean of every column of paired differences, each on its own."""
-    X, _ = score_matrix(differences)
-    if not len(X):
-        return [Interval(None, None, None, level, 0, "sign-flip", "no_units")] * X.shape[1]
-    clusters, reason = resampled_clusters(clusters, len(X))
-    intervals = []
-    for column in X.T:
-        sums, sizes = cluster_sums(column[:, None], clusters)
-        flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
-        low, high, why = bounds_of_difference(column, flips.low[0], flips.high[0], reason)
-        intervals.append(
-            Interval(float(flips.difference[0]), low, high, level, len(X), "sign-flip", why)
-        )
-    return intervals
 
 
 def bounds_of_difference(differences, low, high, reason):
