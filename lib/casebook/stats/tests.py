@@ -106,14 +106,10 @@ def _drawn_subsets(sums, sizes, n_resamples, seed):
 
 def _largest_of_others(statistics):
     """Largest statistic of the other columns, by pattern and column; -inf without others."""
-    others = np.full_like(statistics, -np.inf)
-    if statistics.shape[1] < 2 or not len(statistics):
-        return others
-    order = np.argsort(statistics, axis=1)
-    rows = np.arange(len(statistics))
-    others[:] = statistics[rows, order[:, -1]][:, None]
-    others[rows, order[:, -1]] = statistics[rows, order[:, -2]]
-    return others
+    if statistics.shape[1] < 2:
+        return np.full_like(statistics, -np.inf)
+    ranked = np.sort(statistics, axis=1)
+    return np.where(statistics == ranked[:, -1:], ranked[:, -2:-1], ranked[:, -1:])
 
 
 def _half_means(subset, rest, subset_sizes, size):
@@ -180,17 +176,16 @@ def all_signs(n):
 
 def bounds_of_difference(differences, low, high, reason):
     """Bounds of a mean difference, None where there is no interval, and the reason."""
+    rounding = ROUNDING * np.abs(differences).max()
     if not differences.any():
-        return None, None, NO_UNIT_DIFFERS
-    if np.ptp(differences) <= ROUNDING * np.abs(differences).max():
-        return None, None, "no_variation"
-    if reason is not None and reason != INTERVAL_BY_UNIT:
-        return None, None, reason
-    if math.isnan(low) or math.isnan(high):
-        return None, None, "too_few_clusters_for_the_family"
-    if high - low <= ROUNDING * np.abs(differences).max():  # equal in all clusters
-        return None, None, "no_variation"
-    return float(low), float(high), reason
+        reason = NO_UNIT_DIFFERS
+    elif np.ptp(differences) <= rounding or high - low <= rounding:  # of units, or of clusters
+        reason = "no_variation"
+    elif reason in (None, INTERVAL_BY_UNIT):
+        if math.isfinite(low + high):
+            return float(low), float(high), reason
+        reason = "too_few_clusters_for_the_family"
+    return None, None, reason
 
 
 # All pairs of systems at once.
