@@ -108,8 +108,9 @@ def _drawn_columns(frame, value, **names):
     names |= {"value": value, "low": "low", "high": "high"}
     if f"{value} low" in frame:
         names |= {"low": f"{value} low", "high": f"{value} high"}
-    names |= {column: column for column in ("address", "colour", "verdict")}
-    return pd.DataFrame({part: frame[name] for part, name in names.items() if name in frame})
+    names |= {column: column for column in ("address", "colour", "verdict", "reason")}
+    drawn = pd.DataFrame({part: frame[name] for part, name in names.items() if name in frame})
+    return drawn.astype({"value": float, "low": float, "high": float})
 
 
 def _row_texts(frame):
@@ -128,14 +129,13 @@ def _row_texts(frame):
 
 def _draw_intervals(axes, heights, frame, colour=OURS, marker="o", label=None):
     """Marks with their intervals, in the frame's colours where it has any."""
-    numbers = frame[["value", "low", "high"]].astype(float)
     colour = frame.get("colour", colour)
-    axes.hlines(heights, numbers["low"], numbers["high"], color=colour, lw=3)
+    axes.hlines(heights, frame["low"], frame["high"], color=colour, lw=3)
     # A mark at the end of the axis is not halved.
     style = {"marker": marker, "label": label, "clip_on": False}
-    axes.scatter(numbers["value"], heights, color=colour, s=34, zorder=3, **style)
-    left = numbers.min(axis=1)
-    right = numbers.max(axis=1)
+    axes.scatter(frame["value"], heights, color=colour, s=34, zorder=3, **style)
+    numbers = frame[["value", "low", "high"]]
+    left, right = numbers.min(axis=1), numbers.max(axis=1)
     hover(axes, _row_texts(frame), left, heights, right, heights, frame.get("address"))
 
 
@@ -185,6 +185,13 @@ def values(
         if "control" in part:
             ticks = {"marker": "|", "color": CONTROL, "s": 90, "lw": 2, "clip_on": False}
             axes.scatter(part["control"].astype(float), heights, **ticks)
+    for place, name in enumerate(rows):
+        of_row = frame[frame["row"] == name]
+        if of_row["value"].isna().all():
+            reason = of_row["reason"].iloc[0] if "reason" in frame else None
+            why = f": {reason_text(reason)}" if isinstance(reason, str) else ""
+            at = {"transform": axes.get_yaxis_transform(), "va": "center", "in_layout": False}
+            axes.text(0.02, place, fill(f"undefined{why}", 34), color=CONTROL, **at)
     axes.set_xlabel(xlabel)
     if limits:
         drawn = frame[frame.columns.intersection(["value", "low", "high", "control"])]
@@ -203,8 +210,7 @@ def effects(frame, xlabel, margin=0.0, *, row="row", value="value", series="seri
     frame = _drawn_columns(frame, value, row=row, series=series, n=n)
     if "series" not in frame:
         frame = frame.assign(colour=verdict_colours(frame))
-    magnitudes = np.abs(frame[["value", "low", "high"]].to_numpy(dtype=float))
-    largest = np.nanmax(magnitudes, initial=margin)
+    largest = np.nanmax(np.abs(frame[["value", "low", "high"]]), initial=margin)
     limits = (-1.08 * largest, 1.08 * largest) if largest else None
     figure = values(frame, xlabel, limits, band=(-margin, margin) if margin else None)
     figure.axes[0].axvline(0, color=INK, lw=1)
@@ -258,11 +264,7 @@ def agreement_intervals(table, address=None):
     )
     lowest = np.nanmin(intervals[["low", "value"]].to_numpy(dtype=float), initial=0.0)
     figure = values(intervals, "value and 95 % interval", (lowest - 0.03, 1.03))
-    axes = figure.axes[0]
-    axes.axvline(0, color=CONTROL, lw=1)
-    for position in np.flatnonzero(rows["value"].isna()):
-        text = fill(f"undefined: {reason_text(rows['reason'].iloc[position])}", 34)
-        axes.text(0.02, position, text, va="center", color=CONTROL, in_layout=False)
+    figure.axes[0].axvline(0, color=CONTROL, lw=1)
     return figure
 
 
@@ -277,10 +279,7 @@ def position_forest(effect, system):
     rows = [{"row": name, **share.row()} for name, share in shares.items()]
     frame = pd.DataFrame(rows).assign(colour=[CONTROL, OURS, OURS, OURS])
     figure = values(frame, "share of untied votes, 95 % interval")
-    axes = figure.axes[0]
-    axes.axvline(0.5, color=CONTROL, lw=1)
-    for position in np.flatnonzero(frame["value"].isna()):
-        axes.text(0.5, position, "not defined", va="center", ha="center")
+    figure.axes[0].axvline(0.5, color=CONTROL, lw=1)
     return figure
 
 

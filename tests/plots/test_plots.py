@@ -22,6 +22,7 @@ ROWS = pd.DataFrame(
         "high": [0.6, 0.5, np.nan],
         "n": [9, 9, 4],
         "control": [0.1, 0.1, 0.2],
+        "reason": [None, None, "no_variation"],
     }
 )
 DETECTED = pd.DataFrame(
@@ -107,6 +108,7 @@ def test_values_are_drawn_with_their_intervals_the_first_row_on_top():
     ends = [path.vertices[:, 0].tolist() for part in lines for path in part.get_paths()]
     assert ends[0] == [0.4, 0.6] and [0.3, 0.5] in ends
     assert axes.get_ylim()[0] > axes.get_ylim()[1]
+    assert words(axes) == ["undefined: all values are equal"]
     assert "x, t (n = 9): 0.400 [0.300, 0.500]" in marks(figure)
 
 
