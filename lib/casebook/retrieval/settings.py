@@ -24,6 +24,11 @@ MODES = {key: (row.get("settings", {}), row["about"]) for key, row in _SYSTEMS.i
 #: What readers call the systems.
 SYSTEM_NAMES = {key: row["name"] for key, row in _SYSTEMS.items()}
 SYSTEM_NAMES["full_tuned"] = "Full pipeline, tuned"
+#: What a sentence calls them.
+SYSTEM_PHRASES = {key: row.get("phrase", row["name"]) for key, row in _SYSTEMS.items()}
+SYSTEM_PHRASES["full_tuned"] = "the tuned pipeline"
+#: Collections by key on which the rules of a system were chosen.
+CHOSEN_ON = {key: row["chosen_on"] for key, row in _SYSTEMS.items() if "chosen_on" in row}
 #: Systems of one list and one search, which every other has to beat.
 SIMPLE = ("bm25", "bm25_cut", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked")
 #: Systems without a reranker, which the full pipeline has to beat.
