@@ -10,20 +10,21 @@ from IPython.display import Markdown, display
 
 from casebook import plots
 from casebook.errors import InputError
-from casebook.runs.headlines import HURTS, Headline
+from casebook.runs.headlines import Headline
 from casebook.runs.leaderboard import LEADERBOARD_TIMES, measure_table
 from casebook.runs.outputs import RunOutputs
 from casebook.sentences import PLACES, caption, finding, kind, labels, plain, reserves, units
 from casebook.tables import Table, p_value, reason_text, with_interval
+from casebook.verdicts import BETTER, EFFECTS, OPPOSITE
 
-OPENINGS = {HURTS: "No, the other way round"}
 # What rows are of stands in the caption, so readers need no columns of it.
 ABOUT = [
     *("measure", "quantity", "dataset", "title", "part", "unit", "cluster", "margin"),
-    *("family", "comparisons"),
+    *("family", "comparisons", "of", "system_unit", "against_unit"),
     *("system", "system_name", "system_phrase", "against", "against_name", "against_phrase"),
     *("role", "note", "null", "control", "control_name", "groups", "level", "baseline", "p"),
 ]
+NOT_KEPT = ("_phrase", "_unit", "note")  # what only sentences are made of
 TITLES = {"p_adjusted": "corrected p", "tie_class": "tie class"}
 
 
@@ -54,14 +55,13 @@ class Chapter:
         self._items = None
         self._said = ""  # below the figure that came last
 
-    def answer(self, question, row, also=None, **words):
+    def answer(self, question, row, also=None, yes=BETTER, **words):
         """Answer a question by a row of `Scores.contrasts` or of `Scores.estimates`.
 
         The question may name {system}, {against} and {measure}. ``also`` is a row on the same pair
         that readers understand at once, such as the share of questions whose first document is
-        right. ``words`` are fields of `casebook.runs.headlines.Headline`: the topic, which is the
-        row of the front page, and ``answers`` and ``words`` by verdict where yes and no, helps and
-        hurts do not fit the question.
+        right. ``yes`` is the verdict that means yes. ``words`` are fields of
+        `casebook.runs.headlines.Headline`, such as the topic: the row of the front page.
         """
         asked = filled(question, row)
         against = row.get("against_name", "")
@@ -77,9 +77,11 @@ class Chapter:
             "cluster": row["cluster"],
             "margin": row.get("margin", 0.0),
             "decision": row.get("verdict"),
-            "answers": OPENINGS,
+            "answers": {EFFECTS[yes]: "Yes", EFFECTS[OPPOSITE[yes]]: "No, the other way round"},
             "meaning": plain(row if also is None else also) if "level" in row else None,
         }
+        if yes != BETTER:
+            about["words"] = {EFFECTS[yes]: "yes", EFFECTS[OPPOSITE[yes]]: "no"}
         if "control" in row and "baseline" in row:
             about["chance"] = row["control"] - row["baseline"]
         headline = Headline.of(row, asked, **about | words)
@@ -100,7 +102,7 @@ class Chapter:
             figure = figure(self._linked(frame))
         is_described = "system_name" in frame
         text = caption(frame) if is_described else title
-        above = filled(title, frame.iloc[0]) if title else finding(frame)
+        above = filled(title, frame) if title else finding(frame)
         self._said = text
         key = self._key("figure", frame, title)
         figure = getattr(figure, "figure", figure)  # of axes
@@ -111,7 +113,7 @@ class Chapter:
         key = self._key("table", frame, title)
         write = self.outputs.timing if timed else self.outputs.table
         write(key, frame)
-        text = title and filled(title, frame.iloc[0])
+        text = title and filled(title, frame)
         if "system_name" in frame:
             said = caption(frame)
             if said == self._said:
@@ -129,7 +131,8 @@ class Chapter:
             frame = frame[frame["n"] > 0]
             for (dataset, measure), part in frame.groupby(["dataset", "measure"], sort=False):
                 if kind(part) == "contrasts":
-                    self._contrasts.setdefault(dataset, {})[measure] = part
+                    phrases = [name for name in part if name.endswith(NOT_KEPT)]
+                    self._contrasts.setdefault(dataset, {})[measure] = part.drop(columns=phrases)
                     continue
                 systems = self._numbers.setdefault(dataset, {})
                 for row in part.to_dict("records"):
@@ -219,7 +222,7 @@ class Chapter:
 
     def _key(self, folder, frame, title):
         """Name of a file: its title, else its rows; of two cells the second adds a number."""
-        name = filled(title, frame.iloc[0]) if title else None
+        name = filled(title, frame) if title else None
         if name is None and "system_name" not in frame:
             raise InputError("these rows do not say what they are of: give a title")
         if name is None:
@@ -237,8 +240,11 @@ def this_cell():
     return parent.get("metadata", {}).get("cellId", getattr(get_ipython(), "execution_count", 0))
 
 
-def filled(text, row):
-    """Text with the names of a row."""
+def filled(text, rows):
+    """Text with the names of a row, or of the first of several."""
+    if "{" not in text:
+        return text
+    row = rows.iloc[0] if isinstance(rows, pd.DataFrame) else rows
     names = {"system": row.get("system_phrase"), "against": row.get("against_phrase")}
     return text.format(**names, measure=row.get("measure"))
 

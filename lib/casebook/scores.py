@@ -122,9 +122,9 @@ class Scores:
 
     def estimates(self, null=None):
         """Mean of every system with its interval; with ``null``, on which side of it that lies."""
-        rows = frames.estimates(self.values, self.clusters, self.control, **self._resampling)
-        if self.control is not None:
-            rows = rows.assign(control_name=self.name(self.control))
+        rows = frames.estimates(self.values, self.clusters, self._control, **self._resampling)
+        if self._control is not None:
+            rows = rows.assign(control_name=self.name(self._control))
         if null is not None:
             verdicts = interval_verdicts(rows, null)
             rows = rows.assign(null=null, margin=self._margin, verdict=verdicts)
@@ -144,7 +144,7 @@ class Scores:
         tested = [pair for pair in roles if pair not in absences]
         if absences and absent == "refuse":
             raise InputError(next(iter(absences.values())))
-        rows = self._tested(tested).assign(comparisons=len(tested))
+        rows = self._tested(tested)
         rows = rows.set_index(["system", "against"]).reindex(roles).reset_index()
         for pair, absence in absences.items():
             row = (rows["system"] == pair[0]) & (rows["against"] == pair[1])
@@ -158,8 +158,7 @@ class Scores:
         others = [pair for pair in combinations(self.values, 2) if frozenset(pair) not in known]
         if not others:
             return ran
-        about = {"role": "", "family": frames.OTHER, "comparisons": len(others)}
-        rows = self._compared(self._tested(others), **about)
+        rows = self._compared(self._tested(others), role="", family=frames.OTHER)
         return pd.concat([ran, rows], ignore_index=True)
 
     def ranking(self, pairs, controls=()):
@@ -188,27 +187,34 @@ class Scores:
         return self.described(rows.assign(system=system, against=against, **counts))
 
     def between(self, is_first, first, second):
-        """Mean of every system on some units against its mean on all others.
+        """Mean of every system on units of one kind against its mean on all others.
 
         Parameters
         ----------
         is_first : pandas.Series of bool, shape [units]
-            Units of the first kind.
+            Units of the first kind, by the names of the units.
         first, second : str
-            What units of either kind are called, such as "short questions".
+            What units of either kind are, such as "short" and "long".
         """
-        is_first = is_first.loc[self.values.index]
+        is_first = is_first.loc[self.values.index].astype(bool)
         if is_first.all() or not is_first.any():
-            raise InputError(f"{self.title or self.dataset}: all {self.unit} are of one kind")
+            only = first if is_first.all() else second
+            raise InputError(
+                f"{self.title or self.dataset}: all {self.unit} are {only}: nothing to compare"
+            )
         rows = frames.between(self.values, is_first, self.clusters, margin=self._margin)
-        names = {"system": first, "against": second}
-        for column, kind in names.items():
-            phrases = rows["system"].map(self.phrase) + f" on {kind}"
-            readers = rows["system"].map(self.name) + f", {kind}"
-            rows = rows.assign(**{f"{column}_phrase": phrases, f"{column}_name": readers})
-        of_kinds = {column: rows["system"] + f", {kind}" for column, kind in names.items()}
-        rows = rows.assign(**of_kinds, role="", family=f"{first} and {second}")
-        return self.described(rows.assign(margin=self._margin, comparisons=len(rows)))
+        rows = rows.assign(of=rows["system"])
+        for column, kind in {"system": first, "against": second}.items():
+            rows = rows.assign(
+                **{
+                    column: rows["of"] + f", {kind}",
+                    f"{column}_name": rows["of"].map(self.name) + f", {kind} {self.unit}",
+                    f"{column}_phrase": rows["of"].map(self.phrase) + f" on {kind} {self.unit}",
+                    f"{column}_unit": f"{kind} {self.unit}",
+                }
+            )
+        about = {"role": "", "family": f"{first} and {second}", "comparisons": len(rows)}
+        return self.described(rows.assign(margin=self._margin, **about))
 
     # --- parts and choices
 
@@ -234,6 +240,10 @@ class Scores:
             where += f" ({self.part})" if self.part else ""
             role = f"the best of {len(means)} {what} by mean {self.measure} on {where}"
         return Choice(means.idxmax(), role)
+
+    def without(self, systems):
+        """Scores of all other systems."""
+        return replace(self, values=self.values.drop(columns=list(systems), errors="ignore"))
 
     def by(self, part):
         """Scores of the units of each part: a dict by the name that each unit has in ``part``."""
@@ -279,6 +289,10 @@ class Scores:
         return margin_of(self.measure) if self.margin is None else self.margin
 
     @property
+    def _control(self):
+        return self.control if self.control in self.values else None
+
+    @property
     def _resampling(self):
         return {"n_resamples": self.n_resamples, "seed": self.seed}
 
@@ -287,14 +301,15 @@ class Scores:
         same = self.same_input(pairs) if self.same_input else {}
         options = {"margin": self._margin, "not_measured": same, **self._resampling}
         rows = frames.contrasts(self.values, pairs, self.clusters, **options)
+        rows["comparisons"] = (rows["verdict"] != NOT_MEASURED).sum()
         return rows.join(frames.count_units(self.values, pairs))
 
     def _compared(self, rows, **about):
         """Contrasts with the means of both systems, and what else they are."""
         means = self.values.mean()
         levels = {"level": rows["system"].map(means), "baseline": rows["against"].map(means)}
-        if self.control is not None:
-            levels["control"] = means[self.control]
+        if self._control is not None:
+            levels["control"] = means[self._control]
         levels["note"] = rows["system"].map(self.notes).fillna("")
         return self.described(rows.assign(**levels, **about, margin=self._margin))
 

@@ -75,9 +75,10 @@ def kind(frame):
 
 
 def upper(text):
-    """Text with a capital at its beginning, unless its first word has one, such as nDCG@10."""
+    """Text with a capital at its beginning, unless it begins with the name of a measure."""
     first_word = text.split()[0]
-    return text if first_word != first_word.lower() else text[0].upper() + text[1:]
+    is_name = "@" in first_word or first_word != first_word.lower()
+    return text if is_name else text[0].upper() + text[1:]
 
 
 def units(row):
@@ -145,8 +146,12 @@ def plain(row):
     level = _level(row, row["level"])
     baseline = _level(row, row["baseline"])
     if row["measure"] in SHARES:
-        text = SHARES[row["measure"]].format(level=f"{level} of the {row['unit']}")
-        return f"{upper(text)}; with {row['against_phrase']}, {baseline}."
+        kind_of_units = row.get("system_unit", row["unit"])
+        text = SHARES[row["measure"]].format(level=f"{level} of the {kind_of_units}")
+        other = f"with {row['against_phrase']}"
+        if "against_unit" in row:
+            other = f"of the {row['against_unit']}"
+        return f"{upper(text)}; {other}, {baseline}."
     return f"{upper(row['system_phrase'])}: {level}; {row['against_phrase']}: {baseline}."
 
 

@@ -461,11 +461,13 @@ def _rerank_the_same(result, baseline):
     return np.array_equal(documents, np.sort(baseline.stages["rerank"].ids, axis=1))
 
 
-def halves(data):
-    """Divide a dataset into halves that share no group of queries; [] if there is one group."""
+def halves(data, first=None, second=None):
+    """Two splits by name, or halves of a dataset that share no group of queries."""
+    if first and second:
+        return [load(data.key, name) for name in (first, second)]
     parts = halve(data.groups or {query: query for query in data.qrels}, seed=0)
     if not all(parts.values()):
-        return []
+        raise InputError(f"{data.name}: all questions are of one group, which cannot be divided")
     return [
         data.subset(queries, f"{data.split}_{name}_half")
         for name, queries in zip(("first", "second"), parts.values(), strict=True)

@@ -19,7 +19,7 @@ def ablation_items(study, focus, against, part_of=None):
     ``part_of`` gives the part of a question by its id.
     """
     tags = lost_documents(study, focus)
-    for query, part in (part_of or {}).items():
+    for query, part in dict(() if part_of is None else part_of).items():
         tags.setdefault(f"part: {part}", []).append(query)
     worse = f"questions where {study.phrases[focus]} scores less than {study.phrases[against]}"
     ready = [(worse, focus, against)]

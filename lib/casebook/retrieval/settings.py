@@ -37,7 +37,6 @@ UNRERANKED = (*SIMPLE, "rrf", "rrf_chunked", "fused", "fused_mmr")
 ONE_STAGE = ("full", "fused", "with_mmr", "no_chunking", "weighted_sum", "reranker_only")
 #: The full pipeline with another treatment of the query, which the chapter compares on its own.
 QUERY_TREATMENTS = ("query_whole", "query_windows", "query_rm3")
-_RENAMED = {"no_mmr": "full", "no_reranker": "fused", "constant_weights": "documented"}
 # Below this weight, encoding a collection would take minutes and change next to nothing.
 _SMALLEST_WEIGHT = 0.07
 
@@ -191,8 +190,6 @@ def system_name(system):
 
 def config_for(mode, **settings):
     """Settings of a named system; those of the mode win."""
-    if mode in _RENAMED:
-        raise InputError(f"mode {mode!r} is called {_RENAMED[mode]!r} now")
     check_choice("mode", mode, tuple(MODES))
     changes, _ = MODES[mode]
     return PipelineConfig(**{**settings, **changes})
