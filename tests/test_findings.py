@@ -6,7 +6,7 @@ import pytest
 
 from casebook import contrasts
 from casebook.findings import clauses, interval_verdicts, sentence
-from casebook.verdicts import BETTER, NOT_MEASURED, UNDECIDED, WORSE
+from casebook.verdicts import BETTER, NO_DIFFERENCE, NOT_MEASURED, UNDECIDED, WORSE
 
 WORDS = {
     BETTER: "above on {names}",
@@ -32,6 +32,9 @@ def test_without_an_interval_nothing_was_measured():
     verdicts = interval_verdicts(frame, low="x low", high="x high")
     assert verdicts.to_dict() == {"p": NOT_MEASURED, "q": NOT_MEASURED}
     assert interval_verdicts(frame.iloc[:0], low="x low", high="x high").empty
+    frame["reason"] = ["no_unit_differs", "fewer_than_six_units"]
+    verdicts = interval_verdicts(frame, low="x low", high="x high")
+    assert verdicts.tolist() == [NO_DIFFERENCE, NOT_MEASURED]
 
 
 def test_every_name_stands_in_the_clause_of_its_verdict_in_the_order_of_the_words():
@@ -39,6 +42,7 @@ def test_every_name_stands_in_the_clause_of_its_verdict_in_the_order_of_the_word
     verdicts = [UNDECIDED, BETTER, UNDECIDED, UNDECIDED]
     assert clauses(names, verdicts, WORDS) == ["above on B", "not shown on A, C or D"]
     assert clauses(["A"], [NOT_MEASURED], WORDS) == ["1 not measured"]
+    assert clauses(["A", "B"], [NO_DIFFERENCE] * 2, WORDS) == ["no row differs for A and B"]
     assert clauses([], [], WORDS) == []
     with pytest.raises(KeyError):  # a name is never left out in silence
         clauses(["A"], [WORSE], WORDS)

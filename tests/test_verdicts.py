@@ -1,10 +1,12 @@
 """Verdicts at the limits of their rules, as the glossary states them: an interval that only
 touches zero or the margin decides nothing."""
 
+import pandas as pd
 import pytest
 
-from casebook import verdicts
-from casebook.verdicts import gate_verdict, verdict_of, worst_verdict
+from casebook import contrasts, verdicts
+from casebook.runs.headlines import Headline
+from casebook.verdicts import gate_verdict, margin_of, verdict_of, worst_verdict
 
 NAN = float("nan")
 
@@ -44,7 +46,36 @@ def test_without_an_interval_the_test_decides(difference, p_adjusted, verdict):
     asked = {"difference": difference, "p_adjusted": p_adjusted, "level": 0.75}
     assert verdict_of(None, None, **asked) == verdict
     reason = verdicts.NO_UNIT_DIFFERS
-    assert verdict_of(None, None, reason=reason, **asked) == "cannot be measured"
+    assert verdict_of(None, None, reason=reason, **asked) == "no difference"
+
+
+@pytest.mark.parametrize(
+    ("difference", "same_input", "verdict", "opening"),
+    [
+        (0.0, True, "cannot be measured", "Cannot be measured here: both read the same"),
+        (0.0, False, "no difference", "No difference in 12 questions"),
+        (0.02, False, "equivalent", "No, the difference is too small to matter"),
+        (-0.02, False, "equivalent", "No, the difference is too small to matter"),
+        (0.2, False, "better", "Yes"),
+        (-0.2, False, "worse", "No, it is worse"),
+    ],
+)
+def test_what_is_the_same_on_every_unit_has_one_word_in_table_and_headline(
+    difference, same_input, verdict, opening
+):
+    scores = pd.DataFrame({"new": [0.5 + difference] * 12, "old": 0.5})
+    pair = ("new", "old")
+    reasons = {pair: "both read the same"} if same_input else None
+    row = contrasts(scores, [pair], margin=0.05, not_measured=reasons).iloc[0]
+    assert row["verdict"] == verdict
+    headline = Headline.of(row, "Better?", dataset="smoke", measure="share")
+    assert headline.plain == opening and headline.verdict == verdicts.EFFECTS[verdict]
+
+
+def test_a_margin_belongs_to_a_measure_whatever_its_cutoff():
+    measures = ["nDCG@10", "nDCG@3", "original:ndcg@3", "RR", "AUROC", "accuracy", "share"]
+    assert [margin_of(name) for name in measures] == [0.01] * 4 + [0.05] * 3
+    assert margin_of("words") == margin_of("P@1") == 0
 
 
 @pytest.mark.parametrize(

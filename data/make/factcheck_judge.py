@@ -19,9 +19,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 from casebook.data import load
-from casebook.factcheck.claims import read_claims, sentence_spans
+from casebook.factcheck.claims import read_claims
 from casebook.factcheck.stance import JUDGE, SIGNS, joint_features, judge_table
 from casebook.factcheck.transfer import OWN_CLAIMS, gold_claims
+from casebook.text import sentence_texts
 
 SIZE, PULL = 0.3, 0.3  # common size of standardised weights, strength towards it
 PUBLIC = ("feverous_s", "climate_fever_claims", "consumer_contracts_qa")
@@ -71,7 +72,7 @@ def twins(pairs, seed=0):
             true = text[0].upper() + text[1:]
             false = twin(true, rng, swaps)
             if false:
-                parts = [texts[doc][a:b] for doc in cited for a, b in sentence_spans(texts[doc])]
+                parts = [part for doc in cited for part in sentence_texts(texts[doc])]
                 rows += [(true, parts, True), (false, parts, False)]
     return rows
 

@@ -45,6 +45,9 @@ _MODULE = {name: module for module, names in _PUBLIC.items() for name in names}
 _NEAR = {
     "accuracy": "score_predictions",
     "agreement": "agreement_table",
+    "auroc": "stats.areas.auroc",
+    "auroc_contrast": "stats.areas.auroc_contrast",
+    "auroc_difference": "stats.areas.auroc_difference",
     "bm25": "HybridRetriever",
     "bm25index": "retrieval.search.BM25Index",
     "bootstrap": "bootstrap_mean",

@@ -3,11 +3,11 @@
 import pandas as pd
 
 from casebook.tables import enumerated
-from casebook.verdicts import NOT_MEASURED, verdict_of
+from casebook.verdicts import NO_DIFFERENCE, NOT_MEASURED, verdict_of
 
 
 def interval_verdicts(frame, null=0.0, low="low", high="high"):
-    """Give the verdict on each row by where its interval lies; without one it is not measured.
+    """Verdict on each row by where its interval lies; without one by its reason, if it has any.
 
     Examples
     --------
@@ -16,16 +16,22 @@ def interval_verdicts(frame, null=0.0, low="low", high="high"):
     ['better', 'undecided', 'cannot be measured']
     """
     bounds = frame[[low, high]].astype(float) - null
-    verdicts = [verdict_of(*row) for row in bounds.itertuples(index=False)]
+    reasons = frame.get("reason", pd.Series(None, frame.index, dtype=object))
+    verdicts = [
+        verdict_of(*row, reason=reason)
+        for *row, reason in bounds.assign(reason=reasons).itertuples(index=False)
+    ]
     verdicts = pd.Series(verdicts, frame.index, dtype=object)
-    return verdicts.mask(bounds.isna().any(axis=1), NOT_MEASURED)
+    is_unknown = bounds.isna().any(axis=1) & (verdicts != NO_DIFFERENCE)
+    return verdicts.mask(is_unknown, NOT_MEASURED)
 
 
 def clauses(names, verdicts, words):
     """Say which names have which verdict, one clause for each verdict that a name has.
 
     ``words`` has the texts by verdict, in their order; ``{names}`` in a text are the names,
-    ``{either}`` the same with "or", and ``{count}`` is their number.
+    ``{either}`` the same with "or", and ``{count}`` is their number. Names without any difference
+    need no words of their own.
 
     Examples
     --------
@@ -33,6 +39,7 @@ def clauses(names, verdicts, words):
     >>> clauses(["A", "B", "C"], ["undecided", "better", "undecided"], words)
     ['above on B', 'not shown on A or C']
     """
+    words = {NO_DIFFERENCE: "no row differs for {names}"} | words
     names_by_verdict = {verdict: [] for verdict in words}
     for name, verdict in zip(names, verdicts, strict=True):
         names_by_verdict[verdict].append(name)
@@ -43,6 +50,20 @@ def clauses(names, verdicts, words):
         for verdict, members in names_by_verdict.items()
         if members
     ]
+
+
+def not_corrected(rows, low="low"):
+    """What the caption of a list of contrasts says of intervals that each hold on their own.
+
+    Examples
+    --------
+    >>> not_corrected(pd.DataFrame({"low": [0.1, -0.2, None]}))
+    ', not corrected for 2 comparisons'
+    >>> not_corrected(pd.DataFrame({"low": [0.1]}))
+    ''
+    """
+    n = rows[low].notna().sum()
+    return f", not corrected for {n} comparisons" if n > 1 else ""
 
 
 def sentence(parts):

@@ -30,6 +30,7 @@ from casebook.stats.tests import (
 )
 from casebook.verdicts import (
     INTERVAL_BY_UNIT,
+    NO_DIFFERENCE,
     NO_UNIT_DIFFERS,
     NOT_MEASURED,
     UNDECIDED,
@@ -164,7 +165,7 @@ def contrasts(
         Seed of the patterns.
     not_measured : dict of (label, label) to str, optional
         Pairs whose two systems had the same input on every unit, with the reason. They
-        are no part of the family.
+        are no part of the family. Decide this from the inputs, never from equal scores.
 
     Returns
     -------
@@ -174,8 +175,10 @@ def contrasts(
         ``p_adjusted`` (max-T over the family), ``verdict`` and ``reason``. The verdict
         is ``"equivalent"`` where the interval lies within the margin; else ``"better"``
         or ``"worse"`` exactly where ``p_adjusted <= 1 - level``, which is where the
-        interval leaves out 0; ``"cannot be measured"`` where the two systems had the
-        same input or no unit differs; else ``"undecided"``.
+        interval leaves out 0; ``"no difference"`` where the scores of all units are
+        equal; ``"cannot be measured"`` where the two systems had the same input; else
+        ``"undecided"``. A difference that is the same in all clusters has no interval,
+        and the same verdict as an interval of width 0 where its test rejects.
 
     Raises
     ------
@@ -366,8 +369,11 @@ def count_verdicts(words, what):
     """Say how many differences are decided, and that the others are not."""
     tested = [word for word in words if word != UNTESTED]
     undecided = tested.count(UNDECIDED)
+    equal = tested.count(NO_DIFFERENCE)
     not_measured = tested.count(NOT_MEASURED)
-    decided = f"{len(tested) - not_measured - undecided} decided"
+    decided = f"{len(tested) - equal - not_measured - undecided} decided"
+    if equal:
+        decided += f", {equal} with no difference on any row"
     if not_measured:
         decided += f", {not_measured} that cannot be measured here"
     return (

@@ -35,7 +35,7 @@ _UNSPACED_RUN = re.compile(f"[{_SCRIPTS}]+")
 _WORD = re.compile(rf"[{_SCRIPTS}]|[^\s{_SCRIPTS}]+")
 _TOKEN = re.compile(
     r"\d+[A-Za-z]{0,3}(?:\([0-9A-Za-z]{1,5}\))+"  # 26C(3)(a), 482(2)
-    r"|\d[\d,]*(?:\.\d+)?[A-Za-z]{0,3}"  # 302, 1,50,000, 3.5, 26C
+    r"|\d[\d,]*(?:\.\d+)*[A-Za-z]{0,3}"  # 302, 1,50,000, 3.5, 1.2.2020, 26C
     rf"|[{_SCRIPTS}]"
     rf"|[^\W\d_{_SCRIPTS}]+(?:'[^\W\d_{_SCRIPTS}]+)*"
 )
@@ -43,6 +43,7 @@ _LAST_WORD = re.compile(r"([^\s()\[\]\"]+)\.[\"')\]]*\s*$")
 _PARAGRAPH = re.compile(
     r"\n\s*\n|(?<=[。！？])"
 )  # or the end of a sentence without a blank after it
+_LINE = re.compile(r"\S(?:[^\n]*\S)?")
 
 
 def printable(text):
@@ -56,35 +57,37 @@ def fold(text):
     return text.translate(_FOLD)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=20_000)
 def sentences(text):
-    """Split a text into sentences."""
+    """Start and end of each sentence; paragraphs end one, and so do lines that do not go on."""
     from nupunkt import sent_spans  # most measures need no sentences
 
     spans = []
     start = 0
     for stop in [*(gap.start() for gap in _PARAGRAPH.finditer(text)), len(text)]:
-        part = text[start:stop]
-        if part.strip():
-            spans += _joined(text, [(start + a, start + b) for a, b in sent_spans(part)])
+        paragraph = []
+        for a, b in sent_spans(text[start:stop]):
+            for line in _LINE.finditer(text, start + a, start + b):
+                _add(paragraph, text, line.span())
+        spans += paragraph
         start = stop
     return tuple(spans)
 
 
-def _joined(text, spans):
-    """Join pieces that are one sentence, and strip the space around them."""
-    result = []
-    for start, end in spans:
-        piece = text[start:end]
-        start += len(piece) - len(piece.lstrip())
-        end -= len(piece) - len(piece.rstrip())
-        if start >= end:
-            continue
-        if result and _goes_on(fold(text[result[-1][0] : result[-1][1]]), text[start:end]):
-            result[-1] = (result[-1][0], end)
-        else:
-            result.append((start, end))
-    return result
+def sentence_texts(text):
+    """Sentences of a text."""
+    return [text[start:end] for start, end in sentences(text)]
+
+
+def _add(spans, text, piece):
+    """Add a piece of a paragraph to its sentences, or to the last one if that goes on."""
+    start, end = piece
+    if spans:
+        first, last = spans[-1]
+        if _goes_on(fold(text[first:last]), text[start:end]):
+            spans[-1] = (first, end)
+            return
+    spans.append(piece)
 
 
 def _goes_on(before, after):
@@ -104,13 +107,20 @@ def _goes_on(before, after):
 
 
 @lru_cache(maxsize=65_536)
-def tokens(text):
-    """Split a text into lower-case words, numbers and section ids."""
-    words = []
+def token_spans(text):
+    """Lower-case words, numbers and section ids of a text, each with its start and end."""
+    spans = []
     for match in _TOKEN.finditer(fold(text)):
         word = match.group().lower()
-        words.append(word.replace(",", "") if word[0].isdigit() else word.removesuffix("'s"))
-    return tuple(words)
+        word = word.replace(",", "") if word[0].isdigit() else word.removesuffix("'s")
+        spans.append((word, *match.span()))
+    return tuple(spans)
+
+
+@lru_cache(maxsize=65_536)
+def tokens(text):
+    """Lower-case words, numbers and section ids of a text."""
+    return tuple(word for word, _, _ in token_spans(text))
 
 
 @lru_cache(maxsize=65_536)

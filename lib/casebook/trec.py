@@ -8,6 +8,7 @@ after the sixth. Scores are exactly ``float(text)``.
 import csv
 import gzip
 import io
+import itertools
 import math
 from collections import namedtuple
 from dataclasses import dataclass
@@ -92,14 +93,13 @@ def read_run(path):
     >>> read_run(write_run(path, {"q": {"a": 1.5, "b": 2}}))
     {'q': {'b': 2.0, 'a': 1.5}}
     """
-    table = run_table(path)
-    return table.table() if isinstance(table, Columns) else table
+    return run_columns(path).table()
 
 
-def run_table(path):
-    """Read a TREC run as `Columns` if it is regular, which is faster, else as `read_run`."""
+def run_columns(path):
+    """Columns of a TREC run."""
     raw = _bytes(path)
-    return _columns(raw, _RUN) or _table_by_line(path, raw, _RUN)
+    return _columns(raw, _RUN) or Columns.of(_table_by_line(path, raw, _RUN))
 
 
 def read_qrels(path):
@@ -129,16 +129,15 @@ def read_qrels(path):
     >>> read_qrels(path)
     {'q': {'a': 2, 'b': 0}}
     """
-    table = qrels_table(path)
-    return table.table() if isinstance(table, Columns) else table
+    return qrels_columns(path).table()
 
 
-def qrels_table(path):
-    """Read judgements as `Columns` if they are regular TREC, else as `read_qrels`."""
+def qrels_columns(path):
+    """Columns of judgements, TREC's or BEIR's."""
     raw = _bytes(path)
     layout = _layout_of_judgements(raw)
     columns = _columns(raw, layout) if layout is _QRELS else None
-    return columns or _table_by_line(path, raw, layout)
+    return columns or Columns.of(_table_by_line(path, raw, layout))
 
 
 def read_beir_qrels(path):
@@ -195,12 +194,22 @@ class Columns:
         offsets = np.concatenate([[0], np.cumsum(np.bincount(number))])
         return cls(query_ids, offsets, document, value)
 
-    def document_ids(self, low, high):
-        return [name.decode() for name in self.document[low:high].tolist()]
+    @classmethod
+    def of(cls, table):
+        """Columns of a dictionary of dictionaries."""
+        offsets = np.concatenate([[0], np.cumsum([len(row) for row in table.values()])])
+        document = padded(list(itertools.chain.from_iterable(table.values())))
+        values = itertools.chain.from_iterable(row.values() for row in table.values())
+        return cls(list(table), offsets, document, np.fromiter(values, object, len(document)))
+
+    @property
+    def query(self):
+        """Place of each row's query among the ids."""
+        return np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
 
     def table(self):
         """The same as a dictionary of dictionaries."""
-        names = self.document_ids(None, None)
+        names = [name.decode() for name in self.document.tolist()]
         values = self.value.tolist()
         bounds = self.offsets.tolist()
         return {
@@ -211,7 +220,7 @@ class Columns:
     @cached_property
     def by_key(self):
         """Order of the rows by query and hash of the document, and the keys of this order."""
-        key = _keys(np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets)), self.document)
+        key = _keys(self.query, self.document)
         order = order_in_rows(key, self.offsets)
         return order, key[order]
 
@@ -226,29 +235,28 @@ class Columns:
         order, keys = self.by_key
         names = document.astype(self.document.dtype)  # a longer id fills it, which no row does
         wanted = _keys(query, names)
-        position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        rows = order[position]
-        same = (keys[position] == wanted) & (self.document[rows] == names)
-        return np.where((query >= 0) & same, rows, -1)
+        position = np.searchsorted(keys, wanted)
+        found = np.full(len(wanted), -1)
+        for step in (1, 0):  # two documents may share a key
+            rows = order[np.minimum(position + step, len(keys) - 1)]
+            found = np.where(self.document[rows] == names, rows, found)
+        return np.where(self.query[found] == query, found, -1)
 
 
 def padded(ids):
     """Ids as bytes of one width: padded with zeros, one to spare, a multiple of eight."""
+    width = _width(map(str, ids[:1000]))
     try:
-        ascii_text = "".join(ids).isascii()
-    except TypeError:
-        return padded(list(map(str, ids)))
-    if not ascii_text:
-        ids = [name.encode() for name in ids]
-    width = _width(ids[:1000])
-    column = np.array(ids, f"S{width}")
+        column = np.array(ids, f"S{width}")
+    except UnicodeEncodeError:
+        return padded([str(name).encode() for name in ids])
     if _byte(column, -1).any():
-        column = np.array(ids, f"S{_width(ids)}")
+        column = np.array(ids, f"S{_width(map(str, ids))}")
     return column
 
 
 def _width(ids):
-    return len(max(ids, key=len, default="")) // 8 * 8 + 8
+    return max(map(len, ids), default=0) // 8 * 8 + 8
 
 
 def order_in_rows(values, offsets):
@@ -265,7 +273,7 @@ def order_in_rows(values, offsets):
 def _keys(query, names):
     """Query and hash of the document as one number, in the order of the queries.
 
-    Two documents of a query share a key once in a trillion pairs: the input is then read by row.
+    Two documents of a query share a key once in a trillion pairs.
     """
     mixed = np.zeros(len(names), np.uint64)
     for word in _words(names).T:

@@ -89,7 +89,7 @@ def test_whether_more_is_better_only_the_tool_knows(tmp_path):
     table = score_differences(with_scores(log)).set_index("measure")
     row = table.loc["log: hallucination"]
     assert (row["difference"], row["verdict"], row["wins"]) == (1.0, "higher", 8)
-    assert table.loc["log: score", "verdict"] == "cannot be measured"
+    assert table.loc["log: score", "verdict"] == "no difference"
 
 
 # --- agreement

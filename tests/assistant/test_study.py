@@ -30,7 +30,7 @@ from casebook.assistant.study import (
 )
 from casebook.data.cards import card_of
 from casebook.errors import InputError
-from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED
+from casebook.verdicts import NO_DIFFERENCE, NO_UNIT_DIFFERS
 
 WORDS = st.lists(
     st.sampled_from(
@@ -228,7 +228,7 @@ def test_agreement_with_references_that_are_all_the_same(tmp_path):
     assert found.loc[("good", "also"), ["p", "p_adjusted", "verdict"]].tolist() == [
         1,
         1,
-        NOT_MEASURED,
+        NO_DIFFERENCE,
     ]
     assert found.loc[("good", "other"), "p_adjusted"] == pytest.approx(3 * 2 / 2**8)
 

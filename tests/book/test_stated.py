@@ -37,12 +37,13 @@ def number(value, low=None, high=None, **more):
     return {"value": value, "ci": [low, high], "n": 100, "control": 0.5, "reason": None} | more
 
 
-def judge(rule, *values, dataset="mine", **row):
+def judge(rule, *values, dataset="mine", reason=None, **row):
     """Give the verdict on (stated, value, low, high)."""
     stated_values = [{"name": "share", "stated": value[0], "rounding": 0.0005} for value in values]
     numbers = [
         SimpleNamespace(
-            **dict(zip(("value", "low", "high"), (*value[1:], None, None), strict=False))
+            **dict(zip(("value", "low", "high"), (*value[1:], None, None), strict=False)),
+            reason=reason,
         )
         for value in values
     ]
@@ -77,6 +78,10 @@ def judge(rule, *values, dataset="mine", **row):
 )
 def test_the_rule_and_the_interval_give_the_verdict(rule, value, expected):
     assert judge(rule, value) == expected
+
+
+def test_a_stated_gain_that_no_row_shows_is_no_difference():
+    assert judge("inside", (0.13, 0.0), reason="no_unit_differs") == "no difference"
 
 
 def test_several_values_are_counted_by_verdict():

@@ -232,7 +232,7 @@ def test_a_swapped_source_is_noticed_and_contrasted_on_the_same_copies(explained
         assert (row.level, row.baseline) == pytest.approx((ours, rule))
         assert row.difference == pytest.approx(ours - rule) and not row.low > row.difference
         assert np.isnan(row.low) or row.low < row.high  # no interval of width 0
-        assert (row.verdict == "cannot be measured") == (row.reason == "no_unit_differs")
+        assert (row.verdict == "no difference") == (row.reason == "no_unit_differs")
 
 
 def made_copies(defect, pairs, rows=12):
@@ -289,10 +289,10 @@ def test_two_measures_that_notice_nothing_or_rank_alike_are_no_success_of_either
     both = headline(
         dict.fromkeys(["corrected faithfulness", "code faithfulness"], lambda i: (0.9, 0.1))
     )
-    assert neither.verdict == both.verdict == "cannot be measured"
-    assert neither.sentence.startswith("Neither notices it: AUROC of faithfulness 0.500 each")
-    assert both.sentence.startswith("Both notice it: AUROC of faithfulness 1.000 each")
-    assert "[" not in neither.sentence + both.sentence
+    assert neither.verdict == both.verdict == "no difference"
+    assert neither.sentence.startswith("Neither notices it: +0.000 [no interval] AUROC")
+    assert both.sentence.startswith("Both notice it: +0.000 [no interval] AUROC")
+    assert neither.word == both.word == "no difference"
 
 
 THEIRS = "No, COUNTERCASE's notices it better"
@@ -345,11 +345,9 @@ def test_no_interval_is_what_rounding_leaves_of_a_variance_of_zero():
     )
     copies = copies.assign(source="s" + (copies.index // 2 % 13).astype(str))
     row = detection_contrasts(copies, 0.05).set_index("against").loc["code faithfulness"]
-    assert (
-        row["verdict"] == "cannot be measured" and np.isnan(row["low"]) and row["difference"] == 0
-    )
+    assert row["verdict"] == "no difference" and np.isnan(row["low"]) and row["difference"] == 0
     three = headline({"corrected faithfulness": blind, "code faithfulness": blind}, rows=3)
-    assert three.sentence.startswith("Neither notices it: ") and "[" not in three.sentence
+    assert three.sentence.startswith("Neither notices it: +0.000 [no interval]")
 
 
 def seeing_none(i):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from casebook.factcheck.claims import SubClaim
+from casebook.factcheck.decompose import SubClaim
 from casebook.factcheck.study import CheckedClaims
 from casebook.factcheck.verdict import REFUTES, SUPPORTS, Evidence, VerdictResult, decide_claim
 

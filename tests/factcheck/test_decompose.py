@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from refusals import not_refused
 
 from casebook import paths
-from casebook.factcheck.claims import (
+from casebook.factcheck.decompose import (
     ModelDecomposer,
     decompose,
     decompose_documented,

@@ -12,12 +12,13 @@ import pytest
 from casebook.errors import InputError
 from casebook.factcheck import ablation
 from casebook.factcheck.ablation import CELL_NAMES, FACTORIAL_CELLS, FACTORS
-from casebook.factcheck.claims import VERIFIABLE, decompose, yaml_table
+from casebook.factcheck.decompose import VERIFIABLE, decompose
 from casebook.factcheck.model_judges import ModelStance
 from casebook.factcheck.pipeline import FactChecker
 from casebook.factcheck.verdict import EQUAL_WEIGHTS, REFUTES, SUPPORTS, Rule
+from casebook.factcheck.words import yaml_table
 from casebook.readers import read_yaml
-from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED
+from casebook.verdicts import NO_DIFFERENCE, NO_UNIT_DIFFERS, NOT_MEASURED
 
 CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 FULL = CELL_NAMES[-1]
@@ -99,12 +100,14 @@ def test_resamples_reach_the_tests_of_the_report():
     row = by_part.loc["without query diversity"]
     assert row["difference"] == pytest.approx(right[FULL].mean() - right[configs["k=1"]].mean())
     assert by_part.loc["without credibility gate", ["verdict", "reason"]].tolist() == [
-        NOT_MEASURED,
+        NO_DIFFERENCE,
         NO_UNIT_DIFFERS,
     ]
     assert told.loc["k=1", "p_adjusted"] == row["p_adjusted"]
     assert told.loc["k=1", "ours"] == pytest.approx(-100 * row["difference"])
     assert told.loc["k=1", "ours low"] == pytest.approx(-100 * row["high"])
+    signed = left_out.assign(verdict="better")  # what helps is an impact for the worse
+    assert set(ablation.reported_impacts(signed)["verdict"]) == {"worse"}
 
 
 def test_shared_work_changes_nothing_and_weights_cannot_matter_without_a_second_level(
@@ -129,7 +132,7 @@ def test_under_planted_noise_weights_decide_and_all_configurations_have_costs(ba
         FactChecker(base, stance), some, noise_rates=(0.0, 1.0), noise_seeds=(0,), n_resamples=1_000
     )
     main = report["effects"].query("kind == 'main' and effect == 'weighting'").set_index("rate")
-    assert main.loc[1.0, "low"] > 0 and main.loc[0.0, "verdict"] == NOT_MEASURED
+    assert main.loc[1.0, "p"] < 0.05 and main.loc[0.0, "verdict"] == NOT_MEASURED
     without = (
         report["effects"].query("kind == 'without' and effect == 'weighting'").set_index("rate")
     )

@@ -10,15 +10,9 @@ from refusals import not_refused
 
 from casebook.data import load
 from casebook.errors import InputError, MeasureNote
-from casebook.factcheck.claims import (
-    claims_of_answers,
-    proper_names,
-    read_claims,
-    read_plain,
-    sentence_spans,
-    stated_numbers,
-)
+from casebook.factcheck.claims import claims_of_answers, read_claims, read_plain
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
+from casebook.factcheck.words import proper_names, stated_numbers
 from casebook.readers import read_yaml
 
 CASES = read_yaml(Path(__file__).with_name("cases.yml"))
@@ -162,11 +156,3 @@ def test_names_leave_out_what_only_opens_a_sentence():
     text = "The Bank of Leeds pays. Money is lost in Leeds. Under Vale Direct EUR 5 is due."
     assert proper_names(text) == ("Bank of Leeds", "Leeds", "Vale Direct EUR")
     assert proper_names("Money. It pays") == ()
-
-
-def test_sentences_are_spans_of_the_text():
-    text = "Cl. 4 applies at 8 a.m. on Mondays.\n\nIt costs 2.5 euros. Done."
-    pieces = [text[a:b] for a, b in sentence_spans(text)]
-    assert pieces[-1] == "Done." and "\n" not in "".join(pieces)
-    assert "".join("".join(pieces).split()) == "".join(text.split())
-    assert sentence_spans("  ") == ()

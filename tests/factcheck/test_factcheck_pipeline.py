@@ -9,7 +9,8 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.factcheck import pipeline
-from casebook.factcheck.claims import Claim, SubClaim, decompose
+from casebook.factcheck.claims import Claim
+from casebook.factcheck.decompose import SubClaim, decompose
 from casebook.factcheck.model_judges import ModelStance
 from casebook.factcheck.pipeline import (
     CREDIBILITY,

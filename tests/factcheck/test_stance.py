@@ -181,7 +181,7 @@ def test_features_do_not_depend_on_the_order_of_sets():
     """Strings hash differently in every process: a sum over a set may not show it."""
     code = """
 from casebook.factcheck.stance import passage_features
-from casebook.factcheck.claims import content
+from casebook.factcheck.words import content
 claim = " ".join("w" + chr(97 + k % 26) + chr(99 + k // 26) for k in range(60))
 rarity = {w: (k * 0.7310585) % 1 for k, w in enumerate(sorted(content(claim)))}
 print(passage_features(claim, claim[:90], rarity=rarity)[0])

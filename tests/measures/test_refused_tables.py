@@ -33,8 +33,8 @@ def test_judgements_and_runs():
 
     cases = [
         ((QRELS, RUN, {"measures": []}), "no measure"),
-        ((QRELS, RUN, {"missing": "drop"}), "missing='drop': choose 'zero' or 'skip'"),
-        ((QRELS, RUN, {"no_relevant": "drop"}), "no_relevant='drop'"),
+        ((QRELS, RUN, {"missing": "drop"}), "unknown missing policy .drop."),
+        ((QRELS, RUN, {"no_relevant": "drop"}), "unknown no_relevant policy 'drop'"),
         (({"q2": {"c": 0}}, {"q2": {"c": 1.0}}, {"no_relevant": "skip"}), "no query is left"),
         (([("q1", "a", 1)], RUN, {}), "qrels: expected a path, a DataFrame or a dict of dicts"),
         ((QRELS, {"q1": ["a"]}, {}), "run: each query must map document ids to numbers"),

@@ -226,10 +226,11 @@ def test_an_unpaired_difference_is_least_squares_with_errors_over_questions_or_g
     ] == "interval_by_unit"
 
 
-@pytest.mark.parametrize(("long", "verdict"), [(1.0, NOT_MEASURED), (0.0, "undecided")])
+@pytest.mark.parametrize(("long", "verdict"), [(1.0, "no difference"), (0.0, "undecided")])
 def test_scores_that_do_not_vary_have_no_interval_of_width_0(long, verdict):
     row = unpaired(np.ones(20), np.full(20, long))
-    assert np.isnan(row["low"]) and np.isnan(row["high"]) and row["reason"] == "no_variation"
+    assert np.isnan(row["low"]) and np.isnan(row["high"])
+    assert row["reason"] == ("no_unit_differs" if long else "no_variation")
     assert row["verdict"] == verdict
 
 

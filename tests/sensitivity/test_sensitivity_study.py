@@ -10,7 +10,6 @@ from sklearn import metrics
 
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
-from casebook.measures.classification import auroc_contrast
 from casebook.measures.rankshift import normalised_footrule
 from casebook.sensitivity.cases import AREA_WEIGHTS, PLANTED_VALUES, case_collection, plant_cases
 from casebook.sensitivity.evaluation import (
@@ -43,6 +42,7 @@ from casebook.sensitivity.wordings import (
     invariance_table,
     wording_pairs,
 )
+from casebook.stats.areas import auroc_contrast
 from casebook.stats.intervals import bootstrap_mean
 
 

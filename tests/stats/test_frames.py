@@ -195,7 +195,7 @@ def test_equivalence_needs_a_margin():
 
 @table(
     [
-        ([0.0] * 60, None, ("cannot be measured", "no_unit_differs", 0.0)),
+        ([0.0] * 60, None, ("no difference", "no_unit_differs", 0.0)),
         ([1.0] * 12, None, ("better", "no_variation", 1.0)),
         ([0.0, 1.0] * 6, np.repeat(range(6), 2), ("better", "no_variation", 0.5)),
         ([1.0, 2, 3, 4, 5], list("aabbc"), ("undecided", "fewer_than_six_units", 3.0)),
@@ -319,10 +319,10 @@ def test_systems_share_a_class_exactly_if_not_told_apart(size, random):
 def test_ties_are_not_transitive_and_undecided_is_not_equal():
     assert tie_classes([[0, 0, 1], [0, 0, 0], [1, 0, 0]]) == ["1", "1,2", "2"]
     assert tie_classes(1 - np.eye(3)) == ["1", "2", "3"]
-    text = count_verdicts(["not tested", "better", "undecided", "cannot be measured"], "gains")
-    assert (
-        text
-        == "Of 3 gains: 1 decided, 1 that cannot be measured here, 1 undecided, which is not to say equal."
+    words = ["not tested", "better", "undecided", "no difference", "cannot be measured"]
+    assert count_verdicts(words, "gains") == (
+        "Of 4 gains: 1 decided, 1 with no difference on any row, 1 that cannot be measured here, "
+        "1 undecided, which is not to say equal."
     )
 
 

@@ -1,7 +1,6 @@
 """Intervals against scipy and statsmodels, published digits, simulated coverage; bad samples."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,20 +9,15 @@ from cases import table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.formula.api import ols
-from statsmodels.stats.anova import anova_lm
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from casebook.errors import InputError
 from casebook.stats.intervals import (
-    Crossed,
-    at_least,
     bootstrap_mean,
     bootstrap_statistic,
     bounds_text,
     cluster_sums,
     clustered_wilson,
-    crossed_mean,
     newcombe,
     ratio_draws,
     resampled_counts,
@@ -264,57 +258,6 @@ def test_undefined_shares_have_a_reason_and_impossible_ones_raise():
     for counts in (3, 2), (-1, 2), (float("nan"), 2):
         with pytest.raises(InputError, match="impossible"):
             wilson(*counts)
-
-
-# Items and raters that are both drawn anew.
-
-
-def test_crossed_variance_is_that_of_a_two_way_layout():
-    rng = np.random.default_rng(0)
-    table = rng.normal(size=(20, 1)) + rng.normal(size=(1, 5)) + rng.normal(size=(20, 5))
-    long = pd.DataFrame(table).melt(ignore_index=False).reset_index()
-    items, raters, error = anova_lm(ols("value ~ C(index) + C(variable)", long).fit())["mean_sq"]
-    variance = (items + raters - error) / 100
-    df = variance**2 / ((items**2 / 19 + raters**2 / 4 + error**2 / 76) / 100**2)
-    found = crossed_mean(table)
-    assert found.df == pytest.approx(df)
-    reach = max(
-        stats.t.ppf(0.975, df) * np.sqrt(variance), stats.t.ppf(0.975, 4) * np.sqrt(raters / 100)
-    )
-    assert bounds(found.interval) == pytest.approx((table.mean() - reach, table.mean() + reach))
-    columns = np.array([0.0, 1.0, 2.0, 3.0])
-    peer = stats.ttest_1samp(columns, 1.0).pvalue
-    assert crossed_mean(np.tile(columns, (30, 1)), 1.0).pvalue == pytest.approx(peer)
-
-
-@table([(weights,) for weights in ["items", "votes"]])
-def test_crossed_interval_and_test_never_contradict_each_other(weights):
-    rng = np.random.default_rng(2)
-    for _ in range(200):
-        table = rng.choice([-1.0, 0.0, 1.0, np.nan], (12, 4), p=[0.2, 0.2, 0.5, 0.1])
-        table[:, 0] = 1.0
-        found = crossed_mean(table, weights=weights)
-        assert (not found.interval.low <= 0 <= found.interval.high) == (found.pvalue <= 0.05)
-        mean = np.nanmean if weights == "votes" else lambda t: np.nanmean(t, 1).mean()
-        assert found.interval.estimate == pytest.approx(mean(table))
-
-
-def test_new_raters_are_never_surer_than_these():
-    wide = crossed_mean(np.random.default_rng(1).normal(size=(12, 4)))
-    narrow = Crossed(replace(wide.interval, low=wide.interval.low - 1), 0.99, None)
-    both = at_least(wide, narrow)
-    assert (*bounds(both.interval), both.pvalue) == (narrow.interval.low, wide.interval.high, 0.99)
-    assert at_least(wide, Crossed(crossed_mean(np.ones((9, 2))).interval, None, None)) == wide
-
-
-def test_crossed_interval_says_when_it_cannot():
-    assert crossed_mean(np.ones((9, 2))).interval.reason == "fewer_than_three_raters"
-    assert crossed_mean([[1.0, 2.0, 3.0]] * 5).interval.reason == "fewer_than_six_units"
-    assert crossed_mean([[np.nan] * 3]).interval.reason == "no_units"
-    same = crossed_mean(np.ones((9, 3))).interval
-    assert (*bounds(same), same.reason) == (None, None, "no_variation")
-    leaning = np.column_stack([np.eye(6)[0], np.zeros(6), np.ones(6)])
-    assert bounds(crossed_mean(leaning, limits=(0.0, 1.0)).interval) == (0.0, 1.0)
 
 
 # Samples.

@@ -18,9 +18,9 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
 from casebook.errors import InputError
+from casebook.raters.documented import documented_sign_test
 from casebook.stats.tests import (
     difference_intervals,
-    documented_sign_test,
     effect_sizes,
     exact_sign_test,
     holm,

@@ -16,14 +16,16 @@ from unittest import mock
 import pandas as pd
 
 from casebook.data import load
-from casebook.factcheck.claims import CLAIM_WORDS, STOP, VERBS, sentence_spans
+from casebook.factcheck.decompose import VERBS
 from casebook.factcheck.pipeline import EvidencePassage
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import NEUTRAL, REFUTES
+from casebook.factcheck.words import CLAIM_WORDS
 from casebook.files import write_text
 from casebook.paths import ROOT
 from casebook.readers import read_yaml
 from casebook.stats.intervals import bounds_text, wilson
+from casebook.text import STOP_LIST, sentence_texts
 
 TABLE = ROOT / "book" / "methods" / "exchanges.csv"
 MATERIAL = read_yaml(Path(__file__).with_name("exchanges.yml"))
@@ -50,7 +52,7 @@ def our_texts():
 def our_sentences(rng):
     found = {}
     for text in our_texts():
-        parts = [text[start:end] for start, end in sentence_spans(text)]
+        parts = sentence_texts(text)
         for place, part in enumerate(parts):
             if 6 <= len(part.split()) <= 40:
                 found.setdefault(part, parts[max(place - 1, 0) : place + 2])
@@ -119,7 +121,7 @@ def _of_any_noun(chosen, rng):
     another sentence."""
     slot = re.compile(r"\b(?:the|a|an) ([a-z]{4,})(?= (?:of|in|at|from|for|by|with) )")
     nouns = sorted(
-        {word for sentence, _ in chosen for word in slot.findall(sentence)} - STOP - VERBS
+        {word for sentence, _ in chosen for word in slot.findall(sentence)} - STOP_LIST - VERBS
     )
     for sentence, beside in chosen:
         match = slot.search(sentence)

@@ -8,13 +8,12 @@ from casebook.assistant.log import checked_log, not_answered
 from casebook.assistant.study import (
     ANSWER_MEASURES,
     JUDGE_SCORE,
-    SHARE_MARGIN,
     score_answers,
     system_differences,
 )
 from casebook.errors import InputError
 from casebook.stats.intervals import FEWEST
-from casebook.verdicts import INCOMPARABLE, NO_UNIT_DIFFERS, gate_verdict, worst_verdict
+from casebook.verdicts import INCOMPARABLE, MARGINS, NO_UNIT_DIFFERS, gate_verdict, worst_verdict
 
 GATED = ("answered", "faithfulness", "token F1")  # answered: nothing passes by answering less
 
@@ -24,7 +23,7 @@ def gate_logs(
     old,
     measures=None,
     *,
-    margin=SHARE_MARGIN,
+    margin=MARGINS["share"],
     common=False,
     collection=None,
     columns=None,

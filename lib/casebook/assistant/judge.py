@@ -26,7 +26,7 @@ from casebook.factcheck.stance import CAUTION, PublicJudge
 from casebook.measures.faithfulness import PASSAGE_WORDS
 from casebook.plugins import PREFIXES, callable_plugin, instance, is_plugin
 from casebook.progress import track
-from casebook.text import content_words, printable, sentences
+from casebook.text import content_words, printable, sentence_texts
 from casebook.text import passages as windows
 
 _MODELS = tuple(f"{prefix}:" for prefix in PREFIXES)
@@ -132,7 +132,7 @@ class SupportJudge(_AnswerJudge):
 def _claims_of(answer):
     """The sentences of an answer that have content words."""
     text = without_references(answer)
-    claims = [text[start:end] for start, end in sentences(text)]
+    claims = sentence_texts(text)
     return [claim for claim in claims if content_words(claim)]
 
 

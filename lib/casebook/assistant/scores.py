@@ -12,7 +12,6 @@ from casebook.assistant.study import (
     JUDGE_SCORE,
     LOG_SCORE,
     PEOPLE,
-    SHARE_MARGIN,
     answer_means,
     defined_measures,
     paired_contrast,
@@ -20,7 +19,7 @@ from casebook.assistant.study import (
     tool_measures,
 )
 from casebook.explain.study import with_reasons
-from casebook.measures.classification import auroc
+from casebook.stats.areas import auroc
 from casebook.stats.intervals import (
     cluster_codes,
     percentile_interval,
@@ -28,7 +27,7 @@ from casebook.stats.intervals import (
     resampled_clusters,
 )
 from casebook.stats.samples import clusters_of
-from casebook.verdicts import BETTER, HIGHER, INTERVAL_BY_UNIT, LOWER, WORSE
+from casebook.verdicts import BETTER, HIGHER, INTERVAL_BY_UNIT, LOWER, WORSE, margin_of
 
 COMPARED = ("faithfulness", "mentions", "token F1")
 """Measures of ours that scores are compared with."""
@@ -75,16 +74,16 @@ def score_means(rows, *, n_resamples=10_000, seed=0):
     return means
 
 
-def margin_of(scores):
+def margin_of_scores(scores):
     """Give the difference that does not matter: only scores between 0 and 1 have one."""
-    return SHARE_MARGIN if scores.dropna().between(0, 1).all() else 0.0
+    return margin_of("share") if scores.dropna().between(0, 1).all() else 0.0
 
 
 def score_differences(rows, *, seed=0):
     """Paired differences of systems by score, as `system_differences`: higher or lower."""
     tables = []
     for measure in tool_measures(rows):
-        margin = margin_of(rows[measure])
+        margin = margin_of_scores(rows[measure])
         tables.append(system_differences(rows, [measure], margin=margin, seed=seed))
     tables = [table for table in tables if len(table)]
     if not tables:
@@ -104,7 +103,7 @@ def against_foreign_contexts(rows, system, *, seed=0):
         pair = answers[[measure, baseline]].dropna()
         pair.columns = [system, FOREIGN]
         if len(pair):
-            contrast = paired_contrast(pair, answers["group"], margin=SHARE_MARGIN, seed=seed)
+            contrast = paired_contrast(pair, answers["group"], margin=margin_of("share"), seed=seed)
             contrasts.append({"measure": measure} | contrast)
     table = with_reasons(contrasts)
     return table if table.empty else table.assign(verdict=table["verdict"].replace(_VERDICTS))

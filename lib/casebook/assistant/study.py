@@ -26,7 +26,6 @@ from casebook.explain.study import (
     with_reasons,
 )
 from casebook.frames import contrasts, estimates
-from casebook.measures.classification import auroc
 from casebook.measures.faithfulness import (
     documented_faithfulness,
     faithfulness,
@@ -38,8 +37,10 @@ from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.progress import track
 from casebook.readers import read_jsonl
+from casebook.stats.areas import auroc
 from casebook.stats.samples import clusters_of, generator, of_another_group
 from casebook.text import UNSPACED
+from casebook.verdicts import MARGINS, margin_of
 
 ANSWER_MEASURES = {key: words["name"] for key, words in ASSISTANT_WORDS["measures"].items()}
 """Key in the files to the name that readers see."""
@@ -48,7 +49,6 @@ DEFECT_NAMES = ASSISTANT_WORDS["defects"]
 DETECTOR_NAMES = ASSISTANT_WORDS["detectors"]
 COMPARISONS = ASSISTANT_WORDS["comparisons"]
 REPORTED_DETECTOR = "faithfulness"  # of the detectors the measure that the chapter itself reports
-SHARE_MARGIN = 0.05  # differences of shares below it do not matter; of words none is stated
 
 
 # --- logs that are shipped or published
@@ -472,12 +472,14 @@ def against_foreign(rows, system, *, seed=0):
         pair = pd.DataFrame({system: answers["faithfulness"], name: scores}).dropna()
         if len(pair):
             comparisons.append(
-                paired_contrast(pair, answers["group"], margin=SHARE_MARGIN, seed=seed)
+                paired_contrast(pair, answers["group"], margin=margin_of("share"), seed=seed)
             )
     return with_reasons(comparisons)
 
 
-def system_differences(rows, measures=ANSWER_MEASURES, *, pairs=None, margin=SHARE_MARGIN, seed=0):
+def system_differences(
+    rows, measures=ANSWER_MEASURES, *, pairs=None, margin=MARGINS["share"], seed=0
+):
     """Paired differences of systems by measure, over the questions on which both have a value.
 
     Intervals of one measure hold together for all its pairs (Bonferroni). ``wins``, ``ties`` and

@@ -104,7 +104,6 @@ def _measures():
         {
             "Name": row.name,
             "Definition": row.definition,
-            "Range": f"{row.low:g} to {row.high:g}".replace("inf", "unbounded"),
             "Source": row.source,
             "Original definition": row.parity_note,
         }

@@ -21,7 +21,7 @@ from casebook.paths import run_dir
 from casebook.readers import read_yaml
 from casebook.stats.intervals import bounds_text
 from casebook.tables import reason_text
-from casebook.verdicts import NOT_MEASURED, UNDECIDED
+from casebook.verdicts import NO_DIFFERENCE, NO_UNIT_DIFFERS, NOT_MEASURED, UNDECIDED
 
 STATED = Path(__file__).with_name("stated.yml")
 CONFIRMED = "confirmed"
@@ -142,7 +142,7 @@ def _verdict(rule, value, number):
         is_equal = abs(number.value - value["stated"]) <= value["rounding"]
         return REPRODUCED if is_equal else CONTRADICTED
     if number.low is None or number.high is None:
-        return UNDECIDED
+        return NO_DIFFERENCE if number.reason == NO_UNIT_DIFFERS else UNDECIDED
     if name == "inside":
         is_inside = number.low <= value["stated"] <= number.high
         return NOT_CONTRADICTED if is_inside else CONTRADICTED

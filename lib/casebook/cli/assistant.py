@@ -8,6 +8,7 @@ import typer
 from casebook import assistant, runs
 from casebook.cli.common import Json, argument, exclusive, option, refuse_idle, say, show
 from casebook.errors import InputError
+from casebook.verdicts import margin_of
 
 _OF_MODEL = (
     "url",
@@ -111,7 +112,7 @@ def gate_log(log, against, *, measures, margin, common, collection, columns, jud
     """Decide on two logs; ends with the exit code of the verdict."""
     if against is None:
         raise InputError("--log needs the log that it is held against: --against FILE")
-    margin = assistant.study.SHARE_MARGIN if margin is None else margin
+    margin = margin_of("share") if margin is None else margin
     if judge is not None:
         assistant.judge.load_judge(judge)  # which needs a retriever's packages
     gate = assistant.gate.gate_logs(

@@ -17,7 +17,6 @@ from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer
 from casebook.frames import DIFFERENCE_COLUMNS
-from casebook.measures.classification import auroc, auroc_contrast
 from casebook.measures.faithfulness import (
     MATCHED,
     MISMATCHED,
@@ -37,9 +36,10 @@ from casebook.readers import read_jsonl
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT
 from casebook.sensitivity.domain import validate_record
 from casebook.sensitivity.extract import extract_sheet
+from casebook.stats.areas import auroc, auroc_contrast
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
 from casebook.stats.samples import generator, number_or_none
-from casebook.text import content_words, sentences
+from casebook.text import content_words, sentence_texts, sentences
 from casebook.verdicts import NO_DIFFERENCE, NO_UNIT_DIFFERS, verdict_of
 
 LEAST_SOURCES = 5
@@ -263,7 +263,7 @@ def _quotation(text, source):
     """
     question = _short_question(text)
     question_words = content_words(question)
-    source_sentences = [source[start:end] for start, end in sentences(source[:20_000])]
+    source_sentences = sentence_texts(source[:20_000])
     if not source_sentences:
         return None
     candidates = [sentence for sentence in source_sentences if 5 <= len(sentence.split()) <= 40]
@@ -572,7 +572,7 @@ def detector_scores(explanation, source, weights):
         shares = [share for _, share in pairs if share is not None]
         faithful[f"{rule} faithfulness"] = grounded_share(shares) if shares else None
         mean_shares[rule] = _mean(shares)
-    source_sentences = tuple(source[start:end] for start, end in sentences(source))
+    source_sentences = tuple(sentence_texts(source))
     same_polarity = []
     for start, end in sentences(explanation):
         flip = find_flip(explanation[start:end], source_sentences)
@@ -707,7 +707,6 @@ def _detection_contrast(scored, system, against, margin):
         units=scored["key"],
     )
     row["n"] = len(scored) // 2
-    row["verdict"] = verdict_of(row["low"], row["high"], margin)
     no_unit_differs = (
         row["low"] == row["high"] == 0
         or row["level"] == row["baseline"] == 1
@@ -715,13 +714,8 @@ def _detection_contrast(scored, system, against, margin):
         or (_is_blind(scored, system) and _is_blind(scored, against))
     )
     if no_unit_differs:
-        row |= {
-            "difference": 0.0,
-            "low": None,
-            "high": None,
-            "verdict": NO_DIFFERENCE,
-            "reason": NO_UNIT_DIFFERS,
-        }
+        row |= {"difference": 0.0, "low": None, "high": None, "reason": NO_UNIT_DIFFERS}
+    row["verdict"] = verdict_of(row["low"], row["high"], margin, reason=row["reason"])
     return row
 
 
@@ -729,10 +723,6 @@ def detection_answer(row, margin):
     """Give the fields of a `Headline` on whether standard faithfulness notices a defect better."""
     levels = f"standard {row['level']:.3f}, COUNTERCASE {row['baseline']:.3f}"
     rule = RULES[row["against"].removesuffix(" faithfulness")]
-    reason = row["reason"]
-    if row["verdict"] == NO_DIFFERENCE:
-        reason = f"AUROC of faithfulness {row['level']:.3f} each, no difference on any explanation"
-    answers = _detection_answers(row, margin)
     return {
         "system": "Standard faithfulness",
         "against": f"{rule} ({levels})",
@@ -743,32 +733,25 @@ def detection_answer(row, margin):
         "level": row["level"],
         "baseline": row["baseline"],
         "chance": 0.5 - row["baseline"],
-        "reason": reason,
-        "answers": answers,
-        "words": {
-            HELPS: "better",
-            HURTS: "COUNTERCASE better",
-            NO_EFFECT: "no difference",
-            NO_DIFFERENCE: answers[NO_DIFFERENCE].lower(),
-        },
+        "answers": _detection_answers(row, margin),
+        "words": {HELPS: "better", HURTS: "COUNTERCASE better"},
     }
 
 
 def _detection_answers(row, margin):
     """Give the opening words by verdict."""
-    alike = "No, the difference is too small to matter"
+    alike = {}
     if min(row["level"], row["baseline"]) >= 0.9:
-        alike = "Both notice it"
+        alike = dict.fromkeys([NO_EFFECT, NO_DIFFERENCE], "Both notice it")
     elif max(row["level"], row["baseline"]) < 0.5 + margin:
-        alike = "Neither notices it"
+        alike = dict.fromkeys([NO_EFFECT, NO_DIFFERENCE], "Neither notices it")
     extent = ""
     if min(abs(row["low"]), abs(row["high"])) < margin:
         extent = f", though perhaps by less than the difference that matters ({margin:g})"
     return {
         HELPS: f"Yes{extent}",
         HURTS: f"No, COUNTERCASE's notices it better{extent}",
-        NO_EFFECT: alike,
-        NO_DIFFERENCE: alike,
+        **alike,
     }
 
 

@@ -6,7 +6,6 @@ writes, substring matches and unchecked reasons included.
 """
 
 import math
-import re
 from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -27,7 +26,7 @@ from casebook.sensitivity.facts import (
     query_text,
 )
 from casebook.tables import escape_markdown
-from casebook.text import STOP_LIST, passages
+from casebook.text import STOP_LIST, passages, token_spans, tokens
 
 MOST_SENTENCES = 2  # about one result
 MAX_WORDS = 200  # of a passage
@@ -490,7 +489,6 @@ def _unmatched(facts, others):
 # --- terms
 
 
-_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _SHORTEST = 3
 _TEMPLATE_WORDS = TEMPLATE_LABELS | {"versus", "unknown", "years", "months", "days"}
 
@@ -498,10 +496,7 @@ _TEMPLATE_WORDS = TEMPLATE_LABELS | {"versus", "unknown", "years", "months", "da
 @lru_cache(maxsize=4096)
 def terms(text):
     """List the terms of a text: (term, start, end)."""
-    tokens = (
-        (match.group().lower(), match.start(), match.end()) for match in _TOKEN.finditer(text)
-    )
-    return tuple(token for token in tokens if _is_term(token[0]))
+    return tuple(span for span in token_spans(text) if _is_term(span[0]))
 
 
 def _is_term(word):
@@ -516,8 +511,7 @@ class TermWeights:
         self.df = Counter()
         for text in texts:
             self.n += 1
-            words = set(_TOKEN.findall(text.lower()))
-            self.df.update(word for word in words if _is_term(word))
+            self.df.update({word for word in tokens(text) if _is_term(word)})
 
     def weight(self, term):
         """Weight of a term, at least 1."""

@@ -10,13 +10,15 @@ from scipy import stats
 from scipy.special import comb
 
 from casebook.errors import InputError
-from casebook.factcheck.claims import CLAIM_WORDS, sentence_spans, word_tokens, yaml_table
 from casebook.factcheck.pipeline import CheckerConfig, EvidenceBase, FactChecker
 from casebook.factcheck.score import compare_verdicts, cost_rows, field_of_results
 from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
+from casebook.factcheck.words import CLAIM_WORDS, yaml_table
 from casebook.frames import contrasts
 from casebook.progress import track
 from casebook.stats.samples import generator
+from casebook.text import sentence_texts, tokens
+from casebook.verdicts import OPPOSITE, margin_of
 
 _PARTS = pd.DataFrame(yaml_table("parts"))
 #: Parts of the pipeline, and the configuration without each.
@@ -34,7 +36,6 @@ NAME_OF_CELL = {
     cell: "+".join(itertools.compress(FACTORS, cell)) or "none" for cell in FACTORIAL_CELLS
 }
 CELL_NAMES = tuple(NAME_OF_CELL.values())
-ACCURACY_MARGIN = 0.05  # one verdict in twenty: a smaller change of accuracy does not matter
 NO_OTHER_INPUT = "this configuration gave no claim another input"
 NOTHING_CHECKED = "no claim could be checked"
 
@@ -137,6 +138,7 @@ def _compare_with_full(rows, right, groups, configs, n_resamples, seed):
         not_measured={
             name: NO_OTHER_INPUT for name in rivals if not inputs_differ(rows, "full", name)
         },
+        margin=margin_of("accuracy"),
         n_resamples=n_resamples,
         seed=seed,
     )
@@ -151,8 +153,7 @@ def verdict_input(result, rule):
     part that takes a side.
     """
     parts = tuple(
-        (word_tokens(part.text), part.verifiability)
-        for part in (*result.subclaims, *result.dropped)
+        (tokens(part.text), part.verifiability) for part in (*result.subclaims, *result.dropped)
     )
     passages = []
     for name in result.parts:
@@ -227,7 +228,7 @@ def part_contrasts(right, groups, unused=None, *, n_resamples=10_000, seed=0):
         right,
         [("pipeline", name) for name in right.columns[1:]],
         groups,
-        margin=ACCURACY_MARGIN,
+        margin=margin_of("accuracy"),
         n_resamples=n_resamples,
         seed=seed,
         not_measured=reasons,
@@ -254,6 +255,8 @@ def reported_impacts(parts):
     points = -100 * measured[["difference", "high", "low"]] + 0.0  # no negative zero
     points.columns = ["ours", "ours low", "ours high"]
     tests = measured[["p_adjusted", "n", "verdict", "reason"]]
+    # An impact is that of leaving a part out.
+    tests = tests.assign(verdict=tests["verdict"].replace(OPPOSITE))
     return pd.concat([stated, points, tests], axis=1)
 
 
@@ -363,6 +366,7 @@ def factorial_effects(values, clusters=None, *, unused=None, n_resamples=10_000,
             per_claim,
             [(name, "nothing") for name in weights if name.startswith(kind)],
             clusters,
+            margin=margin_of("accuracy"),
             n_resamples=n_resamples,
             seed=seed,
             not_measured=reasons,
@@ -384,8 +388,7 @@ def plant_noise(documents, rate, seed=0):
     notes = documents.iloc[chosen].copy()
     texts = []
     for text in notes["text"]:
-        sentences = [contradict(text[start:end], rng) for start, end in sentence_spans(text)]
-        texts.append(" ".join(sentences))
+        texts.append(" ".join(contradict(sentence, rng) for sentence in sentence_texts(text)))
     notes["text"] = texts
     notes["doc_id"] = notes["doc_id"] + "~note"
     notes["kind"] = "forum"

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from casebook.factcheck import verdict as rules
-from casebook.factcheck.claims import sentence_spans
 from casebook.factcheck.verdict import (
     INSUFFICIENT_EVIDENCE,
     NEUTRAL,
@@ -25,6 +24,7 @@ from casebook.factcheck.verdict import (
 )
 from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.samples import generator
+from casebook.text import sentences
 
 _DECIDING_STANCES = {
     SUPPORTED: (SUPPORTS,),
@@ -235,7 +235,7 @@ def automated_readability_index(text):
     if not words:
         return None
     n_characters = len(re.findall(r"[^\W_]", " ".join(words)))
-    n_sentences = max(1, len(sentence_spans(text)))
+    n_sentences = max(1, len(sentences(text)))
     return 4.71 * n_characters / len(words) + 0.5 * len(words) / n_sentences - 21.43
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from casebook.factcheck.claims import answered
+from casebook.factcheck.decompose import answered
 from casebook.factcheck.verdict import EVIDENCE_STANCES, NEUTRAL, REFUTES, SUPPORTS
 from casebook.models.answers import costs_in_words, prices_of_tokens
 from casebook.text import passages as windows

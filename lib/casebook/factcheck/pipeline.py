@@ -24,14 +24,7 @@ from casebook.errors import InputError
 from casebook.factcheck import claims
 from casebook.factcheck import stance as judges
 from casebook.factcheck import verdict as rules
-from casebook.factcheck.claims import (
-    content,
-    proper_names,
-    sentence_spans,
-    stated_numbers,
-    word_tokens,
-    yaml_table,
-)
+from casebook.factcheck.decompose import VERIFIABLE, decomposer_of
 from casebook.factcheck.model_judges import (
     EntailmentStance,
     ModelStance,
@@ -44,6 +37,7 @@ from casebook.factcheck.verdict import (
     Rule,
     VerdictResult,
 )
+from casebook.factcheck.words import content, proper_names, stated_numbers, yaml_table
 from casebook.models.answers import load_judging_model, prices_of_tokens
 from casebook.models.encoders import load_encoder
 from casebook.models.entailment import EntailmentModel
@@ -54,6 +48,7 @@ from casebook.readers import read_yaml
 from casebook.retrieval.index import documents_frame
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.stats.samples import check_choice
+from casebook.text import STOP_LIST, sentences, tokens
 
 CREDIBILITY = Path(__file__).with_name("credibility.yml")
 MOST_QUERIES = 5
@@ -63,11 +58,11 @@ def search_queries(subclaim, k=3):
     """Up to k queries for a sub-claim from different sides, of which no two have equal words."""
     text = subclaim.text
     names = " ".join(proper_names(text))
-    name_words = word_tokens(names)
+    name_words = tokens(names)
     plain_words = [
         word
-        for word in word_tokens(text)
-        if word not in claims.STOP and word not in name_words and not word[0].isdigit()
+        for word in tokens(text)
+        if word not in STOP_LIST and word not in name_words and not word[0].isdigit()
     ]
     by_length = sorted(dict.fromkeys(plain_words), key=lambda word: (-len(word), word))
     candidates = [
@@ -222,7 +217,7 @@ class EvidenceBase:
         row = self.rows[atom.doc_id]
         return [
             self.passage(row, start, end)
-            for start, end in sentence_spans(self.texts[row])
+            for start, end in sentences(self.texts[row])
             if start < atom.end and atom.start < end
         ]
 
@@ -239,7 +234,7 @@ class EvidenceBase:
         """
         wanted = content(text) - content(self.headers[row])
         weighted = []
-        for start, end in sentence_spans(self.texts[row]):
+        for start, end in sentences(self.texts[row]):
             shared = wanted & content(self.texts[row][start:end])
             weighted.append((math.fsum(self.rarity[stem] for stem in shared), (start, end)))
         return self._heaviest(row, weighted, most)
@@ -458,7 +453,7 @@ class FactChecker:
         self.base = EvidenceBase(base) if is_collection else base
         self.stance = stance or judges.PublicJudge()
         self.config = config or CheckerConfig()
-        self._decompose = claims.decomposer_of(self.config.decomposition)
+        self._decompose = decomposer_of(self.config.decomposition)
         self._memo = {} if memo is None else memo
         self._seconds_prepared = 0.0  # of a part of a claim, by the judge for all of them at once
 
@@ -555,7 +550,7 @@ class FactChecker:
         """The parts of a claim that can be verified, and the others."""
         key = (self.config.decomposition, claim)
         parts = stages.run("decomposition", self._decompose, claim, key=key)
-        verifiable = tuple(part for part in parts if part.verifiability == claims.VERIFIABLE)
+        verifiable = tuple(part for part in parts if part.verifiability == VERIFIABLE)
         return verifiable, tuple(part for part in parts if part not in verifiable)
 
     def _queries(self, stages, part):

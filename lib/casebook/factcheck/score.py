@@ -9,11 +9,12 @@ from pydantic import BaseModel, StrictInt
 
 from casebook.data.records import read_table
 from casebook.errors import InputError
-from casebook.factcheck.claims import FilledText, validated_record, yaml_table
+from casebook.factcheck.claims import FilledText, validated_record
 from casebook.factcheck.explain import explain_verdict, quality_rows, quality_table
 from casebook.factcheck.model_judges import cost_of_judge
 from casebook.factcheck.stance import CAUTION, PublicJudge
 from casebook.factcheck.verdict import CLAIM_VERDICTS, INSUFFICIENT_EVIDENCE
+from casebook.factcheck.words import yaml_table
 from casebook.files import write_text
 from casebook.frames import contrasts
 from casebook.measures import classification

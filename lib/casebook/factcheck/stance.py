@@ -14,19 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.factcheck import claims
-from casebook.factcheck.claims import (
-    STOP,
-    VERBS,
-    compared_numbers,
-    content,
-    proper_names,
-    sentence_spans,
-    stated_numbers,
-    stems,
-    word_set,
-    word_tokens,
-)
+from casebook.factcheck.decompose import VERBS
 from casebook.factcheck.model_judges import with_header
 from casebook.factcheck.verdict import (
     EVIDENCE_STANCES,
@@ -37,9 +25,19 @@ from casebook.factcheck.verdict import (
     SUPPORTS,
     overlap,
 )
+from casebook.factcheck.words import (
+    CLAIM_WORDS,
+    compared_numbers,
+    content,
+    proper_names,
+    stated_numbers,
+    stems,
+    word_set,
+)
 from casebook.models.logistic import logistic_regression, settled
 from casebook.plugins import called, plugin
 from casebook.readers import read_yaml
+from casebook.text import STOP_LIST, sentence_texts, token_spans, tokens
 
 #: Features of the default judge, with the sign that the meaning of each gives to its weight.
 JUDGE = Path(__file__).with_name("judge.yml")
@@ -67,7 +65,7 @@ PASSAGE_FEATURES = (
     "maxsim",
 )
 ASCII_DIGITS = frozenset("0123456789")
-NEGATIONS = word_set(claims.CLAIM_WORDS["negations"])
+NEGATIONS = word_set(CLAIM_WORDS["negations"])
 _CLAUSE = re.compile(r"[,;:]\s+|\s+(?:but|yet|although)\s+")
 
 CAUTION = (
@@ -202,7 +200,7 @@ def _coverage(wanted, present):
 
 def negations(text):
     """How many words turn a statement round."""
-    return sum(word in NEGATIONS for word in word_tokens(text))
+    return sum(word in NEGATIONS for word in tokens(text))
 
 
 def _polarity_differs(claim, clause):
@@ -227,7 +225,7 @@ def exchanged(claim, texts):
 
     They are looked up in the sentence that has most of the claim.
     """
-    sentences = [text[start:end] for text in texts for start, end in sentence_spans(text)]
+    sentences = [sentence for text in texts for sentence in sentence_texts(text)]
     evidence_stems = frozenset().union(*map(content, sentences))
     n_shared = [len(content(claim) & content(sentence)) for sentence in sentences]
     most = max(n_shared, default=0)
@@ -264,7 +262,7 @@ def _excludes(word, rival, coverage, *, verbatim, new):
     (``coverage``), whether it has all of it (``verbatim``), and whether each word is new to the
     other side.
     """
-    function_words = {word.word.lower(), rival.word.lower()} & STOP
+    function_words = {word.word.lower(), rival.word.lower()} & STOP_LIST
     covered = coverage >= 0.5 and new
     if _share_a_list("synonyms", word, rival):
         return None
@@ -296,7 +294,7 @@ def _aligned_tokens(claim_tokens, sentence_tokens):
 
 @lru_cache(maxsize=20_000)
 def _tokens(text):
-    words = [match.group() for match in claims.WORD.finditer(text)]
+    words = [text[start:end] for _, start, end in token_spans(text)]
     capitals = [word[0].isupper() for word in words]
     # A capital says nothing of the word that opens a sentence, unless the next word has one too.
     is_name = [capitals[:2] == [True, True], *capitals[1:]]
@@ -319,7 +317,7 @@ def _share_a_list(name, word, rival):
 def _lists_by_stem(name):
     """Numbers of the lists of ``words.yml`` that hold a stem."""
     lists = defaultdict(set)
-    for number, group in enumerate(claims.CLAIM_WORDS[name]):
+    for number, group in enumerate(CLAIM_WORDS[name]):
         for stem in stems(group):
             lists[stem].add(number)
     return lists
@@ -335,7 +333,7 @@ def passage_features(claim, passage, header="", rarity=None, maxsim=None):
     coverage = _summed_rarity(body & passage_stems, rarity) / total if total else 0.0
     source = _coverage(names, content(header) | passage_stems)
     # "Pay-by-Mile 2": a number of a name is no number.
-    name_words = {word for name in proper_names(claim) for word in word_tokens(name)}
+    name_words = {word for name in proper_names(claim) for word in tokens(name)}
     numbers = [number for number in stated_numbers(claim) if f"{number.value:g}" not in name_words]
     differs = _polarity_differs(claim, nearest_clause(passage, body))
     return np.array(
@@ -346,7 +344,7 @@ def passage_features(claim, passage, header="", rarity=None, maxsim=None):
             *compared_numbers(numbers, stated_numbers(passage)),
             differs,
             differs * coverage,
-            np.log1p(len(word_tokens(passage))),
+            np.log1p(len(tokens(passage))),
             maxsim or 0.0,
         ]
     )

@@ -14,8 +14,8 @@ import pandas as pd
 from casebook.data import load
 from casebook.errors import InputError
 from casebook.factcheck import transfer
-from casebook.factcheck.ablation import ACCURACY_MARGIN, ablate
-from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents, yaml_table
+from casebook.factcheck.ablation import ablate
+from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents
 from casebook.factcheck.pipeline import (
     DOCUMENTED_CONFIG,
     EvidenceBase,
@@ -61,10 +61,12 @@ from casebook.factcheck.verdict import (
     SUPPORTS,
     overlap,
 )
+from casebook.factcheck.words import yaml_table
 from casebook.frames import contrasts
 from casebook.measures.calibration import calibration
 from casebook.measures.classification import CONFLICTING, INSUFFICIENT, score_predictions
 from casebook.stats.samples import check_choice, clusters_of
+from casebook.verdicts import margin_of
 
 PIPELINE = "pipeline"
 DOCUMENTED_PIPELINE = "documented"
@@ -192,7 +194,7 @@ class VerdictStudy:
             self.right(self.main),
             rivals,
             clusters=self.clusters,
-            margin=ACCURACY_MARGIN,
+            margin=margin_of("accuracy"),
             n_resamples=n_resamples,
             seed=seed,
             not_measured=not_measured,

@@ -12,14 +12,7 @@ from casebook.data.folders import read_collection
 from casebook.data.sources import Absent
 from casebook.errors import InputError
 from casebook.factcheck import verdict as rules
-from casebook.factcheck.ablation import ACCURACY_MARGIN
-from casebook.factcheck.claims import (
-    content,
-    read_claims,
-    read_plain,
-    sentence_spans,
-    shipped_documents,
-)
+from casebook.factcheck.claims import read_claims, read_plain, shipped_documents
 from casebook.factcheck.model_judges import EntailmentStance, seconds_of_preparing
 from casebook.factcheck.pipeline import EvidenceBase, EvidencePassage, evidence_item
 from casebook.factcheck.score import COMPARISON_COLUMNS, compare_verdicts, is_right, majority
@@ -29,13 +22,17 @@ from casebook.factcheck.verdict import (
     SUPPORTED,
     Rule,
 )
-from casebook.measures.classification import auroc, score_predictions
+from casebook.factcheck.words import content
+from casebook.measures.classification import score_predictions
 from casebook.models.answers import money, prices_of_tokens
 from casebook.models.logistic import logistic_regression, settled
 from casebook.paths import data_folder
 from casebook.progress import track
+from casebook.stats.areas import auroc
 from casebook.stats.intervals import bootstrap_mean, bounded
 from casebook.stats.samples import clusters_of, generator, of_another_group
+from casebook.text import sentence_texts
+from casebook.verdicts import margin_of
 
 OWN_CLAIMS = "factcheck_claims"
 MAJORITY = "majority"
@@ -137,7 +134,7 @@ def _gold_of_contracts(dataset):
         claim = question.text.rstrip("?") + "."
         claim_stems = content(claim)
         text = texts[next(iter(dataset.qrels[question.query_id]))]
-        sentences = [text[start:end] for start, end in sentence_spans(text)]
+        sentences = sentence_texts(text)
         n_shared = {sentence: len(claim_stems & content(sentence)) for sentence in sentences}
         nearest = sorted(sentences, key=n_shared.get, reverse=True)[:4]
         rows.append(
@@ -225,7 +222,7 @@ def evaluate_judges(gold, answers, *, folds=5, n_resamples=10_000, seed=0):
             right[name],
             {MAJORITY: right[MAJORITY], CLAIM_ONLY: right[CLAIM_ONLY]},
             clusters=clusters,
-            margin=ACCURACY_MARGIN,
+            margin=margin_of("accuracy"),
             n_resamples=n_resamples,
             seed=seed,
         )

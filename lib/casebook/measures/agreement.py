@@ -25,9 +25,8 @@ Input that is not such a table raises `casebook.errors.InputError`.
 """
 
 import math
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -37,12 +36,12 @@ from casebook.errors import InputError
 from casebook.measures.coefficients import (
     ICC_FORMS,
     MEASUREMENT_LEVELS,
-    POWERS,
     IntraclassCorrelation,
     Kappa,
     KendallW,
     LightKappa,
     alpha,
+    kappa,
 )
 from casebook.sheets import names_items
 from casebook.stats.intervals import FEWEST, bca_bounds, cluster_codes, resample_counts
@@ -85,17 +84,7 @@ class Agreement:
         return "; ".join(f"{name}: {code}" for name, code in self.reasons.items()) or None
 
 
-def krippendorff_alpha(
-    ratings,
-    level="ordinal",
-    n_resamples=1000,
-    *,
-    seed=0,
-    confidence=0.95,
-    categories=None,
-    wide=False,
-    clusters=None,
-):
+def krippendorff_alpha(ratings, level="ordinal", n_resamples=1000, **options):
     """Krippendorff's alpha: one minus observed over expected disagreement.
 
     Parameters
@@ -107,16 +96,8 @@ def krippendorff_alpha(
         squared; difference over sum, squared.
     n_resamples : int, default 1000
         Resamples of the items; 0 for none.
-    seed : int, default 0
-        Seed of the resamples.
-    confidence : float, default 0.95
-        Coverage of the intervals.
-    categories : sequence, optional
-        The rating scale in order, if it has categories that nobody used, or labels.
-    wide : bool, default False
-        More raters than items are meant; otherwise they raise, as a transposed table.
-    clusters : sequence, optional
-        What each item belongs to; items of one cluster are resampled together.
+    **options
+        seed, confidence, categories, wide, clusters: see the module.
 
     Returns
     -------
@@ -138,17 +119,8 @@ def krippendorff_alpha(
     >>> round(krippendorff_alpha([[1, 1], [2, 2], [3, 2], [5, 4]]).estimate, 3)
     0.889
     """
-    return measure_coefficient(
-        "krippendorff_alpha",
-        ratings,
-        level=level,
-        n_resamples=n_resamples,
-        seed=seed,
-        confidence=confidence,
-        categories=categories,
-        wide=wide,
-        clusters=clusters,
-    )
+    options["n_resamples"] = n_resamples
+    return measure_coefficient("krippendorff_alpha", ratings, {"level": level}, **options)
 
 
 # The other coefficients. Their options are those of `measure_coefficient`.
@@ -156,37 +128,37 @@ def krippendorff_alpha(
 
 def percent_agreement(ratings, weights="identity", **options):
     """Share of agreeing pairs of ratings of one item, averaged over items."""
-    return measure_coefficient("percent_agreement", ratings, weights=weights, **options)
+    return measure_coefficient("percent_agreement", ratings, {"weights": weights}, **options)
 
 
 def cohen_kappa(ratings, weights="identity", **options):
     """Cohen's kappa of two raters, on the items that both rated."""
-    return measure_coefficient("cohen_kappa", ratings, weights=weights, **options)
+    return measure_coefficient("cohen_kappa", ratings, {"weights": weights}, **options)
 
 
 def scott_pi(ratings, weights="identity", **options):
     """Scott's pi of two raters, on the items that both rated."""
-    return measure_coefficient("scott_pi", ratings, weights=weights, **options)
+    return measure_coefficient("scott_pi", ratings, {"weights": weights}, **options)
 
 
 def fleiss_kappa(ratings, weights="identity", **options):
     """Fleiss' kappa: chance is the pooled distribution of categories."""
-    return measure_coefficient("fleiss_kappa", ratings, weights=weights, **options)
+    return measure_coefficient("fleiss_kappa", ratings, {"weights": weights}, **options)
 
 
 def conger_kappa(ratings, weights="identity", **options):
     """Conger's kappa: every rater has a distribution of categories of his own."""
-    return measure_coefficient("conger_kappa", ratings, weights=weights, **options)
+    return measure_coefficient("conger_kappa", ratings, {"weights": weights}, **options)
 
 
 def light_kappa(ratings, weights="identity", **options):
     """Light's kappa: the mean of Cohen's kappa over all pairs of raters."""
-    return measure_coefficient("light_kappa", ratings, weights=weights, **options)
+    return measure_coefficient("light_kappa", ratings, {"weights": weights}, **options)
 
 
 def brennan_prediger(ratings, weights="identity", **options):
     """Brennan and Prediger's coefficient: chance is even over the scale."""
-    return measure_coefficient("brennan_prediger", ratings, weights=weights, **options)
+    return measure_coefficient("brennan_prediger", ratings, {"weights": weights}, **options)
 
 
 def gwet_ac1(ratings, **options):
@@ -196,7 +168,7 @@ def gwet_ac1(ratings, **options):
 
 def gwet_ac2(ratings, weights="quadratic", **options):
     """Gwet's AC2: AC1 with partial credit."""
-    return measure_coefficient("gwet_ac2", ratings, weights=weights, **options)
+    return measure_coefficient("gwet_ac2", ratings, {"weights": weights}, **options)
 
 
 def intraclass_correlation(ratings, form="2,1", **options):
@@ -222,28 +194,23 @@ def agreement_results(
     seed=0,
     confidence=0.95,
 ):
-    """Measure many coefficients at once, by name; they share the resamples."""
+    """Many coefficients of one panel, by name; one that cannot take the ratings has a reason."""
     panel = as_panel(ratings, categories, wide)
     settings = {"gwet_ac2": {"weights": weights}, "krippendorff_alpha": {"level": level}}
-    builds = {}
+    results = {}
     for name in coefficients or DEFAULT_COEFFICIENTS:
-        builds[name] = coefficient_build(name, settings.get(name, {}))
-    return _measure(builds, panel, n_resamples, seed, confidence, skipped=UnfitRatings)
+        build = coefficient_build(name, settings.get(name, {}))
+        try:
+            results[name] = _measured(name, build, panel, n_resamples, seed, confidence)
+        except UnfitRatings as problem:
+            counts = {"n_items": panel.n_items, "n_raters": panel.n_raters}
+            counts["percent_agreement"] = _observed_agreement(panel)
+            results[name] = Agreement(name, None, reasons={"estimate": problem.code}, **counts)
+    return results
 
 
-def agreement_table(
-    ratings,
-    level="ordinal",
-    n_resamples=1000,
-    *,
-    weights="quadratic",
-    coefficients=None,
-    categories=None,
-    wide=False,
-    seed=0,
-    confidence=0.95,
-):
-    """Tabulate the coefficients of one panel.
+def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
+    """Table of the coefficients of one panel.
 
     Parameters
     ----------
@@ -251,12 +218,12 @@ def agreement_table(
         Ratings, NaN where missing.
     level : {"nominal", "ordinal", "interval", "ratio"}
         Of Krippendorff's alpha.
-    n_resamples, categories, wide, seed, confidence
-        See the module.
-    weights : {"quadratic", "linear", "identity"}
-        Of Gwet's AC2.
-    coefficients : sequence of str, optional
-        Names of coefficients; by default nineteen.
+    n_resamples : int, default 1000
+        Resamples of the items; 0 for none.
+    **options
+        weights : {"quadratic", "linear", "identity"}, of Gwet's AC2;
+        coefficients : sequence of str, by default nineteen;
+        categories, wide, seed, confidence: see the module.
 
     Returns
     -------
@@ -277,19 +244,8 @@ def agreement_table(
     >>> print(table[["coefficient", "n_items", "n_raters"]].to_string(header=False))
     0  krippendorff_alpha  4  3
     """
-    results = agreement_results(
-        ratings,
-        level,
-        n_resamples,
-        weights=weights,
-        coefficients=coefficients,
-        categories=categories,
-        wide=wide,
-        seed=seed,
-        confidence=confidence,
-    )
     rows = []
-    for agreement in results.values():
+    for agreement in agreement_results(ratings, level, n_resamples, **options).values():
         rows.append(
             {
                 "coefficient": agreement.coefficient,
@@ -310,7 +266,7 @@ def agreement_table(
 def leave_one_rater_out(
     ratings, coefficient="krippendorff_alpha", *, settings=None, categories=None, wide=False
 ):
-    """Measure agreement without each rater in turn."""
+    """Agreement without each rater in turn."""
     panel = as_panel(ratings, categories, wide)
     build = coefficient_build(coefficient, settings or {})
     with_all, _ = build(panel).estimate()
@@ -319,16 +275,8 @@ def leave_one_rater_out(
         without_rater = build(panel.without(column))
         value, reason = without_rater.estimate()
         change = None if with_all is None or value is None else value - with_all
-        rows.append(
-            {
-                "rater": rater,
-                "estimate": value,
-                "change": change,
-                "n_items": without_rater.panel.n_items,
-                "n_raters": without_rater.panel.n_raters,
-                "reason": reason,
-            }
-        )
+        used = without_rater.panel
+        rows.append((rater, value, change, used.n_items, used.n_raters, reason))
     columns = ["rater", "estimate", "change", "n_items", "n_raters", "reason"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -336,62 +284,42 @@ def leave_one_rater_out(
 # The coefficients by name.
 
 
-@dataclass(frozen=True)
-class CoefficientKind:
-    """What computes a coefficient, with which settings, and which of them a caller may choose."""
-
-    title: str
-    build: object
-    settings: dict = field(default_factory=dict)
-    choices: tuple = ()
-
-
 COEFFICIENTS = {
-    "percent_agreement": CoefficientKind(
-        "percent agreement", Kappa, {"chance": "none"}, ("weights",)
-    ),
-    "cohen_kappa": CoefficientKind(
-        "Cohen's kappa", Kappa, {"chance": "rater", "two": True}, ("weights",)
-    ),
-    "scott_pi": CoefficientKind(
-        "Scott's pi", Kappa, {"chance": "pooled", "two": True}, ("weights",)
-    ),
-    "fleiss_kappa": CoefficientKind("Fleiss' kappa", Kappa, {"chance": "pooled"}, ("weights",)),
-    "conger_kappa": CoefficientKind("Conger's kappa", Kappa, {"chance": "rater"}, ("weights",)),
-    "light_kappa": CoefficientKind("Light's kappa", LightKappa, {}, ("weights",)),
-    "brennan_prediger": CoefficientKind(
-        "Brennan-Prediger", Kappa, {"chance": "even"}, ("weights",)
-    ),
-    "gwet_ac1": CoefficientKind("Gwet's AC1", Kappa, {"chance": "gwet"}),
-    "gwet_ac2": CoefficientKind(
-        "Gwet's AC2", Kappa, {"chance": "gwet", "weights": "quadratic"}, ("weights",)
-    ),
-    "krippendorff_alpha": CoefficientKind(
-        "Krippendorff's alpha", alpha, {"level": "ordinal"}, ("level",)
-    ),
-    "kendall_w": CoefficientKind("Kendall's W", KendallW),
+    "percent_agreement": partial(kappa, chance="none"),
+    "cohen_kappa": partial(kappa, chance="rater", two=True),
+    "scott_pi": partial(kappa, chance="pooled", two=True),
+    "fleiss_kappa": partial(kappa, chance="pooled"),
+    "conger_kappa": partial(kappa, chance="rater"),
+    "light_kappa": LightKappa,
+    "brennan_prediger": partial(kappa, chance="even"),
+    "gwet_ac1": partial(kappa, chance="gwet"),
+    "gwet_ac2": partial(kappa, chance="gwet", weights="quadratic"),
+    "krippendorff_alpha": alpha,
+    "kendall_w": KendallW,
+    "cohen_kappa_linear": partial(kappa, chance="rater", two=True, weights="linear"),
+    "cohen_kappa_quadratic": partial(kappa, chance="rater", two=True, weights="quadratic"),
+    **{f"krippendorff_alpha_{level}": partial(alpha, level=level) for level in MEASUREMENT_LEVELS},
+    **{f"icc_{form[0]}_{form[2]}": partial(IntraclassCorrelation, form=form) for form in ICC_FORMS},
 }
-COEFFICIENTS |= {
-    f"cohen_kappa_{weights}": CoefficientKind(
-        f"Cohen's kappa, {weights} weights",
-        Kappa,
-        {"chance": "rater", "two": True, "weights": weights},
-    )
-    for weights in POWERS
+"""What computes a coefficient on a panel."""
+
+COEFFICIENT_TITLES = {
+    "percent_agreement": "percent agreement",
+    "cohen_kappa": "Cohen's kappa",
+    "scott_pi": "Scott's pi",
+    "fleiss_kappa": "Fleiss' kappa",
+    "conger_kappa": "Conger's kappa",
+    "light_kappa": "Light's kappa",
+    "brennan_prediger": "Brennan-Prediger",
+    "gwet_ac1": "Gwet's AC1",
+    "gwet_ac2": "Gwet's AC2",
+    "krippendorff_alpha": "Krippendorff's alpha",
+    "kendall_w": "Kendall's W",
+    "cohen_kappa_linear": "Cohen's kappa, linear weights",
+    "cohen_kappa_quadratic": "Cohen's kappa, quadratic weights",
+    **{f"krippendorff_alpha_{x}": f"Krippendorff's alpha, {x}" for x in MEASUREMENT_LEVELS},
+    **{f"icc_{form[0]}_{form[2]}": f"ICC({form})" for form in ICC_FORMS},
 }
-COEFFICIENTS |= {
-    f"krippendorff_alpha_{level}": CoefficientKind(
-        f"Krippendorff's alpha, {level}", alpha, {"level": level}
-    )
-    for level in MEASUREMENT_LEVELS
-}
-COEFFICIENTS |= {
-    f"icc_{form.replace(',', '_')}": CoefficientKind(
-        f"ICC({form})", IntraclassCorrelation, {"form": form}
-    )
-    for form in ICC_FORMS
-}
-COEFFICIENT_TITLES = {name: kind.title for name, kind in COEFFICIENTS.items()}
 DEFAULT_COEFFICIENTS = (
     "percent_agreement",
     "cohen_kappa",
@@ -413,27 +341,21 @@ DEFAULT_COEFFICIENTS = (
     "icc_3_k",
     "kendall_w",
 )
+
+
 # From a coefficient and a panel to its estimate with both intervals.
 
 
 def coefficient_build(name, settings):
-    """Give the function that computes a coefficient on a panel, with the caller's settings."""
+    """The function that computes a coefficient on a panel, with the caller's settings."""
     check_choice("coefficient", name, COEFFICIENTS)
-    kind = COEFFICIENTS[name]
-    foreign = sorted(set(settings) - set(kind.choices))
-    if foreign:
-        raise InputError(f"{name} has no option {', '.join(foreign)}")
-    all_settings = kind.settings | settings
-
-    def build(panel):
-        return kind.build(panel, **all_settings)
-
-    return build
+    return partial(COEFFICIENTS[name], **settings)
 
 
 def measure_coefficient(
     name,
     ratings,
+    settings=None,
     *,
     n_resamples=1000,
     seed=0,
@@ -441,132 +363,94 @@ def measure_coefficient(
     categories=None,
     wide=False,
     clusters=None,
-    **settings,
 ):
-    """Measure one coefficient on a table of ratings; options as of `krippendorff_alpha`.
-
-    What else is named are settings of the coefficient, such as its weights; others are refused.
-    """
+    """One coefficient of a table of ratings; settings are its weights, level or form."""
     panel = as_panel(ratings, categories, wide)
     if clusters is not None:
-        if COEFFICIENTS[name].build is IntraclassCorrelation:
+        if name.startswith("icc"):
             raise InputError("clusters: an intraclass correlation takes every item as a unit")
-        panel = replace(panel, clusters=cluster_codes(clusters, panel.n_rows)[panel.rows])
-    builds = {name: coefficient_build(name, settings)}
-    return _measure(builds, panel, n_resamples, seed, confidence)[name]
+        panel = replace(panel, clusters=cluster_codes(clusters, panel.n_items))
+    build = coefficient_build(name, settings or {})
+    return _measured(name, build, panel, n_resamples, seed, confidence)
 
 
-def _measure(builds, panel, n_resamples, seed, confidence, skipped=()):
-    """Measure several coefficients on one panel; those of the same items share the resamples."""
+def _measured(name, build, panel, n_resamples, seed, confidence):
+    """A coefficient of a panel, with standard error, intervals and reasons."""
     check_count("n_resamples", n_resamples, least=0)
     check_count("seed", seed, least=0)
     check_share("confidence", confidence)
-    results = {}
-    defined = {}
-    for name, build in builds.items():
-        used = panel
-        expected = None
-        try:
-            coefficient = build(panel)
-            estimate, reason = coefficient.estimate()
-            used = coefficient.panel
-        except skipped as problem:
-            estimate = None
-            reason = problem.code
-        if not reason:
-            defined[name] = coefficient
-            expected = coefficient.expected()
-        results[name] = Agreement(
-            name,
-            estimate,
-            n_items=used.n_items,
-            n_raters=used.n_raters,
-            n_left_out=panel.n_rows - used.n_items,
-            percent_agreement=_observed_agreement(panel if reason else used),
-            expected=expected,
-            reasons={"estimate": reason} if reason else {},
-        )
-    draws = _resample(defined, n_resamples, seed) if n_resamples else {}
-    for name, coefficient in defined.items():
-        uncertainty = _uncertainty(
-            coefficient, builds[name], panel, draws.get(name), (1 + confidence) / 2
-        )
-        results[name] = replace(results[name], **uncertainty)
-    return results
-
-
-def _resample(coefficients, n_resamples, seed):
-    """Compute every coefficient on resamples of the items that it uses."""
-    by_items = defaultdict(list)
-    for name, coefficient in coefficients.items():
-        if coefficient.panel.n_units > 1:
-            by_items[coefficient.used_items.tobytes()].append(name)
-    draws = {}
-    for names in by_items.values():
-        panel = coefficients[names[0]].panel
-        blocks = []
-        for counts in resample_counts(panel.n_units, n_resamples, seed):
-            weights = panel.item_weights(counts)
-            blocks.append([coefficients[name].values(weights) for name in names])
-        draws |= zip(names, np.concatenate(blocks, axis=1), strict=True)
-    return draws
-
-
-def _uncertainty(coefficient, build, panel, draws, tail):
-    """Standard error, intervals and reasons, as fields of an `Agreement`."""
+    coefficient = build(panel)
+    estimate, reason = coefficient.estimate()
     used = coefficient.panel
-    n = used.n_units
-    influence = coefficient.influence() if n > 1 else None
+    agreement = Agreement(
+        name,
+        estimate,
+        n_items=used.n_items,
+        n_raters=used.n_raters,
+        n_left_out=panel.n_items - used.n_items,
+        percent_agreement=_observed_agreement(panel if reason else used),
+        reasons={"estimate": reason},
+    )
+    if reason:
+        return agreement
+    n = len(np.unique(used.units))
+    draws = None
     se = None
+    influence = coefficient.influence() if n > 1 else None
+    if n > 1 and n_resamples:
+        blocks = resample_counts(n, n_resamples, seed)
+        draws = np.concatenate([coefficient.values(counts[:, used.units]) for counts in blocks])
     if influence is not None:
-        influence = used.influence_of_units(influence)
-        se = math.sqrt(np.sum((influence - influence.mean()) ** 2) / (n * (n - 1)))
+        influence = np.bincount(used.units, influence - influence.mean()) * n / used.n_items
+        se = math.sqrt(np.sum(influence**2) / (n * (n - 1)))
     elif draws is not None and not np.isnan(draws).any():
         se = float(draws.std(ddof=1))
-    if coefficient.model:
-        intervals, reasons = _intervals_of_model(coefficient.model, coefficient.interval(tail))
-        if se is None:
-            reasons = {"se": "undefined_in_resamples"} | reasons
-        return {"se": se, **intervals, "reasons": reasons}
-    estimate, _ = coefficient.estimate()
-    panel_ci, panel_reason = bootstrap_interval(draws, estimate, n, tail, influence)
-    if panel_reason == "fewer_than_six_items" and used.clusters is not None:
-        panel_reason = "fewer_than_six_clusters"
-    bounds = panel_ci
-    if panel_reason == "not_asked" and se is not None:
-        z = float(special.ndtri(tail))
-        bounds = (estimate - z * se, estimate + z * se)
-    reasons = {"panel_ci": panel_reason}
+    tail = (1 + confidence) / 2
+    panel_ci, reason = bootstrap_interval(draws, estimate, n, tail, influence)
+    if reason == "fewer_than_six_items" and used.clusters is not None:
+        reason = "fewer_than_six_clusters"
+    reasons = {"panel_ci": reason}
     if se is None:
-        reasons["se"] = panel_reason or "undefined_in_resamples"
-    new_panel_ci, reasons["new_panel_ci"] = _new_panel_interval(
-        coefficient, build, panel, bounds, panel_reason, tail
+        reasons["se"] = reason if draws is None else "undefined_in_resamples"
+    if coefficient.model:
+        intervals, why = coefficient.intervals(tail)
+        reasons |= why
+    else:
+        bounds = panel_ci
+        if reason == "not_asked" and se is not None:
+            reach = float(special.ndtri(tail)) * se
+            bounds = (estimate - reach, estimate + reach)
+        new_panel_ci, reasons["new_panel_ci"] = _new_panel_interval(
+            coefficient, build, panel, bounds, reason, tail
+        )
+        intervals = {"panel_ci": panel_ci, "new_panel_ci": new_panel_ci}
+    return replace(
+        agreement,
+        se=se,
+        **intervals,
+        expected=coefficient.expected(),
+        reasons={name: reason for name, reason in reasons.items() if reason},
     )
-    reasons = {name: reason for name, reason in reasons.items() if reason}
-    return {"se": se, "panel_ci": panel_ci, "new_panel_ci": new_panel_ci, "reasons": reasons}
 
 
-def _new_panel_interval(coefficient, build, panel, bounds, panel_reason, tail):
+def _new_panel_interval(coefficient, build, panel, bounds, reason, tail):
     """Interval for other raters and items, or why there is none.
 
     The variance over raters, a delete-one-rater jackknife, is added to the squared
     distances of the bounds over items (Zou & Donner 2008).
     """
     r = panel.n_raters
-    if panel.codes is None:
+    if panel.raters is None:
         return None, "raters_unknown"
     if r < 3:
         return None, "fewer_than_three_raters"
-    if panel_reason in ("fewer_than_six_items", "fewer_than_six_clusters"):
-        return None, panel_reason
     if bounds is None:
-        return None, "undefined_in_resamples"
+        return None, reason
     values = [build(panel.without(rater)).estimate()[0] for rater in range(r)]
     if None in values:
         return None, "undefined_without_a_rater"
     estimate, _ = coefficient.estimate()
-    deviations = np.array(values) - np.mean(values)
-    reach = float(special.ndtri(tail)) * math.sqrt((r - 1) / r * np.sum(deviations**2))
+    reach = float(special.ndtri(tail)) * math.sqrt((r - 1) * np.var(values))
     below = max(estimate - bounds[0], 0.0)
     above = max(bounds[1] - estimate, 0.0)
     low = max(coefficient.lowest, estimate - math.hypot(below, reach))
@@ -576,20 +460,6 @@ def _new_panel_interval(coefficient, build, panel, bounds, panel_reason, tail):
 def _observed_agreement(panel):
     """Percent agreement of a panel, None where there are too many categories."""
     return None if panel.too_many else Kappa(panel, "none").estimate()[0]
-
-
-def _intervals_of_model(model, interval):
-    """A model's F interval for the panel of which it speaks, and why the other has none."""
-    if model == 2:  # the only model that draws its raters
-        of_model, other = "new_panel_ci", "panel_ci"
-        reason = "raters_are_drawn"
-    else:
-        of_model, other = "panel_ci", "new_panel_ci"
-        reason = "raters_nested_in_items" if model == 1 else "raters_are_fixed"
-    reasons = {other: reason}
-    if not interval:
-        reasons[of_model] = "no_variation"
-    return {of_model: interval}, reasons
 
 
 def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
@@ -603,10 +473,9 @@ def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
         return None, "not_asked"
     student = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, tail)
     quantiles = np.array([-student, student])
-    centred = np.zeros(1)
-    if influence is not None and np.ptp(influence) > 1e-12:
-        centred = influence - influence.mean()
-    low, high = bca_bounds(draws, estimate, quantiles, centred, tolerance=1e-12, clip_bias=False)
+    if influence is None or np.ptp(influence) <= 1e-12:
+        influence = np.zeros(1)
+    low, high = bca_bounds(draws, estimate, quantiles, influence, tolerance=1e-12, clip_bias=False)
     if not math.isfinite(low) or not math.isfinite(high):
         return None, "undefined_in_resamples"
     return (low, high), "all_resamples_equal" if low == high else None
@@ -632,37 +501,32 @@ class RatingPanel:
 
     categories: np.ndarray
     codes: np.ndarray | None
-    tally: np.ndarray | None
     raters: tuple | None
-    n_rows: int
-    rows: np.ndarray  # positions in the table of the items that were rated
     ordered: bool = True
+    tally: np.ndarray | None = None  # if nobody knows who rated what
     clusters: np.ndarray | None = None  # number of the cluster of each item
 
     @property
     def n_items(self):
         return len(self.per_item)
 
+    @property
+    def n_raters(self):
+        """Number of raters; the most per item if nobody knows them."""
+        return int(self.per_item.max(initial=0)) if self.raters is None else len(self.raters)
+
+    @cached_property
+    def per_item(self):
+        if self.raters is None:
+            return self.tally.sum(axis=1)
+        return (self.codes >= 0).sum(axis=1).astype(float)
+
     @cached_property
     def units(self):
-        """Number of each item's cluster, counted without gaps."""
-        return np.unique(self.clusters, return_inverse=True)[1]
-
-    @property
-    def n_units(self):
-        """Number of items or, if they belong to clusters, of these: what is resampled."""
-        return self.n_items if self.clusters is None else int(self.units.max(initial=-1)) + 1
-
-    def item_weights(self, counts):
-        """Give weights [draws, items]: how often the unit of each item was drawn."""
-        return counts if self.clusters is None else counts[:, self.units]
-
-    def influence_of_units(self, influence):
-        """Sum the influence of items within clusters, so that its variance is that over units."""
+        """Number of what is resampled with each item: itself or its cluster, without gaps."""
         if self.clusters is None:
-            return influence
-        sums = np.bincount(self.units, influence - influence.mean())
-        return sums * self.n_units / self.n_items
+            return np.arange(self.n_items)
+        return np.unique(self.clusters, return_inverse=True)[1]
 
     @property
     def too_many(self):
@@ -672,9 +536,9 @@ class RatingPanel:
     @cached_property
     def counts(self):
         """How many raters put each item into each category."""
-        size = len(self.categories)
         if self.tally is not None:
             return self.tally
+        size = len(self.categories)
         if self.too_many:
             raise UnfitRatings(
                 "too_many_categories",
@@ -686,23 +550,10 @@ class RatingPanel:
         return counts.astype(float).reshape(self.n_items, size)
 
     @property
-    def n_raters(self):
-        """Number of raters with a rating; the most per item if only counts are known."""
-        if self.raters is None:
-            return int(self.per_item.max(initial=0))
-        return len(self.raters)
-
-    @cached_property
-    def per_item(self):
-        if self.codes is None:
-            return self.tally.sum(axis=1)
-        return (self.codes >= 0).sum(axis=1).astype(float)
-
-    @property
     def vary(self):
         """Whether the pairable ratings fall into more than one category."""
         pairable = self.per_item >= 2
-        if self.codes is None:
+        if self.raters is None:
             return np.count_nonzero(self.tally[pairable].any(axis=0)) > 1
         codes = self.codes[pairable]
         return np.ptp(codes[codes >= 0]) > 0
@@ -721,26 +572,22 @@ class RatingPanel:
         return np.arange(1.0, len(self.categories) + 1)
 
     def keep(self, rows):
-        if rows.all():
-            return self
-        clusters = None if self.clusters is None else self.clusters[rows]
-        if self.codes is None:
-            return replace(self, tally=self.tally[rows], clusters=clusters)
-        return replace(self, codes=self.codes[rows], clusters=clusters)
+        parts = {"codes": self.codes, "tally": self.tally, "clusters": self.clusters}
+        kept = {name: part[rows] for name, part in parts.items() if part is not None}
+        return replace(self, **kept)
 
     def only(self, columns):
-        """Keep some raters, and every item."""
-        codes = self.codes[:, columns]
+        """Some raters, and every item."""
         raters = tuple(self.raters[k] for k in columns)
-        return replace(self, codes=codes, raters=raters)
+        return replace(self, codes=self.codes[:, columns], raters=raters)
 
     def without(self, column):
-        """Leave one rater out, and keep every item."""
+        """All raters but one, and every item."""
         return self.only([k for k in range(self.n_raters) if k != column])
 
 
 def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
-    """Check a table of ratings."""
+    """A table of ratings, checked, as a panel."""
     if isinstance(ratings, RatingPanel):
         return ratings
     frame = ratings
@@ -751,46 +598,40 @@ def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
             raise InputError(f"ratings must be items x raters, not {values.ndim}-D")
         frame = pd.DataFrame(values)
     _refuse_other_tables(frame, wide, ids_allowed)
-    scores, numeric = _matrix(frame)
-    codes, scale = _encode(scores, numeric, categories)
+    ratings = _long_ratings(frame)
+    present = ratings.dropna()
+    numeric = ratings.dtype.kind == "f"
+    if categories is None:
+        scale = np.unique(present.to_numpy(float if numeric else str))
+    else:
+        scale = _scale(categories)
+    unknown = np.unique(present[~present.isin(scale)]).tolist()
+    if unknown:
+        raise InputError(f"ratings outside of the categories: {unknown[:5]}")
+    codes = pd.Categorical(ratings, categories=scale).codes.astype(int).reshape(frame.shape)
     used = (codes >= 0).any(axis=0)
     raters = tuple(frame.columns[used])
-    codes = codes[:, used]
-    rows = np.flatnonzero((codes >= 0).any(axis=1))
-    codes = codes[rows]
-    return RatingPanel(
-        categories=scale,
-        codes=codes,
-        tally=None,
-        raters=raters,
-        n_rows=len(frame),
-        rows=rows,
-        ordered=numeric or categories is not None,
-    )
+    return RatingPanel(scale, codes[:, used], raters, numeric or categories is not None)
 
 
 def from_counts(counts, categories=None):
-    """Take a table that says how many raters chose which category."""
+    """Panel of a table [items, categories] of how many raters chose which, whoever they are."""
     table = np.asarray(counts, dtype=float)
     if table.ndim != 2 or not np.isfinite(table).all() or (table < 0).any():
         raise InputError("counts must be items x categories, finite and not negative")
-    if (table > MOST_RATINGS).any() or (table.sum(axis=1) > MOST_RATINGS).any():
+    if table.sum(axis=1).max(initial=0) > MOST_RATINGS:
         raise InputError(
             f"an item has at most {MOST_RATINGS:,} ratings: is this a table of counts?"
         )
-    rated = table.sum(axis=1) > 0
-    return RatingPanel(
-        categories=_scale(categories, table.shape[1]),
-        codes=None,
-        tally=table[rated],
-        raters=None,
-        n_rows=len(table),
-        rows=np.flatnonzero(rated),
-    )
+    size = table.shape[1]
+    scale = _scale(range(1, size + 1) if categories is None else categories)
+    if len(scale) != size:
+        raise InputError(f"{len(scale)} categories for {size} columns")
+    return RatingPanel(scale, codes=None, raters=None, tally=table)
 
 
 def _refuse_other_tables(frame, wide, ids_allowed):
-    """Refuse a transposed table, and a column that names the items: it would ruin the agreement."""
+    """Refuse a transposed table, and a column that names the items: it is no rater."""
     if not frame.columns.is_unique:
         names = frame.columns[frame.columns.duplicated()].unique()
         raise InputError(f"raters named more than once: {', '.join(map(str, names))}")
@@ -800,56 +641,35 @@ def _refuse_other_tables(frame, wide, ids_allowed):
             f"{items} items (rows), {raters} raters (columns): more raters than items; "
             "transpose the table, or allow wide tables if that is meant"
         )
-    if ids_allowed:
-        return
-    for name in frame:
-        if names_items(name):
-            raise InputError(
-                f"column {name!r} looks like names of the items: "
-                "ratings.set_index(...), or leave it out"
-            )
+    ids = [] if ids_allowed else [name for name in frame if names_items(name)]
+    if ids:
+        raise InputError(
+            f"column {ids[0]!r} looks like names of the items: "
+            "ratings.set_index(...), or leave it out"
+        )
 
 
-def _matrix(frame):
-    """Give numbers with NaN, or labels with None, and which of the two."""
+def _long_ratings(frame):
+    """All ratings, item by item: numbers with NaN, or labels with None."""
     try:
-        scores = frame.to_numpy(dtype=float, na_value=np.nan)
+        numbers = frame.to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError):
-        labels = frame.to_numpy(dtype=object)
-        if not all(isinstance(value, str) for value in labels[~pd.isna(labels)]):
+        labels = pd.Series(frame.to_numpy(dtype=object).ravel())
+        if not labels.dropna().map(type).eq(str).all():
             raise InputError("ratings mix numbers and text; write them all in one way") from None
-        return labels, False
-    for row, column in np.argwhere(np.isinf(scores)):
+        return labels
+    for row, column in np.argwhere(np.isinf(numbers)):
         raise InputError(f"item {frame.index[row]}, rater {frame.columns[column]}: infinite rating")
-    return scores, True
+    return pd.Series(numbers.ravel())
 
 
-def _encode(scores, numeric, categories):
-    """Give the number of each rating's category, -1 where missing, and the scale."""
-    ratings = pd.Series(scores.ravel())
-    present = ratings.dropna()
-    if categories is None:
-        scale = np.unique(present.to_numpy(float if numeric else str))
-    else:
-        scale = _scale(categories)
-    unknown = np.unique(present[~present.isin(scale)]).tolist()
-    if unknown:
-        raise InputError(f"ratings outside of the categories: {unknown[:5]}")
-    codes = pd.Categorical(ratings, categories=scale).codes
-    return codes.astype(int).reshape(scores.shape), scale
-
-
-def _scale(categories, size=None):
-    """Check categories that were given; by default 1 to the number of columns of a table."""
-    if categories is None:
-        values = np.arange(1.0, size + 1)
-    else:
-        values = np.array(list(categories))
-    scale = values.astype(float if values.dtype.kind in "biuf" else str)
-    if size not in (None, len(scale)):
-        raise InputError(f"{len(scale)} categories for {size} columns")
-    if len(np.unique(scale)) < len(scale) or not len(scale):
+def _scale(categories):
+    """Categories that were given, checked."""
+    scale = pd.Index(list(categories))
+    if scale.empty or not scale.is_unique:
         raise InputError("categories must be distinct, and at least one")
-    if scale.dtype.kind == "f" and (np.diff(scale) <= 0).any():
+    if scale.dtype.kind not in "biuf":
+        return scale.to_numpy(str)
+    if not scale.is_monotonic_increasing:
         raise InputError("numeric categories must be given in ascending order")
-    return scale
+    return scale.to_numpy(float)

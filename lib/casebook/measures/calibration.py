@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from casebook.measures.classification import auroc, mid_ranks
+from casebook.stats.areas import auroc, mid_ranks
 from casebook.stats.intervals import (
     Interval,
     bootstrap_mean,
@@ -71,21 +71,31 @@ def calibration(
         statistics = _Statistics(y, p, bins)
         chance = _calibrated(statistics, p, n_resamples, seed)
         draws = _resampled(statistics, groups, n_resamples, seed)
-        values = {name: x[0] for name, x in statistics(np.ones((1, len(y)))).items()}
+        values = statistics.of_resamples(np.ones((1, len(y)))).iloc[0]
         measures = {
             name: _interval(name, values, draws, chance, len(y), level) for name in MEASURES
         }
-        controls = _controls(float(y.mean()), chance)
-    measures["brier"] = bootstrap_mean(
-        (p - y) ** 2, level=level, clusters=groups, n_resamples=n_resamples, seed=seed
+        base_rate = y.mean()
+        controls = {
+            "ece": chance["ece"].mean(),
+            "reliability": chance["reliability"].mean(),
+            "brier": base_rate * (1 - base_rate),
+            "log_loss": special.entr([base_rate, 1 - base_rate]).sum(),
+            "aurc": 1 - base_rate,
+            "auroc": 0.5,
+        }
+    options = {"level": level, "clusters": groups, "n_resamples": n_resamples, "seed": seed}
+    measures["brier"] = bootstrap_mean((p - y) ** 2, **options)
+    said = np.where(y, p, 1 - p)  # the probability of what came true
+    measures["log_loss"] = Interval(
+        None, None, None, level, len(y), "percentile", "certain_and_wrong"
     )
-    measures["log_loss"] = _log_loss(
-        y, p, level=level, clusters=groups, n_resamples=n_resamples, seed=seed
-    )
+    if said.all():
+        measures["log_loss"] = bootstrap_mean(-np.log(said), **options)
     measures["auroc"] = auroc(y, p, level=level, clusters=groups)
     return Calibration(
         measures=measures,
-        controls=controls,
+        controls={name: float(value) for name, value in controls.items()},
         bins=_bin_table(y, p, bins, level),
         curve=_coverage_curve(y, p, missing),
         n=len(y),
@@ -93,89 +103,52 @@ def calibration(
     )
 
 
-def _log_loss(y, p, *, level, clusters, n_resamples, seed):
-    """Interval of the mean log loss, undefined where a certain statement was wrong."""
-    probability_of_outcome = np.where(y, p, 1 - p)
-    if not probability_of_outcome.all():
-        return Interval(None, None, None, level, len(y), "percentile", "certain_and_wrong")
-    return bootstrap_mean(
-        -np.log(probability_of_outcome),
-        level=level,
-        clusters=clusters,
-        n_resamples=n_resamples,
-        seed=seed,
-    )
-
-
-def _controls(base_rate, chance):
-    """Values of a calibrated forecaster by chance, and of one who always states the base rate."""
-    return {
-        "ece": float(chance["ece"].mean()),
-        "reliability": float(chance["reliability"].mean()),
-        "brier": base_rate * (1 - base_rate),
-        "log_loss": float(special.entr([base_rate, 1 - base_rate]).sum()),
-        "aurc": 1 - base_rate,
-        "auroc": 0.5,
-    }
-
-
 def _resampled(statistics, groups, n_resamples, seed):
-    """Give the statistics of resamples of units, or of whole clusters."""
+    """Statistics of resamples of units, or of whole clusters; none if there is only one."""
     codes = np.arange(len(statistics.p)) if groups is None else groups
     kinds, codes = np.unique(codes, return_inverse=True)
     if len(kinds) < 2:
-        return {}
-    blocks = []
-    for weights in resample_counts(len(kinds), n_resamples, seed):
-        blocks.append(statistics(weights[:, codes]))
-    return _joined(blocks)
+        return None
+    resamples = resample_counts(len(kinds), n_resamples, seed)
+    return pd.concat([statistics.of_resamples(weights[:, codes]) for weights in resamples])
 
 
 def _calibrated(statistics, p, n_resamples, seed):
-    """Give the statistics that a calibrated forecaster would show by chance."""
+    """Statistics that a calibrated forecaster would show by chance."""
     blocks = []
     rows = max(1, OUTCOMES_IN_BLOCK // len(p))
     for block, start in enumerate(range(0, n_resamples, rows)):
         rng = generator(seed, "calibrated", block)
         outcomes = rng.random((min(rows, n_resamples - start), len(p))) < p
-        blocks.append(statistics.with_outcomes(outcomes))
-    return _joined(blocks)
-
-
-def _joined(blocks):
-    """Join the statistics of blocks of resamples."""
-    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+        blocks.append(statistics.of_outcomes(outcomes))
+    return pd.concat(blocks)
 
 
 def _interval(name, values, draws, chance, n, level):
     """Basic bootstrap; draws of statistics that chance inflates move onto the debiased value."""
     plain = name.removesuffix("_debiased")
-    biased = plain in ("ece", "reliability")
-    method = "shifted" if biased else "basic"
-    estimate = max(0.0, float(values[name])) if biased else float(values[name])
-    if not draws:
+    is_biased = plain in ("ece", "reliability")
+    method = "shifted" if is_biased else "basic"
+    estimate = max(0.0, float(values[name])) if is_biased else float(values[name])
+    if draws is None:
         reason = "fewer_than_two_units" if n == 1 else "fewer_than_two_clusters"
         return Interval(estimate, None, None, level, n, method, reason)
-    resampled = draws[f"{plain}_debiased" if biased else name]
-    quantile_low, quantile_high = percentile_bounds(resampled, level)
-    if biased:
-        shift = values[f"{plain}_debiased"] - resampled.mean()
-        low = quantile_low + shift
-        high = quantile_high + shift
+    resampled = draws[f"{plain}_debiased" if is_biased else name].to_numpy()
+    bounds = percentile_bounds(resampled, level)
+    if is_biased:
+        bounds += values[f"{plain}_debiased"] - resampled.mean()
         if values[plain] <= np.quantile(chance[plain], level):
-            low = 0.0
+            bounds[0] = 0.0
     else:
-        low = 2 * estimate - quantile_high
-        high = 2 * estimate - quantile_low
+        bounds = 2 * estimate - bounds[::-1]
     if name != "within_bins":
-        low = max(0.0, low)
-        high = max(0.0, high)
+        bounds = np.maximum(bounds, 0.0)
     reason = "no_variation" if np.ptp(resampled) == 0 else None
-    return Interval(estimate, float(low), float(high), level, n, method, reason)
+    return Interval(estimate, *bounds.tolist(), level, n, method, reason)
 
 
 def _bin_table(y, p, bins, level):
-    """Give the mean statement and the share that came true of every bin."""
+    """Mean statement and share that came true of every bin."""
     rows = []
     for b in range(bins.max(initial=-1) + 1):
         inside = bins == b
@@ -185,7 +158,7 @@ def _bin_table(y, p, bins, level):
 
 
 def _coverage_curve(y, p, missing):
-    """Give the risk at every coverage that a threshold on the probability can give."""
+    """Risk at every coverage that a threshold on the probability can give."""
     order = np.argsort(-p, kind="stable")
     last = np.flatnonzero(np.diff(p[order], append=-1.0))
     covered = last + 1
@@ -207,7 +180,7 @@ def mass_bins(p, n_bins):
 
 
 class _Statistics:
-    """Statistics of weighted samples: one row of weights per resample."""
+    """Statistics of weighted samples, a row each."""
 
     def __init__(self, y, p, bins):
         # Sorted by probability, bins and ties are runs, and sums over them are quick.
@@ -217,34 +190,46 @@ class _Statistics:
         self.bins = np.flatnonzero(np.diff(bins[self.order], prepend=-1))
         self.ties = np.flatnonzero(np.diff(-self.p, prepend=-2.0))
 
-    def __call__(self, weights):
-        """Give every statistic, shape [resamples]."""
+    def of_resamples(self, weights):
+        """Statistics of units that count several times, weights of shape [resamples, units]."""
         w = weights[:, self.order]
-        return self._binned(w, self.y) | self._selective(w)
+        covered = np.add.reduceat(w, self.ties, axis=1)
+        wrong = np.add.reduceat(w * (1 - self.y), self.ties, axis=1)
+        errors = wrong.sum(axis=1)
+        # The best order covers all that is right, then all that is wrong.
+        best_covered = np.stack([w.sum(axis=1) - errors, errors], axis=1)
+        best_wrong = np.stack([np.zeros(len(w)), errors], axis=1)
+        aurc = area_under_risk(covered, wrong)
+        best = area_under_risk(best_covered, best_wrong)
+        return self._binned(w, self.y).assign(aurc=aurc, e_aurc=aurc - best)
 
-    def with_outcomes(self, outcomes):
-        """Give the binned statistics of other outcomes, in order of the units given."""
+    def of_outcomes(self, outcomes):
+        """Statistics of bins had other things come true, outcomes of shape [resamples, units]."""
         return self._binned(np.ones(outcomes.shape), outcomes[:, self.order].astype(float))
 
     def _binned(self, w, y):
-        return _measures_of_bins(
-            n=np.add.reduceat(w, self.bins, axis=1),
-            p=np.add.reduceat(w * self.p, self.bins, axis=1),
-            y=np.add.reduceat(w * y, self.bins, axis=1),
-            loss=np.add.reduceat(w * (self.p - y) ** 2, self.bins, axis=1),
-        )
-
-    def _selective(self, w):
-        covered = np.add.reduceat(w, self.ties, axis=1)
-        wrong = np.add.reduceat(w * (1 - self.y), self.ties, axis=1)
-        n = w.sum(axis=1)
-        errors = wrong.sum(axis=1)
-        aurc = area_under_risk(covered, wrong)
-        # The best order covers all that is right, then all that is wrong.
-        best_covered = np.stack([n - errors, errors], axis=1)
-        best_wrong = np.stack([np.zeros(len(n)), errors], axis=1)
-        best = area_under_risk(best_covered, best_wrong)
-        return {"aurc": aurc, "e_aurc": aurc - best}
+        """ECE and the parts of the Brier score from sums by bin."""
+        n = np.add.reduceat(w, self.bins, axis=1)
+        stated = np.add.reduceat(w * self.p, self.bins, axis=1)
+        true = np.add.reduceat(w * y, self.bins, axis=1)
+        loss = np.add.reduceat(w * (self.p - y) ** 2, self.bins, axis=1)
+        total = n.sum(axis=1, keepdims=True)
+        weight = n / total
+        confidence = stated / np.maximum(n, 1)
+        share = true / np.maximum(n, 1)
+        noise = np.sqrt(share * (1 - share) / np.maximum(n - 1, 1)) * (n > 1)
+        gap = np.abs(confidence - share)
+        base = true.sum(axis=1, keepdims=True) / total
+        parts = pd.DataFrame({"ece": (weight * gap).sum(axis=1)})
+        parts["ece_debiased"] = (weight * (2 * gap - _folded_mean(gap, noise))).sum(axis=1)
+        parts["reliability"] = (weight * gap**2).sum(axis=1)
+        parts["reliability_debiased"] = parts["reliability"] - (weight * noise**2).sum(axis=1)
+        parts["resolution"] = (weight * (share - base) ** 2).sum(axis=1)
+        parts["uncertainty"] = base * (1 - base)
+        brier = loss.sum(axis=1) / total[:, 0]
+        explained = parts["reliability"] - parts["resolution"] + parts["uncertainty"]
+        parts["within_bins"] = brier - explained
+        return parts
 
 
 def area_under_risk(covered, wrong):
@@ -253,38 +238,10 @@ def area_under_risk(covered, wrong):
     errors = np.cumsum(wrong, 1) - wrong
     n = covered.sum(axis=1)
     harmonic = special.digamma(before + covered + 1) - special.digamma(before + 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rate = np.where(covered > 0, wrong / covered, 0.0)
+    rate = wrong / np.maximum(covered, 1)
     # The sum over j = 1 ... c of (e + j r) / (b + j) = c r + (e - b r) (H_b+c - H_b).
     total = (covered * rate + (errors - before * rate) * harmonic).sum(axis=1)
     return total / n
-
-
-def _measures_of_bins(n, p, y, loss):
-    """ECE and the parts of the Brier score from sums by bin."""
-    total = n.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        confidence = np.where(n > 0, p / n, 0.0)
-        share = np.where(n > 0, y / n, 0.0)
-        noise = np.where(n > 1, np.sqrt(share * (1 - share) / (n - 1)), 0.0)
-    weight = n / total
-    gap = np.abs(confidence - share)
-    base = y.sum(axis=1, keepdims=True) / total
-    reliability = (weight * gap**2).sum(axis=1)
-    resolution = (weight * (share - base) ** 2).sum(axis=1)
-    uncertainty = (base * (1 - base))[:, 0]
-    brier = loss.sum(axis=1) / total[:, 0]
-    unbiased = 2 * gap - _folded_mean(gap, noise)
-    noise_part = (weight * noise**2).sum(axis=1)
-    return {
-        "ece": (weight * gap).sum(axis=1),
-        "ece_debiased": (weight * unbiased).sum(axis=1),
-        "reliability": reliability,
-        "reliability_debiased": reliability - noise_part,
-        "resolution": resolution,
-        "uncertainty": uncertainty,
-        "within_bins": brier - reliability + resolution - uncertainty,
-    }
 
 
 def _folded_mean(gap, noise):

@@ -1,4 +1,4 @@
-"""Verdicts against gold labels: as documented, and with outcomes, policies and intervals; AUROC.
+"""Verdicts against gold labels: as documented, and with outcomes, policies and intervals.
 
 The table of counts keeps every outcome apart: four gold labels by six predicted outcomes. All
 measures are functions of it, so that a million predictions cost one count and every bootstrap
@@ -6,12 +6,10 @@ resample is one draw of 24 numbers. (scikit-learn scores one sample of labels at
 functions are what the tests compare with.)
 """
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from casebook.errors import InputError
 from casebook.stats.intervals import (
@@ -23,7 +21,6 @@ from casebook.stats.intervals import (
     wilson,
 )
 from casebook.stats.samples import check_choice
-from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS
 
 SUPPORTED = "SUPPORTED"
 NOT_SUPPORTED = "NOT_SUPPORTED"
@@ -70,11 +67,10 @@ class Scores:
     parity: dict
 
     def __getitem__(self, measure):
-        """Give one primary measure, an Interval."""
         return self.measures[measure]
 
     def numbers(self):
-        """Give the primary measures for ``numbers.json``, the majority's beside them."""
+        """Primary measures for ``numbers.json``, the majority's beside them."""
         majority = self.baselines["majority"]
         return {
             name: interval.number(majority[name].estimate)
@@ -136,28 +132,41 @@ def score_predictions(
     >>> scores["accuracy"].estimate, scores.baselines["majority"]["accuracy"].estimate
     (0.5, 0.5)
     """
-    check_policies(off_label, nei, conflict)
     policy = {"off_label": off_label, "nei": nei, "conflict": conflict}
     gold, predicted = paired_labels(gold, predicted)
     rows = _gold_codes(gold, labels)
     columns, foreign = encode(predicted, labels)
     cells = rows * len(PREDICTED_OUTCOMES) + columns
     codes = None if clusters is None else cluster_codes(clusters, len(rows))
-    scorer = _Scorer(codes, policy, level, n_resamples, seed)
-    sample = scorer.resampled(cells)
-    table = sample.tables[0]
-    policies = {name: scorer.measured(sample, off_label=name) for name in OFF_LABEL_POLICIES}
-    measured_groups = {}
-    documented_groups = {}
-    for name, values in (groups or {}).items():
-        measured_groups[name] = {}
-        documented_groups[name] = {}
-        for group, members in _members(values, len(gold)):
-            documented = documented_metrics(gold[members], predicted[members])
-            documented_groups[name][group] = documented
-            measured_groups[name][group] = scorer.measured(scorer.resampled(cells, members))
+
+    def sampled(cells, members=slice(None)):
+        of_members = None if codes is None else codes[members]
+        return _Sample(cells[members], of_members, level, n_resamples, seed)
+
+    sample = sampled(cells)
+    policies = {name: sample.measured(policy | {"off_label": name}) for name in OFF_LABEL_POLICIES}
+    answers = sample.constant_answers(policy)
+    # Further baselines are scored on the rows that count for the system.
+    counted = collapse_cells(**policy).any((1, 2))[cells]
+    without_drops = policy | {"off_label": off_label.replace("drop", "wrong")}
+    for name, answer in (baselines or {}).items():
+        _, answer = paired_labels(rows, answer)
+        outcomes, _ = encode(answer, labels)
+        baseline = sampled(rows * len(PREDICTED_OUTCOMES) + outcomes, counted)
+        answers[name] = baseline.measured(without_drops)
     parity = {name: documented_metrics(gold, predicted, name) for name in BEHAVIOURS}
-    parity["groups"] = documented_groups
+    parity["groups"] = {}
+    measured_groups = {}
+    for name, values in (groups or {}).items():
+        members = _members(values, len(gold))
+        measured_groups[name] = {
+            group: sampled(cells, part).measured(policy) for group, part in members.items()
+        }
+        parity["groups"][name] = {
+            group: documented_metrics(gold[part], predicted[part])
+            for group, part in members.items()
+        }
+    table = sample.tables[0]
     return Scores(
         n=len(rows),
         policy=policy,
@@ -167,8 +176,7 @@ def score_predictions(
         excluded=_excluded(table, policy),
         parse_rate=wilson(int(table[:, : len(GOLD_LABELS)].sum()), len(cells), level),
         foreign=foreign,
-        baselines=scorer.constant_answers(sample)
-        | scorer.further_baselines(cells, rows, baselines, labels),
+        baselines=answers,
         groups=measured_groups,
         parity=parity,
     )
@@ -179,177 +187,27 @@ def documented_metrics(gold, predicted, behaviour="S"):
     gold, predicted = paired_labels(gold, predicted)
     for labels in (gold, predicted):
         labels[pd.isna(labels) | (labels == "")] = NOT_SUPPORTED  # a missing verdict
-    gold_positive = gold == SUPPORTED
-    predicted_positive = predicted == SUPPORTED
-    if behaviour == "S":  # other labels stand in no cell
-        gold_negative = gold == NOT_SUPPORTED
-        predicted_negative = predicted == NOT_SUPPORTED
-    else:
-        gold_negative = ~gold_positive
-        predicted_negative = ~predicted_positive
-    correct = (gold == predicted) & (gold_positive | gold_negative)
-    tp = int((gold_positive & predicted_positive).sum())
-    tn = int((gold_negative & predicted_negative).sum())
-    fp = int((gold_negative & predicted_positive).sum())
-    fn = int((gold_positive & predicted_negative).sum())
-    precision = _or_zero(tp, tp + fp)
-    recall = _or_zero(tp, tp + fn)
+    # Under S a pair with another label stands in no cell; under L another label is negative.
+    counted = np.isin([gold, predicted], [SUPPORTED, NOT_SUPPORTED]).all(axis=0)
+    counted |= behaviour == "L"
+    truth = gold[counted] == SUPPORTED
+    said = predicted[counted] == SUPPORTED
+    tp = int((truth & said).sum())
+    fp = int((~truth & said).sum())
+    fn = int((truth & ~said).sum())
+    precision = tp / max(tp + fp, 1)
+    recall = tp / max(tp + fn, 1)
     return {
         "tp": tp,
-        "tn": tn,
+        "tn": len(truth) - tp - fp - fn,
         "fp": fp,
         "fn": fn,
         "n": len(gold),
-        "accuracy": _or_zero(int(correct.sum()), len(gold)),
+        "accuracy": int((gold == predicted)[counted].sum()) / max(len(gold), 1),
         "precision": precision,
         "recall": recall,
-        "f1": _or_zero(2 * precision * recall, precision + recall),
+        "f1": 2 * precision * recall / (precision + recall or 1.0),
     }
-
-
-def _or_zero(above, below):
-    return above / below if below else 0.0
-
-
-# AUROC, and the difference of two.
-
-
-def auroc(positive, scores, *, level=0.95, clusters=None, units=None):
-    """Probability that a positive scores above a negative, ties counting half.
-
-    The interval is on the logit scale. Rows of one of the `units`, such as an explanation and its
-    copies, are resampled together where there are too few clusters of units.
-    """
-    positive, [scores] = _checked_scores(positive, scores)
-    n = len(positive)
-    codes, reason = _resampled_rows(n, clusters, units)
-    method = "delong-logit" if codes is None else "obuchowski-logit"
-
-    def without_interval(area, why):
-        return Interval(area, None, None, level, n, method, why)
-
-    too_few = clusters is not None and reason not in (None, INTERVAL_BY_UNIT)
-    if positive.all() or not positive.any():
-        return without_interval(
-            None, reason if units is not None and too_few else "class_without_gold"
-        )
-    above, below = _placements(positive, scores)
-    area = float(above.mean())
-    if too_few:
-        return without_interval(area, reason)
-    variance = _variance(positive, area, above, below, codes)
-    if variance is None:
-        return without_interval(area, "fewer_than_two_clusters")
-    if not variance or area in (0.0, 1.0):
-        return without_interval(area, "no_variation")
-    half = special.ndtri((1 + level) / 2) * math.sqrt(variance) / (area * (1 - area))
-    low, high = special.expit(special.logit(area) + np.array([-half, half]))
-    reason = reason if reason == INTERVAL_BY_UNIT else None
-    return Interval(area, float(low), float(high), level, n, method, reason)
-
-
-def auroc_difference(positive, scores, against, *, level=0.95, clusters=None, units=None):
-    """AUROC of the scores minus that of others on the same rows, with Student's interval."""
-    positive, scores = _checked_scores(positive, scores, against)
-    n = len(positive)
-    codes, reason = _resampled_rows(n, clusters, units)
-    method = "delong-t" if codes is None else "obuchowski-t"
-
-    def without_interval(difference, why):
-        return Interval(difference, None, None, level, n, method, why)
-
-    too_few = reason not in (None, INTERVAL_BY_UNIT)
-    if positive.all() or not positive.any():
-        return without_interval(
-            None, reason if units is not None and too_few else "class_without_gold"
-        )
-    placements = [_placements(positive, column) for column in scores]
-    above = placements[0][0] - placements[1][0]
-    below = placements[0][1] - placements[1][1]
-    difference = float(above.mean())
-    if units is not None and too_few:
-        return without_interval(difference, reason)
-    if not above.any() and not below.any():
-        return without_interval(0.0, NO_UNIT_DIFFERS)
-    if too_few:
-        return without_interval(difference, reason)
-    variance = _variance(positive, difference, above, below, codes)
-    if variance is None:
-        return without_interval(difference, "fewer_than_two_clusters")
-    groups = n if codes is None else len(np.unique(codes))
-    half = special.stdtrit(groups - 1, (1 + level) / 2) * math.sqrt(variance)
-    low = max(difference - half, -1.0)
-    high = min(difference + half, 1.0)
-    return Interval(difference, low, high, level, n, method, reason)
-
-
-def auroc_contrast(positive, scores, against, *, level=0.95, clusters=None, units=None):
-    """Give the contrast of two AUROCs as a row of ``contrasts.json``; what is undefined is NaN."""
-    positive = np.asarray(positive, dtype=bool)
-    scores = np.asarray(scores, dtype=float)
-    against = np.asarray(against, dtype=float)
-    area = auroc_difference(positive, scores, against, level=level, clusters=clusters, units=units)
-    row = {
-        "difference": area.estimate,
-        "low": area.low,
-        "high": area.high,
-        "level": auroc(positive, scores).estimate,
-        "baseline": auroc(positive, against).estimate,
-    }
-    row = {name: math.nan if value is None else value for name, value in row.items()}
-    groups = area.n if clusters is None else len(set(clusters))
-    return row | {"n": area.n, "groups": groups, "reason": area.reason}
-
-
-def _checked_scores(positive, *scores):
-    scores = np.array(scores, dtype=float)
-    if not np.isfinite(scores).all():
-        raise InputError(f"{(~np.isfinite(scores)).sum()} scores are not finite")
-    return np.asarray(positive, dtype=bool), scores
-
-
-def _resampled_rows(n, clusters, units):
-    """Cluster of each row, by number; None for single rows; and why not the given clusters."""
-    if units is None:
-        resampled, reason = resampled_clusters(clusters, n)
-    else:
-        cluster_of = dict(zip(units, clusters, strict=True))
-        enough, reason = resampled_clusters(list(cluster_of.values()), len(cluster_of))
-        resampled = units if enough is None else clusters
-    return None if resampled is None else cluster_codes(resampled, n), reason
-
-
-def _placements(positive, scores):
-    """Share of the other class that each positive beats, and that each negative loses to."""
-    x = scores[positive]
-    y = scores[~positive]
-    return mid_ranks(y, x) / len(y), 1 - mid_ranks(x, y) / len(x)
-
-
-def mid_ranks(others, values):
-    """How many of the others each value exceeds, equal ones counting half."""
-    ordered = np.sort(others)
-    left = np.searchsorted(ordered, values, "left")
-    return (left + np.searchsorted(ordered, values, "right")) / 2
-
-
-def _variance(positive, area, above, below, codes):
-    """Obuchowski's variance; None if a class lies in fewer than two clusters."""
-    if codes is None:
-        codes = np.arange(len(positive))
-    n_of_positives = len(np.unique(codes[positive]))
-    n_of_negatives = len(np.unique(codes[~positive]))
-    if n_of_positives < 2 or n_of_negatives < 2:
-        return None
-    n_clusters = len(np.unique(codes))
-    size = codes.max() + 1
-    x = np.bincount(codes[positive], above - area, minlength=size) / len(above)
-    y = np.bincount(codes[~positive], below - area, minlength=size) / len(below)
-    variance = x @ x * n_of_positives / (n_of_positives - 1)
-    variance += y @ y * n_of_negatives / (n_of_negatives - 1)
-    variance += x @ (2 * y) * n_clusters / (n_clusters - 1)
-    # Shared clusters can cancel all variance; rounding then leaves less than nothing.
-    return max(0.0, float(variance))
 
 
 # Tables of counts, policies that collapse them to classes, and the formulas.
@@ -357,7 +215,9 @@ def _variance(positive, area, above, below, codes):
 
 def collapse(table, *, off_label="wrong", nei="exclude", conflict="exclude"):
     """Collapse tables of outcomes to classes under explicit policies."""
-    check_policies(off_label, nei, conflict)
+    check_choice("off_label policy", off_label, OFF_LABEL_POLICIES)
+    check_choice("nei policy", nei, CLASS_POLICIES)
+    check_choice("conflict policy", conflict, CLASS_POLICIES)
     k = 2 + ("three_class" in (nei, conflict))
     dropped = -1
     row_of = {"exclude": dropped, "negative": 1, "three_class": 2}
@@ -373,13 +233,6 @@ def collapse_cells(*, off_label="wrong", nei="exclude", conflict="exclude"):
     """Collapse, for every cell of the table of outcomes, the table that has one row there."""
     tables = np.eye(CELLS, dtype=int).reshape(-1, len(GOLD_LABELS), len(PREDICTED_OUTCOMES))
     return collapse(tables, off_label=off_label, nei=nei, conflict=conflict)
-
-
-def check_policies(off_label, nei, conflict):
-    """Raise InputError unless the three policies are known ones."""
-    check_choice("off_label policy", off_label, OFF_LABEL_POLICIES)
-    check_choice("nei policy", nei, CLASS_POLICIES)
-    check_choice("conflict policy", conflict, CLASS_POLICIES)
 
 
 def formulas(table):
@@ -446,19 +299,18 @@ def encode(labels, vocabulary=None):
                 f"label {spelling!r} is mapped to {name!r}: use {', '.join(GOLD_LABELS)}"
             )
     codes, spellings = pd.factorize(as_objects(labels))
+    outcomes = [
+        label_of.get(spelling, OFF_LABEL) if str(spelling).strip() else NO_VERDICT
+        for spelling in spellings
+    ]
     counts = np.bincount(codes[codes >= 0], minlength=len(spellings))
-    outcomes = []
-    foreign = {}
-    for spelling, count in zip(spellings, counts, strict=True):
-        if isinstance(spelling, str) and not spelling.strip():
-            outcome = NO_VERDICT
-        else:
-            outcome = label_of.get(spelling, OFF_LABEL)
-        if outcome == OFF_LABEL:
-            foreign[str(spelling)] = int(count)
-        outcomes.append(PREDICTED_OUTCOMES.index(outcome))
-    outcomes.append(PREDICTED_OUTCOMES.index(NO_VERDICT))  # of code -1, a missing verdict
-    return np.array(outcomes, dtype=np.int64)[codes], foreign
+    foreign = {
+        str(spelling): int(count)
+        for spelling, count, outcome in zip(spellings, counts, outcomes, strict=True)
+        if outcome == OFF_LABEL
+    }
+    outcomes.append(NO_VERDICT)  # of code -1, a missing verdict
+    return np.array([PREDICTED_OUTCOMES.index(name) for name in outcomes])[codes], foreign
 
 
 def as_objects(labels):
@@ -508,97 +360,62 @@ def _members(values, n):
     names = pd.Series(
         ["unknown" if pd.isna(value) else str(value) for value in values], dtype=object
     )
-    return names.groupby(names, sort=False).indices.items()
+    return names.groupby(names, sort=False).indices
 
 
 # Intervals: every resample is one draw of a table.
 
 
-@dataclass(frozen=True)
 class _Sample:
-    """Tables of outcomes, the sample's and then its resamples', of `units` rows or clusters."""
+    """Rows or clusters of rows by outcome: their table, and those of resamples."""
 
-    tables: np.ndarray
-    units: int
-    clustered: bool
-    reason: str | None
-
-
-@dataclass(frozen=True)
-class _Scorer:
-    """Measures with intervals under one set of policies."""
-
-    clusters: np.ndarray | None
-    policy: dict
-    level: float
-    n_resamples: int
-    seed: int
-
-    def resampled(self, cells, rows=slice(None)):
-        """Count the outcomes of some rows, and of their resamples."""
-        cells = cells[rows]
-        clusters = None
-        reason = None
-        if self.clusters is not None:
-            clusters, reason = resampled_clusters(self.clusters[rows], len(cells))
-        tables, units = resampled_counts(
-            cells, CELLS, clusters, n_resamples=self.n_resamples, seed=self.seed
+    def __init__(self, cells, clusters, level, n_resamples, seed):
+        self.level = level
+        self.reason = None
+        if clusters is not None:
+            clusters, self.reason = resampled_clusters(clusters, len(cells))
+        self.is_clustered = clusters is not None
+        tables, self.units = resampled_counts(
+            cells, CELLS, clusters, n_resamples=n_resamples, seed=seed
         )
-        tables = tables.reshape(-1, len(GOLD_LABELS), len(PREDICTED_OUTCOMES))
-        return _Sample(tables, units, clusters is not None, reason)
+        self.tables = tables.reshape(-1, len(GOLD_LABELS), len(PREDICTED_OUTCOMES))
 
-    def measured(self, sample, off_label=None):
-        """Give every measure with its interval, under the policies or another for off-label."""
-        policy = self.policy if off_label is None else self.policy | {"off_label": off_label}
-        return self.intervals(collapse(sample.tables, **policy), sample)
+    def measured(self, policy):
+        """Every measure with its interval under the policies."""
+        return self.intervals(collapse(self.tables, **policy))
 
-    def intervals(self, tables, sample):
+    def intervals(self, tables):
         """Wilson's for shares of independent rows, the bootstrap's for all else."""
         table = tables[0]
-        # Without the last digits, in which the resamples of a constant differ.
-        draws = {name: values.round(12) for name, values in formulas(tables[1:]).items()}
+        draws = formulas(tables[1:])
         # Expected counts of a constant answer are no whole numbers: no Wilson interval.
         shares = _shares(table) if table.dtype.kind == "i" else {}
         intervals = {}
         for name, value in formulas(table).items():
             hits, n = map(int, shares.get(name, (0, 0)))
-            if n and not sample.clustered:
+            if n and not self.is_clustered:
                 interval = wilson(hits, n, self.level)
             elif n and hits in (0, n):
-                clusters = min(n, sample.units)
+                clusters = min(n, self.units)
                 interval = wilson(clusters if hits else 0, clusters, self.level)
                 interval = replace(interval, n=n, method="wilson-clusters")
             else:
                 interval = percentile_interval(
                     value,
-                    draws[name],
+                    draws[name].round(12),  # resamples of a constant differ in the last digits
                     n or round(table.sum()),
                     level=self.level,
                     reason=UNDEFINED_REASONS[name],
                 )
-            if not interval.reason:
-                interval = replace(interval, reason=sample.reason)
-            intervals[name] = interval
+            intervals[name] = replace(interval, reason=interval.reason or self.reason)
         return intervals
 
-    def constant_answers(self, sample):
-        """Give, in expectation, the measures of answers drawn with fixed probabilities."""
-        gold = collapse(sample.tables, **self.policy).sum(-1)
+    def constant_answers(self, policy):
+        """Measures, in expectation, of answers drawn with fixed probabilities."""
+        gold = collapse(self.tables, **policy).sum(-1)
         share = gold[0] / max(gold[0].sum(), 1)
         answers = {"majority": np.eye(len(share))[np.argmax(share)], "prior": share}
         return {
-            name: self.intervals(gold[:, :, None] * np.append(answer, 0.0), sample)
+            name: self.intervals(gold[:, :, None] * np.append(answer, 0.0))
             for name, answer in answers.items()
         }
-
-    def further_baselines(self, cells, rows, baselines, labels):
-        """Give the measures of further baselines, on the rows that count for the system."""
-        scored = collapse_cells(**self.policy).any((1, 2))[cells]
-        off_label = self.policy["off_label"].replace("drop", "wrong")
-        measures = {}
-        for name, predicted in (baselines or {}).items():
-            _, predicted = paired_labels(rows, predicted)
-            columns, _ = encode(predicted, labels)
-            sample = self.resampled(rows * len(PREDICTED_OUTCOMES) + columns, scored)
-            measures[name] = self.measured(sample, off_label=off_label)
-        return measures

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.measures.classification import auroc
+from casebook.stats.areas import auroc
 from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.samples import generator
 from casebook.text import STOP_LIST, content_words, passages, sentences

@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from casebook.text import fold
+from casebook.text import fold, tokens
 
 STATES = ("verbatim", "repaired", "absent")
 LEAST_WORDS = 3
@@ -21,7 +21,6 @@ _SINGLE = re.compile(r"(?<![\w’'])[‘'](?P<single>\S[^“”\"]*?[\w.,;!?\])]
 _ELLIPSIS = re.compile(r"\[?\s*(?:\.\s?){3,}\]?|\[?…\]?")
 _ALTERED = re.compile(r"\[([A-Za-z]?)\]")
 _INSERTED = re.compile(r"\[[^\]]*[A-Za-z][^\]]*\]")
-_WORD = re.compile(r"\w+(?:'\w+)*")
 
 
 class Quote(NamedTuple):
@@ -38,7 +37,7 @@ def find_quotes(text, least_words=LEAST_WORDS):
         for match in pattern.finditer(text):
             start, end = match.span(match.lastgroup)
             inside = any(a <= start and end <= b for a, b in spans)
-            if not inside and len(_WORD.findall(fold(text[start:end]))) >= least_words:
+            if not inside and len(tokens(text[start:end])) >= least_words:
                 spans.append((start, end))
     return sorted(spans)
 
@@ -80,25 +79,20 @@ def _is_repaired(quote, source):
     """Whether the source has the words in order, with marked changes and short gaps at these."""
     pieces = []
     for piece in _pieces(quote):
-        words = _folded_words(piece)
+        words = tokens(piece)
         if words:
             pieces.append(re.escape(" ".join(words)))
     if not pieces:
         return False
     gap = rf" (?:\S+ ){{0,{LONGEST_GAP}}}?"
     pattern = rf"(?<!\S){gap.join(pieces)}(?!\S)"
-    return re.search(pattern, " ".join(_folded_words(source))) is not None
+    return re.search(pattern, " ".join(tokens(source))) is not None
 
 
 def _pieces(quote):
     """Cut a quotation at its ellipses and insertions; undo changed initials."""
     plain = _ALTERED.sub(r"\1", fold(quote))
     return re.split(rf"{_ELLIPSIS.pattern}|{_INSERTED.pattern}", plain)
-
-
-@lru_cache(maxsize=512)
-def _folded_words(text):
-    return tuple(w.casefold() for w in _WORD.findall(fold(text)))
 
 
 # Passage numbers as a public scorer reads them, for answers that cite passages by number.

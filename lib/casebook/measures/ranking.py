@@ -5,18 +5,15 @@ The measures stand in `casebook.measures.ranking_measures`; `list_measures` list
 id descending in byte order, which is trec_eval's rule.
 
 Of the hundreds of documents retrieved for a query only the few judged ones can change a
-measure. Each of them is looked up, and its rank is one more than the number of documents
-scored higher, found by bisection; ids are compared only where a judged document is tied.
+measure: all that a measure is told of a run are the ranks of the judged documents.
 """
 
-import math
 import os
 import warnings
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, compress
+from itertools import compress
 
 import numpy as np
 import pandas as pd
@@ -24,10 +21,12 @@ import pandas as pd
 from casebook.errors import InputError, MeasureNote
 from casebook.measures.ranking_measures import ORIGINAL, describe, list_measures, parse_measure
 from casebook.stats.intervals import bootstrap_mean, bounds_text
-from casebook.trec import GRADE_LIMIT, Columns, order_in_rows, padded, qrels_table, run_table
+from casebook.stats.samples import check_choice
+from casebook.trec import GRADE_LIMIT, Columns, order_in_rows, padded, qrels_columns, run_columns
 
 __all__ = ["ORIGINAL", "describe", "evaluate", "list_measures", "parse_measure", "random_order"]
 
+POLICIES = ("zero", "skip")
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "R@100", "AP")
 # Spellings of a document, or of trec_eval, under which another measure is found here.
 _NOTES = {
@@ -66,19 +65,12 @@ class Evaluation:
     accounting: Accounting
 
     def __repr__(self):
-        means = ", ".join(f"{name} {mean:.4f}" for name, mean in self.mean.items())
-        return f"Evaluation({len(self.query_ids)} queries: {means})"
-
-    def __str__(self):
         n_queries = len(self.query_ids)
         lines = [f"{n_queries} queries; 95 % intervals, Student t and BCa, are over queries"]
-        means = self.mean
-        for measure in self.measures:
-            line = f"{measure.name:12} {means[measure.name]:z.4f}"
-            if measure.aggregate == "mean":
-                interval = self.interval(measure.name)
-                line += f"  {bounds_text(interval.low, interval.high, 'z.4f')}"
-            lines.append(line)
+        for name, mean in self.mean.items():
+            interval = self.interval(name)
+            bounds = bounds_text(interval.low, interval.high, "z.4f")
+            lines.append(f"{name:12} {mean:z.4f}  {bounds}")
         return "\n".join(lines)
 
     def interval(self, name):
@@ -99,10 +91,8 @@ class Evaluation:
 
     @property
     def mean(self):
-        """Summary over the queries by measure: a mean, a sum for counts, a geometric mean."""
-        return {
-            measure.name: measure.summarise(self.values(measure.name)) for measure in self.measures
-        }
+        """Mean over the queries by measure."""
+        return {name: float(np.mean(self.values(name))) for name in self.names}
 
     def values(self, name):
         """Values of one measure, one per query."""
@@ -143,7 +133,7 @@ def evaluate(
     -------
     Evaluation
         ``mean`` (dict by measure), ``per_query``, ``frame()`` and ``matrix`` (shape
-        [queries, measures]; values of 0 to 1, except counts), and ``accounting``: which
+        [queries, measures]), and ``accounting``: which
         queries were missing, extra, empty or without a relevant document.
 
     Raises
@@ -175,9 +165,7 @@ def evaluate(
 def random_order(qrels, run, measures):
     """Expected values of a random order of each query's documents, computed and not drawn."""
     parsed = _parsed(measures)
-    judgements, accounting = _judgements_to_evaluate(
-        qrels, run, judged_only=False, missing="zero", no_relevant="zero"
-    )
+    judgements, accounting = _judgements_to_evaluate(qrels, run)
     expected = np.column_stack([measure.formula.at_random(judgements) for measure in parsed])
     return Evaluation(judgements.query_ids, parsed, expected, accounting)
 
@@ -197,153 +185,87 @@ def _parsed(measures):
     return parsed
 
 
-# Judgements and runs in any accepted form, checked and joined on the judged side
+# Judgements and runs in any accepted form, as columns
 
 
-def _judgements_to_evaluate(qrels, run, *, judged_only, missing, no_relevant):
-    """Ranks of the judged documents of the queries to be evaluated, and the account of queries."""
-    for name, policy in (("missing", missing), ("no_relevant", no_relevant)):
-        if policy not in ("zero", "skip"):
-            raise InputError(f"{name}={policy!r}: choose 'zero' or 'skip'")
-    qrels = _table(qrels, reader=qrels_table, value="relevance", source_name="qrels")
-    run = _table(run, reader=run_table, value="score", source_name="run")
-    is_columns = isinstance(run, Columns)
-    if not is_columns:
-        qrels = _as_dicts(qrels)
-    judged_ids = dict.fromkeys(_query_ids(qrels))
-    run_ids = dict.fromkeys(_query_ids(run))
-    if not judged_ids.keys() & run_ids.keys():
-        examples = f"qrels hold {next(iter(judged_ids))!r}, the run holds {next(iter(run_ids))!r}"
-        raise InputError(f"qrels and run share no query id: {examples}")
-    judgements = _ranked_judgements(qrels, run)
-    absent = np.array([query not in run_ids for query in judged_ids])
-    irrelevant = judgements.n_relevant(1) == 0
-    keep = np.ones(len(absent), dtype=bool)
-    if missing == "skip":
-        keep &= ~absent
-    if no_relevant == "skip":
-        keep &= ~irrelevant
-    if not keep.any():
-        raise InputError("no query is left to evaluate")
-    names = np.array(judgements.query_ids, dtype=object)
-    accounting = Accounting(
-        judged=len(names),
-        retrieved=len(run_ids),
-        evaluated=int(keep.sum()),
-        missing=tuple(names[absent]),
-        extra=tuple(query for query in run_ids if query not in judged_ids),
-        empty=() if is_columns else tuple(query for query, scores in run.items() if not scores),
-        no_relevant=tuple(names[irrelevant]),
-    )
-    if not keep.all():
-        judgements = judgements.select(keep)
-    if judged_only:
-        judgements = judgements.without_unjudged()
-    return judgements, accounting
-
-
-def _table(source, *, reader, value, source_name):
-    """Columns or dictionary of dictionaries from a path, a frame or one such."""
+def _columns(source, value, reader):
+    """Columns of a path, a frame or a dictionary of dictionaries."""
+    name = "run" if reader is run_columns else "qrels"
     if isinstance(source, str | os.PathLike):
         return reader(source)
     if isinstance(source, pd.DataFrame):
-        return _from_frame(source, value, source_name)
+        return _columns_of_frame(source, value, name)
     if not isinstance(source, Mapping):
         kind = type(source).__name__
-        raise InputError(
-            f"{source_name}: expected a path, a DataFrame or a dict of dicts, got {kind}"
-        )
+        raise InputError(f"{name}: expected a path, a DataFrame or a dict of dicts, got {kind}")
     for kind in set(map(type, source.values())):
         if not issubclass(kind, Mapping):
             raise InputError(
-                f"{source_name}: each query must map document ids to numbers, "
-                f"not be a {kind.__name__}"
+                f"{name}: each query must map document ids to numbers, not be a {kind.__name__}"
             )
-    if not any(map(len, source.values())):
-        raise InputError(f"{source_name}: empty, no document for any query")
-    return source
+    if not any(source.values()):
+        raise InputError(f"{name}: empty, no document for any query")
+    return Columns.of(source)
 
 
-def _from_frame(frame, value, source_name):
+def _columns_of_frame(frame, value, name):
     """Columns of a frame; ids are read as text."""
     required = ["query_id", "doc_id", value]
-    if not set(required) <= set(frame):
-        absent = sorted(set(required) - set(frame))
-        raise InputError(f"{source_name}: the DataFrame lacks the columns {absent}")
+    absent = sorted(set(required) - set(frame))
+    if absent:
+        raise InputError(f"{name}: the DataFrame lacks the columns {absent}")
     if frame.empty:
-        raise InputError(f"{source_name}: empty, no document for any query")
-    query, queries = pd.factorize(frame["query_id"], use_na_sentinel=False)
-    query_ids = list(dict.fromkeys(map(str, queries.tolist())))
-    if len(query_ids) < len(queries):  # 1 and "1" are one id
-        query, _ = pd.factorize(np.array([str(name) for name in queries], dtype=object)[query])
+        raise InputError(f"{name}: empty, no document for any query")
+    code, ids = pd.factorize(frame["query_id"], use_na_sentinel=False)
+    number, query_ids = pd.factorize(np.array([str(query) for query in ids], dtype=object))
     document = padded(frame["doc_id"].tolist())
-    columns = Columns.grouped(query_ids, query, document, frame[value].to_numpy())
-    if not columns.repeats:
-        return columns
-    repeated = np.flatnonzero(pd.DataFrame({"query": query, "document": document}).duplicated())
-    if not len(repeated):  # two ids of one hash
-        return columns.table()
-    pair = frame.iloc[repeated[0]][["query_id", "doc_id"]].tolist()
-    raise InputError(f"{source_name}: row {repeated[0]} repeats query and document {pair}")
+    columns = Columns.grouped(query_ids.tolist(), number[code], document, frame[value].to_numpy())
+    if columns.repeats:
+        pairs = pd.DataFrame({"query": number[code], "document": document})
+        for row in np.flatnonzero(pairs.duplicated()):
+            pair = frame.iloc[row][["query_id", "doc_id"]].tolist()
+            raise InputError(f"{name}: row {row} repeats query and document {pair}")
+    return columns
 
 
-def _as_dicts(table):
-    return table.table() if isinstance(table, Columns) else table
-
-
-def _query_ids(table):
-    return table.query_ids if isinstance(table, Columns) else list(table)
-
-
-def _documents_per_query(table):
-    if isinstance(table, Columns):
-        return np.diff(table.offsets)
-    return [len(documents) for documents in table.values()]
-
-
-def _document_ids(table):
-    if isinstance(table, Columns):
-        return table.document_ids(None, None)
-    return [str(name) for documents in table.values() for name in documents]
-
-
-def _numbers(table):
-    """All numbers in order; NaN alone if something is no number."""
+def _checked(columns, are_valid, name, requirement):
+    """Numbers of all rows; the first that is not valid is refused."""
     try:
-        if isinstance(table, Columns):
-            return np.asarray(table.value, dtype=np.float64)
-        numbers = chain.from_iterable(documents.values() for documents in table.values())
-        return np.fromiter(numbers, np.float64, sum(map(len, table.values())))
+        numbers = columns.value.astype(np.float64)
     except (TypeError, ValueError):
-        return np.array([np.nan])
+        numbers = pd.to_numeric(columns.value, errors="coerce")
+    wrong = np.flatnonzero(~are_valid(numbers))
+    if len(wrong):
+        row = wrong[0]
+        query = columns.query_ids[columns.query[row]]
+        raise InputError(
+            f"{name}: {columns.value.tolist()[row]!r} of query {query!r}, document "
+            f"{columns.document[row].decode()!r} is not {requirement}"
+        )
+    return numbers
 
 
-def _grades(qrels):
-    """All grades in order; what is not an integer is refused."""
-    numbers = _numbers(qrels)
-    if ((numbers == np.rint(numbers)) & (np.abs(numbers) < GRADE_LIMIT)).all():
-        return numbers.astype(np.int64)
-    raise _number_error(_as_dicts(qrels), "qrels", "an integer grade", _is_grade)
+def _are_grades(numbers):
+    return (numbers == np.rint(numbers)) & (np.abs(numbers) < GRADE_LIMIT)
 
 
-def _is_grade(number):
-    return number.is_integer() and abs(number) < GRADE_LIMIT
-
-
-def _number_error(table, source_name, requirement, is_valid):
-    """The error that names the first number that is not valid."""
-    for query, row in table.items():
-        for document, number in row.items():
-            try:
-                valid = is_valid(float(number))
-            except (TypeError, ValueError):
-                valid = False
-            if not valid:
-                return InputError(
-                    f"{source_name}: {number!r} of query {query!r}, document {document!r} "
-                    f"is not {requirement}"
-                )
-    return None
+def _ranks(run):
+    """Rank of each row of a run among those of its query."""
+    scores = _checked(run, np.isfinite, "run", "a finite number")
+    query = run.query
+    order = np.arange(len(scores))
+    if ((scores[1:] > scores[:-1]) & (query[1:] == query[:-1])).any():
+        order = order_in_rows(-scores, run.offsets)
+    ordered = scores[order]
+    is_tied = np.zeros(len(scores) + 1, dtype=bool)  # with the row before
+    is_tied[1:-1] = (ordered[1:] == ordered[:-1]) & (query[1:] == query[:-1])
+    places = np.flatnonzero(is_tied[1:] | is_tied[:-1])
+    tied = order[places]
+    by_id = np.lexsort((run.document[tied], scores[tied], -query[tied]))
+    order[places] = tied[by_id[::-1]]
+    ranks = np.empty(len(scores), dtype=np.int64)
+    ranks[order] = np.arange(1, len(scores) + 1) - run.offsets[query]
+    return ranks
 
 
 # Ranks of the judged documents: all that a measure needs to know of a run
@@ -367,7 +289,7 @@ class RankedJudgements:
     @cached_property
     def bounds(self):
         """Bounds of the judged documents of each query, shape [queries + 1]."""
-        return _offsets(np.bincount(self.query, minlength=len(self.query_ids)))
+        return _bounds(np.bincount(self.query, minlength=len(self.query_ids)))
 
     @cached_property
     def is_retrieved(self):
@@ -376,30 +298,19 @@ class RankedJudgements:
     @cached_property
     def by_grade(self):
         """Order of the judged documents by descending grade within each query."""
-        span = int(self.grade.max(initial=0)) - int(self.grade.min(initial=0)) + 1
-        return np.argsort(self.query * span - self.grade, kind="stable")
+        return np.lexsort((-self.grade, self.query))
 
     def sum_by_query(self, values):
         return np.bincount(self.query, values, minlength=len(self.query_ids))
 
     def count_to_here(self, mask):
         """Count marked documents of the same query up to and including each one."""
-        counts = _offsets(mask)
+        counts = _bounds(mask)
         return counts[1:] - counts[self.bounds[self.query]]
 
     def n_relevant(self, rel):
         """Number of documents of each query whose grade is `rel` or more."""
         return self.sum_by_query(self.grade >= rel)
-
-    def select(self, keep):
-        rows = keep[self.query]
-        return RankedJudgements(
-            query_ids=list(compress(self.query_ids, keep)),
-            query=(np.cumsum(keep) - 1)[self.query[rows]],
-            grade=self.grade[rows],
-            rank=self.rank[rows],
-            n_retrieved=self.n_retrieved[keep],
-        )
 
     def without_unjudged(self):
         """The ranks that remain when unjudged documents leave the run."""
@@ -410,147 +321,54 @@ class RankedJudgements:
 
     def sorted_by_rank(self):
         """Restore the order of ascending rank within each query."""
-        last = np.max(self.rank, where=self.is_retrieved, initial=0) + 1
-        key = self.query * int(last + 1) + np.minimum(self.rank, last).astype(np.int64)
-        order = np.argsort(key)
+        order = np.lexsort((self.rank, self.query))
         return replace(self, grade=self.grade[order], rank=self.rank[order])
 
 
-@dataclass(frozen=True)
-class _ScoreLookup:
-    """Scores of a run, query by query end to end, and what it gives to the judged documents.
-
-    `query_number` is the position of each judged query in the run (-1: absent) and
-    `judged_score` the score of each judged document (NaN: not retrieved).
-    """
-
-    run: object
-    scores: np.ndarray
-    offsets: np.ndarray
-    query_number: np.ndarray
-    judged_score: np.ndarray
-
-    def items(self, query):
-        """Documents and scores of a judged query, given by its position."""
-        number = self.query_number[query]
-        if not isinstance(self.run, Columns):
-            return self.run[number].items()
-        low, high = self.offsets[number : number + 2]
-        names = self.run.document_ids(low, high)
-        return zip(names, self.scores[low:high].tolist(), strict=True)
-
-
-def _ranked_judgements(qrels, run):
-    """Look the judged documents up in a run and rank them."""
-    lookup = _in_columns(qrels, run) if isinstance(run, Columns) else _in_dicts(qrels, run)
-    ordered = _descending(lookup.scores, lookup.offsets)
-    number = lookup.query_number
-    begin = np.where(number < 0, 0, lookup.offsets[number])
-    n_retrieved = np.where(number < 0, 0, lookup.offsets[number + 1] - begin)
-    query_ids = _query_ids(qrels)
-    query = np.repeat(np.arange(len(query_ids)), _documents_per_query(qrels))
-    retrieved = np.flatnonzero(~np.isnan(lookup.judged_score))
-    start = begin[query[retrieved]]
-    size = n_retrieved[query[retrieved]]
-    score = lookup.judged_score[retrieved]
-    above = _count_higher(ordered, start, size, score)
-    follower = np.minimum(start + above + 1, len(ordered) - 1)
-    is_tied = (above + 1 < size) & (ordered[follower] == score)
-    rank = np.full(len(lookup.judged_score), np.inf)
-    rank[retrieved] = above + 1.0
-    tied = retrieved[is_tied]
-    if len(tied):
-        ids = _document_ids(qrels)
-        names = [ids[entry] for entry in tied]
-        rank[tied] += _ranks_in_ties(lookup, query[tied], lookup.judged_score[tied], names)
-    judgements = RankedJudgements(query_ids, query, _grades(qrels), rank, n_retrieved)
-    return judgements.sorted_by_rank()
-
-
-def _in_dicts(qrels, run):
-    """Look the judged documents up in a dictionary of dictionaries."""
-    rows = [run.get(query, {}) for query in qrels]
-    sizes = np.array(
-        [(len(row), len(grades)) for row, grades in zip(rows, qrels.values(), strict=True)]
-    )
-    # All numbers of a query in one pass: its scores, then those of its judged documents.
-    # A document that is not retrieved is None here, which numpy stores as NaN.
-    parts = (
-        (row.values(), map(row.get, grades))
-        for row, grades in zip(rows, qrels.values(), strict=True)
-    )
-    try:
-        numbers = np.fromiter(
-            chain.from_iterable(chain.from_iterable(parts)), np.float64, sizes.sum()
-        )
-    except (TypeError, ValueError) as error:
-        raise _number_error(run, "run", "a finite number", math.isfinite) from error
-    in_run = np.repeat(np.tile([True, False], len(rows)), sizes.ravel())
-    scores = numbers[in_run]
-    if not np.isfinite(scores).all():
-        raise _number_error(run, "run", "a finite number", math.isfinite)
-    offsets = _offsets(sizes[:, 0])
-    return _ScoreLookup(rows, scores, offsets, np.arange(len(rows)), numbers[~in_run])
-
-
-def _in_columns(qrels, run):
-    """Look the judged documents up in a run as columns."""
-    scores = _numbers(run)
-    if not np.isfinite(scores).all():
-        raise _number_error(run.table(), "run", "a finite number", math.isfinite)
-    number_of = {query: number for number, query in enumerate(run.query_ids)}
-    query_number = np.array([number_of.get(query, -1) for query in _query_ids(qrels)])
-    query = np.repeat(query_number, _documents_per_query(qrels))
-    is_columns = isinstance(qrels, Columns)
-    document = qrels.document if is_columns else padded(_document_ids(qrels))
-    rows = run.find(query, document)
-    judged_score = np.where(rows < 0, np.nan, scores[rows])
-    return _ScoreLookup(run, scores, run.offsets, query_number, judged_score)
-
-
-def _offsets(sizes):
+def _bounds(sizes):
     """Bounds of rows of the given sizes that are stored end to end."""
-    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return offsets
+    return np.concatenate([[0], np.cumsum(sizes)])
 
 
-def _descending(scores, offsets):
-    """Sort the scores of each query, unless they are in order already."""
-    rising = scores[1:] > scores[:-1]
-    inner = offsets[1:-1]
-    rising[inner[(inner > 0) & (inner < len(scores))] - 1] = False
-    if not rising.any():
-        return scores
-    return scores[order_in_rows(-scores, offsets)]
-
-
-def _count_higher(values, start, size, target):
-    """Count the elements of descending rows that are greater than a target, by bisection."""
-    count = np.zeros(len(target), dtype=np.int64)
-    if not len(target):
-        return count
-    step = 1 << int(size.max()).bit_length()
-    while step := step >> 1:
-        reach = count + step
-        probe = values[np.minimum(start + reach, len(values)) - 1]
-        count += step * ((reach <= size) & (probe > target))
-    return count
-
-
-def _ranks_in_ties(lookup, queries, scores, names):
-    """Count the tied documents whose id is greater than that of each entry."""
-    ranks = np.zeros(len(queries), dtype=np.int64)
-    for query in np.unique(queries).tolist():
-        entries = slice(*np.searchsorted(queries, [query, query + 1]))
-        tied_scores = set(scores[entries].tolist())
-        ties = defaultdict(list)
-        for name, score in lookup.items(query):
-            if score in tied_scores:
-                ties[score].append(str(name))
-        rank_of = {}
-        for tied_names in ties.values():
-            for rank, name in enumerate(sorted(tied_names, reverse=True)):
-                rank_of[name] = rank
-        ranks[entries] = [rank_of[name] for name in names[entries]]
-    return ranks
+def _judgements_to_evaluate(qrels, run, judged_only=False, missing="zero", no_relevant="zero"):
+    """Ranks of the judged documents of the queries to be evaluated, and the account of queries."""
+    check_choice("missing policy", missing, POLICIES)
+    check_choice("no_relevant policy", no_relevant, POLICIES)
+    qrels = _columns(qrels, "relevance", qrels_columns)
+    run = _columns(run, "score", run_columns)
+    place_in_run = {query: place for place, query in enumerate(run.query_ids)}
+    places = np.array([place_in_run.get(query, -1) for query in qrels.query_ids])
+    absent = places < 0
+    if absent.all():
+        examples = f"qrels hold {qrels.query_ids[0]!r}, the run holds {run.query_ids[0]!r}"
+        raise InputError(f"qrels and run share no query id: {examples}")
+    query = qrels.query
+    grade = _checked(qrels, _are_grades, "qrels", "an integer grade").astype(np.int64)
+    row = run.find(places[query], qrels.document)
+    rank = np.where(row < 0, np.inf, _ranks(run)[row])
+    sizes = np.diff(run.offsets)
+    # Which queries count.
+    irrelevant = np.bincount(query, grade >= 1, minlength=len(absent)) == 0
+    keep = ~(absent & (missing == "skip")) & ~(irrelevant & (no_relevant == "skip"))
+    if not keep.any():
+        raise InputError("no query is left to evaluate")
+    names = np.array(qrels.query_ids, dtype=object)
+    judged = set(qrels.query_ids)
+    accounting = Accounting(
+        judged=len(names),
+        retrieved=len(run.query_ids),
+        evaluated=int(keep.sum()),
+        missing=tuple(names[absent]),
+        extra=tuple(query for query in run.query_ids if query not in judged),
+        empty=tuple(compress(run.query_ids, sizes == 0)),
+        no_relevant=tuple(names[irrelevant]),
+    )
+    kept = keep[query]
+    judgements = RankedJudgements(
+        query_ids=names[keep].tolist(),
+        query=(np.cumsum(keep) - 1)[query[kept]],
+        grade=grade[kept],
+        rank=rank[kept],
+        n_retrieved=np.where(absent, 0, sizes[places])[keep],
+    ).sorted_by_rank()
+    return judgements.without_unjudged() if judged_only else judgements, accounting

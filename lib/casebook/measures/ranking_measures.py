@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.plugins import callable_plugin, called, is_plugin
-from casebook.readers import near_names, read_yaml
+from casebook.plugins import array_of, callable_plugin, called, is_plugin
+from casebook.readers import did_you_mean, read_yaml
 
 ORIGINAL = "original:"
 """Before the name of a documented formula; without it the standard measure is meant."""
-NOT_DESCRIBED = "not described in ranking_measures.yml"
 
 
 # Formulas. ``score`` gives the value of each query, and ``at_random`` its mean over all orders
@@ -112,24 +111,17 @@ class RankBiasedPrecision(GainSum):
         return 1.0
 
 
-@dataclass(frozen=True)
 class NDCG(GainSum):
     """Discounted cumulative gain, over that of the ideal order."""
 
-    dcg: str = "log2"
-
     def gain(self, grade):
-        """Give the grade, or with exp-log2 two to its power, less one."""
-        positive = np.maximum(grade, 0)
-        if self.dcg == "exp-log2":
-            return np.exp2(positive) - 1.0
-        return positive.astype(np.float64)
+        return np.maximum(grade, 0).astype(np.float64)
 
     def discount(self, rank):
         return _log_discount(rank)
 
     def normaliser(self, judgements):
-        """Give the discounted gain of the judged documents by descending grade."""
+        """Discounted gain of the judged documents by descending grade."""
         order = judgements.by_grade
         rank = np.arange(1.0, len(order) + 1) - judgements.bounds[judgements.query]
         gains = self.gain(judgements.grade[order]) * self.discount(rank) * (rank <= self.cutoff)
@@ -196,65 +188,9 @@ class AveragePrecision(Formula):
         return _ratio(judgements.sum_by_query(precision), judgements.sum_by_query(relevant))
 
 
-class BinaryPreference(Formula):
-    """How many relevant documents stand above the documents judged not relevant (bpref)."""
-
-    def score(self, judgements):
-        relevant = self.relevant(judgements)
-        irrelevant = (judgements.grade >= 0) & ~relevant
-        n_relevant = judgements.sum_by_query(relevant)
-        bound = np.minimum(judgements.sum_by_query(irrelevant), n_relevant)[judgements.query]
-        above = judgements.count_to_here(irrelevant & judgements.is_retrieved)
-        worse = np.minimum(above, n_relevant[judgements.query]) / np.maximum(bound, 1)
-        preferred = np.where(relevant & judgements.is_retrieved, 1.0 - worse, 0.0)
-        return _ratio(judgements.sum_by_query(preferred), n_relevant)
-
-
-class InterpolatedPrecision(Formula):
-    """Largest precision at the ranks that reach a recall, which `cutoff` holds."""
-
-    def score(self, judgements):
-        relevant = self.relevant(judgements)
-        needed = np.floor(self.cutoff * judgements.sum_by_query(relevant) + 0.5)[judgements.query]
-        hits = judgements.count_to_here(relevant)
-        reached = relevant & judgements.is_retrieved & (hits >= needed)
-        values = np.zeros(len(judgements.query_ids))
-        precision = hits[reached] / judgements.rank[reached]
-        np.maximum.at(values, judgements.query[reached], precision)
-        return values
-
-
-class QueryCount(Formula):
-    """1 for every query."""
-
-    def score(self, judgements):
-        return np.ones(len(judgements.query_ids))
-
-
-class RetrievedCount(Formula):
-    """Number of documents retrieved."""
-
-    def score(self, judgements):
-        return judgements.n_retrieved.astype(float)
-
-
-class RelevantCount(Formula):
-    """Number of relevant documents."""
-
-    def score(self, judgements):
-        return judgements.n_relevant(self.rel)
-
-
-class RelevantRetrievedCount(Formula):
-    """Number of relevant documents retrieved."""
-
-    def score(self, judgements):
-        return judgements.sum_by_query(self.relevant(judgements) & judgements.is_retrieved)
-
-
 @dataclass(frozen=True)
 class PluginFormula:
-    """A measure of the user's own, ``(grades, judged) -> number``.
+    """A measure of one's own, ``(grades, judged) -> number``.
 
     Grades come by rank, None where not judged; ``judged`` has those of all judged documents.
     """
@@ -264,21 +200,16 @@ class PluginFormula:
 
     def score(self, judgements):
         values = np.empty(len(judgements.query_ids))
-        for number, (low, high) in enumerate(itertools.pairwise(judgements.bounds.tolist())):
+        for number, (low, high) in enumerate(itertools.pairwise(judgements.bounds)):
+            found = slice(low, low + np.isfinite(judgements.rank[low:high]).sum())
+            by_rank = np.full(judgements.n_retrieved[number], None)
+            by_rank[judgements.rank[found].astype(np.int64) - 1] = judgements.grade[found]
             grades = judgements.grade[low:high].tolist()
-            grades_by_rank = [None] * int(judgements.n_retrieved[number])
-            for rank, grade in zip(judgements.rank[low:high], grades, strict=True):
-                if np.isfinite(rank):
-                    grades_by_rank[int(rank) - 1] = grade
-            value = called(self.name, self.function, grades_by_rank, grades)
-            try:
-                values[number] = value
-            except (TypeError, ValueError, OverflowError):
-                kind = type(value).__name__
-                raise InputError(f"{self.name}: gives no number, but {kind}") from None
-        if not np.isfinite(values).all():
-            query = judgements.query_ids[int(np.argmin(np.isfinite(values)))]
-            raise InputError(f"{self.name}: no finite number for query {query!r}")
+            value = array_of(called(self.name, self.function, by_rank.tolist(), grades), float)
+            if value.ndim or not np.isfinite(value):
+                query = judgements.query_ids[number]
+                raise InputError(f"{self.name}: no finite number for query {query!r}")
+            values[number] = value
         return values
 
 
@@ -301,72 +232,38 @@ class Family:
     build: Callable
     cutoff: str = "optional"
     parameters: tuple[str, ...] = ("rel",)
-    aggregate: str = "mean"
-
-
-def _documented_ndcg_at_3(cutoff):
-    return DiscountedFirst(3.0)
 
 
 FAMILIES = {
-    "nDCG": Family(NDCG, parameters=("dcg",)),
+    "nDCG": Family(NDCG, parameters=()),
     "AP": Family(AveragePrecision),
     "RR": Family(ReciprocalRank),
     "P": Family(Precision, "required"),
     "R": Family(Recall, "required"),
     "Success": Family(Success, "required"),
     "Rprec": Family(RPrecision, "none"),
-    "bpref": Family(BinaryPreference, "none"),
     "RBP": Family(RankBiasedPrecision, parameters=("p", "rel")),
     "Judged": Family(JudgedShare, parameters=()),
-    "IPrec": Family(InterpolatedPrecision, "required"),
-    "gm_map": Family(AveragePrecision, "none", aggregate="geometric"),
-    "NumQ": Family(QueryCount, "none", (), "sum"),
-    "NumRet": Family(RetrievedCount, "none", (), "sum"),
-    "NumRel": Family(RelevantCount, "none", aggregate="sum"),
-    "NumRelRet": Family(RelevantRetrievedCount, "none", aggregate="sum"),
     "original:MRR": Family(ReciprocalRank, "required", ()),
     "original:NDCG": Family(BinaryNDCG, "required", ()),
     "original:Recall": Family(Recall, "required", ()),
-    # The @ is a part of these two names, which take no cutoff.
-    "original:map@1": Family(ReciprocalRank, "none", ()),
-    "original:ndcg@3": Family(_documented_ndcg_at_3, "none", ()),
+}
+# The @ is a part of these two names, which take neither cutoff nor parameter.
+WHOLE_NAMES = {
+    "original:map@1": ReciprocalRank(np.inf),
+    "original:ndcg@3": DiscountedFirst(3),
 }
 
-# Names follow ir_measures, ``nDCG@10``, ``P(rel=2)@5``, ``nDCG(dcg='exp-log2')@10``;
-# trec_eval's own, ``ndcg_cut_10``, ``map``, and everyday ones, ``mrr@10``, are accepted too,
-# all in any letter case. The formula of a document is meant by its prefix alone.
-_GRAMMAR = re.compile(r"(?P<family>\w+)(?:\((?P<settings>[^()]*)\))?(?:@(?P<cutoff>[^@]+))?")
-FAMILY_OF_SPELLING = {name.lower(): name for name in FAMILIES if not name.startswith(ORIGINAL)}
-FAMILY_OF_SPELLING |= {
-    "map": "AP",
-    "mrr": "RR",
-    "recall": "R",
-    "precision": "P",
-    "recip_rank": "RR",
-    "num_q": "NumQ",
-    "num_ret": "NumRet",
-    "num_rel": "NumRel",
-    "num_rel_ret": "NumRelRet",
-}
-_TREC_NAME = re.compile(
-    r"(map_cut|ndcg_cut|p|recall|success)_(\d+)|(iprec_at_recall)_([\d.]+)", re.IGNORECASE
+# Names follow ir_measures, ``nDCG@10``, ``P(rel=2)@5``; trec_eval's own, ``ndcg_cut_10``,
+# ``map``, and everyday ones, ``mrr@10``, are accepted too, all in any letter case. The formula
+# of a document is meant by its prefix alone.
+_GRAMMAR = re.compile(
+    r"(?P<family>(?:original:)?\w+)(?:\((?P<settings>[^()]*)\))?(?:@(?P<cutoff>.+))?"
 )
-_FAMILY_OF_TREC_NAME = {
-    "map_cut": "AP",
-    "ndcg_cut": "nDCG",
-    "p": "P",
-    "recall": "R",
-    "success": "Success",
-    "iprec_at_recall": "IPrec",
-}
-_VALUES = {
-    "rel": "an integer from 1",
-    "cutoff": "an integer from 1",
-    "recall": "a recall of 0 to 1",
-    "p": "between 0 and 1",
-    "dcg": "'log2' or 'exp-log2'",
-}
+_TREC_NAME = re.compile(r"^(?:(map|ndcg)_cut|(p|recall|success))_(\d+)$", re.IGNORECASE)
+SPELLINGS = {name.lower(): name for name in FAMILIES if not name.startswith(ORIGINAL)}
+SPELLINGS |= {"map": "AP", "mrr": "RR", "recip_rank": "RR", "recall": "R", "precision": "P"}
+SPELLINGS |= {name: name for name in FAMILIES if name.startswith(ORIGINAL)}
 
 
 @dataclass(frozen=True)
@@ -377,36 +274,15 @@ class MeasureInfo:
     definition: str
     source: str
     parity_note: str = ""
-    low: float = 0.0
-    high: float = 1.0
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure ready to be computed; `family` is its key among the families, None for a plugin."""
+    """A measure ready to be computed, and its definition, source, and how it differs elsewhere."""
 
     name: str
-    family: str | None
     formula: object = field(repr=False)
-    aggregate: str = "mean"
-
-    @property
-    def info(self):
-        """Definition, range, source, and how the measure differs elsewhere."""
-        if self.family:
-            return _info(self.family, self.name)
-        about = callable_plugin(self.name, "measure").__doc__ or "A measure of the user's own."
-        return MeasureInfo(
-            self.name, about.strip().splitlines()[0], self.name, low=-np.inf, high=np.inf
-        )
-
-    def summarise(self, values):
-        """One number over all queries."""
-        if self.aggregate == "sum":
-            return float(np.sum(values))
-        if self.aggregate == "geometric":
-            return float(np.exp(np.mean(np.log(np.maximum(values, 1e-5)))))
-        return float(np.mean(values))
+    info: MeasureInfo = field(repr=False)
 
 
 @cache
@@ -418,104 +294,62 @@ def _catalogue():
     }
 
 
-def _info(family, name):
-    """Entry of a family in the catalogue; without one, its name and that it is not described."""
-    return _catalogue().get(family, MeasureInfo(name, NOT_DESCRIBED, ""))
-
-
 def list_measures():
     """List the `MeasureInfo` of every measure."""
     return list(_catalogue().values())
 
 
 def describe(name):
-    """`MeasureInfo` of a measure: definition, range, source, and how it differs elsewhere."""
+    """`MeasureInfo` of a measure: definition, source, and how it differs elsewhere."""
     return _catalogue().get(name) or parse_measure(name).info
 
 
 def parse_measure(name):
     """Find the measure of a name."""
-    if name in FAMILIES and "@" in name:
-        return Measure(name, name, FAMILIES[name].build(np.inf))
+    if name in WHOLE_NAMES:
+        return Measure(name, WHOLE_NAMES[name], _catalogue()[name])
     if is_plugin(name) and not name.startswith(ORIGINAL):
         function = callable_plugin(name, "(grades, judged) -> number")
-        return Measure(name, None, PluginFormula(name, function))
-    key, settings, cutoff = _parts(name)
+        about = (function.__doc__ or "A measure of one's own.").strip().splitlines()[0]
+        return Measure(name, PluginFormula(name, function), MeasureInfo(name, about, name))
+    match = _GRAMMAR.fullmatch(_TREC_NAME.sub(r"\1\2@\3", name))
+    spelling = match["family"] if match else name
+    key = SPELLINGS.get(spelling if spelling.startswith(ORIGINAL) else spelling.lower())
+    if key is None:
+        near = did_you_mean(spelling, [*FAMILIES, *SPELLINGS], n=3)
+        near = near or f": choose from {', '.join(FAMILIES)}"
+        raise InputError(f"unknown measure {name!r}{near}")
     family = FAMILIES[key]
+    cutoff = match["cutoff"]
     if cutoff is None and family.cutoff == "required":
         raise InputError(f"measure {name!r} needs a cutoff, such as {name}@10")
     if cutoff is not None and family.cutoff == "none":
         raise InputError(f"measure {name!r} takes no cutoff")
-    if cutoff is None:
-        last_rank = np.inf
-    else:
-        last_rank = _parsed_value(name, "recall" if key == "IPrec" else "cutoff", cutoff)
-    parameters = _parsed_settings(name, settings or "", family.parameters)
-    return Measure(name, key, family.build(last_rank, **parameters), family.aggregate)
+    last_rank = np.inf if cutoff is None else _count(name, "cutoff", cutoff)
+    parameters = _parameters(name, match["settings"] or "", family.parameters)
+    return Measure(name, family.build(last_rank, **parameters), _catalogue()[key])
 
 
-def _parts(name):
-    """Split a name into its family, what stands in parentheses, and the cutoff."""
-    documented = name.startswith(ORIGINAL)
-    bare_name = name.removeprefix(ORIGINAL)
-    trec_name = _TREC_NAME.fullmatch(bare_name)
-    if trec_name and not documented:
-        family, cutoff = filter(None, trec_name.groups())
-        return _FAMILY_OF_TREC_NAME[family.lower()], None, cutoff
-    match = _GRAMMAR.fullmatch(bare_name)
-    key = None
-    if match and documented:
-        key = ORIGINAL + match["family"]
-    elif match:
-        key = FAMILY_OF_SPELLING.get(match["family"].lower())
-    if key in FAMILIES:
-        return key, match["settings"], match["cutoff"]
-    raise InputError(f"unknown measure {name!r}; {_suggestion(name, documented)}")
-
-
-def _suggestion(name, documented):
-    """Say which measures a name may be a slip of, or which there are."""
-    families = FAMILY_OF_SPELLING
-    if documented:
-        families = {family: family for family in FAMILIES if family.startswith(ORIGINAL)}
-    near = near_names(name.partition("@")[0], families, n=3)
-    what = "near names" if near else "choose from"
-    keys = dict.fromkeys(families[spelling] for spelling in near or families)
-    return f"{what}: {', '.join(_info(key, key).name for key in keys)}"
-
-
-def _parsed_settings(name, settings, allowed):
+def _parameters(name, settings, allowed):
     """Parse what stands in parentheses: ``rel=2, p=0.9``."""
     parameters = {}
-    for setting in settings.split(","):
-        if not setting.strip():
-            continue
-        key, _, text = setting.partition("=")
-        key = key.strip().strip("'\"")
+    for setting in filter(str.strip, settings.split(",")):
+        key, _, text = map(str.strip, setting.partition("="))
         if key not in allowed:
             names = ", ".join(allowed) or "none"
             raise InputError(f"parameter {key!r} of {name!r}: allowed are {names}")
-        parameters[key] = _parsed_value(name, key, text.strip().strip("'\""))
+        read = _share if key == "p" else _count
+        parameters[key] = read(name, key, text)
     return parameters
 
 
-def _parsed_value(name, key, text):
-    """Parse one parameter of a measure, or its cutoff."""
-    try:
-        if key in ("rel", "cutoff"):
-            value = int(text)
-            allowed = value >= 1
-        elif key == "recall":
-            value = float(text)
-            allowed = 0 <= value <= 1
-        elif key == "p":
-            value = float(text)
-            allowed = 0 < value < 1
-        else:
-            value = text
-            allowed = value in ("log2", "exp-log2")
-    except ValueError:
-        allowed = False
-    if not allowed:
-        raise InputError(f"{key} of {name!r} must be {_VALUES[key]}, not {text!r}")
-    return value
+def _count(name, key, text):
+    if not re.fullmatch("0*[1-9][0-9]*", text):
+        raise InputError(f"{key} of {name!r} must be an integer from 1, not {text!r}")
+    return int(text)
+
+
+def _share(name, key, text):
+    if not re.fullmatch(r"0?\.0*[1-9][0-9]*", text):
+        raise InputError(f"{key} of {name!r} must be between 0 and 1, not {text!r}")
+    return float(text)

@@ -4,6 +4,7 @@ What it leaves out stands beside it in `casebook.raters.analysis`: votes of one 
 ties carry information, and a mean or a kappa without an interval says little.
 """
 
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -12,12 +13,12 @@ import pandas as pd
 
 from casebook.data import load
 from casebook.data.sources import Absent
+from casebook.errors import InputError
 from casebook.paths import DATA
 from casebook.raters.preference import count_votes
 from casebook.raters.read import rename_columns
 from casebook.raters.unblinding import BASE, RAG, Votes, decode_judgements, key_column
 from casebook.sheets import read_book, sheet_records
-from casebook.stats.tests import documented_sign_test
 
 PER_RATER = "Pairwise preference (per rater, per-row RAG mapping)"
 AGGREGATE = "Pairwise preference (aggregate, per-row mapping)"
@@ -39,6 +40,21 @@ _OTHER = {"S1": "S2", "S2": "S1"}
 EXAMPLE = DATA / "raters" / "reconstructed_votes.csv"
 SUFFIX = "_answers.xlsx"  # of the documented file names
 RECONSTRUCTION = "reconstruction"
+
+
+def documented_sign_test(wins, losses):
+    """Sign test as the document computes it, for parity only."""
+    n = int(wins + losses)
+    if n == 0:
+        return None
+    try:
+        masses = [math.comb(n, k) * 0.5**n for k in range(n + 1)]
+    except OverflowError:
+        raise InputError(
+            f"the documented sign test overflows at {n} untied votes: use the exact sign test"
+        ) from None
+    # The document takes outcomes that are likelier by rounding for no likelier than the data.
+    return min(1.0, sum(mass for mass in masses if mass <= masses[wins] + 1e-15))
 
 
 def documented_analysis(forms):

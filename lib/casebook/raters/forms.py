@@ -46,6 +46,7 @@ from casebook.raters.layouts import (
     paired_layout,
 )
 from casebook.raters.power import PRIMARY_TEST, simulated_power
+from casebook.text import tokens
 
 EXPLANATIONS = ("case_id", "chunk_id", "explanation_text", "source_chunk_text")
 STUDIES = 400  # simulated, for the power that is registered
@@ -53,7 +54,6 @@ ROW_HEIGHT = 180
 # Share and number of answers from which on a word of one side tells the system.
 TELLING = 0.9
 FEWEST_PAIRS = 5
-_WORD = re.compile(r"\w+")
 NO_EVIDENCE = "(no passages)"  # where none of the systems had any
 # Characters of a passage, and of all passages of a question, that a form shows.
 LONGEST_PASSAGE = 4_000
@@ -279,8 +279,7 @@ def one_sided_words(answers, answers_against):
     """
     counts = Counter()
     for text, text_against in zip(answers, answers_against, strict=True):
-        words = set(_WORD.findall(text.lower()))
-        counts.update(words ^ set(_WORD.findall(text_against.lower())))
+        counts.update(set(tokens(text)) ^ set(tokens(text_against)))
     fewest = max(FEWEST_PAIRS, TELLING * len(answers))
     frequent = [(-count, word) for word, count in counts.items() if count >= fewest]
     return [(word, -minus_count) for minus_count, word in sorted(frequent)[:10]]

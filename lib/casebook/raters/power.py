@@ -8,11 +8,9 @@ from scipy import optimize, special, stats
 
 from casebook.errors import InputError
 from casebook.raters import preference
+from casebook.raters.crossed import FEWEST_RATERS, crossed_pvalues, crossed_variance
 from casebook.stats.intervals import (
     FEWEST,
-    FEWEST_RATERS,
-    crossed_pvalues,
-    crossed_variance,
     wilson,
 )
 from casebook.stats.samples import check_count, generator

@@ -11,14 +11,13 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 
+from casebook.raters.crossed import at_least, crossed_mean
 from casebook.stats.intervals import (
     FEWEST,
     Interval,
-    at_least,
     bootstrap_mean,
     bootstrap_statistic,
     bounded,
-    crossed_mean,
     newcombe,
     too_few,
     wilson,

@@ -7,14 +7,13 @@ import pandas as pd
 from scipy import stats
 
 from casebook.measures.agreement import krippendorff_alpha
+from casebook.raters.crossed import at_least, crossed_mean
 from casebook.raters.layouts import LIKERT, PAIRED_SCALES, RATING_POINTS
 from casebook.raters.preference import item_flips
 from casebook.stats.intervals import (
-    at_least,
     bootstrap_mean,
     bootstrap_statistic,
     bounded,
-    crossed_mean,
 )
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import effect_sizes, holm

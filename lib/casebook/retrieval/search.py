@@ -46,6 +46,8 @@ PRESETS = {
     "okapi_porter": _PDPABENCH | {"k1": 1.2, "b": 0.3},
     "okapi_porter_untuned": _PDPABENCH | {"k1": 1.5, "b": 0.75},
 }
+# Words and stop words of BM25 are those of bm25s and of the PDPABench authors, and not
+# `casebook.text`'s: published scores are reproduced only with them.
 _STOP_LISTS = {"en": STOPWORDS_EN, "en_plus": STOPWORDS_EN_PLUS, None: []}
 _TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 BM25_K1 = 1.5

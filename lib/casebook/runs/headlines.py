@@ -98,7 +98,8 @@ class Headline:
     def word(self):
         """The verdict as the front page writes it."""
         word = (self.words or {}).get(self.verdict, self.verdict)
-        if self.reason == INTERVAL_BY_UNIT and self.groups and self.verdict in (HELPS, HURTS):
+        is_decided = self.verdict in (HELPS, HURTS, NO_EFFECT)
+        if is_decided and self.reason == INTERVAL_BY_UNIT:
             word += f" on these {counted(self.groups, self.cluster or 'groups')}"
         return word
 
@@ -143,9 +144,10 @@ class Headline:
         """The answer in words: its opening, and what the levels mean where that is stated."""
         if self.verdict == NOT_MEASURED:
             return f"{self.answer}: {self.why or 'nothing was compared'}"
-        if self.answer == ANSWERS[NO_DIFFERENCE]:
-            return f"{self.answer} in {counted(self.n, self.unit)}"
-        return f"{self.answer}. {self.meaning}" if self.meaning else self.answer
+        answer = self.answer
+        if answer == ANSWERS[NO_DIFFERENCE]:
+            answer += f" in {counted(self.n, self.unit)}"
+        return f"{answer}. {self.meaning}" if self.meaning else answer
 
     @property
     def numbers(self):

@@ -333,7 +333,7 @@ _TEMPLATE = TEMPLATE_LABELS.union(word_lists()["template"]["other words"])
 
 
 class Vocabulary:
-    """Document frequencies of the words of a collection, in lower case."""
+    """Document frequencies of the words of a collection, as BM25 finds them."""
 
     def __init__(self, texts):
         self.n = 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from casebook.measures.classification import auroc, formulas
+from casebook.measures.classification import formulas
 from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.domain import FACT_TYPES
 from casebook.sensitivity.plausibility import ACCEPT
@@ -17,6 +17,7 @@ from casebook.sensitivity.tree import (
     POOR_QUERY,
     excess,
 )
+from casebook.stats.areas import auroc
 from casebook.stats.intervals import (
     bootstrap_mean,
     bounded,

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.measures.classification import auroc_contrast
 from casebook.plugins import is_plugin
 from casebook.progress import track
 from casebook.retrieval.ablation import load_retriever
@@ -29,6 +28,7 @@ from casebook.sensitivity.tree import (
     grow_trees,
     placebo_frame,
 )
+from casebook.stats.areas import auroc_contrast
 from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.samples import number_or_none
 

@@ -35,7 +35,7 @@ _RANKING = {NDCG: "original:NDCG@10", MRR: "RR"}
 EVALUATION_MODES = ("per-query", "shared")
 
 GATE_FILE = "acceptance_gate.json"
-DOCUMENTED_EPS = 0.005
+DOCUMENTED_EPS = 0.005  # a gate's tolerance, no margin of a verdict
 _STRICT_EPS = 1e-6
 PROFILES = {  # tolerated loss, by evaluator
     "documented": {NDCG: DOCUMENTED_EPS, MRR: DOCUMENTED_EPS},

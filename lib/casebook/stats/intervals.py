@@ -1,7 +1,7 @@
 """Intervals of means, shares and statistics, of units that may belong together in clusters."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,6 @@ FEWEST = 6
 ENOUGH = 20
 """Units, or clusters, from which BCa may widen Student's interval."""
 
-FEWEST_RATERS = 3
 MOST_DIGITS = 6
 TOO_SMALL = {0: "no_units", 1: "fewer_than_two_units"}
 BLOCK_ELEMENTS = 2**18
@@ -54,13 +53,9 @@ class Interval:
 
     def row(self, name="value"):
         """Give estimate, bounds and n as columns of a frame, NaN where there is none."""
-        columns = bounded(name, self)
-        return {
-            name: columns[name],
-            "low": columns[f"{name} low"],
-            "high": columns[f"{name} high"],
-            "n": self.n,
-        }
+        numbers = [self.estimate, self.low, self.high]
+        estimate, low, high = [math.nan if number is None else number for number in numbers]
+        return {name: estimate, "low": low, "high": high, "n": self.n}
 
 
 def bounds_text(low, high, spec="z.3f"):
@@ -84,9 +79,8 @@ def estimate_text(number):
 
 def bounded(name, interval):
     """Give an interval as three columns of a table, NaN where there is none."""
-    numbers = [interval.estimate, interval.low, interval.high]
-    estimate, low, high = [math.nan if number is None else number for number in numbers]
-    return {name: estimate, f"{name} low": low, f"{name} high": high}
+    row = interval.row()
+    return {name: row["value"], f"{name} low": row["low"], f"{name} high": row["high"]}
 
 
 # Means over units or clusters.
@@ -161,6 +155,7 @@ def _intervals_of_columns(X, clusters, level, n_resamples, seed, shares):
     if groups >= FEWEST and not flat.all():
         bounds = _mean_bounds(sums, sizes, means, level, n_resamples, seed)
         bounds = origin + np.clip(bounds, (X - origin).min(axis=0), (X - origin).max(axis=0))
+        bounds[:, flat] = np.nan
     intervals = []
     for k, mean in enumerate(origin + means):
         low, high = bounds[:, k]
@@ -168,10 +163,9 @@ def _intervals_of_columns(X, clusters, level, n_resamples, seed, shares):
         is_share = shares and np.isin(X[:, k], (0, 1)).all()
         if is_share and groups >= FEWEST and (clusters is None or flat[k]):
             score = wilson(float(np.clip(mean, 0, 1)) * groups, groups, level)
-            low = score.low if flat[k] else min(low, score.low)
-            high = score.high if flat[k] else max(high, score.high)
+            low = np.fmin(low, score.low)
+            high = np.fmax(high, score.high)
         elif flat[k]:
-            low = high = np.nan
             reason = too_few(groups, clusters) or "no_variation"
         low = number_or_none(low)
         high = number_or_none(high)
@@ -185,65 +179,45 @@ def _mean_bounds(sums, sizes, means, level, n_resamples, seed):
     groups = len(sizes)
     without = (sums.sum(axis=0) - sums) / (sizes.sum() - sizes)[:, None]
     effective = sizes.sum() ** 2 / np.sum(sizes**2)
-    spread = np.sum((without - without.mean(axis=0)) ** 2, axis=0)
-    error = np.sqrt((groups - 1) / groups * spread)
+    influence = without.mean(axis=0) - without
+    error = np.sqrt((groups - 1) / groups * np.sum(influence**2, axis=0))
     low, high = means + special.stdtrit(effective - 1, tails)[:, None] * error
-    if groups < ENOUGH:
-        return np.stack([low, high])
-    draws = ratio_draws(sums, sizes, n_resamples, seed)
-    quantiles = special.ndtri(tails)
-    for k, mean in enumerate(means):
-        influence = without[:, k].mean() - without[:, k]
-        bca_low, bca_high = bca_bounds(draws[:, k], mean, quantiles, influence)
-        low[k] = min(low[k], bca_low)
-        high[k] = max(high[k], bca_high)
+    if groups >= ENOUGH:
+        draws = ratio_draws(sums, sizes, n_resamples, seed)
+        quantiles = special.ndtri(tails)
+        for k, mean in enumerate(means):
+            bca_low, bca_high = bca_bounds(draws[:, k], mean, quantiles, influence[:, k])
+            low[k] = min(low[k], bca_low)
+            high[k] = max(high[k], bca_high)
     return np.stack([low, high])
-
-
-# The one BCa bootstrap.
 
 
 def bca_bounds(draws, estimate, quantiles, influence, *, tolerance=None, clip_bias=True):
     """BCa bounds from bootstrap draws, at two quantiles of the normal or of Student's t.
 
     Undefined draws widen the interval, as if they lay outside on both sides. `influence` is that
-    of every unit on the estimate; its skewness gives the acceleration. See `bootstrap_bias`.
+    of every unit on the estimate; its skewness gives the acceleration. `tolerance` is the distance
+    up to which a draw equals the estimate: sums of scores differ by rounding relative to their
+    size, coefficients by that of the matrices behind them, which is absolute. `clip_bias` leaves
+    at least one draw on each side, so that draws all on one side are corrected as far as their
+    number allows; without it they are not corrected at all.
     """
     undefined = np.isnan(draws)
-    bias = bootstrap_bias(draws[~undefined], estimate, tolerance=tolerance, clip=clip_bias)
-    low_share, high_share = bca_shares(quantiles, bias, influence)
+    gaps = draws[~undefined] - estimate
+    if tolerance is None:
+        tolerance = ROUNDING * np.abs(gaps).max(initial=0.0)
+    below = np.sum(gaps < -tolerance) + np.sum(np.abs(gaps) <= tolerance) / 2
+    if clip_bias:
+        below = np.clip(below, 1, len(gaps) - 1)
+    bias = special.ndtri(below / len(gaps)) if 0 < below < len(gaps) else 0.0
+    scale = np.sum(influence**2) ** 1.5
+    acceleration = np.sum(influence**3) / (6 * scale) if scale else 0.0
+    z = bias + quantiles
+    low_share, high_share = special.ndtr(bias + z / np.maximum(1 - acceleration * z, 0.1))
     with np.errstate(invalid="ignore"):
         low = np.quantile(np.where(undefined, -np.inf, draws), low_share)
         high = np.quantile(np.where(undefined, np.inf, draws), high_share)
     return float(low), float(high)
-
-
-def bootstrap_bias(draws, estimate, *, tolerance=None, clip=True):
-    """Normal quantile of the share of draws below the estimate; equal draws count half.
-
-    `tolerance` is the distance up to which a draw is equal: sums of scores differ by rounding
-    relative to their size, coefficients by that of the matrices behind them, which is absolute.
-    `clip` leaves at least one draw on each side, so that draws all on one side are corrected as
-    far as their number allows; without it they are not corrected at all.
-    """
-    gaps = draws - estimate
-    if tolerance is None:
-        tolerance = ROUNDING * np.abs(gaps).max(initial=0.0)
-    equal = np.abs(gaps) <= tolerance
-    below = np.sum((gaps < 0) & ~equal) + np.sum(equal) / 2
-    if clip:
-        below = np.clip(below, 1, len(gaps) - 1)
-    if 0 < below < len(gaps):
-        return special.ndtri(below / len(gaps))
-    return 0.0
-
-
-def bca_shares(quantiles, bias, influence):
-    """Shares of the draws at BCa bounds, by bias and the skewness of the units' influence."""
-    scale = np.sum(influence**2) ** 1.5
-    acceleration = np.sum(influence**3) / (6 * scale) if scale else 0.0
-    z = bias + quantiles
-    return special.ndtr(bias + z / np.maximum(1 - acceleration * z, 0.1))
 
 
 # The one resampler.
@@ -425,7 +399,7 @@ def newcombe(successes_a, n_a, successes_b, n_b, level=0.95):
     """Interval of the difference of two independent shares (Newcombe 1998, method 10)."""
     a = wilson(successes_a, n_a, level)
     b = wilson(successes_b, n_b, level)
-    if a.estimate is None or b.estimate is None:
+    if not (a.n and b.n):
         return Interval(None, None, None, level, a.n + b.n, "newcombe", "no_units")
     difference = a.estimate - b.estimate
     low = difference - math.hypot(a.estimate - a.low, b.high - b.estimate)
@@ -435,107 +409,19 @@ def newcombe(successes_a, n_a, successes_b, n_b, level=0.95):
 
 def clustered_wilson(successes, sizes, level=0.95):
     """Wilson's interval of a share of units in clusters, at the effective sample size."""
-    method = "clustered wilson"
-    wins = np.asarray(successes, float)
     units = np.asarray(sizes, float)
-    wins = wins[units > 0]
+    wins = np.asarray(successes, float)[units > 0]
     units = units[units > 0]
     n = int(units.sum())
     clusters = len(units)
-    if not n:
-        return Interval(None, None, None, level, 0, method, "no_units")
-    share = float(wins.sum() / n)
+    share = float(wins.sum() / n) if n else None
     reason = too_few(clusters, "clusters")
     if reason:
-        return Interval(share, None, None, level, n, method, reason)
+        return Interval(share, None, None, level, n, "clustered wilson", reason)
     size = float(clusters)
     if 0 < share < 1:
         variance = clusters / (clusters - 1) * np.sum((wins - share * units) ** 2) / n**2
         size = float(n / max(1.0, variance / (share * (1 - share) / n)))
     score = wilson(share * size, size, level)
-    return Interval(share, min(score.low, share), max(score.high, share), level, n, method)
-
-
-# Items and raters that are both drawn anew.
-
-
-@dataclass(frozen=True)
-class Crossed:
-    """Mean over items and raters, its interval and the test of a null value."""
-
-    interval: Interval
-    pvalue: float | None
-    df: float | None
-
-
-def crossed_mean(table, null=0.0, *, weights="items", level=0.95, limits=(-np.inf, np.inf)):
-    """Interval of a mean [items, raters] for other items and other raters of the same kind."""
-    method = "t, items and raters crossed"
-    values = np.asarray(table, dtype=float)
-    values = values[np.isfinite(values).any(axis=1)]
-    values = values[:, np.isfinite(values).any(axis=0)]
-    n, raters = values.shape
-    if not n:
-        return Crossed(Interval(None, None, None, level, 0, method, "no_units"), None, None)
-    rated = np.isfinite(values)
-    if weights == "items":
-        shares = rated / rated.sum(axis=1, keepdims=True)
-        mean = float(np.nanmean(values, axis=1).mean())
-    else:
-        shares = rated / 1.0
-        mean = float(values[rated].mean())
-    shares = shares * values.size / shares.sum()
-    reason = None
-    if raters < FEWEST_RATERS:
-        reason = "fewer_than_three_raters"
-    elif n < FEWEST:
-        reason = "fewer_than_six_units"
-    if reason:
-        return Crossed(Interval(mean, None, None, level, n, method, reason), None, None)
-    gaps = shares * (np.nan_to_num(values) - mean)
-    spread, df, by_rater = (float(x) for x in crossed_variance(gaps))
-    if spread <= 1e-18:
-        return Crossed(Interval(mean, None, None, level, n, method, "no_variation"), None, None)
-    errors = np.sqrt([spread, by_rater])
-    dfs = np.array([df, raters - 1])
-    reach = float((special.stdtrit(dfs, (1 + level) / 2) * errors).max())
-    low = float(np.clip(mean - reach, *limits))
-    high = float(np.clip(mean + reach, *limits))
-    pvalue = float(crossed_pvalues(mean - null, spread, df, by_rater, raters))
-    return Crossed(Interval(mean, low, high, level, n, method), pvalue, df)
-
-
-def at_least(crossed, items):
-    """Hull of the interval over items and raters and the one over items alone."""
-    wide = crossed.interval
-    narrow = items.interval
-    if wide.low is None or narrow.low is None or crossed.pvalue is None:
-        return crossed
-    wide = replace(wide, low=min(wide.low, narrow.low), high=max(wide.high, narrow.high))
-    return Crossed(wide, max(crossed.pvalue, items.pvalue), crossed.df)
-
-
-def crossed_variance(tables):
-    """Variance of the mean of [..., items, raters], its df (Satterthwaite), variance by raters."""
-    items, raters = tables.shape[-2:]
-    size = items * raters
-    left = (items - 1) * (raters - 1)
-    mean = tables.mean(axis=(-2, -1), keepdims=True)
-    rows = tables.mean(-1, keepdims=True)
-    columns = tables.mean(-2, keepdims=True)
-    msi = raters * np.sum((rows - mean) ** 2, axis=(-2, -1)) / (items - 1)
-    msr = items * np.sum((columns - mean) ** 2, axis=(-2, -1)) / (raters - 1)
-    mse = np.sum((tables - rows - columns + mean) ** 2, axis=(-2, -1)) / left
-    pooled = np.maximum(msr + msi - mse, 0) / size
-    parts = (msr**2 / (raters - 1) + msi**2 / (items - 1) + mse**2 / left) / size**2
-    df = np.divide(pooled**2, parts, out=np.ones_like(parts), where=parts > 0)
-    spread = np.maximum(pooled, np.maximum(msr, msi) / size)
-    return spread, np.maximum(df, 1.0), msr / size
-
-
-def crossed_pvalues(gap, spread, df, by_rater, raters):
-    """Two-sided p of a mean: the larger of the crossed t and of the t over raters."""
-    distance = -np.abs(gap)
-    crossed = 2 * special.stdtr(df, distance / np.sqrt(np.maximum(spread, 1e-300)))
-    over_raters = 2 * special.stdtr(raters - 1, distance / np.sqrt(np.maximum(by_rater, 1e-300)))
-    return np.maximum(crossed, over_raters)
+    low = min(score.low, share)
+    return Interval(share, low, max(score.high, share), level, n, "clustered wilson")

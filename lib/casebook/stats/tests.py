@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
@@ -67,21 +68,18 @@ def sign_flips(sums, sizes, *, level, n_resamples, seed):
     n_patterns = len(subset) + 1  # and the pattern of the data
     p = (extreme.sum(axis=0) + 1) / n_patterns
     p_adjusted = (extreme_in_family.sum(axis=0) + 1) / n_patterns
-    low = np.full(len(total), np.nan)
-    high = np.full(len(total), np.nan)
     # A value is rejected unless more than this many patterns, less that of the data, are as
     # extreme as the data.
     rank = int(np.floor((1 - level) * n_patterns + 1e-9))
-    if rank > 0:
-        for k in np.flatnonzero(norm > 0):
-            halves = _half_means(subset[:, k], rest[:, k], subset_sizes, size)
-            reach = _family_reach(others[:, k], sums[:, k], sizes)
-            mean = total[k] / size
-            # Where a pattern is as extreme as the data: between these two values.
-            lows = np.minimum(halves[0], mean - reach[0])
-            highs = np.maximum(halves[1], mean + reach[1])
-            low[k] = _kth_smallest(lows, rank)
-            high[k] = -_kth_smallest(-highs, rank)
+    low = np.full(len(total), np.nan)
+    high = np.full(len(total), np.nan)
+    for k in np.flatnonzero(norm > 0):
+        halves = _half_means(subset[:, k], rest[:, k], subset_sizes, size)
+        down, up = _family_reach(others[:, k], sums[:, k], sizes)
+        mean = total[k] / size
+        # Where a pattern is as extreme as the data: between these two values.
+        low[k] = _kth_smallest(np.minimum(halves[0], mean - down), rank)
+        high[k] = -_kth_smallest(-np.maximum(halves[1], mean + up), rank)
     # Rounding must not let an interval contradict its test.
     not_rejected = p_adjusted > 1 - level
     low[not_rejected] = np.minimum(low[not_rejected], 0.0)
@@ -90,16 +88,20 @@ def sign_flips(sums, sizes, *, level, n_resamples, seed):
 
 
 def _drawn_subsets(sums, sizes, n_resamples, seed):
-    """Sums and sizes of the clusters whose sign stays, a row per pattern; all patterns if few."""
-    groups, columns = sums.shape
-    exact = groups <= MOST_EXACT_CLUSTERS and 2 ** (groups - 1) <= n_resamples
-    # One cluster alone has no pattern besides the data and their mirror image.
-    subsets = [np.empty((0, columns))]
-    subset_sizes = [np.empty(0)]
-    for bits in _patterns(groups, n_resamples, exact, seed):
-        subsets.append(bits @ sums)
-        subset_sizes.append(bits @ sizes)
-    return np.concatenate(subsets), np.concatenate(subset_sizes)
+    """Sums and sizes of the clusters whose sign stays, a row per pattern; all patterns if few.
+
+    Of two complementary patterns one is listed, and the pattern of the data is not.
+    """
+    groups = len(sizes)
+    if groups <= MOST_EXACT_CLUSTERS and 2 ** (groups - 1) <= n_resamples:
+        # The last cluster is never in, so that no complement occurs; nor the empty set.
+        others = (bits[bits.any(axis=1)] for bits in all_signs(groups - 1))
+        patterns = [np.pad(bits, ((0, 0), (0, 1))) * 1.0 for bits in others]
+    else:
+        patterns = (bits * 1.0 for bits in random_signs(groups, n_resamples, seed))
+    table = np.column_stack([sums, sizes])
+    subsets = np.concatenate([bits @ table for bits in patterns])
+    return subsets[:, :-1], subsets[:, -1]
 
 
 def _largest_of_others(statistics):
@@ -116,14 +118,10 @@ def _largest_of_others(statistics):
 
 def _half_means(subset, rest, subset_sizes, size):
     """Lower and higher mean of the two halves of each pattern; unbounded where a half is empty."""
-    low = np.full(len(subset), -np.inf)
-    high = np.full(len(subset), np.inf)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = np.stack([subset / subset_sizes, rest / (size - subset_sizes)])
     parted = (subset_sizes > 0) & (subset_sizes < size)
-    mean = subset[parted] / subset_sizes[parted]
-    mean_of_rest = rest[parted] / (size - subset_sizes[parted])
-    low[parted] = np.minimum(mean, mean_of_rest)
-    high[parted] = np.maximum(mean, mean_of_rest)
-    return low, high
+    return np.where(parted, means.min(axis=0), -np.inf), np.where(parted, means.max(axis=0), np.inf)
 
 
 def _family_reach(others, sums, sizes):
@@ -157,20 +155,10 @@ def _family_reach(others, sums, sizes):
 
 def _kth_smallest(values, k):
     """The k-th smallest value, from 1; NaN where there is none or it is infinite."""
-    if k > len(values):
+    if not 0 < k <= len(values):
         return np.nan
     value = np.partition(values, k - 1)[k - 1]
     return value if np.isfinite(value) else np.nan
-
-
-def _patterns(groups, n_resamples, exact, seed):
-    """Blocks of subsets of the clusters, one of each complementary pair."""
-    if not exact:
-        yield from (bits * 1.0 for bits in random_signs(groups, n_resamples, seed))
-    elif groups > 1:
-        # The last cluster is never in, so that no complement occurs; nor the empty set.
-        for bits in all_signs(groups - 1):
-            yield np.pad(bits[bits.any(axis=1)], ((0, 0), (0, 1))) * 1.0
 
 
 def random_signs(n, n_resamples, seed):
@@ -184,7 +172,7 @@ def random_signs(n, n_resamples, seed):
 
 def all_signs(n):
     """Yield blocks of the ``2**n`` sign vectors, as bits."""
-    rows = max(LEAST_BLOCK_ROWS, BLOCK_ELEMENTS // n)
+    rows = max(LEAST_BLOCK_ROWS, BLOCK_ELEMENTS // max(n, 1))
     for start in range(0, 2**n, rows):
         codes = np.arange(start, min(start + rows, 2**n), dtype="<u8")[:, None]
         yield np.unpackbits(codes.view(np.uint8), axis=1, count=n, bitorder="little")
@@ -293,8 +281,16 @@ def paired_randomization(
     if b is None and np.ndim(a) == 1:
         b = np.zeros(len(a))
     X, systems = score_matrix(a) if b is None else (paired_scores(a, b), [0, 1])
-    relative, pairs, differences, slack, labels = _all_pairs(X, systems)
     n = len(X)
+    if not n:
+        raise InputError("there are no units to compare")
+    if X.shape[1] < 2:
+        raise InputError("a comparison needs at least two systems")
+    # Differences from one system keep the digits of scores with a common offset.
+    relative = X - X[:, :1]
+    first, second = system_pairs(systems).T
+    differences = relative[:, first] - relative[:, second]
+    slack = 1e-11 * np.abs(relative).max(axis=1).sum() + ROUNDING * np.abs(X).max(axis=1).sum()
     extremity = EXTREMITY[alternative]
     threshold = extremity(differences.sum(axis=0)) - slack
     if exact == "auto":
@@ -306,40 +302,24 @@ def paired_randomization(
     norms = np.sqrt(np.sum(differences**2, axis=0))
     scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
     total = relative.sum(axis=0)
-    hits = np.zeros(len(pairs), dtype=np.int64)
+    hits = np.zeros(len(first), dtype=np.int64)
     maxima = []
     for bits in all_signs(n) if exact else random_signs(n, n_resamples, seed):
         signed = 2 * (bits.astype(float) @ relative) - total
-        sums = extremity(signed[:, pairs[:, 0]] - signed[:, pairs[:, 1]])
+        sums = extremity(signed[:, first] - signed[:, second])
         hits += np.count_nonzero(sums >= threshold, axis=0)
         maxima.append((sums * scale).max(axis=1))
     maxima = np.sort(np.concatenate(maxima))
     hits_max = len(maxima) - np.searchsorted(maxima, threshold * scale, side="left")
     # The data are one of the enumerated sign vectors, but none of the random ones.
     data = 0 if exact else 1
-    statistic = differences.mean(axis=0)
-    pvalue = (hits + data) / (len(maxima) + data)
-    pvalue_max_t = (hits_max + data) / (len(maxima) + data)
+    found = [differences.mean(axis=0)]
+    found += [(count + data) / (len(maxima) + data) for count in (hits, hits_max)]
+    pairs = tuple((systems[i], systems[j]) for i, j in zip(first, second, strict=True))
     if np.ndim(a) == 1:
-        statistic = float(statistic[0])
-        pvalue = float(pvalue[0])
-        pvalue_max_t = float(pvalue_max_t[0])
-        labels = None
-    return RandomisationResult(statistic, pvalue, pvalue_max_t, labels, n, len(maxima), bool(exact))
-
-
-def _all_pairs(X, systems):
-    """Scores relative to one system, and the pairs: columns, differences, rounding, names."""
-    if not len(X):
-        raise InputError("there are no units to compare")
-    if X.shape[1] < 2:
-        raise InputError("a comparison needs at least two systems")
-    # Differences from one system keep the digits of scores with a common offset.
-    pairs = system_pairs(systems)
-    relative = X - X[:, :1]
-    slack = 1e-11 * np.abs(relative).max(axis=1).sum() + ROUNDING * np.abs(X).max(axis=1).sum()
-    labels = tuple((systems[i], systems[j]) for i, j in pairs)
-    return relative, pairs, relative[:, pairs[:, 0]] - relative[:, pairs[:, 1]], slack, labels
+        found = [float(values[0]) for values in found]
+        pairs = None
+    return RandomisationResult(*found, pairs, n, len(maxima), bool(exact))
 
 
 # Families of hypotheses.
@@ -348,12 +328,10 @@ def _all_pairs(X, systems):
 def holm(pvalues):
     """Adjust for the family-wise error rate by Holm's step-down procedure; None is not counted."""
     # Not by statsmodels, whose multipletests collects garbage at every call: 50 ms each.
-    p = np.array([np.nan if value is None else value for value in pvalues], dtype=float)
-    tested = np.flatnonzero(~np.isnan(p))
-    order = tested[np.argsort(p[tested], kind="stable")]
-    stepped = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1))
-    adjusted = dict(zip(order, np.minimum(stepped, 1.0).tolist(), strict=True))
-    return [adjusted.get(index) for index in range(len(p))]
+    p = pd.Series(pvalues, dtype=float)
+    ranked = p.dropna().sort_values()
+    stepped = (ranked * np.arange(len(ranked), 0, -1)).cummax().clip(upper=1.0)
+    return [None if math.isnan(value) else value for value in stepped.reindex(p.index)]
 
 
 # Effect sizes.
@@ -372,16 +350,12 @@ def effect_sizes(a, b=None, *, level=0.95):
     from scipy.stats import rankdata  # slow to import
 
     differences, resolution = paired_differences(a, b)
-    untied = differences[differences != 0]
     biserial = None
-    if len(untied):
-        ranks = rankdata(_dense_ranks(np.abs(untied), resolution))
+    if differences.any():
+        untied = differences[differences != 0]
+        sizes = np.abs(untied)
+        ranks = rankdata(np.round(sizes / sizes.max(), 12))  # blind to rounding
         biserial = float(np.sum(np.sign(untied) * ranks) / np.sum(ranks))
-    return EffectSizes(_cohens_dz(differences, resolution, level), biserial)
-
-
-def _cohens_dz(differences, resolution, level):
-    """Mean of the differences over their standard deviation."""
     n = len(differences)
     low = high = dz = None
     if n < 2:
@@ -396,16 +370,7 @@ def _cohens_dz(differences, resolution, level):
             tails = np.array([(1 + level) / 2, (1 - level) / 2])
             low, high = (special.nctdtrinc(n - 1, tails, t) / math.sqrt(n)).tolist()
             reason = None
-    return Interval(dz, low, high, level, n, "noncentral-t", reason)
-
-
-def _dense_ranks(values, resolution):
-    """Rank values from 1 without gaps, blind to rounding."""
-    order = np.argsort(values, kind="stable")
-    steps = np.diff(values[order], prepend=-np.inf) > resolution
-    ranks = np.empty(len(values), dtype=int)
-    ranks[order] = np.cumsum(steps)
-    return ranks
+    return EffectSizes(Interval(dz, low, high, level, n, "noncentral-t", reason), biserial)
 
 
 # Counts: the sign test and McNemar's.
@@ -433,21 +398,6 @@ def exact_sign_test(wins, losses):
     log_tail = float(special.logsumexp(log_terms)) - n * math.log(2)
     pvalue = positive(2 * special.betainc(most, n - most + 1, 0.5))
     return SignTest(float(most), pvalue, n, log_pvalue=min(0.0, math.log(2) + log_tail))
-
-
-def documented_sign_test(wins, losses):
-    """Sign test as the document computes it, for parity only."""
-    n = int(wins + losses)
-    if n == 0:
-        return None
-    try:
-        masses = [math.comb(n, k) * 0.5**n for k in range(n + 1)]
-    except OverflowError:
-        raise InputError(
-            f"the documented sign test overflows at {n} untied votes: use the exact sign test"
-        ) from None
-    # The document takes outcomes that are likelier by rounding for no likelier than the data.
-    return min(1.0, sum(mass for mass in masses if mass <= masses[wins] + 1e-15))
 
 
 def positive(pvalue):
