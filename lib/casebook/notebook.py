@@ -271,7 +271,26 @@ def readable(frame):
 
 
 def forest(frame):
-    """Rows with their intervals: contrasts around zero with the margin, means with a null."""
+    """Figure of rows with their intervals: contrasts around zero with the margin, or means.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows of `Scores.contrasts`, `Scores.between` or `Scores.estimates`. Rows of several parts
+        of the data are drawn side by side.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A row for each label, with its interval; grey is undecided, or a control.
+
+    Examples
+    --------
+    >>> from casebook import Scores
+    >>> scores = Scores(pd.DataFrame({"a": [1, 2, 3, 4, 5, 6, 7]}), "points", "exam")
+    >>> [axes.get_xlabel() for axes in forest(scores.estimates()).axes]
+    ['points']
+    """
     frame = frame[frame["n"] > 0]
     rows = frame.assign(part=frame["part"].replace("", "all"))
     series = {}
