@@ -98,6 +98,9 @@ class Chapter:
         default what the rows show, below it what they are of. A figure of measured times
         (``timed``) is kept apart from what reruns must reproduce.
         """
+        if "n" in frame and not (frame["n"] > 0).any():
+            display(Markdown(caption(frame)))
+            return
         if callable(figure):
             figure = figure(self._linked(frame))
         is_described = "system_name" in frame
@@ -110,6 +113,8 @@ class Chapter:
 
     def show(self, frame, title=None, timed=False):
         """Keep rows as they are, and show what differs between them, under readers' names."""
+        if frame.empty:
+            return
         key = self._key("table", frame, title)
         write = self.outputs.timing if timed else self.outputs.table
         write(key, frame)
@@ -218,7 +223,7 @@ class Chapter:
             is_there = set(named) <= set(systems) and choice.get("only", tags) in [tags, *tags]
             choice = {key: value for key, value in choice.items() if value}
             addresses.append(self.outputs.item_page(**choice) if is_there else None)
-        return rows.assign(address=addresses)
+        return rows.assign(address=pd.Series(addresses, rows.index, dtype=object))
 
     def _key(self, folder, frame, title):
         """Name of a file: its title, else its rows; of two cells the second adds a number."""

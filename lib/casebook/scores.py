@@ -55,6 +55,8 @@ class Scores:
         What readers have to know of a system, as a sentence, by system.
     same_input : callable, optional
         Pairs of systems to a dict of those that read the same on every unit, with the reason.
+    unmeasured : str, optional
+        Why nothing can be compared, such as that nothing is judged relevant.
     margin : float, optional
         Largest difference that does not matter; by default that of the measure.
     n_resamples, seed : int
@@ -94,6 +96,7 @@ class Scores:
     control: str | None = None
     notes: dict = field(default_factory=dict)
     same_input: Callable | None = None
+    unmeasured: str | None = None
     margin: float | None = None
     n_resamples: int = 10_000
     seed: int = 0
@@ -115,6 +118,7 @@ class Scores:
             "control": study.control if study.control in values else None,
             "notes": study.notes,
             "same_input": study.same_inputs,
+            "unmeasured": study.unmeasured,
         }
         return cls(values, str(measure), data.name, **about | settings)
 
@@ -203,6 +207,8 @@ class Scores:
                 f"{self.title or self.dataset}: all {self.unit} are {only}: nothing to compare"
             )
         rows = frames.between(self.values, is_first, self.clusters, margin=self._margin)
+        if self.unmeasured:
+            rows = rows.assign(verdict=NOT_MEASURED, reason=self.unmeasured)
         rows = rows.assign(of=rows["system"])
         for column, kind in {"system": first, "against": second}.items():
             rows = rows.assign(
@@ -299,6 +305,8 @@ class Scores:
     def _tested(self, pairs):
         """Contrasts of pairs that were run, with counts of units."""
         same = self.same_input(pairs) if self.same_input else {}
+        if self.unmeasured:
+            same = dict.fromkeys(pairs, self.unmeasured)
         options = {"margin": self._margin, "not_measured": same, **self._resampling}
         rows = frames.contrasts(self.values, pairs, self.clusters, **options)
         rows["comparisons"] = (rows["verdict"] != NOT_MEASURED).sum()
@@ -310,7 +318,7 @@ class Scores:
         levels = {"level": rows["system"].map(means), "baseline": rows["against"].map(means)}
         if self._control is not None:
             levels["control"] = means[self._control]
-        levels["note"] = rows["system"].map(self.notes).fillna("")
+        levels["note"] = [self.notes.get(system, "") for system in rows["system"]]
         return self.described(rows.assign(**levels, **about, margin=self._margin))
 
     def _absence(self, pair):

@@ -24,7 +24,7 @@ from casebook.readers import read_yaml
 from casebook.retrieval.encoded import open_corpus
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import EVALUATION_DEPTH, HybridRetriever, RetrievalResult
-from casebook.retrieval.run_files import ranked_run, runs_on
+from casebook.retrieval.run_files import coverage_of_runs, coverage_text, ranked_run, runs_on
 from casebook.retrieval.settings import (
     CHOSEN_ON,
     MODES,
@@ -108,7 +108,8 @@ def retrieve(dataset, system):
     if dataset.candidates is not None:
         pools = [dataset.candidates[query] for query in dataset.queries["query_id"]]
     if isinstance(system, Mapping):
-        return CallableResult(ranked_run(dataset, system))
+        (row,) = coverage_of_runs(dataset, {"": system}).to_dict("records")
+        return CallableResult(ranked_run(dataset, system), coverage_text(row))
     if isinstance(system, HybridRetriever):
         return system.retrieve_many(texts, candidates=pools)
     rows = scores_by_callable(system, texts, EVALUATION_DEPTH, set(dataset.documents["doc_id"]))
@@ -163,6 +164,7 @@ class CallableResult:
     """What a callable or a run returned: scores by document id for each query, best first."""
 
     rows: list
+    coverage: str | None = None  # of a run: the questions and documents that it holds
 
     def run(self, query_ids, stage="final"):
         """Scores by query id and document id; there is one stage."""
@@ -287,18 +289,28 @@ class Ablation(ScoredSystems):
     @property
     def notes(self):
         """What readers have to know of a system on these data, by system."""
-        return {
-            system: f"The rules of {SYSTEM_PHRASES[system]} were chosen on {len(keys)} collections, "
-            "this one among them."
-            for system, keys in CHOSEN_ON.items()
-            if self.dataset.key in keys
+        notes = {
+            name: f"Run {name}: {result.coverage}."
+            for name, result in self.results.items()
+            if getattr(result, "coverage", None)
         }
+        for system, keys in CHOSEN_ON.items():
+            if self.dataset.key in keys:
+                phrase = SYSTEM_PHRASES[system]
+                notes[system] = (
+                    f"The rules of {phrase} were chosen on {len(keys)} collections, this one "
+                    "among them."
+                )
+        return notes
+
+    @property
+    def unmeasured(self):
+        """Why nothing can be compared; None where something can."""
+        grades = (grade for row in self.dataset.qrels.values() for grade in row.values())
+        return None if any(grade > 0 for grade in grades) else "nothing is judged relevant"
 
     def same_inputs(self, pairs):
-        """Pairs of systems that read the same on every query, or had nothing to find."""
-        relevant = any(grade > 0 for row in self.dataset.qrels.values() for grade in row.values())
-        if not relevant:
-            return dict.fromkeys(pairs, "nothing is judged relevant")
+        """Pairs of systems that read the same on every query, with the reason."""
         return same_inputs(self.results, pairs)
 
     def joined(self, ablation):

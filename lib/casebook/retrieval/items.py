@@ -4,7 +4,7 @@ import pandas as pd
 
 from casebook.runs.items import item_page
 
-MOST_MEASURES = 4
+MOST_MEASURES = 5
 ITEM_DEPTH = 10
 MOST_BYTES = 900_000  # every system is kept
 FIRST = f"first {ITEM_DEPTH} documents"
@@ -21,7 +21,8 @@ def ablation_items(study, focus, against, part_of=None):
     tags = lost_documents(study, focus)
     for query, part in dict(() if part_of is None else part_of).items():
         tags.setdefault(f"part: {part}", []).append(query)
-    worse = f"questions where {study.phrases[focus]} scores less than {study.phrases[against]}"
+    phrase = [study.phrases.get(system, system) for system in (focus, against)]
+    worse = f"questions where {phrase[0]} scores less than {phrase[1]}"
     ready = [(worse, focus, against)]
     if {"full", "fused"} <= set(study.results):
         ready.append(("questions where the reranker makes it worse", "full", "fused"))
