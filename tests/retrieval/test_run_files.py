@@ -14,9 +14,9 @@ from casebook.retrieval.ablation import retrieve, run_ablation
 from casebook.retrieval.pipeline import EVALUATION_DEPTH
 from casebook.retrieval.run_files import (
     coverage_of_runs,
+    coverage_text,
     read_runs,
     run_name,
-    coverage_text,
     runs_on,
 )
 

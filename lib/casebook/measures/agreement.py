@@ -399,7 +399,7 @@ def _measured(name, build, panel, n_resamples, seed, confidence):
     influence = coefficient.influence() if n > 1 else None
     if n > 1 and n_resamples:
         blocks = resample_counts(n, n_resamples, seed)
-        draws = np.concatenate([coefficient.values(counts[:, used.units]) for counts in blocks])
+        draws = np.concatenate([coefficient.values(used.item_weights(drawn)) for drawn in blocks])
     if influence is not None:
         influence = np.bincount(used.units, influence - influence.mean()) * n / used.n_items
         se = math.sqrt(np.sum(influence**2) / (n * (n - 1)))
@@ -527,6 +527,10 @@ class RatingPanel:
         if self.clusters is None:
             return np.arange(self.n_items)
         return np.unique(self.clusters, return_inverse=True)[1]
+
+    def item_weights(self, drawn):
+        """How often each item was drawn, from how often its unit was."""
+        return drawn if self.clusters is None else drawn[:, self.units]
 
     @property
     def too_many(self):
