@@ -239,6 +239,12 @@ def contrasts(
     return table.astype(numbers).assign(reason=reasons)
 
 
+def single_contrasts(scores, pairs, clusters=None, **options):
+    """Contrasts of which each is a family of its own; options are those of `contrasts`."""
+    tables = [contrasts(scores, [pair], clusters, **options) for pair in pairs]
+    return pd.concat(tables, ignore_index=True)
+
+
 def _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed):
     """Difference, interval, test, verdict and reason of every pair of a family."""
     systems = [names.index(system) for system, _ in family]
