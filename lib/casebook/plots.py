@@ -135,7 +135,8 @@ def _draw_intervals(axes, heights, frame, colour=OURS, marker="o", label=None):
     style = {"marker": marker, "label": label, "clip_on": False}
     axes.scatter(frame["value"], heights, color=colour, s=34, zorder=3, **style)
     numbers = frame[["value", "low", "high"]]
-    left, right = numbers.min(axis=1), numbers.max(axis=1)
+    left = numbers.min(axis=1)
+    right = numbers.max(axis=1)
     hover(axes, _row_texts(frame), left, heights, right, heights, frame.get("address"))
 
 
