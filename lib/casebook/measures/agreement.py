@@ -363,8 +363,11 @@ def measure_coefficient(
     categories=None,
     wide=False,
     clusters=None,
+    **unknown,
 ):
     """One coefficient of a table of ratings; settings are its weights, level or form."""
+    if unknown:
+        raise InputError(f"{name} has no option {', '.join(unknown)}")
     panel = as_panel(ratings, categories, wide)
     if clusters is not None:
         if name.startswith("icc"):
