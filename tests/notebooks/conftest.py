@@ -7,6 +7,7 @@ import pytest
 from cells import as_text, run_cell
 
 import casebook.notebook
+import casebook.titled
 from casebook import paths
 
 
@@ -20,7 +21,7 @@ def chapter(tmp_path, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.setenv("TQDM_DISABLE", "1")
     displayed = []
-    for module in (IPython.display, casebook.notebook):
+    for module in (IPython.display, casebook.notebook, casebook.titled):
         monkeypatch.setattr(
             module, "display", lambda *values: displayed.extend(map(as_text, values))
         )
