@@ -88,16 +88,15 @@ def _wrapped(names, letters=24):
     return [fill(text, letters, break_long_words=False) for text in texts]
 
 
-def _rows_figure(labels, height, **panels):
-    """A figure with a named row for each label, the first on top, in all its panels."""
+def _rows_figure(labels, height):
+    """A figure with a named row for each label, the first on top."""
     names = _wrapped(labels)
     height += 0.12 * sum(name.count("\n") for name in names)
-    figure, axes = plt.subplots(figsize=(WIDTH, height), sharey=True, squeeze=False, **panels)
-    axes[0, 0].set_yticks(range(len(names)), names)
-    axes[0, 0].set_ylim(max(len(names), 1) - 0.5, -0.5)
-    for panel in axes.flat:
-        panel.grid(axis="y", visible=False)
-    return figure
+    figure, axes = plt.subplots(figsize=(WIDTH, height))
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    axes.grid(axis="y", visible=False)
+    return figure, axes
 
 
 # Intervals
@@ -173,8 +172,7 @@ def values(
         legend += [name for name, _ in parts]
     columns = 2 if max(map(len, legend), default=0) <= 20 else 1
     height = len(rows) * (0.2 * len(parts) + 0.2) + 0.8 + 0.25 * -(-len(legend) // columns)
-    figure = _rows_figure(labels, height)
-    [axes] = figure.axes
+    figure, axes = _rows_figure(labels, height)
     if band:
         axes.axvspan(*band, color=CONTROL, alpha=0.2, lw=0)
     for (name, at), style in zip(reference.items(), cycle((":", "--", "-.", "-")), strict=False):
@@ -224,27 +222,6 @@ def verdict_colours(frame, chance=0.0):
         return frame["verdict"].map(_OF_VERDICT).fillna(CONTROL)
     sides = [frame["low"] > chance, frame["high"] < chance]
     return pd.Series(np.select(sides, [BETTER, WORSE], UNDECIDED), frame.index)
-
-
-def added_by_stage(frame, measure):
-    """Draw what each stage adds (stage, change, low, high, address) and costs (milliseconds)."""
-    rows = np.arange(len(frame))
-    figure = _rows_figure(frame["stage"], 0.4 * len(rows) + 1.0, ncols=2, width_ratios=(3, 2))
-    left, right = figure.axes
-    changes = _drawn_columns(frame, "change", row="stage")
-    changes = changes.assign(colour=verdict_colours(changes))
-    left.axvline(0, color=INK, lw=1)
-    _draw_intervals(left, rows, changes)
-    bars = right.barh(rows, frame["milliseconds"], color=CONTROL, height=0.5)
-    right.bar_label(bars, fmt="%.1f", padding=3)
-    right.margins(x=0.4)
-    titles = frame["stage"] + frame["milliseconds"].map(": {:.1f} ms a question".format)
-    hover(right, titles, 0, rows - 0.25, frame["milliseconds"], rows + 0.25)
-    left.set_xlabel(f"change in {measure}")
-    right.set_xlabel("milliseconds")
-    for panel in (left, right):
-        panel.locator_params(axis="x", nbins=3)
-    return figure
 
 
 def agreement_intervals(table, address=None):
@@ -402,8 +379,7 @@ def rating_distributions(ratings, address=None):
         f"{scale}, {system} ({part.mean():.3f}, n = {len(part):,})"
         for (scale, system), part in parts
     ]
-    figure = _rows_figure(labels, 0.5 * len(labels) + 1.4)
-    [axes] = figure.axes
+    figure, axes = _rows_figure(labels, 0.5 * len(labels) + 1.4)
     axes.grid(visible=False)
     rows = np.arange(len(labels))
     start = np.zeros(len(labels))

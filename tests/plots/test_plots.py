@@ -44,10 +44,6 @@ LINES = pd.DataFrame(
         "default": [20] * 4,
     }
 )
-STAGES = pd.DataFrame(
-    {"stage": ["bm25", "rerank"], "milliseconds": [1.0, 9.0], "change": [0.1, -0.1]}
-)
-STAGES = STAGES.assign(low=[0.0, -0.2], high=[0.2, -0.05])
 SCORES = pd.DataFrame({"a set": [0.123, np.nan], "another set": [-0.2, 0.5]}, ["x", "y"])
 
 
@@ -66,7 +62,6 @@ TREE = SimpleNamespace(
 FIGURES = {
     "values": lambda: plots.values(ROWS, "value", reference={"chance": 0.5}, band=(0.45, 0.55)),
     "effects": lambda: plots.effects(ROWS.drop(columns="series"), "change", margin=0.1),
-    "added_by_stage": lambda: plots.added_by_stage(STAGES, "nDCG@10"),
     "matrix": lambda: plots.matrix(SCORES, "excess", "+z.2f", (-1, 1), plots.SIGNED),
     "detector_matrix": lambda: plots.detector_matrix(DETECTED),
     "lines": lambda: plots.lines(LINES, "words", "share", marks={"default": "default", "best": 50}),
