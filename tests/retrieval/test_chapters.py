@@ -1,16 +1,10 @@
 """The chapters on retrieval and query length, run whole: they say what their tables hold."""
 
-import ast
-import json
 import re
 
-import IPython.display
 import pytest
 from beir_folders import write_beir
 
-import casebook.notebook
-from casebook import paths
-from casebook.paths import NOTEBOOKS
 from casebook.readers import read_json
 
 TEXTS = [
@@ -40,38 +34,15 @@ class Encoder:
 """
 
 
-def shown(value):
-    """What a page shows of a value."""
-    for kind in ("_repr_markdown_", "_repr_html_"):
-        if hasattr(value, kind):
-            text = getattr(value, kind)()
-            return text[0] if isinstance(text, tuple) else text
-    return str(value)
-
-
 @pytest.fixture
-def run_chapter(tmp_path, monkeypatch):
-    """Give a function that runs a notebook in this process: what it shows, and its variables."""
-    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
-    monkeypatch.setenv("MPLBACKEND", "agg")
+def run_chapter(chapter, tmp_path, monkeypatch):
+    """Give a function that runs a notebook: what it shows, and its variables."""
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "hashing_encoder.py").write_text(ENCODER)
 
     def run(name, **parameters):
-        page, variables = [], {}
-        for module in (IPython.display, casebook.notebook):
-            monkeypatch.setattr(module, "display", lambda value: page.append(shown(value)))
-        cells = json.loads((NOTEBOOKS / name).read_text("utf-8"))["cells"]
-        for cell in [cell for cell in cells if cell["cell_type"] == "code"]:
-            body = ast.parse("".join(cell["source"])).body
-            last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
-            exec(compile(ast.Module(body, []), cell["id"], "exec"), variables)
-            if last is not None:
-                value = eval(compile(ast.Expression(last.value), cell["id"], "eval"), variables)
-                page.append("" if value is None else shown(value))
-            if "parameters" in cell["metadata"].get("tags", []):
-                variables.update(parameters | {"run": "made"})
-        return "\n".join(page), variables
+        variables, shown = chapter(name, **parameters)
+        return "\n".join(shown.values()), variables
 
     return run
 
@@ -90,8 +61,8 @@ def folder(tmp_path):
     return make
 
 
-def written(tmp_path, kind, cell="retrieval_ablation"):
-    return read_json(tmp_path / "results" / "made" / kind / f"{cell}.json")
+def written(tmp_path, kind):
+    return read_json(tmp_path / "results" / "mine" / kind / "mine.json")
 
 
 NO_WIDTH_0 = re.compile(r"\[[+-]?0\.000, [+-]?0\.000\]")
@@ -109,9 +80,7 @@ NO_WIDTH_0 = re.compile(r"\[[+-]?0\.000, [+-]?0\.000\]")
 def test_the_ablation_runs_for_one_question_and_for_any_systems(
     run_chapter, folder, tmp_path, questions, changes
 ):
-    page, _ = run_chapter(
-        "01_retrieval_ablation.ipynb", dataset=folder(questions), **FAST | changes
-    )
+    page, _ = run_chapter("01_retrieval_ablation", dataset=folder(questions), **FAST | changes)
     assert "Does the full pipeline find more than the best simple search?" in page
     assert not NO_WIDTH_0.search(page)
     assert set(changes.get("modes", ["dense"])) <= set(
@@ -129,7 +98,7 @@ def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
     runs = [str(tmp_path / f"{name}.run") for name in ("right", "wrong")]
     for modes in ([], ["dense"]):
         page, _ = run_chapter(
-            "01_retrieval_ablation.ipynb", dataset=data, **FAST | {"runs": runs, "modes": modes}
+            "01_retrieval_ablation", dataset=data, **FAST | {"runs": runs, "modes": modes}
         )
         numbers = written(tmp_path, "numbers")["retrieval_ablation"]["mine"]
         assert set(numbers) - {"bm25", "random"} == {
@@ -151,7 +120,7 @@ def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
 
 
 def test_where_nothing_is_relevant_nothing_is_answered(run_chapter, folder, tmp_path):
-    page, _ = run_chapter("01_retrieval_ablation.ipynb", dataset=folder(7, grade=0), **FAST)
+    page, _ = run_chapter("01_retrieval_ablation", dataset=folder(7, grade=0), **FAST)
     assert "best simple search? No difference in 7 questions" in page and not NO_WIDTH_0.search(
         page
     )
@@ -162,7 +131,7 @@ def test_where_nothing_is_relevant_nothing_is_answered(run_chapter, folder, tmp_
 @pytest.fixture
 def smoke_page(run_chapter):
     return lambda **changes: run_chapter(
-        "01_retrieval_ablation.ipynb", n_resamples=500, encoder="minilm", **changes
+        "01_retrieval_ablation", n_resamples=500, encoder="minilm", **changes
     )
 
 
@@ -193,9 +162,9 @@ def test_the_held_out_half_leads_with_baselines_of_the_development_half(
 
 
 def test_query_length_gives_one_verdict_and_names_both_halves(run_chapter, folder, tmp_path):
-    page, _ = run_chapter("09_query_length.ipynb", dataset="smoke", n_resamples=500)
-    (answer,) = written(tmp_path, "headlines", "query_length")
-    rows = written(tmp_path, "contrasts", "query_length")["query_length"]["smoke"]["nDCG@10"]
+    page, _ = run_chapter("09_query_length", dataset="smoke", n_resamples=500)
+    (answer,) = written(tmp_path, "headlines")
+    rows = written(tmp_path, "contrasts")["query_length"]["smoke"]["nDCG@10"]
     assert answer["decision"] == rows[0]["verdict"] == "undecided"
     assert (
         "longer? " not in page
@@ -207,7 +176,7 @@ def test_query_length_gives_one_verdict_and_names_both_halves(run_chapter, folde
 def test_query_length_of_few_questions_or_of_nothing_relevant_is_no_result(
     run_chapter, folder, tmp_path
 ):
-    page, _ = run_chapter("09_query_length.ipynb", dataset=folder(7, grade=0), n_resamples=200)
-    (answer,) = written(tmp_path, "headlines", "query_length")
+    page, _ = run_chapter("09_query_length", dataset=folder(7, grade=0), n_resamples=200)
+    (answer,) = written(tmp_path, "headlines")
     assert (answer["low"], answer["decision"]) == (None, "no difference")
     assert "No difference in 7 questions" in page and not NO_WIDTH_0.search(page)
