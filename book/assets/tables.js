@@ -32,10 +32,11 @@ const inert = (text) => (FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` :
 const field = (text) => (/[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
 
 // One number a column: a value with an interval becomes three, an undefined one is empty, thousands have no comma.
+const textOf = (element) => element?.textContent.trim().replace(/−(?=\d)/g, "-") ?? "";
 function fieldsOf(cell, withInterval) {
   if (cell.querySelector('[aria-label="not available"]')) return withInterval ? ["", "", ""] : [""];
-  const interval = cell.querySelector(".interval")?.textContent ?? "";
-  const value = (cell.querySelector("data") ?? cell).textContent.trim();
+  const interval = textOf(cell.querySelector(".interval"));
+  const value = textOf(cell.querySelector("data") ?? cell);
   const plain = /^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(value) ? value.replace(/,/g, "") : value;
   const bounds = interval.match(/-?\d[\d.,]*(?=[\],])/g) ?? ["", ""];
   return withInterval ? [plain, ...bounds.slice(0, 2).map((bound) => bound.replace(/,/g, ""))] : [plain];

@@ -11,12 +11,15 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.stats.areas import auroc
 from casebook.stats.intervals import (
     FEWEST,
+    STATISTICS,
     bootstrap_mean,
     cluster_codes,
     cluster_sums,
     resampled_clusters,
+    wilson,
 )
 from casebook.stats.samples import paired_differences, score_matrix, system_pairs
 from casebook.stats.tests import (
@@ -29,7 +32,7 @@ from casebook.stats.tests import (
 from casebook.verdicts import NO_DIFFERENCE, NOT_MEASURED, UNDECIDED, verdict_of
 
 UNTESTED = "not tested"
-ESTIMATE_COLUMNS = ["system", "value", "low", "high", "n", "groups", "control", "reason"]
+ESTIMATE_COLUMNS = ["system", *STATISTICS, "n", "groups", "control", "reason"]
 DIFFERENCE_COLUMNS = ["system", "against", "difference", "low", "high", "n", "groups"]
 CONTRAST_COLUMNS = [*DIFFERENCE_COLUMNS, "p", "p_adjusted", "verdict", "reason"]
 COUNT_COLUMNS = ["better", "equal", "worse"]
@@ -104,20 +107,32 @@ def estimates(scores, clusters=None, control=None, *, level=0.95, n_resamples=10
     intervals = bootstrap_mean(
         frame, clusters=clusters, level=level, n_resamples=n_resamples, seed=seed
     )
-    table = pd.DataFrame(
-        {
-            "system": list(frame),
-            "value": [interval.estimate for interval in intervals],
-            "low": [interval.low for interval in intervals],
-            "high": [interval.high for interval in intervals],
-            "n": [interval.n for interval in intervals],
-            "groups": _count_groups(clusters, len(frame)),
-            "control": np.nan if control is None else frame[control].mean(),
-            "reason": pd.Series([interval.reason for interval in intervals], dtype=object),
-        },
-        columns=ESTIMATE_COLUMNS,
-    )
-    return table.astype({"value": float, "low": float, "high": float})
+    control = np.nan if control is None else frame[control].mean()
+    groups = _count_groups(clusters, len(frame))
+    return coefficients(dict(zip(frame, intervals, strict=True)), groups, control)
+
+
+def coefficients(intervals, groups=None, control=np.nan):
+    """Intervals of any statistic by system as a frame like that of `estimates`."""
+    rows = []
+    for name, interval in intervals.items():
+        row = {"system": name, **interval.row(), "control": control, "reason": interval.reason}
+        row["groups"] = interval.n if groups is None else groups
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=ESTIMATE_COLUMNS).astype(dict.fromkeys(STATISTICS, float))
+    return table.assign(reason=pd.Series([row["reason"] for row in rows], dtype=object))
+
+
+def shares(counts, *, level=0.95):
+    """Shares of counts, (successes, trials) by system, as a frame like that of `estimates`."""
+    return coefficients({name: wilson(*count, level) for name, count in counts.items()})
+
+
+def areas(positive, scores, clusters=None, units=None, *, level=0.95):
+    """AUROC of every column of scores as a frame like that of `estimates`; see `stats.areas`."""
+    options = {"level": level, "clusters": clusters, "units": units}
+    found = {name: auroc(positive, scores[name], **options) for name in scores}
+    return coefficients(found, _count_groups(clusters, len(positive)), 0.5)
 
 
 def _count_groups(clusters, n):

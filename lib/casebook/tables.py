@@ -60,13 +60,9 @@ _WHY = re.compile(r"\b(reason|why|because)\b", re.IGNORECASE)
 
 def reason_text(codes):
     """Write reason codes, alone or within a sentence, in words; files keep the codes."""
-    return codes and _CODE.sub(_code_text, codes)
-
-
-def _code_text(match):
-    """Text of one reason code."""
-    code = match[0]
-    return REASON_TEXTS.get(code, code.replace("_", " "))
+    return codes and _CODE.sub(
+        lambda code: REASON_TEXTS.get(code[0], code[0].replace("_", " ")), codes
+    )
 
 
 class Table:
@@ -90,21 +86,17 @@ class Table:
         """Move what is equal in all rows from the columns to the caption."""
         frame = self.frame
         constants = {}
-        if len(frame) < 2 or not frame.columns.is_unique:
-            return frame, self.caption
-        for name in frame.columns[1:]:
-            spec = self.formats.get(name, f"z.{self.digits}f")
-            cells = {_MARKS.sub("", cell) for cell in _cells(frame[name], spec)}
-            if len(cells) == 1:
+        if len(frame) > 1 and frame.columns.is_unique:
+            for name in frame.columns[1:]:
+                spec = self.formats.get(name, f"z.{self.digits}f")
+                cells = {_MARKS.sub("", cell) for cell in _cells(frame[name], spec)}
                 text = html.unescape(cells.pop())
-                if len(text) <= 60:
-                    constants[name] = text
+                if not cells and len(text) <= 60:
+                    constants[name] = f"{_title(name)}: {text}"
         if len(constants) == len(frame.columns) - 1:  # rows that differ in their names only
             return frame, self.caption
-        texts = [f"{_title(name)}: {text}" for name, text in constants.items() if text != "–"]
-        caption = self.caption
-        if texts:
-            caption = f"{caption} (in all rows {'; '.join(texts)})"
+        texts = [text for text in constants.values() if not text.endswith(": –")]
+        caption = f"{self.caption} (in all rows {'; '.join(texts)})" if texts else self.caption
         return frame.drop(columns=list(constants)), caption
 
 
@@ -112,9 +104,10 @@ def to_html(frame, caption, digits=3, formats=None):
     """Write a DataFrame as an HTML table that needs no network; an empty one is nothing."""
     if frame.empty:
         return ""
-    formats = formats or {}
     head = "".join(f'<th scope="col">{_text(_title(name))}</th>' for name in frame.columns)
-    columns = [_cells(column, formats.get(name, f"z.{digits}f")) for name, column in frame.items()]
+    columns = [
+        _cells(column, (formats or {}).get(name, f"z.{digits}f")) for name, column in frame.items()
+    ]
     rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
     size = " tall" if len(frame) > TALL else ""
     more = f' data-shown="{COLUMNS_SHOWN}"' if len(frame.columns) > COLUMNS_SHOWN else ""
@@ -139,15 +132,15 @@ def _cells(column, spec):
     if pd.api.types.is_float_dtype(column) and not callable(spec):
         defined = column.dropna()
         # Counts that pandas made floats because one is missing; shares of 0 and 1 stay shares.
-        if len(defined) and (defined == defined.round()).all() and defined.abs().max() > 1:
+        if (defined == defined.round()).all() and defined.abs().max() > 1:
             spec = "z,.0f"
     is_reason = _WHY.search(str(column.name))
-
-    def in_words(value):
-        is_code = type(value) is str and (is_reason or value in REASON_TEXTS)
-        return reason_text(value) if is_code else value
-
-    return [_cell(in_words(value), spec) for value in column]
+    cells = []
+    for value in column:
+        if type(value) is str and (is_reason or value in REASON_TEXTS):
+            value = reason_text(value)
+        cells.append(_cell(value, spec))
+    return cells
 
 
 def _cell(value, spec):
@@ -155,17 +148,25 @@ def _cell(value, spec):
         return f"<td>{value}</td>"
     if pd.api.types.is_scalar(value) and pd.isna(value):
         return '<td data-sort=""><span aria-label="not available">–</span></td>'
-    if isinstance(value, bool | np.bool_) and not callable(spec):
-        return f"<td>{'yes' if value else 'no'}</td>"
-    is_number = isinstance(value, numbers.Number) and not isinstance(value, bool)
-    if callable(spec):
-        text = spec(value)
-    elif is_number:
-        text = format(value, "," if isinstance(value, numbers.Integral) else spec)
-    else:
-        text = value
-    number = f' class="number" data-sort="{value:.6g}"' if is_number else ""
-    return f"<td{number}>{_text(text)}</td>"
+    text = value
+    attributes = ""
+    if isinstance(value, bool | np.bool_):
+        text = "yes" if value else "no"
+    elif isinstance(value, numbers.Number):
+        text = decimal(value, "," if isinstance(value, numbers.Integral) else spec)
+        attributes = f' class="number" data-sort="{value:.6g}"'
+    return f"<td{attributes}>{_text(text)}</td>"
+
+
+def decimal(value, spec="z.3f"):
+    """Write a number by a format or a function: with a minus, and a space before per cent."""
+    text = spec(value) if callable(spec) else format(value, spec)
+    return text.replace("-", "\u2212").replace("%", "\u00a0%")
+
+
+def interval_text(low, high, digits=3):
+    """Write the bounds of an interval."""
+    return bounds_text(low, high, f"z.{digits}f").replace("-", "\u2212")
 
 
 def p_value(p):
@@ -179,13 +180,11 @@ def _text(value):
 
 def linked(frame, column, pages):
     """Turn the values of a column into links to pages; a value without a page stays as it is."""
-    cells = []
-    for value, page in zip(frame[column], pages, strict=True):
-        link = value
-        if isinstance(page, str):
-            link = Markup(f'<a href="{html.escape(page)}">{_text(value)}</a>')
-        cells.append(link)
-    return frame.assign(**{column: pd.Series(cells, frame.index, dtype=object)})
+    links = [
+        Markup(f'<a href="{html.escape(page)}">{_text(value)}</a>') if page else value
+        for value, page in zip(frame[column], pd.Series(pages).fillna(""), strict=True)
+    ]
+    return frame.assign(**{column: pd.Series(links, frame.index, dtype=object)})
 
 
 def enumerated(names, last="and"):
@@ -207,18 +206,12 @@ def bullets(lines):
 
 def with_interval(frame, value, low, high, digits=3, name=None, alone=None):
     """Join a value and its interval into one readable column; `alone` are rows without any."""
-    joined = [
-        estimate(*row, digits)
-        for row in frame[[value, low, high]].itertuples(index=False, name=None)
-    ]
-    column = pd.Series(joined, index=frame.index, dtype=object)
+    rows = frame[[value, low, high]].itertuples(index=False)
+    joined = pd.Series([estimate(*row, digits) for row in rows], frame.index, dtype=object)
     if alone is not None:
-        column = column.mask(alone, frame[value])
-    return (
-        frame.assign(**{value: column})
-        .drop(columns=[low, high])
-        .rename(columns={value: name or value})
-    )
+        joined = joined.mask(alone, frame[value])
+    joined = frame.assign(**{value: joined}).drop(columns=[low, high])
+    return joined.rename(columns={value: name or value})
 
 
 def with_intervals(frame, digits=3):
@@ -233,6 +226,6 @@ def estimate(value, low, high, digits=3):
     if value is None or math.isnan(value):
         return None
     return Markup(
-        f'<data value="{value:.6g}">{value:z.{digits}f}</data> '
-        f'<span class="interval">{bounds_text(low, high, f"z.{digits}f")}</span>'
+        f'<data value="{value:.6g}">{decimal(value, f"z.{digits}f")}</data> '
+        f'<span class="interval">{interval_text(low, high, digits)}</span>'
     )

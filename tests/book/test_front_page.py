@@ -27,6 +27,7 @@ WORDS = {
     "helps": {"better"},
     "hurts": {"worse"},
     "no effect": {"equivalent", "better", "worse"},
+    "no difference": {"no difference"},
     "undecided": {"undecided"},
     "cannot be measured": {"cannot be measured"},
 }
@@ -157,6 +158,19 @@ def test_an_unfavourable_row_is_as_visible_as_the_others(run):
     ]
     page = BeautifulSoup(markup, "html.parser")
     assert not page.select("details li.question-row")  # none is folded
+
+
+def test_what_few_groups_or_equal_scores_show_is_said_beside_the_question(run):
+    few = {"groups": 4, "cluster": "policies", "reason": "interval_by_unit"}
+    equal = ZERO | {"low": None, "high": None, "value": 0.0, "reason": "no_unit_differs"}
+    run(headline("A?", **few), headline("B?", **few | WORSE), headline("C?", **equal))
+    rows = questions_of(answers(read_chapters("mine", [CELL])))
+    assert [verdicts_of(row) for row in rows] == [
+        ["helps on these 4 policies"],
+        ["hurts on these 4 policies"],
+        ["no difference"],
+    ]
+    assert rows[2].select(".verdict-no-effect") and "No difference: +0.000" in rows[2].text
 
 
 def test_a_run_in_which_nothing_can_be_measured_says_why(run):

@@ -19,7 +19,7 @@ TEXTS = [
     ("sentence", "count", "opening"),
     [
         ("It is so.", 6, "Cannot be measured here: no explanation has a content word."),
-        ("{} It may pay 3 of them.", 5, "Both notice it. "),
+        ("{} It may pay 3 of them.", 5, "[no interval] AUROC of faithfulness against"),
     ],
 )
 def test_explanations_that_say_nothing_or_are_few(

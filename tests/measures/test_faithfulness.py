@@ -36,41 +36,35 @@ def test_the_document_says_content_words_and_its_code_counts_all():
     """Three function words ground the sentence in the code; they are no content words, which the
     document asks for."""
     source, claim = "it was held that the deposit is owed", "It was held that section 999 applies."
-    assert documented_shares(claim, source, in_code=True)[0][0] == pytest.approx(4 / 6)
+    assert documented_shares(claim, source, in_code=True)[0].share == pytest.approx(4 / 6)
     assert documented_faithfulness(claim, source, in_code=True) == 1.0
-    assert documented_shares(claim, source)[0][0] == pytest.approx(1 / 3)  # held, section, applies
+    assert documented_shares(claim, source)[0].share == pytest.approx(
+        1 / 3
+    )  # held, section, applies
     assert documented_faithfulness(claim, source) == 0.0
     corrected = faithfulness(claim, source)
     assert (corrected.score, corrected.sentences[0].n_words) == (0.0, 4)  # and 999
-
-
-def test_a_sentence_of_function_words_is_not_grounded_by_them():
-    source = "Whales migrate. It is so, and that was it."
-    mixed = "It was so. Whales sing loudly of love."
-    assert documented_faithfulness("It was so.", source, in_code=True) == 1.0
-    assert documented_faithfulness("It was so.", source) is None
-    assert documented_faithfulness("It was so.", "Snow.", in_code=True) == 0.0
-    assert [share for share, _ in documented_shares(mixed, source)] == [None, pytest.approx(1 / 4)]
-    assert documented_faithfulness(mixed, source) == 0.0
 
 
 def test_documented_sentences_end_at_every_point_and_words_are_no_numbers():
     """Of three "sentences" of the code one has no word, which is grounded, and the wrong section
     number is not seen."""
     text, source = "Under Sec. 302 I.P.C. he paid.", "under sec he paid"
-    shares = documented_shares(text, source, in_code=True)
-    assert shares == [(1.0, "Under Sec."), (1.0, "302 I.P.C."), (1.0, "he paid.")]
-    assert documented_shares(text, source) == [
-        (1.0, "Under Sec."),
-        (None, "302 I.P.C."),
-        (1.0, "he paid."),
-    ]
+    parts = ["Under Sec.", "302 I.P.C.", "he paid."]
+    for in_code, wordless in ((True, 1.0), (False, None)):
+        supports = documented_shares(text, source, in_code)
+        expected = list(zip(parts, [1.0, wordless, 1.0], strict=True))
+        assert [(support.text, support.share) for support in supports] == expected
 
 
 @table(
     [
         *(("", "x", 1.0, None), ("  \n", [], 1.0, None), ("302. 304!", [], 1.0, None)),
         ("He paid the rent.", [], 0.0, 0.0),
+        # A sentence of function words is not grounded by them.
+        ("It was so.", "Whales migrate. It is so, and that was it.", 1.0, None),
+        ("It was so.", "Snow.", 0.0, None),
+        ("It was so. Whales sing loudly of love.", "Whales migrate. It is so.", 0.5, 0.0),
         # 2 of 5 words are exactly 40 %, and one single source must hold them.
         ("aa bb cc dd ee", "aa bb zz", 1.0, 1.0),
         *(("aa bb cc dd ee", "aa zz", 0.0, 0.0), ("aa bb cc dd ee", ["aa zz", "bb zz"], 0.0, 0.0)),
@@ -90,25 +84,21 @@ def test_a_long_source_grounds_anything_under_the_documented_rule():
     assert faithfulness(claim, long, threshold=0.6, max_words=50).score == 0.0
 
 
-def test_numbers_and_section_ids_count():
-    # Content: section, 26c(3), applies, rs, 5000.
-    claims = ("Section 26C(3) applies to Rs. 5,000.", "Section 26D(3) applies to Rs. 6,000.")
-    assert [faithfulness(claim, LEASE).mean_share for claim in claims] == pytest.approx(
-        [3 / 5, 1 / 5]
-    )
-
-
-def test_no_claim_and_no_source_have_no_score_and_the_threshold_is_inclusive():
-    for explanation in ("", " \n ", "It is so. And that was it!"):
-        found = faithfulness(explanation, LEASE)
-        assert (found.score, found.reason) == (None, "no_claim")
-    for sources in ([], ["", " "]):
-        found = faithfulness("The tenant pays.", sources)
-        assert (found.score, found.reason) == (None, "no_source")
-    mixed = faithfulness("It is so. The landlord returns the deposit.", LEASE)
-    assert (len(mixed.sentences), mixed.n_claims, mixed.score) == (2, 1, 1.0)
-    assert faithfulness("alpha beta gamma delta epsilon", "alpha beta").score == 1.0
-    assert faithfulness("alpha beta gamma", "alpha", threshold=1 / 3).score == 1.0
+@table(
+    [
+        *((("", LEASE), (None, "no_claim")), ((" \n ", LEASE), (None, "no_claim"))),
+        (("It is so. And that was it!", LEASE), (None, "no_claim")),
+        *((("The tenant pays.", x), (None, "no_source")) for x in ([], ["", " "])),
+        (("It is so. The landlord returns the deposit.", LEASE), (1.0, None)),
+        # The threshold is inclusive; section numbers and amounts are words.
+        (("alpha beta gamma delta epsilon", "alpha beta"), (1.0, None)),
+        (("Section 26C(3) applies to Rs. 5,000.", LEASE), (1.0, None)),
+        (("Section 26D(3) applies to Rs. 6,000.", LEASE), (0.0, None)),
+    ]
+)
+def test_scores_and_reasons(texts, expected):
+    found = faithfulness(*texts)
+    assert (found.score, found.reason) == expected
 
 
 def test_weights_count_rare_words_more():

@@ -66,7 +66,7 @@ def test_no_score_is_no_rank():
 def test_tables_of_scores():
     cases = [
         (([["high"], ["low"]],), "scores must be numbers"),
-        ((np.zeros((2, 2, 2)),), "1 or 2 dimensions, not 3"),
+        ((np.zeros((2, 2, 2)),), "scores must be numbers: Must pass 2-d input"),
         (([1.0, np.inf],), r"1 of 2 units have a missing or infinite score \(first: 1\)"),
         ((pd.DataFrame([[1, 2]], columns=["a", "a"]),), "named more than once: a"),
     ]

@@ -66,37 +66,51 @@ FIGURES = {
     "values": lambda: plots.values(ROWS, "value", reference={"chance": 0.5}, band=(0.45, 0.55)),
     "effects": lambda: plots.effects(ROWS.drop(columns="series"), "change", margin=0.1),
     "added_by_stage": lambda: plots.added_by_stage(STAGES, "nDCG@10"),
-    "matrix": lambda: plots.matrix(SCORES, "excess", "{:+.2f}".format, (-1, 1), plots.SIGNED),
+    "matrix": lambda: plots.matrix(SCORES, "excess", "+z.2f", (-1, 1), plots.SIGNED),
     "detector_matrix": lambda: plots.detector_matrix(DETECTED),
     "lines": lambda: plots.lines(LINES, "words", "share", marks={"default": "default", "best": 50}),
-    "edit_tree": lambda: plots.edit_tree(TREE, 10),
+    "edit_tree": lambda: plots.edit_tree(TREE, 10, {"n2": "#n2"}),
 }
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_kind_is_drawn(name, tmp_path):
+@pytest.fixture(autouse=True)
+def style():
     plots.use_style()
-    figure = FIGURES[name]()
-    figure.savefig(tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 2_000
-    mpl.pyplot.close(figure)
+    yield
+    mpl.pyplot.close("all")
 
 
 def labels(axis):
     return [" ".join(label.get_text().split()) for label in axis.get_ticklabels()]
 
 
+def words(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def marks(figure):
+    """Title to link of everything that a reader points at, in the order of drawing."""
+    return {title: link for *_, title, link in figure.casebook_marks}
+
+
+def test_every_kind_is_drawn(tmp_path):
+    for name, draw in FIGURES.items():
+        draw().savefig(tmp_path / f"{name}.png")
+        assert (tmp_path / f"{name}.png").stat().st_size > 2_000, name
+
+
 def test_values_are_drawn_with_their_intervals_the_first_row_on_top():
-    axes = FIGURES["values"]().axes[0]
+    figure = FIGURES["values"]()
+    axes = figure.axes[0]
     assert labels(axes.yaxis) == ["x (n = 9)", "y (n = 4)"]
     lines = [part for part in axes.collections if isinstance(part, LineCollection)]
     ends = [path.vertices[:, 0].tolist() for part in lines for path in part.get_paths()]
     assert ends[0] == [0.4, 0.6] and [0.3, 0.5] in ends
     assert axes.get_ylim()[0] > axes.get_ylim()[1]
+    assert "x, t (n = 9): 0.400 [0.300, 0.500]" in marks(figure)
 
 
 def test_columns_of_ones_own_names_are_drawn_as_those_of_the_usual_names():
-    plots.use_style()
     usual = pd.DataFrame({"row": ["x", "y"], "value": [0.1, -0.2], "n": [3, 4]})
     usual = usual.assign(low=usual["value"] - 0.1, high=usual["value"] + 0.1, series="s")
     usual = usual.assign(address=["a", None], control=0.05)
@@ -113,59 +127,50 @@ def test_columns_of_ones_own_names_are_drawn_as_those_of_the_usual_names():
         ),
     ]
     for figure, named_figure in pairs:
-        assert as_svg(figure) == as_svg(named_figure)
-        assert [mark[1:] for mark in figure.casebook_marks] == [
-            mark[1:] for mark in named_figure.casebook_marks
-        ]
-    figures_without_n = plots.values(usual, "x", n=None)
-    assert labels(figures_without_n.axes[0].yaxis) == ["x", "y"]
-    mpl.pyplot.close("all")
+        assert as_svg(figure, "one") == as_svg(named_figure, "one")
+        assert marks(figure) == marks(named_figure)
+    assert list(marks(pairs[1][0]).items()) == [
+        ("x, s (n = 3): 0.100 [0.000, 0.200]", "a"),
+        ("y, s (n = 4): \u22120.200 [\u22120.300, \u22120.100]", None),
+    ]
+    assert labels(plots.values(usual, "x", n=None).axes[0].yaxis) == ["x", "y"]
 
 
 def test_a_matrix_writes_its_values_and_a_dash_for_none():
     axes = FIGURES["matrix"]().axes[0]
-    assert words(axes) == ["+0.12", "-0.20", "–", "+0.50"]
+    assert words(axes) == ["+0.12", "\u22120.20", "–", "+0.50"]
     assert labels(axes.yaxis) == ["x", "y"] and labels(axes.xaxis) == ["a set", "another set"]
-    assert words(FIGURES["detector_matrix"]().axes[0]) == ["0.90\n(5)", "–"]
+    addressed = DETECTED.assign(address=["#1", None])
+    figure = plots.detector_matrix(addressed)
+    assert words(figure.axes[0]) == ["0.90\n(5)", "–"]
+    assert marks(figure) == {"e, one two: AUROC 0.90 (n = 5)": "#1", "f, one two: AUROC –": None}
 
 
-def test_points_of_lines_and_parts_of_bars_lead_to_their_items():
-    frame = LINES.assign(address=[f"#{k}" for k in range(len(LINES))])
-    figure = plots.lines(frame, "words", "share")
-    at = {(mark[1], mark[2]): mark[7] for mark in figure.casebook_marks}
-    assert at == {
-        (words, value): address
-        for words, value, address in zip(
-            frame["words"], frame["value"], frame["address"], strict=True
-        )
-    }
-    titles = [mark[6] for mark in figure.casebook_marks]
-    assert all("share 0." in text and "words" in text for text in titles)
+def test_points_of_lines_states_and_parts_of_bars_lead_to_their_items():
+    frame = LINES.assign(address=["#1", "#2", "#3", "#4"])
+    at_points = marks(plots.lines(frame, "words", "share"))
+    assert list(at_points.values()) == ["#1", "#2", "#3", "#4"]
+    assert list(at_points)[3] == "foreign, words 100: 0.300 [0.200, 0.400]"
+    assert list(marks(FIGURES["edit_tree"]()).values()) == [None, "#n2"]
     rated = pd.DataFrame({"scale": "use", "system": ["a", "a", "b"], "rating": [1, 5, 5]})
-    bars = plots.rating_distributions(
-        rated, lambda scale, system, rating: f"{scale} {system} {rating}"
-    )
-    links = {mark[7] for mark in bars.casebook_marks} - {None}
-    assert links == {"use a 1", "use a 5", "use b 5"}
-
-
-def words(axes):
-    return [text.get_text() for text in axes.texts]
+    assert marks(plots.rating_distributions(rated, "{} {} {}".format)) == {
+        "use, a: 50 % of the ratings are 1": "use a 1",
+        "use, a: 50 % of the ratings are 5": "use a 5",
+        "use, b: 100 % of the ratings are 5": "use b 5",
+    }
 
 
 def test_each_column_of_votes_leads_to_its_item():
     votes = pd.DataFrame({"ann": [1, -1, 0], "bob": [1, 1, np.nan]}, index=["q1", "q2", "q3"])
     names = {-1: "old", 0: "tie", 1: "new"}
-    figure = plots.rating_matrix(votes, names=names, addresses={q: f"#q={q}" for q in votes.index})
-    marks = {mark[6]: mark for mark in figure.casebook_marks}
-    assert {title: mark[7] for title, mark in marks.items()} == {
-        "q1: 2 new": "#q=q1",
-        "q2: 1 old, 1 new": "#q=q2",
-        "q3: 1 tie": "#q=q3",
-    }
-    # From low to high mean: q2 and q3 before q1, side by side.
-    assert [marks[title][1] for title in ("q2: 1 old, 1 new", "q3: 1 tie", "q1: 2 new")] == [
-        -0.5,
-        0.5,
-        1.5,
+    pages = "#q=" + votes.index.to_series()
+    figure = plots.rating_matrix(votes, names=names, addresses=pages)
+    # From low to high mean, side by side.
+    assert list(marks(figure).items()) == [
+        ("q2: 1 old, 1 new", "#q=q2"),
+        ("q3: 1 tie", "#q=q3"),
+        ("q1: 2 new", "#q=q1"),
     ]
+    assert [mark[1] for mark in figure.casebook_marks] == [0, 1, 2]
+    scaled = plots.rating_matrix(votes)
+    assert next(iter(marks(scaled))) == "q2: mean 0.00 of 2 ratings"

@@ -70,12 +70,9 @@ def test_interval_is_the_hull_of_scipys_t_and_bca(name):
 
 
 def test_whole_clusters_are_drawn():
-    values, clusters = np.random.default_rng(7).normal(size=30), np.repeat(np.arange(30), 4)
-    alone = bootstrap_mean(values, n_resamples=2000)
-    copied = bootstrap_mean(np.repeat(values, 4), clusters=clusters, n_resamples=2000)
-    assert bounds(copied) == pytest.approx(bounds(alone))
-    naive = bootstrap_mean(np.repeat(values, 4), n_resamples=2000)
-    assert np.ptp(bounds(naive)) / np.ptp(bounds(alone)) == pytest.approx(0.5, abs=0.06)
+    values = np.random.default_rng(7).normal(size=30)
+    copied = bootstrap_mean(np.repeat(values, 4), clusters=np.repeat(np.arange(30), 4))
+    assert bounds(copied) == pytest.approx(bounds(bootstrap_mean(values)))
 
 
 def test_clusters_of_unequal_size_follow_the_ratio_estimator():
@@ -156,29 +153,23 @@ def test_interval_moves_with_shift_and_scale(values, shift, scale):
 
 def test_statistic_interval_is_the_mean_interval_for_the_mean():
     sample = SAMPLES["skewed"]
-    ours = bootstrap_statistic(sample, np.mean, n_resamples=5000)
     draws = ratio_draws(*cluster_sums(sample[:, None]), 20_000, 0)
-    assert draws.shape == (20_000, 1)
+    frame = pd.DataFrame({"x": sample})
+    ours = bootstrap_statistic(frame, lambda rows: rows["x"].mean(), n_resamples=5000)
     assert bounds(ours) == pytest.approx(
         np.quantile(draws, [0.025, 0.975]), abs=0.1 * sample.std() / np.sqrt(len(sample))
     )
-    frame = pd.DataFrame({"x": sample, "y": sample + np.random.default_rng(11).normal(size=40)})
-    whole = bootstrap_statistic(frame, lambda rows: rows["x"].corr(rows["y"]), n_resamples=400)
-    assert 0.3 < whole.low < whole.estimate < whole.high < 0.95
 
-
-def test_statistic_undefined_in_a_resample_has_no_bounds():
     def odds(rows):
         return rows.mean() / (1 - rows.mean()) if rows.mean() < 1 else None
 
-    found = bootstrap_statistic(np.array([0.0, 1.0, 1.0]), odds, n_resamples=200)
-    assert (found.estimate, found.low, found.reason) == (
-        pytest.approx(2.0),
-        None,
-        "undefined_in_resamples",
-    )
-    assert bootstrap_statistic(np.array([]), odds).reason == "no_units"
-    assert bootstrap_statistic(np.array([0.0]), odds).reason == "fewer_than_two_units"
+    for rows, reason in (
+        ([0.0, 1.0, 1.0], "undefined_in_resamples"),
+        ([], "no_units"),
+        ([0.0], "fewer_than_two_units"),
+    ):
+        found = bootstrap_statistic(np.array(rows), odds, n_resamples=200)
+        assert (found.low, found.reason) == (None, reason)
 
 
 def test_resampled_tables_have_the_moments_of_resampled_clusters():
@@ -239,22 +230,15 @@ def test_clustered_shares():
     found = clustered_wilson([10] * 15 + [0] * 5, np.full(20, 10))
     assert bounds(found) == pytest.approx(bounds(wilson(0.75 * 19, 19)), abs=1e-9)
     assert (found.estimate, found.n) == (0.75, 200)
-    empty = clustered_wilson([0, 0], [0, 0])
-    assert (empty.estimate, empty.n, empty.reason) == (None, 0, "no_units")
     sizes = [7, 3, 0, 5, 1, 2, 4]
     assert bounds(clustered_wilson(sizes, sizes)) == (pytest.approx(wilson(6, 6).low), 1.0)
 
 
 def test_undefined_shares_have_a_reason_and_impossible_ones_raise():
-    assert (
-        wilson(0, 0).reason
-        == newcombe(1, 2, 0, 0).reason
-        == clustered_wilson([0, 0], [0, 0]).reason
-        == "no_units"
-    )
+    for empty in (wilson(0, 0), newcombe(1, 2, 0, 0), clustered_wilson([0, 0], [0, 0])):
+        assert (empty.estimate, empty.low, empty.reason) == (None, None, "no_units")
     few = clustered_wilson([1, 2, 1, 0, 1], [2] * 5)
     assert (few.estimate, few.low, few.reason) == (0.5, None, "fewer_than_six_clusters")
-    assert clustered_wilson([1, 2, 1, 0, 1, 1], [2] * 6).reason is None
     for counts in (3, 2), (-1, 2), (float("nan"), 2):
         with pytest.raises(InputError, match="impossible"):
             wilson(*counts)

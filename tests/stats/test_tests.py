@@ -50,17 +50,17 @@ def test_fishers_maize():
 
 @table([(alternative,) for alternative in ["two-sided", "greater", "less"]])
 def test_enumeration_equals_scipy_and_random_signs_estimate_it(alternative):
-    a, b = np.random.default_rng(0).random((2, 10))
-    ours = paired_randomization(a, b, alternative=alternative)
-    theirs = stats.permutation_test(
-        (a - b,), np.mean, permutation_type="samples", alternative=alternative
-    )
-    assert (ours.pvalue, ours.statistic) == pytest.approx(
-        (theirs.pvalue, theirs.statistic), abs=1e-15
-    )
     rng = np.random.default_rng(1)
-    scores = rng.random((12, 1)) + rng.normal(scale=0.2, size=(12, 4))
+    scores = rng.random((12, 1)) + rng.normal(scale=0.2, size=(12, 3))
     exact = paired_randomization(scores, alternative=alternative)
+    peer = stats.permutation_test(
+        (scores[:, 0] - scores[:, 1],),
+        np.mean,
+        permutation_type="samples",
+        alternative=alternative,
+    )
+    assert exact.pvalue[0] == pytest.approx(peer.pvalue, abs=1e-15)
+    assert exact.statistic[0] == pytest.approx(peer.statistic, abs=1e-15)
     drawn = paired_randomization(scores, alternative=alternative, exact=False, n_resamples=50_000)
     assert exact.exact and not drawn.exact
     for name in ("pvalue", "pvalue_max_t"):
@@ -125,21 +125,15 @@ def test_exact_pvalues_are_invariant(rows, shift, scale, random):
 def test_drawn_signs():
     """Never 0; blind to a common offset and to the sides; the seed decides."""
     assert paired_randomization(np.ones(500), np.zeros(500), n_resamples=999).pvalue == 1 / 1000
-    scores = np.random.default_rng(4).normal(size=(60, 3))
+    scores = pd.DataFrame(np.random.default_rng(4).normal(size=(60, 2)), columns=["bm25", "full"])
+    scores = scores[["bm25", "full"]].assign(twin=scores["bm25"])
     plain, offset = (paired_randomization(scores + x, n_resamples=2000) for x in (0, 1e7))
     assert offset.pvalue.tolist() == plain.pvalue.tolist()
-    same = paired_randomization(scores[:, [0, 0, 1]], n_resamples=500)
-    assert same.pvalue[0] == same.pvalue_max_t[0] == 1.0
-    forward, backward = (
-        paired_randomization(*pair, n_resamples=5000, seed=4) for pair in ((A, B), (B, A))
-    )
-    assert (forward.pvalue, forward.statistic) == (backward.pvalue, -backward.statistic)
-    drawn = [paired_randomization(A, B - 0.05, n_resamples=2000, seed=s).pvalue for s in (4, 4, 5)]
+    assert plain.pairs == (("bm25", "full"), ("bm25", "twin"), ("full", "twin"))
+    assert plain.pvalue[1] == plain.pvalue_max_t[1] == 1.0
+    drawn = [paired_randomization(A, B, n_resamples=2000, seed=seed).pvalue for seed in (4, 4, 5)]
     assert drawn[0] == drawn[1] != drawn[2]
-    named = paired_randomization(
-        pd.DataFrame(scores, columns=["bm25", "dense", "full"]), n_resamples=500
-    )
-    assert named.pairs == (("bm25", "dense"), ("bm25", "full"), ("dense", "full"))
+    assert paired_randomization(B, A, n_resamples=2000, seed=4).pvalue == drawn[0]
 
 
 def test_interval_of_a_difference_is_what_the_test_does_not_reject():
@@ -165,16 +159,11 @@ def test_holm_with_the_digits_of_r():
     """p-values of Benjamini & Hochberg 1995, section 4."""
     expected = [0.0015, 0.0056, 0.0247, 0.114, 0.2211, 0.278, 0.278, 0.278, 0.3213]
     assert holm(THROMBOLYSIS) == pytest.approx(expected + [1] * 6, abs=1e-9)
-
-
-def test_untested_hypotheses_do_not_count():
     pvalues = np.random.default_rng(0).random(40) ** 3
-    theirs = multipletests(pvalues, method="holm")[1]
-    for undefined in (None, np.nan):
-        adjusted = holm([*pvalues[:7], undefined, *pvalues[7:]])
-        assert adjusted.pop(7) is None
-        assert adjusted == pytest.approx(theirs, rel=1e-12)
-        assert holm([]) == [] and holm([undefined]) == [None]
+    assert holm(pvalues) == pytest.approx(multipletests(pvalues, method="holm")[1], rel=1e-12)
+    # What was not tested does not count.
+    assert holm([None, *pvalues, np.nan]) == [None, *holm(pvalues), None]
+    assert holm([]) == [] and holm([None]) == [None]
 
 
 # Effect sizes.
@@ -229,7 +218,6 @@ def test_the_documented_tolerance_inflates_small_p():
     for n, printed in ((60, 1.06e-16), (100, 1.91e-15), (200, 2.40e-15)):
         assert documented_sign_test(n, 0) == pytest.approx(printed, rel=5e-3)
         assert exact_sign_test(n, 0).pvalue == pytest.approx(float(Fraction(2, 2**n)), rel=1e-12)
-    assert documented_sign_test(1029, 0) > 0
     with pytest.raises(InputError, match="overflows at 1030 untied votes: use"):
         documented_sign_test(515, 515)
 
@@ -255,27 +243,18 @@ def test_far_tails_have_their_logarithm():
 
 def discordant(b, c, n):
     """Whether each of two systems is right on n units, of which one alone is right on b and c."""
-    first = np.arange(n) < b
-    second = (np.arange(n) >= b) & (np.arange(n) < b + c)
-    return first, second
+    return np.arange(n) < b, (np.arange(n) >= b) & (np.arange(n) < b + c)
 
 
-@given(st.integers(0, 60), st.integers(0, 60))
-def test_mcnemar_equals_statsmodels(b, c):
-    first, second = discordant(b, c, b + c + 5)
-    found = mcnemar(first, second)
-    assert found == mcnemar(second, first)
-    if b + c:
-        theirs = mcnemar_peer([[3, b], [c, 2]], exact=True).pvalue
-        assert found == pytest.approx(theirs, abs=1e-12)
-    else:
-        assert found is None
-
-
-def test_mcnemar_of_published_tables():
+def test_mcnemar():
     """134 against 107 discordant claims of 698; airway measurements (Fagerland 2013, table 1)."""
+    for b, c, n in ((134, 107, 698), (1, 7, 21), (60, 3, 70)):
+        peer = mcnemar_peer([[n - b - c, b], [c, 0]], exact=True).pvalue
+        assert mcnemar(*discordant(b, c, n)) == pytest.approx(peer, abs=1e-12)
+        assert mcnemar(*discordant(c, b, n)) == mcnemar(*discordant(b, c, n))
     assert mcnemar(*discordant(134, 107, 698)) == pytest.approx(0.094, abs=5e-4)
     assert mcnemar(*discordant(1, 7, 21)) == pytest.approx(0.0703, abs=5e-5)
+    assert mcnemar(*discordant(0, 0, 5)) is None
 
 
 # Power.
@@ -305,10 +284,6 @@ def test_bad_input_is_named(call, message):
         call()
 
 
-def test_as_many_units_as_the_limit_are_enumerated(monkeypatch):
-    monkeypatch.setattr("casebook.stats.tests.MOST_EXACT_UNITS", 4)
-    assert paired_randomization(np.ones(4), exact=True).pvalue == 2 / 2**4
-    assert paired_randomization(np.ones(4)).exact
-    assert not paired_randomization(np.ones(5)).exact
-    assert paired_randomization(np.ones(4), n_resamples=16).exact
+def test_few_sign_vectors_are_enumerated():
+    assert paired_randomization(np.ones(4), n_resamples=16).pvalue == 2 / 2**4
     assert not paired_randomization(np.ones(4), n_resamples=15).exact

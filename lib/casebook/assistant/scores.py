@@ -173,9 +173,7 @@ def _agreement(scores, others, clusters, *, n_resamples, seed):
             scores, others, clusters=clusters, n_resamples=n_resamples, seed=seed
         )
         statistic = {"statistic": "Spearman", "control": 0.0}
-    bounds = {"value": interval.estimate, "low": interval.low, "high": interval.high}
-    bounds = {name: math.nan if value is None else value for name, value in bounds.items()}
-    return statistic | bounds | {"n": interval.n, "reason": interval.reason}
+    return statistic | interval.row() | {"reason": interval.reason}
 
 
 def rank_correlation(x, y, *, clusters=None, level=0.95, n_resamples=2_000, seed=0):

@@ -25,7 +25,7 @@ from casebook.explain.study import (
     explain_dataset,
     with_reasons,
 )
-from casebook.frames import contrasts, estimates
+from casebook.frames import areas, contrasts, estimates
 from casebook.measures.faithfulness import (
     documented_faithfulness,
     faithfulness,
@@ -37,7 +37,6 @@ from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.progress import track
 from casebook.readers import read_jsonl
-from casebook.stats.areas import auroc
 from casebook.stats.samples import clusters_of, generator, of_another_group
 from casebook.text import UNSPACED
 from casebook.verdicts import MARGINS, margin_of
@@ -617,7 +616,7 @@ def _detection(pair, groups, *, n_resamples, seed):
     clusters = groups[pair.index].tolist()
     is_original = [True] * len(pair) + [False] * len(pair)
     scores = pair["original"].tolist() + pair["copy"].tolist()
-    area = auroc(is_original, scores, clusters=clusters * 2)
+    area = areas(is_original, {"auroc": scores}, clusters * 2)
     is_blind = (pair["copy"] == pair["original"]).all()
     row = {"judged": len(pair)} | detection_row(area, is_blind=is_blind)
     below = pd.DataFrame({"noticed": (pair["copy"] < pair["original"]).astype(float)})
@@ -632,7 +631,6 @@ def _detection(pair, groups, *, n_resamples, seed):
         "noticed_low": share["low"],
         "noticed_high": share["high"],
         "noticed_reason": share["reason"],
-        "groups": len(set(clusters)),
     }
 
 

@@ -16,7 +16,7 @@ from casebook.data.folders import read_collection
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer
-from casebook.frames import DIFFERENCE_COLUMNS
+from casebook.frames import DIFFERENCE_COLUMNS, areas
 from casebook.measures.faithfulness import (
     MATCHED,
     MISMATCHED,
@@ -36,7 +36,7 @@ from casebook.readers import read_jsonl
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT
 from casebook.sensitivity.domain import validate_record
 from casebook.sensitivity.extract import extract_sheet
-from casebook.stats.areas import auroc, auroc_contrast
+from casebook.stats.areas import auroc_contrast
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
 from casebook.stats.samples import generator, number_or_none
 from casebook.text import content_words, sentence_texts, sentences
@@ -568,8 +568,8 @@ def detector_scores(explanation, source, weights):
     """
     faithful = {}
     mean_shares = {}
-    for rule, pairs in sentence_shares(explanation, source).items():
-        shares = [share for _, share in pairs if share is not None]
+    for rule, supports in sentence_shares(explanation, source).items():
+        shares = [support.share for support in supports if support.share is not None]
         faithful[f"{rule} faithfulness"] = grounded_share(shares) if shares else None
         mean_shares[rule] = _mean(shares)
     source_sentences = tuple(sentence_texts(source))
@@ -662,16 +662,13 @@ def _with_scores(versions, detectors):
 
 def _detection(scored, detector):
     """AUROC of one detector on the copies of one defect, with its interval."""
-    area = auroc(
-        scored["original"], scored[detector], clusters=scored["source"], units=scored["key"]
-    )
-    row = detection_row(area, is_blind=_is_blind(scored, detector))
-    return row | {"groups": scored["source"].nunique()}
+    area = areas(scored["original"], scored[[detector]], scored["source"], scored["key"])
+    return detection_row(area, is_blind=_is_blind(scored, detector))
 
 
 def detection_row(area, *, is_blind):
     """AUROC with its interval, which a detector that scores every copy as its original lacks."""
-    row = {"auroc": area.estimate, "low": area.low, "high": area.high, "reason": area.reason}
+    [row] = area.rename(columns={"value": "auroc"}).drop(columns=["system", "n"]).to_dict("records")
     if is_blind:
         row |= {"low": math.nan, "high": math.nan, "reason": NO_UNIT_DIFFERS}
     return row
@@ -790,10 +787,7 @@ def _citation_states(explained, condition, keys, passage_keys):
                 "condition": condition,
                 "state": state,
                 "count": sum(counts),
-                "share": share.estimate,
-                "low": share.low,
-                "high": share.high,
-                "n": sum(sizes),
+                **share.row("share"),
             }
         )
     return rows

@@ -130,8 +130,8 @@ def _diff(node, k):
         "normalised_footrule": normalised_footrule(before, after, k),
         "rbo": rbo(before, after),
         "jaccard": jaccard(before, after, k),
-        "n_parent": changes.n_before,
-        "n_child": changes.n_after,
+        "n_parent": len(changes.stable) + len(changes.dropped),
+        "n_child": len(changes.stable) + len(changes.new),
     }
 
 

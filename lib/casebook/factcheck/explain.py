@@ -22,7 +22,7 @@ from casebook.factcheck.verdict import (
     SUPPORTS,
     evidence_for,
 )
-from casebook.stats.intervals import bootstrap_mean
+from casebook.stats.intervals import STATISTICS, bootstrap_mean
 from casebook.stats.samples import generator
 from casebook.text import sentences
 
@@ -334,16 +334,8 @@ def quality_table(rows, groups, n_resamples=2_000, seed=0):
             n_resamples=n_resamples,
             seed=seed,
         )
-        measures.append(
-            {
-                "measure": name,
-                "value": mean.estimate,
-                "low": mean.low,
-                "high": mean.high,
-                "n": mean.n,
-                "undefined": len(rows) - len(defined),
-                "reason": mean.reason,
-            }
-        )
-    columns = ["measure", "value", "low", "high", "n", "undefined", "reason"]
+        undefined = len(rows) - len(defined)
+        row = {"measure": name, **mean.row(), "undefined": undefined, "reason": mean.reason}
+        measures.append(row)
+    columns = ["measure", *STATISTICS, "n", "undefined", "reason"]
     return pd.DataFrame(measures, columns=columns)

@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -115,7 +115,7 @@ def faithfulness(
 
 
 def inverse_frequency(texts):
-    """Weigh words by how few texts hold them."""
+    """Weights of words by how few texts hold them."""
     texts = list(texts)
     frequency = Counter(word for text in texts for word in content_words(text))
     weights = {
@@ -125,7 +125,7 @@ def inverse_frequency(texts):
 
 
 def source_texts(sources):
-    """Give sources as a list of texts."""
+    """Sources as a list of texts."""
     texts = [sources] if isinstance(sources, str) else list(sources)
     wrong = [type(text).__name__ for text in texts if not isinstance(text, str)]
     if wrong:
@@ -155,8 +155,8 @@ def documented_faithfulness(explanation, sources, in_code=False):
     None without a content word. In COUNTERCASE's code function words count too, and an explanation
     without a sentence has 1.0.
     """
-    shares_of_sentences = documented_shares(explanation, sources, in_code)
-    shares = [share for share, _ in shares_of_sentences if share is not None]
+    supports = documented_shares(explanation, sources, in_code)
+    shares = [support.share for support in supports if support.share is not None]
     if not shares:
         return 1.0 if in_code else None
     return grounded_share(shares)
@@ -168,39 +168,32 @@ def grounded_share(shares, threshold=THRESHOLD):
 
 
 def documented_shares(explanation, sources, in_code=False):
-    """Give each sentence's best share of words under the documented rule.
-
-    None without a content word; in the code a sentence without a word is grounded.
-    """
+    """Support of each sentence under the documented rule; in the code no word is full support."""
     vocabularies = [documented_words(source, in_code) for source in source_texts(sources)]
-    shares = []
+    supports = []
     for sentence in filter(None, _DOCUMENTED_BREAK.split(explanation.strip())):
         words = documented_words(sentence, in_code)
+        share = 1.0 if in_code else None
         if words:
             common = max((len(words & vocabulary) for vocabulary in vocabularies), default=0)
-            shares.append((common / len(words), sentence))
-        else:
-            shares.append((1.0 if in_code else None, sentence))
-    return shares
+            share = common / len(words)
+        supports.append(Support(sentence, len(words), share))
+    return tuple(supports)
 
 
 def documented_words(text, in_code=False):
-    """Give the content words of the documented rule, or all words as its code; never numbers."""
+    """Content words of the documented rule, or all words as its code; never numbers."""
     words = frozenset(_DOCUMENTED_TOKEN.findall(text.lower()))
     return words if in_code else words - STOP_LIST
 
 
 def sentence_shares(explanation, sources):
-    """Number of words and best share of each sentence under all rules, {rule: [(words, share)]}."""
-    shares = {}
-    for rule, in_code in (("documented", False), ("code", True)):
-        documented = documented_shares(explanation, sources, in_code)
-        shares[rule] = [
-            (len(documented_words(sentence, in_code)), share) for share, sentence in documented
-        ]
-    supports = faithfulness(explanation, sources).sentences
-    shares["corrected"] = [(support.n_words, support.share) for support in supports]
-    return shares
+    """Support of each sentence under all rules, {rule: supports}."""
+    return {
+        "documented": documented_shares(explanation, sources),
+        "code": documented_shares(explanation, sources, in_code=True),
+        "corrected": faithfulness(explanation, sources).sentences,
+    }
 
 
 # The same count against foreign sources, as control.
@@ -217,7 +210,7 @@ class Pairing:
 
 
 def pair_sources(explanations, sources, source_of, *, draws=3, seed=0, pool=None):
-    """Give each explanation foreign sources: those of others, or of a pool of sources."""
+    """Foreign sources for each explanation: those of others, or of a pool of sources."""
     lost = [key for key in explanations if source_of.get(key) not in sources]
     if lost:
         raise InputError(f"{len(lost)} explanation(s) have no source, first {lost[0]!r}")
@@ -237,41 +230,30 @@ def pair_sources(explanations, sources, source_of, *, draws=3, seed=0, pool=None
 
 
 def sentence_rows(pairing):
-    """Score every sentence against its own and foreign sources under all rules."""
+    """Share of words of every sentence in its own and in foreign sources, under all rules."""
     rows = []
     for key, text in pairing.explanations.items():
-        conditions = [(MATCHED, pairing.source_of[key])]
-        for source in pairing.foreign[key]:
-            conditions.append((MISMATCHED, source))
-        for condition, source in conditions:
-            for rule, shares in sentence_shares(text, pairing.sources[source]).items():
-                for number, (words, share) in enumerate(shares):
-                    rows.append((rule, condition, key, source, number, words, share))
-    columns = ["rule", "condition", "explanation", "source", "sentence", "words", "share"]
+        own = pairing.source_of[key]
+        for position, source in enumerate([own, *pairing.foreign[key]]):
+            condition = MISMATCHED if position else MATCHED
+            for rule, supports in sentence_shares(text, pairing.sources[source]).items():
+                for number, support in enumerate(supports):
+                    of_sentence = (number, support.n_words, support.share)
+                    rows.append((rule, condition, key, source, str(own), *of_sentence))
+    columns = ["rule", "condition", "explanation", "source", "own", "sentence", "words", "share"]
     return pd.DataFrame(rows, columns=columns).astype({"share": float})
 
 
 def separation(rows, rule):
     """AUROC of a sentence's share of words: own source against foreign ones."""
-    part = _rows_of_rule(rows, rule)
+    part = rows[(rows["rule"] == rule) & rows["share"].notna()]
     # A foreign row depends on its explanation, hence on the explanation's own source.
     return auroc(
         part["condition"] == MATCHED,
         part["share"],
-        clusters=_source_clusters(rows, part["explanation"]),
+        clusters=part["own"].tolist(),
         units=part["explanation"].tolist(),
     )
-
-
-def _rows_of_rule(rows, rule):
-    """Give the rows of one rule that have a share."""
-    return rows[(rows["rule"] == rule) & rows["share"].notna()]
-
-
-def _source_clusters(rows, explanations):
-    """Give the source that each explanation is matched to."""
-    matched = rows[rows["condition"] == MATCHED].drop_duplicates("explanation")
-    return explanations.map(matched.set_index("explanation")["source"]).astype(str).tolist()
 
 
 # Sweeps: by threshold, by length of the source and by length of the sentence.
@@ -280,19 +262,16 @@ def _source_clusters(rows, explanations):
 def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_resamples=10_000, seed=0):
     """Score of own and of foreign sources at several thresholds."""
     scores = []
-    for rule in RULES:
-        part = _rows_of_rule(rows, rule)
-        total = rows.loc[rows["rule"] == rule, "explanation"].nunique()
-        for threshold, condition in product(thresholds, (MATCHED, MISMATCHED)):
-            claims = part[part["condition"] == condition]
-            grounded = claims["share"] >= threshold - 1e-12
-            means = grounded.groupby(claims["explanation"], sort=False).mean()
-            means = means.rename("share").reset_index()
-            score, low, high, n = _mean(rows, means, n_resamples, seed)
-            scores.append((rule, threshold, condition, score, low, high, n, total - n))
-    columns = ["rule", "threshold", "condition", "score", "low", "high", "n", "without_claim"]
-    numbers = dict.fromkeys(["score", "low", "high"], float)
-    return pd.DataFrame(scores, columns=columns).astype(numbers)
+    for rule, threshold, condition in product(RULES, thresholds, (MATCHED, MISMATCHED)):
+        part = rows[rows["rule"] == rule]
+        claims = part[(part["condition"] == condition) & part["share"].notna()]
+        grounded = claims["share"] >= threshold - 1e-12
+        means = grounded.groupby([claims["explanation"], claims["own"]], sort=False).mean()
+        score = _mean("score", means, n_resamples, seed)
+        without = part["explanation"].nunique() - score["n"]
+        row = {"rule": rule, "threshold": threshold, "condition": condition}
+        scores.append(row | score | {"without_claim": without})
+    return pd.DataFrame(scores)
 
 
 def length_sweep(pairing, lengths, *, n_resamples=10_000, seed=0):
@@ -309,24 +288,19 @@ def length_sweep(pairing, lengths, *, n_resamples=10_000, seed=0):
 
 def by_sentence_length(rows, *, n_resamples=10_000, seed=0):
     """Mean share by number of words in the sentence."""
-    edges = (0, 5, 10, 20, 40)
-    labels = [f"{low}-{high - 1}" for low, high in pairwise(edges)]
-    labels.append(f"{edges[-1]} or more")
-    bins = pd.cut(rows["words"], [*edges, np.inf], right=False, labels=labels)
-    claims = rows.assign(length=bins).dropna(subset=["share"])
-    groups = claims.groupby(["rule", "condition", "length"], observed=True)
+    edges = [0, 5, 10, 20, 40, np.inf]
+    labels = ["0-4", "5-9", "10-19", "20-39", "40 or more"]
+    claims = rows.assign(words=pd.cut(rows["words"], edges, right=False, labels=labels))
+    keys = ["rule", "condition", "words"]
     means = []
-    for keys, part in groups:
-        means.append((*keys, *_mean(rows, part, n_resamples, seed)))
-    columns = ["rule", "condition", "words", "share", "low", "high", "n"]
-    numbers = dict.fromkeys(["share", "low", "high"], float)
-    return pd.DataFrame(means, columns=columns).astype(numbers)
+    for key, part in claims.dropna(subset=["share"]).groupby(keys, observed=True):
+        mean = _mean("share", part.set_index("own")["share"], n_resamples, seed)
+        means.append(dict(zip(keys, key, strict=True)) | mean)
+    return pd.DataFrame(means)
 
 
-def _mean(rows, part, n_resamples, seed):
-    """Mean share, its interval by sources, and n."""
-    clusters = _source_clusters(rows, part["explanation"])
-    mean = bootstrap_mean(
-        part["share"].to_numpy(), clusters=clusters, n_resamples=n_resamples, seed=seed
-    )
-    return mean.estimate, mean.low, mean.high, len(part)
+def _mean(name, shares, n_resamples, seed):
+    """Mean share and its interval by own sources, which the index names."""
+    clusters = shares.index.get_level_values("own").tolist()
+    mean = bootstrap_mean(shares.to_numpy(), clusters=clusters, n_resamples=n_resamples, seed=seed)
+    return mean.row(name)

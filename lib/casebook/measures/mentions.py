@@ -6,18 +6,16 @@ entailment model, whose rate is reported beside that of mismatched sources.
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from casebook.text import STOP_LIST, content_words, fold, sentences, tokens
 
-_WORDS = r"\w+"
 MENTION_KINDS = ("number", "date", "provision", "party")
-_MONTH_NAMES = """jan january feb february mar march apr april may may jun june jul july
-aug august sep september oct october nov november dec december"""
-_MONTHS = {name: i // 2 + 1 for i, name in enumerate(_MONTH_NAMES.split())}
-_MONTHS["sept"] = 9
+_MONTH_NAMES = """january february march april may june july august september october november
+december"""
+_MONTHS = {name[:3]: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)}
+_MONTHS |= {name: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)} | {"sept": 9}
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DATES = re.compile(
     rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: day of)? (?P<m>{_MONTH})\.?,? "
@@ -27,15 +25,9 @@ _DATES = re.compile(
     r"|\b(?P<d4>\d{1,2})[./-](?P<m4>\d{1,2})[./-](?P<y4>\d{4})\b",
     re.IGNORECASE,
 )
-_MULTIPLIERS = {
-    "hundred": 100,
-    "thousand": 1000,
-    "million": 10**6,
-    "crore": 10**7,
-    "crores": 10**7,
-    "billion": 10**9,
-}
-_MULTIPLIERS |= dict.fromkeys(("lakh", "lakhs", "lac"), 100_000)
+_MULTIPLIERS = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+_MULTIPLIERS |= dict.fromkeys(("crore", "crores"), 10**7)
+_MULTIPLIERS |= dict.fromkeys(("lakh", "lakhs", "lac"), 10**5)
 _SMALL = """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
 sixteen seventeen eighteen nineteen twenty"""
 _SPELLED = {word: value for value, word in enumerate(_SMALL.split(), start=2)}
@@ -129,8 +121,7 @@ def _provisions(match):
 # What is named alike.
 
 
-@dataclass(frozen=True)
-class NamedShare:
+class NamedShare(NamedTuple):
     """What an explanation names, and how much of it a source names too."""
 
     kind: str
@@ -139,42 +130,37 @@ class NamedShare:
     n: int
 
 
+@lru_cache(maxsize=256)
 def mentions(text):
-    """Find the distinct numbers, dates, provisions and parties of a text."""
-    plain = re.sub(r"\s", " ", fold(text))
-    dates, remainder = _dates(plain)
-    provisions = set()
+    """Distinct numbers, dates, provisions and parties of a text."""
+    remainder = re.sub(r"\s", " ", fold(text))
+    spans = sentences(remainder)
+    found = {kind: set() for kind in MENTION_KINDS}
+    for match in _DATES.finditer(remainder):
+        if date := _date(match):
+            found["date"].add(date)
+            remainder = _blank(remainder, match.start(), match.end())
     for citation in find_citations(text):
         remainder = _blank(remainder, citation.start, citation.end)
         if citation.provision:
-            provisions.add(citation.provision)
-    parties = set()
-    for start, end in sentences(plain):
+            found["provision"].add(citation.provision)
+    found["number"].update(map(_value, _NUMBER.finditer(remainder)))
+    for start, end in spans:
         for match in _PARTIES.finditer(remainder[start:end]):
             for side in match.groups():
                 party = side.removeprefix("In ").removeprefix("See ").strip(" .,")
-                parties.add(party.casefold())
-    return {
-        "number": frozenset(map(_value, _NUMBER.finditer(remainder))),
-        "date": frozenset(dates),
-        "provision": frozenset(provisions),
-        "party": frozenset(parties),
-    }
+                found["party"].add(party.casefold())
+    return found
 
 
-def _dates(plain):
-    """Give the dates, and the text with spaces in their place."""
-    dates = []
-    remainder = plain
-    for match in _DATES.finditer(plain):
-        parts = {group[0]: text for group, text in match.groupdict().items() if text}
-        year = int(parts["y"])
-        month = _MONTHS.get(parts["m"].lower()) or int(parts["m"])
-        day = int(parts["d"])
-        if 1 <= month <= 12 and 1 <= day <= 31:
-            dates.append(f"{year:04d}-{month:02d}-{day:02d}")
-            remainder = _blank(remainder, match.start(), match.end())
-    return dates, remainder
+def _date(match):
+    """A date as YYYY-MM-DD, None if there is no such month or day."""
+    parts = {group[0]: text for group, text in match.groupdict().items() if text}
+    month = _MONTHS.get(parts["m"].lower()) or int(parts["m"])
+    day = int(parts["d"])
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return None
+    return f"{parts['y']}-{month:02d}-{day:02d}"
 
 
 def _blank(text, start, end):
@@ -182,6 +168,7 @@ def _blank(text, start, end):
 
 
 def _value(match):
+    """A number as text, without separators and multiplied out."""
     parts = match.groupdict()
     scale = _MULTIPLIERS.get((parts["scale"] or parts["scale2"] or "").lower(), 1)
     if parts["word"]:
@@ -192,18 +179,16 @@ def _value(match):
 
 
 def agreement(explanation, source):
-    """Compare what an explanation names with what a source names."""
-    in_explanation = mentions(explanation)
-    in_source = _remembered(source)
+    """What an explanation names, by kind, and how much of it a source names too."""
+    in_source = mentions(source)
     text = _spaced(source)
     comparisons = []
-    for kind in MENTION_KINDS:
-        missing = sorted(in_explanation[kind] - in_source[kind])
+    for kind, named in mentions(explanation).items():
+        missing = sorted(named - in_source[kind])
         if kind == "party":
             missing = [side for side in missing if _spaced(side) not in text]
-        n = len(in_explanation[kind])
-        share = 1 - len(missing) / n if n else None
-        comparisons.append(NamedShare(kind, share, tuple(missing), n))
+        share = 1 - len(missing) / len(named) if named else None
+        comparisons.append(NamedShare(kind, share, tuple(missing), len(named)))
     return comparisons
 
 
@@ -215,14 +200,9 @@ def share_named(explanation, source):
 
 
 def _spaced(text):
-    """Give the words of a text, one space around each."""
-    return f" {' '.join(re.findall(_WORDS, fold(text).casefold()))} "
-
-
-@lru_cache(maxsize=256)
-def _remembered(source):
-    """Give the mentions of a source, which many explanations may share."""
-    return mentions(source)
+    """The words of a text, one space around each."""
+    words = re.findall(r"\w+", fold(text).casefold())
+    return f" {' '.join(words)} "
 
 
 # Negation and modality.
@@ -236,8 +216,7 @@ _MODAL = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Flip:
+class Flip(NamedTuple):
     """What a sentence turns round."""
 
     negated: tuple
@@ -246,7 +225,7 @@ class Flip:
 
 
 def find_flip(sentence, source_sentences):
-    """Compare a sentence with the source sentence that shares most content with it."""
+    """What a sentence turns round of the source sentence that shares most content with it."""
     words = content_words(sentence)
     if not words or not source_sentences:
         return None
@@ -255,27 +234,25 @@ def find_flip(sentence, source_sentences):
     if overlap < LEAST_OVERLAP:
         return None
     source_sentence = source_sentences[shares.index(overlap)]
-    negated = _negated(sentence)
-    negated_in_source = _negated(source_sentence)
-    common_words = negated.keys() & negated_in_source.keys()
-    turned = sorted(word for word in common_words if negated[word] != negated_in_source[word])
+    in_source = _negated(source_sentence)
+    turned = [word for word, state in _negated(sentence) if (word, not state) in in_source]
     modalities = (modality(sentence), modality(source_sentence))
     differ = None not in modalities and modalities[0] != modalities[1]
-    return Flip(tuple(turned), modalities if differ else None, overlap)
+    return Flip(tuple(sorted(turned)), modalities if differ else None, overlap)
 
 
 def _negated(sentence):
-    """Give each content word and whether an odd number of negators precede it."""
+    """Each content word and whether an odd number of negators precede it where it is first."""
     words = ["not" if word.endswith("n't") else word for word in tokens(sentence)]
     negated = {}
     for position, word in enumerate(words):
         if word not in STOP_LIST and word not in _NEGATORS:
             before = words[max(0, position - SCOPE) : position]
             negated.setdefault(word, sum(w in _NEGATORS for w in before) % 2 == 1)
-    return negated
+    return negated.items()
 
 
 def modality(sentence):
-    """Give the modality of the first modal phrase of a sentence."""
+    """Modality of the first modal phrase of a sentence."""
     match = _MODAL.search(" ".join(re.sub("n't$", " not", word) for word in tokens(sentence)))
     return match and match.lastgroup

@@ -18,9 +18,9 @@ _DOUBLE = re.compile(r"[“„«](?P<curly>[^“”„«»]+)[”»“]|\"(?P<pl
 # A single mark opens after a space or bracket and closes before one: else it is an
 # apostrophe, as in "the PM's advice" or "the judges' duty".
 _SINGLE = re.compile(r"(?<![\w’'])[‘'](?P<single>\S[^“”\"]*?[\w.,;!?\])])[’'](?![\w])")
-_ELLIPSIS = re.compile(r"\[?\s*(?:\.\s?){3,}\]?|\[?…\]?")
 _ALTERED = re.compile(r"\[([A-Za-z]?)\]")
-_INSERTED = re.compile(r"\[[^\]]*[A-Za-z][^\]]*\]")
+_LEFT_OUT = r"\[?\s*(?:\.\s?){3,}\]?|\[?…\]?"
+_CUT = re.compile(rf"{_LEFT_OUT}|\[[^\]]*[A-Za-z][^\]]*\]")  # or inserted
 
 
 class Quote(NamedTuple):
@@ -58,10 +58,9 @@ def quote_states(explanation, sources, *, least_words=LEAST_WORDS):
 
 def share_quoted_rightly(explanation, sources):
     """Share of the quotations of an explanation that a source has, None without a quotation."""
-    states = [quote.state for quote in quote_states(explanation, sources)]
-    if not states:
-        return None
-    return sum(state != "absent" for state in states) / len(states)
+    quotes = quote_states(explanation, sources)
+    found = [quote for quote in quotes if quote.state != "absent"]
+    return len(found) / len(quotes) if quotes else None
 
 
 def _is_verbatim(quote, source):
@@ -77,29 +76,16 @@ def _squeezed(text):
 
 def _is_repaired(quote, source):
     """Whether the source has the words in order, with marked changes and short gaps at these."""
-    pieces = []
-    for piece in _pieces(quote):
-        words = tokens(piece)
-        if words:
-            pieces.append(re.escape(" ".join(words)))
-    if not pieces:
-        return False
+    pieces = _CUT.split(_ALTERED.sub(r"\1", fold(quote)))  # an altered initial is undone
+    pieces = [re.escape(" ".join(words)) for words in map(tokens, pieces) if words]
     gap = rf" (?:\S+ ){{0,{LONGEST_GAP}}}?"
     pattern = rf"(?<!\S){gap.join(pieces)}(?!\S)"
-    return re.search(pattern, " ".join(tokens(source))) is not None
-
-
-def _pieces(quote):
-    """Cut a quotation at its ellipses and insertions; undo changed initials."""
-    plain = _ALTERED.sub(r"\1", fold(quote))
-    return re.split(rf"{_ELLIPSIS.pattern}|{_INSERTED.pattern}", plain)
+    return bool(pieces) and re.search(pattern, " ".join(tokens(source))) is not None
 
 
 # Passage numbers as a public scorer reads them, for answers that cite passages by number.
 
-_BRACKET = re.compile(r"\[(\d+)")
-
 
 def bracket_references(text):
     """Passage numbers in square brackets, as ALCE reads them."""
-    return [int(number) - 1 for number in _BRACKET.findall(text)]
+    return [int(number) - 1 for number in re.findall(r"\[(\d+)", text)]

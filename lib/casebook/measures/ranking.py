@@ -217,7 +217,7 @@ def _columns_of_frame(frame, value, name):
     if frame.empty:
         raise InputError(f"{name}: empty, no document for any query")
     code, ids = pd.factorize(frame["query_id"], use_na_sentinel=False)
-    number, query_ids = pd.factorize(np.array([str(query) for query in ids], dtype=object))
+    number, query_ids = pd.factorize(np.array(list(map(str, ids.tolist())), dtype=object))
     document = padded(frame["doc_id"].tolist())
     columns = Columns.grouped(query_ids.tolist(), number[code], document, frame[value].to_numpy())
     if columns.repeats:
@@ -294,11 +294,6 @@ class RankedJudgements:
     @cached_property
     def is_retrieved(self):
         return np.isfinite(self.rank)
-
-    @cached_property
-    def by_grade(self):
-        """Order of the judged documents by descending grade within each query."""
-        return np.lexsort((-self.grade, self.query))
 
     def sum_by_query(self, values):
         return np.bincount(self.query, values, minlength=len(self.query_ids))

@@ -121,8 +121,8 @@ class NDCG(GainSum):
         return _log_discount(rank)
 
     def normaliser(self, judgements):
-        """Discounted gain of the judged documents by descending grade."""
-        order = judgements.by_grade
+        """Discounted gain of the ideal order: by descending grade."""
+        order = np.lexsort((-judgements.grade, judgements.query))
         rank = np.arange(1.0, len(order) + 1) - judgements.bounds[judgements.query]
         gains = self.gain(judgements.grade[order]) * self.discount(rank) * (rank <= self.cutoff)
         return judgements.sum_by_query(gains)

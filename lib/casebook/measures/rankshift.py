@@ -1,17 +1,17 @@
 """How far a ranked list has moved, and how far rankings of a few items agree.
 
 Lists of ids, such as the cases found before and after one fact of a query was changed: best first,
-each once. A value that does not exist is None; `undefined_reason` says why. Definitions: Fagin,
-Kumar and Sivakumar 2003 (top-k lists), Webber, Moffat and Zobel 2010 (rank-biased overlap), Kendall
-and Gibbons 1990 (rank correlation).
+each once. A value that does not exist is None. Definitions: Fagin, Kumar and Sivakumar 2003 (top-k
+lists), Webber, Moffat and Zobel 2010 (rank-biased overlap), Kendall and Gibbons 1990 (rank
+correlation).
 """
 
 import itertools
-import math
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import reduce
 
 import numpy as np
+from scipy import optimize, special, stats
 
 from casebook.errors import InputError
 from casebook.stats.samples import check_choice, check_count, check_share
@@ -33,8 +33,6 @@ class RankChanges:
     dropped: tuple
     new: tuple
     stable: tuple
-    n_before: int
-    n_after: int
 
 
 def mean_displacement(before, after, k=10, *, affected="union", absent="k+1"):
@@ -58,7 +56,7 @@ def mean_displacement(before, after, k=10, *, affected="union", absent="k+1"):
     float or None
         In ranks, 0 to k. For two full lists at most 6.143 at k = 10, and 5.5 if they
         share nothing: the mean is not monotone in the change, `normalised_footrule`
-        is. See `undefined_reason` for None.
+        is. None if no item is affected.
 
     Raises
     ------
@@ -82,7 +80,7 @@ def mean_displacement(before, after, k=10, *, affected="union", absent="k+1"):
     changes = rank_changes(before, after, k, absent=absent)
     moves = list(changes.displacement.values())
     if affected == "before":
-        moves = moves[: changes.n_before]
+        moves = [changes.displacement[item] for item in changes.stable + changes.dropped]
     elif affected == "moved":
         moves = [move for move in moves if move]
     return sum(moves) / len(moves) if moves else None
@@ -124,7 +122,7 @@ def footrule(before, after, k=10):
 
 
 def rank_changes(before, after, k=10, *, absent="k+1"):
-    """Say of every item of two lists how far it moved; as `mean_displacement`."""
+    """How far every item of two lists moved; options as of `mean_displacement`."""
     check_choice("absent", absent, ABSENT_RANKS)
     ranks_before = _ranks(before, "before", k)
     ranks_after = _ranks(after, "after", k)
@@ -136,29 +134,13 @@ def rank_changes(before, after, k=10, *, absent="k+1"):
     displacement = {}
     for item in ranks_before | ranks_after:
         rank_before = ranks_before.get(item, absent_before)
-        rank_after = ranks_after.get(item, absent_after)
-        displacement[item] = abs(rank_before - rank_after)
+        displacement[item] = abs(rank_before - ranks_after.get(item, absent_after))
     return RankChanges(
         displacement=displacement,
         dropped=tuple(item for item in ranks_before if item not in ranks_after),
         new=tuple(item for item in ranks_after if item not in ranks_before),
         stable=tuple(item for item in ranks_before if item in ranks_after),
-        n_before=len(ranks_before),
-        n_after=len(ranks_after),
     )
-
-
-def undefined_reason(before, after, k=10, *, affected="union", absent="k+1"):
-    """Say why a value is None; the other measures are as ``affected="union"``."""
-    check_choice("affected", affected, AFFECTED_ITEMS)
-    changes = rank_changes(before, after, k, absent=absent)
-    if not changes.displacement:
-        return "both_lists_empty"
-    if affected == "before" and not changes.n_before:
-        return "first_list_empty"
-    if affected == "moved" and not any(changes.displacement.values()):
-        return "nothing_moved"
-    return None
 
 
 def jaccard(before, after, k=10):
@@ -168,32 +150,19 @@ def jaccard(before, after, k=10):
     return len(changes.stable) / every if every else None
 
 
-def average_overlap(before, after, k=10):
-    """Mean over d = 1 to k of the share of common items among the first d."""
-    ranks_before = _ranks(before, "before", k)
-    ranks_after = _ranks(after, "after", k)
-    if not (ranks_before or ranks_after):
-        return None
-    overlaps = _overlaps(ranks_before, ranks_after, k)
-    return sum(overlap / depth for depth, overlap in enumerate(overlaps, start=1)) / k
-
-
 def kendall_topk(before, after, k=10, *, penalty=0.5, normalised=False):
     """Kendall's distance of two top-k lists: K^(p) of Fagin, Kumar & Sivakumar 2003."""
     ranks_before = _ranks(before, "before", k)
     ranks_after = _ranks(after, "after", k)
     if not (ranks_before or ranks_after):
         return None
-    below = k + 1  # wherever an absent item stands, it is below all that are present
-    total = 0.0
-    for x, y in itertools.combinations(ranks_before | ranks_after, 2):
-        order_before = ranks_before.get(x, below) - ranks_before.get(y, below)
-        order_after = ranks_after.get(x, below) - ranks_after.get(y, below)
-        orders = order_before * order_after
-        if orders < 0:
-            total += 1
-        elif orders == 0:
-            total += penalty
+    items = ranks_before | ranks_after
+    # Wherever an absent item stands, it is below all that are present.
+    before = np.array([ranks_before.get(item, k + 1) for item in items])
+    after = np.array([ranks_after.get(item, k + 1) for item in items])
+    orders = np.subtract.outer(before, before) * np.subtract.outer(after, after)
+    tied = np.sum(orders == 0) - len(items)  # no item is a pair with itself
+    total = float(np.sum(orders < 0) + penalty * tied) / 2
     if normalised:
         return total / (k**2 + penalty * k * (k - 1))
     return total
@@ -207,7 +176,7 @@ def rbo(before, after, p=0.9):
     before, after : sequence of hashable
         Ids, best first, each once. Lengths may differ.
     p : float, default 0.9
-        Persistence in (0, 1): the first d ranks weigh `rbo_weight` of p and d.
+        Persistence in (0, 1): of 0.9 the first ten ranks weigh 86 %.
 
     Returns
     -------
@@ -230,18 +199,15 @@ def rbo(before, after, p=0.9):
     short, long = sorted([len(ranks_before), len(ranks_after)])
     if not long:
         return None
-    overlap = np.array(_overlaps(ranks_before, ranks_after, long), float)
+    entered = np.zeros(long)
+    for item in ranks_before.keys() & ranks_after.keys():
+        entered[max(ranks_before[item], ranks_after[item]) - 1] += 1
+    overlap = np.cumsum(entered)  # common items among the first 1, 2, ... of both lists
     # Below its end the shorter list is taken to go on as it was at its end.
     at_end = overlap[short - 1] / short if short else 0.0
     d = np.arange(1.0, long + 1)
     common = overlap + np.clip(d - short, 0, None) * at_end
     return float((1 - p) / p * np.sum(p**d / d * common) + p**long * common[-1] / long)
-
-
-def rbo_weight(p, depth):
-    """Share of rank-biased overlap that the first `depth` ranks decide."""
-    tail = -math.log1p(-p) - sum(p**i / i for i in range(1, depth))  # of p**i / i from `depth` on
-    return 1 - p ** (depth - 1) + (1 - p) / p * depth * tail
 
 
 def _ranks(items, side, k=None):
@@ -260,70 +226,42 @@ def _ranks(items, side, k=None):
     return ranks if k is None else dict(itertools.islice(ranks.items(), k))
 
 
-def _overlaps(ranks_before, ranks_after, depth):
-    """Numbers of common items among the first d of both lists, d = 1 to `depth`."""
-    entered = [0] * depth
-    for item in ranks_before.keys() & ranks_after.keys():
-        entered[max(ranks_before[item], ranks_after[item]) - 1] += 1
-    return list(itertools.accumulate(entered))
-
-
 # Spearman's correlation of a few items, with ties, and its exact null.
 
 
 def spearman(x, y):
     """Pearson's correlation of mid-ranks (Kendall and Gibbons 1990); None without variation."""
-    from scipy.stats import spearmanr  # slow to import
-
     if len(set(x)) < 2 or len(set(y)) < 2:
         return None
-    return float(spearmanr(x, y).statistic)
+    return float(stats.spearmanr(x, y).statistic)
 
 
 def spearman_null(x, y):
     """Exact distribution of the correlation, in thousandths, over all orders of one side."""
-    from scipy.stats import rankdata
-
     if len(x) > MOST_PERMUTED_ITEMS:
         raise InputError(f"an exact null takes at most {MOST_PERMUTED_ITEMS} items")
     if spearman(x, y) is None:
         return {}
-    return dict(_permuted(tuple(rankdata(x).tolist()), tuple(rankdata(y).tolist())))
-
-
-@lru_cache(maxsize=512)
-def _permuted(x_ranks, y_ranks):
-    """Correlations, in thousandths, with all orders of the second ranks, and their shares."""
-    orders = np.array(list(itertools.permutations(y_ranks)))
-    x_centred = np.array(x_ranks) - np.mean(x_ranks)
-    y_centred = orders - np.mean(y_ranks)
-    scale = math.sqrt((x_centred @ x_centred) * (y_centred[0] @ y_centred[0]))
-    correlations = np.rint(CORRELATION_STEPS * (y_centred @ x_centred) / scale).astype(int)
-    values, counts = np.unique(correlations, return_counts=True)
-    shares = counts / len(orders)
-    return tuple(zip(values.tolist(), shares.tolist(), strict=True))
+    orders = stats.zscore(list(itertools.permutations(stats.rankdata(y))), axis=1)
+    correlations = orders @ stats.zscore(stats.rankdata(x)) / len(x)
+    steps = np.rint(CORRELATION_STEPS * correlations).astype(int)
+    values, counts = np.unique(steps, return_counts=True)
+    return dict(zip(values.tolist(), (counts / len(orders)).tolist(), strict=True))
 
 
 def mean_null(nulls):
-    """Convolve the nulls of independent cases into that of their sum."""
+    """Distribution of the sum of independent cases, from the null of each."""
     return reduce(_add, nulls, np.ones(1))
 
 
 def mean_spearman_test(pairs):
-    """Test the mean correlation over cases exactly."""
-    values = []
-    defined = []
-    nulls = []
-    for x, y in pairs:
-        value = spearman(x, y)
-        values.append(value)
-        if value is not None:
-            defined.append(value)
-            nulls.append(spearman_null(x, y))
+    """Exact test of the mean correlation over cases."""
+    values = [spearman(x, y) for x, y in pairs]
+    defined = [value for value in values if value is not None]
     test = {"values": values, "defined": len(defined), "undefined": len(values) - len(defined)}
     if not defined:
         return test | {"mean": None, "p": None}
-    null = mean_null(nulls)
+    null = mean_null(filter(None, (spearman_null(x, y) for x, y in pairs)))
     sums = np.arange(len(null)) - CORRELATION_STEPS * len(defined)
     observed = abs(sum(round(CORRELATION_STEPS * value) for value in defined))
     p = float(null[np.abs(sums) >= observed].sum())
@@ -331,22 +269,16 @@ def mean_spearman_test(pairs):
 
 
 def tilted(n_items, mean):
-    """Give a distribution over orders of untied items with a chosen mean correlation."""
-    from scipy import optimize
-
+    """A distribution over orders of untied items with a chosen mean correlation."""
     null = spearman_null(range(n_items), range(n_items))
     values = np.array(list(null)) / CORRELATION_STEPS
-    shares = np.array(list(null.values()))
-
-    def weights(theta):
-        raised = shares * np.exp(theta * values - abs(theta))
-        return raised / raised.sum()
+    shares = np.log(list(null.values()))
 
     def excess(theta):
-        return weights(theta) @ values - mean
+        return special.softmax(shares + theta * values) @ values - mean
 
-    theta = optimize.brentq(excess, -60, 60)
-    return dict(zip(null, weights(theta).tolist(), strict=True))
+    weights = special.softmax(shares + optimize.brentq(excess, -60, 60) * values)
+    return dict(zip(null, weights.tolist(), strict=True))
 
 
 def cases_needed(true, null=0.0, *, n_items=4):
@@ -355,22 +287,24 @@ def cases_needed(true, null=0.0, *, n_items=4):
     of_one_true_case = tilted(n_items, true)
     sum_under_null = np.ones(1)
     sum_under_truth = np.ones(1)
-    reached = []
+    in_a_row = 0  # numbers of cases that reach the power
     for count in range(1, 400 + 11):  # at most 400 cases, and the ten that follow, see below
         sum_under_null = _add(sum_under_null, of_one_case)
         sum_under_truth = _add(sum_under_truth, of_one_true_case)
         tail = np.cumsum(sum_under_null[::-1])
         critical = int(np.searchsorted(tail, 0.05 * (1 + 1e-9), side="right"))
         # The exact test is discrete: its power is not monotone in the number of cases.
-        reached.append(sum_under_truth[::-1][:critical].sum() >= 0.8)
-        if len(reached) > 10 and all(reached[-11:]):
+        is_reached = sum_under_truth[::-1][:critical].sum() >= 0.8
+        in_a_row = in_a_row + 1 if is_reached else 0
+        if in_a_row == 11:
             return count - 10
     return None
 
 
 def _add(total, null):
-    """Convolve one more case into the distribution of a sum."""
+    """One more case, convolved into the distribution of a sum."""
     wider = np.zeros(len(total) + 2 * CORRELATION_STEPS)
     for value, share in null.items():
-        wider[value + CORRELATION_STEPS : value + CORRELATION_STEPS + len(total)] += share * total
+        start = value + CORRELATION_STEPS
+        wider[start : start + len(total)] += share * total
     return wider

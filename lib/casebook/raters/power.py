@@ -7,11 +7,11 @@ import pandas as pd
 from scipy import optimize, special, stats
 
 from casebook.errors import InputError
+from casebook.frames import shares
 from casebook.raters import preference
 from casebook.raters.crossed import FEWEST_RATERS, crossed_pvalues, crossed_variance
 from casebook.stats.intervals import (
     FEWEST,
-    wilson,
 )
 from casebook.stats.samples import check_count, generator
 
@@ -135,11 +135,12 @@ def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
     if items >= FEWEST and raters >= FEWEST_RATERS:
         spread = crossed_variance(votes.astype(float))
         p_values[NEW_RATERS] = crossed_pvalues(votes.mean(axis=(1, 2)), *spread, raters)
-    rows = []
-    for test, p in p_values.items():
-        share = wilson(0, 0) if p is None else wilson(int((p <= alpha).sum()), studies)
-        rows.append({"test": test, **share.row("rejected")})
-    return pd.DataFrame(rows).astype(dict.fromkeys(("rejected", "low", "high"), float))
+    counts = {
+        test: (0, 0) if p is None else (int((p <= alpha).sum()), studies)
+        for test, p in p_values.items()
+    }
+    table = shares(counts).rename(columns={"system": "test", "value": "rejected"})
+    return table.drop(columns=["groups", "control", "reason"])
 
 
 def interval_coverage(
@@ -172,11 +173,9 @@ def interval_coverage(
             rate = preference.win_rate(votes, unit=unit, n_resamples=n_resamples, seed=study)
             if rate.low is not None:
                 inside[unit].append(rate.low <= truth <= rate.high)
-    rows = []
-    for unit, hits in inside.items():
-        share = wilson(sum(hits), len(hits))
-        rows.append({"unit": unit, **share.row("coverage")})
-    return pd.DataFrame(rows)
+    table = shares({unit: (sum(hits), len(hits)) for unit, hits in inside.items()})
+    table = table.rename(columns={"system": "unit", "value": "coverage"})
+    return table.drop(columns=["groups", "control", "reason"])
 
 
 def _sign(values):

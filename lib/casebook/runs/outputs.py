@@ -71,7 +71,7 @@ class RunOutputs:
         measured times (``timed``) is kept apart from what reruns must reproduce.
         """
         kind = "timings" if timed else "figures"
-        svg = as_svg(figure)
+        svg = as_svg(figure, f"{self.cell}-{name}")
         path = write_bytes(self._path(kind, name, "svg"), svg)
         if caption is None:
             return path

@@ -487,8 +487,8 @@ def reported_number(folder, metric):
         return UNKNOWN_NUMBER | {"reason": str(reason)}
     from casebook.stats.intervals import bootstrap_mean
 
-    mean = bootstrap_mean(rows["score"].to_numpy(), clusters=rows["group"])
-    return UNKNOWN_NUMBER | {"n": mean.n, "ci": [mean.low, mean.high], "reason": mean.reason}
+    number = bootstrap_mean(rows["score"].to_numpy(), clusters=rows["group"]).number()
+    return UNKNOWN_NUMBER | {name: number[name] for name in ("n", "ci", "reason")}
 
 
 def _chapter_numbers(folder):

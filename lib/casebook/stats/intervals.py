@@ -18,6 +18,9 @@ from casebook.stats.samples import (
 )
 from casebook.verdicts import INTERVAL_BY_UNIT
 
+STATISTICS = ("value", "low", "high")
+"""Columns of an estimate in every table."""
+
 FEWEST = 6
 """Units, or clusters of units, below which no interval is given."""
 
@@ -51,11 +54,15 @@ class Interval:
             "reason": self.reason,
         }
 
+    def columns(self):
+        """What every table of estimates shows of each, NaN where undefined: `STATISTICS`."""
+        numbers = zip(STATISTICS, (self.estimate, self.low, self.high), strict=True)
+        return {name: math.nan if number is None else number for name, number in numbers}
+
     def row(self, name="value"):
-        """Give estimate, bounds and n as columns of a frame, NaN where there is none."""
-        numbers = [self.estimate, self.low, self.high]
-        estimate, low, high = [math.nan if number is None else number for number in numbers]
-        return {name: estimate, "low": low, "high": high, "n": self.n}
+        """Columns of the estimate under a name of its own, and n."""
+        columns = self.columns()
+        return {name: columns.pop("value"), **columns, "n": self.n}
 
 
 def bounds_text(low, high, spec="z.3f"):
@@ -78,9 +85,9 @@ def estimate_text(number):
 
 
 def bounded(name, interval):
-    """Give an interval as three columns of a table, NaN where there is none."""
-    row = interval.row()
-    return {name: row["value"], f"{name} low": row["low"], f"{name} high": row["high"]}
+    """Columns of one of several estimates of a row, such as ``accuracy`` and ``accuracy low``."""
+    columns = interval.columns()
+    return {name: columns.pop("value")} | {f"{name} {key}": x for key, x in columns.items()}
 
 
 # Means over units or clusters.

@@ -14,15 +14,15 @@ ROUNDING = 8 * np.finfo(float).eps
 
 
 def score_matrix(scores):
-    """Check a table of scores and give it as an array."""
-    frame = scores if isinstance(scores, pd.DataFrame) else _frame(scores)
-    if not frame.columns.is_unique:
-        names = ", ".join(map(str, frame.columns[frame.columns.duplicated()].unique()))
-        raise InputError(f"systems named more than once: {names}; rename the columns")
+    """Check a table of scores and give it as an array, with the names of its columns."""
     try:
+        frame = scores if isinstance(scores, pd.DataFrame) else pd.DataFrame(np.asarray(scores))
         matrix = frame.to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError) as problem:
         raise InputError(f"scores must be numbers: {problem}") from None
+    if not frame.columns.is_unique:
+        names = ", ".join(map(str, frame.columns[frame.columns.duplicated()].unique()))
+        raise InputError(f"systems named more than once: {names}; rename the columns")
     incomplete = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     if len(incomplete):
         few = f"{len(incomplete)} of {len(frame)} units have a missing or infinite score"
@@ -30,13 +30,6 @@ def score_matrix(scores):
             f"{few} (first: {frame.index[incomplete[0]]}); score them in all systems or in none"
         )
     return matrix, list(frame.columns)
-
-
-def _frame(scores):
-    values = np.asarray(scores)
-    if values.ndim not in (1, 2):
-        raise InputError(f"scores must have 1 or 2 dimensions, not {values.ndim}")
-    return pd.DataFrame(values.reshape(len(values), -1) if values.size else values)
 
 
 def paired_scores(a, b):
@@ -71,9 +64,10 @@ def paired_differences(a, b=None):
 
 
 def system_pairs(systems, baseline=None):
-    """List the pairs of systems to compare."""
-    pairs = list(itertools.combinations(range(len(systems)), 2))
-    if baseline is not None:
+    """Positions of the pairs of systems to compare: all, or every other one with a baseline."""
+    if baseline is None:
+        pairs = list(itertools.combinations(range(len(systems)), 2))
+    else:
         check_choice("baseline", baseline, systems)
         base = systems.index(baseline)
         pairs = [(i, base) for i in range(len(systems)) if i != base]
