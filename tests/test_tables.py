@@ -1,3 +1,4 @@
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -8,6 +9,7 @@ from markdown_it.renderer import RendererHTML
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 
+from casebook.paths import run_dir
 from casebook.tables import (
     Markup,
     Table,
@@ -108,25 +110,10 @@ def test_reasons_are_words_on_a_page_and_other_names_stay():
 
 
 def test_every_reason_of_the_reference_run_has_words():
-    import json
-
-    from casebook.paths import run_dir
-
-    def reasons(tree):
-        for name, inner in tree.items() if isinstance(tree, dict) else enumerate(tree):
-            if name == "reason" and inner:
-                yield inner
-            elif isinstance(inner, dict | list):
-                yield from reasons(inner)
-
-    stored = (
-        json.loads((run_dir("smoke") / f"{name}.json").read_text())
-        for name in ("numbers", "contrasts")
-    )
-    found = {reason_text(reason) for tree in stored for reason in reasons(tree)}
-    assert len(found) > 2 and not [
-        text for text in found if "_" in text or "unit" in text or "cluster" in text
-    ]
+    files = [run_dir("smoke") / name for name in ("numbers.json", "contrasts.json")]
+    codes = re.findall(r'"reason": ?"(\w+)"', "".join(path.read_text() for path in files))
+    texts = {reason_text(code) for code in codes}
+    assert len(texts) > 2 and not [text for text in texts if re.search("_|unit|cluster", text)]
 
 
 def test_a_p_value_is_never_written_as_0():

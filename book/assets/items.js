@@ -6,6 +6,8 @@
   const root = document.querySelector(".items");
   const byId = new Map(data.items.map((item, place) => [item.id, place]));
   const paired = data.systems.length > 1;
+  const whole = data.items.length === data.asked; // of what was left out, none is no finding
+  const leftOut = (which) => `This page, which leaves out some ${data.noun}s, has none ${which}.`;
   const usual = [data.systems[0] ?? "", data.systems[data.against] ?? ""];
   const capital = (text) => (/^[a-z]{2}/.test(text) ? text[0].toUpperCase() + text.slice(1) : text); // not nDCG
   const noun = capital(data.noun);
@@ -56,7 +58,7 @@
     const missing = ["only", "without"].filter((key) => state[key] && !hasTag(state[key]));
     return [
       ...unknown.map(([key]) => `This page has no ${key === "against" ? data.by : key} called “${state[key]}”.`),
-      ...missing.map((key) => `No ${data.noun} has the tag “${state[key]}”.`),
+      ...missing.map((key) => (whole ? `No ${data.noun} has the tag “${state[key]}”.` : leftOut(`with the tag “${state[key]}”`))),
     ];
   }
 
@@ -227,7 +229,7 @@
     const lines = problemsOf(state);
     const place = lines.length ? undefined : state.q ? byId.get(state.q) : hits[0];
     if (state.q && !byId.has(state.q)) lines.push(`${noun} ${state.q} is not on this page.`);
-    else if (place === undefined && !lines.length) lines.push(`No ${data.noun} is like this.`);
+    else if (place === undefined && !lines.length) lines.push(whole ? `No ${data.noun} is like this.` : leftOut("like this"));
     else if (place !== undefined && !hits.includes(place)) lines.push(`${noun} ${state.q} is not among those chosen above.`);
     problems.textContent = lines.join(" ");
     problems.hidden = !lines.length;
@@ -277,7 +279,6 @@
   if (data.measures.length) comparing.push(labelled("in", lists.measure), labelled("is", lists.change));
   const filters = [labelled("Find", search), ...(hasTags ? [labelled("Show", lists.only), labelled("but not", lists.without)] : [])];
   if (data.measures.length) filters.push(labelled("Order", lists.order));
-  const whole = data.items.length === data.asked; // of what was left out, none is no finding
   const ready = data.ready.flatMap(([tag, system, against]) => {
     const state = { only: tag, system: data.systems[system], against: data.systems[against], order: against === null ? "" : "lower first" };
     const count = tagged(tag, state.system).length;

@@ -14,6 +14,8 @@ _PUBLIC = {
     "measures.rankshift": ["mean_displacement", "normalised_footrule", "rbo"],
     "measures.classification": ["score_predictions"],
     "measures.faithfulness": ["faithfulness"],
+    "scores": ["Scores"],
+    "notebook": ["Chapter", "forest"],
     "frames": ["compare_systems", "contrasts", "estimates"],
     "stats.tests": ["paired_randomization"],
     "stats.intervals": ["bootstrap_mean", "wilson"],

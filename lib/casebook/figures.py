@@ -160,7 +160,7 @@ def _for_page(element, referenced):
         style = _FONT.sub("", element.get("style"))
         element.set("style", _COLOUR.sub(lambda match: _themed(match[0], element.tag), style))
     element.tail = None
-    if element.tag != "text":
+    if element.tag not in {"text", "tspan"}:
         element.text = None
 
 
@@ -183,14 +183,11 @@ def _marks(figure, height):
             _title_drawn(axes)
     for axes, x, y, x1, y1, least, title, link in getattr(figure, "casebook_marks", []):
         corners = axes.transData.transform([(x, y), (x1, y1)]) * 72 / figure.dpi
-        if not np.isfinite(corners).all():
-            continue
-        left, bottom = corners.min(axis=0)
-        right, top = corners.max(axis=0)
-        pad_x = max(0.0, least - (right - left)) / 2
-        pad_y = max(0.0, least - (top - bottom)) / 2
-        ends = (height - top - pad_y, right + pad_x, height - bottom + pad_y)
-        yield left - pad_x, *ends, str(title), link
+        if np.isfinite(corners).all():
+            half = np.maximum(np.abs(corners[1] - corners[0]), least) / 2
+            left, bottom = corners.mean(axis=0) - half
+            right, top = corners.mean(axis=0) + half
+            yield left, height - top, right, height - bottom, str(title), link
 
 
 def _title_drawn(axes):

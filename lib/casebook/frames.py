@@ -4,11 +4,13 @@ Tables, figures, sentences, ``numbers.json`` and the front page show its rows; n
 else draws an interval of its own.
 """
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from casebook.errors import InputError
 from casebook.stats.areas import auroc
@@ -29,7 +31,14 @@ from casebook.stats.tests import (
     minimal_detectable_effect,
     sign_flips,
 )
-from casebook.verdicts import NO_DIFFERENCE, NOT_MEASURED, UNDECIDED, verdict_of
+from casebook.verdicts import (
+    INTERVAL_BY_UNIT,
+    NO_DIFFERENCE,
+    NO_UNIT_DIFFERS,
+    NOT_MEASURED,
+    UNDECIDED,
+    verdict_of,
+)
 
 UNTESTED = "not tested"
 ESTIMATE_COLUMNS = ["system", *STATISTICS, "n", "groups", "control", "reason"]
@@ -38,8 +47,6 @@ CONTRAST_COLUMNS = [*DIFFERENCE_COLUMNS, "p", "p_adjusted", "verdict", "reason"]
 COUNT_COLUMNS = ["better", "equal", "worse"]
 PLANNED = "planned"
 OTHER = "other"
-WITH_CONTROL = "with a control"
-ALL_PAIRS = "all"
 PAIR_COLUMNS = [
     *DIFFERENCE_COLUMNS,
     "p",
@@ -108,7 +115,7 @@ def estimates(scores, clusters=None, control=None, *, level=0.95, n_resamples=10
         frame, clusters=clusters, level=level, n_resamples=n_resamples, seed=seed
     )
     control = np.nan if control is None else frame[control].mean()
-    groups = _count_groups(clusters, len(frame))
+    groups = count_groups(clusters, len(frame))
     return coefficients(dict(zip(frame, intervals, strict=True)), groups, control)
 
 
@@ -132,10 +139,10 @@ def areas(positive, scores, clusters=None, units=None, *, level=0.95):
     """AUROC of every column of scores as a frame like that of `estimates`; see `stats.areas`."""
     options = {"level": level, "clusters": clusters, "units": units}
     found = {name: auroc(positive, scores[name], **options) for name in scores}
-    return coefficients(found, _count_groups(clusters, len(positive)), 0.5)
+    return coefficients(found, count_groups(clusters, len(positive)), 0.5)
 
 
-def _count_groups(clusters, n):
+def count_groups(clusters, n):
     """Number of clusters; of units where there are no clusters."""
     if clusters is None:
         return n
@@ -233,10 +240,16 @@ def contrasts(
             row = next(rows_of_family)
         rows.append({"system": pair[0], "against": pair[1]} | row)
     table = pd.DataFrame(rows, columns=CONTRAST_COLUMNS)
-    table = table.assign(n=len(X), groups=_count_groups(clusters, len(X)))
+    table = table.assign(n=len(X), groups=count_groups(clusters, len(X)))
     numbers = dict.fromkeys(["difference", "low", "high", "p", "p_adjusted"], float)
     reasons = pd.Series([row["reason"] for row in rows], dtype=object)
     return table.astype(numbers).assign(reason=reasons)
+
+
+def single_contrasts(scores, pairs, clusters=None, **options):
+    """Contrasts of which each is a family of its own; options are those of `contrasts`."""
+    tables = [contrasts(scores, [pair], clusters, **options) for pair in pairs]
+    return pd.concat(tables, ignore_index=True)
 
 
 def _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed):
@@ -281,43 +294,36 @@ def all_contrasts(
     clusters=None,
     *,
     planned=None,
-    controls=(),
     margin=0.0,
     level=0.95,
     n_resamples=10_000,
     seed=0,
     not_measured=None,
 ):
-    """Contrasts of all pairs of systems, as up to three families, with counts of units.
+    """Contrasts of all pairs of systems, as up to two families, with counts of units.
 
-    Pairs that were planned keep their rows of `contrasts` (``planned``). The other pairs are one
-    family, those with a control another one: column ``family``. ``not_measured`` is as in
-    `contrasts`, of either order of a pair.
+    Pairs that were planned keep their rows of `contrasts` (``planned``); all other pairs are one
+    family, ``other``: column ``family``. ``not_measured`` is as in `contrasts`, of either order of
+    a pair.
     """
     tables = []
     if planned is not None and len(planned):
         tables.append(planned[CONTRAST_COLUMNS].assign(family=PLANNED))
-    pairs_by_family = {OTHER: [], WITH_CONTROL: []}
-    planned_pairs = {frozenset(pair) for table in tables for pair in _pairs_of(table)}
-    for pair in combinations(scores, 2):
-        if frozenset(pair) not in planned_pairs:
-            family = OTHER if set(pair).isdisjoint(controls) else WITH_CONTROL
-            pairs_by_family[family].append(pair)
+    known = {frozenset(pair) for table in tables for pair in _pairs_of(table)}
+    others = [pair for pair in combinations(scores, 2) if frozenset(pair) not in known]
     reasons = {frozenset(pair): reason for pair, reason in (not_measured or {}).items()}
-    for family, pairs in pairs_by_family.items():
-        if not pairs:
-            continue
+    if others:
         table = contrasts(
             scores,
-            pairs,
+            others,
             clusters,
             margin=margin,
             level=level,
             n_resamples=n_resamples,
             seed=seed,
-            not_measured={p: reasons[frozenset(p)] for p in pairs if frozenset(p) in reasons},
+            not_measured={p: reasons[frozenset(p)] for p in others if frozenset(p) in reasons},
         )
-        tables.append(table.assign(family=family))
+        tables.append(table.assign(family=OTHER))
     table = pd.concat(tables, ignore_index=True)
     return table.join(count_units(scores, _pairs_of(table)))
 
@@ -333,6 +339,51 @@ def count_units(scores, pairs):
 
 def _pairs_of(rows):
     return list(zip(rows["system"], rows["against"], strict=True))
+
+
+def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):
+    """Mean of every system on some units against its mean on all others, which are not paired.
+
+    Errors are robust to clusters (Liang and Zeger 1986, with the correction of Stata and Student's
+    t over clusters minus one); with fewer than six clusters they are those of units.
+    """
+    codes, reason_of_all = resampled_clusters(clusters, len(scores))
+    codes = np.arange(len(scores)) if codes is None else pd.factorize(np.asarray(codes))[0]
+    groups = codes.max() + 1
+    is_first = np.asarray(is_first, dtype=bool)
+    rows = []
+    for system, values in scores.items():
+        means = np.where(is_first, values[is_first].mean(), values[~is_first].mean())
+        weights = np.where(is_first, 1 / is_first.sum(), -1 / (~is_first).sum())
+        by_cluster = np.bincount(codes, weights * (values - means))
+        correction = groups / (groups - 1) * (len(values) - 1) / (len(values) - 2)
+        error = math.sqrt(correction * np.square(by_cluster).sum())
+        difference = float((weights * values).sum())
+        half = error * special.stdtrit(groups - 1, (1 + level) / 2)
+        reason = reason_of_all
+        varies = max(np.ptp(values[is_first]), np.ptp(values[~is_first])) > 0
+        if not varies:
+            reason = "no_variation" if difference else NO_UNIT_DIFFERS
+        if reason not in (None, INTERVAL_BY_UNIT):
+            half = math.nan
+        low = difference - half
+        high = difference + half
+        rows.append(
+            {
+                "system": system,
+                "against": system,
+                "difference": difference,
+                "low": low,
+                "high": high,
+                "n": len(values),
+                "groups": count_groups(clusters, len(values)),
+                "level": means[is_first][0],
+                "baseline": means[~is_first][0],
+                "verdict": verdict_of(low, high, margin, reason=reason),
+                "reason": reason,
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def count_verdicts(words, what):

@@ -1,29 +1,31 @@
-"""What a chapter says: answers, figures, tables and kept numbers, under readers' names.
+"""What a chapter says, in four verbs: answer, draw, show, keep. Words are made from the rows."""
 
-Each call replaces what the same call wrote before, so that any cell can be run twice.
-"""
+import itertools
+import re
 
-import functools
-from pathlib import Path
-
+import numpy as np
 import pandas as pd
-from IPython.display import display
+from IPython import get_ipython
+from IPython.display import Markdown, display
 
+from casebook import plots
 from casebook.errors import InputError
-from casebook.readers import read_yaml
 from casebook.runs.headlines import Headline
-from casebook.runs.leaderboard import measure_table
-from casebook.runs.outputs import Markdown, RunOutputs
-from casebook.tables import Table, p_value, with_interval, with_intervals
-from casebook.verdicts import HIGHER, LOWER
+from casebook.runs.leaderboard import LEADERBOARD_TIMES, measure_table
+from casebook.runs.outputs import RunOutputs
+from casebook.sentences import PLACES, caption, finding, kind, labels, plain, reserves, units
+from casebook.tables import Table, p_value, reason_text, with_interval
+from casebook.verdicts import BETTER, EFFECTS, OPPOSITE
 
-TITLES = Path(__file__).with_name("titles.yml")
-SYSTEM_COLUMNS = ("system", "against")
-ALL_CHAPTERS = "all"
-ONLY_DRAWN = ("address", "colour")  # columns of a frame that say how it is drawn
-P_VALUES = ("p", "p_adjusted", "p_holm", "p_val")
-LEADERBOARD_TIMES = "leaderboard"
-NEUTRAL_WORDS = {"better": HIGHER, "worse": LOWER}
+# What rows are of stands in the caption, so readers need no columns of it.
+ABOUT = [
+    *("measure", "quantity", "dataset", "title", "part", "unit", "cluster", "margin"),
+    *("family", "comparisons", "of", "system_unit", "against_unit"),
+    *("system", "system_name", "system_phrase", "against", "against_name", "against_phrase"),
+    *("role", "note", "null", "control", "control_name", "groups", "level", "baseline", "p"),
+]
+NOT_KEPT = ("_phrase", "_unit", "note")  # what only sentences are made of
+TITLES = {"p_adjusted": "corrected p", "tie_class": "tie class"}
 
 
 class Chapter:
@@ -35,352 +37,294 @@ class Chapter:
         Outputs go to ``results/<run>``, in files named after the cell.
     experiment : str
         First key of ``numbers.json`` and ``contrasts.json``.
-    data : dataset or str
-        What `casebook.data.load` gives: its name is the second key of both, its key the data set of
-        the answers, its cluster what dependent units belong to. Or one name for both.
-    cluster : str, optional
-        What a group of dependent units is, in the plural, such as "contracts"; by default that of
-        the data.
-    unit : str, default "questions"
-        What a row of the scores is, in the plural.
-    names : dict, optional
-        Readers' names of systems; a system without one keeps its own.
-    words : dict, optional
-        Readers' names of the values of other columns of tables, by column.
-    titles : str, optional
-        The experiment whose names in titles.yml are used, such as that of the notebook that yours
-        began as; by default `experiment`.
 
     Examples
     --------
-    >>> chapter = Chapter("scratch", "mine", "my_experiment", "smoke", names={"bm25": "BM25"})
-    >>> chapter.name("bm25"), chapter.name("dense")
-    ('BM25', 'dense')
+    >>> Chapter("scratch", "mine", "my_question").outputs.cell
+    'mine'
     """
 
-    def __init__(
-        self,
-        run,
-        cell,
-        experiment,
-        data,
-        *,
-        cluster=None,
-        unit="questions",
-        names=None,
-        words=None,
-        titles=None,
-    ):
+    def __init__(self, run, cell, experiment):
+        plots.use_style()
         self.outputs = RunOutputs(run, cell)
         self.experiment = experiment
-        self.dataset = getattr(data, "name", data)
-        self.data_key = getattr(data, "key", data)
-        self.cluster = cluster or getattr(data, "cluster", None)
-        self.unit = unit
-        by_kind = chapter_titles(titles or experiment)
-        self.titles = by_kind["columns"]
-        self.fixed_answers = by_kind["answers"]
-        self.names = by_kind["systems"] | (names or {})
-        self.words = by_kind["words"] | (words or {})
         self._answers = {}
         self._numbers = {}
         self._contrasts = {}
+        self._cells = {}
+        self._items = None
+        self._said = ""  # below the figure that came last
 
-    def name(self, system):
-        """Give the reader's name of a system."""
-        return self.names.get(system, system)
+    def answer(self, question, row, also=None, yes=BETTER, **words):
+        """Answer a question by a row of `Scores.contrasts` or of `Scores.estimates`.
 
-    # --- answers
-
-    @property
-    def headlines(self):
-        """The answers so far, in their order."""
-        return list(self._answers.values())
-
-    def answer(self, question, row, about=None, **fields):
-        """Answer a question by a row of `contrasts` or of `estimates`.
-
-        The row gives effect, interval, counts, verdict and the names of both systems; ``fields``
-        are those of `casebook.runs.headlines.Headline` (``measure`` at least) and go before what
-        the row and the chapter say. ``about`` names those that depend on nothing, such as topic,
-        label and words by verdict, below ``answers`` of the chapter in titles.yml. Without a row
-        (None), ``value`` is given as a field; None says that nothing could be measured.
+        The question may name {system}, {against} and {measure}. ``also`` is a row on the same pair
+        that readers understand at once, such as the share of questions whose first document is
+        right. ``yes`` is the verdict that means yes. ``words`` are fields of
+        `casebook.runs.headlines.Headline`, such as the topic: the row of the front page.
         """
-        common = {"dataset": self.data_key, "cluster": self.cluster, "unit": self.unit}
-        if about is not None:
-            common |= self._fixed_answer(about)
-        if row is None:
-            answer = Headline(question, **common | fields)
-        else:
-            systems = {
-                column: self.name(row[column])
-                for column in SYSTEM_COLUMNS
-                if isinstance(row.get(column), str)
-            }
-            answer = Headline.of(row, question, **common | systems | fields)
-        self._answers[question] = answer
-        self.outputs.headlines(*self.headlines)
-        return answer
+        asked = filled(question, row)
+        against = row.get("against_name", "")
+        if row.get("role"):
+            against = f"{against}, {row['role']}"
+        about = {
+            "null": row.get("null", 0.0),
+            "dataset": row["dataset"],
+            "system": row["system_name"],
+            "against": against,
+            "measure": row["measure"],
+            "unit": row["unit"],
+            "cluster": row["cluster"],
+            "margin": row.get("margin", 0.0),
+            "decision": row.get("verdict"),
+            "answers": {EFFECTS[yes]: "Yes", EFFECTS[OPPOSITE[yes]]: "No, the other way round"},
+            "meaning": plain(row if also is None else also) if "level" in row else None,
+        }
+        if yes != BETTER:
+            about["words"] = {EFFECTS[yes]: "yes", EFFECTS[OPPOSITE[yes]]: "no"}
+        if "control" in row and "baseline" in row:
+            about["chance"] = row["control"] - row["baseline"]
+        headline = Headline.of(row, asked, **about | words)
+        self._answers[asked] = headline
+        self.outputs.headlines(*self._answers.values())
+        text = headline.markdown("**")
+        display(Markdown(" ".join([text, *reserves(row.drop("role", errors="ignore"))])))
 
-    def _fixed_answer(self, about):
-        if about not in self.fixed_answers:
-            raise InputError(
-                f"titles.yml has no answer {about!r} of experiment {self.experiment!r}: give "
-                "topic, label and words here, or name the experiment that has it, Chapter(titles=)"
-            )
-        return self.fixed_answers[about]
+    def draw(self, figure, frame, title=None, timed=False):
+        """Keep a figure with its rows, and show it with what they say.
 
-    def answers(self, bullets=()):
-        """Show all answers, the first in bold, and below them what else a reader has to know.
-
-        Three bullets stand open, answers that are worse among them; the others are folded.
+        ``figure`` is one of matplotlib, or a function that draws one from the rows, such as
+        `forest`; then its marks lead to the items behind them. Above it stands ``title``, by
+        default what the rows show, below it what they are of. A figure of measured times
+        (``timed``) is kept apart from what reruns must reproduce.
         """
-        return self.outputs.headlines(*self.headlines, bullets=list(bullets))
+        if "n" in frame and not (frame["n"] > 0).any():
+            display(Markdown(caption(frame)))
+            return
+        if callable(figure):
+            figure = figure(self._linked(frame))
+        is_described = "system_name" in frame
+        text = caption(frame) if is_described else title
+        above = filled(title, frame) if title else finding(frame)
+        self._said = text
+        key = self._key("figure", frame, title)
+        figure = getattr(figure, "figure", figure)  # of axes
+        display(self.outputs.figure(key, figure, text, frame, None, timed, above))
 
-    # --- figures and tables
+    def show(self, frame, title=None, timed=False):
+        """Keep rows as they are, and show what differs between them, under readers' names."""
+        if frame.empty:
+            return
+        key = self._key("table", frame, title)
+        write = self.outputs.timing if timed else self.outputs.table
+        write(key, frame)
+        text = title and filled(title, frame)
+        if "system_name" in frame:
+            said = caption(frame)
+            if said == self._said:
+                said = None if text else "The figures of the picture above"
+            text = ": ".join(filter(None, [text, said]))
+            frame = readable(frame)
+        display(Table(frame, text, formats={"corrected p": p_value}))
 
-    def draw(self, name, figure, caption, frame=None, *, finding=None, alt=None, timed=False):
-        """Keep a figure with the frame that it was drawn from, and show it.
+    def keep(self, *frames, rows=None, items=None):
+        """Keep estimates and contrasts for other pages, scores of every unit, and single items.
 
-        ``finding`` is the figure's title: what it shows, in one sentence made from the numbers that
-        were drawn. A figure of measured times (``timed``) is kept apart from what reruns must
-        reproduce. Columns that only say how a row is drawn are not kept.
+        Items are the page that marks of figures lead to, so they are kept before these are drawn.
         """
-        if frame is not None:
-            frame = frame.drop(columns=list(ONLY_DRAWN), errors="ignore")
-        display(self.outputs.figure(name, figure, caption, frame, alt, timed, finding))
-
-    def item_page(self, cell=None, **choice):
-        """Give the address of items, this chapter's or a cell's, as `RunOutputs.item_page` does."""
-        return self.outputs.item_page(cell, **choice)
-
-    def item_pages(self, **choice):
-        """Give the addresses of the items behind rows, as `item_page` does.
-
-        A choice is one value for all rows or a column of values; a missing value chooses nothing.
-        """
-        index = None
-        values = {}
-        for key, value in choice.items():
-            values[key] = value
-            if pd.api.types.is_list_like(value):
-                values[key] = list(value)
-                if isinstance(value, pd.Series):
-                    index = value.index
-        rows = pd.DataFrame(values, index=index, dtype=object).to_dict("records")
-        pages = [
-            self.item_page(**{key: value for key, value in row.items() if pd.notna(value)})
-            for row in rows
-        ]
-        return pd.Series(pages, index, dtype=object)
-
-    def show(self, name, frame, caption, *, timed=False, **options):
-        """Keep a frame as it is, and show it as `display` does, with its options.
-
-        A frame of measured times (``timed``) is kept apart from what reruns must reproduce.
-        """
-        if timed:
-            self.outputs.timing(name, frame)
-        else:
-            self.outputs.table(name, frame)
-        self.display(frame, caption, **options)
-
-    def display(self, frame, caption, *, columns=None, titles=None, digits=3, formats=None):
-        """Show a frame, some of its columns, or the items of a dict, under readers' names.
-
-        A value that is followed by its bounds (``low`` and ``high``, or ``<value> low`` and
-        ``<value> high``) is one column. Names of systems and titles of columns are readers' names;
-        ``titles`` adds to those of the chapters. A column ``reason`` that says nothing is left out.
-        """
-        if isinstance(frame, dict):
-            frame = pd.DataFrame(frame.items(), columns=["item", "value"], dtype=object)
-        table = self.named(frame if columns is None else frame[list(columns)])
-        titles = self.titles | (titles or {})
-        formats = dict.fromkeys(P_VALUES, p_value) | (formats or {})
-        formats |= {titles[column]: text for column, text in formats.items() if column in titles}
-        if "reason" in table:
-            reasons = table["reason"].mask(table["reason"] == "")
-            if reasons.isna().all():
-                table = table.drop(columns="reason")
-        if {"low", "high"} <= set(table):
-            value = table.columns[table.columns.get_loc("low") - 1]
-            table = with_interval(table, value, "low", "high", digits)
-        table = with_intervals(table, digits).rename(columns=titles)
-        display(Table(table, caption, digits, formats))
-
-    def named(self, frame):
-        """Give a frame with readers' names of systems, and of values of other columns."""
-        names = dict.fromkeys(SYSTEM_COLUMNS, self.names) | self.words
-        table = frame.copy()
-        for column in table.columns.intersection(list(names)):
-            table[column] = [names[column].get(value, value) for value in table[column]]
-        return table
-
-    def skip(self, caption, reason):
-        """Say why a table or a figure is not here."""
-        display(Markdown(f"*{caption}*: not here, because {reason}."))
-
-    # --- what is kept
-
-    def keep(
-        self,
-        *,
-        rows=None,
-        items=None,
-        tables=None,
-        estimates=None,
-        contrasts=None,
-        numbers=None,
-        measure=None,
-        dataset=None,
-    ):
-        """Keep what other pages and later comparisons read.
-
-        Parameters
-        ----------
-        rows : pandas.DataFrame, optional
-            Scores of every unit.
-        items : dict, optional
-            Single questions or claims, for a page of their own: see `item_page`.
-        tables : dict, optional
-            Name to a frame that readers can download, where `display` shows it in another form.
-        estimates, contrasts : pandas.DataFrame, optional
-            Frames of `casebook.estimates` and `casebook.contrasts` of one ``measure``.
-        numbers : dict, optional
-            System to measure to a number, as they stand in ``numbers.json``.
-        measure : str, optional
-            Measure of the estimates and contrasts.
-        dataset : str, optional
-            Another data set than the chapter's.
-        """
-        dataset = dataset or self.dataset
+        for frame in frames:
+            frame = frame[frame["n"] > 0]
+            for (dataset, measure), part in frame.groupby(["dataset", "measure"], sort=False):
+                if kind(part) == "contrasts":
+                    phrases = [name for name in part if name.endswith(NOT_KEPT)]
+                    self._contrasts.setdefault(dataset, {})[measure] = part.drop(columns=phrases)
+                    continue
+                systems = self._numbers.setdefault(dataset, {})
+                for row in part.to_dict("records"):
+                    systems.setdefault(row["system"], {})[measure] = number(row)
+        self.outputs.contrasts(self.experiment, self._contrasts)
+        self.outputs.numbers(self.experiment, self._numbers)
         if rows is not None:
             self.outputs.rows(rows)
         if items is not None:
-            self.outputs.items(items | {"systems": self._distinct_names(items["systems"])})
-        for name, table in (tables or {}).items():
-            self.outputs.table(name, table)
-        if estimates is not None:
-            numbers = {
-                row["system"]: {measure: number(row)} for row in estimates.to_dict("records")
-            } | (numbers or {})
-        if numbers is not None:
-            systems = self._numbers.setdefault(dataset, {})
-            for system, measures in numbers.items():
-                systems.setdefault(system, {}).update(measures)
-            self.outputs.numbers(self.experiment, self._numbers)
-        if contrasts is not None:
-            self._contrasts.setdefault(dataset, {})[measure] = contrasts
-            self.outputs.contrasts(self.experiment, self._contrasts)
+            self._items = items
+            self.outputs.items(items)
 
     def leaderboard(
-        self,
-        levels,
-        contrasts,
-        *,
-        baseline,
-        protocol,
-        controls=(),
-        groups=None,
-        margins=None,
-        titles=None,
-        dataset=None,
-        milliseconds=None,
-        timing=None,
-        neutral=(),
+        self, levels, pairs, baseline, *, controls=(), groups=None, milliseconds=None, timing=None
     ):
         """Keep what the page needs on which a reader compares any two systems.
 
         Parameters
         ----------
-        levels : dict
-            System to measure to a number, as they stand in ``numbers.json``; these are the systems.
-        contrasts : dict
-            Measure to a frame of `casebook.frames.all_contrasts`, the first measure first.
-        baseline : str
+        levels, pairs : sequence of pandas.DataFrame
+            Rows of `Scores.estimates` and of `Scores.pairs`, a frame a measure; the measure that
+            leads first.
+        baseline : Choice
             System that the others are compared with until a reader chooses another one.
-        protocol : str
-            A sentence: which units, held out from what.
         controls : sequence of str
             Systems that know nothing.
         groups : dict, optional
             Name of a choice of systems, such as "Own systems", to the systems.
-        margins : dict, optional
-            Measure to the largest difference that does not matter, where one was declared.
-        titles : dict, optional
-            Measure to the name that readers see.
-        dataset : str, optional
-            Another data set than the chapter's.
         milliseconds : dict, optional
             System to its time for a unit; kept apart from what reruns must reproduce.
         timing : str, optional
-            What the milliseconds are, and what they leave out: "the processor time of a question".
-        neutral : sequence of str
-            Measures of which more is neither better nor worse: units are higher or lower.
+            What the milliseconds are, and what they leave out.
         """
-        systems = list(levels)
-        titles = titles or {}
-        margins = margins or {}
+        first = levels[0]
+        names = first["system_name"].tolist()
+        systems = first["system"].tolist()
         measures = []
-        for measure, rows in contrasts.items():
-            of_measure = {system: numbers.get(measure) for system, numbers in levels.items()}
-            title = titles.get(measure, measure)
-            table = measure_table(title, systems, of_measure, rows, margins.get(measure))
-            measures.append(table | ({"words": NEUTRAL_WORDS} if measure in neutral else {}))
+        for level, rows in zip(levels, pairs, strict=True):
+            of_measure = {row["system"]: number(row) for row in level.to_dict("records")}
+            margin = rows["margin"].iloc[0]
+            title = level["measure"].iloc[0]
+            measures.append(measure_table(title, systems, of_measure, rows, margin))
         choices = {}
         for name, members in (groups or {}).items():
-            choices[name] = [k for k, system in enumerate(systems) if system in set(members)]
+            positions = [k for k, system in enumerate(systems) if system in set(members)]
+            if positions:
+                choices[name] = positions
+        row = first.iloc[0]
+        protocol = f"{units(row)}, {row['title']}"
+        if baseline.role:
+            protocol += f"; {first.set_index('system').loc[baseline.system, 'system_name']} is "
+            protocol += baseline.role
         content = {
-            "dataset": dataset or self.dataset,
-            "unit": self.unit,
-            "cluster": self.cluster,
+            "dataset": row["dataset"],
+            "unit": row["unit"],
+            "cluster": row["cluster"],
             "protocol": protocol,
-            "systems": self._distinct_names(systems),
-            "baseline": systems.index(baseline),
-            "controls": [systems.index(system) for system in controls if system in levels],
-            "groups": {name: members for name, members in choices.items() if members},
+            "systems": names,
+            "baseline": systems.index(baseline.system),
+            "controls": [k for k, system in enumerate(systems) if system in controls],
+            "groups": choices,
             "measures": measures,
             "timing": timing if milliseconds else None,
         }
         self.outputs.leaderboard(content)
         if milliseconds:
-            times = pd.DataFrame({"system": content["systems"]})
+            times = pd.DataFrame({"system": names})
             times["milliseconds"] = pd.Series(systems).map(milliseconds)
             self.outputs.timing(LEADERBOARD_TIMES, times)
 
-    def _distinct_names(self, systems):
-        """Give readers' names; of equal names the later ones get that of the system, too."""
-        names = []
-        for system in systems:
-            name = self.name(system)
-            names.append(f"{name} ({system})" if name in names else name)
-        return names
+    def _linked(self, rows):
+        """Rows with the address of the items behind each, where this chapter has items."""
+        if self._items is None:
+            return rows
+        systems = self._items["systems"]
+        tags = self._items["tags"]
+        addresses = []
+        for row in rows.to_dict("records"):
+            choice = {"system": row["system_name"], "against": row.get("against_name")}
+            if row["part"]:
+                choice["only"] = f"part: {row['part']}"
+            named = [choice["system"], choice["against"] or choice["system"]]
+            is_there = set(named) <= set(systems) and choice.get("only", tags) in [tags, *tags]
+            choice = {key: value for key, value in choice.items() if value}
+            addresses.append(self.outputs.item_page(**choice) if is_there else None)
+        return rows.assign(address=pd.Series(addresses, rows.index, dtype=object))
+
+    def _key(self, folder, frame, title):
+        """Name of a file: its title, else its rows; of two cells the second adds a number."""
+        name = filled(title, frame) if title else None
+        if name is None and "system_name" not in frame:
+            raise InputError("these rows do not say what they are of: give a title")
+        if name is None:
+            what = frame["family"].iloc[0] if "family" in frame else kind(frame)
+            name = f"{what} {' '.join(frame['measure'].unique())}"
+        stem = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:60]
+        keys = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
+        cell = this_cell()
+        return next(key for key in keys if self._cells.setdefault((folder, key), cell) == cell)
 
 
-@functools.cache
-def chapter_titles(experiment):
-    """Read readers' names of columns, systems and other values: of all chapters, and of one."""
-    titles = read_yaml(TITLES, "titles")
-    of_chapter = titles.get(experiment, {})
-    return {
-        "columns": titles[ALL_CHAPTERS]["columns"] | of_chapter.get("columns", {}),
-        "systems": of_chapter.get("systems", {}),
-        "words": of_chapter.get("words", {}),
-        "answers": of_chapter.get("answers", {}),
-    }
+def this_cell():
+    """What is executed now: the id that JupyterLab sends, else the number of the execution."""
+    parent = getattr(get_ipython(), "get_parent", dict)()
+    return parent.get("metadata", {}).get("cellId", getattr(get_ipython(), "execution_count", 0))
 
 
-def number(row, value="value", low="low", high="high"):
-    """Give a row of `estimates` as an entry of ``numbers.json``, where undefined is null."""
+def filled(text, rows):
+    """Text with the names of a row, or of the first of several."""
+    if "{" not in text:
+        return text
+    row = rows.iloc[0] if isinstance(rows, pd.DataFrame) else rows
+    names = {"system": row.get("system_phrase"), "against": row.get("against_phrase")}
+    return text.format(**names, measure=row.get("measure"))
+
+
+def readable(frame):
+    """What differs between rows, for readers: names, then numbers with their intervals."""
+    frame = frame[frame["n"] > 0]
+    table = frame.drop(columns=ABOUT, errors="ignore")
+    if "id" not in table:
+        what = "comparison" if kind(frame) == "contrasts" else "system"
+        table.insert(0, what, labels(frame))
+    if "reason" in table:
+        table["reason"] = table["reason"].map(reason_text, na_action="ignore")
+        table = table.dropna(axis=1, how="all")
+    if len(set(table["n"])) == 1:
+        table = table.drop(columns="n")
+    if "null" in frame:
+        null = frame["null"].iloc[0]
+        table["verdict"] = [PLACES[verdict].format(null=null) for verdict in table["verdict"]]
+    if "low" in table:
+        effect = "difference" if "difference" in table else "value"
+        table = with_interval(table, effect, "low", "high")
+    return table.rename(columns=TITLES)
+
+
+def forest(frame):
+    """Figure of rows with their intervals: contrasts around zero with the margin, or means.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows of `Scores.contrasts`, `Scores.between` or `Scores.estimates`. Rows of several parts
+        of the data are drawn side by side.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A row for each label, with its interval; grey is undecided, or a control.
+
+    Examples
+    --------
+    >>> from casebook import Scores
+    >>> scores = Scores(pd.DataFrame({"a": [1, 2, 3, 4, 5, 6, 7]}), "points", "exam")
+    >>> [axes.get_xlabel() for axes in forest(scores.estimates()).axes]
+    ['points']
+    """
+    frame = frame[frame["n"] > 0]
+    rows = frame.assign(part=frame["part"].replace("", "all"))
+    series = {}
+    if len(set(frame["part"])) > 1 and len(set(labels(frame.drop(columns="part")))) > 1:
+        series = {"series": "part"}
+    rows["row"] = labels(frame.drop(columns=list(series.values())))
+    label = " and ".join(frame["measure"].unique())
+    quantity = frame["quantity"].iloc[0]
+    label += f", {quantity}" if quantity else ""
+    if "tie_class" in rows:
+        rows["colour"] = np.where(rows["tie_class"].isna(), plots.GREY, plots.BLUE)
+    if kind(frame) == "contrasts":
+        options = {"value": "difference", "n": None, **series}
+        return plots.effects(rows, f"difference in {label}", frame["margin"].max(), **options)
+    reference = {"no difference": frame["null"].iloc[0]} if "null" in frame else None
+    return plots.values(rows, label, None, reference, n=None, control=None, **series)
+
+
+def number(row):
+    """An estimate as an entry of ``numbers.json``, where undefined is null."""
     reason = row.get("reason")
     return {
-        "value": _none_if_nan(row[value]),
-        "ci": [_none_if_nan(row[low]), _none_if_nan(row[high])],
+        "value": _defined(row["value"]),
+        "ci": [_defined(row["low"]), _defined(row["high"])],
         "n": int(row["n"]),
-        "control": _none_if_nan(row.get("control")),
+        "control": _defined(row.get("control")),
         "reason": reason if isinstance(reason, str) and reason else None,
     }
 
 
-def _none_if_nan(value):
+def _defined(value):
     return None if value is None or pd.isna(value) else float(value)

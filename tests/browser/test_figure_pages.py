@@ -149,20 +149,13 @@ def test_a_mark_that_is_a_link_is_reached_by_keyboard_and_seen(page_of_figures, 
     assert active[1] != "none" and active[2] == "2px" and active[3] == "pointer"
 
 
-def test_marks_name_their_values_and_lead_to_their_items(page_of_figures, tab):
+def test_marks_are_as_large_as_a_finger_and_say_what_they_are_where_nothing_hovers(
+    page_of_figures, tab
+):
     tab.open(page_of_figures)
-    gain, cost, scores = tab.page.locator("figure.drawn").all()
-    titles = gain.locator("rect > title").all_text_contents()
-    assert titles[0] == "Full pipeline, held-out half (n = 198): 0.031 [0.020, 0.041]"
-    assert [gain.locator(".wide svg a").nth(place).get_attribute("href") for place in (0, 1)] == [
-        "items.html#q=1",
-        "items.html#q=2",
-    ]
-    assert "Reranker: 120.0 ms a question" in cost.locator("title").all_text_contents()
-    assert "order, Own: excess \u22120.90" in scores.locator("title").all_text_contents()
+    gain, _, scores = tab.page.locator("figure.drawn").all()
     assert scores.locator(".wide svg").get_attribute("aria-label") == "Sets"
-    sizes = tab.page.evaluate(SIZES_OF_MARKS)
-    assert min(sizes) >= 14
+    assert min(tab.page.evaluate(SIZES_OF_MARKS)) >= 14
     gain.locator("rect").last.dispatch_event("pointerdown")
     assert gain.locator("output").text_content().startswith("Random order of the same documents")
 

@@ -12,7 +12,7 @@ SCRIPT = '"><script>window.ran = 1</script><img src=x onerror="window.ran = 2">'
 # A role, a link, a formula, and the end of a block of HTML.
 MARKUP = "{raw}`x` [here](javascript:window.ran=3) $x$ ```\n:::::::\n```{raw} html\n<script>"
 HOSTILE = f"B{SCRIPT}{MARKUP}</script>"
-WORK = f"""from casebook.notebook import Chapter
+WORK = f"""from casebook.titled import Chapter
 
 hostile = {HOSTILE!r}
 chapter = Chapter(run, cell, "made", hostile, unit=hostile, cluster=hostile)

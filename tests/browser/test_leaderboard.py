@@ -15,8 +15,8 @@ from casebook import paths
 from casebook.book import leaderboard
 from casebook.book.results import read_chapters
 from casebook.frames import all_contrasts, estimates
-from casebook.notebook import Chapter, number
 from casebook.paths import ROOT
+from casebook.titled import Chapter, number
 from casebook.verdicts import NOT_MEASURED, OPPOSITE
 
 HOSTILE = "</script><img src=x onerror='window.ran = 1'>"
@@ -56,7 +56,6 @@ def site(tmp_path_factory):
     by_measure = {
         measure: all_contrasts(
             frame,
-            controls=["Random order"],
             margin=0.01,
             not_measured={(HOSTILE, "Random order"): "both read nothing"},
         )

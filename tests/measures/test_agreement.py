@@ -96,6 +96,8 @@ def test_wrong_use_raises():
     assert misnamed(measure, cases, InputError) == []
     with pytest.raises(InputError, match="unknown weights 'odd'"):
         agreement.cohen_kappa([[1, 2], [2, 2]], weights="odd")
+    with pytest.raises(InputError, match="gwet_ac1 has no option weights"):
+        agreement.gwet_ac1([[1, 2], [2, 2]], weights="linear")
     wide = agreement.krippendorff_alpha(np.tile([1, 2, 3], (2, 4)), wide=True, n_resamples=0)
     assert (wide.n_items, wide.n_raters) == (2, 12)
 

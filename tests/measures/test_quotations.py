@@ -186,9 +186,9 @@ def test_a_share_needs_a_quotation():
 @few
 @given(marks, marks)
 def test_any_text_is_read(text, source):
-    for start, end in find_quotes(text, 1):
+    for start, end in find_quotes(text):
         assert 0 < start < end < len(text)
-    for quote in quote_states(text, [source], least_words=1):
+    for quote in quote_states(text, [source]):
         assert quote.state in STATES
 
 

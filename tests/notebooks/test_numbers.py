@@ -1,4 +1,4 @@
-"""Three numbers of every chapter on the smoke data, apart from the reference that nbval compares
+"""Some numbers of every chapter on the smoke data, apart from the reference that nbval compares
 with."""
 
 import pandas as pd
@@ -52,16 +52,16 @@ EXPECTED = {
         ("Retrieval", "R@10"): 23 / 34,
         ("No retrieval", "answered"): 32 / 34,
     },
-    ("query_length", "smoke"): {
-        ("bm25, short", "nDCG@10"): 0.494151,
-        ("bm25, long", "nDCG@10"): 0.680148,
-        ("full, long", "nDCG@10"): 0.872655,
+    ("query_length", "smoke_short"): {("bm25", "nDCG@10"): 0.494151},
+    ("query_length", "smoke_long"): {
+        ("bm25", "nDCG@10"): 0.680148,
+        ("full", "nDCG@10"): 0.872655,
     },
 }
 
 
 @pytest.mark.parametrize(("chapter", "dataset"), EXPECTED)
-def test_three_numbers_of_a_chapter(chapter, dataset):
+def test_numbers_of_a_chapter(chapter, dataset):
     written = read_json(run_dir("smoke") / "numbers.json")[chapter][dataset]
     expected = EXPECTED[chapter, dataset]
     found = {(system, measure): written[system][measure]["value"] for system, measure in expected}

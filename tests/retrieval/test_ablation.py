@@ -1,20 +1,16 @@
 """The ablation: scores, comparisons, tuning, published figures, items, manifests."""
 
 import json
-import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from pandas.testing import assert_frame_equal
-from scipy import stats
 
 from casebook.data import load
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
-from casebook.frames import contrasts
 from casebook.measures.ranking import evaluate
 from casebook.readers import read_yaml
 from casebook.retrieval import ablation
@@ -29,13 +25,13 @@ from casebook.retrieval.items import (
     question_items,
 )
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.settings import SIMPLE, UNRERANKED, system_name
-from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline
+from casebook.retrieval.settings import SIMPLE, UNRERANKED
+from casebook.runs.headlines import HELPS, Headline
 from casebook.runs.items import items_json
 from casebook.runs.manifest import LATEST
+from casebook.scores import Scores
+from casebook.sentences import sentence
 from casebook.verdicts import NOT_MEASURED
-
-OTHERS = ["rrf", "dense", "bm25", "dense_chunked", "with_mmr", "fused"]
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +59,10 @@ def made(scores, groups=None):
     frame.index = [f"q{n}" for n in range(len(frame))]
     frame = frame.assign(random=0.1)
     labels = groups and dict(zip(frame.index, groups, strict=True))
-    return Ablation(
-        SimpleNamespace(name="made", groups=labels, queries=frame), {}, {"nDCG@10": frame}
-    )
+    about = {"name": "made", "key": "made", "card": None, "cluster": "groups", "groups": labels}
+    judged = {query: {"d": 1} for query in frame.index}
+    data = SimpleNamespace(**about, queries=frame, qrels=judged)
+    return Ablation(data, {}, {"nDCG@10": frame})
 
 
 def test_any_function_is_a_system(smoke, study, fast):
@@ -96,52 +93,6 @@ def test_numbers_are_whole_and_stand_beside_their_control(study):
     assert table.loc["bm25", "AP low"] == numbers["bm25"]["AP"]["ci"][0]
 
 
-def test_interval_verdict_tie_class_star_and_sentence_agree():
-    """On scores of which the differences hang together, as those of real systems do."""
-    base = np.random.default_rng(3).uniform(0.2, 0.8, 40)
-    scores = {"full": base}
-    for k, name in enumerate(OTHERS):
-        # One noise for all, so that the statistics hang together, as of real systems.
-        noise = np.random.default_rng(9).normal(0, 0.06, 40)
-        scores[name] = base - 0.027 + noise + np.random.default_rng(50 + k).normal(0, 0.004, 40)
-    study = made(scores)
-    found = study.compare("nDCG@10", "full", n_resamples=5000)
-    pairs, table = found.pairs, found.systems.set_index("system")
-    assert set(table.index) == {"full", *OTHERS}
-    of_full, decided = pairs["system"] == "full", pairs["verdict"].isin(["better", "worse"])
-    assert (pairs["family"].eq("planned") == of_full).all() and len(pairs) == 21
-    sign = np.sign(pairs["low"]) == np.sign(pairs["high"])
-    assert (decided == sign).all() and (decided == (pairs["p_adjusted"] <= 0.05)).all()
-    for row, word in zip(pairs.itertuples(), decided, strict=True):
-        a, b = (set(table.loc[name, "tie_class"].split(",")) for name in row[1:3])
-        assert bool(a & b) != word
-    planned = contrasts(
-        study.scores["nDCG@10"], [("full", name) for name in OTHERS], n_resamples=5000
-    )
-    assert planned["verdict"].tolist() == pairs.loc[of_full, "verdict"].tolist()
-    best = table.index[0]
-    apart = pairs[decided & pairs[["system", "against"]].eq(best).any(axis=1)]
-    expected = set(map(system_name, set(table.index) - {best, *apart["system"], *apart["against"]}))
-    tied = re.search(r"Not distinguishable from it: (.*)\.", ablation.best_sentence(found, "here"))[
-        1
-    ]
-    tied = tied.replace("all others", ", ".join(map(system_name, table.index[1:]))).replace(
-        "none", ""
-    )
-    assert set(tied.split(", ")) - {""} == expected
-
-
-def test_planned_pairs_are_a_family_of_their_own_with_a_margin():
-    base = np.random.default_rng(0).uniform(0, 1, 60)
-    study = made({"full": base, "bm25": base * 0.5, "dense": base * 0.999, "rrf": base * 0.9})
-    planned = [("full", "bm25"), ("dense", "bm25"), ("full", "dense")]
-    found = study.compare("nDCG@10", "full", planned, 0.01, n_resamples=2000)
-    expected = contrasts(study.scores["nDCG@10"], planned, margin=0.01, n_resamples=2000)
-    family = found.pairs[found.pairs["family"] == "planned"].reset_index(drop=True)
-    assert_frame_equal(family[expected.columns], expected)
-    assert family["verdict"].tolist() == ["better", "better", "equivalent"]
-
-
 def test_intervals_are_over_groups_and_with_five_groups_by_question_which_is_said():
     rng = np.random.default_rng(1)
     groups = np.repeat(range(12), 10)
@@ -153,21 +104,22 @@ def test_intervals_are_over_groups_and_with_five_groups_by_question_which_is_sai
     five = made(scores, (groups % 5).tolist())
     number = five.numbers(n_resamples=500)["full"]["nDCG@10"]
     assert number["ci"] == alone["ci"] and number["reason"] == "interval_by_unit"
-    (row,) = ablation.planned_rows(five, [("full", "bm25")]).to_dict("records")
+    row = Scores.of(five, "nDCG@10").contrasts([("full", "bm25")]).iloc[0]
     assert (row["groups"], row["reason"], row["verdict"]) == (5, "interval_by_unit", "better")
-    assert "(by question: fewer than six groups)" in ablation.contrast_sentence(row)
+    assert "With fewer than six groups the interval is by question" in sentence(row)
     assert Headline.of(row, "Is it?", dataset="made", measure="nDCG@10").verdict == HELPS
-    (row,) = ablation.planned_rows(made(scores, groups.tolist()), [("full", "bm25")]).to_dict(
-        "records"
-    )
-    assert row["reason"] is None and "by question" not in ablation.contrast_sentence(row)
+    row = Scores.of(made(scores, groups.tolist()), "nDCG@10").contrasts([("full", "bm25")]).iloc[0]
+    assert row["reason"] is None and "by question" not in sentence(row)
 
 
 def test_the_strongest_baseline_is_the_best_of_those_that_were_run():
     study = made({"full": [0.9, 0.9], "fused": [0.6, 0.8], "dense": [0.7, 0.7], "bm25": [1.0, 0.1]})
-    assert ablation.strongest(study, SIMPLE) == "dense"
-    assert ablation.strongest(study, UNRERANKED) == "dense"  # the first of equals
-    assert ablation.strongest(study, ["fused", "with_mmr"]) == "fused"
+    scores = Scores.of(study, "nDCG@10")
+    assert scores.best(SIMPLE).system == "dense"
+    assert scores.best(UNRERANKED).system == "dense"  # the first of equals
+    assert scores.best(["fused", "with_mmr"], "fusions").role == (
+        "the only one of the fusions that was run"
+    )
 
 
 def test_a_switch_that_changed_no_input_is_no_result(smoke, fast):
@@ -178,60 +130,35 @@ def test_a_switch_that_changed_no_input_is_no_result(smoke, fast):
     }
     study = run_ablation(smoke, systems, ["nDCG@10"])
     pairs = [("with_mmr", "full"), ("tuned", "full"), ("fused_mmr", "fused"), ("full", "fused")]
-    rows = ablation.planned_rows(study, pairs).set_index("system")
+    contrasts = Scores.of(study, "nDCG@10").contrasts(pairs)
+    rows = contrasts.set_index("system")
     assert rows.loc[["with_mmr", "tuned"], "verdict"].tolist() == [NOT_MEASURED, NOT_MEASURED]
     assert rows.loc["with_mmr", "reason"].startswith("marginal relevance dropped no document")
     assert rows.loc["tuned", "reason"] == "both are one system with these settings"
     assert rows.loc[["with_mmr", "tuned"], ["difference", "low", "high", "p"]].isna().all(axis=None)
     assert rows.loc[["fused_mmr", "full"], "difference"].notna().all()
-    sentence = ablation.contrast_sentence(rows.reset_index().iloc[0])
-    assert "cannot be measured here: marginal relevance dropped no document" in sentence
+    text = sentence(contrasts.iloc[0])
+    assert "cannot be compared in nDCG@10 here, because marginal relevance dropped no" in text
 
 
-HALVES = pd.Series([True] * 20 + [False] * 20)
+def test_where_nothing_is_relevant_nothing_is_measured():
+    study = made({"full": [0.0] * 7, "bm25": [0.0] * 7})
+    study.dataset.qrels = {query: {"d": 0} for query in study.dataset.queries.index}
+    row = Scores.of(study, "nDCG@10").contrasts([("full", "bm25")]).iloc[0]
+    assert (row["verdict"], row["reason"]) == (NOT_MEASURED, "nothing is judged relevant")
 
 
-def unpaired(short, long, clusters=None, margin=0.0):
-    scores = pd.Series(np.concatenate([short, long]))
-    return ablation.unpaired_contrast(scores, HALVES, clusters, margin)
-
-
-@pytest.mark.parametrize("shift", [-0.5, -0.02, -0.004, 0.0, 0.004, 0.5])
-@pytest.mark.parametrize("margin", [0.0, 0.01, 0.2])
-@pytest.mark.parametrize("groups", [4, 10, 40])
-def test_the_answer_has_the_verdict_of_the_table(shift, margin, groups):
-    noise = np.random.default_rng(4).normal(0, 0.03, 40)
-    row = unpaired(
-        0.5 + shift + noise[:20], 0.5 + noise[20:], [n % groups for n in range(40)], margin
-    )
-    headline = Headline.of(
-        row, "Worse?", system="a", against="b", dataset="made", measure="nDCG@10", margin=margin
-    )
-    words = {"better": HELPS, "worse": HURTS, "equivalent": NO_EFFECT}
-    assert headline.verdict == words.get(row["verdict"], row["verdict"])
-    assert row["low"] < row["difference"] < row["high"] and row["groups"] == groups
-    assert row["reason"] == ("interval_by_unit" if groups < 6 else None)
-
-
-def test_an_unpaired_difference_is_least_squares_with_errors_over_questions_or_groups():
-    draw = np.random.default_rng(5)
-    short, long = draw.uniform(size=20), draw.uniform(size=20)
-    row = unpaired(short, long)
-    assert row["difference"] == pytest.approx(short.mean() - long.mean())
-    error = np.sqrt(short.var() / 20 + long.var() / 20) * np.sqrt(40 / 39 * 39 / 38)
-    assert (row["high"] - row["low"]) / 2 == pytest.approx(stats.t.ppf(0.975, 39) * error, rel=1e-6)
-    few = unpaired(short, long, [n % 3 for n in range(40)])
-    assert (few["low"], few["high"]) == (row["low"], row["high"]) and few[
-        "reason"
-    ] == "interval_by_unit"
-
-
-@pytest.mark.parametrize(("long", "verdict"), [(1.0, "no difference"), (0.0, "undecided")])
-def test_scores_that_do_not_vary_have_no_interval_of_width_0(long, verdict):
-    row = unpaired(np.ones(20), np.full(20, long))
-    assert np.isnan(row["low"]) and np.isnan(row["high"])
-    assert row["reason"] == ("no_unit_differs" if long else "no_variation")
-    assert row["verdict"] == verdict
+def test_a_stage_keeps_the_share_of_relevant_documents_that_it_lists(study):
+    kept = ablation.kept_by_stage(study, "full")
+    recall = study.scores["R@10"]["full"].loc[kept.index]
+    pd.testing.assert_series_equal(kept["First 10"], recall, check_names=False)
+    assert (kept["Any list"] >= kept[["BM25", "Dense"]].max(axis=1)).all()
+    assert list(ablation.kept_by_stage(study, "bm25")) == [
+        "BM25",
+        "Any list",
+        "Returned",
+        "First 10",
+    ]
 
 
 def test_a_dataset_without_judgements_is_refused(smoke):
@@ -245,7 +172,8 @@ def test_halves_share_no_group_and_make_the_whole(smoke):
     groups = [{smoke.groups[query] for query in part.qrels} for part in (first, second)]
     assert not groups[0] & groups[1]
     assert len({first.name, second.name, smoke.name}) == 3
-    assert ablation.halves(smoke.subset([next(iter(smoke.qrels))], "one")) == []
+    with pytest.raises(InputError, match="of one group, which cannot be divided"):
+        ablation.halves(smoke.subset([next(iter(smoke.qrels))], "one"))
 
 
 # Half a unit of the last digit that each source prints.
@@ -295,7 +223,7 @@ def test_tags_count_as_the_table_of_the_chapter_does(study):
     ready = [(f"{system} is worse", system, against) for system, against in pairs]
     page = question_items(study, focus="bm25", against="full", ready=ready)
     assert page["systems"] == ["bm25", "full", "random"] and page["against"] == 1
-    planned = ablation.planned_rows(study, pairs, n_resamples=200)
+    planned = Scores.of(study, "nDCG@10", n_resamples=200).contrasts(pairs)
     counts = [len(page["tags"].get(tag, ())) for tag, *_ in ready]
     assert counts == planned["worse"].tolist() and max(counts) > 0
     names = [item["id"] for item in page["items"]]

@@ -1,11 +1,13 @@
 """The chapters on retrieval and query length, run whole: they say what their tables hold."""
 
+import json
 import re
 
 import pytest
 from beir_folders import write_beir
 
 from casebook.readers import read_json
+from casebook.retrieval import ablation
 
 TEXTS = [
     "The tenant may cancel the lease with notice.",
@@ -16,7 +18,8 @@ TEXTS = [
     "Premiums are due each month.",
     "The lessee pays the rent in advance.",
 ]
-FAST = {"n_resamples": 200, "reranker": None, "encoder": "hashing_encoder:Encoder"}
+FAST = {"n_resamples": 200, "encoder": "hashing_encoder:Encoder"}
+BARE = {"reranker": None}
 ENCODER = """
 import hashlib
 import numpy as np
@@ -65,6 +68,7 @@ def written(tmp_path, kind):
     return read_json(tmp_path / "results" / "mine" / kind / "mine.json")
 
 
+QUICK = {"n_resamples": 500}
 NO_WIDTH_0 = re.compile(r"\[[+-]?0\.000, [+-]?0\.000\]")
 
 
@@ -73,15 +77,16 @@ NO_WIDTH_0 = re.compile(r"\[[+-]?0\.000, [+-]?0\.000\]")
     [
         (1, {}),
         (7, {"modes": ["random"]}),
-        (7, {"modes": ["with_mmr", "constant"], "mmr": True}),
-        (7, {"modes": ["dense_chunked"], "query_reading": "windows"}),
+        (7, {"modes": ["with_mmr", "constant"], "pipeline": BARE | {"mmr": True}}),
+        (7, {"modes": ["dense_chunked"], "pipeline": BARE | {"query_reading": "windows"}}),
     ],
 )
 def test_the_ablation_runs_for_one_question_and_for_any_systems(
     run_chapter, folder, tmp_path, questions, changes
 ):
-    page, _ = run_chapter("01_retrieval_ablation", dataset=folder(questions), **FAST | changes)
-    assert "Does the full pipeline find more than the best simple search?" in page
+    options = FAST | {"pipeline": BARE} | changes
+    page, _ = run_chapter("01_retrieval_ablation", dataset=folder(questions), **options)
+    assert "Does the full pipeline find more than " in page
     assert not NO_WIDTH_0.search(page)
     assert set(changes.get("modes", ["dense"])) <= set(
         written(tmp_path, "numbers")["retrieval_ablation"]["mine"]
@@ -97,9 +102,8 @@ def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
         (tmp_path / f"{name}.run").write_text("".join(lines))
     runs = [str(tmp_path / f"{name}.run") for name in ("right", "wrong")]
     for modes in ([], ["dense"]):
-        page, _ = run_chapter(
-            "01_retrieval_ablation", dataset=data, **FAST | {"runs": runs, "modes": modes}
-        )
+        options = FAST | {"runs": runs, "modes": modes, "pipeline": BARE}
+        page, _ = run_chapter("01_retrieval_ablation", dataset=data, **options)
         numbers = written(tmp_path, "numbers")["retrieval_ablation"]["mine"]
         assert set(numbers) - {"bm25", "random"} == {
             "right",
@@ -114,63 +118,59 @@ def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
         assert {"right", "wrong"} <= {row["system"] for row in rows}
         (first, second, *_) = written(tmp_path, "headlines")
         assert (first["system"], second["system"]) == ("right", "wrong")
-        assert "- Run right: 6 of 7 questions matched, 1 missing, which count as 0." in page
-        assert "a run holds no times" in page and not NO_WIDTH_0.search(page)
+        assert "Run right: 6 of 7 questions matched, 1 missing, which count as 0." in page
+        assert not NO_WIDTH_0.search(page)
         assert {"right", "wrong"} <= set(written(tmp_path, "items")["systems"])
 
 
 def test_where_nothing_is_relevant_nothing_is_answered(run_chapter, folder, tmp_path):
-    page, _ = run_chapter("01_retrieval_ablation", dataset=folder(7, grade=0), **FAST)
-    assert "best simple search? No difference in 7 questions" in page and not NO_WIDTH_0.search(
-        page
-    )
+    options = FAST | {"pipeline": BARE, "dataset": folder(7, grade=0)}
+    page, _ = run_chapter("01_retrieval_ablation", **options)
+    assert "Cannot be measured here: nothing is judged relevant" in page
+    assert not NO_WIDTH_0.search(page)
     rows = written(tmp_path, "contrasts")["retrieval_ablation"]["mine"]["nDCG@10"]
-    assert {row["verdict"] for row in rows} <= {"no difference", "cannot be measured"}
+    assert {row["verdict"] for row in rows} == {"cannot be measured"}
 
 
-@pytest.fixture
-def smoke_page(run_chapter):
-    return lambda **changes: run_chapter(
-        "01_retrieval_ablation", n_resamples=500, encoder="minilm", **changes
-    )
+def test_another_measure_and_baseline_leave_no_other_name_in_answers(run_chapter, tmp_path):
+    changes = {"measure": "RR@10", "baseline": "bm25", "others": [], "modes": ["dense", "fused"]}
+    page, _ = run_chapter("01_retrieval_ablation", dataset="smoke", **changes | QUICK)
+    answers = json.dumps(written(tmp_path, "headlines"))
+    for text in (page, answers):
+        assert "RR@10" in text and "nDCG" not in text and "simple searches" not in text
+    assert {row["against"] for row in written(tmp_path, "headlines")} >= {"BM25"}
 
 
-def test_the_held_out_half_leads_with_baselines_of_the_development_half(
-    smoke_page, tmp_path, monkeypatch
-):
+def test_parts_stand_beside_all_questions(run_chapter, tmp_path, monkeypatch):
     """Halves of the smoke set under names, as those of the cards are."""
     from casebook import data as registry
-    from casebook.retrieval import ablation
 
     usual = registry.load
     halves = dict(zip(("dev", "test"), ablation.halves(usual("smoke")), strict=True))
     monkeypatch.setattr(
         registry, "load", lambda name, split=None, **more: halves.get(split) or usual(name, **more)
     )
-    page, variables = smoke_page(
-        dataset="smoke", development="dev", held_out="test", modes=["bm25", "dense", "fused"]
-    )
+    options = QUICK | {"parts": ["dev", "test"], "modes": ["bm25", "dense", "fused"]}
+    _, variables = run_chapter("01_retrieval_ablation", dataset="smoke", **options)
     (first, *_) = written(tmp_path, "headlines")
-    assert first["unit"] == "held-out questions" and first["n"] == len(halves["test"].queries)
-    choosing = f"on the {len(halves['dev'].queries)} development questions"
-    assert first["against"].endswith(f"the best simple search {choosing}")
-    means = variables["on_development"].scores["nDCG@10"].mean()
-    assert variables["best"] == means[["bm25", "dense"]].idxmax()
-    rows = written(tmp_path, "contrasts")["retrieval_ablation"][halves["test"].name]["nDCG@10"]
-    assert first["value"] in [row["difference"] for row in rows]
-    assert "held-out questions; margin" in page and "all 34 questions" in page
+    assert (first["n"], first["unit"]) == (34, "questions")
+    assert first["against"].endswith("simple searches by mean nDCG@10 on 34 questions")
+    kept = written(tmp_path, "contrasts")["retrieval_ablation"]
+    assert {"smoke", "smoke_dev", "smoke_test"} == set(kept)
+    assert {row["n"] for row in kept["smoke_test"]["nDCG@10"]} == {len(halves["test"].queries)}
+    whole = variables["planned"].set_index(["system", "against"])["p_adjusted"]
+    stages = variables["stages"][variables["stages"]["part"] == ""]
+    for row in stages[stages["n"] > 0].itertuples():
+        assert row.p_adjusted == whole[row.system, row.against]
 
 
-def test_query_length_gives_one_verdict_and_names_both_halves(run_chapter, folder, tmp_path):
+def test_query_length_gives_one_verdict_and_names_both_kinds(run_chapter, folder, tmp_path):
     page, _ = run_chapter("09_query_length", dataset="smoke", n_resamples=500)
     (answer,) = written(tmp_path, "headlines")
     rows = written(tmp_path, "contrasts")["query_length"]["smoke"]["nDCG@10"]
     assert answer["decision"] == rows[0]["verdict"] == "undecided"
-    assert (
-        "longer? " not in page
-        and "**Do short questions fare worse than long ones? Undecided. " in page
-    )
-    assert re.search(r"17 questions of at most 15.5 words, 17 longer ones", page)
+    assert "**Do short questions fare worse than long ones? Undecided. " in page
+    assert "17 questions (long) in 15 groups and 17 questions (short) in 14 groups" in page
 
 
 def test_query_length_of_few_questions_or_of_nothing_relevant_is_no_result(
@@ -178,5 +178,23 @@ def test_query_length_of_few_questions_or_of_nothing_relevant_is_no_result(
 ):
     page, _ = run_chapter("09_query_length", dataset=folder(7, grade=0), n_resamples=200)
     (answer,) = written(tmp_path, "headlines")
-    assert (answer["low"], answer["decision"]) == (None, "no difference")
-    assert "No difference in 7 questions" in page and not NO_WIDTH_0.search(page)
+    assert (answer["low"], answer["decision"]) == (None, "cannot be measured")
+    assert "nothing is judged relevant" in page and not NO_WIDTH_0.search(page)
+
+
+def test_settings_are_chosen_on_one_half_and_compared_on_the_other(run_chapter, tmp_path):
+    options = QUICK | {"pipeline": BARE, "grid": {"question_tokens": [64, 16]}}
+    _, variables = run_chapter("12_pipeline_settings", dataset="smoke", **options)
+    first, second = variables["first"], variables["second"]
+    assert not set(first.qrels) & set(second.qrels)
+    (answer,) = written(tmp_path, "headlines")
+    assert answer["n"] == len(second.queries)
+    best = variables["sweeps"].groupby("setting")["value"].max()
+    assert variables["chosen"]["value"].tolist() == best.tolist()
+
+
+def test_original_formulas_stand_beside_the_standard_measures(run_chapter, tmp_path):
+    page, _ = run_chapter("13_published_figures", dataset="smoke", modes=["bm25"], **QUICK)
+    numbers = written(tmp_path, "numbers")["published_figures"]["smoke"]
+    assert numbers["bm25"]["original:MRR@10"] == numbers["bm25"]["RR@10"]
+    assert "Binary: grades above 1 count as 1" in page

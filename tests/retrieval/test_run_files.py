@@ -14,9 +14,9 @@ from casebook.retrieval.ablation import retrieve, run_ablation
 from casebook.retrieval.pipeline import EVALUATION_DEPTH
 from casebook.retrieval.run_files import (
     coverage_of_runs,
+    coverage_text,
     read_runs,
     run_name,
-    run_sentence,
     runs_on,
 )
 
@@ -147,7 +147,7 @@ def test_what_a_run_lacks_has_too_much_or_in_one_place_is_counted(smoke):
         "unranked": 5,
         "tied": 1,
     }
-    assert run_sentence(row) == (
+    assert coverage_text(row) == (
         "mine: 2 of 34 questions matched, 32 missing, which count as 0, 1 extra, 1 with tied "
         "scores, 105 of 107 entries name unknown documents, 5 of 107 entries are not ranked"
     )

@@ -30,7 +30,7 @@ from casebook.shift.study import (
     run_drift,
     run_shift_study,
 )
-from casebook.stats import intervals, tests
+from casebook.stats import intervals
 from casebook.verdicts import NOT_MEASURED
 
 
@@ -95,10 +95,11 @@ def test_insurance_as_documented_is_no_zero():
     expected = {1.0: (-0.012, -0.028, 0.004), 2.0: (-0.045, -0.072, -0.019)}
     for scale, numbers in expected.items():
         gain = data.score(fit.shifted(data, scale), [SELECTION_MEASURE])[SELECTION_MEASURE] - base
-        [interval] = tests.difference_intervals(gain, group_labels(data), n_resamples=2_000)
-        assert (interval.estimate, interval.low, interval.high) == pytest.approx(
-            numbers, abs=0.0015
-        )
+        scores = gain.to_frame("gain").assign(base=0.0)
+        row = frames.contrasts(
+            scores, [("gain", "base")], group_labels(data), n_resamples=2_000
+        ).iloc[0]
+        assert tuple(row[["difference", "low", "high"]]) == pytest.approx(numbers, abs=0.0015)
 
 
 class OneWord:
@@ -191,9 +192,7 @@ def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_pat
 
         return call
 
-    flips = recorded(tests.sign_flips, "n_resamples")
-    for module in (tests, frames):
-        monkeypatch.setattr(module, "sign_flips", flips)
+    monkeypatch.setattr(frames, "sign_flips", recorded(frames.sign_flips, "n_resamples"))
     monkeypatch.setattr(intervals, "ratio_draws", recorded(intervals.ratio_draws, "n_resamples"))
     settings = {"draws": 2, "drift_seeds": [1337], "seed": 7, "n_resamples": 120}
     names = execute(monkeypatch, tmp_path, encoder=Simulated("semantic-hash"), **settings)

@@ -64,23 +64,18 @@ def test_one_rule_where_holm_and_max_t_disagree():
     scores = pd.DataFrame(rng.normal(size=(40, 1)) + 0.3 * rng.normal(size=(40, 9)))
     scores[0] += 0.25
     found = compare_systems(scores, n_resamples=10_000)
-    pairs = found.pairs
-    assert ((np.array(holm(pairs["p"])) > 0.05) & (pairs["p_adjusted"] <= 0.05)).any()
-    decided = pairs["verdict"].isin(["better", "worse"])
-    assert decided.tolist() == (pairs["p_adjusted"] <= 0.05).tolist()
-    assert decided.tolist() == ((pairs["low"] > 0) | (pairs["high"] < 0)).tolist()
+    differs = found.pairs["p_adjusted"] <= 0.05
+    assert (differs & (np.array(holm(found.pairs["p"])) > 0.05)).any()
     labels = found.systems.set_index("system")["tie_class"].str.split(",").map(set)
-    for row, apart in zip(pairs.itertuples(), decided, strict=True):
+    for row, apart in zip(found.pairs.itertuples(), differs, strict=True):
+        assert apart == (row.verdict in ("better", "worse"))
         assert apart != bool(labels[row.system] & labels[row.against])
 
 
-def all_patterns(groups):
-    """Every assignment of signs, but for the mirror image of each."""
-    return np.array([(1, *signs) for signs in itertools.product([1, -1], repeat=groups - 1)])
-
-
-def drawn_patterns(groups, n_resamples, seed):
-    """The signs that the library draws, and those of the data."""
+def sign_patterns(groups, n_resamples, seed):
+    """All signs but mirror images, or the signs that the library draws and those of the data."""
+    if 2 ** (groups - 1) <= n_resamples:
+        return np.array([(1, *signs) for signs in itertools.product([1, -1], repeat=groups - 1)])
     drawn = np.concatenate(list(random_signs(groups, n_resamples, seed))).astype(int)
     return np.vstack([np.ones(groups, dtype=int), 2 * drawn - 1])
 
@@ -96,35 +91,24 @@ def adjusted_p(sums, sizes, signs, column, value):
     return np.mean(statistics.max(axis=1) >= observed - 1e-9)
 
 
-def check_inversion(differences, clusters=None, n_resamples=10_000, seed=0, steps=400):
+def check_inversion(differences, clusters=None, n_resamples=10_000, seed=0):
     """Compare every interval of a family with the values of a fine grid that its test does not
-    reject."""
-    differences = np.asarray(differences, dtype=float)
-    labels = np.arange(len(differences)) if clusters is None else np.asarray(clusters)
-    sums = np.array([differences[labels == label].sum(axis=0) for label in dict.fromkeys(labels)])
-    sizes = np.array([(labels == label).sum() for label in dict.fromkeys(labels)])
-    exact = 2 ** (len(sums) - 1) <= n_resamples
-    signs = all_patterns(len(sums)) if exact else drawn_patterns(len(sums), n_resamples, seed)
-    columns = range(differences.shape[1])
-    scores = pd.DataFrame(differences).assign(zero=0.0)
-    table = contrasts(
-        scores, [(k, "zero") for k in columns], clusters, n_resamples=n_resamples, seed=seed
-    )
+    reject; count the intervals."""
+    scores = pd.DataFrame(differences)
+    of_cluster = scores.groupby(np.arange(len(scores)) if clusters is None else clusters)
+    sums = of_cluster.sum().to_numpy()
+    sizes = of_cluster.size().to_numpy()
+    signs = sign_patterns(len(sums), n_resamples, seed)
+    pairs = [(k, "zero") for k in scores]
+    table = contrasts(scores.assign(zero=0.0), pairs, clusters, n_resamples=n_resamples, seed=seed)
     reach = np.abs(differences).max() * 1.5 or 1.0
-    grid = (
-        np.linspace(-reach, reach, steps + 1) + 1e-4 * reach
-    )  # off the round values, where p jumps
-    intervals = 0
-    for k in columns:
-        row = table.iloc[k]
+    grid = np.linspace(-reach, reach, 401) + 1e-4 * reach  # off the round values, where p jumps
+    for k, row in table.iterrows():
         assert row["p_adjusted"] == pytest.approx(adjusted_p(sums, sizes, signs, k, 0.0))
-        if np.isnan(row["low"]):
-            continue
-        intervals += 1
-        kept = np.array([adjusted_p(sums, sizes, signs, k, value) > 0.05 for value in grid])
-        inside = (grid >= row["low"]) & (grid <= row["high"])
-        assert kept.tolist() == inside.tolist()
-    return intervals
+        if not np.isnan(row["low"]):
+            kept = [adjusted_p(sums, sizes, signs, k, value) > 0.05 for value in grid]
+            assert kept == ((grid >= row["low"]) & (grid <= row["high"])).tolist()
+    return table["low"].notna().sum()
 
 
 @settings(max_examples=60, deadline=None)
@@ -192,16 +176,11 @@ def test_what_did_not_happen_is_no_result_and_no_part_of_the_family():
     scores = pd.DataFrame(rng.normal(size=(30, 3)), columns=["full", "bm25", "split"])
     pairs = [("full", "bm25"), ("full", "split")]
     table = contrasts(scores, pairs, not_measured={("full", "split"): "no claim has two parts"})
-    assert table["verdict"][1] == "cannot be measured"
-    assert table["reason"][1] == "no claim has two parts"
+    pd.testing.assert_frame_equal(table[:1], contrasts(scores, pairs[:1]))
+    assert table.loc[1, "verdict":].tolist() == ["cannot be measured", "no claim has two parts"]
     assert table.loc[1, ["difference", "low", "high", "p", "p_adjusted"]].isna().all()
-    alone = contrasts(scores, pairs[:1])
-    pd.testing.assert_frame_equal(table[:1], alone)
     nothing = contrasts(scores, pairs[1:], not_measured={pairs[1]: "no claim has two parts"})
     assert nothing["verdict"].tolist() == ["cannot be measured"]
-    assert "0 decided, 1 that cannot be measured here" in count_verdicts(
-        nothing["verdict"].tolist(), "contrasts"
-    )
 
 
 def test_control_stands_beside_every_system():

@@ -10,9 +10,9 @@ from collections import Counter
 
 from casebook.book.titles import raw
 from casebook.errors import InputError
-from casebook.frames import ALL_PAIRS, OTHER, PLANNED, WITH_CONTROL
-from casebook.notebook import LEADERBOARD_TIMES
+from casebook.frames import OTHER, PLANNED
 from casebook.paths import run_dir
+from casebook.runs.leaderboard import LEADERBOARD_TIMES
 from casebook.runs.outputs import item_page_address
 from casebook.tables import escape_markdown, reason_text
 from casebook.verdicts import INTERVAL_BY_UNIT, NOT_MEASURED, OPPOSITE
@@ -21,8 +21,6 @@ PAGE = "leaderboard"
 FAMILY_NAMES = {
     PLANNED: "that were planned",
     OTHER: "that were not planned",
-    WITH_CONTROL: "with a control",
-    ALL_PAIRS: "of systems",
 }
 INTRODUCTION = """# Leaderboard
 

@@ -363,8 +363,11 @@ def measure_coefficient(
     categories=None,
     wide=False,
     clusters=None,
+    **unknown,
 ):
     """One coefficient of a table of ratings; settings are its weights, level or form."""
+    if unknown:
+        raise InputError(f"{name} has no option {', '.join(unknown)}")
     panel = as_panel(ratings, categories, wide)
     if clusters is not None:
         if name.startswith("icc"):
@@ -399,7 +402,7 @@ def _measured(name, build, panel, n_resamples, seed, confidence):
     influence = coefficient.influence() if n > 1 else None
     if n > 1 and n_resamples:
         blocks = resample_counts(n, n_resamples, seed)
-        draws = np.concatenate([coefficient.values(counts[:, used.units]) for counts in blocks])
+        draws = np.concatenate([coefficient.values(used.item_weights(drawn)) for drawn in blocks])
     if influence is not None:
         influence = np.bincount(used.units, influence - influence.mean()) * n / used.n_items
         se = math.sqrt(np.sum(influence**2) / (n * (n - 1)))
@@ -527,6 +530,10 @@ class RatingPanel:
         if self.clusters is None:
             return np.arange(self.n_items)
         return np.unique(self.clusters, return_inverse=True)[1]
+
+    def item_weights(self, drawn):
+        """How often each item was drawn, from how often its unit was."""
+        return drawn if self.clusters is None else drawn[:, self.units]
 
     @property
     def too_many(self):

@@ -16,6 +16,9 @@ from casebook.stats.samples import check_choice, number_or_none
 
 MEASUREMENT_LEVELS = ("nominal", "ordinal", "interval", "ratio")
 ICC_FORMS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
+MODEL_REASONS = {1: "raters_nested_in_items", 2: "raters_are_drawn", 3: "raters_are_fixed"}
+"""Why an analysis of variance has one interval only: for this panel, of model 2 for a new one."""
+
 POWERS = {"linear": 1, "quadratic": 2, "interval": 2, "ordinal": 2}
 """Power of the distance of two ratings that costs agreement."""
 
@@ -185,17 +188,22 @@ class Kappa(Coefficient):
 class OrdinalAlpha(Kappa):
     """Alpha with squared distances between mid-ranks, which every resample ranks anew."""
 
+    @cached_property
+    def scaled(self):
+        """Counts times m / (m - 1), and counts over the root of m - 1."""
+        m = self.panel.per_item[:, None]
+        return self.panel.counts * (m / (m - 1)), self.panel.counts / np.sqrt(m - 1)
+
     def values(self, weights):
-        counts = self.panel.counts
-        pairs = 1 / (self.panel.per_item - 1)
-        marginals = weights @ counts
-        size = marginals.sum(axis=1)
+        marginals = weights @ self.panel.counts
         ranks = mid_ranks(marginals)
         # Squared distances within an item add up to 2 m sum r^2 - 2 (sum r)^2.
-        squares = (ranks**2 * (weights @ (counts * (self.panel.per_item * pairs)[:, None]))).sum(1)
-        sums = ranks @ (counts * np.sqrt(pairs)[:, None]).T
+        by_rating, by_root = self.scaled
+        squares = (ranks**2 * (weights @ by_rating)).sum(axis=1)
+        sums = ranks @ by_root.T
         observed = 2 * (squares - np.einsum("di,di,di->d", weights, sums, sums))
         # Ranks are centred, so that their weighted sum is 0.
+        size = marginals.sum(axis=1)
         expected = 2 * size * (marginals * ranks**2).sum(axis=1)
         with np.errstate(all="ignore"):
             return np.where(expected > 0, 1 - (size - 1) * observed / expected, np.nan)
@@ -307,12 +315,11 @@ class IntraclassCorrelation(OfCompleteItems):
     def intervals(self, tail):
         """F interval of the panel that the model is about, and reasons for what there is not."""
         bounds = self._bounds(tail)
-        no_bounds = None if bounds else "no_variation"
-        if self.model == 2:  # the only one that draws its raters
-            reasons = {"panel_ci": "raters_are_drawn", "new_panel_ci": no_bounds}
-            return {"new_panel_ci": bounds}, reasons
-        reason = "raters_nested_in_items" if self.model == 1 else "raters_are_fixed"
-        return {"panel_ci": bounds}, {"panel_ci": no_bounds, "new_panel_ci": reason}
+        about, other = "panel_ci", "new_panel_ci"
+        if self.model == 2:
+            about, other = other, about
+        reasons = {other: MODEL_REASONS[self.model], about: None if bounds else "no_variation"}
+        return {about: bounds}, reasons
 
     def _bounds(self, tail):
         squares = self._mean_squares(np.ones((1, self.panel.n_items)))

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from casebook.text import STOP_LIST, content_words, fold, sentences, tokens
 
-MENTION_KINDS = ("number", "date", "provision", "party")
 _MONTH_NAMES = """january february march april may june july august september october november
 december"""
 _MONTHS = {name[:3]: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)}
@@ -135,7 +134,7 @@ def mentions(text):
     """Distinct numbers, dates, provisions and parties of a text."""
     remainder = re.sub(r"\s", " ", fold(text))
     spans = sentences(remainder)
-    found = {kind: set() for kind in MENTION_KINDS}
+    found = {kind: set() for kind in ("number", "date", "provision", "party")}
     for match in _DATES.finditer(remainder):
         if date := _date(match):
             found["date"].add(date)

@@ -30,22 +30,22 @@ class Quote(NamedTuple):
     state: str
 
 
-def find_quotes(text, least_words=LEAST_WORDS):
+def find_quotes(text):
     """Spans of the quotations of a text."""
     spans = []
     for pattern in (_DOUBLE, _SINGLE):
         for match in pattern.finditer(text):
             start, end = match.span(match.lastgroup)
             inside = any(a <= start and end <= b for a, b in spans)
-            if not inside and len(tokens(text[start:end])) >= least_words:
+            if not inside and len(tokens(text[start:end])) >= LEAST_WORDS:
                 spans.append((start, end))
     return sorted(spans)
 
 
-def quote_states(explanation, sources, *, least_words=LEAST_WORDS):
+def quote_states(explanation, sources):
     """Quotations of an explanation, each with its state in the sources."""
     quotes = []
-    for start, end in find_quotes(explanation, least_words):
+    for start, end in find_quotes(explanation):
         text = explanation[start:end]
         state = "absent"
         if any(_is_verbatim(text, source) for source in sources):

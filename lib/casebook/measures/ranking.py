@@ -60,7 +60,7 @@ class Evaluation:
     """Values of measures for every query of one run; `matrix` has shape [queries, measures]."""
 
     query_ids: list[str]
-    measures: tuple
+    names: list[str]
     matrix: np.ndarray
     accounting: Accounting
 
@@ -76,16 +76,11 @@ class Evaluation:
     def interval(self, name):
         return bootstrap_mean(self.values(name))
 
-    @property
-    def names(self):
-        return [measure.name for measure in self.measures]
-
     @cached_property
     def per_query(self):
         """Values as {query id: {measure name: value}}."""
-        names = self.names
         return {
-            query: dict(zip(names, values, strict=True))
+            query: dict(zip(self.names, values, strict=True))
             for query, values in zip(self.query_ids, self.matrix.tolist(), strict=True)
         }
 
@@ -154,35 +149,35 @@ def evaluate(
     >>> evaluate(qrels, run, ["RR", "AP", "P@4"]).mean
     {'RR': 0.5, 'AP': 0.5, 'P@4': 0.5}
     """
-    parsed = _parsed(measures)
+    names, formulas = _parsed(measures)
     judgements, accounting = _judgements_to_evaluate(
         qrels, run, judged_only=judged_only, missing=missing, no_relevant=no_relevant
     )
-    values = np.column_stack([measure.formula.score(judgements) for measure in parsed])
-    return Evaluation(judgements.query_ids, parsed, values, accounting)
+    values = np.column_stack([formula.score(judgements) for formula in formulas])
+    return Evaluation(judgements.query_ids, names, values, accounting)
 
 
 def random_order(qrels, run, measures):
     """Expected values of a random order of each query's documents, computed and not drawn."""
-    parsed = _parsed(measures)
+    names, formulas = _parsed(measures)
     judgements, accounting = _judgements_to_evaluate(qrels, run)
-    expected = np.column_stack([measure.formula.at_random(judgements) for measure in parsed])
-    return Evaluation(judgements.query_ids, parsed, expected, accounting)
+    expected = np.column_stack([formula.at_random(judgements) for formula in formulas])
+    return Evaluation(judgements.query_ids, names, expected, accounting)
 
 
 def _parsed(measures):
-    """Parse measure names, one or several, each once; say where a document means something else."""
+    """Names, each once, and their formulas; a note says where a document means something else."""
     names = [measures] if isinstance(measures, str) else list(dict.fromkeys(measures))
     if not names:
         raise InputError("no measure requested")
-    parsed = tuple(map(parse_measure, names))
+    formulas = [parse_measure(name).formula for name in names]
     for name in names:
         meaning = _NOTES.get(name.lower())
         if name.startswith("NDCG@"):
             meaning = f"the graded nDCG; COUNTERCASE's binary one is original:{name}"
         if meaning and name not in ("nDCG@3", "RBP"):
             warnings.warn(f"{name} is {meaning}", MeasureNote, stacklevel=3)
-    return parsed
+    return names, formulas
 
 
 # Judgements and runs in any accepted form, as columns

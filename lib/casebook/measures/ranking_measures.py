@@ -264,6 +264,11 @@ _TREC_NAME = re.compile(r"^(?:(map|ndcg)_cut|(p|recall|success))_(\d+)$", re.IGN
 SPELLINGS = {name.lower(): name for name in FAMILIES if not name.startswith(ORIGINAL)}
 SPELLINGS |= {"map": "AP", "mrr": "RR", "recip_rank": "RR", "recall": "R", "precision": "P"}
 SPELLINGS |= {name: name for name in FAMILIES if name.startswith(ORIGINAL)}
+_VALUES = {
+    "cutoff": ("0*[1-9][0-9]*", int, "an integer from 1"),
+    "rel": ("0*[1-9][0-9]*", int, "an integer from 1"),
+    "p": (r"0?\.0*[1-9][0-9]*", float, "between 0 and 1"),
+}
 
 
 @dataclass(frozen=True)
@@ -325,7 +330,7 @@ def parse_measure(name):
         raise InputError(f"measure {name!r} needs a cutoff, such as {name}@10")
     if cutoff is not None and family.cutoff == "none":
         raise InputError(f"measure {name!r} takes no cutoff")
-    last_rank = np.inf if cutoff is None else _count(name, "cutoff", cutoff)
+    last_rank = np.inf if cutoff is None else _value(name, "cutoff", cutoff)
     parameters = _parameters(name, match["settings"] or "", family.parameters)
     return Measure(name, family.build(last_rank, **parameters), _catalogue()[key])
 
@@ -338,18 +343,13 @@ def _parameters(name, settings, allowed):
         if key not in allowed:
             names = ", ".join(allowed) or "none"
             raise InputError(f"parameter {key!r} of {name!r}: allowed are {names}")
-        read = _share if key == "p" else _count
-        parameters[key] = read(name, key, text)
+        parameters[key] = _value(name, key, text)
     return parameters
 
 
-def _count(name, key, text):
-    if not re.fullmatch("0*[1-9][0-9]*", text):
-        raise InputError(f"{key} of {name!r} must be an integer from 1, not {text!r}")
-    return int(text)
-
-
-def _share(name, key, text):
-    if not re.fullmatch(r"0?\.0*[1-9][0-9]*", text):
-        raise InputError(f"{key} of {name!r} must be between 0 and 1, not {text!r}")
-    return float(text)
+def _value(name, key, text):
+    """Parse one parameter of a measure, or its cutoff."""
+    pattern, kind, requirement = _VALUES[key]
+    if not re.fullmatch(pattern, text):
+        raise InputError(f"{key} of {name!r} must be {requirement}, not {text!r}")
+    return kind(text)

@@ -14,8 +14,6 @@ from casebook.data.splits import halve
 from casebook.errors import InputError
 from casebook.frames import (
     compare_systems,
-    contrasts,
-    count_units,
     estimates,
     tie_classes_of,
 )
@@ -23,25 +21,20 @@ from casebook.measures.ranking import evaluate
 from casebook.plugins import callable_plugin, called, instance
 from casebook.progress import track
 from casebook.readers import read_yaml
+from casebook.retrieval.encoded import open_corpus
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import EVALUATION_DEPTH, HybridRetriever, RetrievalResult
-from casebook.retrieval.run_files import ranked_run
-from casebook.retrieval.settings import MODES, QUERY_TREATMENTS, config_for, system_name
-from casebook.runs.headlines import counted
-from casebook.runs.manifest import write_manifest
-from casebook.stats.intervals import bootstrap_mean, bounds_text, resampled_clusters
-from casebook.tables import reason_text
-from casebook.verdicts import (
-    BETTER,
-    EQUIVALENT,
-    INTERVAL_BY_UNIT,
-    NO_DIFFERENCE,
-    NO_UNIT_DIFFERS,
-    NOT_MEASURED,
-    UNDECIDED,
-    WORSE,
-    verdict_of,
+from casebook.retrieval.run_files import coverage_of_runs, coverage_text, ranked_run, runs_on
+from casebook.retrieval.settings import (
+    CHOSEN_ON,
+    MODES,
+    QUERY_TREATMENTS,
+    SYSTEM_NAMES,
+    SYSTEM_PHRASES,
+    config_for,
 )
+from casebook.runs.manifest import write_manifest
+from casebook.stats.intervals import bootstrap_mean
 
 ABLATION_MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 CONTROL_SYSTEMS = ("random", "constant")
@@ -115,7 +108,8 @@ def retrieve(dataset, system):
     if dataset.candidates is not None:
         pools = [dataset.candidates[query] for query in dataset.queries["query_id"]]
     if isinstance(system, Mapping):
-        return CallableResult(ranked_run(dataset, system))
+        (row,) = coverage_of_runs(dataset, {"": system}).to_dict("records")
+        return CallableResult(ranked_run(dataset, system), coverage_text(row))
     if isinstance(system, HybridRetriever):
         return system.retrieve_many(texts, candidates=pools)
     rows = scores_by_callable(system, texts, EVALUATION_DEPTH, set(dataset.documents["doc_id"]))
@@ -170,6 +164,7 @@ class CallableResult:
     """What a callable or a run returned: scores by document id for each query, best first."""
 
     rows: list
+    coverage: str | None = None  # of a run: the questions and documents that it holds
 
     def run(self, query_ids, stage="final"):
         """Scores by query id and document id; there is one stage."""
@@ -277,6 +272,46 @@ class Ablation(ScoredSystems):
 
     control = "random"
     controls = CONTROL_SYSTEMS
+    names = SYSTEM_NAMES
+    phrases = SYSTEM_PHRASES
+
+    @property
+    def own(self):
+        """Systems of the user: retrievers and runs."""
+        return [name for name, result in self.results.items() if isinstance(result, CallableResult)]
+
+    def leading(self, focus=None):
+        """System that the questions are about: the one named, the first of the user's, or ours."""
+        if focus is not None and focus not in self.results:
+            raise InputError(f"focus {focus} was not run: choose from {', '.join(self.results)}")
+        return focus or next(iter([*self.own, *self.results]))
+
+    @property
+    def notes(self):
+        """What readers have to know of a system on these data, by system."""
+        notes = {
+            name: f"Run {name}: {result.coverage}."
+            for name, result in self.results.items()
+            if getattr(result, "coverage", None)
+        }
+        for system, keys in CHOSEN_ON.items():
+            if self.dataset.key in keys:
+                phrase = SYSTEM_PHRASES[system]
+                notes[system] = (
+                    f"The rules of {phrase} were chosen on {len(keys)} collections, this one "
+                    "among them."
+                )
+        return notes
+
+    @property
+    def unmeasured(self):
+        """Why nothing can be compared; None where something can."""
+        grades = (grade for row in self.dataset.qrels.values() for grade in row.values())
+        return None if any(grade > 0 for grade in grades) else "nothing is judged relevant"
+
+    def same_inputs(self, pairs):
+        """Pairs of systems that read the same on every query, with the reason."""
+        return same_inputs(self.results, pairs)
 
     def joined(self, ablation):
         """Add the systems of another ablation of the same queries."""
@@ -284,6 +319,45 @@ class Ablation(ScoredSystems):
             measure: frame.join(ablation.scores[measure]) for measure, frame in self.scores.items()
         }
         return Ablation(self.dataset, self.results | ablation.results, scores)
+
+
+def open_index(data, encoder="minilm", corpus=None):
+    """Index of a collection: in memory, or of documents that are encoded on disk."""
+    if corpus:
+        return open_corpus(corpus, data, encoder)
+    return CorpusIndex(data.documents, encoder, remember_scores=True)
+
+
+def systems(index, data, modes=None, retrievers=None, runs=None, max_missing=0.05, **settings):
+    """What the chapter compares: pipelines by mode, the user's retrievers and runs, and controls.
+
+    Parameters
+    ----------
+    index : CorpusIndex
+        What pipelines search.
+    data : RetrievalDataset
+        Documents and questions.
+    modes : list of str, optional
+        Pipelines; by default all that the index allows, none for an empty list.
+    retrievers : str or list of str, optional
+        Retrievers of the user, as ``module:object``.
+    runs : path-like or list of path-like, optional
+        Run files of the user.
+    max_missing : float, default 0.05
+        Largest share of a run's documents that the collection may lack.
+    **settings
+        Of the pipelines, as in `casebook.retrieval.settings.PipelineConfig`.
+    """
+    names = compared_systems(index, data.queries["text"], modes, **settings)
+    if modes is None and not index.has_words_of_passages:
+        names.remove("bm25_chunked")
+    compared = {
+        name: HybridRetriever(index, mode=name, **settings)
+        for name in dict.fromkeys([*names, "random"])
+    }
+    for name in [retrievers] if isinstance(retrievers, str) else retrievers or []:
+        compared[name] = load_retriever(name, data.documents)
+    return compared | runs_on([data], runs, max_missing)
 
 
 def means_table(numbers, measures=ABLATION_MEASURES):
@@ -317,27 +391,6 @@ def compared_systems(index, queries, modes=None, **settings):
     return list(names | {"bm25_cut": None})
 
 
-def strongest(study, systems):
-    """Name the system with the highest mean nDCG@10 of those that were run, the first of equals."""
-    means = study.scores["nDCG@10"].mean()
-    return means[[name for name in systems if name in means]].idxmax()
-
-
-def planned_rows(study, pairs, measure="nDCG@10", *, margin=0.0, n_resamples=10_000, seed=0):
-    """Planned contrasts, with the numbers of queries that are better, equal and worse."""
-    scores = study.scores[measure]
-    rows = contrasts(
-        scores,
-        pairs,
-        study.clusters,
-        margin=margin,
-        n_resamples=n_resamples,
-        seed=seed,
-        not_measured=same_inputs(study.results, pairs),
-    )
-    return rows.join(count_units(scores, pairs))
-
-
 def milliseconds_per_question(results, n_questions, encoding=0.0):
     """Processor time of each pipeline for a question; building the index is left out.
 
@@ -369,36 +422,6 @@ def milliseconds_per_question(results, n_questions, encoding=0.0):
 def _reranked(config):
     """Name what the reranker of a system reads."""
     return f"{config.reranker} on {config.cut}"
-
-
-def unpaired_contrast(scores, in_part, clusters=None, margin=0.0):
-    """Compare the mean of some queries with that of all others.
-
-    By least squares, with errors that are robust to clusters.
-    """
-    from statsmodels.regression.linear_model import OLS  # slow to import, and needed here alone
-
-    codes, reason = resampled_clusters(clusters, len(scores))
-    codes = np.arange(len(scores)) if codes is None else pd.factorize(np.asarray(codes))[0]
-    design = np.column_stack([np.ones(len(scores)), in_part])
-    model = OLS(scores.to_numpy(), design)
-    fit = model.fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
-    low, high = fit.conf_int()[1]
-    varies = max(np.ptp(scores[in_part]), np.ptp(scores[~in_part])) > 0
-    if not varies:
-        reason = "no_variation" if np.ptp(scores) else NO_UNIT_DIFFERS
-    if not varies or reason == "fewer_than_six_units":
-        low = np.nan
-        high = np.nan
-    return {
-        "difference": fit.params[1],
-        "low": low,
-        "high": high,
-        "n": len(scores),
-        "groups": len(scores if clusters is None else set(clusters)),
-        "verdict": verdict_of(low, high, margin, reason=reason),
-        "reason": reason,
-    }
 
 
 def same_inputs(results, pairs):
@@ -450,60 +473,13 @@ def _rerank_the_same(result, baseline):
     return np.array_equal(documents, np.sort(baseline.stages["rerank"].ids, axis=1))
 
 
-_VERBS = {
-    BETTER: "is better than",
-    WORSE: "is worse than",
-    EQUIVALENT: "is equivalent to",
-    NO_DIFFERENCE: "scores the same as",
-    UNDECIDED: "cannot be distinguished from",
-}
-
-
-def contrast_sentence(row):
-    """Write a planned contrast as a sentence."""
-    system = system_name(row["system"])
-    against = system_name(row["against"])
-    if row["verdict"] == NOT_MEASURED:
-        return f"{system} against {against} cannot be measured here: {reason_text(row['reason'])}."
-    effect = f"{row['difference']:+z.3f} {bounds_text(row['low'], row['high'], '+z.3f')} nDCG@10"
-    better = counted(row["better"], "questions")
-    counts = f"{better} better, {row['equal']} equal, {row['worse']} worse"
-    numbers = f'<span class="numbers">{effect}{by_unit(row)}; {counts}</span>'
-    return f"{system} {_VERBS[row['verdict']]} {against}: {numbers}."
-
-
-def by_unit(rows):
-    """Write that intervals are over questions, where there are too few groups; else nothing."""
-    if INTERVAL_BY_UNIT in np.atleast_1d(rows["reason"]).tolist():
-        return " (by question: fewer than six groups)"
-    return ""
-
-
-def best_sentence(comparison, where):
-    """Name the best system, and those that cannot be distinguished from it."""
-    table = comparison.systems
-    best = table.iloc[0]
-    tie_classes_of_best = set(best["tie_class"].split(","))
-    tied = []
-    for row in table.iloc[1:].itertuples():
-        if tie_classes_of_best.intersection(row.tie_class.split(",")):
-            tied.append(system_name(row.system))
-    interval = bounds_text(best["low"], best["high"])
-    text = f"On {where} the best of {len(table)} systems is {system_name(best['system'])}"
-    text += f" (nDCG@10 {best['value']:.3f} {interval})"
-    if len(table) == 1:
-        return f"{text}."
-    names = ", ".join(tied) or "none"
-    if 1 < len(tied) == len(table) - 1:
-        names = "all others"
-    return f"{text}. Not distinguishable from it: {names}."
-
-
-def halves(data):
-    """Divide a dataset into halves that share no group of queries; [] if there is one group."""
+def halves(data, first=None, second=None):
+    """Two splits by name, or halves of a dataset that share no group of queries."""
+    if first and second:
+        return [load(data.key, name) for name in (first, second)]
     parts = halve(data.groups or {query: query for query in data.qrels}, seed=0)
     if not all(parts.values()):
-        return []
+        raise InputError(f"{data.name}: all questions are of one group, which cannot be divided")
     return [
         data.subset(queries, f"{data.split}_{name}_half")
         for name, queries in zip(("first", "second"), parts.values(), strict=True)
@@ -562,6 +538,29 @@ def data_table(dataset):
         rows.append(("licence", f"{licence.name} ({use})"))
     rows.append(("fingerprint", dataset.fingerprint[:16]))
     return pd.DataFrame(rows, columns=["item", "value"])
+
+
+def kept_by_stage(study, system):
+    """Share of each question's relevant documents that each stage of a system keeps.
+
+    A question without a relevant document has no row.
+    """
+    judged = study.dataset.qrels
+    result = study.results[system]
+    cuts = {"Any list": ("fused", None), "Returned": ("final", EVALUATION_DEPTH)}
+    if isinstance(result, RetrievalResult):
+        config = result.config
+        lists = {SYSTEM_NAMES[name]: (name, config.pool) for name in config.lists}
+        cuts = lists | cuts | {f"First {config.top_k}": ("final", config.top_k)}
+    queries = study.dataset.queries["query_id"].tolist()
+    relevant = {q: {doc for doc, grade in judged[q].items() if grade > 0} for q in queries}
+    asked = [query for query in queries if relevant[query]]
+    shares = {}
+    for label, (stage, depth) in cuts.items():
+        ranked = result.run(queries, stage)
+        kept = {query: relevant[query] & set(list(ranked[query])[:depth]) for query in asked}
+        shares[label] = {query: len(kept[query]) / len(relevant[query]) for query in asked}
+    return pd.DataFrame(shares, index=asked)
 
 
 def ingest(folder, dataset, vectors, provider, passages=None):

@@ -113,6 +113,8 @@ def uncached_encoder(encoder, settings):
 class EncodedCorpus(CorpusIndex):
     """A collection on disk, with the methods of an index in memory."""
 
+    has_words_of_passages = False
+
     def __init__(self, folder, encoder=None, remember_scores=False):
         self.place = folder
         self.folder, self.contents = check_corpus(folder)

@@ -36,6 +36,8 @@ class CorpusIndex:
     `casebook.models.device.model_settings`, says how models that are named run.
     """
 
+    has_words_of_passages = True
+
     def __init__(self, documents, encoder=None, remember_scores=False, settings=None):
         self.documents = _checked_documents(documents_frame(documents))
         self.texts = self.documents["text"].tolist()

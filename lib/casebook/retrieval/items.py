@@ -4,13 +4,29 @@ import pandas as pd
 
 from casebook.runs.items import item_page
 
-ITEM_MEASURES = ("nDCG@10", "RR@10", "AP", "R@10")
+MOST_MEASURES = 5
 ITEM_DEPTH = 10
 MOST_BYTES = 900_000  # every system is kept
 FIRST = f"first {ITEM_DEPTH} documents"
 NOTHING = f"nothing relevant in the first {ITEM_DEPTH}"
 LOST_UNLISTED = "lost: in no list"
 LOST_BY_CUT = "lost: by the last cut"
+
+
+def ablation_items(study, focus, against, part_of=None):
+    """The questions of an ablation, by part and by where a system loses documents.
+
+    ``part_of`` gives the part of a question by its id.
+    """
+    tags = lost_documents(study, focus)
+    for query, part in dict(() if part_of is None else part_of).items():
+        tags.setdefault(f"part: {part}", []).append(query)
+    phrase = [study.phrases.get(system, system) for system in (focus, against)]
+    worse = f"questions where {phrase[0]} scores less than {phrase[1]}"
+    ready = [(worse, focus, against)]
+    if {"full", "fused"} <= set(study.results):
+        ready.append(("questions where the reranker makes it worse", "full", "fused"))
+    return question_items(study, focus=focus, against=against, tags=tags, ready=ready)
 
 
 def question_items(
@@ -39,7 +55,8 @@ def question_items(
     results = pd.concat([_results(study, system, relevant) for system in systems])
     opened = set().union(*relevant.values(), *results[results["system"].isin(tested)][FIRST])
     texts = data.documents[data.documents["doc_id"].isin(opened)].set_index("doc_id")["text"]
-    scores = study.scores["nDCG@10"].reindex(questions["id"])[tested]
+    first = next(iter(study.scores.values()))
+    scores = first.reindex(questions["id"])[tested]
     spread = (scores.max(axis=1) - scores.min(axis=1)).fillna(0).reset_index(drop=True)
     for tag, ids in (tags or {}).items():
         questions[tag] = questions["id"].isin(ids)
@@ -80,7 +97,7 @@ def _relevant(data, query):
 def _results(study, system, relevant):
     """Give scores and first documents of one system, a row a question."""
     run = study.results[system].run(list(relevant))
-    measures = [name for name in ITEM_MEASURES if name in study.scores]
+    measures = list(study.scores)[:MOST_MEASURES]
     rows = pd.DataFrame({name: study.scores[name][system] for name in measures})
     rows = rows.reindex(list(relevant)).rename_axis("id").reset_index().assign(system=system)
     rows[FIRST] = [list(run[query])[:ITEM_DEPTH] for query in relevant]

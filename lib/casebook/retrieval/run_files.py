@@ -252,9 +252,9 @@ def _check_run(dataset, system, run, row, max_missing):
         )
 
 
-def run_sentence(row):
-    """Say in one line what a run holds, from a row of `coverage_of_runs`."""
-    text = f"{row['system']}: {row['matched']} of {row['questions']} questions matched"
+def coverage_text(row):
+    """What a run holds, in one line, from a row of `coverage_of_runs`."""
+    text = f"{row['matched']} of {row['questions']} questions matched"
     parts = {
         "missing, which count as 0": row["missing"],
         "extra": row["extra"],

@@ -24,6 +24,11 @@ MODES = {key: (row.get("settings", {}), row["about"]) for key, row in _SYSTEMS.i
 #: What readers call the systems.
 SYSTEM_NAMES = {key: row["name"] for key, row in _SYSTEMS.items()}
 SYSTEM_NAMES["full_tuned"] = "Full pipeline, tuned"
+#: What a sentence calls them.
+SYSTEM_PHRASES = {key: row.get("phrase", row["name"]) for key, row in _SYSTEMS.items()}
+SYSTEM_PHRASES["full_tuned"] = "the tuned pipeline"
+#: Collections by key on which the rules of a system were chosen.
+CHOSEN_ON = {key: row["chosen_on"] for key, row in _SYSTEMS.items() if "chosen_on" in row}
 #: Systems of one list and one search, which every other has to beat.
 SIMPLE = ("bm25", "bm25_cut", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked")
 #: Systems without a reranker, which the full pipeline has to beat.
@@ -32,7 +37,6 @@ UNRERANKED = (*SIMPLE, "rrf", "rrf_chunked", "fused", "fused_mmr")
 ONE_STAGE = ("full", "fused", "with_mmr", "no_chunking", "weighted_sum", "reranker_only")
 #: The full pipeline with another treatment of the query, which the chapter compares on its own.
 QUERY_TREATMENTS = ("query_whole", "query_windows", "query_rm3")
-_RENAMED = {"no_mmr": "full", "no_reranker": "fused", "constant_weights": "documented"}
 # Below this weight, encoding a collection would take minutes and change next to nothing.
 _SMALLEST_WEIGHT = 0.07
 
@@ -186,8 +190,6 @@ def system_name(system):
 
 def config_for(mode, **settings):
     """Settings of a named system; those of the mode win."""
-    if mode in _RENAMED:
-        raise InputError(f"mode {mode!r} is called {_RENAMED[mode]!r} now")
     check_choice("mode", mode, tuple(MODES))
     changes, _ = MODES[mode]
     return PipelineConfig(**{**settings, **changes})

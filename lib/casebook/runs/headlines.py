@@ -86,8 +86,8 @@ class Headline:
         """The verdict: that of the contrast, else from the interval and the margin alone."""
         if self.value is None:
             return NOT_MEASURED
-        given = self.decision
-        return EFFECTS[given or verdict_of(self.low, self.high, self.margin, reason=self.reason)]
+        decision = self.decision or verdict_of(self.low, self.high, self.margin, reason=self.reason)
+        return EFFECTS[decision]
 
     @property
     def answer(self):

@@ -6,6 +6,7 @@ number, which indexes the words of its column.
 
 from casebook.runs.record import json_rows
 
+LEADERBOARD_TIMES = "leaderboard"  # name of a cell's file of times
 LEVEL_COLUMNS = ("value", "low", "high", "n", "control", "reason")
 CONTRAST_COLUMNS = (
     "system",

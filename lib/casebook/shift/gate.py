@@ -16,13 +16,13 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.files import write_json
+from casebook.frames import contrasts
 from casebook.measures.ranking import evaluate
 from casebook.runs.record import now, utc
 from casebook.shift.artifacts import check_split, prepare, shift_queries, unapplied
 from casebook.shift.embedded import SMALLEST_NORM, group_labels, ranking_order
 from casebook.stats.intervals import FEWEST, too_few
 from casebook.stats.samples import check_choice, number_or_none
-from casebook.stats.tests import difference_intervals
 from casebook.tables import reason_text
 from casebook.verdicts import FAIL, NO_UNIT_DIFFERS, PASS, UNDECIDED, gate_verdict, worst_verdict
 
@@ -172,13 +172,13 @@ def judge_shift(
             check["verdict"] = FAIL
             check["reason"] = "no baseline" if result.baseline is None else "not a number"
         else:
-            differences = result.shifted[name] - result.baseline[name]
-            [interval] = difference_intervals(
-                differences, clusters, n_resamples=n_resamples, seed=seed
-            )
-            check["low"] = interval.low
-            check["high"] = interval.high
-            verdict, reason = _rule_verdict(result, check, interval.reason, decision, clusters)
+            scores = pd.DataFrame({"now": result.shifted[name], "before": result.baseline[name]})
+            found = contrasts(
+                scores, [("now", "before")], clusters, n_resamples=n_resamples, seed=seed
+            ).iloc[0]
+            check["low"] = number_or_none(found["low"])
+            check["high"] = number_or_none(found["high"])
+            verdict, reason = _rule_verdict(result, check, found["reason"], decision, clusters)
             check["verdict"] = verdict
             check["reason"] = reason
         checks.append(check)

@@ -7,10 +7,11 @@ import numpy as np
 
 from casebook.errors import InputError
 from casebook.files import write_json
+from casebook.frames import single_contrasts
 from casebook.readers import parse_json
 from casebook.runs.record import query_groups, read_per_query
 from casebook.stats.intervals import bootstrap_mean
-from casebook.stats.tests import difference_intervals
+from casebook.titled import number
 
 SEGMENT_SYSTEMS = ("Baseline", "PosNeg", "Segmented")
 PER_QUERY_COLUMNS = {"map@1": "Ap1", "ndcg@3": "Ndcg3"}
@@ -127,20 +128,20 @@ def summarise(base, shifted, apply, groups=None, n_resamples=10_000, seed=0):
         after = shifted[column].to_numpy(float)
         table = np.stack([before, after, np.where(apply, after, before)], axis=1)
         means, gains = means_and_gains(table, groups, n_resamples, seed)
-        for system, number in zip(kpi, means, strict=True):
-            kpi[system][measure] = number
-        for system, number in zip(delta, gains, strict=True):
-            delta[system][measure] = number
+        for system, mean in zip(kpi, means, strict=True):
+            kpi[system][measure] = mean
+        for system, gain in zip(delta, gains, strict=True):
+            delta[system][measure] = gain
     return {"kpi": kpi, "delta": delta}
 
 
 def means_and_gains(table, groups, n_resamples=10_000, seed=0):
     """Means of systems [queries, systems] and paired differences from the first, with intervals."""
     means = bootstrap_mean(table, clusters=groups, n_resamples=n_resamples, seed=seed)
-    gains = difference_intervals(
-        table[:, 1:] - table[:, :1], groups, n_resamples=n_resamples, seed=seed
-    )
-    return [interval.number() for interval in means], [interval.number() for interval in gains]
+    pairs = [(system, 0) for system in range(1, table.shape[1])]
+    gains = single_contrasts(table, pairs, groups, n_resamples=n_resamples, seed=seed)
+    rows = gains.to_dict("records")
+    return [interval.number() for interval in means], [number(row, "difference") for row in rows]
 
 
 def gap_gain(base, shifted):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from casebook.data.sets import drift_stages
 from casebook.errors import InputError
-from casebook.frames import UNTESTED, contrasts
+from casebook.frames import UNTESTED, contrasts, single_contrasts
 from casebook.models.encoders import load_encoder
 from casebook.retrieval.ablation import ScoredSystems
 from casebook.shift.embedded import SHIFT_MEASURES, embed, group_labels, ranking_order, unit
@@ -24,9 +24,7 @@ from casebook.shift.learn import (
     cross_fit,
     fit_in_sample,
 )
-from casebook.stats.intervals import bounded
 from casebook.stats.samples import check_count, generator
-from casebook.stats.tests import difference_intervals
 
 BASELINE = "baseline"
 CHANCE = "chance"
@@ -221,27 +219,22 @@ def gains(study, planned, n_resamples=10_000):
     frame = study.scores[SELECTION_MEASURE]
     differences = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
     signs = np.sign(differences.round(12))
-    intervals = difference_intervals(
-        differences, study.clusters, n_resamples=n_resamples, seed=study.seed
-    )
+    pairs = [(name, BASELINE) for name in differences]
+    alone = single_contrasts(frame, pairs, study.clusters, n_resamples=n_resamples, seed=study.seed)
     names = {"difference": "gain", "low": "gain low", "high": "gain high"}
     family = planned.rename(columns=names).set_index("system").to_dict("index")
     rows = []
-    for name, interval in zip(differences, intervals, strict=True):
-        row = {
-            "system": name,
+    alone = alone.rename(columns=names).drop(columns=["p", "p_adjusted"])
+    for row in alone.to_dict("records"):
+        name = row["system"]
+        row |= {
             "verdict": UNTESTED,
             "better": (signs[name] == 1).sum(),
             "equal": (signs[name] == 0).sum(),
             "worse": (signs[name] == -1).sum(),
-            "n": interval.n,
-            "groups": len(set(study.clusters)),
         }
         if name in study.unmoved:
-            row["reason"] = study.unmoved[name]
-        else:
-            row |= bounded("gain", interval)
-            row["reason"] = interval.reason
+            row |= dict.fromkeys(names.values()) | {"reason": study.unmoved[name]}
         rows.append(row | family.get(name, {}))
     table = pd.DataFrame(rows, columns=_GAIN_COLUMNS)
     numeric = ["gain", "gain low", "gain high", "p", "p_adjusted"]
@@ -310,8 +303,11 @@ def drift_table(rows, n_resamples=10_000, seed=0):
     lines = []
     for (system, stage), part in rows.groupby(["system", "stage"], sort=False):
         gain = part["shifted"] - part["baseline"]
+        scores = part[["shifted", "baseline"]]
         families = part["seed"].astype(str) + " " + part["group"].astype(str)
-        [interval] = difference_intervals(gain, families, n_resamples=n_resamples, seed=seed)
+        found = contrasts(
+            scores, [tuple(scores)], families, n_resamples=n_resamples, seed=seed
+        ).iloc[0]
         gain_of_seed = gain.groupby(part["seed"]).mean()
         line = {
             "system": system,
@@ -319,13 +315,17 @@ def drift_table(rows, n_resamples=10_000, seed=0):
             "baseline": part["baseline"].mean(),
             "moved": part["moved"].sum(),
             "seeds": len(gain_of_seed),
-            "n": interval.n,
+            "n": found["n"],
         }
         if part["moved"].any():
-            line |= bounded("gain", interval)
+            line |= {
+                "gain": found["difference"],
+                "gain low": found["low"],
+                "gain high": found["high"],
+            }
             line["lowest"] = gain_of_seed.min()
             line["highest"] = gain_of_seed.max()
-            line["reason"] = interval.reason
+            line["reason"] = found["reason"]
         else:
             line["reason"] = "every fold chose scale 0, so no question was moved"
         lines.append(line)

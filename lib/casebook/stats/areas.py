@@ -75,16 +75,12 @@ def auroc_difference(positive, scores, against, *, level=0.95, clusters=None, un
 def auroc_contrast(positive, scores, against, *, level=0.95, clusters=None, units=None):
     """Contrast of two AUROCs as a row of ``contrasts.json``; what is undefined is NaN."""
     area = auroc_difference(positive, scores, against, level=level, clusters=clusters, units=units)
-    row = {
-        "difference": area.estimate,
-        "low": area.low,
-        "high": area.high,
-        "level": auroc(positive, scores).estimate,
-        "baseline": auroc(positive, against).estimate,
+    return area.row("difference") | {
+        "level": auroc(positive, scores).row()["value"],
+        "baseline": auroc(positive, against).row()["value"],
+        "groups": area.n if clusters is None else len(set(clusters)),
+        "reason": area.reason,
     }
-    row = {name: math.nan if value is None else value for name, value in row.items()}
-    groups = area.n if clusters is None else len(set(clusters))
-    return row | {"n": area.n, "groups": groups, "reason": area.reason}
 
 
 def _checked(positive, *scores):

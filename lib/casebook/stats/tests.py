@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.stats.intervals import BLOCK_ELEMENTS, Interval, cluster_sums, resampled_clusters
+from casebook.stats.intervals import BLOCK_ELEMENTS, Interval
 from casebook.stats.samples import (
     ROUNDING,
     check_choice,
@@ -106,14 +106,10 @@ def _drawn_subsets(sums, sizes, n_resamples, seed):
 
 def _largest_of_others(statistics):
     """Largest statistic of the other columns, by pattern and column; -inf without others."""
-    others = np.full_like(statistics, -np.inf)
-    if statistics.shape[1] < 2 or not len(statistics):
-        return others
-    order = np.argsort(statistics, axis=1)
-    rows = np.arange(len(statistics))
-    others[:] = statistics[rows, order[:, -1]][:, None]
-    others[rows, order[:, -1]] = statistics[rows, order[:, -2]]
-    return others
+    if statistics.shape[1] < 2:
+        return np.full_like(statistics, -np.inf)
+    ranked = np.sort(statistics, axis=1)
+    return np.where(statistics == ranked[:, -1:], ranked[:, -2:-1], ranked[:, -1:])
 
 
 def _half_means(subset, rest, subset_sizes, size):
@@ -178,36 +174,18 @@ def all_signs(n):
         yield np.unpackbits(codes.view(np.uint8), axis=1, count=n, bitorder="little")
 
 
-def difference_intervals(differences, clusters=None, *, level=0.95, n_resamples=10_000, seed=0):
-    """Interval of the mean of every column of paired differences, each on its own."""
-    X, _ = score_matrix(differences)
-    if not len(X):
-        return [Interval(None, None, None, level, 0, "sign-flip", "no_units")] * X.shape[1]
-    clusters, reason = resampled_clusters(clusters, len(X))
-    intervals = []
-    for column in X.T:
-        sums, sizes = cluster_sums(column[:, None], clusters)
-        flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
-        low, high, why = bounds_of_difference(column, flips.low[0], flips.high[0], reason)
-        intervals.append(
-            Interval(float(flips.difference[0]), low, high, level, len(X), "sign-flip", why)
-        )
-    return intervals
-
-
 def bounds_of_difference(differences, low, high, reason):
     """Bounds of a mean difference, None where there is no interval, and the reason."""
+    rounding = ROUNDING * np.abs(differences).max()
     if not differences.any():
-        return None, None, NO_UNIT_DIFFERS
-    if np.ptp(differences) <= ROUNDING * np.abs(differences).max():
-        return None, None, "no_variation"
-    if reason is not None and reason != INTERVAL_BY_UNIT:
-        return None, None, reason
-    if math.isnan(low) or math.isnan(high):
-        return None, None, "too_few_clusters_for_the_family"
-    if high - low <= ROUNDING * np.abs(differences).max():  # equal in all clusters
-        return None, None, "no_variation"
-    return float(low), float(high), reason
+        reason = NO_UNIT_DIFFERS
+    elif np.ptp(differences) <= rounding or high - low <= rounding:  # of units, or of clusters
+        reason = "no_variation"
+    elif reason in (None, INTERVAL_BY_UNIT):
+        if math.isfinite(low + high):
+            return float(low), float(high), reason
+        reason = "too_few_clusters_for_the_family"
+    return None, None, reason
 
 
 # All pairs of systems at once.

@@ -8,9 +8,9 @@ import pytest
 
 from casebook import paths
 from casebook.errors import InputError
-from casebook.notebook import TITLES, Chapter
 from casebook.readers import read_yaml
 from casebook.runs.headlines import Headline
+from casebook.titled import TITLES, Chapter
 from casebook.verdicts import EFFECTS
 
 

@@ -1,0 +1,306 @@
+"""Sentences, titles of figures and captions, made from rows that know what they are of."""
+
+import pandas as pd
+
+from casebook.runs.headlines import counted, per_cent
+from casebook.stats.intervals import bounds_text
+from casebook.tables import enumerated, reason_text
+from casebook.verdicts import (
+    BETTER,
+    EQUIVALENT,
+    INTERVAL_BY_UNIT,
+    NO_DIFFERENCE,
+    NOT_MEASURED,
+    UNDECIDED,
+    WORSE,
+)
+
+MOST_NAMED = 6  # rows that a title names; more are counted
+MOST_COUNTS = 3  # of units that a caption names; of more it gives the range
+VARYING = ["measure", "system_name", "against_name", "part"]  # in the order of a label
+
+PAIRS = {
+    BETTER: "{system_phrase} has a higher {measure} than {against_phrase}",
+    WORSE: "{system_phrase} has a lower {measure} than {against_phrase}",
+    EQUIVALENT: "{system_phrase} and {against_phrase} hardly differ in {measure}",
+    NO_DIFFERENCE: "{system_phrase} and {against_phrase} have the same {measure} throughout",
+    UNDECIDED: "{system_phrase} and {against_phrase} are not shown to differ in {measure}",
+    NOT_MEASURED: "{system_phrase} and {against_phrase} cannot be compared in {measure} here",
+}
+"""Verdict on a contrast to its sentence."""
+
+CLAUSES = {
+    BETTER: "{system} is above {against}",
+    WORSE: "{system} is below {against}",
+    EQUIVALENT: "{system} hardly differs from {against}",
+    NO_DIFFERENCE: "{system} scores exactly as {against}",
+    UNDECIDED: "{system} is not shown to differ from {against}",
+    NOT_MEASURED: "{system} cannot be compared with {against}",
+}
+"""Verdict on a contrast to its part of a sentence about several."""
+
+PLACES = {
+    BETTER: "above {null:g}",
+    WORSE: "below {null:g}",
+    EQUIVALENT: "too near {null:g} to matter",
+    NO_DIFFERENCE: "exactly {null:g}",
+    UNDECIDED: "not shown to differ from {null:g}",
+    NOT_MEASURED: "not measurable here",
+}
+"""Verdict on a value to where it lies."""
+
+COUNTS = {
+    BETTER: "up",
+    WORSE: "down",
+    EQUIVALENT: "too small to matter",
+    NO_DIFFERENCE: "exactly zero",
+    UNDECIDED: "undecided, which is not to say equal",
+    NOT_MEASURED: "not measurable here",
+}
+"""Verdict to how a title counts it."""
+
+SHARES = {
+    "P@1": "a right document comes first for {level}",
+    "Success@1": "a right document comes first for {level}",
+    "Success@10": "a right document is among the first ten for {level}",
+}
+"""Measure to what it says of how many units, for readers who know no measures."""
+
+
+def kind(frame):
+    """What rows are: contrasts, differences of single units, or estimates."""
+    if "difference" not in frame:
+        return "estimates"
+    return "contrasts" if "low" in frame else "differences"
+
+
+def upper(text):
+    """Text with a capital at its beginning, unless it begins with the name of a measure."""
+    first_word = text.split()[0]
+    is_name = "@" in first_word or first_word != first_word.lower()
+    return text if is_name else text[0].upper() + text[1:]
+
+
+def units(row):
+    """Number of units, of which part, and in how many clusters."""
+    text = counted(int(row["n"]), row["unit"])
+    if row["part"]:
+        text += f" ({row['part']})"
+    if row["cluster"] and row["groups"] != row["n"]:
+        text += f" in {counted(int(row['groups']), row['cluster'])}"
+    return text
+
+
+def _why(row):
+    """Why a number or its interval is missing."""
+    reason = row.get("reason")
+    return reason_text(reason) if isinstance(reason, str) else "nothing was compared"
+
+
+def _level(row, value):
+    """A mean with its unit; a share in per cent where it says something of units."""
+    if row["measure"] in SHARES:
+        return per_cent(value)
+    return f"{value:.3g} {row['quantity']}" if row["quantity"] else f"{value:.3f}"
+
+
+# --- one row
+
+
+def sentence(row):
+    """A contrast or an estimate as a sentence, with its numbers and its reserves."""
+    main = _contrast_sentence(row) if "difference" in row else _estimate_sentence(row)
+    return " ".join([f"{upper(main)}.", *reserves(row)])
+
+
+def _contrast_sentence(row):
+    text = PAIRS[row["verdict"]].format(**row)
+    if row["verdict"] == NOT_MEASURED:
+        return f"{text}, because {_why(row)}"
+    quantity = f" {row['quantity']}" if row["quantity"] else ""
+    bounds = bounds_text(row["low"], row["high"], "+z.3f")
+    numbers = f"a difference of {row['difference']:+z.3f}{quantity} {bounds} on {units(row)}"
+    if "level" in row:
+        levels = f"{_level(row, row['level'])} against {_level(row, row['baseline'])}"
+        numbers = f"{levels}, {numbers}"
+    if pd.notna(row.get("better")):
+        numbers += "; {better:.0f} better, {equal:.0f} equal, {worse:.0f} worse".format(**row)
+    return f"{text}: {numbers}"
+
+
+def _estimate_sentence(row):
+    name = f"{row['measure']} of {row['system_phrase']}"
+    if pd.isna(row["value"]) or row.get("verdict") == NOT_MEASURED:
+        return f"{name} cannot be measured here, because {_why(row)}"
+    text = f"{name} is {_level(row, row['value'])} {bounds_text(row['low'], row['high'])}"
+    if "null" in row:
+        text += f", {PLACES[row['verdict']].format(**row)},"
+    text += f" on {units(row)}"
+    if pd.notna(row.get("control")):
+        text += f"; {row['control_name']}: {_level(row, row['control'])}"
+    return text
+
+
+def plain(row):
+    """A contrast in words for readers who know no measures: both levels and nothing else."""
+    level = _level(row, row["level"])
+    baseline = _level(row, row["baseline"])
+    if row["measure"] in SHARES:
+        kind_of_units = row.get("system_unit", row["unit"])
+        text = SHARES[row["measure"]].format(level=f"{level} of the {kind_of_units}")
+        other = f"with {row['against_phrase']}"
+        if "against_unit" in row:
+            other = f"of the {row['against_unit']}"
+        return f"{upper(text)}; {other}, {baseline}."
+    return f"{upper(row['system_phrase'])}: {level}; {row['against_phrase']}: {baseline}."
+
+
+def reserves(row):
+    """How the baseline was chosen, and what the interval does not show."""
+    sentences = []
+    if row.get("role"):
+        sentences.append(f"{upper(row['against_phrase'])} is {row['role']}.")
+    nearest = min(abs(row["low"]), abs(row["high"]))
+    if row.get("verdict") in (BETTER, WORSE) and nearest < row["margin"]:
+        sentences.append(f"The difference may be below {row['margin']:g}, which would not matter.")
+    if row.get("verdict") == EQUIVALENT:
+        sentences.append(f"Differences below {row['margin']:g} do not matter.")
+    if row.get("note"):
+        sentences.append(row["note"])
+    if row.get("reason") == INTERVAL_BY_UNIT:
+        unit = row["unit"].removesuffix("s")
+        sentences.append(
+            f"With fewer than six {row['cluster']} the interval is by {unit}: it holds for new "
+            f"{row['unit']} on these {counted(int(row['groups']), row['cluster'])}."
+        )
+    return sentences
+
+
+# --- several rows
+
+
+def labels(frame):
+    """Names of the rows of a frame: what differs between them."""
+    text = pd.Series("", frame.index)
+    for column in [column for column in VARYING if column in frame]:
+        names = frame[column].fillna("")
+        if len(set(names)) > 1:
+            between = " − " if column == "against_name" else ", "
+            text = text.where(text == "", text + between) + names.replace("", "all")
+    return text.mask(text == "", frame["system_name"])
+
+
+def finding(frame):
+    """Title of a figure of rows: what they show, in one sentence."""
+    frame = frame[frame["n"] > 0]
+    texts = []
+    for measure, rows in frame.groupby("measure", sort=False):
+        if kind(rows) == "differences":
+            texts.append(_units_finding(rows))
+        elif "verdict" not in rows:
+            texts.append(_means_finding(rows))
+        elif len(rows) > MOST_NAMED:
+            texts.append(_counts_finding(rows))
+        elif kind(rows) == "contrasts":
+            texts.append(f"in {measure}, {_contrasts_finding(rows)}")
+        else:
+            texts.append(_places_finding(rows))
+    return f"{upper('; '.join(texts))}."
+
+
+def _counts_finding(rows):
+    """Number of rows with each verdict."""
+    counts = rows["verdict"].value_counts()
+    words = COUNTS if kind(rows) == "contrasts" else PLACES
+    null = rows.get("null", pd.Series([0.0])).iloc[0]
+    texts = [f"{counts[key]} {words[key].format(null=null)}" for key in words if key in counts]
+    what = "differences in" if kind(rows) == "contrasts" else "values of"
+    return f"of {len(rows)} {what} {rows['measure'].iloc[0]}: {enumerated(texts)}"
+
+
+def _contrasts_finding(rows):
+    """Pairs by verdict."""
+    clauses = []
+    for (verdict, system), group in rows.groupby(["verdict", "system_phrase"], sort=False):
+        against = enumerated(list(group["against_phrase"].unique()))
+        if len(set(rows["part"])) > 1:
+            against += f" ({enumerated(list(group['part'].replace('', 'all').unique()))})"
+        clauses.append(CLAUSES[verdict].format(system=system, against=against))
+    return "; ".join(clauses)
+
+
+def _units_finding(rows):
+    """Number of units on which one system is above and below the other."""
+    higher = (rows["difference"] > 0).sum()
+    lower = (rows["difference"] < 0).sum()
+    text = "{system_phrase} has a higher {measure} than {against_phrase} on {higher} of {n} {unit} "
+    text += "and a lower one on {lower}"
+    return text.format(higher=higher, lower=lower, **rows.iloc[0])
+
+
+def _places_finding(rows):
+    """Rows by the side of the value that means no difference."""
+    clauses = []
+    for verdict, names in labels(rows).groupby(rows["verdict"], sort=False):
+        place = PLACES[verdict].format(null=rows["null"].iloc[0])
+        clauses.append(f"{place} for {enumerated(list(names))}")
+    return f"{rows['measure'].iloc[0]} is {'; '.join(clauses)}"
+
+
+def _means_finding(rows):
+    """The highest mean, and what is not shown to be lower; without tests, the range."""
+    rows = rows.set_index(labels(rows))
+    best = rows.loc[rows["value"].idxmax()]
+    if "tie_class" not in rows:
+        if len(rows) == 1:
+            return f"{best['measure']} of {best.name}: {_level(best, best['value'])}"
+        least = rows.loc[rows["value"].idxmin()]
+        text = f"{best['measure']}: from {_level(least, least['value'])} ({least.name}) "
+        return f"{text}to {_level(best, best['value'])} ({best.name})"
+    text = f"the highest {best['measure']} is that of {best.name}, {_level(best, best['value'])} "
+    text += bounds_text(best["low"], best["high"])
+    classes = rows["tie_class"].dropna().str.split(",").map(set)
+    tied = [name for name, other in classes.items() if other & classes[best.name]]
+    others = [name for name in tied if name != best.name]
+    if len(others) > MOST_NAMED:
+        return f"{text}; {len(others)} of {len(classes) - 1} others are not shown to be lower"
+    return f"{text}; not shown to be lower: {enumerated(others or ['none'])}"
+
+
+def caption(frame):
+    """What rows are of: measure, data, units, intervals, correction, margin, baselines."""
+    rows = frame[frame["n"] > 0]
+    absent = frame.loc[frame["n"] == 0, "reason"] if "reason" in frame else []
+    if rows.empty:
+        return " ".join(f"{reason}." for reason in absent)
+    first = rows.iloc[0]
+    text = "difference in " if "difference" in rows else ""
+    text += " and ".join(rows["measure"].unique())
+    if "low" in rows:
+        text += "; 95 % intervals"
+    if rows.get("reason", pd.Series(dtype=object)).eq(INTERVAL_BY_UNIT).any():
+        text += f" over {first['unit']} (fewer than six {first['cluster']})"
+    counts = list(dict.fromkeys(rows.apply(units, axis=1)))
+    if len(counts) > MOST_COUNTS:
+        counts = [f"{rows['n'].min():,.0f} to {rows['n'].max():,.0f} {first['unit']}"]
+    texts = [upper(f"{text}; {first['title']}, {enumerated(counts)}.")]
+    if kind(rows) == "contrasts":
+        texts.append(correction(rows))
+    if rows.get("margin", pd.Series([0.0])).max() > 0:
+        texts.append(f"Differences below {rows['margin'].max():g} do not matter.")
+    if "role" in rows:
+        chosen = rows[rows["role"] != ""].drop_duplicates("against_name")
+        texts += [f"{row.against_name} is {row.role}." for row in chosen.itertuples()]
+    texts += [f"{reason}." for reason in absent]
+    return " ".join(filter(None, texts))
+
+
+def correction(rows):
+    """Whether several contrasts are corrected for their number, that of the family they are of."""
+    sizes = rows["comparisons"].astype(int)
+    if sizes.max() == 1:
+        return ""
+    if "p_adjusted" not in rows:
+        return f"Not corrected for {sizes.max()} comparisons."
+    texts = enumerated([f"{size:,}" for size in dict.fromkeys(sizes)], "or")
+    return f"Corrected for {texts} comparisons."
