@@ -434,12 +434,9 @@ def plain_values(values):
         return values.astype(object).where(values.notna(), None).to_dict("records")
     if isinstance(values, dict):
         return {name: plain_values(value) for name, value in values.items()}
-    return {
-        "value": values.estimate,
-        "ci": [values.low, values.high],
-        "n": values.n,
-        "reason": values.reason,
-    }
+    number = values.number()
+    del number["control"]
+    return number
 
 
 # --- what checking costs, and the log of a run
