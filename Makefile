@@ -77,7 +77,7 @@ validate: $(VENV)/.test ## simulate how often tests and intervals err; writes th
 	$(BIN)/python tests/validation/agreement_coverage.py
 
 faults: $(VENV)/.test ## kill, fuzz and feed hostile files; writes docs/faults.csv
-	CASEBOOK_WRITE_FAULTS=1 $(BIN)/pytest -m faults tests/faults tests/runs
+	CASEBOOK_WRITE_FAULTS=1 $(BIN)/pytest -m faults tests/faults tests/runs tests/test_cluster.py
 
 lock: ## pin again everything that pyproject.toml asks for
 	bash .ci/lock

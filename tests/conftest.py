@@ -101,26 +101,52 @@ def casebook(capsys):
 
 
 @pytest.fixture
-def run_chapter(casebook, quick_kernels, tmp_path, monkeypatch):
-    """Give a function that runs a chapter with parameters: exit code, headlines, what was said.
+def chapter(tmp_path, monkeypatch):
+    """Give a function that runs all cells of a chapter with parameters, in a temporary folder and
+    without a kernel.
 
-    It works in the folder of the test, and writes below ``out`` there.
+    It gives the variables, and what each cell displayed as text.
     """
+    import IPython.display
+    from cells import as_text, run_cell
+
+    import casebook.notebook
+    import casebook.titled
     from casebook import paths
 
-    folder = tmp_path / "out"
-    monkeypatch.setattr(paths, "RESULTS", folder / "results")
-    monkeypatch.setenv("CASEBOOK_ROOT", str(folder))  # for the kernel
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.setenv("TQDM_DISABLE", "1")
+    displayed = []
+    for module in (IPython.display, casebook.notebook, casebook.titled):
+        monkeypatch.setattr(
+            module, "display", lambda *values: displayed.extend(map(as_text, values))
+        )
+    (tmp_path / "results" / "mine" / "runs").mkdir(parents=True)
 
-    def run(experiment, *parameters):
-        options = [part for parameter in parameters for part in ("-p", parameter)]
-        code, out, err = casebook("run", experiment, "--run", "mine", *options)
-        files = sorted((folder / "results" / "mine" / "headlines").glob("*.json"))
-        headlines = [row for path in files for row in json.loads(path.read_text())]
-        return code, headlines, out + err
+    def run(name, **parameters):
+        variables = {}
+        shown = {}
+        notebook = json.loads((paths.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                displayed.clear()
+                last = run_cell("".join(cell["source"]), cell["id"], variables)
+                if last is not None:
+                    displayed.append(as_text(last))
+                shown[cell["id"]] = "\n".join(displayed)
+                if "parameters" in cell["metadata"].get("tags", []):
+                    variables.update(parameters | {"run": "mine", "cell": "mine"})
+        return variables, shown
 
     return run
+
+
+@pytest.fixture
+def headlines(tmp_path):
+    """Give a function that reads the headlines of the chapter that ran."""
+    path = tmp_path / "results" / "mine" / "headlines" / "mine.json"
+    return lambda: json.loads(path.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session")

@@ -134,6 +134,7 @@ def test_a_cluster_gives_the_bytes_of_one_process(project, dask):
     assert results(project / "serial") == results(project / "results")
 
 
+@pytest.mark.faults
 def test_killed_workers_are_replaced_and_a_cell_that_kills_them_all_fails_alone(project, dask):
     for _ in range(4):
         dask.worker()
@@ -160,6 +161,7 @@ def test_what_is_missing_is_said_in_bounded_time(project, dask, monkeypatch):
         run(cells({}), dask.address)
 
 
+@pytest.mark.faults
 def test_losing_the_scheduler_keeps_what_is_done(project, monkeypatch):
     dask = Dask(project)
     dask.worker()
@@ -210,6 +212,7 @@ def test_time_limits_and_dead_kernels(project):
         run(cells({"victim": "kernel"}), retries=0)
 
 
+@pytest.mark.faults
 def test_a_killed_server_of_forks_takes_its_kernels_along_and_another_one_starts(project):
     some = cells({"victim": "server", "trap": str(project / "trap")}, {"n": 3}, {"n": 4})
     lines = []
@@ -232,6 +235,7 @@ def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(project, dask, tmp_p
         assert (here.folder / name).read_bytes() == (there.folder / name).read_bytes()
 
 
+@pytest.mark.faults
 def test_work_whose_workers_die_ends_with_one_line(project, dask, monkeypatch):
     worker = dask.worker()
     with scheduler_workers(dask.address) as workers:

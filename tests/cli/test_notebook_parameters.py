@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from casebook import paths
 from casebook.batch.grid import load_grid
 from casebook.batch.parameters import annotations, check, check_type, declarations, defaults
 from casebook.errors import InputError
@@ -200,13 +201,13 @@ def test_what_a_terminal_would_obey_is_escaped(casebook):
 
 
 @pytest.mark.slow
-def test_what_a_reader_refuses_is_the_line_of_the_command(run_chapter, tmp_path):
+def test_what_a_reader_refuses_is_the_line_of_the_command(casebook, tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+    monkeypatch.setenv("CASEBOOK_ROOT", str(tmp_path))  # for the kernel
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "log.jsonl").write_text('{"id": 1, "question": "q?"}\n')
-    code, headlines, said = run_chapter("assistant", "log=log.jsonl")
-    last = said.splitlines()[-1]
-    assert (code, headlines) == (1, [])
-    assert re.fullmatch(
-        r"casebook: assistant-\w{8}: 10_assistant.ipynb: cell 4: log.jsonl:1: .*",
-        last,
-    ), said
+    code, _, said = casebook("run", "assistant", "--run", "mine", "-p", "log=log.jsonl")
+    line = r"casebook: assistant-\w{8}: 10_assistant.ipynb: cell 4: log.jsonl:1: .*"
+    assert code == 1
+    assert re.fullmatch(line, said.splitlines()[-1]), said
     assert "Traceback" not in said

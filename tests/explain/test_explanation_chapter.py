@@ -14,18 +14,6 @@ TEXTS = [
 ]
 
 
-@pytest.fixture
-def explained(run_chapter, tmp_path):
-    """Give a function that runs the chapter on a file of explanations."""
-
-    def run(rows):
-        path = tmp_path / "mine.jsonl"
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        return run_chapter("explanation_quality", f"explanations={path}", "n_resamples=200")
-
-    return run
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("sentence", "count", "opening"),
@@ -34,11 +22,15 @@ def explained(run_chapter, tmp_path):
         ("{} It may pay 3 of them.", 5, "[no interval] AUROC of faithfulness against"),
     ],
 )
-def test_explanations_that_say_nothing_or_are_few(explained, sentence, count, opening):
-    texts = TEXTS[:count]
+def test_explanations_that_say_nothing_or_are_few(
+    chapter, headlines, tmp_path, sentence, count, opening
+):
     rows = [
-        {"id": text, "explanation": sentence.format(text), "contexts": [text]} for text in texts
+        {"id": text, "explanation": sentence.format(text), "contexts": [text]}
+        for text in TEXTS[:count]
     ]
-    code, headlines, said = explained(rows)
-    assert code == 0 and opening in said
-    assert all(headline["low"] is None and headline["high"] is None for headline in headlines)
+    path = tmp_path / "mine.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    _, shown = chapter("05_explanation_quality", explanations=str(path), n_resamples=200)
+    assert opening in "".join(shown.values())
+    assert all(headline["low"] is None and headline["high"] is None for headline in headlines())

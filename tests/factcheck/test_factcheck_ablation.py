@@ -113,13 +113,12 @@ def test_resamples_reach_the_tests_of_the_report():
 def test_shared_work_changes_nothing_and_weights_cannot_matter_without_a_second_level(
     base, stance, some
 ):
-    shared = ablation.run_configs(ablation.factorial_configs(), base, stance, some)
-    alone = [
-        ablation.run_configs({name: config}, base, stance, some)
-        for name, config in ablation.factorial_configs().items()
-    ]
-    alone = pd.concat(alone, ignore_index=True)
-    pd.testing.assert_frame_equal(shared.drop(columns="seconds"), alone.drop(columns="seconds"))
+    configs = ablation.factorial_configs()
+    shared = ablation.run_configs(configs, base, stance, some)
+    for name in (CELL_NAMES[0], CELL_NAMES[6], CELL_NAMES[-1]):
+        alone = ablation.run_configs({name: configs[name]}, base, stance, some)
+        here = shared[shared["config"] == name].reset_index(drop=True)
+        pd.testing.assert_frame_equal(here.drop(columns="seconds"), alone.drop(columns="seconds"))
     right = ablation.right_table(shared)
     assert list(right) == list(CELL_NAMES) and right.index.tolist() == [claim.id for claim in some]
     for name, cell in zip(CELL_NAMES, FACTORIAL_CELLS, strict=True):

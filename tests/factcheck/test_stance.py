@@ -1,6 +1,5 @@
 """What judges of stance read, and what they say."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -184,8 +183,9 @@ from casebook.factcheck.stance import passage_features
 from casebook.factcheck.words import content
 claim = " ".join("w" + chr(97 + k % 26) + chr(99 + k // 26) for k in range(60))
 rarity = {w: (k * 0.7310585) % 1 for k, w in enumerate(sorted(content(claim)))}
-print(passage_features(claim, claim[:90], rarity=rarity)[0])
+feature = passage_features(claim, claim[:90], rarity=rarity)[0]
 """
-    command = [sys.executable, "-c", code]
-    seeds = [os.environ | {"PYTHONHASHSEED": str(seed)} for seed in range(2)]
-    assert len({subprocess.check_output(command, env=environment) for environment in seeds}) == 1
+    here = {}
+    exec(code, here)
+    elsewhere = subprocess.check_output([sys.executable, "-c", f"{code}print(repr(feature))"])
+    assert elsewhere.decode().strip() == repr(here["feature"])

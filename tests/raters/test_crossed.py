@@ -56,10 +56,13 @@ def test_new_raters_are_never_surer_than_these():
 
 
 def test_crossed_interval_says_when_it_cannot():
-    assert crossed_mean(np.ones((9, 2))).interval.reason == "fewer_than_three_raters"
-    assert crossed_mean([[1.0, 2.0, 3.0]] * 5).interval.reason == "fewer_than_six_units"
-    assert crossed_mean([[np.nan] * 3]).interval.reason == "no_units"
-    same = crossed_mean(np.ones((9, 3))).interval
-    assert (*bounds(same), same.reason) == (None, None, "no_variation")
+    for values, reason in (
+        (np.ones((9, 2)), "fewer_than_three_raters"),
+        ([[1.0, 2.0, 3.0]] * 5, "fewer_than_six_units"),
+        ([[np.nan] * 3], "no_units"),
+        (np.ones((9, 3)), "no_variation"),
+    ):
+        found = crossed_mean(values).interval
+        assert (*bounds(found), found.reason) == (None, None, reason)
     leaning = np.column_stack([np.eye(6)[0], np.zeros(6), np.ones(6)])
     assert bounds(crossed_mean(leaning, limits=(0.0, 1.0)).interval) == (0.0, 1.0)

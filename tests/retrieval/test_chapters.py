@@ -1,16 +1,11 @@
 """The chapters on retrieval and query length, run whole: they say what their tables hold."""
 
-import ast
 import json
 import re
 
-import IPython.display
 import pytest
 from beir_folders import write_beir
 
-import casebook.notebook
-from casebook import paths
-from casebook.paths import NOTEBOOKS
 from casebook.readers import read_json
 from casebook.retrieval import ablation
 
@@ -42,38 +37,15 @@ class Encoder:
 """
 
 
-def shown(value):
-    """What a page shows of a value."""
-    for kind in ("_repr_markdown_", "_repr_html_"):
-        if hasattr(value, kind):
-            text = getattr(value, kind)()
-            return text[0] if isinstance(text, tuple) else text
-    return str(value)
-
-
 @pytest.fixture
-def run_chapter(tmp_path, monkeypatch):
-    """Give a function that runs a notebook in this process: what it shows, and its variables."""
-    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
-    monkeypatch.setenv("MPLBACKEND", "agg")
+def run_chapter(chapter, tmp_path, monkeypatch):
+    """Give a function that runs a notebook: what it shows, and its variables."""
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "hashing_encoder.py").write_text(ENCODER)
 
     def run(name, **parameters):
-        page, variables = [], {}
-        for module in (IPython.display, casebook.notebook):
-            monkeypatch.setattr(module, "display", lambda value: page.append(shown(value)))
-        cells = json.loads((NOTEBOOKS / name).read_text("utf-8"))["cells"]
-        for cell in [cell for cell in cells if cell["cell_type"] == "code"]:
-            body = ast.parse("".join(cell["source"])).body
-            last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
-            exec(compile(ast.Module(body, []), cell["id"], "exec"), variables)
-            if last is not None:
-                value = eval(compile(ast.Expression(last.value), cell["id"], "eval"), variables)
-                page.append("" if value is None else shown(value))
-            if "parameters" in cell["metadata"].get("tags", []):
-                variables.update(parameters | {"run": "made"})
-        return "\n".join(page), variables
+        variables, shown = chapter(name, **parameters)
+        return "\n".join(shown.values()), variables
 
     return run
 
@@ -92,8 +64,8 @@ def folder(tmp_path):
     return make
 
 
-def written(tmp_path, kind, cell="retrieval_ablation"):
-    return read_json(tmp_path / "results" / "made" / kind / f"{cell}.json")
+def written(tmp_path, kind):
+    return read_json(tmp_path / "results" / "mine" / kind / "mine.json")
 
 
 QUICK = {"n_resamples": 500}
@@ -113,7 +85,7 @@ def test_the_ablation_runs_for_one_question_and_for_any_systems(
     run_chapter, folder, tmp_path, questions, changes
 ):
     options = FAST | {"pipeline": BARE} | changes
-    page, _ = run_chapter("01_retrieval_ablation.ipynb", dataset=folder(questions), **options)
+    page, _ = run_chapter("01_retrieval_ablation", dataset=folder(questions), **options)
     assert "Does the full pipeline find more than " in page
     assert not NO_WIDTH_0.search(page)
     assert set(changes.get("modes", ["dense"])) <= set(
@@ -131,7 +103,7 @@ def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
     runs = [str(tmp_path / f"{name}.run") for name in ("right", "wrong")]
     for modes in ([], ["dense"]):
         options = FAST | {"runs": runs, "modes": modes, "pipeline": BARE}
-        page, _ = run_chapter("01_retrieval_ablation.ipynb", dataset=data, **options)
+        page, _ = run_chapter("01_retrieval_ablation", dataset=data, **options)
         numbers = written(tmp_path, "numbers")["retrieval_ablation"]["mine"]
         assert set(numbers) - {"bm25", "random"} == {
             "right",
@@ -153,7 +125,7 @@ def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
 
 def test_where_nothing_is_relevant_nothing_is_answered(run_chapter, folder, tmp_path):
     options = FAST | {"pipeline": BARE, "dataset": folder(7, grade=0)}
-    page, _ = run_chapter("01_retrieval_ablation.ipynb", **options)
+    page, _ = run_chapter("01_retrieval_ablation", **options)
     assert "Cannot be measured here: nothing is judged relevant" in page
     assert not NO_WIDTH_0.search(page)
     rows = written(tmp_path, "contrasts")["retrieval_ablation"]["mine"]["nDCG@10"]
@@ -162,7 +134,7 @@ def test_where_nothing_is_relevant_nothing_is_answered(run_chapter, folder, tmp_
 
 def test_another_measure_and_baseline_leave_no_other_name_in_answers(run_chapter, tmp_path):
     changes = {"measure": "RR@10", "baseline": "bm25", "others": [], "modes": ["dense", "fused"]}
-    page, _ = run_chapter("01_retrieval_ablation.ipynb", dataset="smoke", **changes | QUICK)
+    page, _ = run_chapter("01_retrieval_ablation", dataset="smoke", **changes | QUICK)
     answers = json.dumps(written(tmp_path, "headlines"))
     for text in (page, answers):
         assert "RR@10" in text and "nDCG" not in text and "simple searches" not in text
@@ -179,7 +151,7 @@ def test_parts_stand_beside_all_questions(run_chapter, tmp_path, monkeypatch):
         registry, "load", lambda name, split=None, **more: halves.get(split) or usual(name, **more)
     )
     options = QUICK | {"parts": ["dev", "test"], "modes": ["bm25", "dense", "fused"]}
-    _, variables = run_chapter("01_retrieval_ablation.ipynb", dataset="smoke", **options)
+    _, variables = run_chapter("01_retrieval_ablation", dataset="smoke", **options)
     (first, *_) = written(tmp_path, "headlines")
     assert (first["n"], first["unit"]) == (34, "questions")
     assert first["against"].endswith("simple searches by mean nDCG@10 on 34 questions")
@@ -193,9 +165,9 @@ def test_parts_stand_beside_all_questions(run_chapter, tmp_path, monkeypatch):
 
 
 def test_query_length_gives_one_verdict_and_names_both_kinds(run_chapter, folder, tmp_path):
-    page, _ = run_chapter("09_query_length.ipynb", dataset="smoke", n_resamples=500)
-    (answer,) = written(tmp_path, "headlines", "query_length")
-    rows = written(tmp_path, "contrasts", "query_length")["query_length"]["smoke"]["nDCG@10"]
+    page, _ = run_chapter("09_query_length", dataset="smoke", n_resamples=500)
+    (answer,) = written(tmp_path, "headlines")
+    rows = written(tmp_path, "contrasts")["query_length"]["smoke"]["nDCG@10"]
     assert answer["decision"] == rows[0]["verdict"] == "undecided"
     assert "**Do short questions fare worse than long ones? Undecided. " in page
     assert "17 questions (long) in 15 groups and 17 questions (short) in 14 groups" in page
@@ -204,25 +176,25 @@ def test_query_length_gives_one_verdict_and_names_both_kinds(run_chapter, folder
 def test_query_length_of_few_questions_or_of_nothing_relevant_is_no_result(
     run_chapter, folder, tmp_path
 ):
-    page, _ = run_chapter("09_query_length.ipynb", dataset=folder(7, grade=0), n_resamples=200)
-    (answer,) = written(tmp_path, "headlines", "query_length")
+    page, _ = run_chapter("09_query_length", dataset=folder(7, grade=0), n_resamples=200)
+    (answer,) = written(tmp_path, "headlines")
     assert (answer["low"], answer["decision"]) == (None, "cannot be measured")
     assert "nothing is judged relevant" in page and not NO_WIDTH_0.search(page)
 
 
 def test_settings_are_chosen_on_one_half_and_compared_on_the_other(run_chapter, tmp_path):
     options = QUICK | {"pipeline": BARE, "grid": {"question_tokens": [64, 16]}}
-    _, variables = run_chapter("12_pipeline_settings.ipynb", dataset="smoke", **options)
+    _, variables = run_chapter("12_pipeline_settings", dataset="smoke", **options)
     first, second = variables["first"], variables["second"]
     assert not set(first.qrels) & set(second.qrels)
-    (answer,) = written(tmp_path, "headlines", "pipeline_settings")
+    (answer,) = written(tmp_path, "headlines")
     assert answer["n"] == len(second.queries)
     best = variables["sweeps"].groupby("setting")["value"].max()
     assert variables["chosen"]["value"].tolist() == best.tolist()
 
 
 def test_original_formulas_stand_beside_the_standard_measures(run_chapter, tmp_path):
-    page, _ = run_chapter("13_published_figures.ipynb", dataset="smoke", modes=["bm25"], **QUICK)
-    numbers = written(tmp_path, "numbers", "published_figures")["published_figures"]["smoke"]
+    page, _ = run_chapter("13_published_figures", dataset="smoke", modes=["bm25"], **QUICK)
+    numbers = written(tmp_path, "numbers")["published_figures"]["smoke"]
     assert numbers["bm25"]["original:MRR@10"] == numbers["bm25"]["RR@10"]
     assert "Binary: grades above 1 count as 1" in page

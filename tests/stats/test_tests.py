@@ -108,17 +108,12 @@ def test_max_t_is_the_studentised_maximum():
     st.randoms(use_true_random=False),
 )
 def test_exact_pvalues_are_invariant(rows, shift, scale, random):
-    table = np.array(rows, dtype=float)
-    result = paired_randomization(table)
-    shuffled = rows[:]
-    random.shuffle(shuffled)
-    for other in (np.array(shuffled, dtype=float), shift + scale * table):
-        same = paired_randomization(other)
+    scores = np.array(rows, dtype=float)
+    result = paired_randomization(scores)
+    for other in (random.sample(rows, len(rows)), shift + scale * scores):
+        same = paired_randomization(np.array(other, dtype=float))
         assert same.pvalue.tolist() == result.pvalue.tolist()
         assert same.pvalue_max_t.tolist() == result.pvalue_max_t.tolist()
-    swapped = paired_randomization(table[:, ::-1])
-    assert swapped.pvalue.tolist() == result.pvalue[::-1].tolist()
-    assert swapped.statistic == pytest.approx(-result.statistic[::-1])
 
 
 def test_drawn_signs():
@@ -156,12 +151,14 @@ def test_holm_with_the_digits_of_r():
 
 
 def test_undefined_effect_sizes_have_a_reason():
-    found = effect_sizes(A + 0.25, A)
-    assert (found.dz.estimate, found.dz.reason, found.rank_biserial) == (None, "no_variation", 1.0)
-    assert effect_sizes([0.5]).dz.reason == "fewer_than_two_units"
-    assert effect_sizes(A, A).rank_biserial is None
-    near = effect_sizes(1 + 1e-9 * A)
-    assert (near.dz.low, near.dz.reason) == (None, "out_of_range")
+    for scores, reason, biserial in (
+        ([0.25] * 35, "no_variation", 1.0),
+        ([0.5], "fewer_than_two_units", 1.0),
+        (np.zeros(35), "no_variation", None),
+        (1 + 1e-9 * A, "out_of_range", 1.0),
+    ):
+        found = effect_sizes(scores)
+        assert (found.dz.low, found.dz.reason, found.rank_biserial) == (None, reason, biserial)
 
 
 def test_dz_inverts_the_noncentral_t():
