@@ -151,6 +151,9 @@ def test_a_difference_between_kinds_of_units_is_least_squares_with_clustered_err
         assert row["reason"] == ("interval_by_unit" if groups < 6 else None)
     assert rows["system"].tolist() == ["new, young", "old, young", "twin, young"]
     assert "Not corrected for 3 comparisons." in caption(rows)
+    assert list(labels(rows)) == ["New system", "Old system", "Twin of old"]
+    text = "In points, young pupils are not shown to differ from old pupils for the new system, "
+    assert finding(rows) == f"{text}the old system and Twin of old."
     with pytest.raises(InputError, match="all pupils are young"):
         scores.between(first | True, "young", "old")
 

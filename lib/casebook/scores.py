@@ -209,7 +209,11 @@ class Scores:
         rows = frames.between(self.values, is_first, self.clusters, margin=self._margin)
         if self.unmeasured:
             rows = rows.assign(verdict=NOT_MEASURED, reason=self.unmeasured)
-        rows = rows.assign(of=rows["system"])
+        names = {
+            "of_name": rows["system"].map(self.name),
+            "of_phrase": rows["system"].map(self.phrase),
+        }
+        rows = rows.assign(of=rows["system"], **names)
         for column, kind in {"system": first, "against": second}.items():
             rows = rows.assign(
                 **{

@@ -181,6 +181,8 @@ def reserves(row):
 
 def labels(frame):
     """Names of the rows of a frame: what differs between them."""
+    if "of_name" in frame:
+        return frame["of_name"]
     text = pd.Series("", frame.index)
     for column in [column for column in VARYING if column in frame]:
         names = frame[column].fillna("")
@@ -201,6 +203,8 @@ def finding(frame):
             texts.append(_means_finding(rows))
         elif len(rows) > MOST_NAMED:
             texts.append(_counts_finding(rows))
+        elif "of" in rows:
+            texts.append(f"in {measure}, {_kinds_finding(rows)}")
         elif kind(rows) == "contrasts":
             texts.append(f"in {measure}, {_contrasts_finding(rows)}")
         else:
@@ -226,6 +230,23 @@ def _contrasts_finding(rows):
         if len(set(rows["part"])) > 1:
             against += f" ({enumerated(list(group['part'].replace('', 'all').unique()))})"
         clauses.append(CLAUSES[verdict].format(system=system, against=against))
+    return "; ".join(clauses)
+
+
+def _kinds_finding(rows):
+    """Systems by the verdict on two kinds of units."""
+    clauses = []
+    for verdict, systems in rows.groupby("verdict", sort=False):
+        row = systems.iloc[0]
+        kinds = {"system": row["system_unit"], "against": row["against_unit"]}
+        clause = CLAUSES[verdict].format(**kinds)
+        for singular, plural in {
+            " is ": " are ",
+            " differs ": " differ ",
+            " scores ": " score ",
+        }.items():
+            clause = clause.replace(singular, plural)
+        clauses.append(f"{clause} for {enumerated(list(systems['of_phrase']))}")
     return "; ".join(clauses)
 
 

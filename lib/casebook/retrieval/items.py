@@ -22,7 +22,7 @@ def ablation_items(study, focus, against, part_of=None):
     for query, part in dict(() if part_of is None else part_of).items():
         tags.setdefault(f"part: {part}", []).append(query)
     phrase = [study.phrases.get(system, system) for system in (focus, against)]
-    worse = f"questions where {phrase[0]} scores less than {phrase[1]}"
+    worse = f"questions where {phrase[0]} is worse than {phrase[1]}"
     ready = [(worse, focus, against)]
     if {"full", "fused"} <= set(study.results):
         ready.append(("questions where the reranker makes it worse", "full", "fused"))
