@@ -26,7 +26,10 @@ def ablation_items(study, focus, against, part_of=None):
     ready = [(worse, focus, against)]
     if {"full", "fused"} <= set(study.results):
         ready.append(("questions where the reranker makes it worse", "full", "fused"))
-    return question_items(study, focus=focus, against=against, tags=tags, ready=ready)
+    page = question_items(study, focus=focus, against=against, tags=tags, ready=ready)
+    # Under readers' names, by which marks of figures find them.
+    page["systems"] = [study.names.get(system, system) for system in page["systems"]]
+    return page
 
 
 def question_items(
