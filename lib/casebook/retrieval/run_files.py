@@ -18,7 +18,6 @@ from casebook.retrieval.pipeline import EVALUATION_DEPTH
 from casebook.retrieval.settings import SYSTEM_NAMES
 from casebook.trec import read_run
 
-NO_TIMES = "a run holds no times"
 # Names of columns, as `spelling` gives them; of several the first counts.
 _COLUMNS = {
     "query": ("queryid", "qid", "query", "topicid", "topic", "questionid"),

@@ -130,10 +130,9 @@ class Headline:
             return None
         if self.reason == INTERVAL_BY_UNIT:
             groups = self.cluster or "groups"
-            units = self.unit.removeprefix("held-out ")
             return (
-                f"fewer than six {groups}: the interval is by {units.removesuffix('s')} "
-                f"and speaks of new {units} from these {groups}"
+                f"fewer than six {groups}: the interval is by {self.unit.removesuffix('s')} "
+                f"and speaks of new {self.unit} from these {groups}"
             )
         from casebook.tables import reason_text  # who only reads headlines needs no tables
 
