@@ -14,6 +14,7 @@ from casebook.readers import did_you_mean
 from casebook.verdicts import NOT_MEASURED, margin_of
 
 LEVEL = 0.95
+NOT_RUN = " was not run"
 DIGITS = 9  # of a difference of two scores; what lies below is rounding
 
 
@@ -147,8 +148,8 @@ class Scores:
             roles.setdefault((system, choice.system), choice.role)
         absences = {pair: self._absence(pair) for pair in roles if self._absence(pair)}
         tested = [pair for pair in roles if pair not in absences]
-        if absences and absent == "refuse":
-            raise InputError(next(iter(absences.values())))
+        if absent == "refuse":
+            self._refuse_absent(roles)
         rows = self._tested(tested)
         rows = rows.set_index(["system", "against"]).reindex(roles).reset_index()
         for pair, absence in absences.items():
@@ -183,8 +184,7 @@ class Scores:
     def differences(self, system, against):
         """Difference of two systems on every unit, largest first."""
         against = getattr(against, "system", against)
-        if self._absence((system, against)):
-            raise InputError(self._absence((system, against)))
+        self._refuse_absent([(system, against)])
         difference = (self.values[system] - self.values[against]).round(DIGITS)
         rows = difference.rename("difference").rename_axis("id").reset_index()
         rows = rows.sort_values("difference", ascending=False, kind="stable", ignore_index=True)
@@ -330,7 +330,12 @@ class Scores:
     def _absence(self, pair):
         """Which system of a pair was not run; empty if both were."""
         missing = " and ".join(self.name(name) for name in pair if name not in self.values)
-        return missing and f"{' against '.join(map(self.name, pair))}: {missing} was not run"
+        return missing and missing + NOT_RUN
+
+    def _refuse_absent(self, pairs):
+        for pair in pairs:
+            if self._absence(pair):
+                raise InputError(f"{' against '.join(map(self.name, pair))}: {self._absence(pair)}")
 
 
 def pair(rows, system, against):
