@@ -77,8 +77,7 @@ def test_people_are_told_what_was_read_and_what_came_out(casebook, exam):
 def test_runs_and_their_scores_per_query_give_the_same(casebook, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     queries = [f"q{k}" for k in range(9)]
-    with open("qrels", "w") as stream:
-        stream.writelines(f"{query} 0 d{k} 1\n" for k, query in enumerate(queries))
+    (tmp_path / "qrels").write_text("".join(f"q{k} 0 d{k} 1\n" for k in range(9)))
     rows = []
     for system, shift in {"a": 0, "b": 1}.items():
         run = {

@@ -9,7 +9,7 @@ WIDE = "; or, if each system has a column: --systems A,B"
 
 
 def read_scores(path, systems=(), *, columns=None, values=None, rows=None, **about):
-    """Scores of a table, and what was read of it.
+    r"""Scores of a table, and what was read of it.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def read_scores(path, systems=(), *, columns=None, values=None, rows=None, **abo
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "exam.csv")
-    >>> _ = path.write_text("id,new,old\\n1,0.5,0.2\\n2,0.7,0.4\\n")
+    >>> _ = path.write_text("id,new,old\n1,0.5,0.2\n2,0.7,0.4\n")
     >>> scores, reading = read_scores(path, ["new", "old"], measure="points")
     >>> scores.values.loc["2"].tolist()
     [0.7, 0.4]
@@ -56,7 +56,8 @@ def read_scores(path, systems=(), *, columns=None, values=None, rows=None, **abo
         reading.refuse_repeats("unit", "system")
         units = reading.texts("unit")
         named = reading.names("system")
-        scored = reading.numbers("score").groupby([units, named], sort=False).first().unstack()
+        cells = {"unit": units, "system": named, "score": reading.numbers("score")}
+        scored = pd.DataFrame(cells).pivot_table("score", "unit", "system", "first")
         scored = scored.reindex(index=units.unique(), columns=named.unique())
         measure = reading.columns["score"]
     scored = scored.rename_axis(index="unit", columns=None)
@@ -75,10 +76,9 @@ def _require_pairs(reading, scored):
     if len(scored.columns) < 2:
         problem = f"has scores of {short(scored.columns[0])} only: to compare takes two systems"
         raise refusal(reading.path, problem)
-    missing = scored.isna().stack()
-    missing = missing[missing]
-    if len(missing):
-        unit, system = missing.index[0]
+    missing = scored.melt(var_name="system", ignore_index=False)
+    missing = missing[missing["value"].isna()]
+    for unit, system in missing["system"][:1].items():
         problem = f"{len(missing)} of {scored.size} scores are missing, such as that of unit"
         remedy = "give them, or leave these units out of all systems"
         raise refusal(reading.path, f"{problem} {short(unit)} by {short(system)}: {remedy}")
