@@ -156,9 +156,8 @@ def _scores_of_table(path, measures, systems, **options):
 
     if len(measures or []) > 1:
         raise InputError("a table of scores is of one measure: name it with one -m")
-    if measures:
-        options["measure"] = measures[0]
-    scores, reading = read_scores(path, systems, **options)
+    measure = next(iter(measures or []), None)
+    scores, reading = read_scores(path, systems, measure=measure, **options)
     say(str(reading))
     return scores
 
