@@ -33,14 +33,14 @@ COMPARED = [
     *("system", "against", "value", "difference", "low", "high", "n", "groups", "tie_class"),
     *("p", "p_adjusted", "p_holm", "verdict", "better", "equal", "worse", "dz", "mde", "reason"),
 ]
-Qrels = argument(Path, "TREC qrels, plain or .gz.")
 
 
 def evaluate(
     context: typer.Context,
-    qrels: Qrels,
-    run: argument(Path, "TREC run, plain or .gz."),
+    qrels: argument(Path, "Judgements: TREC's or a table of query, document, grade."),
+    run: argument(Path, "Run: TREC's, a table of query, document, score, or JSON."),
     measure: Measures = None,
+    columns: Columns = None,
     per_query: option(bool, "Print one line per query.", "--per-query") = False,
     judged_only: option(
         bool, "Remove unjudged documents from the run first.", "--judged-only"
@@ -60,8 +60,7 @@ def evaluate(
 
     exclusive(context, "as_json", "per_query", but="--json, which holds each query")
     result = evaluate(
-        qrels,
-        run,
+        *_sources([qrels, run], pairs(columns, "=", "--columns ROLE=COLUMN")),
         measure or DEFAULT_MEASURES,
         judged_only=judged_only,
         missing="skip" if skip_missing else "zero",
@@ -89,9 +88,27 @@ def evaluate(
     show(values, as_json, lines, *tables)
 
 
+def _sources(paths, columns):
+    """Judgements and runs: what tables hold, which is said, and paths of TREC files."""
+    from casebook.data.rankings import is_table, read_rankings
+
+    sources = []
+    kinds = ["qrels", *["run"] * (len(paths) - 1)]
+    for path, kind in zip(paths, kinds, strict=True):
+        if not is_table(path, kind):
+            sources.append(path)
+            continue
+        content, reading = read_rankings(path, kind, columns)
+        say(str(reading))
+        sources.append(content)
+    if columns and sources == paths:
+        raise InputError("--columns has no effect on TREC files: leave it out")
+    return sources
+
+
 def compare(
     context: typer.Context,
-    files: argument(list[Path], "A table of scores; or TREC qrels and two or more runs."),
+    files: argument(list[Path], "A table of scores; or judgements and two or more runs."),
     measure: Measures = None,
     unit: option(str | None, "Column that names what was scored.") = None,
     system: option(str | None, "Column that names the system.") = None,
@@ -124,17 +141,18 @@ def compare(
         exclusive(context, *pair)
     exclusive(context, "systems", "system", "score")
     about = {"margin": margin, "seed": seed}
+    columns = pairs(columns, "=", "--columns ROLE=COLUMN")
     if len(files) == 1:
         roles = {"unit": unit, "system": system, "score": score, "cluster": cluster}
         roles = {role: column for role, column in roles.items() if column is not None}
-        roles |= pairs(columns, "=", "--columns ROLE=COLUMN")
+        roles |= columns
         named = [name for name in (systems or "").split(",") if name]
         options = {"columns": roles, "values": meanings(values), "rows": rows, **about}
         compared = [_scores_of_table(files[0], measure, named, **options)]
     else:
-        of_tables = ("unit", "system", "score", "cluster", "systems", "columns", "values", "rows")
+        of_tables = ("unit", "system", "score", "cluster", "systems", "values", "rows")
         refuse_idle(context, of_tables, "on runs")
-        compared = _scores_of_runs(*files, names=measure or DEFAULT_MEASURES, **about)
+        compared = _scores_of_runs(files, measure or DEFAULT_MEASURES, columns, about)
     tables_of_measure = {scores.measure: _compared(scores, against) for scores in compared}
     if as_json:
         print_json(tables_of_measure)
@@ -162,12 +180,13 @@ def _scores_of_table(path, measures, systems, **options):
     return scores
 
 
-def _scores_of_runs(qrels, *runs, names, **about):
-    """Scores of runs, by measure."""
+def _scores_of_runs(files, names, columns, about):
+    """Scores of runs on judgements, by measure."""
     import pandas as pd
 
     from casebook.scores import Scores
 
+    runs = files[1:]
     if len(runs) < 2:
         raise InputError("compare needs two or more runs")
     systems = [path.name.split(".")[0] for path in runs]
@@ -175,9 +194,10 @@ def _scores_of_runs(qrels, *runs, names, **about):
         systems = [str(path) for path in runs]
     if len(set(systems)) < len(systems):
         raise InputError("compare: the same run is given twice")
-    frames = [measures.ranking.evaluate(qrels, run, names).frame() for run in runs]
+    qrels, *sources = _sources(files, columns)
+    frames = [measures.ranking.evaluate(qrels, run, names).frame() for run in sources]
     scores = pd.concat(frames, axis=1, keys=systems)
-    about = {"dataset": qrels.name, "unit": "queries", **about}
+    about = {"dataset": files[0].name, "unit": "queries", **about}
     for name in dict.fromkeys(scores.columns.get_level_values(1)):
         yield Scores(scores.xs(name, axis=1, level=1), name, **about)
 

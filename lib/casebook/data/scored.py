@@ -63,12 +63,11 @@ def read_scores(path, systems=(), *, measure=None, columns=None, values=None, ro
         scored = scored.reindex(index=units.unique(), columns=named.unique())
     scored = scored.rename_axis(index="unit", columns=None)
     _require_pairs(reading, scored)
+    about = {"unit": "units", "cluster": "clusters"} | about
+    about["measure"] = measure or reading.columns.get("score", "score")
     about["dataset"] = reading.path.name.split(".")[0]
     reading.notes.append(f"{len(scored)} {about['unit']}; systems {listed(scored)}")
-    about["measure"] = measure or reading.columns.get("score", "score")
-    about.setdefault("unit", "units")
     if "cluster" in reading:
-        about.setdefault("cluster", "clusters")
         about["clusters"] = _clusters(reading, units).loc[scored.index]
         reading.notes[-1] += f"; {about['clusters'].nunique()} {about['cluster']}"
     else:
