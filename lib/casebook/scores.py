@@ -10,6 +10,7 @@ import pandas as pd
 from casebook import frames
 from casebook.errors import InputError
 from casebook.findings import interval_verdicts
+from casebook.readers import did_you_mean
 from casebook.verdicts import NOT_MEASURED, margin_of
 
 LEVEL = 0.95
@@ -240,7 +241,8 @@ class Scores:
         """Choice of the system with the highest mean of those that were run, or of a named one."""
         if unless is not None and unless not in self.values:
             known = ", ".join(self.values)
-            raise InputError(f"there is no score of {unless}: choose from {known}")
+            near = did_you_mean(unless, self.values)
+            raise InputError(f"there is no score of {unless}{near}; choose from {known}")
         if unless is not None:
             return Choice(unless, "")
         means = self.values.mean()[[name for name in names if name in self.values]]
