@@ -16,8 +16,10 @@ from casebook.assistant.application import reply_columns
 from casebook.assistant.log import read_log
 from casebook.data import load
 from casebook.data.convert import convert
+from casebook.data.scored import read_scores
 from casebook.paths import ROOT
 from casebook.raters.annotations import read_criteria
+from casebook.retrieval.run_files import read_run_file
 
 PAGE = ROOT / "book" / "recipes.md"
 BLOCKS = re.compile(r"^#+ ([^\n]+)\n|^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -42,6 +44,20 @@ def check_collection(folder):
         if grade == 1
     }
     assert judged == {(QUESTIONS[query], TEXTS[document]) for query, document in JUDGED}
+
+
+def check_run(_):
+    """Compare the run with that which the file was made of."""
+    assert read_run_file("run.csv") == {"1": {"d1": 2.5, "d2": 1.5}}
+
+
+def check_scores(_, columns=(), values=()):
+    """Compare the scores with those that the files were made of."""
+    scores, _ = read_scores("scores.csv", columns=dict(columns), values=dict(values))
+    assert scores.values.sort_index(axis=1).to_dict() == {
+        "A": {"1": 1, "2": 1},
+        "B": {"1": 0, "2": 1},
+    }
 
 
 # Ratings: two criteria, three raters, and an item that one of them left out.
@@ -112,6 +128,10 @@ RECIPES = {
     "SQuAD": check_collection,
     "SMART": check_collection,
     "A table of questions with passages": check_collection,
+    "PyTerrier": check_run,
+    "Inspect scores": partial(check_scores, values={"C": "1", "I": "0"}),
+    "lm-eval": partial(check_scores, columns={"score": "acc"}),
+    "RAGAS": partial(check_scores, columns={"unit": "user_input", "score": "faithfulness"}),
     "Label Studio": check_ratings,
     "Argilla": check_ratings,
     "potato": check_ratings,

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from casebook.runs.headlines import counted, per_cent
+from casebook.scores import NOT_RUN
 from casebook.stats.intervals import bounds_text
 from casebook.tables import enumerated, reason_text
 from casebook.verdicts import (
@@ -291,9 +292,9 @@ def _means_finding(rows):
 def caption(frame):
     """What rows are of: measure, data, units, intervals, correction, margin, baselines."""
     rows = frame[frame["n"] > 0]
-    absent = frame.loc[frame["n"] == 0, "reason"] if "reason" in frame else []
+    absent = _absent(frame)
     if rows.empty:
-        return " ".join(f"{reason}." for reason in absent)
+        return absent
     first = rows.iloc[0]
     text = "difference in " if "difference" in rows else ""
     text += " and ".join(rows["measure"].unique())
@@ -312,8 +313,14 @@ def caption(frame):
     if "role" in rows:
         chosen = rows[rows["role"] != ""].drop_duplicates("against_name")
         texts += [f"{row.against_name} is {row.role}." for row in chosen.itertuples()]
-    texts += [f"{reason}." for reason in absent]
-    return " ".join(filter(None, texts))
+    return " ".join(filter(None, [*texts, absent]))
+
+
+def _absent(frame):
+    """Systems that were asked for and not run."""
+    reasons = frame.loc[frame["n"] == 0, "reason"].unique() if "reason" in frame else []
+    names = [reason.removesuffix(NOT_RUN) for reason in reasons]
+    return f"Not run, and so not compared: {enumerated(names)}." if names else ""
 
 
 def correction(rows):

@@ -14,7 +14,6 @@ from casebook.sheets import (
     table_from_csv,
 )
 
-
 SIGNS = "=+-@＝＋－＠"
 RUN = [
     *('=HYPERLINK("http://x","y")', "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\tx"),

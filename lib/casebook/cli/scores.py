@@ -28,14 +28,19 @@ from casebook.cli.common import (
 )
 from casebook.errors import InputError
 
-Qrels = argument(Path, "TREC qrels, plain or .gz.")
+# Columns that people are shown.
+COMPARED = [
+    *("system", "against", "value", "difference", "low", "high", "n", "groups", "tie_class"),
+    *("p", "p_adjusted", "p_holm", "verdict", "better", "equal", "worse", "dz", "mde", "reason"),
+]
 
 
 def evaluate(
     context: typer.Context,
-    qrels: Qrels,
-    run: argument(Path, "TREC run, plain or .gz."),
+    qrels: argument(Path, "Judgements: TREC's or a table of query, document, grade."),
+    run: argument(Path, "Run: TREC's, a table of query, document, score, or JSON."),
     measure: Measures = None,
+    columns: Columns = None,
     per_query: option(bool, "Print one line per query.", "--per-query") = False,
     judged_only: option(
         bool, "Remove unjudged documents from the run first.", "--judged-only"
@@ -55,8 +60,7 @@ def evaluate(
 
     exclusive(context, "as_json", "per_query", but="--json, which holds each query")
     result = evaluate(
-        qrels,
-        run,
+        *_sources([qrels, run], pairs(columns, "=", "--columns ROLE=COLUMN")),
         measure or DEFAULT_MEASURES,
         judged_only=judged_only,
         missing="skip" if skip_missing else "zero",
@@ -84,41 +88,72 @@ def evaluate(
     show(values, as_json, lines, *tables)
 
 
+def _sources(paths, columns):
+    """Judgements and runs: what tables hold, which is said, and paths of TREC files."""
+    from casebook.data.rankings import is_table, read_rankings
+
+    sources = []
+    kinds = ["qrels", *["run"] * (len(paths) - 1)]
+    for path, kind in zip(paths, kinds, strict=True):
+        if not is_table(path, kind):
+            sources.append(path)
+            continue
+        content, reading = read_rankings(path, kind, columns)
+        say(str(reading))
+        sources.append(content)
+    if columns and sources == paths:
+        raise InputError("--columns has no effect on TREC files: leave it out")
+    return sources
+
+
 def compare(
     context: typer.Context,
-    qrels: Qrels,
-    runs: argument(list[Path], "Two or more TREC runs."),
+    files: argument(list[Path], "A table of scores; or judgements and two or more runs."),
     measure: Measures = None,
+    unit: option(str | None, "Column that names what was scored.") = None,
+    system: option(str | None, "Column that names the system.") = None,
+    score: option(str | None, "Column of the score; more is better.") = None,
+    cluster: option(str | None, "Column of what dependent units belong to.") = None,
+    systems: option(str | None, "Columns that hold the scores of a system each: A,B.") = None,
+    columns: Columns = None,
+    values: Values = None,
+    rows: Rows = None,
+    against: option(str | None, "Compare the others with this system only.") = None,
+    margin: option(
+        float | None,
+        "Largest difference that does not matter; default: that of the measure.",
+        min=0,
+    ) = None,
     as_json: Json = False,
     markdown: option(bool, "Print Markdown.", "--markdown") = False,
     csv: option(bool, "Print CSV.", "--csv") = False,
     seed: Seed = 0,
 ):
-    """Compare runs query by query, with intervals, corrected tests and effect sizes.
+    """Compare systems unit by unit: intervals, corrected tests, effect sizes, ties.
 
-    Example: casebook compare qrels.txt bm25.txt dense.txt -m nDCG@10 --markdown
+    Example: casebook compare scores.csv --unit id --score accuracy --cluster contract
+
+    Example: casebook compare qrels.txt bm25.txt dense.txt -m nDCG@10 --against bm25
     """
-    import pandas as pd
-
-    from casebook.frames import compare_systems
+    from casebook import sentences
 
     for pair in itertools.combinations(("as_json", "markdown", "csv"), 2):
         exclusive(context, *pair)
-    if len(runs) < 2:
-        raise InputError("compare needs two or more runs")
-    names = [path.name.split(".")[0] for path in runs]
-    if len(set(names)) < len(names):
-        names = [str(path) for path in runs]
-    if len(set(names)) < len(names):
-        raise InputError("compare: the same run is given twice")
-    frames = [
-        measures.ranking.evaluate(qrels, run, measure or DEFAULT_MEASURES).frame() for run in runs
-    ]
-    scores = pd.concat(frames, axis=1, keys=names)
-    tables_of_measure = {}
-    for name in dict.fromkeys(scores.columns.get_level_values(1)):
-        comparison = compare_systems(scores.xs(name, axis=1, level=1), seed=seed)
-        tables_of_measure[name] = {"systems": comparison.systems, "pairs": comparison.pairs}
+    exclusive(context, "systems", "system", "score")
+    about = {"margin": margin, "seed": seed}
+    columns = pairs(columns, "=", "--columns ROLE=COLUMN")
+    if len(files) == 1:
+        roles = {"unit": unit, "system": system, "score": score, "cluster": cluster}
+        roles = {role: column for role, column in roles.items() if column is not None}
+        roles |= columns
+        named = [name for name in (systems or "").split(",") if name]
+        options = {"columns": roles, "values": meanings(values), "rows": rows, **about}
+        compared = [_scores_of_table(files[0], measure, named, **options)]
+    else:
+        of_tables = ("unit", "system", "score", "cluster", "systems", "values", "rows")
+        refuse_idle(context, of_tables, "on runs")
+        compared = _scores_of_runs(files, measure or DEFAULT_MEASURES, columns, about)
+    tables_of_measure = {scores.measure: _compared(scores, against) for scores in compared}
     if as_json:
         print_json(tables_of_measure)
         return
@@ -127,8 +162,63 @@ def compare(
     for name, tables in tables_of_measure.items():
         for part, table in tables.items():
             echo(f"{name}: {part}")
-            print_frame(table, form)
+            print_frame(table[[column for column in COMPARED if column in table]], form)
             echo("")
+        if form == "text":
+            echo(f"{sentences.finding(tables['pairs'])} {sentences.caption(tables['pairs'])}\n")
+
+
+def _scores_of_table(path, measures, systems, **options):
+    """Scores that a table holds; what was read of it is said."""
+    from casebook.data.scored import read_scores
+
+    if len(measures or []) > 1:
+        raise InputError("a table of scores is of one measure: name it with one -m")
+    measure = next(iter(measures or []), None)
+    scores, reading = read_scores(path, systems, measure=measure, **options)
+    say(str(reading))
+    return scores
+
+
+def _scores_of_runs(files, names, columns, about):
+    """Scores of runs on judgements, by measure."""
+    import pandas as pd
+
+    from casebook.scores import Scores
+
+    runs = files[1:]
+    if len(runs) < 2:
+        raise InputError("compare needs two or more runs")
+    systems = [path.name.split(".")[0] for path in runs]
+    if len(set(systems)) < len(systems):
+        systems = [str(path) for path in runs]
+    if len(set(systems)) < len(systems):
+        raise InputError("compare: the same run is given twice")
+    qrels, *sources = _sources(files, columns)
+    frames = [measures.ranking.evaluate(qrels, run, names).frame() for run in sources]
+    scores = pd.concat(frames, axis=1, keys=systems)
+    about = {"dataset": files[0].name, "unit": "queries", **about}
+    for name in dict.fromkeys(scores.columns.get_level_values(1)):
+        yield Scores(scores.xs(name, axis=1, level=1), name, **about)
+
+
+def _compared(scores, against):
+    """Systems with tie classes and all pairs of them; or systems and their pairs with one."""
+    from casebook.frames import COUNT_COLUMNS, PLANNED, pair_sizes
+
+    if against is None:
+        rows = scores.pairs()
+        systems = scores.ranking(rows)
+    else:
+        against = scores.best([], unless=against)
+        others = [system for system in scores.values if system != against.system]
+        rows = scores.contrasts([(system, against) for system in others], PLANNED)
+        systems = scores.estimates().sort_values("value", ascending=False, kind="stable")
+    pairs_of_systems = list(zip(rows["system"], rows["against"], strict=True))
+    sizes = pair_sizes(scores.values, pairs_of_systems, 0.05, scores.clusters)
+    rows = rows.astype(dict.fromkeys(COUNT_COLUMNS, int))
+    rows = rows.assign(p_holm=stats.tests.holm(rows["p"]), dz=sizes["dz"], mde=sizes["mde"])
+    return {"systems": systems, "pairs": rows}
 
 
 def agreement(
