@@ -401,7 +401,7 @@ def _column_names(options):
         if expected not in {
             *paired_columns,
             *raters.layouts.LIKERT.names,
-            *raters.annotations.ROLES,
+            *data.tables.ROLES["ratings"],
         }:
             raise InputError(
                 f"--columns {expected}={column}: {expected!r} is none of "
@@ -424,7 +424,7 @@ def _show_documented(files, column_names, key, side_column, last_column, force, 
         votes = raters.unblinding.open_forms(returned, key, side_column, last_column, force)
         judgements = raters.documented.records_of(votes)
     else:
-        paths = raters.annotations.form_files(files)
+        paths = raters.read.form_files(files)
         judgements = raters.documented.read_documented_rows(
             paths, side_column, last_column, column_names
         )

@@ -403,12 +403,12 @@ class Reading:
         """Refuse the file for one of its rows."""
         raise refusal(self.path, problem, row)
 
-    def refuse_repeats(self, *roles):
+    def refuse_repeats(self, *roles, hint=""):
         """Refuse two rows that have the same in all of some roles."""
         repeats = self.table[list(roles)][self.table.duplicated(list(roles))]
         for row, cells in repeats[:1].iterrows():
             same = ", ".join(f"{role} {short(cell)}" for role, cell in cells.items())
-            self.refuse(row, f"{same} stands in an earlier row already: keep one")
+            self.refuse(row, f"{same} stands in an earlier row already: keep one{hint}")
 
     def cells(self, role):
         """Cells as they are."""
@@ -440,12 +440,12 @@ class Reading:
                 self.refuse(row, f"{role} {short(cell)} is no JSON list of texts: type {ways}")
         return pd.Series(lists, cells.index, dtype=object)
 
-    def numbers(self, role):
+    def numbers(self, role, hint=""):
         """Cells as numbers, NaN where empty."""
         words = self._meanings(self.texts(role, may_be_empty=True)).astype(str)
         is_number = words.str.fullmatch(NUMBER)
         for row, word in words[(words != "") & ~is_number].items():
-            remedy = f"{to_type('values', {word: ''})} if it is missing, else {word}=NUMBER"
+            remedy = f"{to_type('values', {word: ''})} if it is missing, else {word}=NUMBER{hint}"
             if re.fullmatch(r"[+-]?\d+,\d+", word):
                 remedy = "write a decimal point instead of the comma"
             self.refuse(row, f"{role} {short(word)} is no number: {remedy}")
