@@ -10,6 +10,7 @@ FILES = {
     "results/mine/runs/r/run.json": RECORD,
     "qrels.txt": "q1 0 d1 1\nq2 0 d2 1\n",
     "a.txt": "q1 Q0 d1 1 2.0 a\nq1 Q0 d2 2 1.0 a\nq2 Q0 d1 1 2.0 a\n",
+    "scores.csv": "id,a,b\n1,1,0\n2,1,1\n",
     "b.txt": "q1 Q0 d2 1 2.0 b\nq2 Q0 d2 1 2.0 b\n",
 }
 
@@ -24,6 +25,7 @@ def base_commands(folder):
     commands = [
         ["evaluate", "qrels.txt", "a.txt", "--json"],
         ["compare", "qrels.txt", "a.txt", "b.txt", "--markdown"],
+        ["compare", "scores.csv", "--systems", "a,b"],
         ["agreement", VOTES, "--columns", "rating=preference", *few],
         ["gate", "--log", LOG, "--against", LOG],
         ["raters", "forms", "pilot", "--log", LOG, *raters],

@@ -129,11 +129,26 @@ def test_an_object_of_the_wrong_type_is_one_line(folder, parameter, message):
     assert str(caught.value).startswith("my_") and "\n" not in str(caught.value)
 
 
-def test_another_source_is_another_input(folder):
-    cell = Cell(
-        "mine", "09_query_length.ipynb", {"dataset": "smoke", "retriever": "my_search:Search"}
-    )
+@pytest.mark.parametrize(
+    ("parameters", "module"),
+    [
+        ({"retriever": "my_search:Search"}, "my_search.py"),
+        ({"pipeline": {"reranker": "my_rerank:overlap"}}, "my_rerank.py"),
+    ],
+)
+def test_another_source_is_another_input(folder, parameters, module):
+    cell = Cell("mine", "01_retrieval_ablation.ipynb", {"dataset": "smoke", **parameters})
     before = inputs_of(cell, {})
     assert inputs_of(cell, {}) == before
-    (folder / "my_search.py").write_text(dict(MODULES)["my_search.py"] + "\n")
+    (folder / module).write_text(dict(MODULES)[module] + "\n")
+    assert inputs_of(cell, {}) != before
+
+
+def test_another_model_is_another_input(folder):
+    (folder / "model").mkdir()
+    (folder / "model" / "weights").write_text("1")
+    settings = {"pipeline": {"reranker": "cross-encoder:./model"}}
+    cell = Cell("mine", "01_retrieval_ablation.ipynb", {"dataset": "smoke", **settings})
+    before = inputs_of(cell, {})
+    (folder / "model" / "weights").write_text("2")
     assert inputs_of(cell, {}) != before

@@ -88,13 +88,13 @@ def test_a_pair_that_was_not_run_is_said_and_is_no_part_of_the_family(chapter, w
     rows = made().contrasts([("new", "other"), ("new", "old")], absent="say")
     assert rows["verdict"].tolist() == ["cannot be measured", "better"]
     assert "other was not run" in sentence(rows.iloc[0])
-    assert caption(rows).endswith("New system against other: other was not run.")
+    assert caption(rows).endswith("Not run, and so not compared: other.")
     whole = made().contrasts([("new", "old")])
     assert rows.iloc[1]["p_adjusted"] == whole.iloc[0]["p_adjusted"]
     chapter.keep(rows)
     assert len(written("contrasts")["my_question"]["exam"]["points"]) == 1
     nothing = made().contrasts([("new", "other")], absent="say")
-    assert caption(nothing) == "New system against other: other was not run."
+    assert caption(nothing) == "Not run, and so not compared: other."
 
 
 def test_the_best_says_how_it_was_chosen():
@@ -102,6 +102,10 @@ def test_the_best_says_how_it_was_chosen():
     assert choice.role == "the best of 2 rivals by mean points on 40 pupils"
     row = made().contrasts([("new", choice)]).iloc[0]
     assert choice.role in sentence(row)
+    further = choice._replace(role="the best of 3 others")
+    pairs = [("new", choice.system), ("new", choice), ("new", further)]
+    (row,) = made().contrasts(pairs).to_dict("records")
+    assert row["role"] == f"{choice.role} and {further.role}"
     assert made().best(["old"], unless="twin") == Choice("twin", "")
 
 
@@ -151,6 +155,9 @@ def test_a_difference_between_kinds_of_units_is_least_squares_with_clustered_err
         assert row["reason"] == ("interval_by_unit" if groups < 6 else None)
     assert rows["system"].tolist() == ["new, young", "old, young", "twin, young"]
     assert "Not corrected for 3 comparisons." in caption(rows)
+    assert list(labels(rows)) == ["New system", "Old system", "Twin of old"]
+    text = "In points, young pupils are not shown to differ from old pupils for the new system, "
+    assert finding(rows) == f"{text}the old system and Twin of old."
     with pytest.raises(InputError, match="all pupils are young"):
         scores.between(first | True, "young", "old")
 

@@ -483,7 +483,7 @@ def compare_systems(
             seed=seed,
         )
         tested["p_holm"] = holm(tested["p"])
-        sizes = _sizes(table, tested_pairs, 1 - level, clusters)
+        sizes = pair_sizes(table, tested_pairs, 1 - level, clusters)
         pair_frame = pd.concat([tested, sizes], axis=1)[PAIR_COLUMNS]
     systems = estimates(table, clusters, level=level, n_resamples=n_resamples, seed=seed)
     systems = systems.drop(columns="control").astype({"system": object})
@@ -509,7 +509,7 @@ def tie_classes_of(systems, pairs, alpha):
     return tie_classes(differ)
 
 
-def _sizes(table, pairs, alpha, clusters):
+def pair_sizes(table, pairs, alpha, clusters):
     """Counts, effect size and, of units without clusters, detectable effect of every pair."""
     rows = []
     for system, against in pairs:

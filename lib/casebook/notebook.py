@@ -15,12 +15,12 @@ from casebook.runs.leaderboard import LEADERBOARD_TIMES, measure_table
 from casebook.runs.outputs import RunOutputs
 from casebook.sentences import PLACES, caption, finding, kind, labels, plain, reserves, units
 from casebook.tables import Table, p_value, reason_text, with_interval
-from casebook.verdicts import BETTER, EFFECTS, OPPOSITE
+from casebook.verdicts import BETTER, EFFECTS, INTERVAL_BY_UNIT, OPPOSITE
 
 # What rows are of stands in the caption, so readers need no columns of it.
 ABOUT = [
     *("measure", "quantity", "dataset", "title", "part", "unit", "cluster", "margin"),
-    *("family", "comparisons", "of", "system_unit", "against_unit"),
+    *("family", "comparisons", "of", "of_name", "of_phrase", "system_unit", "against_unit"),
     *("system", "system_name", "system_phrase", "against", "against_name", "against_phrase"),
     *("role", "note", "null", "control", "control_name", "groups", "level", "baseline", "p"),
 ]
@@ -54,6 +54,7 @@ class Chapter:
         self._cells = {}
         self._items = None
         self._said = ""  # below the figure that came last
+        self._reserves = {}  # each is said once: to the question that it was said to
 
     def answer(self, question, row, also=None, yes=BETTER, **words):
         """Answer a question by a row of `Scores.contrasts` or of `Scores.estimates`.
@@ -87,8 +88,9 @@ class Chapter:
         headline = Headline.of(row, asked, **about | words)
         self._answers[asked] = headline
         self.outputs.headlines(*self._answers.values())
-        text = headline.markdown("**")
-        display(Markdown(" ".join([text, *reserves(row.drop("role", errors="ignore"))])))
+        texts = reserves(row.drop(["role", "reason"], errors="ignore"))
+        new = [text for text in texts if self._reserves.setdefault(text, asked) == asked]
+        display(Markdown(" ".join([headline.markdown("**"), *new])))
 
     def draw(self, figure, frame, title=None, timed=False):
         """Keep a figure with its rows, and show it with what they say.
@@ -122,7 +124,7 @@ class Chapter:
         if "system_name" in frame:
             said = caption(frame)
             if said == self._said:
-                said = None if text else "The figures of the picture above"
+                said = None if text else "Numbers of the figure above"
             text = ": ".join(filter(None, [text, said]))
             frame = readable(frame)
         display(Table(frame, text, formats={"corrected p": p_value}))
@@ -262,7 +264,8 @@ def readable(frame):
         what = "comparison" if kind(frame) == "contrasts" else "system"
         table.insert(0, what, labels(frame))
     if "reason" in table:
-        table["reason"] = table["reason"].map(reason_text, na_action="ignore")
+        reasons = table["reason"].mask(table["reason"] == INTERVAL_BY_UNIT)
+        table["reason"] = reasons.map(reason_text, na_action="ignore")
         table = table.dropna(axis=1, how="all")
     if len(set(table["n"])) == 1:
         table = table.drop(columns="n")
@@ -307,6 +310,8 @@ def forest(frame):
     label += f", {quantity}" if quantity else ""
     if "tie_class" in rows:
         rows["colour"] = np.where(rows["tie_class"].isna(), plots.GREY, plots.BLUE)
+    if "of" in frame:
+        label += ", {system_unit} minus {against_unit}".format(**frame.iloc[0])
     if kind(frame) == "contrasts":
         options = {"value": "difference", "n": None, **series}
         return plots.effects(rows, f"difference in {label}", frame["margin"].max(), **options)

@@ -88,16 +88,15 @@ def _wrapped(names, letters=24):
     return [fill(text, letters, break_long_words=False) for text in texts]
 
 
-def _rows_figure(labels, height, **panels):
-    """A figure with a named row for each label, the first on top, in all its panels."""
+def _rows_figure(labels, height):
+    """A figure with a named row for each label, the first on top."""
     names = _wrapped(labels)
     height += 0.12 * sum(name.count("\n") for name in names)
-    figure, axes = plt.subplots(figsize=(WIDTH, height), sharey=True, squeeze=False, **panels)
-    axes[0, 0].set_yticks(range(len(names)), names)
-    axes[0, 0].set_ylim(max(len(names), 1) - 0.5, -0.5)
-    for panel in axes.flat:
-        panel.grid(axis="y", visible=False)
-    return figure
+    figure, axes = plt.subplots(figsize=(WIDTH, height))
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    axes.grid(axis="y", visible=False)
+    return figure, axes
 
 
 # Intervals
@@ -108,8 +107,9 @@ def _drawn_columns(frame, value, **names):
     names |= {"value": value, "low": "low", "high": "high"}
     if f"{value} low" in frame:
         names |= {"low": f"{value} low", "high": f"{value} high"}
-    names |= {column: column for column in ("address", "colour", "verdict")}
-    return pd.DataFrame({part: frame[name] for part, name in names.items() if name in frame})
+    names |= {column: column for column in ("address", "colour", "verdict", "reason")}
+    drawn = pd.DataFrame({part: frame[name] for part, name in names.items() if name in frame})
+    return drawn.astype({"value": float, "low": float, "high": float})
 
 
 def _row_texts(frame):
@@ -128,12 +128,12 @@ def _row_texts(frame):
 
 def _draw_intervals(axes, heights, frame, colour=OURS, marker="o", label=None):
     """Marks with their intervals, in the frame's colours where it has any."""
-    numbers = frame[["value", "low", "high"]].astype(float)
     colour = frame.get("colour", colour)
-    axes.hlines(heights, numbers["low"], numbers["high"], color=colour, lw=3)
+    axes.hlines(heights, frame["low"], frame["high"], color=colour, lw=3)
     # A mark at the end of the axis is not halved.
     style = {"marker": marker, "label": label, "clip_on": False}
-    axes.scatter(numbers["value"], heights, color=colour, s=34, zorder=3, **style)
+    axes.scatter(frame["value"], heights, color=colour, s=34, zorder=3, **style)
+    numbers = frame[["value", "low", "high"]]
     left = numbers.min(axis=1)
     right = numbers.max(axis=1)
     hover(axes, _row_texts(frame), left, heights, right, heights, frame.get("address"))
@@ -172,8 +172,7 @@ def values(
         legend += [name for name, _ in parts]
     columns = 2 if max(map(len, legend), default=0) <= 20 else 1
     height = len(rows) * (0.2 * len(parts) + 0.2) + 0.8 + 0.25 * -(-len(legend) // columns)
-    figure = _rows_figure(labels, height)
-    [axes] = figure.axes
+    figure, axes = _rows_figure(labels, height)
     if band:
         axes.axvspan(*band, color=CONTROL, alpha=0.2, lw=0)
     for (name, at), style in zip(reference.items(), cycle((":", "--", "-.", "-")), strict=False):
@@ -185,6 +184,13 @@ def values(
         if "control" in part:
             ticks = {"marker": "|", "color": CONTROL, "s": 90, "lw": 2, "clip_on": False}
             axes.scatter(part["control"].astype(float), heights, **ticks)
+    for place, name in enumerate(rows):
+        of_row = frame[frame["row"] == name]
+        if of_row["value"].isna().all():
+            reason = of_row["reason"].iloc[0] if "reason" in frame else None
+            why = f": {reason_text(reason)}" if isinstance(reason, str) else ""
+            at = {"transform": axes.get_yaxis_transform(), "va": "center", "in_layout": False}
+            axes.text(0.02, place, fill(f"undefined{why}", 34), color=CONTROL, **at)
     axes.set_xlabel(xlabel)
     if limits:
         drawn = frame[frame.columns.intersection(["value", "low", "high", "control"])]
@@ -203,8 +209,7 @@ def effects(frame, xlabel, margin=0.0, *, row="row", value="value", series="seri
     frame = _drawn_columns(frame, value, row=row, series=series, n=n)
     if "series" not in frame:
         frame = frame.assign(colour=verdict_colours(frame))
-    magnitudes = np.abs(frame[["value", "low", "high"]].to_numpy(dtype=float))
-    largest = np.nanmax(magnitudes, initial=margin)
+    largest = np.nanmax(np.abs(frame[["value", "low", "high"]]), initial=margin)
     limits = (-1.08 * largest, 1.08 * largest) if largest else None
     figure = values(frame, xlabel, limits, band=(-margin, margin) if margin else None)
     figure.axes[0].axvline(0, color=INK, lw=1)
@@ -217,27 +222,6 @@ def verdict_colours(frame, chance=0.0):
         return frame["verdict"].map(_OF_VERDICT).fillna(CONTROL)
     sides = [frame["low"] > chance, frame["high"] < chance]
     return pd.Series(np.select(sides, [BETTER, WORSE], UNDECIDED), frame.index)
-
-
-def added_by_stage(frame, measure):
-    """Draw what each stage adds (stage, change, low, high, address) and costs (milliseconds)."""
-    rows = np.arange(len(frame))
-    figure = _rows_figure(frame["stage"], 0.4 * len(rows) + 1.0, ncols=2, width_ratios=(3, 2))
-    left, right = figure.axes
-    changes = _drawn_columns(frame, "change", row="stage")
-    changes = changes.assign(colour=verdict_colours(changes))
-    left.axvline(0, color=INK, lw=1)
-    _draw_intervals(left, rows, changes)
-    bars = right.barh(rows, frame["milliseconds"], color=CONTROL, height=0.5)
-    right.bar_label(bars, fmt="%.1f", padding=3)
-    right.margins(x=0.4)
-    titles = frame["stage"] + frame["milliseconds"].map(": {:.1f} ms a question".format)
-    hover(right, titles, 0, rows - 0.25, frame["milliseconds"], rows + 0.25)
-    left.set_xlabel(f"change in {measure}")
-    right.set_xlabel("milliseconds")
-    for panel in (left, right):
-        panel.locator_params(axis="x", nbins=3)
-    return figure
 
 
 def agreement_intervals(table, address=None):
@@ -258,11 +242,7 @@ def agreement_intervals(table, address=None):
     )
     lowest = np.nanmin(intervals[["low", "value"]].to_numpy(dtype=float), initial=0.0)
     figure = values(intervals, "value and 95 % interval", (lowest - 0.03, 1.03))
-    axes = figure.axes[0]
-    axes.axvline(0, color=CONTROL, lw=1)
-    for position in np.flatnonzero(rows["value"].isna()):
-        text = fill(f"undefined: {reason_text(rows['reason'].iloc[position])}", 34)
-        axes.text(0.02, position, text, va="center", color=CONTROL, in_layout=False)
+    figure.axes[0].axvline(0, color=CONTROL, lw=1)
     return figure
 
 
@@ -277,10 +257,7 @@ def position_forest(effect, system):
     rows = [{"row": name, **share.row()} for name, share in shares.items()]
     frame = pd.DataFrame(rows).assign(colour=[CONTROL, OURS, OURS, OURS])
     figure = values(frame, "share of untied votes, 95 % interval")
-    axes = figure.axes[0]
-    axes.axvline(0.5, color=CONTROL, lw=1)
-    for position in np.flatnonzero(frame["value"].isna()):
-        axes.text(0.5, position, "not defined", va="center", ha="center")
+    figure.axes[0].axvline(0.5, color=CONTROL, lw=1)
     return figure
 
 
@@ -402,8 +379,7 @@ def rating_distributions(ratings, address=None):
         f"{scale}, {system} ({part.mean():.3f}, n = {len(part):,})"
         for (scale, system), part in parts
     ]
-    figure = _rows_figure(labels, 0.5 * len(labels) + 1.4)
-    [axes] = figure.axes
+    figure, axes = _rows_figure(labels, 0.5 * len(labels) + 1.4)
     axes.grid(visible=False)
     rows = np.arange(len(labels))
     start = np.zeros(len(labels))

@@ -11,6 +11,7 @@ import io
 import json
 import lzma
 import re
+import shlex
 import sys
 import zlib
 from pathlib import Path
@@ -41,12 +42,12 @@ def read_json(path):
         raise InputError(f"{path}: is not JSON in UTF-8: {error}") from error
 
 
-def parse_json(text):
+def parse_json(text, decoder=None):
     """Parse JSON strictly; whatever is wrong is a JSONDecodeError."""
     try:
         if isinstance(text, bytes):
             text = text.decode(json.detect_encoding(text))
-        value = _DECODER.decode(text)
+        value = (decoder or _DECODER).decode(text)
         if "\\ud" in text or "\\uD" in text:  # half of a character, if it stands alone
             json.dumps(value, ensure_ascii=False).encode()
         return value
@@ -76,7 +77,19 @@ def _whole(digits):
     return int(digits)
 
 
+def _constant(name):
+    return None if name == "NaN" else name
+
+
 _DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_int=_whole)
+_CELLS = json.JSONDecoder(
+    object_pairs_hook=_once, parse_int=str, parse_float=str, parse_constant=_constant
+)
+
+
+def parse_cells(text):
+    """Parse JSON whose numbers are texts, as they are written: ids keep their zeros."""
+    return parse_json(text, _CELLS)
 
 
 def read_lines(path):
@@ -90,12 +103,23 @@ def read_lines(path):
                     number += 1
                     yield number, part.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        raise InputError.at(path, number, "is not UTF-8 text") from error
+        raise _not_utf8(path) from error
     except DAMAGED as error:
         problem = "the compressed file ends early or is damaged after this line"
         raise InputError.at(path, number, problem) from error
     except OSError as error:
         raise unreadable(path, error) from error
+
+
+def _not_utf8(path):
+    """Error about a file in another encoding, with the likely one."""
+    with OPENERS.get(path.suffix, open)(path, "rb") as stream:
+        is_utf16 = stream.read(2) in (b"\xff\xfe", b"\xfe\xff")
+    code = "UTF-16" if is_utf16 else "WINDOWS-1252"
+    command = f"iconv -f {code} -t UTF-8 {shlex.quote(path.name)} > NEW"
+    return InputError(
+        f"{path}: is not UTF-8 text, perhaps {code}: save it as 'CSV UTF-8', or type {command}"
+    )
 
 
 def read_text(path):
@@ -115,12 +139,12 @@ def read_jsonl(path, required):
         yield number, record
 
 
-def json_lines(path, tolerate_truncation=False):
+def json_lines(path, tolerate_truncation=False, parse=parse_json):
     """Yield (line, object) of JSON lines; a last line that breaks off may be left out."""
     lines = ((number, line) for number, line in read_lines(path) if line.strip())
     for number, line in lines:
         try:
-            record = parse_json(line)
+            record = parse(line)
         except json.JSONDecodeError as error:
             is_last = next(lines, None) is None
             if is_last and tolerate_truncation:
@@ -132,10 +156,10 @@ def json_lines(path, tolerate_truncation=False):
         yield number, record
 
 
-def json_content(path):
+def json_content(path, parse=parse_json):
     """Content of a JSON file, plain or compressed."""
     try:
-        return parse_json(read_text(path))
+        return parse(read_text(path))
     except json.JSONDecodeError as error:
         raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
 

@@ -10,9 +10,11 @@ import pandas as pd
 from casebook import frames
 from casebook.errors import InputError
 from casebook.findings import interval_verdicts
+from casebook.readers import did_you_mean
 from casebook.verdicts import NOT_MEASURED, margin_of
 
 LEVEL = 0.95
+NOT_RUN = " was not run"
 DIGITS = 9  # of a difference of two scores; what lies below is rounding
 
 
@@ -143,11 +145,13 @@ class Scores:
         roles = {}
         for system, against in pairs:
             choice = against if isinstance(against, Choice) else Choice(against, "")
-            roles.setdefault((system, choice.system), choice.role)
+            role = roles.setdefault((system, choice.system), choice.role)
+            if choice.role not in role:
+                roles[system, choice.system] = f"{role} and {choice.role}".removeprefix(" and ")
         absences = {pair: self._absence(pair) for pair in roles if self._absence(pair)}
         tested = [pair for pair in roles if pair not in absences]
-        if absences and absent == "refuse":
-            raise InputError(next(iter(absences.values())))
+        if absent == "refuse":
+            self._refuse_absent(roles)
         rows = self._tested(tested)
         rows = rows.set_index(["system", "against"]).reindex(roles).reset_index()
         for pair, absence in absences.items():
@@ -182,8 +186,7 @@ class Scores:
     def differences(self, system, against):
         """Difference of two systems on every unit, largest first."""
         against = getattr(against, "system", against)
-        if self._absence((system, against)):
-            raise InputError(self._absence((system, against)))
+        self._refuse_absent([(system, against)])
         difference = (self.values[system] - self.values[against]).round(DIGITS)
         rows = difference.rename("difference").rename_axis("id").reset_index()
         rows = rows.sort_values("difference", ascending=False, kind="stable", ignore_index=True)
@@ -209,7 +212,11 @@ class Scores:
         rows = frames.between(self.values, is_first, self.clusters, margin=self._margin)
         if self.unmeasured:
             rows = rows.assign(verdict=NOT_MEASURED, reason=self.unmeasured)
-        rows = rows.assign(of=rows["system"])
+        names = {
+            "of_name": rows["system"].map(self.name),
+            "of_phrase": rows["system"].map(self.phrase),
+        }
+        rows = rows.assign(of=rows["system"], **names)
         for column, kind in {"system": first, "against": second}.items():
             rows = rows.assign(
                 **{
@@ -234,7 +241,8 @@ class Scores:
         """Choice of the system with the highest mean of those that were run, or of a named one."""
         if unless is not None and unless not in self.values:
             known = ", ".join(self.values)
-            raise InputError(f"there is no score of {unless}: choose from {known}")
+            near = did_you_mean(unless, self.values)
+            raise InputError(f"there is no score of {unless}{near}; choose from {known}")
         if unless is not None:
             return Choice(unless, "")
         means = self.values.mean()[[name for name in names if name in self.values]]
@@ -324,7 +332,12 @@ class Scores:
     def _absence(self, pair):
         """Which system of a pair was not run; empty if both were."""
         missing = " and ".join(self.name(name) for name in pair if name not in self.values)
-        return missing and f"{' against '.join(map(self.name, pair))}: {missing} was not run"
+        return missing and missing + NOT_RUN
+
+    def _refuse_absent(self, pairs):
+        for pair in pairs:
+            if self._absence(pair):
+                raise InputError(f"{' against '.join(map(self.name, pair))}: {self._absence(pair)}")
 
 
 def pair(rows, system, against):

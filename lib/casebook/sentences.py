@@ -3,6 +3,7 @@
 import pandas as pd
 
 from casebook.runs.headlines import counted, per_cent
+from casebook.scores import NOT_RUN
 from casebook.stats.intervals import bounds_text
 from casebook.tables import enumerated, reason_text
 from casebook.verdicts import (
@@ -181,6 +182,8 @@ def reserves(row):
 
 def labels(frame):
     """Names of the rows of a frame: what differs between them."""
+    if "of_name" in frame:
+        return frame["of_name"]
     text = pd.Series("", frame.index)
     for column in [column for column in VARYING if column in frame]:
         names = frame[column].fillna("")
@@ -201,6 +204,8 @@ def finding(frame):
             texts.append(_means_finding(rows))
         elif len(rows) > MOST_NAMED:
             texts.append(_counts_finding(rows))
+        elif "of" in rows:
+            texts.append(f"in {measure}, {_kinds_finding(rows)}")
         elif kind(rows) == "contrasts":
             texts.append(f"in {measure}, {_contrasts_finding(rows)}")
         else:
@@ -226,6 +231,23 @@ def _contrasts_finding(rows):
         if len(set(rows["part"])) > 1:
             against += f" ({enumerated(list(group['part'].replace('', 'all').unique()))})"
         clauses.append(CLAUSES[verdict].format(system=system, against=against))
+    return "; ".join(clauses)
+
+
+def _kinds_finding(rows):
+    """Systems by the verdict on two kinds of units."""
+    clauses = []
+    for verdict, systems in rows.groupby("verdict", sort=False):
+        row = systems.iloc[0]
+        kinds = {"system": row["system_unit"], "against": row["against_unit"]}
+        clause = CLAUSES[verdict].format(**kinds)
+        for singular, plural in {
+            " is ": " are ",
+            " differs ": " differ ",
+            " scores ": " score ",
+        }.items():
+            clause = clause.replace(singular, plural)
+        clauses.append(f"{clause} for {enumerated(list(systems['of_phrase']))}")
     return "; ".join(clauses)
 
 
@@ -270,9 +292,9 @@ def _means_finding(rows):
 def caption(frame):
     """What rows are of: measure, data, units, intervals, correction, margin, baselines."""
     rows = frame[frame["n"] > 0]
-    absent = frame.loc[frame["n"] == 0, "reason"] if "reason" in frame else []
+    absent = _absent(frame)
     if rows.empty:
-        return " ".join(f"{reason}." for reason in absent)
+        return absent
     first = rows.iloc[0]
     text = "difference in " if "difference" in rows else ""
     text += " and ".join(rows["measure"].unique())
@@ -291,8 +313,14 @@ def caption(frame):
     if "role" in rows:
         chosen = rows[rows["role"] != ""].drop_duplicates("against_name")
         texts += [f"{row.against_name} is {row.role}." for row in chosen.itertuples()]
-    texts += [f"{reason}." for reason in absent]
-    return " ".join(filter(None, texts))
+    return " ".join(filter(None, [*texts, absent]))
+
+
+def _absent(frame):
+    """Systems that were asked for and not run."""
+    reasons = frame.loc[frame["n"] == 0, "reason"].unique() if "reason" in frame else []
+    names = [reason.removesuffix(NOT_RUN) for reason in reasons]
+    return f"Not run, and so not compared: {enumerated(names)}." if names else ""
 
 
 def correction(rows):

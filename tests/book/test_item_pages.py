@@ -67,8 +67,8 @@ def test_the_last_list_of_items_that_a_system_makes_worse_is_offered(keep):
         ("questions that nothing makes worse", "full", "full"),
         ("a tag", None, None),
     ]
-    text, address, count = worse_items(keep(results, ready=ready)[0])
-    assert (text, count) == ("where reranking makes it worse", 1)
+    text, address, counts = worse_items(keep(results, ready=ready)[0])
+    assert (text, counts) == ("where reranking makes it worse", (1, 2))
     page, _, choice = address.partition("#")
     assert page == f"items/{CELL}.html"
     pair = {"system": ["full"], "against": ["bm25"], "order": ["lower first"]}

@@ -5,6 +5,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from casebook.book.chapters import answer_first
 from casebook.paths import NOTEBOOKS
 
+SHOWN_AS_THEY_ARE = ("00_quick.ipynb", "13_published_figures.ipynb")  # which answer nothing
+
 
 def notebook(*sources):
     cells = [new_markdown_cell(s) if s.startswith("#") else new_code_cell(s) for s in sources]
@@ -45,10 +47,13 @@ def test_every_chapter_opens_with_question_answer_and_figure(path):
     sources = [cell.source for cell in book.cells]
     assert sorted(order(book)) == sorted(sources)
     assert "**Question.**" in book.cells[0].source
+    if path.name in SHOWN_AS_THEY_ARE:
+        assert [cell.source for cell in book.cells] == sources
+        return
     assert book.cells[1].source.partition("\n")[0].lower().endswith("answer")
     code = [cell.source for cell in book.cells if cell.cell_type == "code"]
     marks = {
-        "answer": ["chapter.answers(", "Markdown("],
+        "answer": ["chapter.answers(", "Markdown(", "chapter.answer("],
         "figure": ["chapter.draw("],
         "table": ["chapter.show(", "chapter.display("],
     }

@@ -23,15 +23,6 @@ ROWS = pd.DataFrame(
         "address": ["items.html#q=1", "items.html#q=2", None],
     }
 )
-STAGES = pd.DataFrame(
-    {
-        "stage": ["Dense list, fused", "Reranker"],
-        "change": [0.05, 0.01],
-        "low": [0.02, -0.01],
-        "high": [0.08, 0.03],
-        "milliseconds": [3.4, 120.0],
-    }
-)
 SCORES = pd.DataFrame({"Insurance": [0.5, np.nan], "Own": [-0.9, 0.6]}, ["order", "length leak"])
 WIDE = pd.DataFrame(
     {
@@ -62,9 +53,7 @@ def page_of_figures(site, tmp_path_factory):
                 finding="The full pipeline gains 0.031 nDCG@10, and a random order of the same "
                 "documents nothing that can be told apart from zero.",
             ),
-            outputs.figure(
-                "cost", plots.added_by_stage(STAGES, "nDCG@10"), "What each stage adds.", STAGES
-            ),
+            outputs.figure("levels", plots.values(ROWS, "nDCG@10", None), "Levels.", ROWS),
             outputs.figure(
                 "scores",
                 plots.matrix(SCORES, "excess", "z.2f", (-1, 1), plots.SIGNED),

@@ -31,6 +31,7 @@ WRONG = {
     "Names": ["bm25", 3, [], None, [3], {"a": "b"}],
     "Literal": ["nope", 3, ["all"]],
     "list[": ["bm25", 3, [None], {"a": "b"}],
+    "dict": ["a", 3, ["a"]],
     "dict[": ["a", 3, ["a"], {"a": []}],
 }
 SOURCES = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -79,16 +80,17 @@ def test_what_is_wrong_with_a_value_is_said(casebook, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     amiss = {}
     for experiment, given, message in [
-        ("retrieval_ablation", "k=many", "k should be a valid integer, not 'many'"),
+        ("retrieval_ablation", "seed=many", "seed should be a valid integer, not 'many'"),
         ("retrieval_ablation", "max_missing=2", "should be less than or equal to 1, not 2"),
-        ("retrieval_ablation", "query_reading=all", "should be 'truncated' or 'windows', not"),
+        ("retrieval_ablation", "pipeline=all", "pipeline should be a valid dictionary, not 'all'"),
+        ("retrieval_ablation", "pipeline.mmr=true", "has no parameter pipeline.mmr"),
         ("retrieval_ablation", "modes=bm25", "modes should be a valid list, not 'bm25'"),
         ("retrieval_ablation", "runs=3", "should be a valid string or a valid list, not 3"),
         ("retrieval_ablation", "runs=nope.run", "runs 'nope.run': no such file or folder"),
         ("retrieval_ablation", "corpus=./nope", "corpus './nope': no such file or folder"),
         ("retrieval_ablation", "dataset=privacy_qx", "did you mean 'privacy_qa'?"),
         ("retrieval_ablation", "dataset=./nope", "dataset './nope': no such folder"),
-        ("retrieval_ablation", "max_missin=1", "did you mean 'max_missing'?; it takes cell, chunk"),
+        ("retrieval_ablation", "max_missin=1", "did you mean 'max_missing'?; it takes base"),
         ("assistant", "log=[nope.jsonl]", "log 'nope.jsonl': no such file or folder"),
         ("assistant", "dataset=./mine", "this notebook takes no folder as dataset"),
         ("rater_agreement", "raters={ann: nobody}", "should be 'lay' or 'expert', not {'ann'"),
@@ -118,10 +120,10 @@ def test_what_has_no_effect_is_refused_where_it_is_used():
 
 
 RIGHT = [
-    ("01_retrieval_ablation", "{margin: 0, k: 50, rrf_k: 0.5, reranker: null, modes: [bm25]}"),
-    ("01_retrieval_ablation", "{measures: [P@5], runs: [], query_reading: windows}"),
-    ("01_retrieval_ablation", "{query_words: null, dense_scope: mean, max_missing: 1}"),
-    ("01_retrieval_ablation", "{retriever: [], mmr: true, mmr_lambda: 1}"),
+    ("01_retrieval_ablation", "{margin: 0, pipeline: {rrf_k: 0.5, reranker: null}, modes: [bm25]}"),
+    ("01_retrieval_ablation", "{measure: P@5, others: [], runs: [], focus: rrf, baseline: bm25}"),
+    ("01_retrieval_ablation", "{retriever: [], parts: [dev, test], stated: {}, max_missing: 1}"),
+    ("12_pipeline_settings", "{grid: {pool: [20, 50]}, development: dev, held_out: test}"),
     ("02_embedding_shift", "{by: query, drift_seeds: [0, 7], margin: 0.5, folds: 2, draws: 1}"),
     ("02_embedding_shift", "{seed: 4294967295}"),
     ("03_run_comparison", "{scope: run, measure: ndcg@10}"),
@@ -207,7 +209,7 @@ def test_what_a_reader_refuses_is_the_line_of_the_command(casebook, tmp_path, mo
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log.jsonl").write_text('{"id": 1, "question": "q?"}\n')
     code, _, said = casebook("run", "assistant", "--run", "mine", "-p", "log=log.jsonl")
-    line = r"casebook: assistant-\w{8}: 10_assistant.ipynb: cell 4: log.jsonl:1: .*"
+    line = r"casebook: assistant-\w{8}: 10_assistant.ipynb: cell 4: log.jsonl: has no answer .*"
     assert code == 1
     assert re.fullmatch(line, said.splitlines()[-1]), said
     assert "Traceback" not in said

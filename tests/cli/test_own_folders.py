@@ -113,14 +113,14 @@ def test_records_name_the_project_and_no_folder_of_the_author(folders, monkeypat
         "runs": ["../my.run"],
         "encoder": "minilm",
         "corpus": "smoke",
-        "reranker": "cross-encoder:../../empty",
+        "pipeline": {"pool": 20, "reranker": "cross-encoder:../../empty"},
     }
     assert portable_parameters(given, source) == {
         "dataset": "./contracts",
         "runs": ["./my.run"],
         "encoder": "minilm",
         "corpus": "smoke",
-        "reranker": "cross-encoder:./empty",
+        "pipeline": {"pool": 20, "reranker": "cross-encoder:./empty"},
     }
     assert resolved(given, source)["runs"] == [str(folders / "a" / "my.run")]
     assert given["runs"] == ["../my.run"]  # which the notebook gets

@@ -143,7 +143,7 @@ REFUSED = [
     ({"corpus.csv": "ID,text\nd1,x\n"}, [], "is it 'ID'? say so: --columns corpus.id=ID"),
     ({"corpus.csv": "_id,text\nd1,x\n"}, [], "--columns corpus.id=_id"),
     ({"corpus.csv": "id,text\nd1\n"}, [], "corpus.csv:2: has 1 fields, the header has 2"),
-    ({"corpus.csv": b"id,text\n\xff,x\n"}, [], "corpus.csv:2: is not UTF-8 text"),
+    ({"corpus.csv": b"id,text\n\xff,x\n"}, [], "corpus.csv: is not UTF-8 text"),
     ({"corpus.csv": "id,text\nd1, \n"}, [], "corpus.csv: no rows are left: 1 no text"),
     ({"corpus.csv": ""}, [], "corpus.csv: is empty"),
     ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "corpus.txt=x"], "is it 'corpus.text'?"),

@@ -22,6 +22,7 @@ ROWS = pd.DataFrame(
         "high": [0.6, 0.5, np.nan],
         "n": [9, 9, 4],
         "control": [0.1, 0.1, 0.2],
+        "reason": [None, None, "no_variation"],
     }
 )
 DETECTED = pd.DataFrame(
@@ -43,10 +44,6 @@ LINES = pd.DataFrame(
         "default": [20] * 4,
     }
 )
-STAGES = pd.DataFrame(
-    {"stage": ["bm25", "rerank"], "milliseconds": [1.0, 9.0], "change": [0.1, -0.1]}
-)
-STAGES = STAGES.assign(low=[0.0, -0.2], high=[0.2, -0.05])
 SCORES = pd.DataFrame({"a set": [0.123, np.nan], "another set": [-0.2, 0.5]}, ["x", "y"])
 
 
@@ -65,7 +62,6 @@ TREE = SimpleNamespace(
 FIGURES = {
     "values": lambda: plots.values(ROWS, "value", reference={"chance": 0.5}, band=(0.45, 0.55)),
     "effects": lambda: plots.effects(ROWS.drop(columns="series"), "change", margin=0.1),
-    "added_by_stage": lambda: plots.added_by_stage(STAGES, "nDCG@10"),
     "matrix": lambda: plots.matrix(SCORES, "excess", "+z.2f", (-1, 1), plots.SIGNED),
     "detector_matrix": lambda: plots.detector_matrix(DETECTED),
     "lines": lambda: plots.lines(LINES, "words", "share", marks={"default": "default", "best": 50}),
@@ -107,6 +103,7 @@ def test_values_are_drawn_with_their_intervals_the_first_row_on_top():
     ends = [path.vertices[:, 0].tolist() for part in lines for path in part.get_paths()]
     assert ends[0] == [0.4, 0.6] and [0.3, 0.5] in ends
     assert axes.get_ylim()[0] > axes.get_ylim()[1]
+    assert words(axes) == ["undefined: all values are equal"]
     assert "x, t (n = 9): 0.400 [0.300, 0.500]" in marks(figure)
 
 

@@ -35,6 +35,9 @@ DATA_PARAMETERS = (
 MODEL_PARAMETERS = ("encoder", "reranker", "second_encoder", "stance", "judge", "further_judges")
 """Parameters that name models, which are hashed."""
 
+SETTINGS = "pipeline"
+"""Parameter that holds settings by name, of which the reranker is a model."""
+
 _NAMES = vars(typing) | vars(types) | {"Path": str}
 """What annotations may be made of."""
 
@@ -117,6 +120,8 @@ def resolved(parameters, source):
             changed[name] = with_paths(value, _whole_with_separator)
         elif name in MODEL_PARAMETERS or name in files:
             changed[name] = with_paths(value, _whole)
+        elif name == SETTINGS:
+            changed[name] = resolved(value, source)
     return changed
 
 
@@ -138,15 +143,23 @@ def portable_parameters(parameters, source):
             changed[name] = recorded(value, folder=True)
         elif name in files:
             changed[name] = recorded(value)
+        elif name == SETTINGS:
+            changed[name] = portable_parameters(value, source)
         else:  # its content is not hashed, so two of one name must not become one
             changed[name] = in_project(value)
     return changed
 
 
+def models(parameters):
+    """The models that parameters and settings name, by parameter."""
+    values = parameters.get(SETTINGS, {}) | parameters
+    return {name: values[name] for name in MODEL_PARAMETERS if name in values}
+
+
 def plugin_sources(parameters):
-    """The sources of the user's own objects that parameters name, by parameter."""
+    """The sources of the user's own objects that parameters and settings name, by parameter."""
     found = {}
-    for name, value in parameters.items():
+    for name, value in (parameters.get(SETTINGS, {}) | parameters).items():
         for text in filter(is_plugin, as_list(value)):
             with contextlib.suppress(InputError):  # a text with a colon
                 found.setdefault(name, []).append(source_of(text))

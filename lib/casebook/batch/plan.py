@@ -9,9 +9,9 @@ from casebook.assistant import ANSWERED
 from casebook.batch.grid import EVERY
 from casebook.batch.parameters import (
     DATA_PARAMETERS,
-    MODEL_PARAMETERS,
     check,
     defaults,
+    models,
     path_parameters,
     plugin_sources,
     portable_parameters,
@@ -124,7 +124,6 @@ def inputs_of(cell, common, needed=None):
         inputs["files"] = {
             name: [records.tree_digest(path) for path in paths] for name, paths in files.items()
         }
-    models = [name for name in MODEL_PARAMETERS if name in cell.parameters]
     notebook = json.loads(cell.source.read_text(encoding="utf-8"))
     code = [["".join(part["source"]), part["cell_type"]] for part in notebook["cells"]]
     return {
@@ -133,7 +132,9 @@ def inputs_of(cell, common, needed=None):
         "notebook": digest(code),
         "parameters": portable_parameters(cell.parameters, cell.source),
         "data": _data_hashes(cell, files.get("log")),
-        "models": {name: records.model_digest(cell.parameters[name]) for name in models},
+        "models": {
+            name: records.model_digest(value) for name, value in models(cell.parameters).items()
+        },
     }
 
 

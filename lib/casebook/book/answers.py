@@ -170,7 +170,7 @@ def _question_row(row, axes):
     return (
         f'<li class="question-row"><div class="answer-text">{text}</div>'
         f'<div class="answer-effect">{pictures}</div>'
-        f'<div class="answer-verdict">{_verdicts(row)}{_worse_link(row)}</div>'
+        f'<div class="answer-verdict">{_verdicts(row)}{_worse_links(row)}</div>'
         f'<div class="answer-links">{_as_links(links)}'
         f'<details class="cases"><summary>numbers</summary><ul class="answers">{details}</ul>'
         "</details></div></li>\n"
@@ -336,16 +336,22 @@ def _pages(case):
     return pages
 
 
-def _worse_link(row):
-    """Link to the items that a chapter offers as made worse, the worst one open."""
-    for case in row.cases:
-        ready = worse_items(case.chapter)
+def _worse_links(row):
+    """Link to the items that each chapter offers as made worse, the worst one open."""
+    links = []
+    for chapter in {case.chapter.cell: case.chapter for case in row.cases}.values():
+        ready = worse_items(chapter)
         if ready:
-            text, address, count = ready
+            text, address, (count, asked) = ready
             beginning, _, end = text.rpartition(" worse")  # all that a small screen has room for
             name = f"<span>{html.escape(beginning)} </span>worse{html.escape(end)}"
-            return f'<a class="worse" href="generated/{html.escape(address)}">{name}: {count}</a>'
-    return ""
+            where = f": {count} of {asked}"
+            if len(row.cases) > 1 and chapter.data_title:
+                where += f", {html.escape(chapter.data_title)}"
+            links.append(
+                f'<a class="worse" href="generated/{html.escape(address)}">{name}{where}</a>'
+            )
+    return "".join(links)
 
 
 # --- a row for each headline

@@ -53,14 +53,14 @@ def item_pages(chapters):
 
 
 def worse_items(chapter):
-    """Give the last list of items that a system makes worse: text, address and count, or None."""
+    """Give the last list of items that a system makes worse: text, address, counts; or None."""
     kept = chapter.items or {"ready": ()}
     for tag, *pair in reversed(kept["ready"]):
         if None not in pair and tag in kept["tags"]:
             system, against = (kept["systems"][place] for place in pair)
             choice = {"system": system, "against": against, "only": tag, "order": "lower first"}
             address = item_page_address(chapter.cell, **choice)
-            return _UNIT.sub("", tag), address, len(kept["tags"][tag])
+            return _UNIT.sub("", tag), address, (len(kept["tags"][tag]), len(kept["items"]))
     return None
 
 

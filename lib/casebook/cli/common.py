@@ -43,6 +43,16 @@ Measures = option(
 DOCUMENTS = "Folder of documents: corpus.jsonl (BEIR), or .txt and .md files"
 DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 
+# What a user says of a table, see `casebook.data.tables`.
+Columns = option(list[str] | None, "ROLE=COLUMN, or its path a.0.b; repeatable.", "--columns")
+Values = option(
+    list[str] | None, "WORD=MEANING of labels and scores, WORD= if missing; repeatable.", "--values"
+)
+Rows = option(str | None, "Path of the list in a JSON object, or sheet of a workbook.", "--rows")
+Lists = option(
+    str, "How a cell of a CSV holds texts: json, python, one, or the mark between them.", "--lists"
+)
+
 RunName = option(str, "Name of the run: results/<run>.", "--run")
 Workers = option(int, "Notebooks that run at a time on this machine.", min=1)
 Scheduler = option(str | None, "Dask scheduler, such as tls://host:8786.")
@@ -105,6 +115,27 @@ def pairs(texts, mark, form):
             raise InputError(f"{name!r} is named twice: {form} needs different names")
         values[name] = value
     return values
+
+
+def meanings(texts):
+    """Read ``--values WORD=MEANING``: a word may hold "=", and a meaning may be empty."""
+    values = {}
+    for text in texts or []:
+        word, between, meaning = text.rpartition("=")
+        if not between:
+            raise InputError(f"{text!r} is not of the form --values WORD=MEANING")
+        values[word] = meaning
+    return values
+
+
+SAID = ("columns", "values", "rows", "lists")
+"""Options that say how a table is read."""
+
+
+def said(columns, values, rows, lists="json"):
+    """What options say of a table, for its reader."""
+    columns = pairs(columns, "=", "--columns ROLE=COLUMN")
+    return {"columns": columns, "values": meanings(values), "rows": rows, "lists": lists}
 
 
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"  # all but new lines and tabs

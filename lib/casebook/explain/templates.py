@@ -7,7 +7,7 @@ writes, substring matches and unchecked reasons included.
 
 import math
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 
 from casebook.errors import InputError
@@ -225,7 +225,8 @@ def explain_result(sheet, passage, weights, documented=False, domain=SHIPPED_DOM
     else:
         sentences = _corrected_sentences(sheet, passage, domain)
     if len(sentences) < MOST_SENTENCES:
-        query = query_text(sheet, outcome=documented, words=not documented)
+        others = replace(sheet, sections_cited=())  # which have a sentence of their own
+        query = query_text(others, outcome=documented, words=not documented)
         shared = weights.shared(query, passage.text, documented)[:MOST_TERMS]
         if shared:
             names = ", ".join(term for term, _, _ in shared)

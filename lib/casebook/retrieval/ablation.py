@@ -1,9 +1,8 @@
 """The retrieval ablation: the same queries through many systems, scored and compared."""
 
-import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +11,7 @@ import pandas as pd
 from casebook.data import load
 from casebook.data.splits import halve
 from casebook.errors import InputError
-from casebook.frames import (
-    compare_systems,
-    estimates,
-    tie_classes_of,
-)
+from casebook.frames import estimates
 from casebook.measures.ranking import evaluate
 from casebook.plugins import callable_plugin, called, instance
 from casebook.progress import track
@@ -76,7 +71,7 @@ def run_ablation(dataset, systems, measures=ABLATION_MEASURES):
     -------
     Ablation
         ``scores``: for each measure a frame, queries x systems; ``results``: what each system
-        returned, with the lists and costs of all stages; ``numbers``, ``rows``, ``compare``.
+        returned, with the lists and costs of all stages; ``numbers``, ``rows``.
 
     Raises
     ------
@@ -212,43 +207,6 @@ class ScoredSystems:
         rows["group"] = rows["query_id"] if groups is None else rows["query_id"].map(groups)
         return rows[["query_id", "group", "system", *self.scores]]
 
-    def compare(self, measure, focus, planned=None, margin=0.0, n_resamples=10_000, seed=0):
-        """Compare all pairs of systems on one measure, without controls.
-
-        The `planned` pairs, by default all with the system `focus`, are one family of contrasts;
-        all other pairs are another one.
-        """
-        systems = [name for name in self.scores[measure] if name not in self.controls]
-        others = [name for name in systems if name != focus]
-        frame = self.scores[measure][[focus, *others]]
-        if planned is None:
-            planned = [(focus, name) for name in others]
-        else:
-            planned = list(planned)
-        planned_sets = {frozenset(pair) for pair in planned}
-        all_pairs = itertools.combinations(frame, 2)
-        unplanned = [pair for pair in all_pairs if frozenset(pair) not in planned_sets]
-
-        def compared(pairs):
-            return compare_systems(
-                frame,
-                clusters=self.clusters,
-                pairs=pairs,
-                margin=margin,
-                n_resamples=n_resamples,
-                seed=seed,
-            )
-
-        comparison = compared(planned)
-        pairs = comparison.pairs.assign(family="planned")
-        if unplanned:
-            other_pairs = compared(unplanned).pairs.assign(family="other")
-            pairs = pd.concat([pairs, other_pairs], ignore_index=True) if planned else other_pairs
-        systems = comparison.systems
-        classes = tie_classes_of(systems["system"], pairs, 1 - comparison.level)
-        systems = systems.assign(tie_class=classes)
-        return replace(comparison, systems=systems, pairs=pairs)
-
     def numbers(self, *, n_resamples=10_000, seed=0):
         """Give every mean as in ``numbers.json``, with interval, n and control."""
         numbers = {system: {} for system in next(iter(self.scores.values()))}
@@ -312,13 +270,6 @@ class Ablation(ScoredSystems):
     def same_inputs(self, pairs):
         """Pairs of systems that read the same on every query, with the reason."""
         return same_inputs(self.results, pairs)
-
-    def joined(self, ablation):
-        """Add the systems of another ablation of the same queries."""
-        scores = {
-            measure: frame.join(ablation.scores[measure]) for measure, frame in self.scores.items()
-        }
-        return Ablation(self.dataset, self.results | ablation.results, scores)
 
 
 def open_index(data, encoder="minilm", corpus=None):

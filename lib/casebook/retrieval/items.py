@@ -22,16 +22,17 @@ def ablation_items(study, focus, against, part_of=None):
     for query, part in dict(() if part_of is None else part_of).items():
         tags.setdefault(f"part: {part}", []).append(query)
     phrase = [study.phrases.get(system, system) for system in (focus, against)]
-    worse = f"questions where {phrase[0]} scores less than {phrase[1]}"
+    worse = f"questions where {phrase[0]} is worse than {phrase[1]}"
     ready = [(worse, focus, against)]
     if {"full", "fused"} <= set(study.results):
         ready.append(("questions where the reranker makes it worse", "full", "fused"))
-    return question_items(study, focus=focus, against=against, tags=tags, ready=ready)
+    page = question_items(study, focus=focus, against=against, tags=tags, ready=ready)
+    # Under readers' names, by which marks of figures find them.
+    page["systems"] = [study.names.get(system, system) for system in page["systems"]]
+    return page
 
 
-def question_items(
-    study, *, focus=None, against=None, tags=None, scope=None, ready=(), most_bytes=MOST_BYTES
-):
+def question_items(study, *, focus=None, against=None, tags=None, ready=(), most_bytes=MOST_BYTES):
     """Collect the questions of an ablation, those first on which its systems differ most.
 
     Parameters
@@ -42,8 +43,6 @@ def question_items(
         The system under study, and what a reader compares it with at first.
     tags : dict of str to list of str, optional
         Ids of the questions of each tag.
-    scope : str, optional
-        The tag of those questions that the chapter's tables are about.
     ready : sequence of (str, str, str)
         What a reader may want to see: text, system, and the system that is better there.
     """
@@ -67,7 +66,6 @@ def question_items(
         results,
         against=against,
         ready=[*ready, *nothing],
-        scope=scope,
         card=data.card,
         documents=texts.to_dict(),
         most_bytes=most_bytes,

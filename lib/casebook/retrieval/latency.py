@@ -78,15 +78,6 @@ def bands_of(tokens):
     return [names[band] for band in np.searchsorted(LONGEST_OF_BANDS, tokens)]
 
 
-def latency_table(times):
-    """Mean time of each part by length of the question, and the total of 19 questions in 20."""
-    bands = times.groupby("band", sort=False)
-    table = bands[["encoding", "search", "reranker", "total"]].mean()
-    table.insert(0, "questions", bands.size())
-    table["19 in 20 below"] = bands["total"].quantile(0.95)
-    return table.reset_index()
-
-
 def _milliseconds(costs):
     """Sum the stages of one question in three parts; building what is missing is left out."""
     parts = {}

@@ -130,10 +130,9 @@ class Headline:
             return None
         if self.reason == INTERVAL_BY_UNIT:
             groups = self.cluster or "groups"
-            units = self.unit.removeprefix("held-out ")
             return (
-                f"fewer than six {groups}: the interval is by {units.removesuffix('s')} "
-                f"and speaks of new {units} from these {groups}"
+                f"fewer than six {groups}: the interval is by {self.unit.removesuffix('s')} "
+                f"and speaks of new {self.unit} from these {groups}"
             )
         from casebook.tables import reason_text  # who only reads headlines needs no tables
 
@@ -234,8 +233,11 @@ def per_cent(share):
 
 
 def counted(number, plural):
-    """Write a number of things; one question, two questions."""
-    return f"{number:,} {plural.removesuffix('s') if number == 1 else plural}"
+    """Write a number of things: one question, two questions, one set of policies."""
+    things, of, members = plural.partition(" of ")
+    if number == 1:
+        things = things.removesuffix("s")
+    return f"{number:,} {things}{of}{members}"
 
 
 def _around(value, null):

@@ -1,0 +1,183 @@
+"""Scores of any tool are compared unit by unit: in one layout as in the other, or refused."""
+
+import json
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from cases import failing
+
+from casebook.frames import contrasts
+from casebook.trec import write_run
+
+SYSTEMS = ["new", "old", "twin"]
+
+
+@pytest.fixture
+def exam(tmp_path, monkeypatch):
+    """Write scores of 40 pupils of 8 classes in two layouts; give them as they are."""
+    monkeypatch.chdir(tmp_path)
+    draws = np.random.default_rng(0)
+    scores = pd.DataFrame({"old": draws.uniform(0, 0.6, 40).round(3)})
+    scores.insert(0, "new", (scores["old"] + 0.3 + draws.normal(0, 0.05, 40)).round(3))
+    scores["twin"] = scores["old"]
+    wide = scores.assign(pupil=[f"{k:02d}" for k in range(40)], klass=[k // 5 for k in range(40)])
+    wide.to_csv("wide.csv", index=False)
+    long = wide.melt(["pupil", "klass"], SYSTEMS, "system", "points")
+    long.sample(frac=1, random_state=1).to_json("long.jsonl", orient="records", lines=True)
+    return scores.assign(klass=wide["klass"])
+
+
+def compared(casebook, *words):
+    code, out, err = casebook("compare", *words, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+@pytest.mark.parametrize("against", [None, "old"])
+def test_both_layouts_give_the_contrasts_of_the_scores(casebook, exam, against):
+    options = [
+        "--unit",
+        "pupil",
+        "--cluster",
+        "klass",
+        *(["--against", against] if against else []),
+    ]
+    long = compared(casebook, "long.jsonl", "--score", "points", *options)["points"]
+    wide = ["wide.csv", "--systems", "new,old,twin", "-m", "points"]
+    wide = compared(casebook, *wide, *options)["points"]
+    pairs = [(row["system"], row["against"]) for row in wide["pairs"]]
+    assert len(pairs) == (2 if against else 3)
+    expected = contrasts(exam[SYSTEMS], pairs, exam["klass"])
+    by_pair = {frozenset(row[:2]): row for row in expected.itertuples(index=False)}
+    for rows in (long, wide):
+        for row in rows["pairs"]:
+            of_pair = by_pair[frozenset([row["system"], row["against"]])]
+            assert abs(row["difference"]) == pytest.approx(abs(of_pair.difference))
+            assert row["p_adjusted"] == pytest.approx(of_pair.p_adjusted)
+            assert (row["n"], row["groups"], row["measure"]) == (40, 8, "points")
+    verdicts = {(row["system"], row["against"]): row["verdict"] for row in wide["pairs"]}
+    assert verdicts["new", "old"] == "better"
+    assert verdicts.get(("old", "twin"), verdicts.get(("twin", "old"))) == "no difference"
+    values = {row["system"]: row["value"] for row in long["systems"]}
+    assert values == pytest.approx(exam[SYSTEMS].mean().to_dict())
+    if not against:
+        assert [row["tie_class"] for row in wide["systems"]] == ["1", "2", "2"]
+
+
+def test_people_are_told_what_was_read_and_what_came_out(casebook, exam):
+    words = ("compare", "wide.csv", "--unit", "pupil", "--systems", "new,old", "--margin", "0.05")
+    code, out, err = casebook(*words)
+    assert code == 0
+    assert "not read: twin, klass" in err and "40 units; systems new, old" in err
+    assert "In score, new is above old." in out and "Differences below 0.05 do not" in out
+
+
+def test_runs_and_their_scores_per_query_give_the_same(casebook, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    queries = [f"q{k}" for k in range(9)]
+    (tmp_path / "qrels").write_text("".join(f"q{k} 0 d{k} 1\n" for k in range(9)))
+    rows = []
+    for system, shift in {"a": 0, "b": 1}.items():
+        run = {
+            query: {f"d{(k + shift * (k % 2)) % 9}": 2.0, "x": 3.0 - k % 3}
+            for k, query in enumerate(queries)
+        }
+        write_run(f"{system}.run", run)
+        found = json.loads(casebook("evaluate", "qrels", f"{system}.run", "-m", "RR", "--json")[1])
+        rows += [(query, system, each["RR"]) for query, each in found["per_query"].items()]
+    pd.DataFrame(rows, columns=["query_id", "system", "score"]).to_csv("scores.csv", index=False)
+    of_runs = compared(casebook, "qrels", "a.run", "b.run", "-m", "RR")["RR"]["pairs"][0]
+    of_table = compared(casebook, "scores.csv", "-m", "RR")["RR"]["pairs"][0]
+    assert {key: of_table[key] for key in of_table if key not in ("dataset", "title", "unit")} == {
+        key: of_runs[key] for key in of_runs if key not in ("dataset", "title", "unit")
+    }
+
+
+TABLE = "id,system,score,group\n1,a,1,x\n1,b,0,x\n2,a,1,y\n2,b,0,y\n"
+REFUSED = [
+    (
+        TABLE.replace("id,", "what,"),
+        [],
+        "type --columns unit=what; or, if each system has a column",
+    ),
+    (
+        TABLE.replace("2,b,0,y\n", ""),
+        [],
+        "1 of 4 scores are missing, such as that of unit '2' by 'b'",
+    ),
+    (
+        TABLE.replace("1,b,0", "1,b,"),
+        [],
+        "1 of 4 scores are missing, such as that of unit '1' by 'b'",
+    ),
+    (TABLE.replace("b", "a"), [], ":3: unit '1', system 'a' stands in an earlier row already"),
+    (TABLE.replace("b,0", "A,0"), [], "system 'A' is 'a' but for case or blanks"),
+    (TABLE.replace("1,b,0,x", "1,b,0,y"), [], ":3: unit '1' stands in another cluster"),
+    (TABLE.replace("a,1", "a,C"), [], "score 'C' is no number: --values C= if it is missing"),
+    ("id,a\n1,1\n", ["--systems", "a"], "has scores of 'a' only: to compare takes two systems"),
+    (TABLE, ["--systems", "score,grp"], "has no 'grp' for grp: did you mean 'group'?"),
+    (TABLE, ["--systems", "a,b", "--score", "score"], "--score has no effect with --systems"),
+    (TABLE, ["--against", "c"], "there is no score of c; choose from a, b"),
+    (TABLE, ["-m", "x", "-m", "y"], "is of one measure"),
+    (TABLE, ["--columns", "units=id"], "'units' is no role here: did you mean 'unit'?"),
+]
+
+
+def test_what_cannot_be_compared_is_one_line_with_the_remedy(casebook, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def check(text, options, message):
+        (tmp_path / "scores.csv").write_text(text)
+        code, out, err = casebook("compare", "scores.csv", *options)
+        line = err.splitlines()[-1]
+        assert (code, out) == (1, "") and message in line and len(line) < 320
+
+    assert failing(check, REFUSED) == []
+    code, _, err = casebook("compare", "qrels", "a", "b", "--unit", "id")
+    assert code == 1 and "--unit has no effect on runs" in err
+
+
+def test_words_are_numbers_once_somebody_says_so(casebook, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{k},{s},{'C' if k % 2 or s == 'a' else 'I'}\n" for k in range(9) for s in "ab"]
+    (tmp_path / "inspect.csv").write_text("id,model,score\n" + "".join(rows))
+    found = compared(casebook, "inspect.csv", "--values", "C=1", "--values", "I=0")["score"]
+    assert [row["value"] for row in found["systems"]] == [1, pytest.approx(4 / 9)]
+
+
+def test_two_hundred_thousand_columns_are_refused_in_two_seconds(casebook, tmp_path):
+    path = tmp_path / "sheet.csv"
+    path.write_text(",".join(f"c{k}" for k in range(200_000)) + "\n" + "1," * 199_999 + "1\n")
+    commands = [
+        ("compare", path),
+    ]
+    for words in commands:
+        start = time.process_time()
+        code, _, err = casebook(*words)
+        assert time.process_time() - start < 2
+        assert code == 1 and "has 200,000 columns, more than 10,000" in err and len(err) < 400
+
+
+def test_judgements_and_runs_in_tables_score_as_those_of_trec(casebook, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "q.txt": "007 0 d1 1\n#8 0 d2 2\n",
+        "r.txt": "007 Q0 d2 1 2.5 x\n007 Q0 d1 2 1e-200 x\n#8 Q0 d2 1 1 x\n",
+        "q.tsv": "query-id\tcorpus-id\tscore\n007\td1\t1\n#8\td2\t2\n",
+        "r.csv": "topic,docno,score\n007,d2,2.5\n007,d1,1e-200\n#8,d2,1\n",
+        "r.json": '{"007": {"d2": 2.5, "d1": 1e-200}, "#8": {"d2": 1}}',
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    expected = casebook("evaluate", "q.txt", "r.txt", "-m", "RR", "--json")
+    assert json.loads(expected[1])["per_query"] == {"007": {"RR": 0.5}, "#8": {"RR": 1.0}}
+    code, out, err = casebook(
+        "evaluate", "q.txt", "r.csv", "-m", "RR", "--json", "--columns", "query=topic"
+    )
+    assert (code, out) == expected[:2] and "read: query = 'topic', document = 'docno'" in err
+    assert casebook("evaluate", "q.tsv", "r.json", "-m", "RR", "--json")[:2] == expected[:2]
+    code, _, err = casebook("evaluate", "q.tsv", "r.csv", "-m", "RR")
+    assert code == 1 and "type --columns query=topic" in err
+    assert casebook("evaluate", "q.txt", "r.txt", "--columns", "query=topic")[0] == 1

@@ -1,0 +1,267 @@
+"""The door for tables: what is read by exact names or as told, and what is asked about instead."""
+
+import gzip
+import json
+import re
+import string
+import time
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openpyxl import Workbook
+from refusals import not_refused
+
+from casebook.data.tables import LONGEST, ROLES, read_roles, read_table
+from casebook.errors import InputError
+
+ROWS = [{"id": "007", "text": "a, b"}, {"id": "1e5", "text": "no"}, {"id": "NA", "text": ""}]
+
+
+def write(path, content):
+    """Write bytes, a text, a JSON value, or JSON lines of a list."""
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif isinstance(content, str):
+        path.write_text(content, encoding="utf-8", newline="")
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in content), encoding="utf-8")
+    else:
+        path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def workbook(path, **sheets):
+    """Write a workbook with a sheet of rows for each name."""
+    book = Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+def test_a_table_is_the_same_in_every_format_and_ids_are_text(tmp_path):
+    frame = pd.DataFrame(ROWS)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_csv(tmp_path / "a.tsv", index=False, sep="\t")
+    frame.to_csv(tmp_path / "semi.csv", index=False, sep=";")
+    frame.to_csv(tmp_path / "a.csv.gz", index=False)
+    write(tmp_path / "told.csv", "sep=|\nid|text\n007|a, b\n1e5|no\nNA|\n")
+    write(tmp_path / "mac.csv", 'id,text\r007,"a, b"\r1e5,no\rNA,\r')
+    write(tmp_path / "a.jsonl", ROWS)
+    write(tmp_path / "a.json", ROWS)
+    workbook(tmp_path / "a.xlsx", rows=[["id", "text"], *frame.to_numpy().tolist()])
+    with gzip.open(tmp_path / "a.jsonl.gz", "wb") as stream:
+        stream.write((tmp_path / "a.jsonl").read_bytes())
+    for path in tmp_path.iterdir():
+        reading = read_roles(read_table(path), "corpus", ["id", "text"])
+        assert reading.table.to_dict("records") == ROWS, path
+        assert reading.columns == {"id": "id", "text": "text"}
+
+
+def test_parquet_is_read_alike(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"id": [7, 8], "score": [1.0, None], "contexts": [["x"], None]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    reading = read_roles(read_table(tmp_path / "a.parquet"), "log", ["id"], further=["score"])
+    assert reading.table.to_numpy().tolist() == [["7", ["x"], "1"], ["8", "", ""]]
+
+
+def test_numbers_of_json_are_read_as_they_are_written_and_null_is_missing(tmp_path):
+    path = write(tmp_path / "a.jsonl", '{"id": 1.50, "text": true}\n\n{"id": 12, "text": null}\n')
+    table = read_roles(read_table(path), "corpus", ["id"]).table
+    assert table.to_dict("index") == {
+        1: {"id": "1.50", "text": "true"},
+        3: {"id": "12", "text": ""},
+    }
+
+
+def test_parts_of_nested_records_are_named_by_their_paths(tmp_path):
+    record = {"run": {"id": 5, "a.b": "dotted"}, "messages": [{"text": "one"}, {"text": "two"}]}
+    path = write(tmp_path / "a.json", {"meta": {"rows": [record]}, "other": 1})
+    columns = {"id": "run.id", "question": "messages.0.text", "answer": "messages.-1.text"}
+    columns |= {"contexts": "messages.*.text", "group": "run.a.b"}
+    table = read_table(path, rows="meta.rows")
+    reading = read_roles(table, "log", ["question", "answer"], columns)
+    assert reading.table.iloc[0].to_dict() == {
+        "id": "5",
+        "question": "one",
+        "answer": "two",
+        "contexts": ["one", "two"],
+        "group": "dotted",
+    }
+    assert reading.unread == []
+
+
+def test_a_reading_says_what_was_read_and_what_was_not(tmp_path):
+    path = write(tmp_path / "log.csv", "question,response,tone\nq,a,warm\n")
+    reading = read_roles(read_table(path), "log", ["question", "answer"])
+    assert str(reading) == (f"{path}: 1 rows; read: question, answer = 'response'; not read: tone")
+    write(path, "question,response,tone,system\nq,a,warm,\n")
+    none = read_roles(read_table(path), "log", ["question"], {"answer": "-"})
+    assert none.unread == ["response", "tone", "system"]
+    assert "answer" not in none and "system" not in none
+
+
+LATIN = "id,text\n1,café\n".encode("cp1252")
+FILES = [
+    ("a.csv", "output_id,text\n1,x\n", r"has no id \(id, _id, doc_id\); it has output_id, text: "
+     "type --columns id=output_id$"),
+    ("a.csv", "Id,body\n1,x\n", "it has Id, body: type --columns id=Id --columns text=COLUMN$"),
+    ("a.jsonl", [{"doc": {"Id": 1, "body": {"text": "x"}}}],
+     "it has doc.Id, doc.body.text: type --columns id=doc.Id --columns text=doc.body.text$"),
+    ("a.csv", "id,doc_id,text\n1,2,x\n",
+     "id, doc_id may each be the id: --columns id=id or --columns id=doc_id$"),
+    ("a.csv", "id,text\n1,x,y\n", "a.csv:2: has 3 cells, the header 2: .* in quotes, a decimal"),
+    ("a.csv", "id,id\n1,x\n", "column 'id' stands twice in the header: rename one"),
+    ("a.csv", "id,text\n", "has no rows under a header"),
+    ("a.csv", "", "has no rows under a header"),
+    ("a.csv", "id;a,b\n1;x,y\n", "header has ',' and ';': put sep=, or sep=; into a line before"),
+    ("a.csv", 'id,text\n1,"x\n', "is not CSV, is damaged or cut"),
+    ("a.csv", LATIN, "perhaps WINDOWS-1252: save it as 'CSV UTF-8', or type iconv -f WINDOWS-1252"),
+    ("a.csv", "id,text\n1,x\n".encode("utf-16"), "perhaps UTF-16: .* iconv -f UTF-16 -t UTF-8"),
+    ("a.csv", ",".join(f"c{n}" for n in range(200_000)) + "\n" + "," * 199_999 + "1\n",
+     "has 200,000 columns, more than 10,000"),
+    ("a.jsonl", [{f"c{n}": n for n in range(200_000)}], "has 200,000 columns, more than 10,000"),
+    ("a.jsonl", "", "has no rows"),
+    ("a.jsonl", '{"id": 1}\n[2]\n', "a.jsonl:2: is not a JSON object"),
+    ("a.jsonl", '{"id": 1}\n{"id": \n', "a.jsonl:2: is not JSON: the last line breaks off"),
+    ("a.jsonl", '{"id": 1, "id": 2}\n', "key 'id' stands twice"),
+    ("a.json", {"meta": {"rows": [{"id": 1}]}, "more": [{"a": 1}]},
+     "is no list of rows: type --rows PATH; its lists of objects: meta.rows, more$"),
+    ("a.json", [{"id": 1}, 3], "a.json:2: is no object: '3'"),
+    ("a.json", "[1", "a.json:1: is not JSON"),
+    ("a.parquet", b"PAR1", "is no parquet file, or is damaged|needs the package pyarrow"),
+    ("a.xlsx", b"PK", "is no workbook, or is damaged"),
+    ("a.doc", "x", "is no table: name a .csv, .tsv, .json, .jsonl"),
+    ("a.gz", b"x", "is no table"),
+    ("a.csv.gz", b"x", "the compressed file ends early or is damaged"),
+]  # fmt: skip
+
+
+def test_files_that_are_asked_about(tmp_path):
+    def read(name, content):
+        read_roles(read_table(write(tmp_path / name, content)), "corpus", ["id", "text"])
+
+    started = time.perf_counter()
+    assert not_refused(read, FILES) == []
+    assert time.perf_counter() - started < 4
+    with pytest.raises(InputError, match=r"none\.csv: cannot be read: No such file"):
+        read_table(tmp_path / "none.csv")
+
+
+def test_workbooks_name_their_sheet_and_need_values_of_formulas(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", notes=[["x"], ["y"]], rows=[["id"], [7], ["=1+1"]])
+    for rows, problem in ((None, "the sheets notes, rows: type --rows SHEET"), ("rows", "=1\\+1")):
+        with pytest.raises(InputError, match=problem):
+            read_table(path, rows)
+    assert read_table(path, "notes")["x"].to_dict() == {2: "y"}
+
+
+SAID = [
+    ({"columns": {"ident": "id"}}, "columns: 'ident' is no role here.*choose from id, text, title"),
+    ({"columns": {"text": "boddy"}}, "has no 'boddy' for text: did you mean 'body'.; it has id, "),
+    ({"columns": {"text": "body.0.x"}}, "has no 'body.0.x' for text"),
+    ({"further": ["tone"]}, "has no 'tone' for tone"),
+]
+
+
+def test_what_is_told_must_be_there(tmp_path):
+    path = write(tmp_path / "a.csv", "id,body\n1,x\n")
+
+    def read(said):
+        return read_roles(read_table(path), "corpus", ["id"], **said)
+
+    assert not_refused(read, SAID) == []
+
+
+CELLS = [
+    ("labels", "yes\nN/A\nYes\nyes \n", r"a.csv:3: a: what do these words mean: 'N/A', 'Yes', "
+     "'yes '. type --values N/A= --values Yes=yes --values 'yes =yes' .WORD= is missing; WORD=WO"),
+    ("labels", "none\nmild\n", "type --values none= "),
+    ("numbers", '1\n"0,5"\n', "a.csv:3: a '0,5' is no number: write a decimal point instead"),
+    ("numbers", "1\nhigh\n", "'high' is no number: --values high= if it is missing, else high=NUM"),
+    ("numbers", "1\nnan\n", "'nan' is no number: --values nan= if it is missing"),
+    ("names", "gpt-4o\nGPT-4o \n", "'GPT-4o ' is 'gpt-4o' but for case or blanks: write one"),
+    ("texts", 'x\n" "\n', "a.csv:3: a .column 'a'. is empty"),
+    ("lists", '"[""x""]"\nx|y\n', r"a.csv:3: a 'x\|y' is no JSON list of texts: type --lists one"),
+    ("lists", "['x' 'y']\n", "is no JSON list of texts"),
+]  # fmt: skip
+
+
+def reading_of(tmp_path, cells, **said):
+    path = write(tmp_path / "a.csv", "a\n" + cells)
+    return read_roles(read_table(path), "corpus", [], further=["a"], **said)
+
+
+def test_cells_that_are_asked_about(tmp_path):
+    def read(kind, cells):
+        return getattr(reading_of(tmp_path, cells), kind)("a").tolist()
+
+    assert not_refused(read, CELLS) == []
+
+
+def test_the_option_of_a_refusal_answers_it(tmp_path):
+    values = {"N/A": "", "Yes": "yes", "yes ": "yes", "none": "none", "x": "1"}
+    labels = reading_of(tmp_path, "yes\nN/A\nYes\nyes \nnone\n", values=values).labels("a")
+    assert labels.tolist() == ["yes", "", "yes", "yes", "none"]
+    numbers = reading_of(tmp_path, "x\nN/A\n-.5\n1e3\n", values=values).numbers("a")
+    assert numbers.fillna(7).tolist() == [1, 7, -0.5, 1000]
+    for lists_as, cell, texts in (
+        ("json", '"[""x"", ""y""]"', ["x", "y"]),
+        ("python", "\"['x', 'y']\"", ["x", "y"]),
+        ("|", "x|y", ["x", "y"]),
+        ("one", "x|y", ["x|y"]),
+    ):
+        assert reading_of(tmp_path, f"{cell}\n", lists=lists_as).lists("a").tolist() == [texts]
+
+
+def test_only_labels_that_are_allowed_come_through(tmp_path):
+    allowed = ("SUPPORTED", "REFUTED")
+    for values, pattern in (
+        ({}, "'supported', 'nei'. type --values supported=SUPPORTED --values nei=LABEL"),
+        ({"supported": "SUPPORTED", "nei": "odd"}, "type --values nei=LABEL"),
+    ):
+        with pytest.raises(InputError, match=pattern):
+            reading_of(tmp_path, "supported\nnei\n", values=values).labels("a", allowed)
+    values = {"supported": "SUPPORTED", "nei": ""}
+    found = reading_of(tmp_path, "supported\nnei\n", values=values).labels("a", allowed)
+    assert found.tolist() == ["SUPPORTED", ""]
+
+
+def test_repeated_rows_are_named(tmp_path):
+    path = write(tmp_path / "a.csv", "id,text\n1,x\n2,y\n1,x\n")
+    reading = read_roles(read_table(path), "corpus", ["id"])
+    with pytest.raises(InputError, match=r"a\.csv:4: id '1' stands in an earlier row already"):
+        reading.refuse_repeats("id")
+
+
+NAMES = st.text(string.printable + "é|\u2028", max_size=40)
+CONTENTS = st.binary(max_size=60) | st.lists(st.lists(NAMES, max_size=12), max_size=4).map(
+    lambda rows: "\n".join(",".join(row) for row in rows).encode()
+)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.json", "a.jsonl", "a.csv.gz", "a.xlsx"])
+@given(content=CONTENTS)
+def test_any_bytes_are_read_or_refused_in_one_line(name, content, tmp_path_factory):
+    path = tmp_path_factory.mktemp("any") / name
+    path.write_bytes(content)
+    try:
+        reading = read_roles(read_table(path), "log", ["question"])
+        reading.labels("question")
+    except InputError as error:
+        assert len(str(error)) <= LONGEST
+        assert re.search(name, str(error))
+        assert "\n" not in str(error)
+
+
+def test_a_name_belongs_to_one_role_of_a_door():
+    for door, roles in ROLES.items():
+        if door != "missing":
+            names = [name for of_role in roles.values() for name in of_role]
+            assert len(names) == len(set(names)), door
