@@ -150,7 +150,7 @@ def test_two_files_of_one_base_name_stay_apart(returned, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("e.xlsx", b"", "is empty"),
+        ("e.xlsx", b"", "is no workbook"),
         ("n.xlsx", b"not a zip", "no workbook, or is damaged"),
         ("o.xls", b"\xd0\xcf\x11\xe0rest", "old workbook: save it as .xlsx"),
         ("c.csv", b'prompt_id,preferred\na,"open', "damaged or cut"),
