@@ -42,7 +42,6 @@ from casebook.measures.coefficients import (
     alpha,
     kappa,
 )
-from casebook.sheets import names_items
 from casebook.stats.intervals import FEWEST, bca_bounds, cluster_codes, resample_counts
 from casebook.stats.samples import check_choice, check_count, number_or_none
 
@@ -519,7 +518,7 @@ class RatingPanel:
         return self.only([k for k in range(self.n_raters) if k != column])
 
 
-def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
+def as_panel(ratings, categories=None, wide=False):
     """A table of ratings, checked, as a panel."""
     if isinstance(ratings, RatingPanel):
         return ratings
@@ -530,7 +529,7 @@ def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
         if values.ndim != 2:
             raise InputError(f"ratings must be items x raters, not {values.ndim}-D")
         frame = pd.DataFrame(values)
-    _refuse_other_tables(frame, wide, ids_allowed)
+    _refuse_other_tables(frame, wide)
     ratings = _long_ratings(frame)
     scale = np.unique(ratings.dropna()) if categories is None else _scale(categories)
     codes = pd.Index(scale).get_indexer(ratings)
@@ -564,7 +563,7 @@ def from_counts(counts, categories=None):
     return RatingPanel(scale, codes, raters=None)
 
 
-def _refuse_other_tables(frame, wide, ids_allowed):
+def _refuse_other_tables(frame, wide):
     """Refuse a transposed table, and a column that names the items: it is no rater."""
     twice = frame.columns[frame.columns.duplicated()].unique()
     if len(twice):
@@ -575,11 +574,9 @@ def _refuse_other_tables(frame, wide, ids_allowed):
             f"{items} items (rows), {raters} raters (columns): more raters than items; "
             "transpose the table, or allow wide tables if that is meant"
         )
-    ids = [] if ids_allowed else [name for name in frame if names_items(name)]
-    if ids:
+    for name in frame.columns.intersection(["item", "item_id", "id"]):
         raise InputError(
-            f"column {ids[0]!r} looks like names of the items: "
-            "ratings.set_index(...), or leave it out"
+            f"column {name!r} names the items: ratings.set_index({name!r}), or leave it out"
         )
 
 

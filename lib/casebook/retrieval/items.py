@@ -32,9 +32,7 @@ def ablation_items(study, focus, against, part_of=None):
     return page
 
 
-def question_items(
-    study, *, focus=None, against=None, tags=None, scope=None, ready=(), most_bytes=MOST_BYTES
-):
+def question_items(study, *, focus=None, against=None, tags=None, ready=(), most_bytes=MOST_BYTES):
     """Collect the questions of an ablation, those first on which its systems differ most.
 
     Parameters
@@ -45,8 +43,6 @@ def question_items(
         The system under study, and what a reader compares it with at first.
     tags : dict of str to list of str, optional
         Ids of the questions of each tag.
-    scope : str, optional
-        The tag of those questions that the chapter's tables are about.
     ready : sequence of (str, str, str)
         What a reader may want to see: text, system, and the system that is better there.
     """
@@ -70,7 +66,6 @@ def question_items(
         results,
         against=against,
         ready=[*ready, *nothing],
-        scope=scope,
         card=data.card,
         documents=texts.to_dict(),
         most_bytes=most_bytes,
