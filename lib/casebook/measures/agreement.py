@@ -24,7 +24,7 @@ Input that is not such a table raises `casebook.errors.InputError`.
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -189,10 +189,11 @@ def agreement_results(
     """Many coefficients of one panel, by name; one that cannot take the ratings has a reason."""
     panel = as_panel(ratings, categories, wide)
     settings = {"gwet_ac2": {"weights": weights}, "krippendorff_alpha": {"level": level}}
+    resamples = cache(_kept_resamples)
     results = {}
     for name in coefficients or DEFAULT_COEFFICIENTS:
         build = coefficient_build(name, settings.get(name))
-        results[name] = _measured(name, build, panel, n_resamples, seed)
+        results[name] = _measured(name, build, panel, n_resamples, seed, resamples=resamples)
     return results
 
 
@@ -359,10 +360,15 @@ def measure_coefficient(
             raise InputError("clusters: an intraclass correlation takes every item as a unit")
         clusters = cluster_codes(clusters, panel.n_items)
     build = coefficient_build(name, settings)
-    return _measured(name, build, panel, n_resamples, seed, clusters)
+    return _measured(name, build, panel, n_resamples, seed, clusters=clusters)
 
 
-def _measured(name, build, panel, n_resamples, seed, clusters=None):
+def _kept_resamples(n, n_resamples, seed):
+    """Resamples for many coefficients, in a quarter of the space."""
+    return [drawn.astype(np.uint16) for drawn in resample_counts(n, n_resamples, seed)]
+
+
+def _measured(name, build, panel, n_resamples, seed, *, clusters=None, resamples=resample_counts):
     """A coefficient of a panel, with standard error, intervals and reasons."""
     check_count("n_resamples", n_resamples, least=0)
     coefficient = build(panel)
@@ -388,8 +394,10 @@ def _measured(name, build, panel, n_resamples, seed, clusters=None):
     n = int(units.max()) + 1
     draws = None
     if n_resamples and n > 1:
-        blocks = resample_counts(n, n_resamples, seed)
-        draws = np.concatenate([coefficient.values(drawn[:, copies]) for drawn in blocks])
+        draws = []
+        for drawn in resamples(n, n_resamples, seed):
+            draws.append(coefficient.values(drawn[:, copies].astype(float, copy=False)))
+        draws = np.concatenate(draws)
     # Standard error: by influence, else of the draws.
     se = None
     influence = coefficient.influence() if n > 1 else None
