@@ -223,11 +223,17 @@ def _compared(scores, against):
 
 def agreement(
     context: typer.Context,
-    ratings: argument(
-        Path,
-        "CSV or xlsx: a row per item, a column per rater; or a row per rating.",
-    ),
-    form: option(str, "ratings; counts (items x categories).") = "ratings",
+    ratings: argument(Path, "Table with a row per rating, or as --raters, --criteria, ... tell."),
+    by_rater: option(str | None, "A,B: a column per rater, a row per item.", "--raters") = None,
+    by_criterion: option(
+        str | None, "A,B: a column per criterion, a row per item and rater.", "--criteria"
+    ) = None,
+    counts: option(str | None, "A,B: votes by category, in order; a row per item.") = None,
+    square: option(str | None, "A,B: one rater's categories by another's.") = None,
+    criterion: option(str | None, "Which ratings, if there are several criteria.") = None,
+    columns: Columns = None,
+    values: Values = None,
+    rows: Rows = None,
     level: option(
         str | None,
         "Level of Krippendorff's alpha: nominal, ordinal, interval or ratio. "
@@ -235,18 +241,6 @@ def agreement(
     ) = None,
     weights: option(str, "Weights of Gwet's AC2: quadratic, linear or identity.") = "quadratic",
     scale: option(str | None, "The rating scale in order, as 1,2,3,4,5 or low,mid,high.") = None,
-    criterion: option(str | None, "Which ratings, if there are several criteria.") = None,
-    columns: option(
-        list[str] | None,
-        "ROLE=YOURS of a row per rating, such as rater=who; roles: rater, item, rating, criterion.",
-        metavar="A=B",
-    ) = None,
-    id_column: option(
-        str | None,
-        "Column that names the items; default: the first, if it is called item, id or the like.",
-        "--id",
-    ) = None,
-    no_id: option(bool, "Every column is a rater.", "--no-id") = False,
     wide: option(bool, "Accept more raters than items.", "--wide") = False,
     resamples: option(
         int, "Bootstrap resamples of items, at least 100; 0: no intervals.", max=1_000_000
@@ -264,26 +258,40 @@ def agreement(
         )
     if level is not None:
         stats.samples.check_choice("level", level, measures.agreement.MEASUREMENT_LEVELS)
-    stats.samples.check_choice("form", form, ("ratings", "counts"))
-    if no_id:
-        id_column = ""
-    notes = []
-    if form == "ratings":
-        numbers = None if level is None else level != "nominal"  # None: whatever the file holds
-        frame = raters.annotations.read_ratings(
-            ratings,
-            numbers=False if scale else numbers,
-            id_column=id_column,
-            columns=pairs(columns, "=", "--columns ROLE=YOURS"),
-            criterion=criterion,
-        )
-        notes = frame.attrs["notes"]
-        panel, level, heading = _panel_of_ratings(frame, level=level, scale=scale, wide=wide)
+    layouts = ["by_rater", "by_criterion", "counts", "square"]
+    while layouts:
+        exclusive(context, layouts.pop(0), *layouts)
+    for layout in ("counts", "square"):
+        exclusive(context, layout, "criterion")
+    told = {
+        "columns": pairs(columns, "=", "--columns ROLE=COLUMN"),
+        "values": meanings(values),
+        "rows": rows,
+    }
+    if counts:
+        refuse_idle(context, ("scale", "wide"), "on --counts")
+        frame = raters.annotations.read_counts(ratings, counts, **told)
+        level = level or "nominal"
+        categories = list(frame) if level == "nominal" else None
+        panel = measures.agreement.from_counts(frame, categories)
     else:
-        refuse_idle(context, ("columns", "criterion"), "on --form counts")
-        panel, level, heading = _panel_of_counts(
-            ratings, level=level, scale=scale, id_column=id_column
-        )
+        if square:
+            frame = raters.annotations.read_square(ratings, square, **told)
+        else:
+            # Without a level numbers are asked for if there is one, else labels.
+            numbers = None if level is None else level != "nominal"
+            frame = raters.annotations.read_ratings(
+                ratings,
+                criterion=criterion,
+                raters=by_rater,
+                criteria=by_criterion,
+                numbers=False if scale else numbers,
+                **told,
+            )
+        is_numeric = frame.to_numpy().dtype.kind == "f"
+        level = level or ("ordinal" if is_numeric or scale else "nominal")
+        panel = measures.agreement.as_panel(frame, _categories(scale, is_numeric), wide)
+    notes = frame.attrs["notes"]
     results = measures.agreement.agreement_results(
         panel, level, resamples, weights=weights, seed=seed
     )
@@ -291,40 +299,11 @@ def agreement(
     values = {}
     for name, result in results.items():
         values[name] = {field: getattr(result, field) for field in fields}
-    lines = [*notes, heading, f"level of krippendorff_alpha: {level}", *_agreement_lines(results)]
+    lines = [*notes, f"level of krippendorff_alpha: {level}", *_agreement_lines(results)]
     if as_json:
         for note in notes:
             say(note)
     show(values, as_json, lines)
-
-
-def _panel_of_ratings(frame, *, level, scale, wide):
-    """Give the panel of ratings, the level of measurement and what was read."""
-    is_numeric = frame.to_numpy().dtype.kind == "f"
-    if level is None:
-        level = "ordinal" if is_numeric or scale else "nominal"
-    panel = measures.agreement.as_panel(
-        frame, _categories(scale, is_numeric), wide, ids_allowed=True
-    )
-    rows = f"named by column {frame.index.name!r}"
-    if frame.index.name == "row":
-        rows = "are rows; every column is a rater"
-    n_missing = int(frame.isna().to_numpy().sum())
-    heading = f"{len(frame)} items x {frame.shape[1]} raters, {n_missing} missing; items {rows}"
-    return panel, level, heading
-
-
-def _panel_of_counts(path, *, level, scale, id_column):
-    """Read a file of counts; gives the same as `_panel_of_ratings`."""
-    from casebook.sheets import wide_ratings
-
-    frame = wide_ratings(path, numbers=True, id_column=id_column)
-    if level is None:
-        level = "ordinal" if scale else "nominal"
-    categories = list(frame.columns) if level == "nominal" else None
-    panel = measures.agreement.from_counts(frame.fillna(0), categories)
-    heading = f"counts: {panel.n_items} items, categories {', '.join(map(str, frame.columns))}"
-    return panel, level, heading
 
 
 def _agreement_lines(results):

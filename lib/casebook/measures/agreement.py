@@ -43,7 +43,6 @@ from casebook.measures.coefficients import (
     alpha,
     kappa,
 )
-from casebook.sheets import names_items
 from casebook.stats.intervals import FEWEST, bca_bounds, cluster_codes, resample_counts
 from casebook.stats.samples import check_choice, check_count, check_share
 
@@ -593,7 +592,7 @@ class RatingPanel:
         return self.only([k for k in range(self.n_raters) if k != column])
 
 
-def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
+def as_panel(ratings, categories=None, wide=False):
     """A table of ratings, checked, as a panel."""
     if isinstance(ratings, RatingPanel):
         return ratings
@@ -604,7 +603,7 @@ def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
         if values.ndim != 2:
             raise InputError(f"ratings must be items x raters, not {values.ndim}-D")
         frame = pd.DataFrame(values)
-    _refuse_other_tables(frame, wide, ids_allowed)
+    _refuse_other_tables(frame, wide)
     ratings = _long_ratings(frame)
     present = ratings.dropna()
     numeric = ratings.dtype.kind == "f"
@@ -637,7 +636,7 @@ def from_counts(counts, categories=None):
     return RatingPanel(scale, codes=None, raters=None, tally=table)
 
 
-def _refuse_other_tables(frame, wide, ids_allowed):
+def _refuse_other_tables(frame, wide):
     """Refuse a transposed table, and a column that names the items: it is no rater."""
     if not frame.columns.is_unique:
         names = frame.columns[frame.columns.duplicated()].unique()
@@ -648,11 +647,9 @@ def _refuse_other_tables(frame, wide, ids_allowed):
             f"{items} items (rows), {raters} raters (columns): more raters than items; "
             "transpose the table, or allow wide tables if that is meant"
         )
-    ids = [] if ids_allowed else [name for name in frame if names_items(name)]
-    if ids:
+    for name in frame.columns.intersection(["item", "item_id", "id"]):
         raise InputError(
-            f"column {ids[0]!r} looks like names of the items: "
-            "ratings.set_index(...), or leave it out"
+            f"column {name!r} names the items: ratings.set_index({name!r}), or leave it out"
         )
 
 
