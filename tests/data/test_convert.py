@@ -60,7 +60,7 @@ def test_every_kind_of_table_gives_the_same_folder(write, tmp_path, ending):
         pytest.importorskip("pyarrow")
     readings = convert(tmp_path / "out", **write(ending))
     assert contents(tmp_path / "out") == (DOCUMENTS, QUERIES, QRELS)
-    assert {name: reading.n_rows for name, reading in readings.items()} == {
+    assert {name: len(reading.table) for name, reading in readings.items()} == {
         "corpus": 3,
         "queries": 2,
         "qrels test": 3,
@@ -75,12 +75,8 @@ def test_the_smoke_set_comes_back_as_the_same_data(tmp_path):
     qrels = {"test": smoke / "qrels" / "test.tsv"}
     tables = tmp_path / "corpus.jsonl", tmp_path / "queries.jsonl", qrels
     convert(tmp_path / "smoke", *tables)
-    found = load(tmp_path / "smoke")
-    expected = load(smoke)
-    as_text = expected.documents.astype({"year": str})  # as the file writes it
-    pd.testing.assert_frame_equal(found.documents, as_text)
-    pd.testing.assert_frame_equal(found.queries, expected.queries)
-    assert (found.qrels, found.groups) == (expected.qrels, expected.groups)
+    assert load(tmp_path / "smoke").fingerprint == load(smoke).fingerprint
+    assert load(tmp_path / "smoke").groups == load(smoke).groups
 
 
 def test_ids_are_kept_as_they_are_written(write, tmp_path):
@@ -101,16 +97,16 @@ def test_what_is_left_out_is_counted_by_reason(write, tmp_path):
         "qrels": [("1", "d9", 1), ("9", "d1", 1)],
     }
     tables = write(**{name: TABLES[name] + more[name] for name in TABLES})
-    with pytest.raises(InputError, match=r"3 of 5 rows taken; .* --max-missing 0\.40"):
+    with pytest.raises(InputError, match=r"3 of 5 rows taken, .* --max-missing 0\.40"):
         convert(tmp_path / "out", **tables)
     assert not (tmp_path / "out").exists()
     readings = convert(tmp_path / "out", **tables, max_missing=0.4)
     notes = {name: reading.notes for name, reading in readings.items()}
-    left_out = "3 of 5 rows taken; left out: 1 without text, 1 copies of other rows"
+    left_out = "3 of 5 rows taken, left out: 1 without text, 1 copies of other rows"
     assert notes["corpus"] == [left_out]
-    assert notes["queries"] == ["3 of 4 rows taken; left out: 1 without text"]
+    assert notes["queries"] == ["3 of 4 rows taken, left out: 1 without text"]
     assert notes["qrels test"][1:] == [
-        "3 of 5 rows taken; left out: 1 of unknown questions, 1 of unknown documents",
+        "3 of 5 rows taken, left out: 1 of unknown questions, 1 of unknown documents",
         "questions without a judgement: 1",
     ]
     assert contents(tmp_path / "out") == (DOCUMENTS, QUERIES, QRELS)
@@ -128,7 +124,7 @@ def test_further_columns_stay_unless_a_reader_would_take_them_for_its_own(write,
     reading = convert(tmp_path / "out", path, columns={"corpus.id": "id"})["corpus"]
     written = [row for _, row in read_jsonl(tmp_path / "out" / "corpus.jsonl", {})]
     assert written == [
-        {"_id": "d1", "title": "", "text": "One.", "year": "2020"},
+        {"_id": "d1", "title": "", "text": "One.", "year": 2020},
         {"_id": "2", "title": "Two", "text": "", "tags": ["a"]},
     ]
     assert reading.unread == ["doc_id", "metadata"]
@@ -218,14 +214,12 @@ def test_the_command_reports_checks_and_is_read_by_a_chapter(casebook, write, tm
     assert (code, err) == (0, "")
     assert out.splitlines() == [
         "corpus.csv: 3 rows; read: id = 'nr', text = 'body'; not read: nothing",
-        "  3 of 3 rows taken",
-        "  kept beside the texts: year",
+        "  3 of 3 rows taken; kept beside the texts: year",
         "queries.csv: 2 rows; read: id, text; not read: nothing",
         "  2 of 2 rows taken",
         "qrels.csv: 3 rows; read: query = 'query-id', document = 'corpus-id', value = 'score'; "
         "not read: nothing",
-        "  2 queries",
-        "  3 of 3 rows taken",
+        "  2 queries; 3 of 3 rows taken",
         "out: next, casebook run retrieval_ablation -p dataset=./out",
     ]
     assert casebook("data", "check", "./out")[:2] == (

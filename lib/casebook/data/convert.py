@@ -18,7 +18,7 @@ from casebook.data.tables import ROLES, cell_text, listed, read_roles, read_tabl
 from casebook.errors import InputError
 from casebook.files import PARTIAL_SUFFIX, exchange, new_folder
 from casebook.paths import valid_name
-from casebook.readers import did_you_mean
+from casebook.readers import did_you_mean, parse_json
 
 # Names that readers of the folder use, which no further column may have.
 _RESERVED = {"_id", "doc_id", "query_id", "title", "text", "metadata"}
@@ -90,7 +90,7 @@ def _role_of(part):
 
 def _texts(part, path, columns):
     """Documents or questions as lines of JSON by id, with their further columns."""
-    table = read_table(path)
+    table = read_table(path, parse=parse_json)  # numbers of further columns stay numbers
     with _role_of(part):
         reading = read_roles(table, part, ["id", "text"], columns)
         ids = reading.texts("id")
@@ -115,17 +115,18 @@ def _texts(part, path, columns):
             json.dumps({"_id": row["_id"]} | row | filled, ensure_ascii=False, default=str)
         )
     is_filled = (texts.apply(lambda cells: cells.str.strip()) != "").any(axis=1)
-    reading.table = pd.DataFrame({"id": ids, "line": lines})[is_filled]
-    is_copy = reading.table.duplicated()
-    reading.table = reading.table[~is_copy]
-    reading.refuse_repeats("id")
-    if reading.table.empty:
+    rows = pd.DataFrame({"id": ids, "line": lines})[is_filled]
+    is_copy = rows.duplicated()
+    rows = rows[~is_copy]
+    for row, name in rows["id"][rows["id"].duplicated()].items():
+        reading.refuse(row, f"id {short(name)} stands in an earlier row already: keep one")
+    if rows.empty:
         raise refusal(path, "has no row with a text")
     counts = {"without text": (~is_filled).sum(), "copies of other rows": is_copy.sum()}
-    reading.notes.append(_taken(len(reading.table), reading.n_rows, counts))
+    reading.notes.append(_taken(len(rows), len(ids), counts))
     if further:
         reading.notes.append(f"kept beside the texts: {listed(further)}")
-    return dict(reading.table.itertuples(index=False)), reading
+    return dict(rows.itertuples(index=False)), reading
 
 
 def _known(rankings, reading, ids, max_missing):
@@ -154,7 +155,7 @@ def _taken(taken, n_rows, counts):
     """How many rows were taken, and why others were not."""
     left_out = [f"{count:,} {reason}" for reason, count in counts.items() if count]
     text = f"{taken:,} of {n_rows:,} rows taken"
-    return "; left out: ".join(filter(None, [text, ", ".join(left_out)]))
+    return ", left out: ".join(filter(None, [text, ", ".join(left_out)]))
 
 
 @contextlib.contextmanager

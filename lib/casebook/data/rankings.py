@@ -91,4 +91,4 @@ def _of_object(path, content):
     if not rows:
         raise refusal(path, f"holds no document for any query: {form}")
     table = pd.DataFrame(rows, range(1, len(rows) + 1), ROLES, dtype=object)
-    return Reading(path, len(table), table, dict.fromkeys(ROLES, "JSON"), [])
+    return Reading(path, table, dict.fromkeys(ROLES, "JSON"), [])
