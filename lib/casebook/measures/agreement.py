@@ -26,7 +26,7 @@ Input that is not such a table raises `casebook.errors.InputError`.
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -196,11 +196,12 @@ def agreement_results(
     """Many coefficients of one panel, by name; one that cannot take the ratings has a reason."""
     panel = as_panel(ratings, categories, wide)
     settings = {"gwet_ac2": {"weights": weights}, "krippendorff_alpha": {"level": level}}
+    resamples = cache(_kept_resamples)
     results = {}
     for name in coefficients or DEFAULT_COEFFICIENTS:
         build = coefficient_build(name, settings.get(name, {}))
         try:
-            results[name] = _measured(name, build, panel, n_resamples, seed, confidence)
+            results[name] = _measured(name, build, panel, n_resamples, seed, confidence, resamples)
         except UnfitRatings as problem:
             counts = {"n_items": panel.n_items, "n_raters": panel.n_raters}
             counts["percent_agreement"] = _observed_agreement(panel)
@@ -376,7 +377,12 @@ def measure_coefficient(
     return _measured(name, build, panel, n_resamples, seed, confidence)
 
 
-def _measured(name, build, panel, n_resamples, seed, confidence):
+def _kept_resamples(n, n_resamples, seed):
+    """Resamples for many coefficients, in a quarter of the space."""
+    return [drawn.astype(np.uint16) for drawn in resample_counts(n, n_resamples, seed)]
+
+
+def _measured(name, build, panel, n_resamples, seed, confidence, resamples=resample_counts):
     """A coefficient of a panel, with standard error, intervals and reasons."""
     check_count("n_resamples", n_resamples, least=0)
     check_count("seed", seed, least=0)
@@ -400,8 +406,11 @@ def _measured(name, build, panel, n_resamples, seed, confidence):
     se = None
     influence = coefficient.influence() if n > 1 else None
     if n > 1 and n_resamples:
-        blocks = resample_counts(n, n_resamples, seed)
-        draws = np.concatenate([coefficient.values(used.item_weights(drawn)) for drawn in blocks])
+        blocks = []
+        for drawn in resamples(n, n_resamples, seed):
+            weights = used.item_weights(drawn.astype(float, copy=False))
+            blocks.append(coefficient.values(weights))
+        draws = np.concatenate(blocks)
     if influence is not None:
         influence = np.bincount(used.units, influence - influence.mean()) * n / used.n_items
         se = math.sqrt(np.sum(influence**2) / (n * (n - 1)))
