@@ -101,7 +101,7 @@ def _sheet(name, frame, hidden=False, stored_values=None):
     head, *rows = frame.index
     names = ["" if cell is None else str(cell).strip() for cell in table.loc[head]]
     formulas = [
-        (rows[row], names[position] or f"number {position + 1}", str(frame.iat[row + 1, position]))
+        (rows[row], names[position] or f"number {position + 1}", str(frame.iloc[row + 1, position]))
         for row, position in np.argwhere(is_formula.to_numpy()[1:])
     ]
     return Sheet(name, head, table.drop(head).set_axis(names, axis=1), hidden, tuple(formulas))
