@@ -106,7 +106,7 @@ def read_run(path):
 def run_columns(path):
     """Columns of a TREC run."""
     raw = _bytes(path)
-    return _columns(raw, _RUN) or Columns.of(_table_by_line(path, raw, _RUN))
+    return _columns(raw, _RUN) or Nested(_table_by_line(path, raw, _RUN))
 
 
 def read_qrels(path):
@@ -144,7 +144,7 @@ def qrels_columns(path):
     raw = _bytes(path)
     layout = _layout_of_judgements(raw)
     columns = _columns(raw, layout) if layout is _QRELS else None
-    return columns or Columns.of(_table_by_line(path, raw, layout))
+    return columns or Nested(_table_by_line(path, raw, layout))
 
 
 def read_beir_qrels(path):
@@ -177,7 +177,7 @@ def _bytes(path):
     return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in raw else raw
 
 
-@dataclass(frozen=True)
+@dataclass
 class Columns:
     """A TREC run or judgements as columns, the rows of a query together.
 
@@ -201,18 +201,15 @@ class Columns:
         offsets = np.concatenate([[0], np.cumsum(np.bincount(number))])
         return cls(query_ids, offsets, document, value)
 
-    @classmethod
-    def of(cls, table):
-        """Columns of a dictionary of dictionaries."""
-        offsets = np.concatenate([[0], np.cumsum([len(row) for row in table.values()])])
-        document = padded(list(itertools.chain.from_iterable(table.values())))
-        values = itertools.chain.from_iterable(row.values() for row in table.values())
-        return cls(list(table), offsets, document, np.fromiter(values, object, len(document)))
-
     @property
     def query(self):
         """Place of each row's query among the ids."""
         return np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
+
+    def names(self, place):
+        """Documents of one query."""
+        rows = slice(*self.offsets[place : place + 2])
+        return [name.decode() for name in self.document[rows].tolist()]
 
     def table(self):
         """The same as a dictionary of dictionaries."""
@@ -248,6 +245,30 @@ class Columns:
             rows = order[np.minimum(position + step, len(keys) - 1)]
             found = np.where(self.document[rows] == names, rows, found)
         return np.where(self.query[found] == query, found, -1)
+
+
+class Nested(Columns):
+    """A dictionary of dictionaries as columns, each made when it is first asked for."""
+
+    def __init__(self, table):
+        self.nested = table
+        self.query_ids = list(table)
+        self.offsets = np.concatenate([[0], np.cumsum([len(row) for row in table.values()])])
+
+    @cached_property
+    def document(self):
+        return padded(list(itertools.chain.from_iterable(self.nested.values())))
+
+    @cached_property
+    def value(self):
+        numbers = itertools.chain.from_iterable(row.values() for row in self.nested.values())
+        return np.fromiter(numbers, np.float64, self.offsets[-1])
+
+    def names(self, place):
+        return list(map(str, self.nested[self.query_ids[place]]))
+
+    def table(self):
+        return self.nested
 
 
 def padded(ids):

@@ -79,10 +79,11 @@ def to_type(option, pairs, room=120):
 # --- files
 
 
-def read_table(path, rows=None):
+def read_table(path, rows=None, parse=parse_cells):
     """Table as it stands; its index holds the rows of the file, ``attrs["path"]`` its path.
 
-    `rows` is the path of the list in a JSON file that is an object, or a sheet of a workbook.
+    `rows` is the path of the list in a JSON file that is an object, or a sheet of a workbook;
+    `parse` reads JSON, by default with numbers as the file writes them.
     """
     path = Path(path)
     kind = suffix_of(path)
@@ -91,9 +92,9 @@ def read_table(path, rows=None):
     elif kind in BOOKS:
         table = _of_cells(path, _sheet(path, rows))
     elif kind in (".jsonl", ".ndjson"):
-        table = _of_records(path, json_lines(path, parse=parse_cells))
+        table = _of_records(path, json_lines(path, parse=parse))
     elif kind == ".json":
-        table = _of_records(path, enumerate(_list_of_rows(path, rows), 1))
+        table = _of_records(path, enumerate(_list_of_rows(path, rows, parse), 1))
     elif kind == ".parquet":
         table = _of_records(path, parquet_records(path))
     else:
@@ -138,9 +139,9 @@ def _sheet(path, name):
         yield int(row), [cell_text(cell) for cell in cells]
 
 
-def _list_of_rows(path, rows):
+def _list_of_rows(path, rows, parse):
     """The list of a JSON file: all of it, or what `rows` names."""
-    content = json_content(path, parse=parse_cells)
+    content = json_content(path, parse=parse)
     found = part_of(content, rows.split(".")) if rows else content
     if not isinstance(found, list):
         there = listed(_lists_within(content))
