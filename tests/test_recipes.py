@@ -6,6 +6,8 @@ A new recipe is a heading with a block of Python on the page, the files that it 
 
 import json
 import re
+import shlex
+from argparse import ArgumentParser
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from casebook.data.convert import convert
 from casebook.data.scored import read_scores
 from casebook.paths import ROOT
 from casebook.raters.annotations import read_criteria
+from casebook.retrieval.run_files import read_run_file
 
 PAGE = ROOT / "book" / "recipes.md"
 BLOCKS = re.compile(r"^#+ ([^\n]+)\n|^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -43,6 +46,11 @@ def check_collection(folder):
         if grade == 1
     }
     assert judged == {(QUESTIONS[query], TEXTS[document]) for query, document in JUDGED}
+
+
+def check_run(_):
+    """Compare the run with that which the file was made of."""
+    assert read_run_file("run.csv") == {"1": {"d1": 2.5, "d2": 1.5}}
 
 
 def check_scores(_, columns=(), values=()):
@@ -96,12 +104,19 @@ def arrow(rows):
     return sink.getvalue().to_pybytes()
 
 
-def check_log(_, system, name="May I cancel?", reference="Yes, you may.", **scores):
+def check_log(
+    _,
+    system,
+    name="May I cancel?",
+    reference="Yes, you may.",
+    path="log.jsonl",
+    said=None,
+    **scores,
+):
     """Compare the log with what the records say."""
-    row = read_log("log.jsonl").iloc[0]
-    assert row[["question", "answer", "contexts"]].tolist() == [
-        *("May I cancel?", "Yes.", ["You may cancel."])
-    ]
+    row = read_log(path, **(said or {})).iloc[0]
+    assert row[["question", "answer"]].tolist() == ["May I cancel?", "Yes."]
+    assert row["contexts"][0] == "You may cancel."
     assert (row["id"], row["system"], row["reference"]) == (name, system, reference)
     assert row["scores"] == scores
 
@@ -114,6 +129,15 @@ def check_epochs(folder):
     check_log(folder, "openai/gpt-4o", "1, epoch 1", match_score=1)
 
 
+def check_prompts(_):
+    """Each prompt is a system, and the variables of a test are its question."""
+    log = read_log("log.jsonl")
+    systems = ["m1, prompt 1", "m1, prompt 2"]
+    assert log["system"].unique().tolist() == systems and len(log) == 4
+    assert log["question"].nunique() == 2
+    assert [row["promptfoo_score"] for row in log["scores"]] == [1, 1, 1, 1]
+
+
 #: Heading of a recipe to the check of what it wrote.
 RECIPES = {
     "MS MARCO": check_collection,
@@ -122,6 +146,7 @@ RECIPES = {
     "SQuAD": check_collection,
     "SMART": check_collection,
     "A table of questions with passages": check_collection,
+    "PyTerrier": check_run,
     "Inspect scores": partial(check_scores, values={"C": "1", "I": "0"}),
     "lm-eval": partial(check_scores, columns={"score": "acc"}),
     "RAGAS": partial(check_scores, columns={"unit": "user_input", "score": "faithfulness"}),
@@ -131,24 +156,45 @@ RECIPES = {
     "potato 1": check_ratings,
     "doccano": partial(check_ratings, criteria=["rating"]),
     "Inspect": check_epochs,
-    "LangSmith": partial(check_log, system="gpt-4o", name="e1"),
-    "OpenAI Evals": partial(check_log, system="gpt-4o-mini", name="5"),
-    "DeepEval": partial(check_log, system="log", success=1, Faithfulness_score=1),
-    "DeepEval results": partial(check_log, system="log", success=0, Faithfulness_score=0.8),
-    "promptfoo": partial(check_log, system="openai:gpt-4o, prompt 1", name="0", score=1),
-    "LangChain": partial(check_log, system="log"),
-    "Phoenix": partial(
+    "DeepEval with its measures": partial(check_log, system="log", Faithfulness_score=1),
+    "promptfoo with several prompts": check_prompts,
+    "Phoenix spans": partial(
         check_log, system="gpt-4o", name="t1", reference=None, hallucination_score=0
     ),
-    "TruLens": partial(
-        check_log,
-        system="rag v1",
-        name="r1",
-        reference=None,
-        **{"Groundedness": 1, "Context Relevance": 0.7},
-    ),
-    "Chat messages": partial(check_log, system="log"),
+    "TruLens": partial(check_log, system="rag v1", name="r1", reference=None, groundedness_score=1),
 }
+
+
+#: Name of an export that options suffice for, to what its log has besides.
+FLAT = "RAGAS, CSV; DeepEval, CSV; DeepEval, result; DeepEval, saved run; LangSmith, table"
+FLAT += "; LangChain; Chat messages; Phoenix, questions and contexts; Headings of one's own"
+BY_OPTIONS = {name: {"system": "a"} for name in FLAT.split("; ")}
+BY_OPTIONS |= {
+    "LangSmith, experiment": {"system": "a", "name": "e1"},
+    "OpenAI Evals": {"system": "gpt-4o-mini", "name": "5"},
+    "promptfoo": {"system": "openai:gpt-4o", "name": "0"},
+}
+OPTIONS = re.compile(r"^- \*\*(.*?)\*\*.*?: `(--.*)`$", re.MULTILINE)
+
+
+def said(options):
+    """What the options of a command say, for `read_log`."""
+    parser = ArgumentParser()
+    parser.add_argument("--columns", action="append", default=[])
+    parser.add_argument("--rows")
+    parser.add_argument("--lists", default="json")
+    found = vars(parser.parse_args(shlex.split(options)))
+    return found | {"columns": dict(pair.split("=", 1) for pair in found["columns"])}
+
+
+def test_the_options_of_the_page_suffice_for_each_export(tmp_path):
+    options = dict(OPTIONS.findall(PAGE.read_text(encoding="utf-8")))
+    assert options.keys() == BY_OPTIONS.keys()
+    for name, expected in BY_OPTIONS.items():
+        ((file, content),) = FILES[name].items()
+        path = tmp_path / file
+        path.write_bytes(content_of(file, content))
+        check_log(None, path=path, said=said(options[name]), **expected)
 
 
 def recipes():

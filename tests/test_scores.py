@@ -102,6 +102,10 @@ def test_the_best_says_how_it_was_chosen():
     assert choice.role == "the best of 2 rivals by mean points on 40 pupils"
     row = made().contrasts([("new", choice)]).iloc[0]
     assert choice.role in sentence(row)
+    further = choice._replace(role="the best of 3 others")
+    pairs = [("new", choice.system), ("new", choice), ("new", further)]
+    (row,) = made().contrasts(pairs).to_dict("records")
+    assert row["role"] == f"{choice.role} and {further.role}"
     assert made().best(["old"], unless="twin") == Choice("twin", "")
 
 

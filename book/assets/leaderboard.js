@@ -109,7 +109,6 @@
     const usual = measure === chapter.measures[0] ? items.measures[0] : null;
     const choice = { system, against, measure: items.measures.includes(measure.name) ? measure.name : usual };
     if (!choice.measure) return null;
-    if (items.scope) choice.only = items.scope;
     return (change) => `${items.address}#${new URLSearchParams({ ...choice, change })}`;
   }
 

@@ -62,7 +62,7 @@ def not_corrected(rows, low="low"):
     >>> not_corrected(pd.DataFrame({"low": [0.1]}))
     ''
     """
-    n = rows[low].notna().sum()
+    n = rows[low].notna().sum() if len(rows) else 0
     return f", not corrected for {n} comparisons" if n > 1 else ""
 
 

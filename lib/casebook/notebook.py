@@ -15,7 +15,7 @@ from casebook.runs.leaderboard import LEADERBOARD_TIMES, measure_table
 from casebook.runs.outputs import RunOutputs
 from casebook.sentences import PLACES, caption, finding, kind, labels, plain, reserves, units
 from casebook.tables import Table, p_value, reason_text, with_interval
-from casebook.verdicts import BETTER, EFFECTS, OPPOSITE
+from casebook.verdicts import BETTER, EFFECTS, INTERVAL_BY_UNIT, OPPOSITE
 
 # What rows are of stands in the caption, so readers need no columns of it.
 ABOUT = [
@@ -88,7 +88,7 @@ class Chapter:
         headline = Headline.of(row, asked, **about | words)
         self._answers[asked] = headline
         self.outputs.headlines(*self._answers.values())
-        texts = reserves(row.drop("role", errors="ignore"))
+        texts = reserves(row.drop(["role", "reason"], errors="ignore"))
         new = [text for text in texts if self._reserves.setdefault(text, asked) == asked]
         display(Markdown(" ".join([headline.markdown("**"), *new])))
 
@@ -264,7 +264,8 @@ def readable(frame):
         what = "comparison" if kind(frame) == "contrasts" else "system"
         table.insert(0, what, labels(frame))
     if "reason" in table:
-        table["reason"] = table["reason"].map(reason_text, na_action="ignore")
+        reasons = table["reason"].mask(table["reason"] == INTERVAL_BY_UNIT)
+        table["reason"] = reasons.map(reason_text, na_action="ignore")
         table = table.dropna(axis=1, how="all")
     if len(set(table["n"])) == 1:
         table = table.drop(columns="n")

@@ -145,7 +145,9 @@ class Scores:
         roles = {}
         for system, against in pairs:
             choice = against if isinstance(against, Choice) else Choice(against, "")
-            roles.setdefault((system, choice.system), choice.role)
+            role = roles.setdefault((system, choice.system), choice.role)
+            if choice.role not in role:
+                roles[system, choice.system] = f"{role} and {choice.role}".removeprefix(" and ")
         absences = {pair: self._absence(pair) for pair in roles if self._absence(pair)}
         tested = [pair for pair in roles if pair not in absences]
         if absent == "refuse":

@@ -1,4 +1,4 @@
-"""Workbooks and CSV as tables of cells, tables of ratings, and text that is safe in a cell.
+"""Workbooks and CSV as tables of cells, and text that is safe in a cell.
 
 Cells are read as they are, with limits, and never evaluated.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.readers import csv_rows, named_rows, unreadable
+from casebook.readers import csv_rows, unreadable
 
 MOST_ROWS = 20_000
 MOST_COLUMNS = 200
@@ -203,15 +203,6 @@ def sheet_records(path, sheet, needed=None):
     return [(int(number), dict(zip(table, cells, strict=True))) for number, cells in rows]
 
 
-# Ratings: items in rows, raters in columns
-
-_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-ITEM_NAMES = (
-    "item", "items", "unit", "units", "subject", "case", "question", "prompt", "id", "",
-)  # fmt: skip
-"""Headers, in any letter case, of a column that names the items; so does one that ends in _id."""
-
-
 def workbook_records(path):
     """Yield (row, record) of the first sheet of a workbook; cells are text, as in CSV."""
     sheet = read_book(path).sheets[0]
@@ -224,109 +215,11 @@ def workbook_records(path):
             yield number, record
 
 
-def wide_ratings(path, *, numbers=None, id_column=None):
-    """Read a table with a row per item and a column per rater, see `casebook.read_ratings`."""
-    path = Path(path)
-    table = rating_table(path)
-    column = _id_column(path, table, id_column)
-    if column is None:
-        return as_ratings(path, table, numbers).rename_axis("row")
-    ids = table.pop(column)
-    for line in ids.index[(ids == "") | ids.duplicated()]:
-        raise InputError.at(
-            path, line, f"{column} {ids[line]!r} is blank, or stands in an earlier row already"
-        )
-    return as_ratings(path, table, numbers).set_axis(pd.Index(ids.to_list(), name=column))
-
-
-def rating_table(path):
-    """Read cells as text, by number of the row, of a CSV or of the first sheet of a workbook."""
-    table = _text_table(path)
-    header = list(table)
-    if len(header) < 2 or "" in header[1:] or len({*header}) < len(header):
-        raise InputError(
-            f"{path}: the first row must name the raters, each once, separated by commas: "
-            f"it has {', '.join(map(repr, header))}"
-        )
-    if not len(table):
-        raise InputError(f"{path}: has a header but no items")
-    return table
-
-
-def _text_table(path):
-    if path.suffix.lower() in (*BOOKS, ".xls"):
-        sheet = read_book(path).sheets[0]
-        if not sheet.head:
-            raise InputError(f"{path}: is empty")
-        require_values(path, sheet.name, sheet.table)
-        return sheet.table.map(cell_text)
-    rows = csv_rows(path, _utf8(path, _bytes(path)), ",;\t")
-    names, rows = named_rows(path, [(line, cells) for line, cells in rows if cells])
-    table = pd.DataFrame([cells for _, cells in rows], [line for line, _ in rows], names)
-    return table.astype(object).map(str.strip)
-
-
 def cell_text(cell):
     """Text of a cell; a whole number has no decimal point."""
     if cell is None:
         return ""
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
-
-
-def _id_column(path, table, wanted):
-    """Name of the column that names the items, or None; asked for where no header says it."""
-    if wanted is not None:
-        if wanted and wanted not in table:
-            raise InputError(f"{path}: has no column {wanted!r}: it has {', '.join(table)}")
-        return wanted or None
-    first, *others = table.columns
-    for name in others:
-        if names_items(name):
-            raise InputError(
-                f"{path}: column {name!r} looks like names of the items, not ratings: "
-                f"say --id {name!r}, leave it out, or say --no-id if it is a rater; "
-                "a file with a row per rating has columns of rater, item and rating"
-            )
-    if not names_items(first):
-        raise InputError(
-            f"{path}: does the first column, {first!r}, name the items? Say --id {first!r} or "
-            "--no-id, or call the column that names them 'item'"
-        )
-    return first
-
-
-def names_items(name):
-    """Whether a column beside ratings names the items, by its header."""
-    name = str(name).strip().lower()
-    return name in ITEM_NAMES or name.endswith("_id")
-
-
-def as_ratings(path, table, numbers):
-    """Turn text into numbers or labels."""
-    filled = table != ""
-    ratings = table.apply(_as_numbers)
-    no_number = filled & ratings.isna()
-    if not no_number.to_numpy().any():
-        return ratings
-    if numbers is None:
-        numbers = no_number.to_numpy().sum() <= filled.to_numpy().sum() / 2
-    if not numbers:
-        return table.where(filled, None)
-    position = no_number.any(axis=1).to_numpy().argmax()
-    rater = no_number.columns[no_number.iloc[position]][0]
-    raise InputError.at(
-        path,
-        table.index[position],
-        f"column {rater!r}: {table[rater].iloc[position][:40]!r} is not a number; "
-        "leave a missing rating blank, or treat the ratings as nominal",
-    )
-
-
-def _as_numbers(column):
-    """Numbers of a column of text; NaN is what is none, blank or endless."""
-    plain = column.astype(str).str.fullmatch(_NUMBER)
-    ratings = column.where(plain, np.nan).astype(float)
-    return ratings.where(np.isfinite(ratings))
 
 
 # Text of cells: what a workbook cannot hold is changed, what a spreadsheet would run is marked.

@@ -1,7 +1,7 @@
 """TREC runs and judgements, and BEIR judgements: strict readers, and writers.
 
 A file is read at once or refused with its name and line; nothing is skipped except
-comments (``#`` as the first character of a line), blank lines and, in runs, fields
+comments (lines that begin with ``#`` and are none of these), blank lines and, in runs, fields
 after the sixth. Scores are exactly ``float(text)``.
 """
 
@@ -31,14 +31,16 @@ Layout = namedtuple(
 )
 
 
-def _score(text):
+def score_of(text):
+    """Finite number of a text; else a ValueError."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(text)
     return value
 
 
-def _grade(text):
+def grade_of(text):
+    """Whole number of a text; else a ValueError."""
     grade = int(text)
     if abs(grade) >= GRADE_LIMIT:
         raise ValueError(text)
@@ -49,15 +51,20 @@ _RUN = Layout(
     ["query", "Q0", "document", "rank", "score", "tag"],
     2,
     4,
-    _score,
+    score_of,
     "score {} is not a finite number",
     True,
 )
 _QRELS = Layout(
-    ["query", "iteration", "document", "grade"], 2, 3, _grade, "grade {} is not an integer"
+    ["query", "iteration", "document", "grade"], 2, 3, grade_of, "grade {} is not an integer"
 )
 _BEIR = Layout(
-    ["query-id", "corpus-id", "score"], 1, 2, _grade, "grade {} is not an integer", separator=b"\t"
+    ["query-id", "corpus-id", "score"],
+    1,
+    2,
+    grade_of,
+    "grade {} is not an integer",
+    separator=b"\t",
 )
 
 
@@ -83,8 +90,8 @@ def read_run(path):
 
     Notes
     -----
-    Comments (``#`` as first character of a line) and blank lines are skipped, as are
-    fields after the sixth, as trec_eval does.
+    Comments (``#`` as first character of a line that is none of a run) and blank lines are
+    skipped, as are fields after the sixth, as trec_eval does.
 
     Examples
     --------
@@ -99,7 +106,7 @@ def read_run(path):
 def run_columns(path):
     """Columns of a TREC run."""
     raw = _bytes(path)
-    return _columns(raw, _RUN) or Columns.of(_table_by_line(path, raw, _RUN))
+    return _columns(raw, _RUN) or Nested(_table_by_line(path, raw, _RUN))
 
 
 def read_qrels(path):
@@ -137,7 +144,7 @@ def qrels_columns(path):
     raw = _bytes(path)
     layout = _layout_of_judgements(raw)
     columns = _columns(raw, layout) if layout is _QRELS else None
-    return columns or Columns.of(_table_by_line(path, raw, layout))
+    return columns or Nested(_table_by_line(path, raw, layout))
 
 
 def read_beir_qrels(path):
@@ -170,7 +177,7 @@ def _bytes(path):
     return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in raw else raw
 
 
-@dataclass(frozen=True)
+@dataclass
 class Columns:
     """A TREC run or judgements as columns, the rows of a query together.
 
@@ -194,18 +201,15 @@ class Columns:
         offsets = np.concatenate([[0], np.cumsum(np.bincount(number))])
         return cls(query_ids, offsets, document, value)
 
-    @classmethod
-    def of(cls, table):
-        """Columns of a dictionary of dictionaries."""
-        offsets = np.concatenate([[0], np.cumsum([len(row) for row in table.values()])])
-        document = padded(list(itertools.chain.from_iterable(table.values())))
-        values = itertools.chain.from_iterable(row.values() for row in table.values())
-        return cls(list(table), offsets, document, np.fromiter(values, object, len(document)))
-
     @property
     def query(self):
         """Place of each row's query among the ids."""
         return np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
+
+    def names(self, place):
+        """Documents of one query."""
+        rows = slice(*self.offsets[place : place + 2])
+        return [name.decode() for name in self.document[rows].tolist()]
 
     def table(self):
         """The same as a dictionary of dictionaries."""
@@ -241,6 +245,30 @@ class Columns:
             rows = order[np.minimum(position + step, len(keys) - 1)]
             found = np.where(self.document[rows] == names, rows, found)
         return np.where(self.query[found] == query, found, -1)
+
+
+class Nested(Columns):
+    """A dictionary of dictionaries as columns, each made when it is first asked for."""
+
+    def __init__(self, table):
+        self.nested = table
+        self.query_ids = list(table)
+        self.offsets = np.concatenate([[0], np.cumsum([len(row) for row in table.values()])])
+
+    @cached_property
+    def document(self):
+        return padded(list(itertools.chain.from_iterable(self.nested.values())))
+
+    @cached_property
+    def value(self):
+        numbers = itertools.chain.from_iterable(row.values() for row in self.nested.values())
+        return np.fromiter(numbers, np.float64, self.offsets[-1])
+
+    def names(self, place):
+        return list(map(str, self.nested[self.query_ids[place]]))
+
+    def table(self):
+        return self.nested
 
 
 def padded(ids):
@@ -292,7 +320,7 @@ def _columns(raw, layout):
         0: f"S{width}",
         layout.document: f"S{width}",
     }
-    kinds[layout.value] = float if layout.parse is _score else "S16"
+    kinds[layout.value] = float if layout.parse is score_of else "S16"
     used = list(kinds) if layout.open_ended else None
     try:
         raw.isascii() or raw.decode()
@@ -310,7 +338,7 @@ def _columns(raw, layout):
         query, document, value = (
             table[place].to_numpy() for place in (0, layout.document, layout.value)
         )
-        if layout.parse is _grade:
+        if layout.parse is grade_of:
             codes, texts = pd.factorize(value)
             value = np.array([layout.parse(text.replace(b"_", b"?")) for text in texts])[codes]
     except ValueError:
@@ -318,9 +346,9 @@ def _columns(raw, layout):
     texts = [table[place].to_numpy() for place in kinds if place != layout.value]
     if not all(_byte(text, 0).all() for text in texts):
         return None
-    if _byte(query, -1).any() or _byte(document, -1).any() or (_byte(query, 0) == ord("#")).any():
+    if _byte(query, -1).any() or _byte(document, -1).any() or (query == b"#").any():
         return None
-    if layout.parse is _score and (not np.isfinite(value).all() or np.isin(value, (0, 1)).all()):
+    if layout.parse is score_of and (not np.isfinite(value).all() or np.isin(value, (0, 1)).all()):
         return None  # pandas takes True for 1
     words = _words(query)
     is_new = (words[1:] != words[:-1]).any(axis=1)
@@ -361,9 +389,9 @@ def _entries(path, raw, layout):
     expected = len(layout.fields)
     names = " ".join(layout.fields)
     for number, line in enumerate(raw.split(b"\n"), 1):
-        if line.startswith(b"#") or not line.strip():
-            continue
         fields = line.split(layout.separator)
+        if not line.strip() or _is_comment(fields, layout):
+            continue
         if header:
             if [field.strip().decode(errors="replace") for field in fields] != layout.fields:
                 raise InputError.at(path, number, f"expected the header line {names!r}")
@@ -390,6 +418,19 @@ def _entries(path, raw, layout):
                 path, number, layout.number.format(repr(text.decode(errors="replace")))
             ) from error
         yield number, query, document, value
+
+
+def _is_comment(fields, layout):
+    """Whether a line begins with # and lacks the fields of data, its number among them."""
+    if not fields[0].startswith(b"#"):
+        return False
+    if fields[0] == b"#":
+        return True
+    try:
+        layout.parse(fields[layout.value].replace(b"_", b"?"))
+    except (ValueError, IndexError):
+        return True
+    return len(fields) < len(layout.fields)
 
 
 def write_run(path, run, tag="casebook"):
@@ -446,5 +487,5 @@ def _check_token(text, kind):
             f"{kind} {text!r} is empty or holds white space: a TREC file cannot hold white space "
             "within an id: rename it in the collection and in its judgements"
         )
-    if kind == "query id" and text.startswith("#"):
-        raise InputError(f"{kind} {text!r} would start a comment line: rename it")
+    if (kind, text) == ("query id", "#"):
+        raise InputError(f"{kind} '#' would start a comment line: rename it")

@@ -268,16 +268,13 @@ def test_questions_come_with_what_a_log_may_hold(tmp_path):
     wrong = not_refused(
         read,
         [
-            ('{"_id": "q1"}', r"q\.jsonl:1: has no question"),
+            ('{"_id": "q1"}', r"q\.jsonl: has no question \(question, text\); it has _id"),
             (
                 '{"question": "A?"}\n{"question": "A?"}',
-                r"q\.jsonl:2: question 'A\?' stood already in row 1",
+                r"q\.jsonl:2: id 'A\?' stands in an earlier row already",
             ),
             ("\n", "holds no questions|is empty|no "),
-            (
-                '{"question": "A?", "relevant": [NaN]}',
-                r"q\.jsonl:1: question 'A\?': holds NaN or an endless number",
-            ),
+            ('{"question": "A?", "relevant": {"d": 1}}', r"q\.jsonl:1: relevant .* is no JSON"),
         ],
     )
     assert wrong == []

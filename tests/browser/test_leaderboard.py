@@ -65,7 +65,7 @@ def site(tmp_path_factory):
         patch.setattr(paths, "RESULTS", folder / "results")
         for cell in ("first", "second"):
             keep(cell, by_measure)
-        items = {"systems": ["BM25", "Dense"], "measures": ["nDCG@10"], "scope": "half: held-out"}
+        items = {"systems": ["BM25", "Dense"], "measures": ["nDCG@10"]}
         path = folder / "results" / "mine" / "items" / "first.json"
         path.parent.mkdir()
         path.write_text(json.dumps(items))
@@ -162,8 +162,7 @@ def test_marks_lead_to_the_items_that_their_page_has(viewer, site):
     path, _, choice = mark.get_attribute("href").partition("#")
     assert path == "items/first.html"
     pair = {"system": ["Dense"], "against": ["BM25"], "measure": ["nDCG@10"]}
-    scope = {"only": ["half: held-out"]}
-    assert parse_qs(choice) == pair | scope | {"change": ["worse"]}
+    assert parse_qs(choice) == pair | {"change": ["worse"]}
     better = viewer.get_by_role("link", name=re.compile(r"^\d+ better$")).get_attribute("href")
     assert parse_qs(better.partition("#")[2])["change"] == ["better"]
     viewer.get_by_label("Measure").select_option("P@1")

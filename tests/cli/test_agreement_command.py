@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 
 import pytest
 from cases import failing
@@ -22,6 +23,9 @@ CODERS = """Units,Rater1,Rater2,Rater3,Rater4
 11,,,1,1
 12,,,3,
 """
+
+
+FOUR = ["--raters", "Rater1,Rater2,Rater3,Rater4", "--columns", "item=Units"]
 
 
 @pytest.fixture
@@ -46,9 +50,15 @@ ALPHA = {
 
 def test_json(coders, run):
     for level, alpha in ALPHA.items():
-        code, out, err = run(coders, "--level", level, "--json")
+        code, out, err = run(coders, *FOUR, "--level", level, "--json")
         found = json.loads(out)
-        assert (code, err) == (0, "")
+        assert code == 0
+        assert err.splitlines() == [
+            "coders.csv: 12 rows; read: item = 'Units', Rater1, Rater2, Rater3, Rater4; not read: "
+            "nothing",
+            "ratings: 12 items; raters Rater1, Rater2, Rater3, Rater4; numbers from 1 to 5; "
+            "7 missing",
+        ]
         assert all(list(entry) == KEYS for entry in found.values())
         entry = found["krippendorff_alpha"]
         assert entry["estimate"] == pytest.approx(alpha, abs=1e-11)
@@ -62,7 +72,8 @@ def test_json(coders, run):
 
 
 WRONG = [
-    ("A,B\n1,2\n", ["--form", "cells"], "unknown form 'cells'"),
+    ("A,B\n1,2\n", ["--counts", "A,B"], "--raters has no effect with --counts|--counts has no"),
+    ("A,B\n1,2\n", ["--values", "x"], "'x' is not of the form --values WORD=MEANING"),
     ("A,B\n1,2\n", ["--resamples", "99"], "at least 100 resamples"),
     ("A,B\n1,2\n", ["--level", "odd"], "unknown level 'odd'"),
     ("A,B\n1,2\n1,2\n", ["--weights", "odd"], "unknown weights 'odd'"),
@@ -78,9 +89,10 @@ def test_wrong_use_is_one_line(tmp_path, run):
 
     def check(text, options, problem):
         path.write_text(text)
-        code, out, err = run(path, "--no-id", *options)
+        raters = text.partition("\n")[0]
+        code, out, err = run(path, "--raters", raters, *options)
         assert (code, out, err.count("\n")) == (1, "", 1)
-        assert problem in err
+        assert re.search(re.escape(problem).replace(r"\|", "|"), err)
 
     assert failing(check, WRONG) == []
 
@@ -91,5 +103,13 @@ def test_published_counts(run, tmp_path):
     rows = ["0,0,0,0,14", "0,2,6,4,2", "0,0,3,5,6", "0,3,9,2,0", "2,2,8,1,1"]
     rows += ["7,7,0,0,0", "3,2,6,3,0", "2,5,3,2,2", "6,5,2,1,0", "0,2,2,3,7"]
     counts.write_text("item,1,2,3,4,5\n" + "\n".join(f"q{n},{row}" for n, row in enumerate(rows)))
-    found = json.loads(run(counts, "--form", "counts", "--json")[1])
+    found = json.loads(run(counts, "--counts", "1,2,3,4,5", "--json")[1])
     assert round(found["fleiss_kappa"]["estimate"], 3) == 0.210
+
+
+def test_a_square_table_has_the_published_kappa(run, tmp_path):
+    """Cohen's kappa of 50 proposals, 0.4 (Wikipedia)."""
+    square = tmp_path / "square.csv"
+    square.write_text("item,Yes,No\nYes,20,5\nNo,10,15\n")
+    found = json.loads(run(square, "--square", "Yes,No", "--json")[1])
+    assert found["cohen_kappa"]["estimate"] == pytest.approx(0.4)

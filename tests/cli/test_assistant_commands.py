@@ -78,7 +78,7 @@ def test_a_log_in_which_nothing_can_be_measured_is_refused(tmp_path, monkeypatch
     Path("few.jsonl").write_text('{"question": "A?", "answer": "B.", "contexts": ["B it is."]}')
     Path("bare.jsonl").write_text('{"question": "A?", "answer": "B."}')
     bad = [
-        (("bad.jsonl",), "bad.jsonl:1: has no answer"),
+        (("bad.jsonl",), "bad.jsonl: has no answer"),
         (("bare.jsonl",), "nothing can be measured"),
     ]
     assert misnamed(checked_log, bad, InputError) == []
@@ -143,7 +143,7 @@ def test_answers_that_are_grounded_in_any_context_tell_nothing(tmp_path, monkeyp
     path = own_log(tmp_path / "a.jsonl", answer="The landlord looks after it.")
     chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), n_resamples=200)["chapter"]
     each = chapter.headlines[0]
-    assert each.sentence == "Cannot be measured here: no row differs (7 questions)."
+    assert each.sentence.startswith("No difference in 7 questions. ")
 
 
 def test_templates_have_no_headline(tmp_path, monkeypatch):
@@ -174,7 +174,10 @@ def test_two_logs_are_given_as_a_list_and_the_answers_name_them(tmp_path, monkey
     "rows",
     [
         [MEASURED],
-        [MEASURED, {"question": "Who pays?", "answer": "The landlord.", "system": "b", "id": "q0"}],
+        [
+            MEASURED | {"system": name, "contexts": texts}
+            for name, texts in (("a", ["x y"]), ("b", None))
+        ],
         [{"question": "Who?", "answer": "", "system": name} for name in "ab"],
     ],
     ids=["one", "closed", "empty"],

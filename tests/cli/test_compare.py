@@ -152,9 +152,34 @@ def test_two_hundred_thousand_columns_are_refused_in_two_seconds(casebook, tmp_p
     path.write_text(",".join(f"c{k}" for k in range(200_000)) + "\n" + "1," * 199_999 + "1\n")
     commands = [
         ("compare", path),
+        ("evaluate", path, path),
+        ("convert", tmp_path / "made", "--corpus", path),
     ]
     for words in commands:
         start = time.process_time()
         code, _, err = casebook(*words)
         assert time.process_time() - start < 2
         assert code == 1 and "has 200,000 columns, more than 10,000" in err and len(err) < 400
+
+
+def test_judgements_and_runs_in_tables_score_as_those_of_trec(casebook, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "q.txt": "007 0 d1 1\n#8 0 d2 2\n",
+        "r.txt": "007 Q0 d2 1 2.5 x\n007 Q0 d1 2 1e-200 x\n#8 Q0 d2 1 1 x\n",
+        "q.tsv": "query-id\tcorpus-id\tscore\n007\td1\t1\n#8\td2\t2\n",
+        "r.csv": "topic,docno,score\n007,d2,2.5\n007,d1,1e-200\n#8,d2,1\n",
+        "r.json": '{"007": {"d2": 2.5, "d1": 1e-200}, "#8": {"d2": 1}}',
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    expected = casebook("evaluate", "q.txt", "r.txt", "-m", "RR", "--json")
+    assert json.loads(expected[1])["per_query"] == {"007": {"RR": 0.5}, "#8": {"RR": 1.0}}
+    code, out, err = casebook(
+        "evaluate", "q.txt", "r.csv", "-m", "RR", "--json", "--columns", "query=topic"
+    )
+    assert (code, out) == expected[:2] and "read: query = 'topic', document = 'docno'" in err
+    assert casebook("evaluate", "q.tsv", "r.json", "-m", "RR", "--json")[:2] == expected[:2]
+    code, _, err = casebook("evaluate", "q.tsv", "r.csv", "-m", "RR")
+    assert code == 1 and "type --columns query=topic" in err
+    assert casebook("evaluate", "q.txt", "r.txt", "--columns", "query=topic")[0] == 1

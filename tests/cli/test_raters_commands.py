@@ -202,7 +202,7 @@ def test_the_chapter_answers_on_ratings_alone(tmp_path, monkeypatch):
         "11_rating_agreement.ipynb",
         run="t",
         ratings=str(path),
-        columns={"rater": "who"},
+        columns={"rater": "who", "criterion": "dimension"},
         n_resamples=100,
     )
     answers = {answer.question: answer for answer in values["chapter"].headlines}

@@ -60,7 +60,7 @@ def test_a_table_is_the_same_in_every_format_and_ids_are_text(tmp_path):
     for path in tmp_path.iterdir():
         reading = read_roles(read_table(path), "corpus", ["id", "text"])
         assert reading.table.to_dict("records") == ROWS, path
-        assert reading.record()["columns"] == {"id": "id", "text": "text"}
+        assert reading.columns == {"id": "id", "text": "text"}
 
 
 def test_parquet_is_read_alike(tmp_path):
@@ -101,9 +101,10 @@ def test_a_reading_says_what_was_read_and_what_was_not(tmp_path):
     path = write(tmp_path / "log.csv", "question,response,tone\nq,a,warm\n")
     reading = read_roles(read_table(path), "log", ["question", "answer"])
     assert str(reading) == (f"{path}: 1 rows; read: question, answer = 'response'; not read: tone")
+    write(path, "question,response,tone,system\nq,a,warm,\n")
     none = read_roles(read_table(path), "log", ["question"], {"answer": "-"})
-    assert none.unread == ["response", "tone"]
-    assert "answer" not in none
+    assert none.unread == ["response", "tone", "system"]
+    assert "answer" not in none and "system" not in none
 
 
 LATIN = "id,text\n1,café\n".encode("cp1252")

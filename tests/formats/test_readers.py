@@ -140,7 +140,7 @@ TEXTS = {
     "jsonl": ("x", lambda p: list(read_jsonl(p, {"a": str})), '{"a": "1"}\n\n{"a": ""}\n'),
     "csv": ("x.csv", records, "id,label\n1,é\n2,b\n"),
     "json": ("x.json", records, '[\n{"id": 1},\n{"id": 2}\n]\n'),
-    "ratings": ("x.csv", read_ratings, "item,A,B\nx,1,2\ny,2,2\n"),
+    "ratings": ("x.csv", read_ratings, "item,rater,rating\nx,A,2\ny,B,2\n"),
 }
 
 
@@ -172,8 +172,8 @@ def test_the_line_of_a_defect_is_counted_by_any_end(tmp_path):
 
 def test_a_separator_within_a_cell_is_no_line_end(tmp_path):
     path = tmp_path / "x.csv"
-    path.write_text('item,A,B\n"one\u2028two",1,2\n"three\x0cfour",2,2\n')
-    assert read_ratings(path).index.to_list() == ["one\u2028two", "three\x0cfour"]
+    path.write_text('item,A\n"one\u2028two",1\n"three\x0cfour",2\n')
+    assert read_ratings(path, raters="A").index.to_list() == ["one\u2028two", "three\x0cfour"]
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps({"a": "\u2028"}, ensure_ascii=False) + "\n")
     assert list(read_jsonl(path, {})) == [(1, {"a": "\u2028"})]

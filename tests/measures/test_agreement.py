@@ -84,14 +84,12 @@ def test_wrong_use_raises():
         (([1, 2, 3], {}), "items x raters, not 1-D"),
         (([[1, "x"], ["y", "z"]], {}), "mix numbers and text"),
         (([[1, np.inf], [2, 2]], {}), "item 0, rater 1: infinite"),
-        (([["a", "b"], ["b", "b"]], {}), "^labels such as a, b have no order"),
         (([[1, 2], [2, 2]], {"level": "odd"}), "unknown level 'odd'"),
         (([[-1, 2], [2, 2]], {"level": "ratio"}), "at least 0"),
         (([[1, 2], [2, 2]], {"categories": [1, 3]}), r"outside .*\[2.0\]"),
         (([[1, 2], [2, 2]], {"categories": [2, 1]}), "ascending"),
         ((named, {}), "named more than once: A"),
         ((np.tile([1, 2, 3], (2, 4)), {}), r"2 items .* 12 raters .* transpose"),
-        (([[number, number] for number in range(2001)], {}), "2001 distinct ratings, at most 2000"),
     ]
     assert misnamed(measure, cases, InputError) == []
     with pytest.raises(InputError, match="unknown weights 'odd'"):
@@ -105,8 +103,6 @@ def test_wrong_use_raises():
 def test_measurements_are_not_categories():
     rng = np.random.default_rng(0)
     ratings = rng.normal(size=(750, 1)) + rng.normal(size=(750, 3))
-    with pytest.raises(InputError, match="use the intraclass correlation"):
-        agreement.fleiss_kappa(ratings)
     found = results(ratings)
     assert found["krippendorff_alpha"].reason == "too_many_categories"
     assert found["icc_2_1"].estimate == pytest.approx(0.5, abs=0.07)
@@ -166,7 +162,8 @@ def test_labels_are_compared_but_not_ordered():
     labels = [["yes", "no"], ["no", "no"], ["yes", None], ["yes", "yes"]]
     numbers = [[2, 1], [1, 1], [2, NAN], [2, 2]]
     found, same = results(labels), results(numbers)
-    assert found["kendall_w"].reason == "labels_without_order"
+    for name in ("kendall_w", "krippendorff_alpha", "cohen_kappa_linear"):
+        assert found[name].reason == "labels_without_order"
     for name in ("gwet_ac1", "fleiss_kappa", "cohen_kappa"):
         assert found[name].estimate == same[name].estimate is not None
     ordered = agreement.krippendorff_alpha(labels, categories=["no", "yes"])

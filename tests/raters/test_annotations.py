@@ -1,165 +1,373 @@
-"""Ratings with a row per rating."""
+"""Doors for ratings: twelve layouts give the same table, odd files are read or asked about."""
 
+import gzip
 import json
 import random
+import string
 
 import krippendorff
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from refusals import not_refused
 
+from casebook import read_ratings
+from casebook.data.tables import ROLES
 from casebook.errors import InputError
 from casebook.measures.agreement import krippendorff_alpha
 from casebook.paths import ROOT
-from casebook.raters.annotations import ROLES, read_criteria, read_ratings
+from casebook.raters.annotations import read_counts, read_criteria, read_square
 from casebook.raters.read import read_forms
 
 # Four items, three raters: the same ratings in every layout below.
-RATINGS = {
-    "ann": {"q1": 4, "q2": 2, "q3": 5, "q4": 1},
-    "bob": {"q1": 5, "q2": 2, "q3": 4},
-    "cy": {"q1": 4, "q2": 1, "q3": 5, "q4": 1},
+QUALITY = pd.DataFrame(
+    {"ann": [4, 2, 5, 1], "bob": [5, 2, 4, None], "cy": [4, 1, 5, 1]}, ["q1", "q2", "q3", "q4"]
+)
+TONE = pd.DataFrame({"ann": ["warm", "no"], "bob": ["warm", "warm"]}, ["q1", "q2"])
+
+
+def long_of(frame, criterion):
+    rows = frame.rename_axis("item").reset_index().melt("item", None, "rater", "rating")
+    return rows.dropna().assign(criterion=criterion)
+
+
+LONG = long_of(QUALITY, "quality").astype({"rating": int})
+BOTH = pd.concat([LONG, long_of(TONE, "tone")])
+WIDE = QUALITY.astype("Int64").rename_axis("item").reset_index()
+OWN_NAMES = LONG.rename(columns={"item": "text", "rater": "who", "rating": "stars"})
+OWN_NAMES["criterion"] = "x"
+NAMES = {"item": "text", "rater": "who", "rating": "stars", "criterion": "-"}
+BY_CRITERION = BOTH.pivot(index=["item", "rater"], columns="criterion", values="rating")  # noqa: PD010
+BY_CRITERION = BY_CRITERION.reset_index()
+
+
+def csv(frame, **options):
+    return frame.to_csv(index=False, **options)
+
+
+def nested(_):
+    rows = [{"task": {"id": r.item}, "by": r.rater, "value": {"stars": r.rating}} for r in
+            LONG.itertuples()]  # fmt: skip
+    return json.dumps({"export": {"rows": rows}})
+
+
+WIDE_WITH_CRITERIA = pd.concat(
+    [WIDE.assign(criterion="quality"), TONE.rename_axis("item").reset_index().assign(criterion="t")]
+)
+PATHS = {"item": "task.id", "rater": "by", "rating": "value.stars"}
+LAYOUTS = {
+    "a row per rating": ("a.csv", csv(LONG), {"criterion": "quality"}),
+    "semicolons": ("a.csv", csv(LONG, sep=";"), {}),
+    "tabs, two criteria": ("a.tsv", csv(BOTH, sep="\t"), {"criterion": "quality"}),
+    "own names": ("a.csv", csv(OWN_NAMES), {"columns": NAMES}),
+    "lines of JSON": ("a.jsonl", LONG.to_json(orient="records", lines=True), {}),
+    "nested JSON": ("a.json", nested(LONG), {"columns": PATHS, "rows": "export.rows"}),
+    "a column per rater": ("a.csv", csv(WIDE.assign(topic="law")), {"raters": "ann,bob,cy"}),
+    "a column per rater, ids of another name": (
+        "a.csv",
+        csv(WIDE.rename(columns={"item": "Frage"})),
+        {"raters": ["ann", "bob", "cy"], "columns": {"item": "Frage"}},
+    ),
+    "raters and criteria": (
+        "a.csv",
+        csv(WIDE_WITH_CRITERIA),
+        {"raters": "ann,bob,cy", "criterion": "quality"},
+    ),
+    "a column per criterion": (
+        "a.csv",
+        csv(BY_CRITERION.assign(note="n")),
+        {"criteria": "quality,tone", "criterion": "quality"},
+    ),
+    "one criterion of a column each": ("a.csv", csv(BY_CRITERION), {"criteria": "quality"}),
+    "words for numbers": (
+        "a.csv",
+        csv(LONG.replace({"rating": {5: "very good", 1: "n/a"}})),
+        {"values": {"very good": "5", "n/a": "1"}},
+    ),
 }
-TONES = {"ann": {"q1": "warm", "q2": "cold"}, "bob": {"q1": "warm", "q2": "warm"}}
-PAIRS = [(rater, item, rating) for rater, by in RATINGS.items() for item, rating in by.items()]
 
 
-def written(path, content):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content if isinstance(content, str) else json.dumps(content))
+def written(folder, name, content):
+    path = folder / name
+    path.write_text(content, encoding="utf-8")
     return path
 
 
-def lines(records):
-    return "".join(json.dumps(record) + "\n" for record in records)
+def test_twelve_layouts_give_the_same_table(tmp_path):
+    for layout, (name, content, options) in LAYOUTS.items():
+        frame = read_ratings(written(tmp_path, name, content), **options).sort_index()
+        assert frame.equals(QUALITY.astype(float)), layout
+        assert (
+            "raters ann, bob, cy; numbers from 1 to 5; 1 missing"
+            in frame.attrs["notes"][-1] + (frame.attrs["notes"][1])
+        )
 
 
-def long_csv(folder):
-    rows = ["Worker ID;Question-ID;Score;seconds"]
-    rows += [f"{rater};{item};{rating};9" for rater, item, rating in PAIRS]
-    return written(folder / "long.csv", "\n".join(rows))
+def test_workbooks_and_packed_files_are_read_alike(tmp_path):
+    LONG.to_excel(tmp_path / "a.xlsx", index=False)
+    with gzip.open(tmp_path / "a.csv.gz", "wt") as stream:
+        stream.write(csv(LONG))
+    with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
+        WIDE.to_excel(book, sheet_name="other", index=False)
+        LONG.to_excel(book, sheet_name="mine", index=False)
+    for path in sorted(tmp_path.iterdir()):
+        rows = "mine" if path.stem == "two" else None
+        pd.testing.assert_frame_equal(
+            read_ratings(path, rows=rows), QUALITY.astype(float), check_names=False
+        )
+    with pytest.raises(InputError, match="has the sheets other, mine: type --rows SHEET"):
+        read_ratings(tmp_path / "two.xlsx")
 
 
-def long_tsv_of_criteria(folder):
-    rows = ["annotator\titem\tdimension\tlabel"]
-    rows += [f"{rater}\t{item}\tquality\t{rating}" for rater, item, rating in PAIRS]
-    for rater, tones in TONES.items():
-        rows += [f"{rater}\t{item}\ttone\t{tone}" for item, tone in tones.items()]
-    return written(folder / "long.tsv", "\n".join(rows))
+def test_each_criterion_has_its_raters_and_its_scale(tmp_path):
+    frames = read_criteria(written(tmp_path, "a.csv", csv(BOTH)))
+    assert frames["quality"].equals(QUALITY.astype(float))
+    assert frames["tone"].to_dict() == TONE.to_dict()
+    assert frames["tone"].attrs["notes"] == [
+        "a.csv: 15 rows; read: item, rater, criterion, rating; not read: nothing",
+        "quality: 4 items; raters ann, bob, cy; numbers from 1 to 5; 1 missing",
+        "tone: 2 items; raters ann, bob; labels warm, no; 0 missing",
+    ]
 
 
-IN_ORDER = pd.DataFrame(RATINGS).astype(float)
-
-
-def test_each_criterion_is_a_table_of_its_own(tmp_path):
-    tables = read_criteria(long_tsv_of_criteria(tmp_path))
-    assert set(tables) == {"quality", "tone"}
-    pd.testing.assert_frame_equal(tables["quality"], IN_ORDER, check_names=False)
-    assert tables["tone"].stack().tolist() == ["warm", "warm", "cold", "warm"]  # noqa: PD013
-
-
-def test_a_row_per_rating_gives_alpha_of_the_raters(tmp_path):
-    pytest.importorskip("pyarrow")
-    path = long_csv(tmp_path)
-    frame = read_ratings(path)
-    assert frame.index.tolist() == ["q1", "q2", "q3", "q4"] and list(frame) == ["ann", "bob", "cy"]
-    expected = krippendorff.alpha(IN_ORDER.to_numpy().T, level_of_measurement="ordinal")
+def test_alpha_of_a_file_is_that_of_another_implementation(tmp_path):
+    frame = read_ratings(written(tmp_path, "a.csv", csv(LONG)))
+    expected = krippendorff.alpha(QUALITY.to_numpy(float).T, level_of_measurement="ordinal")
     assert krippendorff_alpha(frame, n_resamples=0).estimate == pytest.approx(expected)
-    assert frame.attrs["notes"] == [
-        "a row per rating: 11 ratings taken of 11 judgements",
-        "columns not read: seconds",
-    ]
-    rows = pd.read_csv(path, sep=";")
-    rows.to_excel(tmp_path / "long.xlsx", index=False)
-    written(tmp_path / "long.jsonl", rows.to_json(orient="records", lines=True))
-    rows.to_parquet(tmp_path / "long.parquet")
-    for name in ("long.xlsx", "long.jsonl", "long.parquet"):
-        pd.testing.assert_frame_equal(read_ratings(tmp_path / name), frame)
 
 
-def test_the_names_that_are_read_stand_on_the_methods_page():
-    page = (ROOT / "book" / "methods" / "agreement.md").read_text(encoding="utf-8")
-    for role, names in ROLES.items():
-        assert f"| {role} | {', '.join(f'`{name}`' for name in names)} |" in page
-
-
-def test_a_blank_rating_is_counted(tmp_path):
-    path = written(tmp_path / "a.csv", "rater,item,score\nann,q1,4\nbob,q1,\nbob,q2,5\n")
-    frame = read_ratings(path)
-    assert frame.attrs["notes"] == [
-        "a row per rating: 2 ratings taken of 3 judgements",
-        "left out: 1 blank",
-    ]
-    assert frame.isna().to_numpy().tolist() == [[False, True], [True, False]]
-
-
-def test_equal_repetitions_count_once_and_others_are_refused(tmp_path):
-    path = written(tmp_path / "a.csv", "rater,item,score\nann,q1,4\nann,q1,4\nbob,q1,5\n")
-    frame = read_ratings(path)
-    assert frame.to_dict("index") == {"q1": {"ann": 4.0, "bob": 5.0}}
-    assert "1 repeated judgements counted once" in frame.attrs["notes"]
-    written(path, "rater,item,score\nann,q1,4\nann,q1,3\nbob,q1,5\nbob,q1,2\n")
-    both = r"a.csv:3: ann rates q1 a second time .*in row 2 '4'.*a.csv:5: bob rates q1 .*'5'"
-    with pytest.raises(InputError, match=both):
-        read_ratings(path)
-
-
-def test_columns_are_mapped_and_near_names_are_suggested(tmp_path):
-    path = written(tmp_path / "a.csv", "who,thing,stars\nann,q1,4\nbob,q1,5\n")
-    columns = {"rater": "who", "item": "thing", "rating": "stars"}
-    assert read_ratings(path, columns=columns).to_dict("index") == {"q1": {"ann": 4, "bob": 5}}
-    written(path, "anotator,item,score\nann,q1,4\nbob,q1,5\n")
-    bad = [
-        (None, r"is it 'anotator'\? Say columns rater=anotator"),
-        ({"rater": "x"}, "no column 'x', which is to be read as 'rater'"),
-        ({"system": "x"}, "'system' is none of rater, item, rating, criterion"),
-    ]
-    assert not_refused(lambda names: read_ratings(path, columns=names), bad) == []
-
-
-def test_numbers_are_asked_of_the_chosen_criterion_only(tmp_path):
-    path = long_tsv_of_criteria(tmp_path)
-    assert read_ratings(path, criterion="quality", numbers=True).notna().to_numpy().sum() == 11
-    wide = written(tmp_path / "wide.csv", "item,ann,bob\nq1,4,5\n")
-    bad = [
-        (path, {}, "of several criteria: quality, tone: choose one"),
-        (path, {"criterion": "x"}, "no criterion 'x': it has quality, tone"),
-        (path, {"criterion": "tone", "numbers": True}, r"long\.tsv:13: .*: 'warm' is not a num"),
-        (wide, {"criterion": "tone"}, "so there is no criterion 'tone'"),
-        (wide, {"id_column": "item", "columns": {"rater": "ann"}}, "columns has no effect where"),
-    ]
-    assert not_refused(lambda file, options: read_ratings(file, **options), bad) == []
-
-
-DAMAGED = [
-    (("a.json", "[]"), "holds no records"),
-    (("a.json", "[3]"), "a.json: element 1 is not an object"),
-    (("a.csv", "rater,item,score\nann,q1,\n"), "holds no ratings: 1 blank"),
-    (("a.json", '[{"x": 1}]'), "a row per rating needs columns of rater, item and rating"),
-    (("a.json", '{"x": 1}'), "a.json: is not a list of objects"),
-    (("folder", None), "folder: is no table: name a .csv"),
+# Odd files that are read: content, options, the table as lists.
+READ = [
+    ("item,A,B\n1,no,yes\n2,no,no\n", {"raters": "A,B"}, [["no", "yes"], ["no", "no"]]),
+    ("item,A,B\n1,none,mild\n", {"raters": "A,B", "values": {"none": "none"}}, [["none", "mild"]]),
+    ("item,A,B\n1,yes,\n2,,\n", {"raters": "A,B"}, [["yes", None], [None, None]]),
+    ("A,B\n1,2\n1,3\n", {"raters": "A,B"}, [[1, 2], [1, 3]]),
+    ("category,num,A,B\nx,9,1,2\n", {"raters": "A,B"}, [[1, 2]]),
+    ("item,A,B\n1,1e0,+2\n", {"raters": "A,B"}, [[1, 2]]),
+    ("item,A,B\n1,.5,2.\n", {"raters": "A,B"}, [[0.5, 2]]),
+    ("item,A,B\n1,-1,0\n", {"raters": "A,B"}, [[-1, 0]]),
+    ("sep=;\nitem;A\n1;2\n", {"raters": "A"}, [[2]]),
+    ('item,A\n"a\nb",1\n', {"raters": "A"}, [[1]]),
+    ("\ufeffitem,A\n1,2\n", {"raters": "A"}, [[2]]),
+    ("item,A,B\n1,1,x\n", {"raters": "A,B", "numbers": False}, [["1", "x"]]),
+    ("item,A,B\n1,good,2\n", {"raters": "A,B", "values": {"good": "3"}}, [[3, 2]]),
+    ("item,A,B\n1,A,B\n", {"raters": "A,B", "values": {"A": "B", "B": "A"}}, [["B", "A"]]),
+    ("item,rater,rating\n1,A,TRUE\n1,B,FALSE\n", {}, [["TRUE", "FALSE"]]),
+    ("item,rater,rating\n1,A,2\n1,B,\n", {}, [[2, None]]),
+    ("item,rater,score,label\n1,A,2,x\n", {"columns": {"rating": "label"}}, [["x"]]),
+    ("item,rater,rating,criterion\n1,A,2,x\n1,A,3,y\n", {"criterion": "y"}, [[3]]),
+    ("item,rater,rating,c\n1,A,2,x\n", {"criteria": "rating"}, [[2]]),
+    ("item,when,A\n1,2020-01-01,5\n", {"raters": "A"}, [[5]]),
 ]
 
 
-def test_damaged_and_other_files_are_refused_in_one_line(tmp_path):
-    def read(file):
-        name, content = file
-        return read_ratings(written(tmp_path / name, content) if content else tmp_path / name)
+def test_odd_files_are_read_as_they_say(tmp_path):
+    wrong = []
+    for content, options, expected in READ:
+        frame = read_ratings(written(tmp_path, "a.csv", content), **options)
+        found = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
+        wrong += [(content, found)] if found != expected else []
+    assert wrong == []
 
-    assert not_refused(read, DAMAGED) == []
+
+RATERS = {"raters": "A,B"}
+SAME = "stands in an earlier row already: keep one"
+# Files that are asked about: content, options, part of the line.
+REFUSED = [
+    # who rates is not said
+    ("no,yes\n3,0\n1,2\n", {}, r"no rater .*it has no, yes: type --raters A,B .*--counts A,B"),
+    ("id,category,a1,a2\n1,x,yes,no\n", {}, "it has id, category, a1, a2: type --raters A,B"),
+    ("domain,source,output\nlaw,a,5\n", {}, "no rater .*it has domain, source, output"),
+    ("num,a1,a2\n1,1,1\n", {}, "no rater"),
+    ("Rater,Item,Rating\nann,q1,4\n", {}, "no rater .*it has Rater, Item, Rating"),
+    ("worker,item,rating\nann,q1,4\n", {}, "no rater .*type --columns rater=worker"),
+    ("output_id,rater_id,rating\n1,R,1\n", {}, "no item .*--columns item=output_id"),
+    ("item,rater,clarity,accuracy\n1,A,2,3\n", {}, r"no rating .*--criteria A,B"),
+    ("item,rater,stars\n1,A,2\n", {}, "no rating .*type --columns rating=stars"),
+    ("anotator,item,score\nann,q1,4\n", {}, "no rater .*--columns rater=anotator"),
+    ("item,rater,score,label\n1,A,2,x\n", {}, "score, label may each be the rating"),
+    ("item,rater,annotator,rating\n1,A,B,2\n", {}, "rater, annotator may each be the rater"),
+    # names of columns
+    ("item,A\n1,2\n", RATERS, "has no 'B' for B; it has item, A"),
+    ("item,A,B\n1,2,3\n", {"raters": "A,A"}, "name columns, each once"),
+    ("item,A,B\n1,2,3\n", {"raters": "A,"}, "name columns, each once"),
+    ("item,A,B\n1,2,3\n", {"raters": "item,A"}, "column 'item' is the item"),
+    ("item,A,B\n1,2,3\n", RATERS | {"columns": {"rater": "A"}}, "rater has no effect beside A, B"),
+    ("item,A,B\n1,2,3\n", RATERS | {"columns": {"itm": "A"}}, "'itm' is no role here"),
+    ("item,A,B\n1,2,3\n", RATERS | {"criteria": "A"}, "leave one out"),
+    ("rater,A,B\nx,2,3\n", {"criteria": "A,B"}, "has no item"),
+    ("item,rater,rating\n1,A,2\n", {"columns": {"rater": "x"}}, "has no 'x' for rater"),
+    ("item,A,A\n1,2,3\n", RATERS, "column 'A' stands twice"),
+    # words
+    ("item,A,B\n1,yes,N/A\n", RATERS, "'N/A'.*--values N/A="),
+    ("item,A,B\n1,none,mild\n", RATERS, "--values none="),
+    ("item,A,B\n1,-,mild\n", RATERS, "--values -="),
+    ("item,A,B\n1,?,mild\n", RATERS, r"--values '\?='"),
+    ("item,A,B\n1,nan,mild\n", RATERS, "--values nan="),
+    ("item,A,B\n1,yes,Yes\n", RATERS, "--values Yes=yes"),
+    ('item,A,B\n1,yes,"yes "\n', RATERS, "--values 'yes =yes'"),
+    ('item,A,B\n1,not ok,"not  ok"\n', RATERS, "--values 'not  ok=not ok'"),
+    ("item,A,B\n1,Straße,STRASSE\n", RATERS, "--values STRASSE=Straße|--values 'STRASSE=Straße'"),
+    # numbers
+    ("item,A,B\n1,2,good\n", RATERS, ":2: rating 'good' is no number: .*good=NUMBER"),
+    ("item,A,B\n1,2,good\n", RATERS, "if these are labels: --level nominal"),
+    ("item,A,B\n1,2,n/a\n", RATERS, "--values n/a= if it is missing"),
+    ("item,A,B\n1,2,inf\n", RATERS, "'inf' is no number"),
+    ("item,A,B\n1,2,1e999\n", RATERS, "'1e999' is no number"),
+    ('item;A;B\n1;2;"3,5"\n', RATERS, "write a decimal point"),
+    ("item,A,B\n1,2,3/5\n", RATERS, "'3/5' is no number"),
+    ("item,A,B\n1,2,4 \n", RATERS, "'4 ' is no number"),
+    ("item,A\n1,yes\n", {"raters": "A", "numbers": True}, "'yes' is no number"),
+    ("item,A,B,C\n1,1,1.0,x\n", {"raters": "A,B,C", "numbers": False}, "two labels are one number"),
+    # items and raters
+    ("item,rater,rating\n1,A,2\n1,A,3\n", {}, f":3: item '1', rater 'A', .*{SAME}"),
+    ("item,rater,topic,rating\n1,A,x,2\n1,A,y,2\n", {}, f"{SAME}.*--columns criterion=COLUMN"),
+    ("item,A\n1,2\n1,3\n", {"raters": "A"}, SAME),
+    ("item,rater,rating\n,A,2\n", {}, ":2: item .*is empty"),
+    ("item,rater,rating\n1,,2\n", {}, ":2: rater .*is empty"),
+    ("item,rater,rating\n1,Ann,2\n2,ann,3\n", {}, ":3: rater 'ann' is 'Ann' but for case"),
+    ("item,rater,rating\nq1,A,2\nq1 ,B,3\n", {}, ":3: item 'q1 ' is 'q1' but for"),
+    ("item,rater,criterion,rating\n1,A,x,2\n1,A,X,3\n", {}, "criterion 'X' is 'x'"),
+    ("item,rater,criterion,rating\n1,A,x,2\n1,A,y,3\n", {}, r"criteria: x, y: choose one"),
+    ("item,rater,rating\n1,A,2\n", {"criterion": "x"}, "no criterion 'x': it has rating"),
+    ("item,rater,rating\n1,A,\n", {}, "holds no ratings: all 1 are empty"),
+    # files
+    ("", {}, "no rows under a header"),
+    ("item,rater,rating\n", {}, "no rows under a header"),
+    ("item,A,B\n1,2\n", RATERS, ":2: has 2 cells, the header 3"),
+    ('item,A,B\n1,"2,3\n', RATERS, "is not CSV|damaged or cut"),
+    ("item;A\tB\n1;2\t3\n", RATERS, "put sep=; or sep="),
+    ("x" * 400 + ",y\n1,2\n", {}, "no rater .*type --raters"),
+    (",".join(f"c{n}" for n in range(300)) + "\n" + ",".join("1" * 300) + "\n", {}, "and 29. more"),
+]
+
+
+def test_doubtful_files_are_refused_with_what_to_type(tmp_path):
+    def read(case):
+        content, options = case
+        path = written(tmp_path, "a.csv", content)
+        try:
+            return read_ratings(path, **options)
+        except InputError as error:
+            assert len(str(error)) <= 300 + len(str(tmp_path)) and "\n" not in str(error)
+            raise
+
+    assert not_refused(read, [((text, told), match) for text, told, match in REFUSED]) == []
+    (tmp_path / "a.csv").write_bytes("item,A\n1,größer\n".encode("cp1252"))
+    with pytest.raises(InputError, match=r"UTF-8.*iconv"):
+        read_ratings(tmp_path / "a.csv", raters="A")
+
+
+def test_what_a_refusal_types_is_then_read(tmp_path):
+    text = "item,A,B\n1,yes,yes\n2,no,No\n3,N/A,yes\n4,Yes,yes \n5,no,no\n6,yes,no\n"
+    path = written(tmp_path, "case.csv", text)
+    values = {"N/A": "", "Yes": "yes", "No": "no", "yes ": "yes"}
+    frame = read_ratings(path, raters="A,B", values=values).dropna()
+    assert (frame["A"] == frame["B"]).mean() == 0.8
+
+
+JSON_REFUSED = [
+    ("[]", "has no rows"),
+    ("[3]", "is no object: '3'"),
+    ('[{"x": 1}]', "has no rater"),
+    ('{"x": [{"item": 1}]}', "type --rows PATH; its lists of objects: x"),
+    ('[{"item": 1, "rater": "A", "rating": [3]}]', "say which part of it"),
+    ('[{"item": 1, "rater": null, "rating": 3}]', "rater .*is empty"),
+    ('[{"item": {"id": 1}, "rater": "A", "rating": 3}]', "item is .*say which part"),
+]
+
+
+def test_json_is_asked_about_too(tmp_path):
+    def read(content):
+        return read_ratings(written(tmp_path, "a.json", content))
+
+    assert not_refused(read, JSON_REFUSED) == []
+    with pytest.raises(InputError, match=r"is no table: name a \.csv"):
+        read_ratings(tmp_path)
+
+
+# --- votes
+
+
+def test_votes_by_category_keep_the_category_no(tmp_path):
+    path = written(tmp_path, "n.csv", "no,yes,other\n3,0,x\n1,2,y\n0,,z\n")
+    votes = read_counts(path, "no,yes")
+    assert votes.to_numpy().tolist() == [[3, 0], [1, 2], [0, 0]] and list(votes) == ["no", "yes"]
+    assert votes.attrs["notes"] == [
+        "n.csv: 3 rows; read: no, yes; not read: other",
+        "items: the rows of the file",
+        "3 items; categories no, yes; 0, 3 votes an item; 1 empty cells are no votes",
+    ]
+    assert list(read_counts(path, "yes,no")) == ["yes", "no"]
+
+
+COUNTS_REFUSED = [
+    ("no,yes\n3,0.5\n", "votes are no counts"),
+    ("no,yes\n3,-1\n", "votes are no counts"),
+    ("no,yes\n3,1e12\n", "votes are no counts"),
+    ("no,yes\n3,x\n", "yes 'x' is no number"),
+    ("no\n3\n", "has no 'yes'"),
+    ("item,no,yes\n1,3,0\n1,3,0\n", SAME),
+]
+SQUARE_REFUSED = [
+    ("no,yes\n3,0\n1,2\n", "rows are 2, 3, not no, yes: .*--columns item=COLUMN"),
+    ("item,no,yes\nno,3,0\nmaybe,1,2\n", "rows are no, maybe"),
+    ("item,no,yes\nno,999999,0\nyes,1,2\n", "more than 1,000,000"),
+]
+
+
+def test_tables_of_votes_are_asked_about(tmp_path):
+    for read, refused in ((read_counts, COUNTS_REFUSED), (read_square, SQUARE_REFUSED)):
+
+        def of(content, read=read):
+            return read(written(tmp_path, "n.csv", content), "no,yes")
+
+        assert not_refused(of, refused) == []
+
+
+def test_a_square_table_is_two_raters(tmp_path):
+    first, second = list("aabbb"), list("ababb")
+    table = pd.crosstab(first, second).loc[["b", "a"]].rename_axis("mine")
+    path = written(tmp_path, "s.csv", table.to_csv())
+    ratings = read_square(path, "a,b", columns={"item": "mine"})
+    pairs = sorted(ratings.itertuples(index=False, name=None))
+    assert pairs == sorted(zip(first, second, strict=True))
+    assert ratings.attrs["notes"][-1] == (
+        "square: 5 items; raters rows, columns; labels b, a; 0 missing"
+    )
+
+
+# --- anything at all
+
+
+words = st.text(string.ascii_letters + string.digits + " -.,;/é", max_size=4)
+
+
+@given(st.lists(st.tuples(words, words, words), min_size=1, max_size=6))
+def test_any_ratings_are_read_as_written_or_refused(tmp_path_factory, rows):
+    """What is read holds each rating once, with the words of the file."""
+    frame = pd.DataFrame(rows, columns=["item", "rater", "rating"])
+    path = tmp_path_factory.mktemp("any") / "a.csv"
+    frame.to_csv(path, index=False)
+    try:
+        ratings = read_ratings(path, numbers=False)
+    except InputError as error:
+        assert "\n" not in str(error)
+        return
+    for item, rater, rating in rows:
+        read = ratings.loc[item, rater]
+        assert pd.isna(read) if not rating else read == rating or float(read) == float(rating)
 
 
 JUNK = [None, 3, "x", [], {}, [1], {"a": 1}, True, 1e308, "", [[1, 2]], [None]]
 
 
 def test_altered_ratings_are_read_or_refused_in_one_line(tmp_path):
-    rows = [
-        {"rater": rater, "item": item, "criterion": "quality", "rating": rating, "text": "A text."}
-        for rater, item, rating in PAIRS
-    ]
+    rows = BOTH.assign(text="A text.").to_dict("records")
     chance = random.Random("ratings")
     mutant = tmp_path / "mutant.json"
-    for _ in range(120):
+    for _ in range(60):
         changed = [dict(row) for row in rows]
         chance.choice(changed)[chance.choice(list(rows[0]))] = chance.choice(JUNK)
         mutant.write_text(json.dumps(changed))
@@ -168,3 +376,9 @@ def test_altered_ratings_are_read_or_refused_in_one_line(tmp_path):
                 read(mutant)
             except InputError as error:
                 assert "\n" not in str(error)
+
+
+def test_the_names_that_are_read_stand_on_the_methods_page():
+    page = (ROOT / "book" / "methods" / "agreement.md").read_text(encoding="utf-8")
+    for role, names in ROLES["ratings"].items():
+        assert f"| {role} | {', '.join(f'`{name}`' for name in names)} |" in page

@@ -23,7 +23,7 @@ def filled(returned):
 def as_table(filled, folder):
     """All raters in one CSV, a row per judgement."""
     path = folder / "all.csv"
-    filled.rename(columns={"who": "Rater"}).to_csv(path, index=False)
+    filled.rename(columns={"who": "rater"}).to_csv(path, index=False)
     return path
 
 
@@ -31,7 +31,7 @@ def as_long_rows(filled, folder):
     """A row per rating; the texts are not in the file."""
     path = folder / "long.csv"
     rows = filled.melt(["who", "prompt_id"], ANSWERS, "criterion", "rating")
-    rows.rename(columns={"who": "annotator"}).to_csv(path, index=False)
+    rows.rename(columns={"who": "annotator", "prompt_id": "item"}).to_csv(path, index=False)
     return path
 
 
@@ -56,7 +56,7 @@ def test_a_key_in_the_file_and_other_names_of_columns(filled, tmp_path):
     votes = open_forms(read_forms(path, columns), side_column="side")
     assert votes.raters == ("ann", "bob") and len(votes.frame) == 24
     assert votes.frame["choice"].isin(["RAG", "BASE", "Tie"]).all()
-    with pytest.raises(InputError, match="column 'person' names no rater"):
+    with pytest.raises(InputError, match=r":2: rater \(column 'person'\) is empty"):
         shared.assign(preferred="S1", who=None).rename(columns={"who": "person"}).to_csv(
             path, index=False
         )
@@ -77,8 +77,8 @@ def test_files_without_judgements_are_refused_in_one_line(tmp_path):
         return read_forms(tmp_path / name)
 
     refused = [
-        (("a.json", "[{}]"), "no column names the raters"),
-        (("a.json", '[{"rater": "ann", "x": 1}]'), "no column 'preferred'"),
-        (("a.csv", "rater,item,rating\nann,q1,\n"), "holds no ratings: 1 blank"),
+        (("a.json", "[{}]"), "has no item .* rater .* criterion"),
+        (("a.json", '[{"rater": "ann", "x": 1}]'), "has no item .*criterion .*rating"),
+        (("a.csv", "rater,item,criterion,rating\nann,q1,x,2\n"), "no column 'preferred'"),
     ]
     assert not_refused(read, refused) == []

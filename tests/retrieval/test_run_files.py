@@ -66,7 +66,7 @@ def test_parquet_with_numbers_as_ids(tmp_path):
     pytest.importorskip("pyarrow")
     import pandas as pd
 
-    rows = pd.DataFrame({"q_id": [1, 1], "doc_id": [7, 8], "score": [0.5, 1.0]})
+    rows = pd.DataFrame({"query_id": [1, 1], "doc_id": [7, 8], "score": [0.5, 1.0]})
     rows.to_parquet(tmp_path / "mine.parquet")
     assert read_runs(tmp_path / "mine.parquet") == {"mine": {"1": {"7": 0.5, "8": 1.0}}}
 
@@ -79,17 +79,27 @@ def test_parquet_with_numbers_as_ids(tmp_path):
         ("a.run", TREC + "q1 Q0 d1 9 0.1 a\n", "a.run:4: document 'd1' appears twice"),
         ("a.run", "q1 Q0 d1 1\n", "a.run:1: expected 6 fields"),
         ("a.json", "{", "a.json:1: is not JSON"),
-        ("a.json", "[]", "is no JSON object with queries"),
-        ("a.json", '["q1"]', "is no JSON object with queries"),
+        ("a.json", "[]", "has no rows"),
+        ("a.json", '["q1"]', "a.json:1: is no object: 'q1'"),
         ("a.json", '{"q1": {}}', "holds no document for any query"),
         ("a.json", '{"q1": ["d1"]}', "query 'q1' has no documents with scores"),
-        ("a.json", '{"q1": {"d1": NaN}}', "score nan is not a finite number"),
-        ("a.json", '{"q1": {"d1": true}}', "score True is not a finite number"),
+        ("a.json", '{"q1": {"d1": NaN}}', "score '' is not a finite number"),
+        ("a.json", '{"q1": {"d1": true}}', "score 'true' is not a finite number"),
         ("a.json", '{"q1": {"d1": 1, "d1": 2}}', "key 'd1' stands twice"),
-        ("a.csv", "qid,docno,score\nq1,d1,1\nq1,d1,2\n", "a.csv:3: document 'd1' appears twice"),
+        (
+            "a.csv",
+            "qid,docno,score\nq1,d1,1\nq1,d1,2\n",
+            "a.csv:3: query 'q1', document 'd1' stands in",
+        ),
         ("a.csv", "qid,docno,score\nq1,d1,\n", "a.csv:2: score '' is not a finite number"),
-        ("a.csv", "qid,docno,score\nq1,,1\n", "a.csv:2: has no query or no document"),
-        ("a.csv", "qid,place,score\nq1,d1,1\n", "has no column 'document'; it has qid, place"),
+        ("a.csv", "qid,docno,score\nq1,,1\n", "a.csv:2: document (column 'docno') is empty"),
+        (
+            "a.csv",
+            "qid,place,score\nq1,d1,1\n",
+            "has no document (document, corpus-id, doc_id, docno); it has qid, place",
+        ),
+        ("a.csv", "q1,d1,1\nq1,d2,2\n", "type --columns query=COLUMN"),
+        ("a.csv", "qid,query,docno,score\n1,a,d1,1\n", "query, qid may each be the query"),
         ("ä b.run", TREC, "rename the file"),
     ],
 )
@@ -148,7 +158,7 @@ def test_what_a_run_lacks_has_too_much_or_in_one_place_is_counted(smoke):
         "tied": 1,
     }
     assert coverage_text(row) == (
-        "mine: 2 of 34 questions matched, 32 missing, which count as 0, 1 extra, 1 with tied "
+        "2 of 34 questions matched, 32 missing, which count as 0, 1 extra, 1 with tied "
         "scores, 105 of 107 entries name unknown documents, 5 of 107 entries are not ranked"
     )
     ranked = retrieve(smoke, run).run(smoke.queries["query_id"])

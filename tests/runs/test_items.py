@@ -17,8 +17,8 @@ ITEMS = pd.DataFrame(
     {
         "id": [1, 2, 3],
         "text": ["Is water covered?", "Is theft?", None],
-        "half: held-out": [True, False, False],
-        "half: development": [False, True, False],
+        "part: test": [True, False, False],
+        "part: dev": [False, True, False],
         "marked": [["d1"], [], []],
         "label": ["yes", None, "no"],
         "evidence": [[("d1", "rank 7"), "of no document"], [], []],
@@ -55,16 +55,15 @@ def test_two_frames_become_items_cells_documents_and_tags():
     assert page["documents"][0] == ["d1", "Escape of water."]
     assert [name for name, _ in page["documents"]] == ["d1", "d2"]
     assert len(page["documents"][1][1]) == 120 and page["documents"][1][1].endswith("…")
-    assert page["tags"] == {"half: development": [1], "half: held-out": [0]}
+    assert page["tags"] == {"part: dev": [1], "part: test": [0]}
     assert page["system_tags"] == [{"wrong": [0, 1]}, {"wrong": [1]}]
     assert page["ready"] == [["wrong", 0, None]]
 
 
-@pytest.mark.parametrize(("scope", "places"), [(None, [0, 1]), ("half: held-out", [0])])
-def test_items_on_which_a_system_scores_less_get_a_tag(scope, places):
+def test_items_on_which_a_system_scores_less_get_a_tag():
     ready = [("where it loses", "full", "bm25"), ("where the other loses", "bm25", "full")]
-    page = kept(ready=ready, scope=scope)
-    assert page["tags"]["where it loses"] == places and page["scope"] == scope
+    page = kept(ready=ready)
+    assert page["tags"]["where it loses"] == [0, 1]
     assert "where the other loses" not in page["tags"]
     assert page["ready"] == [["where it loses", 0, 1], ["where the other loses", 1, 0]]
 
@@ -91,7 +90,7 @@ def test_a_budget_keeps_the_first_items_and_what_belongs_to_them():
     assert [item["id"] for item in short["items"]] == ["1", "2"] and short["asked"] == 3
     least = kept(most_bytes=1)
     assert [item["id"] for item in least["items"]] == ["1"]
-    assert least["tags"] == {"half: held-out": [0]} and least["system_tags"] == [{"wrong": [0]}, {}]
+    assert least["tags"] == {"part: test": [0]} and least["system_tags"] == [{"wrong": [0]}, {}]
     empty = item_page(ITEMS.head(0))
     assert empty["items"] == empty["systems"] == [] and empty["asked"] == 0
 

@@ -11,14 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
+
 from casebook.assistant.application import Application, named_fields, reply_columns
-from casebook.assistant.log import LOG_ALIASES, documents_of, read_log
-from casebook.data.records import read_table
+from casebook.assistant.log import documents_of, read_log
+from casebook.data.tables import ENDINGS, read_roles, read_table, refusal
 from casebook.errors import BatchFailed, InputError
 from casebook.files import locked, refuse_overwriting, write_text
 from casebook.models.language import Endpoint, NoAnswer, address_of_model
 from casebook.progress import track
-from casebook.readers import read_lines, suffix_of
+from casebook.readers import json_lines, read_lines, suffix_of
 
 PROMPTS = {
     "retrieval": (
@@ -51,42 +53,25 @@ _SUMMARY = {  # columns of which a summary has the sum, and its title there
 
 
 def read_question_list(path):
-    """Read questions: one a line, or records with ``question`` (or ``text``) and a log's fields."""
+    """Questions, one a line, or a table with ``question`` (or ``text``) and a log's columns."""
     path = Path(path)
-    if suffix_of(path) in (".csv", ".json", ".jsonl"):
-        rows = list(read_table(path))
+    if suffix_of(path) in ENDINGS:
+        table = read_table(path)
     else:
-        lines = [(number, line.strip()) for number, line in read_lines(path)]
-        rows = [(number, {"question": line}) for number, line in lines if line]
-    questions = []
-    row_of = {}
-    for number, record in rows:
-        record = {name: value for name, value in record.items() if value not in (None, "")}
-        text = _first_field(record, [*LOG_ALIASES["question"], "text"])
-        if not isinstance(text, str) or not text.strip():
-            raise InputError.at(path, number, "has no question: name a field question, or text")
-        name = str(_first_field(record, ["_id", *LOG_ALIASES["id"]], default=text))
-        if name in row_of:
-            raise InputError.at(
-                path,
-                number,
-                f"question {name[:60]!r} stood already in row {row_of[name]}: keep one",
-            )
-        row_of[name] = number
-        question = {"id": name, "question": text}
-        question |= {field: record[field] for field in QUESTION_FIELDS if field in record}
-        try:
-            _line(question)
-        except InputError as error:
-            raise InputError.at(path, number, str(error)) from error
-        questions.append(question)
-    if not questions:
-        raise InputError(f"{path}: holds no questions")
-    return questions
-
-
-def _first_field(record, names, default=None):
-    return next((record[name] for name in names if name in record), default)
+        lines = {number: line.strip() for number, line in read_lines(path)}
+        lines = {number: line for number, line in lines.items() if line}
+        table = pd.DataFrame({"question": pd.Series(lines, dtype=object)})
+        table.attrs["path"] = path
+    reading = read_roles(table, "questions", ["question"])
+    if not len(table):
+        raise refusal(path, "holds no questions")
+    reading.table["id"] = reading.texts("id" if "id" in reading else "question")
+    reading.texts("question")
+    reading.refuse_repeats("id")
+    reading.table["relevant"] = reading.lists("relevant")
+    columns = [name for name in ("id", "question", *QUESTION_FIELDS) if name in reading.table]
+    rows = reading.table[columns].to_dict("records")
+    return [{name: cell for name, cell in row.items() if cell not in ("", None)} for row in rows]
 
 
 def answer_questions(
@@ -146,7 +131,7 @@ def answer_questions(
     )
     _complete_log(out, question_list, asker, workers, prices, report)
     log = read_log(out)
-    cut_off = [row["system"] for _, row in read_table(out) if row.get("cut_off")]
+    cut_off = [row["system"] for _, row in json_lines(out) if row.get("cut_off")]
     if cut_off:
         report(
             f"{len(cut_off)} of {len(log)} answers were cut off at {max_tokens} tokens "
@@ -231,9 +216,7 @@ def summarise_log(out):
     Seconds, tokens and cost are totals over the answers that have them; how many these
     are stands in ``with tokens`` and ``with cost``.
     """
-    import pandas as pd
-
-    rows = pd.DataFrame([row for _, row in read_table(out)])
+    rows = pd.DataFrame([row for _, row in json_lines(out)])
     rows = rows.reindex(columns=[*_SUMMARY, "id", "system", "answer", "no_answer"])
     rows = rows[rows["no_answer"].isna()].astype(dict.fromkeys(_SUMMARY, float))
     by_system = rows.assign(empty=rows["answer"] == "").groupby("system", sort=False)
@@ -312,7 +295,7 @@ def _rows(out, settings):
             out, 1, "breaks off in its first line: remove the file, or name another one"
         )
     rows = {}  # in the order of the first
-    for number, row in read_table(out, tolerate_truncation=True):
+    for number, row in json_lines(out, tolerate_truncation=True):
         if row.get("settings") != settings:
             raise InputError.at(
                 out,

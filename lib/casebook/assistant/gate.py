@@ -26,9 +26,9 @@ def gate_logs(
     margin=MARGINS["share"],
     common=False,
     collection=None,
-    columns=None,
     judge=None,
     seed=0,
+    **said,
 ):
     """Decide whether a new log is not worse than an old one by more than a margin, by question.
 
@@ -46,20 +46,21 @@ def gate_logs(
         Compare the questions that both have, if they are not the same ones.
     collection : str or path-like, optional
         Where contexts are ids of it.
-    columns : dict, optional
-        Which fields of both logs are which, see `casebook.assistant.log.read_log`.
     judge : str, optional
         What scores the answers besides, see `casebook.assistant.judge.load_judge`; each of its
         scores is a measure that must pass.
     seed : int
         Of the sign patterns.
+    said : dict
+        What is said of both logs: ``columns``, ``values``, ``rows`` and ``lists`` of `read_log`.
 
     Returns
     -------
     dict
         ``verdict`` (``pass``, ``fail``, ``undecided`` or ``incomparable``), ``rows`` (a contrast
         per measure and system with its own verdict: the lower bound of the 95 % interval lies above
-        minus the margin, or the upper one below) and ``notes``. Of answers that failed only
+        minus the margin, or the upper one below), ``notes`` and ``readings`` (what was read of the
+        logs). Of answers that failed only
         ``answered`` says anything: without it the logs are incomparable, unless ``common``.
 
     Raises
@@ -76,8 +77,9 @@ def gate_logs(
     'pass'
     """
     _check_gate(measures, margin)
-    new_log = checked_log(new, collection, columns)
-    old_log = checked_log(old, collection, columns)
+    new_log = checked_log(new, collection, **said)
+    old_log = checked_log(old, collection, **said)
+    readings = new_log.attrs["readings"] + old_log.attrs["readings"]
     notes = [f"new: {note}" for note in not_answered(new_log["no_answer"])]
     notes += [f"old: {note}" for note in not_answered(old_log["no_answer"])]
     something_failed = any("not answered" in note for note in notes)
@@ -89,6 +91,7 @@ def gate_logs(
     partners, alone = _partners(new_systems, old_systems)
     notes += [f"system {system!r} has no partner in the other log" for system in alone]
     incomparable = {"verdict": INCOMPARABLE, "rows": pd.DataFrame(), "notes": notes}
+    incomparable["readings"] = readings
     if not partners:
         notes.append("no system is in both logs")
         return incomparable
@@ -120,7 +123,7 @@ def gate_logs(
     for row in rows:
         row["verdict"] = _gate_verdict(row, margin)
     verdict = worst_verdict([row["verdict"] for row in rows])
-    return {"verdict": verdict, "rows": pd.DataFrame(rows), "notes": notes}
+    return incomparable | {"verdict": verdict, "rows": pd.DataFrame(rows)}
 
 
 def _check_gate(measures, margin):

@@ -135,5 +135,5 @@ def _items(chapter):
     """Give the address of a chapter's items, and what their page can be asked for; None without."""
     if chapter.items is None:
         return None
-    about = {name: chapter.items[name] for name in ("systems", "measures", "scope")}
+    about = {name: chapter.items[name] for name in ("systems", "measures")}
     return {"address": item_page_address(chapter.cell)} | about

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from casebook import assistant, runs
+from casebook import assistant, data, runs
 from casebook.cli.common import Json, argument, exclusive, option, refuse_idle, say, show
 from casebook.errors import InputError
 from casebook.verdicts import margin_of
@@ -108,7 +108,7 @@ def _show_summary(out, as_json):
     show(report, as_json, table, [*notes, following], digits=".3g")
 
 
-def gate_log(log, against, *, measures, margin, common, collection, columns, judge, as_json):
+def gate_log(log, against, *, measures, margin, common, collection, said, judge, as_json):
     """Decide on two logs; ends with the exit code of the verdict."""
     if against is None:
         raise InputError("--log needs the log that it is held against: --against FILE")
@@ -122,10 +122,10 @@ def gate_log(log, against, *, measures, margin, common, collection, columns, jud
         margin=margin,
         common=common,
         collection=collection,
-        columns=columns,
         judge=judge,
+        **said,
     )
-    parts = [gate["notes"]]
+    parts = [[data.tables.reading_text(reading) for reading in gate["readings"]], gate["notes"]]
     rows = gate["rows"]
     if len(rows):
         columns = [

@@ -4,18 +4,22 @@ from pathlib import Path
 
 import typer
 
-from casebook import assistant, factcheck
+from casebook import assistant, data, factcheck
 from casebook.cli.common import (
+    Columns,
     Json,
+    Lists,
     Original,
     Out,
     Resamples,
+    Rows,
     Seed,
     argument,
     command_group,
     exclusive,
     option,
     pairs,
+    said,
     say,
     show,
     show_tables,
@@ -90,7 +94,10 @@ def run(
     ) = None,
     k: option(int, "Queries for each part of a claim.", "--k", min=1, max=5) = 3,
     ratings: option(Path | None, "Table of credibility ratings, YAML.") = None,
+    columns: Columns = None,
     label: Spellings = None,
+    rows: Rows = None,
+    lists: Lists = "json",
     original: Original = False,
     resamples: Resamples = 1000,
     seed: Seed = 0,
@@ -114,7 +121,6 @@ def run(
         raise InputError("give a file of claims, or --log with a log of answers")
     if log and not corpus:
         raise InputError("--log needs --corpus: the collection that the answers should agree with")
-    exclusive(context, "log", "label")
     refuse_overwriting(
         out, claims, ratings, *(log or ()), *map(factcheck.pipeline.folder_of, corpus or ())
     )
@@ -123,7 +129,9 @@ def run(
             f"--out {out}: cannot be written: name a file in a folder that you may write to"
         )
     if log:
-        answers = assistant.log.read_log(log)
+        answers = assistant.log.read_log(log, **said(columns, label, rows, lists))
+        for reading in answers.attrs["readings"]:
+            say(data.tables.reading_text(reading))
         claim_list = factcheck.claims.claims_of_answers(answers)
         for note in assistant.log.not_answered(answers["no_answer"]):
             say(f"note: {note}")

@@ -9,9 +9,12 @@ import typer
 
 from casebook import assistant, data, raters, runs
 from casebook.cli.common import (
+    Columns,
     Json,
+    Lists,
     Original,
     Resamples,
+    Rows,
     Seed,
     argument,
     command_group,
@@ -23,6 +26,7 @@ from casebook.cli.common import (
     plain,
     print_json,
     refuse_idle,
+    said,
     say,
     show,
     show_tables,
@@ -47,6 +51,9 @@ PRINTED_TABLES = (
 
 COMPARISON_OPTIONS = (
     "log",
+    "columns",
+    "rows",
+    "lists",
     "system",
     "items",
     "per_item",
@@ -92,6 +99,9 @@ def forms(
     context: typer.Context,
     folder: argument(Path, "New folder of the study."),
     log: option(list[Path] | None, "Log of an assistant's answers, by two systems or more.") = None,
+    columns: Columns = None,
+    rows: Rows = None,
+    lists: Lists = "json",
     system: option(
         list[str] | None, "NAME=FILE of answers, or with --log a NAME to choose; repeat."
     ) = None,
@@ -134,11 +144,12 @@ def forms(
         report = _make_likert_forms(explanations, folder, name, kinds, formats)
     else:
         if log:
-            logged = assistant.log.read_log(log)
+            logged = assistant.log.read_log(log, **said(columns, None, rows, lists))
             answers, account = raters.answers.answers_of_log(
                 logged, system, common=common, stratum=stratify
             )
         else:
+            refuse_idle(context, ("columns", "rows", "lists"), "without --log")
             fields = raters.answers.Fields(
                 id_field, prompt_field, answer_field, stratify, contexts_field
             )
@@ -161,6 +172,8 @@ def forms(
             formats=formats,
         )
         report = raters.forms.make_forms(answers, folder, plan, account=account)
+        for reading in logged.attrs["readings"] if log else ():
+            say(data.tables.reading_text(reading))
     if not as_json:
         for warning in _warnings(report):
             say(f"warning: {warning}")
@@ -388,7 +401,7 @@ def _column_names(options):
         if expected not in {
             *paired_columns,
             *raters.layouts.LIKERT.names,
-            *raters.annotations.ROLES,
+            *data.tables.ROLES["ratings"],
         }:
             raise InputError(
                 f"--columns {expected}={column}: {expected!r} is none of "
@@ -411,7 +424,7 @@ def _show_documented(files, column_names, key, side_column, last_column, force, 
         votes = raters.unblinding.open_forms(returned, key, side_column, last_column, force)
         judgements = raters.documented.records_of(votes)
     else:
-        paths = raters.annotations.form_files(files)
+        paths = raters.read.form_files(files)
         judgements = raters.documented.read_documented_rows(
             paths, side_column, last_column, column_names
         )

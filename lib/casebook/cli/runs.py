@@ -9,16 +9,21 @@ import typer
 from casebook import runs, stats
 from casebook.cli.assistant import gate_log
 from casebook.cli.common import (
+    SAID,
+    Columns,
     Json,
+    Lists,
+    Rows,
     Seed,
+    Values,
     argument,
     command_group,
     exclusive,
     filled_lines,
     given,
     option,
-    pairs,
     refuse_idle,
+    said,
     say,
     show,
     table_lines,
@@ -582,9 +587,10 @@ def gate(
     against: option(str | None, "Reference (default: the promoted run), or a log.") = None,
     log: option(Path | None, "Log of an assistant's answers, instead of a run.") = None,
     collection: option(str | None, "Data set or folder, if the log's contexts are ids.") = None,
-    columns: option(
-        list[str] | None, "COLUMN=FIELD of both logs, such as answer=reply; repeatable."
-    ) = None,
+    columns: Columns = None,
+    values: Values = None,
+    rows: Rows = None,
+    lists: Lists = "json",
     judge: option(
         str | None, "Scores the answers of both logs too: entailment:MODEL, endpoint:MODEL, ..."
     ) = None,
@@ -615,12 +621,12 @@ def gate(
             margin=margin if given(context, "margin") else None,
             common=force,
             collection=collection,
-            columns=pairs(columns, "=", "--columns COLUMN=FIELD"),
+            said=said(columns, values, rows, lists),
             judge=judge,
             as_json=as_json,
         )
         return
-    refuse_idle(context, ("collection", "columns", "judge"), "without --log")
+    refuse_idle(context, ("collection", *SAID, "judge"), "without --log")
     exclusive(context, "rules", "measure", "margin")
     exclusive(context, "against", "profile")
     listing = _registry(runs_root, domain, tenant)

@@ -33,14 +33,14 @@ COMPARED = [
     *("system", "against", "value", "difference", "low", "high", "n", "groups", "tie_class"),
     *("p", "p_adjusted", "p_holm", "verdict", "better", "equal", "worse", "dz", "mde", "reason"),
 ]
-Qrels = argument(Path, "TREC qrels, plain or .gz.")
 
 
 def evaluate(
     context: typer.Context,
-    qrels: Qrels,
-    run: argument(Path, "TREC run, plain or .gz."),
+    qrels: argument(Path, "Judgements: TREC's or a table of query, document, grade."),
+    run: argument(Path, "Run: TREC's, a table of query, document, score, or JSON."),
     measure: Measures = None,
+    columns: Columns = None,
     per_query: option(bool, "Print one line per query.", "--per-query") = False,
     judged_only: option(
         bool, "Remove unjudged documents from the run first.", "--judged-only"
@@ -60,8 +60,7 @@ def evaluate(
 
     exclusive(context, "as_json", "per_query", but="--json, which holds each query")
     result = evaluate(
-        qrels,
-        run,
+        *_sources([qrels, run], pairs(columns, "=", "--columns ROLE=COLUMN")),
         measure or DEFAULT_MEASURES,
         judged_only=judged_only,
         missing="skip" if skip_missing else "zero",
@@ -89,9 +88,27 @@ def evaluate(
     show(values, as_json, lines, *tables)
 
 
+def _sources(paths, columns):
+    """Judgements and runs: what tables hold, which is said, and paths of TREC files."""
+    from casebook.data.rankings import is_table, read_rankings
+
+    sources = []
+    kinds = ["qrels", *["run"] * (len(paths) - 1)]
+    for path, kind in zip(paths, kinds, strict=True):
+        if not is_table(path, kind):
+            sources.append(path)
+            continue
+        content, reading = read_rankings(path, kind, columns)
+        say(str(reading))
+        sources.append(content)
+    if columns and sources == paths:
+        raise InputError("--columns has no effect on TREC files: leave it out")
+    return sources
+
+
 def compare(
     context: typer.Context,
-    files: argument(list[Path], "A table of scores; or TREC qrels and two or more runs."),
+    files: argument(list[Path], "A table of scores; or judgements and two or more runs."),
     measure: Measures = None,
     unit: option(str | None, "Column that names what was scored.") = None,
     system: option(str | None, "Column that names the system.") = None,
@@ -124,17 +141,18 @@ def compare(
         exclusive(context, *pair)
     exclusive(context, "systems", "system", "score")
     about = {"margin": margin, "seed": seed}
+    columns = pairs(columns, "=", "--columns ROLE=COLUMN")
     if len(files) == 1:
         roles = {"unit": unit, "system": system, "score": score, "cluster": cluster}
         roles = {role: column for role, column in roles.items() if column is not None}
-        roles |= pairs(columns, "=", "--columns ROLE=COLUMN")
+        roles |= columns
         named = [name for name in (systems or "").split(",") if name]
         options = {"columns": roles, "values": meanings(values), "rows": rows, **about}
         compared = [_scores_of_table(files[0], measure, named, **options)]
     else:
-        of_tables = ("unit", "system", "score", "cluster", "systems", "columns", "values", "rows")
+        of_tables = ("unit", "system", "score", "cluster", "systems", "values", "rows")
         refuse_idle(context, of_tables, "on runs")
-        compared = _scores_of_runs(*files, names=measure or DEFAULT_MEASURES, **about)
+        compared = _scores_of_runs(files, measure or DEFAULT_MEASURES, columns, about)
     tables_of_measure = {scores.measure: _compared(scores, against) for scores in compared}
     if as_json:
         print_json(tables_of_measure)
@@ -156,19 +174,19 @@ def _scores_of_table(path, measures, systems, **options):
 
     if len(measures or []) > 1:
         raise InputError("a table of scores is of one measure: name it with one -m")
-    if measures:
-        options["measure"] = measures[0]
-    scores, reading = read_scores(path, systems, **options)
+    measure = next(iter(measures or []), None)
+    scores, reading = read_scores(path, systems, measure=measure, **options)
     say(str(reading))
     return scores
 
 
-def _scores_of_runs(qrels, *runs, names, **about):
-    """Scores of runs, by measure."""
+def _scores_of_runs(files, names, columns, about):
+    """Scores of runs on judgements, by measure."""
     import pandas as pd
 
     from casebook.scores import Scores
 
+    runs = files[1:]
     if len(runs) < 2:
         raise InputError("compare needs two or more runs")
     systems = [path.name.split(".")[0] for path in runs]
@@ -176,9 +194,10 @@ def _scores_of_runs(qrels, *runs, names, **about):
         systems = [str(path) for path in runs]
     if len(set(systems)) < len(systems):
         raise InputError("compare: the same run is given twice")
-    frames = [measures.ranking.evaluate(qrels, run, names).frame() for run in runs]
+    qrels, *sources = _sources(files, columns)
+    frames = [measures.ranking.evaluate(qrels, run, names).frame() for run in sources]
     scores = pd.concat(frames, axis=1, keys=systems)
-    about = {"dataset": qrels.name, "unit": "queries", **about}
+    about = {"dataset": files[0].name, "unit": "queries", **about}
     for name in dict.fromkeys(scores.columns.get_level_values(1)):
         yield Scores(scores.xs(name, axis=1, level=1), name, **about)
 
@@ -204,11 +223,17 @@ def _compared(scores, against):
 
 def agreement(
     context: typer.Context,
-    ratings: argument(
-        Path,
-        "CSV or xlsx: a row per item, a column per rater; or a row per rating.",
-    ),
-    form: option(str, "ratings; counts (items x categories).") = "ratings",
+    ratings: argument(Path, "Table with a row per rating, or as --raters, --criteria, ... tell."),
+    by_rater: option(str | None, "A,B: a column per rater, a row per item.", "--raters") = None,
+    by_criterion: option(
+        str | None, "A,B: a column per criterion, a row per item and rater.", "--criteria"
+    ) = None,
+    counts: option(str | None, "A,B: votes by category, in order; a row per item.") = None,
+    square: option(str | None, "A,B: one rater's categories by another's.") = None,
+    criterion: option(str | None, "Which ratings, if there are several criteria.") = None,
+    columns: Columns = None,
+    values: Values = None,
+    rows: Rows = None,
     level: option(
         str | None,
         "Level of Krippendorff's alpha: nominal, ordinal, interval or ratio. "
@@ -216,18 +241,6 @@ def agreement(
     ) = None,
     weights: option(str, "Weights of Gwet's AC2: quadratic, linear or identity.") = "quadratic",
     scale: option(str | None, "The rating scale in order, as 1,2,3,4,5 or low,mid,high.") = None,
-    criterion: option(str | None, "Which ratings, if there are several criteria.") = None,
-    columns: option(
-        list[str] | None,
-        "ROLE=YOURS of a row per rating, such as rater=who; roles: rater, item, rating, criterion.",
-        metavar="A=B",
-    ) = None,
-    id_column: option(
-        str | None,
-        "Column that names the items; default: the first, if it is called item, id or the like.",
-        "--id",
-    ) = None,
-    no_id: option(bool, "Every column is a rater.", "--no-id") = False,
     wide: option(bool, "Accept more raters than items.", "--wide") = False,
     resamples: option(
         int, "Bootstrap resamples of items, at least 100; 0: no intervals.", max=1_000_000
@@ -245,26 +258,40 @@ def agreement(
         )
     if level is not None:
         stats.samples.check_choice("level", level, measures.agreement.MEASUREMENT_LEVELS)
-    stats.samples.check_choice("form", form, ("ratings", "counts"))
-    if no_id:
-        id_column = ""
-    notes = []
-    if form == "ratings":
-        numbers = None if level is None else level != "nominal"  # None: whatever the file holds
-        frame = raters.annotations.read_ratings(
-            ratings,
-            numbers=False if scale else numbers,
-            id_column=id_column,
-            columns=pairs(columns, "=", "--columns ROLE=YOURS"),
-            criterion=criterion,
-        )
-        notes = frame.attrs["notes"]
-        panel, level, heading = _panel_of_ratings(frame, level=level, scale=scale, wide=wide)
+    layouts = ["by_rater", "by_criterion", "counts", "square"]
+    while layouts:
+        exclusive(context, layouts.pop(0), *layouts)
+    for layout in ("counts", "square"):
+        exclusive(context, layout, "criterion")
+    told = {
+        "columns": pairs(columns, "=", "--columns ROLE=COLUMN"),
+        "values": meanings(values),
+        "rows": rows,
+    }
+    if counts:
+        refuse_idle(context, ("scale", "wide"), "on --counts")
+        frame = raters.annotations.read_counts(ratings, counts, **told)
+        level = level or "nominal"
+        categories = list(frame) if level == "nominal" else None
+        panel = measures.agreement.from_counts(frame, categories)
     else:
-        refuse_idle(context, ("columns", "criterion"), "on --form counts")
-        panel, level, heading = _panel_of_counts(
-            ratings, level=level, scale=scale, id_column=id_column
-        )
+        if square:
+            frame = raters.annotations.read_square(ratings, square, **told)
+        else:
+            # Without a level numbers are asked for if there is one, else labels.
+            numbers = None if level is None else level != "nominal"
+            frame = raters.annotations.read_ratings(
+                ratings,
+                criterion=criterion,
+                raters=by_rater,
+                criteria=by_criterion,
+                numbers=False if scale else numbers,
+                **told,
+            )
+        is_numeric = frame.to_numpy().dtype.kind == "f"
+        level = level or ("ordinal" if is_numeric or scale else "nominal")
+        panel = measures.agreement.as_panel(frame, _categories(scale, is_numeric), wide)
+    notes = frame.attrs["notes"]
     results = measures.agreement.agreement_results(
         panel, level, resamples, weights=weights, seed=seed
     )
@@ -272,40 +299,11 @@ def agreement(
     values = {}
     for name, result in results.items():
         values[name] = {field: getattr(result, field) for field in fields}
-    lines = [*notes, heading, f"level of krippendorff_alpha: {level}", *_agreement_lines(results)]
+    lines = [*notes, f"level of krippendorff_alpha: {level}", *_agreement_lines(results)]
     if as_json:
         for note in notes:
             say(note)
     show(values, as_json, lines)
-
-
-def _panel_of_ratings(frame, *, level, scale, wide):
-    """Give the panel of ratings, the level of measurement and what was read."""
-    is_numeric = frame.to_numpy().dtype.kind == "f"
-    if level is None:
-        level = "ordinal" if is_numeric or scale else "nominal"
-    panel = measures.agreement.as_panel(
-        frame, _categories(scale, is_numeric), wide, ids_allowed=True
-    )
-    rows = f"named by column {frame.index.name!r}"
-    if frame.index.name == "row":
-        rows = "are rows; every column is a rater"
-    n_missing = int(frame.isna().to_numpy().sum())
-    heading = f"{len(frame)} items x {frame.shape[1]} raters, {n_missing} missing; items {rows}"
-    return panel, level, heading
-
-
-def _panel_of_counts(path, *, level, scale, id_column):
-    """Read a file of counts; gives the same as `_panel_of_ratings`."""
-    from casebook.sheets import wide_ratings
-
-    frame = wide_ratings(path, numbers=True, id_column=id_column)
-    if level is None:
-        level = "ordinal" if scale else "nominal"
-    categories = list(frame.columns) if level == "nominal" else None
-    panel = measures.agreement.from_counts(frame.fillna(0), categories)
-    heading = f"counts: {panel.n_items} items, categories {', '.join(map(str, frame.columns))}"
-    return panel, level, heading
 
 
 def _agreement_lines(results):

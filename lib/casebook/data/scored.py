@@ -3,12 +3,13 @@
 import pandas as pd
 
 from casebook.data.tables import listed, read_roles, read_table, refusal, short
+from casebook.runs.items import item_page
 from casebook.scores import Scores
 
 WIDE = "; or, if each system has a column: --systems A,B"
 
 
-def read_scores(path, systems=(), *, columns=None, values=None, rows=None, **about):
+def read_scores(path, systems=(), *, measure=None, columns=None, values=None, rows=None, **about):
     r"""Scores of a table, and what was read of it.
 
     Parameters
@@ -17,10 +18,12 @@ def read_scores(path, systems=(), *, columns=None, values=None, rows=None, **abo
         Table with a row for each unit and system; with `systems`, a row for each unit.
     systems : sequence of str, optional
         Columns that each hold the scores of a system.
+    measure : str, optional
+        What is scored; by default the name of the column of scores.
     columns, values, rows
-        See `casebook.data.tables`; roles are unit, system, score and cluster.
+        See `casebook.data.tables`; roles are unit, system, score, cluster and text.
     about
-        Further fields of `Scores`, such as ``measure="accuracy"`` and ``unit="questions"``.
+        Further fields of `Scores`, such as ``unit="questions"``.
 
     Returns
     -------
@@ -49,7 +52,6 @@ def read_scores(path, systems=(), *, columns=None, values=None, rows=None, **abo
         by_system = {system: reading.numbers(system) for system in systems}
         units = reading.texts("unit")
         scored = pd.DataFrame(by_system).set_axis(units)
-        measure = "score"
     else:
         needed = ["unit", "system", "score"]
         reading = read_roles(table, "scores", needed, columns, values, hint=WIDE)
@@ -59,16 +61,28 @@ def read_scores(path, systems=(), *, columns=None, values=None, rows=None, **abo
         cells = {"unit": units, "system": named, "score": reading.numbers("score")}
         scored = pd.DataFrame(cells).pivot_table("score", "unit", "system", "first")
         scored = scored.reindex(index=units.unique(), columns=named.unique())
-        measure = reading.columns["score"]
     scored = scored.rename_axis(index="unit", columns=None)
     _require_pairs(reading, scored)
-    reading.notes.append(f"{len(scored)} units; systems {listed(scored)}")
-    about = {"measure": measure, "unit": "units"} | about
+    about = {"unit": "units", "cluster": "clusters"} | about
+    about["measure"] = measure or reading.columns.get("score", "score")
+    about["dataset"] = reading.path.name.split(".")[0]
+    reading.notes.append(f"{len(scored)} {about['unit']}; systems {listed(scored)}")
     if "cluster" in reading:
-        about |= {"cluster": "clusters"} | about
         about["clusters"] = _clusters(reading, units).loc[scored.index]
         reading.notes[-1] += f"; {about['clusters'].nunique()} {about['cluster']}"
-    return Scores(scored, dataset=reading.path.name.split(".")[0], **about), reading
+    else:
+        about["cluster"] = None
+    return Scores(scored, **about), reading
+
+
+def scored_items(scores, reading, focus, against):
+    """Single units for the page of items, those first on which two systems differ most."""
+    rows = reading.table.drop_duplicates("unit").set_index("unit")
+    units = scores.values[focus].sub(scores.values[against]).abs().sort_values(ascending=False)
+    texts = rows.get("text", rows.index.to_series())[units.index]
+    items = pd.DataFrame({"id": units.index, "text": texts})
+    results = scores.values.melt(var_name="system", value_name=scores.measure, ignore_index=False)
+    return item_page(items, results.rename_axis("id").reset_index(), noun="unit", against=against)
 
 
 def _require_pairs(reading, scored):

@@ -33,7 +33,7 @@ ROLES = read_yaml(Path(__file__).with_name("roles.yml"))
 ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", *BOOKS, ".parquet")
 MOST_COLUMNS = 10_000
 LONGEST = 300  # characters of a refusal
-NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d\d?)?"
+NUMBER = r"[+-]?(?:\d{1,200}\.?\d*|\.\d+)(?:[eE][+-]?\d\d?)?"
 
 
 # --- refusals
@@ -68,10 +68,10 @@ def short(value):
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def to_type(option, pairs):
+def to_type(option, pairs, room=120):
     """What to type, as ``--columns item=output_id``: at least one pair, and as many as fit."""
     words = [f"--{option} {shlex.quote(f'{name}={value}')}" for name, value in pairs.items()]
-    while len(words) > 1 and len(" ".join(words)) > 120:
+    while len(words) > 1 and len(" ".join(words)) > room:
         words.pop()
     return " ".join(words)
 
@@ -79,10 +79,11 @@ def to_type(option, pairs):
 # --- files
 
 
-def read_table(path, rows=None):
+def read_table(path, rows=None, parse=parse_cells):
     """Table as it stands; its index holds the rows of the file, ``attrs["path"]`` its path.
 
-    `rows` is the path of the list in a JSON file that is an object, or a sheet of a workbook.
+    `rows` is the path of the list in a JSON file that is an object, or a sheet of a workbook;
+    `parse` reads JSON, by default with numbers as the file writes them.
     """
     path = Path(path)
     kind = suffix_of(path)
@@ -91,9 +92,9 @@ def read_table(path, rows=None):
     elif kind in BOOKS:
         table = _of_cells(path, _sheet(path, rows))
     elif kind in (".jsonl", ".ndjson"):
-        table = _of_records(path, json_lines(path, parse=parse_cells))
+        table = _of_records(path, json_lines(path, parse=parse))
     elif kind == ".json":
-        table = _of_records(path, enumerate(_list_of_rows(path, rows), 1))
+        table = _of_records(path, enumerate(_list_of_rows(path, rows, parse), 1))
     elif kind == ".parquet":
         table = _of_records(path, parquet_records(path))
     else:
@@ -138,9 +139,9 @@ def _sheet(path, name):
         yield int(row), [cell_text(cell) for cell in cells]
 
 
-def _list_of_rows(path, rows):
+def _list_of_rows(path, rows, parse):
     """The list of a JSON file: all of it, or what `rows` names."""
-    content = json_content(path, parse=parse_cells)
+    content = json_content(path, parse=parse)
     found = part_of(content, rows.split(".")) if rows else content
     if not isinstance(found, list):
         there = listed(_lists_within(content))
@@ -286,6 +287,9 @@ def read_roles(table, door, needed, columns=None, values=None, lists="json", fur
     path = table.attrs["path"]
     further = dict(further) if isinstance(further, dict) else {name: name for name in further}
     chosen = _chosen(table, door, columns or {}, further)
+    for role in [role for role in chosen if role not in (*needed, *(columns or ()))]:
+        if not table[chosen[role]].map(cell_text).map(bool).any():
+            del chosen[role]  # an empty column says nothing
     lacking = [role for role in needed if role not in chosen]
     if lacking:
         raise refusal(path, _lacking(table, door, lacking, chosen, further) + hint)
@@ -301,7 +305,8 @@ def read_roles(table, door, needed, columns=None, values=None, lists="json", fur
         read.add(column)
     unread = [name for name in table if name not in read]
     frame = pd.DataFrame(cells, table.index, dtype=object)
-    return Reading(path, len(table), frame, chosen, unread, values or {}, lists)
+    values = {word: cell_text(meaning) for word, meaning in (values or {}).items()}
+    return Reading(path, frame, chosen, unread, list(further), values, lists)
 
 
 def _chosen(table, door, columns, further):
@@ -338,7 +343,9 @@ def _lacking(table, door, lacking, chosen, further):
     typed = {role: proposed[role] or "COLUMN" for role in lacking}
     typed |= {role: name for role, name in proposed.items() if name}
     no = "; ".join(f"{role} ({', '.join(ROLES[door][role])})" for role in lacking)
-    return f"has no {no}; it has {listed(there)}: type {to_type('columns', typed)}"
+    start = f"has no {no}; it has {listed(there)}: type "
+    room = LONGEST - len(start) - min(len(str(table.attrs["path"])), 80) - len(": ")
+    return start + to_type("columns", typed, room)
 
 
 def _near(names, columns):
@@ -361,34 +368,33 @@ class Reading:
     """What was read of a file and what was not; prints itself.
 
     `table` has a column for each role, and for its index the rows of the file; `columns` is the
-    column of the file of each role. What a cell means is asked of its methods.
+    column of the file of each role, `further` are those without a role. What a cell means is asked
+    of its methods; of a role that the file has not, all cells are empty.
     """
 
     path: Path
-    n_rows: int
     table: pd.DataFrame
     columns: dict
     unread: list
+    further: list = field(default_factory=list)
     values: dict = field(default_factory=dict)
     lists_as: str = "json"
     notes: list = field(default_factory=list)
 
     def __str__(self):
-        pairs = self.columns.items()
-        read = ", ".join(role if role == name else f"{role} = {name!r}" for role, name in pairs)
-        unread = listed(self.unread, most=20)
-        head = f"{self.path}: {self.n_rows} rows; read: {read}; not read: {unread}"
-        return "\n  ".join([head, *self.notes])
+        return reading_text(self.record())
 
     def record(self):
-        """The same for the record of a run."""
+        """The same for the record of a run, a row of a table of files."""
+        pairs = self.columns.items()
         return {
             "file": str(self.path),
-            "rows": self.n_rows,
-            "columns": self.columns,
-            "not read": self.unread,
-            "values": self.values,
-            "notes": self.notes,
+            "rows": len(self.table),
+            "read": ", ".join(
+                role if role == name else f"{role} = {name!r}" for role, name in pairs
+            ),
+            "not read": ", ".join(map(str, self.unread)) or "nothing",
+            "notes": "; ".join(self.notes),
         }
 
     def __contains__(self, role):
@@ -398,19 +404,24 @@ class Reading:
         """Refuse the file for one of its rows."""
         raise refusal(self.path, problem, row)
 
-    def refuse_repeats(self, *roles):
+    def refuse_repeats(self, *roles, hint=""):
         """Refuse two rows that have the same in all of some roles."""
         repeats = self.table[list(roles)][self.table.duplicated(list(roles))]
         for row, cells in repeats[:1].iterrows():
             same = ", ".join(f"{role} {short(cell)}" for role, cell in cells.items())
-            self.refuse(row, f"{same} stands in an earlier row already: keep one")
+            self.refuse(row, f"{same} stands in an earlier row already: keep one{hint}")
+
+    def cells(self, role):
+        """Cells as they are."""
+        return self.table.get(role, pd.Series("", self.table.index, dtype=object))
 
     def texts(self, role, may_be_empty=False):
         """Cells that are text."""
-        cells = self.table[role]
+        cells = self.cells(role)
         column = self.columns.get(role, role)
         for row, cell in cells[~cells.map(_is_text)].items():
-            part = to_type("columns", {role: f"{column}.0.text"})
+            part = next(iter(cell), "text") if isinstance(cell, dict) else "0.text"
+            part = to_type("columns", {role: f"{column}.{part}"})
             self.refuse(row, f"{role} is {short(cell)}: say which part of it, as in {part}")
         if not may_be_empty:
             for row in cells.index[cells.str.strip() == ""][:1]:
@@ -419,7 +430,7 @@ class Reading:
 
     def lists(self, role):
         """Cells as lists of texts, None where empty; see `read_roles` of how they are written."""
-        cells = self.table[role]
+        cells = self.cells(role)
         lists = [_list_of(cell, self.lists_as) for cell in cells]
         for (row, cell), texts in zip(cells.items(), lists, strict=True):
             if texts is None and isinstance(cell, list):
@@ -430,16 +441,16 @@ class Reading:
                 self.refuse(row, f"{role} {short(cell)} is no JSON list of texts: type {ways}")
         return pd.Series(lists, cells.index, dtype=object)
 
-    def numbers(self, role):
+    def numbers(self, role, hint=""):
         """Cells as numbers, NaN where empty."""
         words = self._meanings(self.texts(role, may_be_empty=True)).astype(str)
         is_number = words.str.fullmatch(NUMBER)
         for row, word in words[(words != "") & ~is_number].items():
-            remedy = f"{to_type('values', {word: ''})} if it is missing, else {word}=NUMBER"
+            remedy = f"{to_type('values', {word: ''})} if it is missing, else {word}=NUMBER{hint}"
             if re.fullmatch(r"[+-]?\d+,\d+", word):
                 remedy = "write a decimal point instead of the comma"
             self.refuse(row, f"{role} {short(word)} is no number: {remedy}")
-        return pd.to_numeric(words.where(is_number)).astype(float)
+        return words.where(is_number).map(float)
 
     def labels(self, role, allowed=()):
         """Cells as labels, "" where missing; doubtful words are asked about, all in one line.
@@ -471,6 +482,12 @@ class Reading:
                 problem = f"{role} {short(word)} is {short(usual)} but for case or blanks"
                 self.refuse(row, f"{problem}: write one of them")
         return words
+
+
+def reading_text(record):
+    """A reading in words, of its record."""
+    read = f"{record['rows']} rows; read: {record['read']}; not read: {record['not read']}"
+    return f"{record['file']}: {read}" + (f"\n  {record['notes']}" if record["notes"] else "")
 
 
 def _is_text(cell):

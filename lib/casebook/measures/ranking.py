@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import compress
+from itertools import chain, compress
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,15 @@ from casebook.errors import InputError, MeasureNote
 from casebook.measures.ranking_measures import ORIGINAL, describe, list_measures, parse_measure
 from casebook.stats.intervals import bootstrap_mean, bounds_text
 from casebook.stats.samples import check_choice
-from casebook.trec import GRADE_LIMIT, Columns, order_in_rows, padded, qrels_columns, run_columns
+from casebook.trec import (
+    GRADE_LIMIT,
+    Columns,
+    Nested,
+    order_in_rows,
+    padded,
+    qrels_columns,
+    run_columns,
+)
 
 __all__ = ["ORIGINAL", "describe", "evaluate", "list_measures", "parse_measure", "random_order"]
 
@@ -200,7 +208,7 @@ def _columns(source, value, reader):
             )
     if not any(source.values()):
         raise InputError(f"{name}: empty, no document for any query")
-    return Columns.of(source)
+    return Nested(source)
 
 
 def _columns_of_frame(frame, value, name):
@@ -226,16 +234,18 @@ def _columns_of_frame(frame, value, name):
 def _checked(columns, are_valid, name, requirement):
     """Numbers of all rows; the first that is not valid is refused."""
     try:
-        numbers = columns.value.astype(np.float64)
+        numbers = np.asarray(columns.value, dtype=np.float64)
     except (TypeError, ValueError):
-        numbers = pd.to_numeric(columns.value, errors="coerce")
+        values = chain.from_iterable(row.values() for row in columns.table().values())
+        numbers = pd.to_numeric(pd.Series(values, dtype=object), errors="coerce").to_numpy()
     wrong = np.flatnonzero(~are_valid(numbers))
     if len(wrong):
-        row = wrong[0]
-        query = columns.query_ids[columns.query[row]]
+        place = columns.query[wrong[0]]
+        query = columns.query_ids[place]
+        entries = list(columns.table()[query].items())
+        document, value = entries[wrong[0] - columns.offsets[place]]
         raise InputError(
-            f"{name}: {columns.value.tolist()[row]!r} of query {query!r}, document "
-            f"{columns.document[row].decode()!r} is not {requirement}"
+            f"{name}: {value!r} of query {query!r}, document {document!r} is not {requirement}"
         )
     return numbers
 
@@ -244,23 +254,43 @@ def _are_grades(numbers):
     return (numbers == np.rint(numbers)) & (np.abs(numbers) < GRADE_LIMIT)
 
 
-def _ranks(run):
-    """Rank of each row of a run among those of its query."""
+def _judged_ranks(qrels, run, places):
+    """Rank of each judged document, infinite if absent; `places` of its query in the run or -1."""
     scores = _checked(run, np.isfinite, "run", "a finite number")
+    judged = _judged_scores(qrels, run, places, scores)
+    descending = scores
     query = run.query
-    order = np.arange(len(scores))
     if ((scores[1:] > scores[:-1]) & (query[1:] == query[:-1])).any():
-        order = order_in_rows(-scores, run.offsets)
-    ordered = scores[order]
-    is_tied = np.zeros(len(scores) + 1, dtype=bool)  # with the row before
-    is_tied[1:-1] = (ordered[1:] == ordered[:-1]) & (query[1:] == query[:-1])
-    places = np.flatnonzero(is_tied[1:] | is_tied[:-1])
-    tied = order[places]
-    by_id = np.lexsort((run.document[tied], scores[tied], -query[tied]))
-    order[places] = tied[by_id[::-1]]
-    ranks = np.empty(len(scores), dtype=np.int64)
-    ranks[order] = np.arange(1, len(scores) + 1) - run.offsets[query]
+        descending = scores[order_in_rows(-scores, run.offsets)]
+    # The first of a query's scores that is no higher, by halving what remains.
+    start = run.offsets[places[qrels.query]]
+    low = start
+    high = run.offsets[places[qrels.query] + 1]
+    while (low < high).any():
+        middle = (low + high) // 2
+        is_higher = (low < high) & (descending.take(middle, mode="clip") > judged)
+        low = np.where(is_higher, middle + 1, low)
+        high = np.where(is_higher, high, middle)
+    ranks = np.where(np.isnan(judged), np.inf, low - start + 1)
+    # Among tied scores the ids decide.
+    is_tied = descending.take(low + 1, mode="clip") == judged
+    for query in np.unique(qrels.query[is_tied]):
+        in_qrels = slice(*qrels.offsets[query : query + 2])
+        in_run = slice(*run.offsets[places[query] : places[query] + 2])
+        names = run.names(places[query])
+        ranked = sorted(zip(scores[in_run].tolist(), names, strict=True), reverse=True)
+        rank_of = {name: rank for rank, (_, name) in enumerate(ranked, 1)}
+        ranks[in_qrels] = [rank_of.get(name, np.inf) for name in qrels.names(query)]
     return ranks
+
+
+def _judged_scores(qrels, run, places, scores):
+    """Score of each judged document in the run, NaN where it is absent."""
+    if not isinstance(run, Nested):
+        row = run.find(places[qrels.query], qrels.document)
+        return np.where(row < 0, np.nan, scores[row])
+    found = (map(run.nested.get(query, {}).get, judged) for query, judged in qrels.table().items())
+    return np.fromiter(chain.from_iterable(found), np.float64, len(qrels.query))  # None is NaN
 
 
 # Ranks of the judged documents: all that a measure needs to know of a run
@@ -334,8 +364,7 @@ def _judgements_to_evaluate(qrels, run, judged_only=False, missing="zero", no_re
         raise InputError(f"qrels and run share no query id: {examples}")
     query = qrels.query
     grade = _checked(qrels, _are_grades, "qrels", "an integer grade").astype(np.int64)
-    row = run.find(places[query], qrels.document)
-    rank = np.where(row < 0, np.inf, _ranks(run)[row])
+    rank = _judged_ranks(qrels, run, places)
     sizes = np.diff(run.offsets)
     # Which queries count.
     irrelevant = np.bincount(query, grade >= 1, minlength=len(absent)) == 0

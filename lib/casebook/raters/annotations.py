@@ -1,353 +1,234 @@
-"""Ratings as people have them: a row per item, a row per rating, or a form.
+"""Ratings: a row each, a column a rater or a criterion, votes by category, a square table."""
 
-They become tables of items x raters, or a book for each rater, as forms are.
-"""
+import itertools
+from dataclasses import replace
 
-from collections import defaultdict
-from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
-
+import numpy as np
 import pandas as pd
 
-from casebook.data.records import field_text, read_table
-from casebook.errors import InputError, refuse
-from casebook.raters.layouts import LIKERT
-from casebook.readers import near_names, read_yaml, spelling, suffix_of
-from casebook.sheets import KINDS, Book, Sheet, as_ratings, read_book, wide_ratings
+from casebook.data.tables import NUMBER, ROLES, listed, read_roles, read_table, refusal
+from casebook.errors import InputError
 
-ROLES = read_yaml(Path(__file__).with_name("annotations.yml"))["roles"]
-OBJECTS = (".json", ".jsonl", ".parquet")  # files of objects; others are tables
-NEEDED = ("rater", "item", "rating")
-ITEM = "prompt_id"  # as forms call the column that names their rows
-MOST_NAMES = 5  # that a message lists
+MOST_VOTES = 1_000_000
 
 
-class Judgement(NamedTuple):
-    """One rating by one rater of one item, "" for a blank one, and where it stands."""
-
-    row: int
-    item: str
-    rater: str
-    criterion: str
-    rating: str
-
-
-@dataclass(frozen=True, eq=False)
-class LongTable:
-    """A row per rating: the judgements, the further fields of their items, and notes."""
-
-    judgements: list
-    fields: dict  # of each item
-    notes: list
-
-
-def read_ratings(path, *, numbers=None, id_column=None, columns=None, criterion=None):
-    r"""Read ratings, items x raters; blank cells are missing.
+def read_ratings(path, *, criterion=None, **told):
+    r"""Ratings of one criterion as a table of items x raters; empty cells are missing.
 
     Parameters
     ----------
     path : path-like
-        CSV (comma, semicolon or tab; UTF-8), ``.xlsx`` or ``.xlsm`` with a row per item, whose
-        first row names the raters; or with a row per rating, with columns such as rater, item,
-        rating and perhaps criterion, in any letter case; JSON or JSON lines of such rows.
-    numbers : bool, optional
-        Whether ratings must be numbers (True) or may be labels (False); by default most
-        of the cells tell.
-    id_column : str, optional
-        Column that names the items of a file with a row per item, ``""`` if there is none; by
-        default the first column, if its header says so (item, unit, subject, case, question,
-        prompt, id, or a name that ends in ``_id``).
-    columns : dict, optional
-        ``rater``, ``item``, ``rating`` or ``criterion`` to the name of that column in the file.
+        CSV, TSV, JSON, JSON lines, xlsx or parquet with a row per rating, in columns called item,
+        rater, rating and perhaps criterion (``casebook.data.tables.ROLES["ratings"]``).
     criterion : str, optional
         Which ratings to read, if there are those of several criteria.
+    raters : sequence of str, optional
+        Columns of raters, in a file with a row per item.
+    criteria : sequence of str, optional
+        Columns of criteria, in a file with a row per item and rater.
+    columns : dict, optional
+        ``item``, ``rater``, ``rating`` or ``criterion`` to the name of that column in the file.
+    values : dict, optional
+        Words in the file to ratings, ``{"N/A": "", "Yes": "yes"}``; "" is missing.
+    rows : str, optional
+        Sheet of a workbook, or path of the list in a JSON file.
+    numbers : bool, optional
+        Whether ratings must be numbers (True), or are labels if one is none (False). By default
+        a file that has both is refused.
 
     Returns
     -------
     pandas.DataFrame, shape [items, raters]
         Numbers (float, NaN missing) or labels (object, None missing). ``attrs["notes"]`` says
-        what was read of a file with a row per rating, and what was left out.
+        what was read, and what was not.
 
     Raises
     ------
     InputError
-        If the table is damaged, names no raters, repeats an item, holds text among
-        numbers, or does not say which column names the items; if a rater rates an item twice
-        and differently, or there are several criteria and none is chosen.
+        In one line with what to type: if a column is not there, a rater rates an item twice, a
+        word stands for a missing rating, two labels differ in case or blanks only, text stands
+        among numbers, or there are several criteria and none is chosen.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "ratings.csv")
-    >>> _ = path.write_text("item,ann,bob\nq1,4,5\nq2,2,\n")
+    >>> _ = path.write_text("item,rater,rating\nq1,ann,4\nq1,bob,5\nq2,ann,2\n")
     >>> read_ratings(path).to_dict("index")
     {'q1': {'ann': 4.0, 'bob': 5.0}, 'q2': {'ann': 2.0, 'bob': nan}}
-    >>> _ = path.write_text("Rater,Item,Score\nann,q1,4\nbob,q1,5\nann,q2,2\n")
-    >>> read_ratings(path).attrs["notes"]
-    ['a row per rating: 3 ratings taken of 3 judgements']
+    >>> _ = path.write_text("item,topic,ann,bob\nq1,rent,4,5\nq2,pets,2,\n")
+    >>> ratings = read_ratings(path, raters=["ann", "bob"])
+    >>> ratings.to_dict("index")
+    {'q1': {'ann': 4.0, 'bob': 5.0}, 'q2': {'ann': 2.0, 'bob': nan}}
+    >>> ratings.attrs["notes"][1]
+    'ratings: 2 items; raters ann, bob; numbers from 2 to 5; 1 missing'
     """
-    if id_column is not None and (columns or criterion):
-        name = "columns" if columns else "criterion"
-        raise InputError(f"{path}: {name} has no effect where a row holds an item: leave it out")
-    table = None if id_column is not None else read_long(path, columns)
-    if table is None and criterion:
-        raise InputError(f"{path}: a row holds an item, so there is no criterion {criterion!r}")
-    if table is None:
-        return _as_wide(path, numbers, id_column)
-    ratings, notes = distinct_ratings(path, table)
-    criteria = ratings["criterion"].unique()
-    names = ", ".join(criteria)
-    if criterion is None and len(criteria) > 1:
-        raise InputError(
-            f"{path}: holds ratings of several criteria: {names}: choose one (--criterion)"
-        )
-    if criterion:
-        ratings = ratings[ratings["criterion"] == criterion]
-    if ratings.empty:
-        raise InputError(f"{path}: has no criterion {criterion!r}: it has {names}")
-    return _items_by_raters(path, ratings, notes, numbers)
+    frames = read_criteria(path, **told)
+    if criterion is None and len(frames) > 1:
+        raise refusal(path, f"rates several criteria: {listed(frames)}: choose one (--criterion)")
+    criterion = criterion or next(iter(frames))
+    if criterion not in frames:
+        raise refusal(path, f"has no criterion {criterion!r}: it has {listed(frames)}")
+    return frames[criterion]
 
 
-def read_criteria(path, columns=None):
-    """Read the ratings of each criterion, numbers or labels: a dict of frames."""
-    table = read_long(path, columns)
-    if table is None:
-        return {"ratings": _as_wide(path, None, None)}
-    ratings, notes = distinct_ratings(path, table)
-    return {
-        criterion: _items_by_raters(path, of_criterion, notes, None)
-        for criterion, of_criterion in ratings.groupby("criterion", sort=False)
-    }
-
-
-def _as_wide(path, numbers, id_column):
-    ratings = wide_ratings(path, numbers=numbers, id_column=id_column)
-    ratings.attrs["notes"] = []
-    return ratings
-
-
-def distinct_ratings(path, table):
-    """Ratings of a long table as a frame, each once, and notes on all judgements."""
-    judgements = pd.DataFrame(table.judgements, columns=Judgement._fields, dtype=object)
-    ratings = judgements[judgements["rating"] != ""]
-    names = ["item", "rater", "criterion"]
-    distinct = ratings.drop_duplicates(names)
-    pairs = ratings.merge(distinct, on=names, suffixes=("", "_earlier"))
-    refuse(
-        [
-            f"{path}:{row.row}: {row.rater} rates {row.item} a second time ({row.criterion}: "
-            f"{row.rating!r}, in row {row.row_earlier} {row.rating_earlier!r}): keep one row"
-            for row in pairs[pairs["rating"] != pairs["rating_earlier"]].itertuples()
-        ]
-    )
-    n_blank = len(judgements) - len(ratings)
-    if ratings.empty:
-        raise InputError(f"{path}: read as a row per rating, holds no ratings: {n_blank} blank")
-    notes = [f"a row per rating: {len(distinct)} ratings taken of {len(judgements)} judgements"]
-    if len(distinct) < len(ratings):
-        notes.append(f"{len(ratings) - len(distinct)} repeated judgements counted once")
-    if n_blank:
-        notes.append(f"left out: {n_blank} blank")
-    return distinct, notes + table.notes
-
-
-def _items_by_raters(path, judgements, notes, numbers):
-    """Arrange the ratings of one criterion as items x raters."""
-    ratings = judgements.set_index("row")[["rating"]].set_axis(judgements["criterion"][:1], axis=1)
-    values = as_ratings(path, ratings, numbers).iloc[:, 0].to_numpy()
-    frame = judgements.assign(value=values)
-    wide = frame.pivot(index="item", columns="rater", values="value")  # noqa: PD010
-    wide = wide.reindex(index=frame["item"].unique(), columns=frame["rater"].unique())
-    if wide.to_numpy().dtype.kind != "f":
-        wide = wide.astype(object).where(wide.notna(), None)
-    wide.attrs["notes"] = notes
-    return wide.rename_axis(index="item", columns=None)
-
-
-# --- a book for each rater
-
-
-class RaterBook(NamedTuple):
-    """One rater's form as it came back, or the same made of a file of several raters."""
-
-    rater: str
-    book: Book
-    columns: dict  # documented columns to their names in it
-
-
-def form_files(paths):
-    """List the forms among files and folders, or of a single one."""
-    paths = [paths] if isinstance(paths, str | Path) else list(paths)
-    files = []
-    for path in map(Path, paths):
-        if path.is_dir():
-            files += [file for file in sorted(path.iterdir()) if _is_form(file)]
-        else:
-            files.append(path)
-    if not files:
-        where = ", ".join(map(str, paths)) or "nothing was named"
-        raise InputError(f"{where}: no forms ({', '.join(KINDS)}) to read")
-    return files
-
-
-def _is_form(file):
-    # Spreadsheets leave a lock file beside an open workbook.
-    return file.suffix.lower() in KINDS and not file.name.startswith(("~$", "."))
-
-
-def books_by_rater(path, columns):
-    """Read a form as the book that it is, and a file of several raters as a book for each."""
-    columns_of_roles = {name: column for name, column in columns.items() if name in ROLES}
-    if suffix_of(path) not in (*OBJECTS, ".tsv"):
-        book = read_book(path)
-        if not _holds_several_raters(book, columns_of_roles):
-            return [RaterBook(path.stem, book, columns)]
-    records = list(read_table(path))
-    roles = matching_roles(_names(records), columns_of_roles)
-    if all(role in roles for role in NEEDED):
-        rows = _rows_of_judgements(path, _read_long(path, records, roles))
-    elif "rater" in roles:
-        rows = _rows_of_raters(path, records, roles["rater"])
+def read_criteria(
+    path, *, raters=(), criteria=(), columns=None, values=None, rows=None, numbers=None
+):
+    """Ratings of each criterion, see `read_ratings`: a dict of frames of items x raters."""
+    table = read_table(path, rows)
+    raters = _names("raters", raters)
+    criteria = _names("criteria", criteria)
+    if raters and criteria:
+        raise InputError("raters and criteria: columns are one or the other: leave one out")
+    if raters:
+        reading = _read_named(table, raters, ["item", "criterion"], [], columns, values)
+        ratings = _rows(reading, "rater", raters)
+    elif criteria:
+        ids = ["item", "rater"]
+        reading = _read_named(table, criteria, ids, ids, columns, values)
+        ratings = _rows(reading, "criterion", criteria)
     else:
-        raise InputError(f"{path}: no column names the raters: say columns rater=COLUMN")
-    columns = {name: column for name, column in columns.items() if name not in ROLES}
-    books = []
-    for rater, numbered in rows.items():
-        numbers, cells = zip(*numbered, strict=True)
-        table = pd.DataFrame(list(cells), list(numbers), dtype=object)
-        book = Book(path, (Sheet(path.name, 1, table),))
-        books.append(RaterBook(rater, book, columns))
-    return books
+        _refuse_no_raters(table, columns or {})
+        needed = ["item", "rater", "rating"]
+        other = "; or, a column per criterion: --criteria A,B"
+        reading = read_roles(table, "ratings", needed, columns, values, hint=other)
+        ratings = reading.table
+    hint = ""
+    if "criterion" not in ratings:
+        hint = ", or name the criteria: --columns criterion=COLUMN"
+        ratings = ratings.assign(criterion=reading.columns.get("rating", "ratings"))
+    long = replace(reading, table=ratings)
+    long.names("item")
+    long.names("rater")
+    long.names("criterion")
+    long.refuse_repeats("item", "rater", "criterion", hint=hint)
+    frames = {}
+    for criterion, part in ratings.groupby("criterion", sort=False):
+        frame = _items_by_raters(replace(reading, table=part), numbers)
+        reading.notes.append(f"{criterion}: {_described(frame)}")
+        if frame.notna().any(axis=None):
+            frames[criterion] = frame
+    if not frames:
+        raise refusal(path, f"holds no ratings: all {len(ratings)} are empty")
+    for frame in frames.values():
+        frame.attrs["notes"] = _notes(reading)
+    return frames
 
 
-def _holds_several_raters(book, columns):
-    """Whether a table names its raters in a column."""
-    if book.path.suffix.lower() != ".csv":
-        return "rater" in columns
-    roles = matching_roles(list(book.sheets[0].table), columns)
-    return roles.get("rater") not in (None, *LIKERT.names)
+def _names(option, names):
+    """Names of columns, as a list or as a text with commas."""
+    names = names.split(",") if isinstance(names, str) else names
+    names = [name.strip() for name in names or ()]
+    if "" in names or len({*names}) < len(names):
+        raise InputError(f"{option} {','.join(names)!r}: name columns, each once, as A,B")
+    return names
 
 
-def _rows_of_judgements(path, table):
-    """Rows of each rater, a column for each criterion."""
-    ratings, _ = distinct_ratings(path, table)
-    criteria = dict.fromkeys(ratings["criterion"])
-    blanks = [judgement for judgement in table.judgements if not judgement.rating]
-    rows = defaultdict(dict)
-    for judgement in [*ratings.itertuples(), *blanks]:
-        empty = {ITEM: judgement.item, **table.fields[judgement.item], **criteria}
-        _, cells = rows[judgement.rater].setdefault(judgement.item, (judgement.row, empty))
-        if judgement.rating:
-            cells[judgement.criterion] = judgement.rating
-    return {rater: by_item.values() for rater, by_item in rows.items()}
+def _refuse_no_raters(table, columns):
+    """Refuse a table without the roles of a row per rating: nothing in it says who rates."""
+    known = {name for role in ("rater", "rating") for name in ROLES["ratings"][role]}
+    if known.isdisjoint(table) and columns.keys().isdisjoint(("rater", "rating")):
+        names = ", ".join(ROLES["ratings"]["rater"])
+        ways = "--raters A,B (a column each), --counts A,B (votes), or --columns rater=COLUMN"
+        problem = f"has no rater ({names}); it has {listed(table)}: type {ways}"
+        raise refusal(table.attrs["path"], problem)
 
 
-def _rows_of_raters(path, records, rater_column):
-    """Part rows that hold all answers of one rater to one item."""
-    rows = defaultdict(list)
-    problems = []
-    for number, record in records:
-        rater = field_text(record.get(rater_column))
-        if not rater:
-            problems.append(f"{path}:{number}: column {rater_column!r} names no rater")
-            continue
-        cells = {name: field_text(cell) or None for name, cell in record.items()}
-        del cells[rater_column]
-        rows[rater].append((number, cells))
-    refuse(problems)
-    return rows
-
-
-# --- a row per rating
-
-
-def read_long(path, columns=None):
-    """A row per rating of a file; None where a row may hold an item."""
-    path = Path(path)
+def _read_named(table, names, ids, needed, columns, values):
+    """Columns that are named, and those that tell what a row is: without them it is an item."""
+    path = table.attrs["path"]
     columns = columns or {}
-    if unknown := columns.keys() - ROLES.keys():
-        raise InputError(
-            f"columns: {min(unknown)!r} is none of {', '.join(ROLES)}, the columns of a rating"
-        )
-    records = list(read_table(path))
-    may_be_wide = suffix_of(path) not in OBJECTS
-    roles = roles_of(path, _names(records), columns, may_be_wide=may_be_wide)
-    return _read_long(path, records, roles) if roles else None
+    for role in columns.keys() & ROLES["ratings"].keys() - {*ids}:
+        raise InputError(f"columns: {role} has no effect beside {listed(names)}: leave it out")
+    for name in {*ids} & {*names}:
+        raise refusal(path, f"column {name!r} is the {name}: leave it out")
+    told = dict.fromkeys(ROLES["ratings"].keys() - {*ids}, "-") | columns
+    reading = read_roles(table, "ratings", needed, told, values, further=names)
+    if "item" not in reading:
+        reading.table["item"] = reading.table.index.astype(str)
+        reading.notes.append("items: the rows of the file")
+    return reading
 
 
-def _names(records):
-    """Names of all fields, in order; the values are nothing."""
-    return dict.fromkeys(name for _, record in records for name in record)
+def _rows(reading, role, names):
+    """A row per rating of what stands in a column per rater, or per criterion."""
+    ids = reading.table.drop(columns=names)
+    parts = [ids.assign(**{role: name, "rating": reading.table[name]}) for name in names]
+    return pd.concat(parts)
 
 
-def _listed(names):
-    more = ", ..." if len(names) > MOST_NAMES else ""
-    return ", ".join(map(str, list(names)[:MOST_NAMES])) + more
+def _items_by_raters(reading, numbers):
+    """Ratings of one criterion: numbers if all are, or if one is and none may be a label."""
+    table = reading.table
+    words = reading.texts("rating", may_be_empty=True).replace(reading.values)
+    is_number = words.str.fullmatch(NUMBER)
+    if numbers is None:
+        numbers = is_number.any()
+    if numbers or (is_number | (words == "")).all():
+        ratings = reading.numbers("rating", "; or, if these are labels: --level nominal")
+    else:
+        labels = reading.labels("rating")
+        if labels[is_number].map(float).nunique() < labels[is_number].nunique():
+            problem = "two labels are one number, as 1 and 1.0: --values 1.0=1 makes them one"
+            reading.refuse(table.index[0], problem)
+        ratings = labels.where(labels != "", None)
+    table = table.assign(rating=ratings)
+    frame = table.pivot(index="item", columns="rater", values="rating")  # noqa: PD010
+    frame = frame.reindex(index=table["item"].unique(), columns=table["rater"].unique())
+    if frame.to_numpy().dtype.kind != "f":
+        frame = frame.astype(object).where(frame.notna(), None)
+    return frame.rename_axis(index="item", columns=None)
 
 
-def roles_of(path, names, columns, *, may_be_wide):
-    """Find the columns of rater, item, rating and criterion; None if a row may hold an item."""
-    for role, name in columns.items():
-        if name not in names:
-            raise InputError(
-                f"{path}: no column {name!r}, which is to be read as {role!r}; "
-                f"it has {_listed(names)}"
-            )
-    roles = matching_roles(names, columns)
-    missing = [role for role in NEEDED if role not in roles]
-    if not missing:
-        return roles
-    near = _near_names([name for name in names if name not in roles.values()], missing)
-    if columns or not may_be_wide or (len(missing) == 1 and near):
-        raise InputError(
-            f"{path}: a row per rating needs columns of rater, item and rating; "
-            f"none names the {missing[0]} among {_listed(names)}{_suggestion(near, missing[0])}"
-        )
-    return None
+def _described(frame):
+    """What was read of a criterion: items, raters, range or categories, missing ratings."""
+    given = pd.Series(frame.to_numpy().ravel()).dropna()
+    scale = f"labels {listed(given.unique())}"
+    if given.dtype.kind == "f":
+        scale = f"numbers from {given.min():g} to {given.max():g}"
+    return f"{len(frame)} items; raters {listed(frame)}; {scale}; {frame.size - len(given)} missing"
 
 
-def matching_roles(names, columns):
-    """Find the column of each role: the one that ``columns`` names, else by the words of it."""
-    roles = dict(columns)
-    for role, words in ROLES.items():
-        by_word = {spelling(name): name for name in names if name not in roles.values()}
-        matches = [by_word[spelling(word)] for word in words if spelling(word) in by_word]
-        if role not in roles and matches:
-            roles[role] = matches[0]
-    return roles
+def _notes(reading):
+    """Lines of what was read, with the name of the file alone."""
+    head, *_ = str(replace(reading, path=reading.path.name)).splitlines()
+    return [head, *reading.notes]
 
 
-def _near_names(names, roles):
-    """Find, for each role, the name that is most likely a slip of one of its words."""
-    near = {}
-    for role in roles:
-        for name in names:
-            if near_names(name, ROLES[role]):
-                near.setdefault(role, name)
-    return near
+# --- tables of votes
 
 
-def _suggestion(near, role):
-    if role in near:
-        return f": is it {near[role]!r}? Say columns {role}={near[role]}"
-    return f": say columns {role}=COLUMN"
+def read_counts(path, categories, *, columns=None, values=None, rows=None):
+    """Votes by category, a row per item: a frame of items x categories."""
+    categories = _names("categories", categories)
+    reading = _read_named(read_table(path, rows), categories, ["item"], [], columns, values)
+    reading.names("item")
+    reading.refuse_repeats("item")
+    votes = pd.DataFrame({name: reading.numbers(name) for name in categories})
+    n_empty = int(votes.isna().to_numpy().sum())
+    votes = votes.fillna(0)
+    is_count = (votes >= 0) & (votes % 1 == 0) & (votes <= MOST_VOTES)
+    for row, cells in votes[~is_count.all(axis=1)].iterrows():
+        reading.refuse(row, f"votes are no counts up to {MOST_VOTES:,}: {listed(cells)}")
+    votes = votes.astype(int).set_axis(reading.table["item"], axis=0)
+    per_item = listed(sorted(votes.sum(axis=1).unique()))
+    sizes = f"{len(votes)} items; categories {listed(votes)}; {per_item} votes an item"
+    reading.notes.append(f"{sizes}; {n_empty} empty cells are no votes")
+    votes.attrs["notes"] = _notes(reading)
+    return votes
 
 
-def _read_long(path, records, roles):
-    judgements = []
-    fields = {}
-    problems = []
-    for row, record in records:
-        texts = {role: field_text(record.get(column)) for role, column in roles.items()}
-        if not texts["rater"] or not texts["item"]:
-            problems.append(f"{path}:{row}: names no rater or no item")
-            continue
-        criterion = texts.get("criterion", roles["rating"])
-        judgements.append(Judgement(row, texts["item"], texts["rater"], criterion, texts["rating"]))
-        data = {name: cell for name, cell in record.items() if name not in roles.values()}
-        fields.setdefault(texts["item"], data)
-    refuse(problems)
-    unread = [name for name in records[0][1] if name not in roles.values()]
-    notes = [f"columns not read: {_listed(unread)}"] if unread else []
-    return LongTable(judgements, fields, notes)
+def read_square(path, categories, **told):
+    """Ratings of two raters, of a table of one's categories by the other's: items x raters."""
+    votes = read_counts(path, categories, **told)
+    if {*votes.index} != {*votes}:
+        problem = f"rows are {listed(votes.index)}, not {listed(votes)}"
+        raise refusal(path, f"{problem}: name them in a column: --columns item=COLUMN")
+    n_votes = votes.to_numpy().ravel()
+    if n_votes.sum() > MOST_VOTES:
+        raise refusal(path, f"has {n_votes.sum():,} votes, more than {MOST_VOTES:,}")
+    cells = pd.DataFrame(itertools.product(votes.index, votes), columns=["rows", "columns"])
+    ratings = cells.loc[np.repeat(cells.index, n_votes)].reset_index(drop=True).rename_axis("item")
+    ratings.attrs["notes"] = [*votes.attrs["notes"][:1], f"square: {_described(ratings)}"]
+    return ratings

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from casebook.assistant.log import TEXT_OF
 from casebook.data.records import read_table
 from casebook.errors import InputError
 from casebook.readers import parse_json
 
 BESIDES_ANSWERS = ("item_id", "prompt", "stratum", "evidence")  # columns of answers to compare
+TEXT_OF = ("text", "page_content", "content")  # of a passage that is an object, the first of these
 NO_ANSWER = "(no answer)"  # what raters read where a system said nothing
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from casebook.data.tables import ROLES, cell_text, read_roles, read_table
 from casebook.errors import InputError, refuse
-from casebook.raters.annotations import books_by_rater, form_files
 from casebook.raters.layouts import (
     ABOUT_SHEET,
     KEY_DIGEST,
@@ -20,12 +20,15 @@ from casebook.raters.layouts import (
     FormLayout,
     form_layout,
 )
-from casebook.sheets import BOOKS, read_book, require_values
+from casebook.sheets import BOOKS, KINDS, Book, Sheet, from_csv, read_book, require_values
 
 # Effects of a defect on the judgement.
 NOTE = "note"
 REPAIRED = "repaired"
 LOST = "lost"
+RATED = ("preferred", *(column.name for column in LIKERT.answers))
+NO_RATINGS = {"item": "-", "criterion": "-", "rating": "-"}
+ITEM = "prompt_id"  # names the rows of a form
 FURTHER_SHEETS = {RUBRIC_SHEET, ABOUT_SHEET}
 LONGEST_CONTENT = 60  # characters of a cell that a message quotes
 
@@ -82,7 +85,7 @@ def read_forms(paths, columns=None):
     forms = []
     for path in files:
         try:
-            for rater, book, names in books_by_rater(path, columns or {}):
+            for rater, book, names in _books_by_rater(path, columns or {}):
                 forms.append(form_of(book, rater, names))
         except InputError as error:
             problems.append(str(error))
@@ -177,12 +180,68 @@ def _columns(sheets):
 
 def _rating_sheet(path, sheets):
     """Find the sheet with the ratings: the one of that name, else the first with such columns."""
-    rating_columns = {"preferred", *(column.name for column in LIKERT.answers)}
-    candidates = [sheet for sheet in sheets if rating_columns & {*sheet.table}]
+    candidates = [sheet for sheet in sheets if not sheet.table.columns.intersection(RATED).empty]
     if not candidates:
         remedy = f"{_columns(sheets)}: name it with --columns preferred=COLUMN"
         raise InputError(f"{path}: no column 'preferred' (the vote: S1, S2 or Tie); {remedy}")
     return next((sheet for sheet in candidates if sheet.name == SHEET), candidates[0])
+
+
+# --- files of forms
+
+
+def form_files(paths):
+    """Forms among files and folders, or a single one."""
+    paths = [paths] if isinstance(paths, str | Path) else list(paths)
+    files = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            # Spreadsheets leave a lock file beside an open workbook.
+            forms = [file for file in sorted(path.iterdir()) if file.suffix.lower() in KINDS]
+            files += [file for file in forms if not file.name.startswith(("~$", "."))]
+        else:
+            files.append(path)
+    if not files:
+        where = ", ".join(map(str, paths)) or "nothing was named"
+        raise InputError(f"{where}: no forms ({', '.join(KINDS)}) to read")
+    return files
+
+
+def _books_by_rater(path, columns):
+    """Raters, books and names of columns: a form is one; a file with a column of raters, more."""
+    of_ratings = {role: name for role, name in columns.items() if role in ROLES["ratings"]}
+    if path.suffix.lower() in KINDS:
+        book = read_book(path)
+        names = {name for sheet in book.sheets for name in sheet.table}
+        if "rater" not in of_ratings and names.isdisjoint(ROLES["ratings"]["rater"]):
+            return [(path.stem, book, columns)]
+    of_forms = {name: column for name, column in columns.items() if name not in of_ratings}
+    table = read_table(path)
+    if {*RATED, *of_forms.values()} & {*table}:
+        reading = read_roles(table, "ratings", ["rater"], NO_RATINGS | of_ratings)
+        rows = table.drop(columns=reading.columns["rater"], errors="ignore")
+    else:
+        reading = read_roles(table, "ratings", list(ROLES["ratings"]), of_ratings)
+        rows = _rows_of_ratings(table, reading)
+    rows = rows.map(lambda cell: from_csv(str(cell_text(cell))) or None)
+    raters = reading.names("rater")[rows.index]
+    return [
+        (rater, Book(path, (Sheet(path.name, 1, rows[raters == rater]),)), of_forms)
+        for rater in raters.unique()
+    ]
+
+
+def _rows_of_ratings(table, reading):
+    """A row per rater and item, a column for each criterion, at the first of its rows."""
+    for role in ("item", "rater", "criterion"):
+        reading.names(role)
+    reading.refuse_repeats("item", "rater", "criterion")
+    ids = ["rater", "item"]
+    ratings = reading.table.set_index([*ids, "criterion"])["rating"].unstack()  # noqa: PD010
+    first = reading.table[~reading.table.duplicated(ids)]
+    ratings = ratings.loc[pd.MultiIndex.from_frame(first[ids])].set_axis(first.index)
+    fields = table.loc[first.index, reading.unread]
+    return pd.concat([first["item"].rename(ITEM), fields, ratings], axis=1)
 
 
 # --- cells ------------------------------------------------------------------

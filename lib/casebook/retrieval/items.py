@@ -13,18 +13,20 @@ LOST_UNLISTED = "lost: in no list"
 LOST_BY_CUT = "lost: by the last cut"
 
 
-def ablation_items(study, focus, against, part_of=None):
+def ablation_items(study, focus, against=None, part_of=None):
     """The questions of an ablation, by part and by where a system loses documents.
 
-    ``part_of`` gives the part of a question by its id.
+    ``part_of`` gives the part of a question by its id. Those on which the system is worse than
+    ``against`` are offered first.
     """
     tags = lost_documents(study, focus)
     for query, part in dict(() if part_of is None else part_of).items():
         tags.setdefault(f"part: {part}", []).append(query)
-    phrase = [study.phrases.get(system, system) for system in (focus, against)]
-    worse = f"questions where {phrase[0]} is worse than {phrase[1]}"
-    ready = [(worse, focus, against)]
-    if {"full", "fused"} <= set(study.results):
+    ready = []
+    if against:
+        phrase = [study.phrases.get(system, system) for system in (focus, against)]
+        ready.append((f"questions where {phrase[0]} is worse than {phrase[1]}", focus, against))
+    if against and {"full", "fused"} <= set(study.results):
         ready.append(("questions where the reranker makes it worse", "full", "fused"))
     page = question_items(study, focus=focus, against=against, tags=tags, ready=ready)
     # Under readers' names, by which marks of figures find them.
@@ -32,9 +34,7 @@ def ablation_items(study, focus, against, part_of=None):
     return page
 
 
-def question_items(
-    study, *, focus=None, against=None, tags=None, scope=None, ready=(), most_bytes=MOST_BYTES
-):
+def question_items(study, *, focus=None, against=None, tags=None, ready=(), most_bytes=MOST_BYTES):
     """Collect the questions of an ablation, those first on which its systems differ most.
 
     Parameters
@@ -45,8 +45,6 @@ def question_items(
         The system under study, and what a reader compares it with at first.
     tags : dict of str to list of str, optional
         Ids of the questions of each tag.
-    scope : str, optional
-        The tag of those questions that the chapter's tables are about.
     ready : sequence of (str, str, str)
         What a reader may want to see: text, system, and the system that is better there.
     """
@@ -70,7 +68,6 @@ def question_items(
         results,
         against=against,
         ready=[*ready, *nothing],
-        scope=scope,
         card=data.card,
         documents=texts.to_dict(),
         most_bytes=most_bytes,

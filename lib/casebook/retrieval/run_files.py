@@ -1,40 +1,23 @@
 """Runs that exist: what a system that is not here returned for the questions of a data set.
 
 A file is a TREC run, a JSON object ``{query: {document: score}}`` (BEIR, ranx, pytrec_eval), or a
-table with a column each for query, document and score (CSV, TSV, JSON lines, parquet; PyTerrier).
+table with a column each for query, document and score (`casebook.data.rankings`).
 """
 
-import math
-import re
 from pathlib import Path
 
 import pandas as pd
 
-from casebook.data.records import TABLES, field_text, read_table
+from casebook.data.rankings import is_table, read_rankings
+from casebook.data.tables import ENDINGS
 from casebook.errors import InputError
 from casebook.paths import valid_name
-from casebook.readers import OPENERS, json_content, read_lines, spelling, suffix_of
+from casebook.readers import OPENERS
 from casebook.retrieval.pipeline import EVALUATION_DEPTH
 from casebook.retrieval.settings import SYSTEM_NAMES
 from casebook.trec import read_run
 
-# Names of columns, as `spelling` gives them; of several the first counts.
-_COLUMNS = {
-    "query": ("queryid", "qid", "query", "topicid", "topic", "questionid"),
-    "document": (
-        "docid",
-        "docno",
-        "documentid",
-        "corpusid",
-        "did",
-        "pid",
-        "passageid",
-        "document",
-        "doc",
-    ),
-    "score": ("score", "sim", "similarity"),
-}
-_ENDINGS = (*TABLES, ".res", ".run", ".trec", ".txt")  # left out of a system's name
+_ENDINGS = (*ENDINGS, ".res", ".run", ".trec", ".txt")  # left out of a system's name
 
 
 def read_runs(paths):
@@ -89,81 +72,9 @@ def run_name(path):
 def read_run_file(path):
     """Read one run, ``{query: {document: score}}``."""
     path = Path(path)
-    kind = suffix_of(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder: name the run files in it")
-    if kind == ".json":
-        return _json_run(path)
-    if kind in TABLES and _has_header(path, kind):
-        return _table_run(path)
-    return read_run(path)
-
-
-def _has_header(path, kind):
-    """Tell a table from a TREC run that is called .tsv or .csv."""
-    if kind not in (".csv", ".tsv"):
-        return True
-    _, header = next(iter(read_lines(path)), (0, ""))
-    return _column_of(re.split("[\t,;]", header), "score") is not None
-
-
-def _json_run(path):
-    content = json_content(path)
-    form = "give {query: {document: score}}"
-    if not isinstance(content, dict) or not content:
-        raise InputError(f"{path}: is no JSON object with queries: {form}")
-    for query, scores in content.items():
-        if not isinstance(scores, dict):
-            raise InputError(f"{path}: query {query!r} has no documents with scores: {form}")
-        for document, score in scores.items():
-            scores[document] = _finite(score, f"{path}: query {query!r}, document {document!r}")
-    if not any(content.values()):
-        raise InputError(f"{path}: holds no document for any query: {form}")
-    return content
-
-
-def _finite(score, where):
-    """Give a score as a number, or refuse it; truth values are none."""
-    try:
-        number = math.nan if isinstance(score, bool) else float(score)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise InputError(f"{where}: score {score!r} is not a finite number")
-    return number
-
-
-def _table_run(path):
-    run = {}
-    columns = None
-    for number, record in read_table(path, plain_tabs=True):
-        if columns is None:
-            columns = _columns(path, record)
-        query, document = (field_text(record.get(columns[name])) for name in ("query", "document"))
-        if not query or not document:
-            raise InputError.at(path, number, "has no query or no document")
-        scores = run.setdefault(query, {})
-        if document in scores:
-            problem = f"document {document!r} appears twice for query {query!r}: keep one"
-            raise InputError.at(path, number, problem)
-        scores[document] = _finite(record.get(columns["score"]), f"{path}:{number}")
-    return run
-
-
-def _columns(path, record):
-    columns = {name: _column_of(record, name) for name in _COLUMNS}
-    for name, column in columns.items():
-        if column is None:
-            raise InputError(f"{path}: has no column {name!r}; it has {', '.join(record)}")
-    return columns
-
-
-def _column_of(columns, role):
-    """Give the column that has a role, or None: of several the first by priority."""
-    by_spelling = {}
-    for name in columns:
-        by_spelling.setdefault(spelling(name), name)
-    return next((by_spelling[name] for name in _COLUMNS[role] if name in by_spelling), None)
+    return read_rankings(path, "run")[0] if is_table(path, "run") else read_run(path)
 
 
 # --- a run on a data set

@@ -233,8 +233,11 @@ def per_cent(share):
 
 
 def counted(number, plural):
-    """Write a number of things; one question, two questions."""
-    return f"{number:,} {plural.removesuffix('s') if number == 1 else plural}"
+    """Write a number of things: one question, two questions, one set of policies."""
+    things, of, members = plural.partition(" of ")
+    if number == 1:
+        things = things.removesuffix("s")
+    return f"{number:,} {things}{of}{members}"
 
 
 def _around(value, null):

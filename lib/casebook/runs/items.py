@@ -30,7 +30,6 @@ def item_page(
     by="system",
     against=None,
     ready=(),
-    scope=None,
     card=None,
     shown=None,
     documents=None,
@@ -61,8 +60,6 @@ def item_page(
     ready : sequence of (str, str or None, str or None)
         Tags that are offered first: of items; of a system; or with two systems made here, of items
         on which the first one scores less.
-    scope : str, optional
-        Tag of the items that the chapter's tables are about.
     card : DatasetCard, optional
         Card of the data, which decides what is ``shown`` unless that is given: see `may_show`.
     documents : dict, optional
@@ -91,8 +88,7 @@ def item_page(
     for tag, system, other in ready:
         if other is not None:
             scores = cells[:, :, fields.columns.get_loc(measures[0])].astype(float)
-            is_lower = scores[:, places[system]] < scores[:, places[other]]
-            tags[tag] = is_lower & (tags[scope] if scope else True)
+            tags[tag] = scores[:, places[system]] < scores[:, places[other]]
     flags = results.select_dtypes(bool).reindex(index, fill_value=False)
     head = {
         "noun": noun,
@@ -105,7 +101,6 @@ def item_page(
         "against": places.get(against, int(len(systems) > 1)),
         "columns": fields.columns.tolist(),
         "measures": measures,
-        "scope": scope,
         "ready": [[tag, *map(places.get, pair)] for tag, *pair in ready],
     }
 

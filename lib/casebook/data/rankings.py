@@ -1,0 +1,94 @@
+"""Runs and judgements in tables, and in JSON objects; TREC's own text is for `casebook.trec`."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from casebook.data.tables import (
+    ENDINGS,
+    Reading,
+    cell_text,
+    read_roles,
+    read_table,
+    refusal,
+    short,
+)
+from casebook.readers import json_content, parse_cells, read_lines, suffix_of
+from casebook.trec import grade_of, score_of
+
+ROLES = ["query", "document", "value"]
+NUMBERS = {"run": (5, score_of), "qrels": (4, grade_of)}
+"""Kind of file to the field of a TREC line that is a number, and how it is read."""
+
+
+def is_table(path, kind):
+    """Whether a file is a table or JSON: by its ending, unless its first line is one of TREC."""
+    if suffix_of(path) not in (".csv", ".tsv"):
+        return suffix_of(path) in ENDINGS
+    place, number_of = NUMBERS[kind]
+    fields = next((line.split() for _, line in read_lines(path) if line.strip()), [])
+    try:
+        number_of(fields[place - 1])
+    except (ValueError, IndexError):
+        return True
+    return False
+
+
+def read_rankings(path, kind, columns=None):
+    """Scores of a run, or grades of judgements, of a table or a JSON object.
+
+    Parameters
+    ----------
+    path : path-like
+        Table with a row for each query and document; or ``{query: {document: score}}`` in a .json.
+    kind : {"run", "qrels"}
+        Scores are finite numbers, grades whole ones.
+    columns : dict, optional
+        Role (query, document, value) to the name of its column.
+
+    Returns
+    -------
+    dict of str to dict, Reading
+
+    Raises
+    ------
+    InputError
+        If a query has a document twice, an id is empty, or a value is no such number.
+    """
+    path = Path(path)
+    content = json_content(path, parse=parse_cells) if suffix_of(path) == ".json" else []
+    if isinstance(content, list):
+        reading = read_roles(read_table(path), kind, ROLES, columns)
+    else:
+        reading = _of_object(path, content)
+    queries = reading.texts("query")
+    documents = reading.texts("document")
+    reading.refuse_repeats("query", "document")
+    number_of = NUMBERS[kind][1]
+    rankings = {}
+    for row, query, document, text in zip(
+        queries.index, queries, documents, reading.texts("value", may_be_empty=True), strict=True
+    ):
+        try:
+            # int and float take 1_0 for a number; other tools write grades as 1.0.
+            value = number_of(text.replace("_", "?").removesuffix(".0"))
+        except ValueError:
+            what = "score {} is not a finite" if kind == "run" else "grade {} is not a whole"
+            reading.refuse(row, f"{what.format(short(text))} number")
+        rankings.setdefault(query, {})[document] = value
+    reading.notes.append(f"{len(rankings)} queries")
+    return rankings, reading
+
+
+def _of_object(path, content):
+    """Rows of ``{query: {document: value}}``."""
+    form = "give {query: {document: score}}, or a list of rows"
+    rows = []
+    for query, values in content.items():
+        if not isinstance(values, dict):
+            raise refusal(path, f"query {short(query)} has no documents with scores: {form}")
+        rows += [(query, document, cell_text(value)) for document, value in values.items()]
+    if not rows:
+        raise refusal(path, f"holds no document for any query: {form}")
+    table = pd.DataFrame(rows, range(1, len(rows) + 1), ROLES, dtype=object)
+    return Reading(path, table, dict.fromkeys(ROLES, "JSON"), [])
