@@ -101,7 +101,7 @@ def _temporary_name(path):
 
 def sweep(folder):
     """Remove the partial files and folders that killed processes left in a folder a day ago."""
-    for partial in list(Path(folder).glob(f".*{PARTIAL_SUFFIX}")):
+    for partial in list(Path(folder).rglob(f".*{PARTIAL_SUFFIX}")):
         if time.time() - partial.stat().st_mtime > _DAY:
             shutil.rmtree(partial, ignore_errors=True)  # passes over a file
             partial.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import stat
 import unicodedata
 from pathlib import Path
 
@@ -112,16 +113,17 @@ def data_folder(text):
 
 def refuse_unusable(name, path):
     """Refuse the path of an option that leads to itself, or at which reading would wait for ever."""
-    piped_by_shell = os.path.realpath(path).startswith("/proc/")  # <(zcat run.gz), /dev/stdin
-    if Path(path).is_fifo() and not piped_by_shell:
-        raise InputError(f"{name}: {path}: is no file or folder, but a pipe: name a file")
     try:
-        Path(path).stat()
+        mode = Path(path).stat().st_mode
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise InputError(
                 f"{name}: {path}: goes through links that lead to themselves"
             ) from None
+        return
+    piped_by_shell = os.path.realpath(path).startswith("/proc/")  # <(zcat run.gz), /dev/stdin
+    if stat.S_ISFIFO(mode) and not piped_by_shell:
+        raise InputError(f"{name}: {path}: is no file or folder, but a pipe: name a file")
 
 
 def refuse_whole_disk(folder):

@@ -444,18 +444,18 @@ def edit_tree(tree, k, addresses=None):
     row_of = {}
     for row, node in enumerate(_in_order(tree, tree.root)):
         row_of[node.name] = row
-        text = "the case as it is"
+        title = "case: the case as it is"
         if node.edit is not None:
             x = node.parent.depth
             axes.plot([x, x, node.depth], [row_of[node.parent.name], row, row], color=CONTROL, lw=1)
             displacement = node.displacement(k)
             result = "no result" if displacement is None else f"{displacement:.1f}"
-            text = f"{node.edit.description}  [{result}]"
+            title = f"{node.edit.description}  [{result}]"
         axes.scatter(node.depth, row, color=INK, s=45, zorder=2)
-        axes.text(node.depth + 0.12, row, text, va="center")
+        axes.text(node.depth + 0.15, row, title.partition(": ")[2], va="center")
         # The words of a state belong to its mark.
         links = [(addresses or {}).get(node.name)]
-        hover(axes, [text], node.depth - 0.1, row - 0.35, right, row + 0.35, links)
+        hover(axes, [title], node.depth - 0.1, row - 0.35, right, row + 0.35, links)
     return figure
 
 
