@@ -406,9 +406,8 @@ def _measured(name, build, panel, n_resamples, seed, *, clusters=None, resamples
         se = math.sqrt(np.sum(influence**2) / (n * (n - 1)))
     elif draws is not None:
         se = number_or_none(draws.std(ddof=1))
-    panel_ci, reason = bootstrap_interval(draws, estimate, n, influence)
-    if reason == "fewer_than_six_items" and clusters is not None:
-        reason = "fewer_than_six_clusters"
+    kind = "items" if clusters is None else "clusters"
+    panel_ci, reason = bootstrap_interval(draws, estimate, n, influence, kind)
     reasons = {"panel_ci": reason}
     if se is None:
         reasons["se"] = reason if draws is None else "undefined_in_resamples"
@@ -423,16 +422,16 @@ def _measured(name, build, panel, n_resamples, seed, *, clusters=None, resamples
     return replace(agreement, se=se, **intervals, expected=coefficient.expected, reasons=reasons)
 
 
-def bootstrap_interval(draws, estimate, n_items, influence=None):
+def bootstrap_interval(draws, estimate, n, influence=None, kind="items"):
     """BCa interval of bootstrap draws with Student's quantiles, and why there is none.
 
     Hesterberg (2015) gives the quantiles.
     """
-    if n_items < FEWEST:
-        return None, "fewer_than_six_items"
+    if n < FEWEST:
+        return None, f"fewer_than_six_{kind}"
     if draws is None:
         return None, "not_asked"
-    student = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, TAIL)
+    student = math.sqrt(n / (n - 1)) * special.stdtrit(n - 1, TAIL)
     quantiles = np.array([-student, student])
     if influence is None or np.ptp(influence) <= 1e-12:
         influence = np.zeros(1)
