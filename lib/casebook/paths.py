@@ -112,7 +112,7 @@ def data_folder(text):
 
 
 def refuse_unusable(name, path):
-    """Refuse the path of an option that leads to itself, or at which reading would wait for ever."""
+    """Refuse the path of an option that leads to itself, or at which reading would not end."""
     try:
         mode = Path(path).stat().st_mode
     except OSError as error:

@@ -137,7 +137,7 @@ def _row_texts(frame):
 
 
 def _draw_rows(axes, heights, frame, colour, marker):
-    """Marks with their intervals, in the frame's colours where it has any, and ticks of controls."""
+    """Marks with intervals, in the colours of the frame where it has any, and ticks of controls."""
     colour = frame.get("colour", colour)
     style = {"clip_on": False, "label": frame["series"].iloc[0]}  # no mark is halved by the axis
     axes.hlines(heights, frame["low"], frame["high"], color=colour, lw=3)
