@@ -58,10 +58,13 @@ def contents(folder, split="test"):
 def test_every_kind_of_table_gives_the_same_folder(write, tmp_path, ending):
     if ending == "parquet":
         pytest.importorskip("pyarrow")
-    report = convert(tmp_path / "out", **write(ending))
+    readings = convert(tmp_path / "out", **write(ending))
     assert contents(tmp_path / "out") == (DOCUMENTS, QUERIES, QRELS)
-    assert [report[part]["accepted"] for part in ("corpus", "queries")] == [3, 2]
-    assert report["qrels"]["test"]["accepted"] == report["qrels"]["test"]["rows"] == 3
+    assert {name: len(reading.table) for name, reading in readings.items()} == {
+        "corpus": 3,
+        "queries": 2,
+        "qrels test": 3,
+    }
 
 
 def test_the_smoke_set_comes_back_as_the_same_data(tmp_path):
@@ -69,16 +72,15 @@ def test_the_smoke_set_comes_back_as_the_same_data(tmp_path):
     for name in ("corpus", "queries"):
         rows = [row | row.pop("metadata") for _, row in read_jsonl(smoke / f"{name}.jsonl", {})]
         (tmp_path / f"{name}.jsonl").write_text(json_lines(rows))
-    columns = {"corpus.id": "_id", "queries.id": "_id"}
     qrels = {"test": smoke / "qrels" / "test.tsv"}
     tables = tmp_path / "corpus.jsonl", tmp_path / "queries.jsonl", qrels
-    convert(tmp_path / "smoke", *tables, columns=columns)
+    convert(tmp_path / "smoke", *tables)
     assert load(tmp_path / "smoke").fingerprint == load(smoke).fingerprint
     assert load(tmp_path / "smoke").groups == load(smoke).groups
 
 
 def test_ids_are_kept_as_they_are_written(write, tmp_path):
-    ids = ['a"b', "007", "x y", "é,", "NA"]
+    ids = ['a"b', "007", "x y", "é,", "NA", "#8"]
     tables = write(
         corpus=[("id", "text"), *((name, "Rent.") for name in ids)],
         queries=[("id", "text"), *((name, "Rent?") for name in ids)],
@@ -88,90 +90,91 @@ def test_ids_are_kept_as_they_are_written(write, tmp_path):
     assert contents(tmp_path / "out")[2] == [(name, name, 1) for name in ids]
 
 
-def test_what_is_dropped_is_counted_by_reason(write, tmp_path):
-    wrong = {
-        "corpus": [("d1", "The rent is due."), ("d1", "Other."), ("d4", " "), ("", "No name.")],
+def test_what_is_left_out_is_counted_by_reason(write, tmp_path):
+    more = {
+        "corpus": [("d1", "The rent is due."), ("d4", " ")],
         "queries": [("3", "Who?"), ("4", "")],
-        "qrels": [("1", "d1", 2), ("1", "d1", 0), ("1", "d9", 1), ("9", "d1", 1), ("2", "d1", "x")],
+        "qrels": [("1", "d9", 1), ("9", "d1", 1)],
     }
-    wrong["corpus"].append(("#d5", "Comment."))
-    tables = write(**{name: TABLES[name] + wrong[name] for name in TABLES})
-    with pytest.raises(InputError, match=r"2 of 8 judgements name .* --max-missing 0\.25"):
+    tables = write(**{name: TABLES[name] + more[name] for name in TABLES})
+    with pytest.raises(InputError, match=r"3 of 5 rows taken, .* --max-missing 0\.40"):
         convert(tmp_path / "out", **tables)
     assert not (tmp_path / "out").exists()
-    report = convert(tmp_path / "out", **tables, max_missing=0.25)
-    assert report["corpus"]["dropped"] == {
-        "copy of another row": 1,
-        "id of another row, with another content": 1,
-        "no text": 1,
-        "no id": 1,
-        "id with a tab, a line break or # at its beginning": 1,
-    }
-    assert report["queries"]["dropped"] == {"no text": 1}
-    assert report["qrels"]["test"]["dropped"] == {
-        "copy of another row": 1,
-        "query-id and corpus-id of another row, with another score": 1,
-        "judgement of an unknown document": 1,
-        "judgement of an unknown question": 1,
-        "score that is no whole number": 1,
-    }
-    for part in (report["corpus"], report["queries"], report["qrels"]["test"]):
-        assert part["accepted"] + sum(part["dropped"].values()) == part["rows"]
-    assert report["notes"] == ["questions without a judgement: 1"]
+    readings = convert(tmp_path / "out", **tables, max_missing=0.4)
+    notes = {name: reading.notes for name, reading in readings.items()}
+    left_out = "3 of 5 rows taken, left out: 1 without text, 1 copies of other rows"
+    assert notes["corpus"] == [left_out]
+    assert notes["queries"] == ["3 of 4 rows taken, left out: 1 without text"]
+    assert notes["qrels test"][1:] == [
+        "3 of 5 rows taken, left out: 1 of unknown questions, 1 of unknown documents",
+        "questions without a judgement: 1",
+    ]
     assert contents(tmp_path / "out") == (DOCUMENTS, QUERIES, QRELS)
 
 
 def test_further_columns_stay_unless_a_reader_would_take_them_for_its_own(write, tmp_path):
     rows = [
         {"id": "d1", "doc_id": "x", "title": "", "text": "One.", "year": 2020, "place": None},
-        {"id": 2.0, "title": "Two", "text": "", "metadata": "m", "tags": ["a"]},
+        {"id": 2, "title": "Two", "text": "", "metadata": "m", "tags": ["a"]},
     ]
     path = tmp_path / "corpus.jsonl"
     path.write_text(json_lines(rows))
-    report = convert(tmp_path / "out", path)
+    with pytest.raises(InputError, match="may each be the id: --columns corpus"):
+        convert(tmp_path / "out", path)
+    reading = convert(tmp_path / "out", path, columns={"corpus.id": "id"})["corpus"]
     written = [row for _, row in read_jsonl(tmp_path / "out" / "corpus.jsonl", {})]
     assert written == [
         {"_id": "d1", "title": "", "text": "One.", "year": 2020},
         {"_id": "2", "title": "Two", "text": "", "tags": ["a"]},
     ]
-    assert report["corpus"]["left_out"] == ["doc_id", "metadata"]
-    assert report["notes"] == ["no judgements: chapters that score rankings need them"]
+    assert reading.unread == ["doc_id", "metadata"]
+    queries = [("id", "text", "contract"), ("1", "Due?", "c1"), ("2", "A dog?", "c1")]
+    columns = {"queries.group": "contract"}
+    convert(tmp_path / "grouped", **write(queries=queries), columns=columns)
+    assert load(tmp_path / "grouped").groups == {"1": "c1", "2": "c1"}
 
 
+CORPUS = {"corpus.csv": "id,text\nd1,x\n"}
 REFUSED = [
-    ({"corpus.csv": "id,boddy\nd1,x\n"}, [], "corpus.csv: has no column 'text': it has id, boddy"),
-    ({"corpus.csv": "ID,text\nd1,x\n"}, [], "is it 'ID'? say so: --columns corpus.id=ID"),
-    ({"corpus.csv": "_id,text\nd1,x\n"}, [], "--columns corpus.id=_id"),
-    ({"corpus.csv": "id,text\nd1\n"}, [], "corpus.csv:2: has 1 fields, the header has 2"),
+    (
+        {"corpus.csv": "id,boddy\nd1,x\n"},
+        [],
+        "corpus.csv: has no text (text); it has id, boddy: type --columns corpus.text=boddy",
+    ),
+    ({"corpus.csv": "ID,text\nd1,x\n"}, [], "type --columns corpus.id=ID"),
+    ({"corpus.csv": "id,text\nd1,x\nd1,y\n"}, [], "corpus.csv:3: id 'd1' stands in an earlier row"),
+    ({"corpus.csv": "id,text\n,x\n"}, [], "corpus.csv:2: id (column 'id') is empty"),
+    ({"corpus.csv": 'id,text\n"d\t1",x\n'}, [], "id 'd\\t1' holds a tab or a line break"),
+    ({"corpus.csv": "id,text\nd1\n"}, [], "corpus.csv:2: has 1 cells, the header 2"),
     ({"corpus.csv": b"id,text\n\xff,x\n"}, [], "corpus.csv: is not UTF-8 text"),
-    ({"corpus.csv": "id,text\nd1, \n"}, [], "corpus.csv: no rows are left: 1 no text"),
-    ({"corpus.csv": ""}, [], "corpus.csv: is empty"),
-    ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "corpus.txt=x"], "is it 'corpus.text'?"),
-    ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "text=x"], "'text' is no column: "),
-    ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "corpus.title=no"], "no column 'no'"),
-    ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "queries.id=x"], "'queries.id' is no column"),
-    ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "text"], "form --columns TABLE.COLUMN="),
-    ({"corpus.csv": "id,text\nd1,x\n"}, ["--qrels", "qrels.csv"], "--queries FILE"),
-    ({"corpus.csv": "id,text\nd1,x\n"}, ["--queries", "none.csv"], "none.csv: cannot be read"),
-    ({"corpus.csv": "id,text\nd1,x\n"}, ["--queries", "folder"], "folder: is no table"),
-    ({"corpus.csv": "id,text\nd1,x\n"}, ["--corpus", "loop"], "loop"),
+    ({"corpus.csv": "id,text\nd1, \n"}, [], "corpus.csv: has no row with a text"),
+    ({"corpus.csv": ""}, [], "corpus.csv: has no rows under a header"),
+    (CORPUS, ["--columns", "corpus.txt=x"], "did you mean 'corpus.text'?"),
+    (CORPUS, ["--columns", "text=x"], "'text' is no column"),
+    (CORPUS, ["--columns", "corpus.title=no"], "has no 'no' for title"),
+    (CORPUS, ["--columns", "queries.id=x"], "'queries.id' is no column"),
+    (CORPUS, ["--columns", "text"], "form --columns TABLE.COLUMN="),
+    (CORPUS, ["--qrels", "qrels.csv"], "--queries FILE"),
+    (CORPUS, ["--queries", "none.csv"], "none.csv: cannot be read"),
+    (CORPUS, ["--queries", "folder"], "folder: is no table"),
+    (CORPUS, ["--corpus", "loop"], "loop"),
     ({"corpus.jsonl": "{\n"}, ["--corpus", "corpus.jsonl"], "corpus.jsonl:1: is not JSON"),
     (
         {"corpus.jsonl": '{"id": "a", "text": ["b"]}\n'},
         ["--corpus", "corpus.jsonl"],
-        "corpus.jsonl: record 1: an id or text is a list",
+        "corpus.jsonl:1: text is ['b']: say which part of it, as in --columns corpus.text=text.0",
     ),
     ({"corpus.xlsx": b"x"}, ["--corpus", "corpus.xlsx"], "is no workbook, or is damaged"),
     ({"corpus.txt": "x"}, ["--corpus", "corpus.txt"], "corpus.txt: is no table: name a .csv"),
     (
         {"corpus.csv": "id,text\nd1,x\n", "qrels.csv": "query-id,corpus-id\n1,d1\n"},
         ["--queries", "corpus.csv", "--qrels", "dev=qrels.csv"],
-        "qrels.csv: has no column 'score'",
+        "qrels.csv: has no value (grade, score, relevance, label)",
     ),
     (
         {"corpus.csv": "id,text\nd1,x\n", "qrels.csv": "query-id,corpus-id,score\nd1,d1,yes\n"},
         ["--queries", "corpus.csv", "--qrels", "qrels.csv"],
-        "qrels.csv: no rows are left: 1 score that is no whole number",
+        "qrels.csv:2: grade 'yes' is not a whole number",
     ),
 ]
 
@@ -210,10 +213,13 @@ def test_the_command_reports_checks_and_is_read_by_a_chapter(casebook, write, tm
     code, out, err = casebook("convert", *words)
     assert (code, err) == (0, "")
     assert out.splitlines() == [
-        "corpus: 3 of 3 rows taken from corpus.csv (id: nr, text: body)",
-        "queries: 2 of 2 rows taken from queries.csv (id: id, text: text)",
-        "qrels test: 3 of 3 rows taken from qrels.csv (query-id: query-id, corpus-id: corpus-id, "
-        "score: score)",
+        "corpus.csv: 3 rows; read: id = 'nr', text = 'body'; not read: nothing",
+        "  3 of 3 rows taken; kept beside the texts: year",
+        "queries.csv: 2 rows; read: id, text; not read: nothing",
+        "  2 of 2 rows taken",
+        "qrels.csv: 3 rows; read: query = 'query-id', document = 'corpus-id', value = 'score'; "
+        "not read: nothing",
+        "  2 queries; 3 of 3 rows taken",
         "out: next, casebook run retrieval_ablation -p dataset=./out",
     ]
     assert casebook("data", "check", "./out")[:2] == (

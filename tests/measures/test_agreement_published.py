@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from casebook.errors import InputError
 from casebook.measures import agreement
 from casebook.measures.agreement import from_counts
 
@@ -137,7 +138,10 @@ def test_counts_of_wikipedia_and_randolph(folder, expected):
     counts = from_counts(table(folder, "fleiss_wikipedia_counts_10x5"))
     known = expected["fleiss_wikipedia_counts_10x5"]["fleiss_kappa"]
     assert agreement.fleiss_kappa(counts, **NONE).estimate == pytest.approx(known)
-    for case in expected["randolph_free_marginal"]:
+    *whole, fractions = expected["randolph_free_marginal"]
+    with pytest.raises(InputError, match="whole"):
+        from_counts(fractions["table"])
+    for case in whole:
         counts = from_counts(case["table"])
         free = agreement.brennan_prediger(counts, **NONE).estimate
         fleiss = agreement.fleiss_kappa(counts, **NONE).estimate

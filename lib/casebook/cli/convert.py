@@ -15,7 +15,7 @@ def convert(
     queries: option(Path | None, "Table of questions: id, text.") = None,
     qrels: option(
         list[str] | None,
-        "Table of judgements: query-id, corpus-id, score; SPLIT=FILE for another split than test; "
+        "Table of judgements: query, document, grade; SPLIT=FILE for another split than test; "
         "repeatable.",
     ) = None,
     columns: option(
@@ -32,25 +32,26 @@ def convert(
     Example: casebook convert my_folder --corpus docs.csv --queries questions.csv --qrels qrels.csv
     """
     tables = [table if "=" in table else f"test={table}" for table in qrels or ()]
-    report = data.convert.convert(
+    splits = pairs(tables, "=", "--qrels SPLIT=FILE")
+    readings = data.convert.convert(
         out,
         corpus,
         queries,
-        pairs(tables, "=", "--qrels SPLIT=FILE"),
+        splits,
         columns=pairs(columns, "=", "--columns TABLE.COLUMN=YOURS"),
         max_missing=max_missing,
         force=force,
     )
-    lines = [] if as_json else [*data.convert.report_lines(report), f"{out}: {_next(report)}"]
-    show(report, as_json, lines)
+    report = {part: reading.record() for part, reading in readings.items()}
+    lines = [str(reading) for reading in readings.values()]
+    show(report, as_json, [*lines, f"{out}: {_next(str(out), list(splits))}"])
 
 
-def _next(report):
-    """Say how a chapter reads the folder, if there is something to score."""
-    splits = list(report["qrels"])
+def _next(folder, splits):
+    """How a chapter reads the folder, if there is something to score."""
     if not splits:
-        return "written"
-    folder = report["folder"] if "/" in report["folder"] else f"./{report['folder']}"
+        return "written; no judgements: chapters that score rankings need them"
+    folder = folder if "/" in folder else f"./{folder}"
     try:
         data_folder(folder)
     except InputError:  # no name for a data set

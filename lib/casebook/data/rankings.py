@@ -1,5 +1,7 @@
 """Runs and judgements in tables, and in JSON objects; TREC's own text is for `casebook.trec`."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from casebook.data.tables import (
@@ -53,6 +55,7 @@ def read_rankings(path, kind, columns=None):
     InputError
         If a query has a document twice, an id is empty, or a value is no such number.
     """
+    path = Path(path)
     content = json_content(path, parse=parse_cells) if suffix_of(path) == ".json" else []
     if isinstance(content, list):
         reading = read_roles(read_table(path), kind, ROLES, columns)
@@ -67,7 +70,8 @@ def read_rankings(path, kind, columns=None):
         queries.index, queries, documents, reading.texts("value", may_be_empty=True), strict=True
     ):
         try:
-            value = number_of(text.replace("_", "?"))  # int and float take 1_0 for a number
+            # int and float take 1_0 for a number; other tools write grades as 1.0.
+            value = number_of(text.replace("_", "?").removesuffix(".0"))
         except ValueError:
             what = "score {} is not a finite" if kind == "run" else "grade {} is not a whole"
             reading.refuse(row, f"{what.format(short(text))} number")
@@ -87,4 +91,4 @@ def _of_object(path, content):
     if not rows:
         raise refusal(path, f"holds no document for any query: {form}")
     table = pd.DataFrame(rows, range(1, len(rows) + 1), ROLES, dtype=object)
-    return Reading(path, len(table), table, dict.fromkeys(ROLES, "JSON"), [])
+    return Reading(path, table, dict.fromkeys(ROLES, "JSON"), [])

@@ -134,8 +134,9 @@ def score_predictions(
     """
     policy = {"off_label": off_label, "nei": nei, "conflict": conflict}
     gold, predicted = paired_labels(gold, predicted)
-    rows = _gold_codes(gold, labels)
-    columns, foreign = encode(predicted, labels)
+    gold, predicted = spelled(gold, labels), spelled(predicted, labels)
+    rows = _gold_codes(gold)
+    columns, foreign = encode(predicted)
     cells = rows * len(PREDICTED_OUTCOMES) + columns
     codes = None if clusters is None else cluster_codes(clusters, len(rows))
 
@@ -151,7 +152,7 @@ def score_predictions(
     without_drops = policy | {"off_label": off_label.replace("drop", "wrong")}
     for name, answer in (baselines or {}).items():
         _, answer = paired_labels(rows, answer)
-        outcomes, _ = encode(answer, labels)
+        outcomes, _ = encode(spelled(answer, labels))
         baseline = sampled(rows * len(PREDICTED_OUTCOMES) + outcomes, counted)
         answers[name] = baseline.measured(without_drops)
     parity = {name: documented_metrics(gold, predicted, name) for name in BEHAVIOURS}
@@ -295,14 +296,19 @@ def at_prevalence(sensitivity, specificity, prevalence):
 # Labels as numbers: which strings count as which outcome.
 
 
-def encode(labels, vocabulary=None):
-    """Turn verdicts into numbers of outcomes by exact comparison; also count foreign spellings."""
-    label_of = {name: name for name in GOLD_LABELS} | SYNONYMS | (vocabulary or {})
-    for spelling, name in label_of.items():
+def spelled(labels, vocabulary=None):
+    """Labels with those of a vocabulary replaced, for every computation alike."""
+    for spelling, name in (vocabulary or {}).items():
         if name not in GOLD_LABELS:
             raise InputError(
                 f"label {spelling!r} is mapped to {name!r}: use {', '.join(GOLD_LABELS)}"
             )
+    return as_objects([(vocabulary or {}).get(label, label) for label in labels])
+
+
+def encode(labels):
+    """Turn verdicts into numbers of outcomes by exact comparison; also count foreign spellings."""
+    label_of = dict(zip(GOLD_LABELS, GOLD_LABELS, strict=True)) | SYNONYMS
     codes, spellings = pd.factorize(as_objects(labels))
     outcomes = [
         label_of.get(spelling, OFF_LABEL) if str(spelling).strip() else NO_VERDICT
@@ -335,8 +341,8 @@ def paired_labels(gold, predicted):
     return as_objects(gold), as_objects(predicted)
 
 
-def _gold_codes(gold, labels):
-    codes, _ = encode(gold, labels)
+def _gold_codes(gold):
+    codes, _ = encode(gold)
     unknown = np.flatnonzero(codes >= len(GOLD_LABELS))
     if len(unknown):
         raise InputError(
