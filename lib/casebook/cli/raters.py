@@ -144,7 +144,7 @@ def forms(
         report = _make_likert_forms(explanations, folder, name, kinds, formats)
     else:
         if log:
-            logged = assistant.log.read_log(log, **said(columns, None, rows, lists))
+            logged = assistant.log.read_log(log, **said(columns, None, rows, lists=lists))
             answers, account = raters.answers.answers_of_log(
                 logged, system, common=common, stratum=stratify
             )
