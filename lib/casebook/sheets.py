@@ -13,11 +13,10 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.readers import csv_rows, unreadable
+from casebook.readers import csv_rows, read_text, unreadable
 
 MOST_ROWS = 20_000
 MOST_COLUMNS = 200
-MOST_FILE = 50 << 20
 MOST_UNPACKED = 200 << 20
 MOST_MEMBERS = 500
 BOOKS = (".xlsx", ".xlsm")
@@ -56,40 +55,23 @@ def read_book(path):
     """Read all sheets of a workbook (.xlsx, .xlsm) or a CSV (comma or semicolon)."""
     path = Path(path)
     kind = path.suffix.lower()
-    if kind not in KINDS:
-        raise InputError(
-            f"{path}: is no form: expected {', '.join(KINDS)}; of an old workbook: save it as .xlsx"
-        )
-    content = _bytes(path)
-    if not 0 < len(content) <= MOST_FILE:
-        raise InputError(
-            f"{path}: is empty, or no form: {len(content):,} bytes of at most {MOST_FILE:,}"
-        )
     if kind == ".csv":
-        lines = csv_rows(path, _utf8(path, content), ",;")
+        lines = csv_rows(path, read_text(path), ",;")
         rows = ([from_csv(cell) or None for cell in cells] for _, cells in lines)
         return Book(path, (_sheet(path.name, _frame(path, path.name, rows)),))
+    if kind not in BOOKS:
+        problem = f"is no form: expected {', '.join(KINDS)}; of an old workbook: save it as .xlsx"
+        raise InputError(f"{path}: {problem}")
     try:
+        content = path.read_bytes()
         _check_archive(path, content)
-        return Book(path, _workbook_sheets(path, content))
+        return Book(path, tuple(_workbook_sheets(path, content)))
     except InputError:
         raise
-    except Exception as error:  # zipfile and openpyxl raise many kinds on damaged files
-        raise InputError(f"{path}: is no workbook, or is damaged: {error}") from error
-
-
-def _bytes(path):
-    try:
-        return path.read_bytes()
     except OSError as error:
         raise unreadable(path, error) from error
-
-
-def _utf8(path, content):
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8; save it as 'CSV UTF-8'") from error
+    except Exception as error:  # zipfile and openpyxl raise many kinds on damaged files
+        raise InputError(f"{path}: is no workbook, or is damaged: {error}") from error
 
 
 def _frame(path, name, rows):
@@ -100,7 +82,8 @@ def _frame(path, name, rows):
             filled_rows[number] = cells
             if len(filled_rows) > MOST_ROWS or len(cells) > MOST_COLUMNS:
                 most = f"{MOST_ROWS:,} rows or {MOST_COLUMNS} columns"
-                raise InputError(f"{path}: sheet {name!r} has more than {most}: this is no form")
+                problem = f"sheet {name!r} has more than {most}: save a long table as CSV"
+                raise InputError(f"{path}: {problem}")
     width = max(map(len, filled_rows.values()), default=0)
     cells = [row + [None] * (width - len(row)) for row in filled_rows.values()]
     return pd.DataFrame(cells, list(filled_rows), dtype=object)
@@ -110,18 +93,17 @@ def _sheet(name, frame, hidden=False, stored_values=None):
     """Take the first row as names of columns, and the stored values of formulas for them."""
     if frame.empty:
         return Sheet(name, 0, pd.DataFrame(), hidden)
-    head = int(frame.index[0])
     is_formula = frame.map(_is_formula)
     table = frame
     if stored_values is not None:
         stored_values = stored_values.reindex_like(frame)
         table = frame.mask(is_formula & stored_values.notna(), stored_values)
+    head, *rows = frame.index
     names = ["" if cell is None else str(cell).strip() for cell in table.loc[head]]
-    formulas = []
-    for row, position in np.argwhere(is_formula.to_numpy()):
-        column = names[position] or f"number {position + 1}"
-        if row > 0:
-            formulas.append((frame.index[row], column, str(frame.iloc[row, position])))
+    formulas = [
+        (rows[row], names[position] or f"number {position + 1}", str(frame.iloc[row + 1, position]))
+        for row, position in np.argwhere(is_formula.to_numpy()[1:])
+    ]
     return Sheet(name, head, table.drop(head).set_axis(names, axis=1), hidden, tuple(formulas))
 
 
@@ -131,29 +113,24 @@ def _is_formula(cell):
 
 def _workbook_sheets(path, content):
     """Sheets of a workbook; only where a cell is a formula are stored values read too."""
-    frames = list(_worksheets(path, content))
-    stored = [None] * len(frames)
-    if any(frame.map(_is_formula).to_numpy().any() for _, frame in frames):
-        stored = [frame for _, frame in _worksheets(path, content, stored_values=True)]
-    sheets = []
-    for (worksheet, frame), stored_values in zip(frames, stored, strict=True):
-        is_hidden = worksheet.sheet_state != "visible"
-        sheets.append(_sheet(worksheet.title, frame, is_hidden, stored_values))
-    return tuple(sheets)
-
-
-def _worksheets(path, content, stored_values=False):
-    """Give each worksheet with its cells: formulas as such, or the values stored of them."""
     from openpyxl import load_workbook
 
-    book = load_workbook(
-        io.BytesIO(content), read_only=True, data_only=stored_values, keep_links=False
+    with_formulas, with_values = (
+        load_workbook(io.BytesIO(content), read_only=True, data_only=stored, keep_links=False)
+        for stored in (False, True)
     )
-    for worksheet in book.worksheets:
-        # The declared size of a sheet is only a claim, and may be a million rows.
-        worksheet.reset_dimensions()
-        rows = (list(map(_xlsx_cell, cells)) for cells in worksheet.iter_rows())
-        yield worksheet, _frame(path, worksheet.title, rows)
+    for sheet, values in zip(with_formulas.worksheets, with_values.worksheets, strict=True):
+        frame = _cells(path, sheet)
+        has_formulas = frame.map(_is_formula).to_numpy().any()
+        stored_values = _cells(path, values) if has_formulas else None
+        yield _sheet(sheet.title, frame, sheet.sheet_state != "visible", stored_values)
+
+
+def _cells(path, worksheet):
+    # The declared size of a sheet is only a claim, and may be a million rows.
+    worksheet.reset_dimensions()
+    rows = (list(map(_xlsx_cell, cells)) for cells in worksheet.iter_rows())
+    return _frame(path, worksheet.title, rows)
 
 
 def _check_archive(path, content):

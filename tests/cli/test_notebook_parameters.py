@@ -207,8 +207,8 @@ def test_a_notebook_of_ones_own_declares_its_types(casebook, monkeypatch, tmp_pa
         ("n=0", "n should be greater than or equal to 1, not 0"),
         ("colour=red", "mine.ipynb has no parameter colour; it takes answers"),
         ("answer=x", "mine.ipynb has no parameter answer: did you mean 'answers'?; it"),
-        ("answers=~nobody-here/x", "whose home folder is meant"),
-        ('answers="a\\0b"', "no path holds a null character"),
+        ("answers=~nobody-here/x", "no such file or folder"),
+        ('answers="a\\0b"', "no such file or folder"),
     ]:
         code, out, err = casebook(*words, "-p", given)
         assert (code, out) == (1, "") and message in err, err

@@ -161,24 +161,27 @@ def test_grounded_and_invented_explanations_are_told_apart(casebook, kitchen, tm
 
 
 BAD = [
-    (
-        '{"explanation": "x", "sorce": "bread.txt"}',
-        "the keys are id, explanation, source, sources, contexts",
-    ),
-    ('{"explanation": "x"}', "name one of"),
+    ('{"explanation": "x", "sorce": "bread.txt"}', "name one of"),
+    ('{"explanation": "x", "source": "bread.txt", "contexts": ["y"]}', "name one of"),
     ('{"explanation": "x", "source": "wine.txt"}', "no such document"),
-    ('{"id": 3, "explanation": "x", "source": "bread.txt"}', "field id: "),
+    ('{"explanation": " ", "source": "bread.txt"}', "explanation (column 'explanation') is empty"),
+    ('{"explanation": "x", "contexts": "y"}', "is no JSON list of texts: type --lists one"),
 ]
 
 
 def test_a_wrong_explanation_names_file_and_line(casebook, kitchen, tmp_path):
     good = {"id": "g", "explanation": "Mix flour.", "source": "bread.txt"}
+    told = written(tmp_path, {"id": 7, "text": "Mix flour.", "of": ["bread.txt"], "by": "me"})
+    words = ("--columns", "explanation=text", "--columns", "sources=of")
+    code, out, _ = casebook("explain", "score", told, "--sources", kitchen, *words)
+    assert code == 0 and "explanation = 'text', sources = 'of'; not read: by" in out
 
     def check(line, problem):
-        path = written(tmp_path, good, line)
+        row = line if isinstance(line, dict) else {"id": "h"} | json.loads(line)
+        path = written(tmp_path, good, row)
         code, _, error = casebook("explain", "score", path, "--sources", kitchen)
         assert (code, error.count("\n")) == (1, 1)
         assert "explanations.jsonl:2" in error
         assert problem in error
 
-    assert failing(check, [*BAD, (good, "comes twice")]) == []
+    assert failing(check, [*BAD, (good, "id 'g' stands in an earlier row already")]) == []

@@ -224,10 +224,14 @@ def test_only_labels_that_are_allowed_come_through(tmp_path):
     allowed = ("SUPPORTED", "REFUTED")
     for values, pattern in (
         ({}, "'supported', 'nei'. type --values supported=SUPPORTED --values nei=LABEL"),
-        ({"supported": "SUPPORTED", "nei": "odd"}, "type --values nei=LABEL"),
+        ({"supported": "SUPPORTED", "nei": "odd"}, "'nei' is mapped to 'odd', which is none of"),
     ):
         with pytest.raises(InputError, match=pattern):
             reading_of(tmp_path, "supported\nnei\n", values=values).labels("a", allowed)
+    open_ones = reading_of(tmp_path, "REFUTED\nmaybe\n").labels("a", allowed, others=True)
+    assert open_ones.tolist() == ["REFUTED", "maybe"]
+    with pytest.raises(InputError, match=r"'refuted'. type --values refuted=REFUTED "):
+        reading_of(tmp_path, "refuted\nmaybe\n").labels("a", allowed, others=True)
     values = {"supported": "SUPPORTED", "nei": ""}
     found = reading_of(tmp_path, "supported\nnei\n", values=values).labels("a", allowed)
     assert found.tolist() == ["SUPPORTED", ""]

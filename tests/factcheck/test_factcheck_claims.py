@@ -9,8 +9,14 @@ import pytest
 from refusals import not_refused
 
 from casebook.data import load
-from casebook.errors import InputError, MeasureNote
-from casebook.factcheck.claims import claims_of_answers, read_claims, read_plain
+from casebook.errors import InputError
+from casebook.factcheck.claims import (
+    claim_table,
+    claims_of_answers,
+    claims_of_table,
+    read_claims,
+    read_plain,
+)
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.words import proper_names, stated_numbers
 from casebook.readers import read_yaml
@@ -93,21 +99,17 @@ def test_evidence_is_looked_up_in_its_document(tmp_path):
         read("d", "Snow")
 
 
-def test_spellings_missing_labels_and_unread_fields(tmp_path):
+def test_labels_as_the_user_says_and_what_was_read(tmp_path):
     path = tmp_path / "c.jsonl"
-    path.write_text(
-        '{"claim": "a", "label": "REFUTES"}\n'
-        '{"claim": "b", "label": NaN}\n'
-        '{"claim": "c", "label": ""}\n'
-    )
-    assert [claim.label for claim in read_plain(path, spellings={"REFUTES": "NOT_SUPPORTED"})] == [
-        "NOT_SUPPORTED",
-        "",
-        "",
-    ]
-    path.write_text('{"claim": "a", "lable": "SUPPORTED"}\n')
-    with pytest.warns(MeasureNote, match="not read: lable"):
-        read_plain(path)
+    rows = [{"claim": "a", "label": "REFUTES"}, {"claim": "b", "label": None}, {"claim": "c"}]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    reading = claim_table(path, values={"REFUTES": "NOT_SUPPORTED"})
+    labels = [claim.label for claim in claims_of_table(reading)]
+    assert labels == ["NOT_SUPPORTED", "", ""]
+    assert "read: claim, label; not read: nothing\n  labels none 2, NOT_SUPPORTED 1" in str(reading)
+    path.write_text('{"text": "a", "lable": "SUPPORTED"}\n')
+    (claim,) = read_plain(path, columns={"claim": "text"})
+    assert (claim.text, claim.label) == ("a", "")
 
 
 def test_statements_of_answers_are_claims():

@@ -15,6 +15,7 @@ from scipy import stats
 from casebook.factcheck import score as scoring
 from casebook.factcheck.score import run_log, score_files
 from casebook.factcheck.verdict import SUPPORTS, Rule
+from casebook.measures.classification import score_predictions
 from casebook.readers import read_yaml
 from casebook.stats.tests import mcnemar
 
@@ -184,15 +185,34 @@ def score(casebook):
     return functools.partial(casebook, "factcheck", "score")
 
 
-def test_command_takes_spellings(score, write):
-    gold, pred = (
-        write("gold.csv", labels("SUPPORTS", "REFUTES")),
-        write("pred.csv", labels("SUPPORTS", "SUPPORTS")),
+def test_a_map_of_labels_holds_for_every_computation(score, write):
+    """G26: the original definition was left at 0 of 0."""
+    rows = labels("true", "false", "nei", "true", "false", "nei")
+    ours = {"true": S, "false": N, "nei": NEI}
+    words = [part for word, label in ours.items() for part in ("--label", f"{word}={label}")]
+    code, out, _ = score(write("kk.csv", rows), write("p.csv", rows), "--json", *words)
+    found = json.loads(out)
+    rows = [row | {"label": ours[row["label"]]} for row in rows]
+    plain = score_files(write("k.csv", rows), write("k2.csv", rows)).as_dict()
+    assert code == 0 and found["parity"] == json.loads(json.dumps(plain["parity"]))
+    assert (found["parity"]["tp"], found["parity"]["accuracy"]) == (2, pytest.approx(2 / 3))
+    gold = [row["label"] for row in rows]
+    renamed = score_predictions(
+        [dict(zip(ours.values(), ours, strict=True))[label] for label in gold], gold, labels=ours
     )
-    code, out, _ = score(
-        gold, pred, "--json", "--label", f"SUPPORTS={S}", "--label", f"REFUTES={N}"
-    )
-    assert code == 0 and json.loads(out)["corrected"]["measures"]["accuracy"]["value"] == 0.5
+    assert renamed.parity["S"] == score_predictions(gold, gold).parity["S"]
+
+
+def test_submissions_in_the_form_of_fever_are_read(score, write):
+    gold = write("gold.jsonl", labels("SUPPORTS", "REFUTES"))
+    rows = [{"id": 1, "predicted_label": "SUPPORTS"}, {"id": 2, "predicted_label": "SUPPORTS"}]
+    words = ("--label", f"SUPPORTS={S}", "--values", f"REFUTES={N}")
+    code, out, _ = score(gold, write("pred.jsonl", rows), *words)
+    assert code == 0 and "label = 'predicted_label'" in out
+    code, out, _ = score(gold, write("pred.csv", rows), "--json", *words)
+    assert json.loads(out)["corrected"]["measures"]["accuracy"]["value"] == 0.5
+    told = ("--columns", "predicted.label=predicted_label")
+    assert score(gold, write("pred.csv", rows), *words, *told)[0] == 0
 
 
 def test_bad_files_end_with_one_line(score, write):
@@ -260,8 +280,8 @@ def test_a_column_that_groups_nothing_is_one_line(write):
     rows = [row | fields | {"topic": "rent"} for row in labels(S, S, S, S)]
     path = write("gold.jsonl", rows)
     bad = []
-    for name in ["label", "row", "nope", *fields]:
-        message = f"gold.jsonl: .*{name!r}"
+    for name in ["label", "nope", *fields]:
+        message = "gold.jsonl:1: tags is" if name == "tags" else f"gold.jsonl: .*{name!r}"
         bad += [({"cluster": name}, message), ({"groups": [name]}, message)]
     assert not_refused(lambda options: score_files(path, path, **options), bad) == []
     score_files(path, path, cluster="topic", groups=["topic"])

@@ -84,14 +84,12 @@ def test_wrong_use_raises():
         (([1, 2, 3], {}), "items x raters, not 1-D"),
         (([[1, "x"], ["y", "z"]], {}), "mix numbers and text"),
         (([[1, np.inf], [2, 2]], {}), "item 0, rater 1: infinite"),
-        (([["a", "b"], ["b", "b"]], {}), "^labels such as a, b have no order"),
         (([[1, 2], [2, 2]], {"level": "odd"}), "unknown level 'odd'"),
         (([[-1, 2], [2, 2]], {"level": "ratio"}), "at least 0"),
         (([[1, 2], [2, 2]], {"categories": [1, 3]}), r"outside .*\[2.0\]"),
         (([[1, 2], [2, 2]], {"categories": [2, 1]}), "ascending"),
         ((named, {}), "named more than once: A"),
         ((np.tile([1, 2, 3], (2, 4)), {}), r"2 items .* 12 raters .* transpose"),
-        (([[number, number] for number in range(2001)], {}), "2001 distinct ratings, at most 2000"),
     ]
     assert misnamed(measure, cases, InputError) == []
     with pytest.raises(InputError, match="unknown weights 'odd'"):
@@ -105,8 +103,6 @@ def test_wrong_use_raises():
 def test_measurements_are_not_categories():
     rng = np.random.default_rng(0)
     ratings = rng.normal(size=(750, 1)) + rng.normal(size=(750, 3))
-    with pytest.raises(InputError, match="use the intraclass correlation"):
-        agreement.fleiss_kappa(ratings)
     found = results(ratings)
     assert found["krippendorff_alpha"].reason == "too_many_categories"
     assert found["icc_2_1"].estimate == pytest.approx(0.5, abs=0.07)
@@ -166,7 +162,8 @@ def test_labels_are_compared_but_not_ordered():
     labels = [["yes", "no"], ["no", "no"], ["yes", None], ["yes", "yes"]]
     numbers = [[2, 1], [1, 1], [2, NAN], [2, 2]]
     found, same = results(labels), results(numbers)
-    assert found["kendall_w"].reason == "labels_without_order"
+    for name in ("kendall_w", "krippendorff_alpha", "cohen_kappa_linear"):
+        assert found[name].reason == "labels_without_order"
     for name in ("gwet_ac1", "fleiss_kappa", "cohen_kappa"):
         assert found[name].estimate == same[name].estimate is not None
     ordered = agreement.krippendorff_alpha(labels, categories=["no", "yes"])
@@ -199,16 +196,16 @@ def test_a_new_panel_adds_the_jackknife_over_raters():
 
 def test_undefined_resamples_widen_and_too_many_forbid():
     draws = np.linspace(0.4, 0.6, 1000)
-    (low, high), reason = bootstrap_interval(draws, 0.5, 1000, 0.975)
-    assert ((low, high), reason) == (pytest.approx((0.405, 0.595), abs=1e-3), None)
+    (low, high), reason = bootstrap_interval(draws, 0.5, 1000)
+    assert (low, high, reason) == (pytest.approx(0.405, abs=1e-3), pytest.approx(1 - low), None)
     draws[::100] = np.nan
-    wider, _ = bootstrap_interval(draws, 0.5, 1000, 0.975)
+    wider, _ = bootstrap_interval(draws, 0.5, 1000)
     assert wider[0] < low < high < wider[1]
     draws[::20] = np.nan
-    assert bootstrap_interval(draws, 0.5, 1000, 0.975) == (None, "undefined_in_resamples")
+    assert bootstrap_interval(draws, 0.5, 1000) == (None, "undefined_in_resamples")
     # These lie one standard deviation too low; BCa moves as far to the other side.
     draws = np.random.default_rng(0).normal(0.45, 0.05, 20_000)
-    bounds, _ = bootstrap_interval(draws, 0.5, 10_000, 0.975)
+    bounds, _ = bootstrap_interval(draws, 0.5, 10_000)
     assert bounds == pytest.approx((0.452, 0.648), abs=0.006)
 
 
@@ -228,11 +225,3 @@ def test_leaving_the_contrarian_out_helps():
         table = agreement.leave_one_rater_out(ratings, coefficient).set_index("rater")
         others = getattr(agreement, coefficient)(ratings[["B", "C"]].dropna(), n_resamples=0)
         assert table.loc["A", "estimate"] == others.estimate is not None
-
-
-def test_the_table_holds_the_results():
-    table = agreement.agreement_table(draw(), n_resamples=99).set_index("coefficient")
-    found = agreement.agreement_results(draw(), n_resamples=99)
-    bounds = ["panel_low", "panel_high", "new_panel_low", "new_panel_high"]
-    fleiss = found["fleiss_kappa"]
-    assert tuple(table.loc["fleiss_kappa", bounds]) == (*fleiss.panel_ci, *fleiss.new_panel_ci)

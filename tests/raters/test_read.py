@@ -8,7 +8,7 @@ import zipfile
 import pandas as pd
 import pytest
 from forms_as_documented import repacked, with_stored, write_forms
-from openpyxl import Workbook
+from openpyxl import Workbook, load_workbook
 from openpyxl.worksheet.formula import ArrayFormula
 from toy_study import make_study
 
@@ -150,7 +150,7 @@ def test_two_files_of_one_base_name_stay_apart(returned, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("e.xlsx", b"", "is empty"),
+        ("e.xlsx", b"", "is no workbook"),
         ("n.xlsx", b"not a zip", "no workbook, or is damaged"),
         ("o.xls", b"\xd0\xcf\x11\xe0rest", "old workbook: save it as .xlsx"),
         ("c.csv", b'prompt_id,preferred\na,"open', "damaged or cut"),
@@ -365,6 +365,30 @@ def test_workbooks_and_table_of_the_documented_study_give_the_same_votes(tmp_pat
         example_votes().frame[["place", *COLUMNS[2:]]]
     )
     assert {defect.kind for defect in votes.defects} == {"extra_column", "extra_sheet", "formula"}
+
+
+def test_an_edited_prompt_is_named_and_its_vote_counts_for_the_question(tmp_path):
+    """Not for a 51st one."""
+    first, *_ = paths = write_forms(tmp_path)
+    expected = open_forms(read_forms(paths)).frame
+    book = load_workbook(first)
+    sheet = book.worksheets[0]
+    sheet["B5"].value = "An edited prompt"
+    sheet["A6"].value = "an edited id"
+    book.save(first)
+    votes = open_forms(read_forms(paths))
+    edited = [d for d in votes.defects if d.kind in ("edited_text", "not_in_all_forms")]
+    assert named(edited) == [(5, "prompt_text", "edited_text", "repaired")]
+    assert votes.frame["item_id"].equals(expected["item_id"])
+    for row in range(2, 52):
+        sheet.cell(row, 3).value = None
+    sheet["B7"].value = None
+    sheet.cell(7, 4).value = "another answer"
+    book.save(first)
+    votes = open_forms(read_forms(paths))
+    partial = [d for d in votes.defects if d.kind == "not_in_all_forms"]
+    assert {d.file for d in partial} == {str(path) for path in paths}
+    assert partial[0].found == "rows 5, 7"
 
 
 def test_the_key_column_is_not_guessed_and_its_defects_are_named(tmp_path):

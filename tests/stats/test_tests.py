@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pingouin as pg
 import pytest
-from cases import table
+from cases import misnamed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -43,24 +43,20 @@ def test_fishers_maize():
     found = paired_randomization(MAIZE)
     assert (found.exact, found.n_resamples, found.n) == (True, 2**15, 15)
     assert found.pvalue == found.pvalue_max_t == 2 * 863 / 2**15
-    assert paired_randomization(MAIZE, alternative="greater").pvalue == 863 / 2**15
     assert found.statistic == pytest.approx(314 / 15)
 
 
-@table([(alternative,) for alternative in ["two-sided", "greater", "less"]])
-def test_enumeration_equals_scipy_and_random_signs_estimate_it(alternative):
+def test_enumeration_equals_scipy_and_random_signs_estimate_it():
     rng = np.random.default_rng(1)
-    scores = rng.random((12, 1)) + rng.normal(scale=0.2, size=(12, 3))
-    exact = paired_randomization(scores, alternative=alternative)
+    scores = rng.random((16, 1)) + rng.normal(scale=0.2, size=(16, 3))
+    exact = paired_randomization(scores)
+    difference = scores[:, 0] - scores[:, 1]
     peer = stats.permutation_test(
-        (scores[:, 0] - scores[:, 1],),
-        np.mean,
-        permutation_type="samples",
-        alternative=alternative,
+        (difference,), np.mean, permutation_type="samples", n_resamples=2**16
     )
     assert exact.pvalue[0] == pytest.approx(peer.pvalue, abs=1e-15)
     assert exact.statistic[0] == pytest.approx(peer.statistic, abs=1e-15)
-    drawn = paired_randomization(scores, alternative=alternative, exact=False, n_resamples=50_000)
+    drawn = paired_randomization(scores, n_resamples=50_000)
     assert exact.exact and not drawn.exact
     for name in ("pvalue", "pvalue_max_t"):
         truth, estimate = getattr(exact, name), getattr(drawn, name)
@@ -255,18 +251,6 @@ def test_detectable_effect_has_the_power_that_statsmodels_says():
         assert detectable[0] > 0.5 >= detectable[1]
 
 
-@table(
-    [
-        (lambda: paired_randomization([]), "no units"),
-        (lambda: paired_randomization(np.ones((3, 1))), "at least two systems"),
-        (lambda: paired_randomization(np.ones(25), exact=True), "at most 24"),
-    ]
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(InputError, match=message):
-        call()
-
-
-def test_few_sign_vectors_are_enumerated():
-    assert paired_randomization(np.ones(4), n_resamples=16).pvalue == 2 / 2**4
-    assert not paired_randomization(np.ones(4), n_resamples=15).exact
+def test_bad_input_is_named():
+    cases = [(([],), "no units"), ((np.ones((3, 1)),), "at least two systems")]
+    assert misnamed(paired_randomization, cases, InputError) == []

@@ -41,7 +41,7 @@ class Cell:
     @property
     def source(self):
         """File of the notebook."""
-        return paths.notebook_file(self.notebook)
+        return paths.notebook_files().get(self.notebook, paths.NOTEBOOKS / self.notebook)
 
 
 # --- reading

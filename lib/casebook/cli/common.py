@@ -132,10 +132,10 @@ SAID = ("columns", "values", "rows", "lists")
 """Options that say how a table is read."""
 
 
-def said(columns, values, rows, lists="json"):
+def said(columns, values, rows, **lists):
     """What options say of a table, for its reader."""
     columns = pairs(columns, "=", "--columns ROLE=COLUMN")
-    return {"columns": columns, "values": meanings(values), "rows": rows, "lists": lists}
+    return {"columns": columns, "values": meanings(values), "rows": rows, **lists}
 
 
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"  # all but new lines and tabs

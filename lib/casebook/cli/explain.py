@@ -2,16 +2,20 @@
 
 from pathlib import Path
 
-from casebook import explain
+from casebook import data, explain
 from casebook.cli.common import (
     DOCUMENTS,
+    Columns,
     Json,
+    Lists,
     Out,
     Resamples,
+    Rows,
     Seed,
     argument,
     command_group,
     option,
+    pairs,
     show_report,
 )
 from casebook.files import refuse_overwriting
@@ -26,8 +30,11 @@ def _group():
 
 @app.command()
 def score(
-    explanations: argument(Path, "JSON lines: id, explanation, and source, sources or contexts."),
+    explanations: argument(Path, "Table: id, explanation, and source, sources or contexts."),
     sources: option(Path | None, f"{DOCUMENTS}.") = None,
+    columns: Columns = None,
+    rows: Rows = None,
+    lists: Lists = "json",
     foreign: option(int, "Foreign sources per explanation, as control.", min=1) = 3,
     resamples: Resamples = 10_000,
     seed: Seed = 0,
@@ -45,9 +52,12 @@ def score(
     Example: casebook explain score explanations.jsonl --sources judgments
     """
     refuse_overwriting(out, explanations, sources)
-    explained = explain.study.read_explanations(explanations, sources)
+    explained = explain.study.read_explanations(
+        explanations, sources, pairs(columns, "=", "--columns ROLE=COLUMN"), rows, lists
+    )
     scored = explain.study.score_explanations(
         explained, foreign=foreign, pool=explained.sources, n_resamples=resamples, seed=seed
     )
     report = explain.study.score_report(explained, scored)
-    show_report(report, as_json, out, *explain.study.score_parts(report))
+    reading = [data.tables.reading_text(explained.reading)]
+    show_report(report, as_json, out, reading, *explain.study.score_parts(report))

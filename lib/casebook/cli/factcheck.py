@@ -17,19 +17,22 @@ from casebook.cli.common import (
     argument,
     command_group,
     exclusive,
+    meanings,
     option,
     pairs,
+    refuse_idle,
     said,
     say,
     show,
     show_tables,
 )
 from casebook.errors import BatchFailed, InputError
-from casebook.files import refuse_overwriting, writable
+from casebook.files import refuse_overwriting
+from casebook.paths import writable
 
 app = command_group("factcheck", "Check claims against a collection, and score anyone's verdicts.")
 
-Labelled = argument(Path, "CSV, JSON or JSONL with id and label.")
+Labelled = argument(Path, "Table with id and label.")
 Corpus = option(
     list[str] | None,
     "Folder (BEIR layout, or .txt and .md files) or data set; repeatable.",
@@ -43,7 +46,10 @@ Stance = option(
 Decomposition = option(str, "rules, documented, none, model:NAME or module:object.")
 Gate = option(str, "Least credibility of a source: none, low, medium or high.")
 Spellings = option(
-    list[str] | None, "Your spelling of a label: REFUTES=NOT_SUPPORTED; repeatable.", "--label"
+    list[str] | None,
+    "WORD=MEANING, such as REFUTES=NOT_SUPPORTED; WORD= if missing; repeatable.",
+    "--values",
+    "--label",
 )
 OTHER_LABELS = "exclude, negative or three_class"
 
@@ -58,7 +64,9 @@ def score(
     group: option(list[str] | None, "Column of GOLD to score by; repeatable.") = None,
     cluster: option(str | None, "Column of GOLD whose equal values are resampled together.") = None,
     baseline: option(Path | None, "Predictions of a claim-only model, CSV or JSONL.") = None,
-    label: Spellings = None,
+    columns: Columns = None,
+    values: Spellings = None,
+    rows: Rows = None,
     resamples: Resamples = 1000,
     seed: Seed = 0,
     as_json: Json = False,
@@ -74,18 +82,21 @@ def score(
         groups=group or (),
         cluster=cluster,
         baseline=baseline,
-        labels=pairs(label, "=", "SPELLING=LABEL"),
+        columns=pairs(columns, "=", "--columns ROLE=COLUMN"),
+        labels=meanings(values),
+        rows=rows,
         n_resamples=resamples,
         seed=seed,
     )
-    show(report.as_dict(), as_json, [report.as_text()])
+    readings = map(data.tables.reading_text, report.account["readings"])
+    show(report.as_dict(), as_json, readings, [report.as_text()])
 
 
 @app.command()
 def run(
     context: typer.Context,
     claims: argument(
-        Path | None, "CSV, JSON or JSONL with claim (and id, label, group), or one claim a line."
+        Path | None, "Table with claim (and id, label, group), or one claim a line."
     ) = None,
     corpus: Corpus = None,
     log: option(
@@ -94,7 +105,7 @@ def run(
     k: option(int, "Queries for each part of a claim.", "--k", min=1, max=5) = 3,
     ratings: option(Path | None, "Table of credibility ratings, YAML.") = None,
     columns: Columns = None,
-    label: Spellings = None,
+    values: Spellings = None,
     rows: Rows = None,
     lists: Lists = "json",
     original: Original = False,
@@ -128,9 +139,8 @@ def run(
             f"--out {out}: cannot be written: name a file in a folder that you may write to"
         )
     if log:
-        answers = assistant.log.read_log(log, **said(columns, label, rows, lists))
-        for reading in answers.attrs["readings"]:
-            say(data.tables.reading_text(reading))
+        answers = assistant.log.read_log(log, **said(columns, values, rows, lists=lists))
+        readings = answers.attrs["readings"]
         claim_list = factcheck.claims.claims_of_answers(answers)
         for note in assistant.log.not_answered(answers["no_answer"]):
             say(f"note: {note}")
@@ -140,9 +150,10 @@ def run(
                 "sentences of answers prefer --stance entailment:MODEL or endpoint:MODEL"
             )
     else:
-        claim_list = factcheck.claims.read_plain(
-            claims, spellings=pairs(label, "=", "SPELLING=LABEL")
-        )
+        refuse_idle(context, ("lists",), "without --log")
+        reading = factcheck.claims.claim_table(claims, **said(columns, values, rows))
+        claim_list = factcheck.claims.claims_of_table(reading)
+        readings = [reading.record()]
     checker = factcheck.pipeline.checker_of(
         factcheck.pipeline.load_documents(corpus or [factcheck.pipeline.OWN_COLLECTION]),
         mode=mode,
@@ -154,6 +165,8 @@ def run(
         ratings=ratings,
     )
     _note_empty_evidence(checker)
+    for reading in readings:
+        say(data.tables.reading_text(reading))
     results = checker.check_all(claim_list)
     if out is not None:
         factcheck.score.write_log(

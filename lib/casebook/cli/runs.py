@@ -621,7 +621,7 @@ def gate(
             margin=margin if given(context, "margin") else None,
             common=force,
             collection=collection,
-            said=said(columns, values, rows, lists),
+            said=said(columns, values, rows, lists=lists),
             judge=judge,
             as_json=as_json,
         )

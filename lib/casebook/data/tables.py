@@ -452,14 +452,18 @@ class Reading:
             self.refuse(row, f"{role} {short(word)} is no number: {remedy}")
         return words.where(is_number).map(float)
 
-    def labels(self, role, allowed=()):
+    def labels(self, role, allowed=(), others=False):
         """Cells as labels, "" where missing; doubtful words are asked about, all in one line.
 
         Doubtful are words for missing, two that differ in case or blanks only, and, if labels are
-        `allowed`, all others.
+        `allowed`, all others, unless `others` may stand.
         """
         words = self.texts(role, may_be_empty=True).astype(str)
-        doubts = _doubts(words[words != ""].unique(), self.values, allowed)
+        for word, meaning in self.values.items() if allowed else ():
+            if meaning not in ("", *allowed):
+                problem = f"values: {short(word)} is mapped to {short(meaning)}, which is none of"
+                raise InputError(f"{problem} {', '.join(allowed)}")
+        doubts = _doubts(words[words != ""].unique(), self.values, allowed, others)
         if doubts:
             row = words.index[words.isin(list(doubts))][0]
             own = f"LABEL: {', '.join(allowed)}" if allowed else "WORD=WORD keeps it"
@@ -517,21 +521,23 @@ def _printed_list(text):
     return value if repr(value) == text else None
 
 
-def _doubts(words, values, allowed):
+def _doubts(words, values, allowed, others):
     """Words of which nobody said what they mean, each with a likely meaning."""
     known = {_folded(label): label for label in (*values.values(), *allowed)}
+    known |= {_folded(word): meaning for word, meaning in values.items()}
     doubts = {}
     for word in words:
         folded = _folded(word)
-        likely = known.get(folded, "LABEL") if allowed else known.setdefault(folded, word)
+        if allowed and not others:
+            likely = known.get(folded, "LABEL")
+        else:
+            likely = known.setdefault(folded, word)
         if folded in ROLES["missing"] and word not in allowed:
             likely = ""
-        meaning = values.get(word)
-        is_told = meaning in ("", *allowed) if allowed else meaning is not None
-        if likely != word and not is_told:
+        if likely != word and word not in values:
             doubts[word] = likely
     return doubts
 
 
 def _folded(word):
-    return " ".join(word.casefold().split())
+    return " ".join(word.casefold().replace("_", " ").split())

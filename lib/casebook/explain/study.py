@@ -6,14 +6,13 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from casebook.data.folders import read_collection
 from casebook.data.sources import MIRROR_VARIABLE
+from casebook.data.tables import read_roles, read_table
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer
 from casebook.frames import DIFFERENCE_COLUMNS, areas
@@ -34,7 +33,6 @@ from casebook.measures.quotations import find_quotes, share_quoted_rightly
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT
-from casebook.sensitivity.domain import validate_record
 from casebook.sensitivity.extract import extract_sheet
 from casebook.stats.areas import auroc_contrast
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
@@ -85,6 +83,7 @@ class Explained:
     source_of: dict  # {explanation: its source}
     cited: dict  # {explanation: citations of its passages}
     left_out: dict  # {reason: count}
+    reading: dict | None = None  # what was read of a file
 
 
 EXPLAINERS = {
@@ -295,57 +294,51 @@ def _short_question(text):
 
 # --- explanations of the user's own
 
-_Text = Annotated[str, Field(pattern=r"\S")]
 
-
-class ExplanationRecord(BaseModel):
-    """A line of a file of explanations: a text, and ids or texts of what it explains."""
-
-    model_config = ConfigDict(extra="forbid")
-    id: _Text | None = None
-    explanation: _Text
-    source: _Text | None = None
-    sources: list[_Text] | None = None
-    contexts: list[_Text] | None = None
-
-    @model_validator(mode="after")
-    def _has_one_kind_of_source(self):
-        if sum(map(bool, (self.source, self.sources, self.contexts))) != 1:
-            raise ValueError("name one of 'source' (an id), 'sources' (ids) or 'contexts' (texts)")
-        return self
-
-
-def read_explanations(path, folder=None):
-    """Read a file of explanations; their sources are documents of a folder or texts of the file."""
+def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
+    """Read explanations of documents of a folder (sources), or of texts of the file (contexts)."""
     texts = {}
     if folder is not None:
         documents = read_collection(folder)
         for document, text in zip(documents["doc_id"], documents["text"], strict=True):
             if text.strip():
                 texts[document] = text
-    explanations = {}
+    table = read_table(path, rows)
+    reading = read_roles(table, "explanations", ["explanation"], columns, lists=lists)
+    if "id" not in reading:
+        reading.table["id"] = [f"line {row}" for row in table.index]
+    keys = reading.texts("id")
+    reading.refuse_repeats("id")
+    explanations = reading.texts("explanation")
+    contexts = reading.lists("contexts")
+    source = reading.texts("source", may_be_empty=True)
+    documents = reading.lists("sources").where(source == "", source.map(lambda name: [name]))
     source_of = {}
     sources = dict(texts)
-    for number, line in read_jsonl(path, {}):
-        record = validate_record(f"{path}:{number}", line, ExplanationRecord)
-        key = record.id or f"line {number}"
-        if key in explanations:
-            raise InputError.at(path, number, f"id {key!r} comes twice")
-        if record.contexts:
-            parts = record.contexts
-            contexts = record.contexts
-        else:
-            parts = list(dict.fromkeys(record.sources or [record.source]))
-            _check_documents(parts, texts, folder, path, number)
-            contexts = [texts[document] for document in parts]
-        explanations[key] = record.explanation
+    for row, key in keys.items():
+        if bool(contexts[row]) == bool(documents[row]):
+            kinds = "'source' (an id), 'sources' (a list of ids) or 'contexts' (a list of texts)"
+            reading.refuse(row, f"name one of {kinds}")
+        parts = contexts[row]
+        words = contexts[row]
+        if documents[row]:
+            parts = list(dict.fromkeys(documents[row]))
+            _check_documents(parts, texts, folder, path, row)
+            words = [texts[document] for document in parts]
         source_of[key] = "\0".join(parts)
-        sources.setdefault(source_of[key], "\n\n".join(contexts))
-    if not explanations:
-        raise InputError(f"{path}: holds no explanations")
-    name = Path(path).stem
-    kind = "explanations of your own"
-    return Explained(name, kind, explanations, sources, source_of, {}, {})
+        sources.setdefault(source_of[key], "\n\n".join(words))
+    n_contexts = contexts.map(bool).sum()
+    reading.notes.append(f"{n_contexts} with contexts, {len(table) - n_contexts} with sources")
+    return Explained(
+        Path(path).stem,
+        "explanations of your own",
+        dict(zip(keys, explanations, strict=True)),
+        sources,
+        source_of,
+        {},
+        {},
+        reading.record(),
+    )
 
 
 def _check_documents(documents, texts, folder, path, number):

@@ -1,29 +1,19 @@
 """Claims of any origin, and what decides them."""
 
-import warnings
 from collections import namedtuple
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import pandas as pd
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    StrictInt,
-    StringConstraints,
-    ValidationError,
-)
 
 from casebook import paths
-from casebook.data.cards import first_problem
-from casebook.data.records import read_table
 from casebook.data.registry import load
-from casebook.errors import InputError, MeasureNote
+from casebook.data.tables import ENDINGS, read_roles, read_table, refusal, short
+from casebook.errors import InputError
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.words import content
 from casebook.measures.classification import CONFLICTING, INSUFFICIENT
-from casebook.readers import read_jsonl, read_lines
+from casebook.readers import read_jsonl, read_lines, suffix_of
 from casebook.stats.intervals import FEWEST
 from casebook.text import sentence_texts
 
@@ -58,42 +48,6 @@ class Claim:
     atoms: tuple = ()
 
 
-def _empty_if_missing(value):
-    return "" if value is None or value != value else value
-
-
-FilledText = Annotated[str, StringConstraints(strict=True, pattern=r"\S")]
-_OptionalText = Annotated[str, BeforeValidator(_empty_if_missing)]
-
-
-class EvidenceQuote(BaseModel):
-    """Words of a document that decide a claim or a part of it."""
-
-    doc_id: str
-    quote: FilledText
-
-
-class ClaimRecord(BaseModel, coerce_numbers_to_str=True):
-    """A claim of a file; other fields of the file are not read."""
-
-    claim: FilledText
-    id: StrictInt | FilledText | None = None
-    label: _OptionalText = ""
-    group: _OptionalText = ""
-    category: _OptionalText = ""
-    evidence: Annotated[list[EvidenceQuote], BeforeValidator(lambda value: value or [])] = []
-
-
-def validated_record(path, number, record, model):
-    """Give a record of a file as a pydantic model; one that does not fit is refused by its row."""
-    try:
-        return model.model_validate(record)
-    except ValidationError as error:
-        raise InputError.at(
-            path, number, f"{first_problem(error)}; its fields: {', '.join(map(str, record))}"
-        ) from error
-
-
 def shipped_documents():
     """Smoke and insurance collections as one; titles are headers and no part of the texts."""
     frames = []
@@ -115,8 +69,8 @@ def read_claims(documents=None, split="all"):
     for number, row in read_jsonl(path, {}):
         atoms = []
         for atom in row["atoms"]:
-            quote = EvidenceQuote(**atom["evidence"])
-            atoms.append(_atom(path, number, atom["text"], atom["label"], quote, texts))
+            found = (atom["text"], atom["label"], atom["evidence"])
+            atoms.append(_atom(path, number, *found, texts))
         claim = Claim(
             id=row["id"],
             text=row["claim"],
@@ -132,65 +86,67 @@ def read_claims(documents=None, split="all"):
     return claims
 
 
-def read_plain(path, documents=None, spellings=None):
-    """Read claims of any origin: a text a line, or records with ``claim`` (see `ClaimRecord`).
+def read_plain(path, documents=None, **said):
+    """Read claims of any origin, see `claim_table` and `claims_of_table`."""
+    return claims_of_table(claim_table(path, **said), documents)
 
-    With documents, each quote of ``evidence`` is looked up in the document that it names.
-    """
+
+def claim_table(path, columns=None, values=None, rows=None):
+    """Reading of claims: a text a line, or a table with ``claim``, and its other roles."""
     path = Path(path)
-    spellings = CLAIM_LABELS | (spellings or {})
-    unknown = sorted(set(spellings.values()) - set(CLAIM_LABELS))
-    if unknown:
-        raise InputError(f"--label: {unknown[0]!r} is none of {', '.join(CLAIM_LABELS)}")
-    if {".csv", ".json", ".jsonl"} & set(path.suffixes):
-        rows = list(read_table(path))
+    if suffix_of(path) in ENDINGS:
+        table = read_table(path, rows)
     else:
-        rows = [(number, {"claim": text}) for number, text in read_lines(path) if text.strip()]
+        lines = {number: line for number, line in read_lines(path) if line.strip()}
+        table = pd.DataFrame({"claim": pd.Series(lines, dtype=object)})
+        table.attrs["path"] = path
+    if not len(table):
+        raise refusal(path, "holds no claims")
+    reading = read_roles(table, "claims", ["claim"], columns, values)
+    if "id" not in reading:
+        reading.table["id"] = table.index.astype(str)
+    reading.texts("id")
+    reading.refuse_repeats("id")
+    reading.texts("claim")
+    reading.table["label"] = reading.labels("label", tuple(CLAIM_LABELS))
+    counts = reading.table["label"].replace("", "none").value_counts()
+    reading.notes.append("labels " + ", ".join(f"{label} {n}" for label, n in counts.items()))
+    return reading
+
+
+def claims_of_table(reading, documents=None):
+    """Claims of a reading; with documents, each quote of ``evidence`` is looked up in its own."""
     texts = None if documents is None else documents.set_index("doc_id")["text"].to_dict()
-    claims = {}
-    for number, row in rows:
-        record = validated_record(path, number, row, ClaimRecord)
-        claim_id = str(number if record.id is None else record.id)
-        if claim_id in claims:
-            raise InputError.at(path, number, f"id {claim_id!r} stands twice")
-        label = _label(path, number, record.label, spellings)
-        atoms = [
-            _atom(path, number, record.claim, label, quote, texts) for quote in record.evidence
-        ]
-        claims[claim_id] = Claim(
-            id=claim_id,
-            text=record.claim,
+    groups = reading.texts("group", may_be_empty=True)
+    categories = reading.texts("category", may_be_empty=True)
+    evidence = reading.cells("evidence")
+    claims = []
+    for row, record in reading.table.iterrows():
+        label = CLAIM_LABELS.get(record["label"], "")
+        atoms = []
+        for quote in _quotes(reading, row, evidence[row]):
+            atoms.append(_atom(reading.path, row, record["claim"], label, quote, texts))
+        claim = Claim(
+            id=record["id"],
+            text=record["claim"],
             label=label,
-            category=record.category,
-            group=record.group or claim_id,
+            category=categories[row],
+            group=groups[row] or record["id"],
             atoms=tuple(atoms),
         )
-    if not claims:
-        raise InputError(f"{path}: holds no claims")
-    _note_unread_fields(path, rows)
-    return list(claims.values())
+        claims.append(claim)
+    return claims
 
 
-def _note_unread_fields(path, rows):
-    fields = ClaimRecord.model_fields
-    unread = sorted({str(name) for _, row in rows for name in row} - set(fields))
-    if unread:
-        message = f"{path}: not read: {', '.join(unread)}; fields: {', '.join(fields)}"
-        warnings.warn(message, MeasureNote, stacklevel=3)
-
-
-def _label(path, number, text, spellings):
-    """Verdict that a label asks for, ``""`` if there is no label."""
-    if not text.strip():
-        return ""
-    if text not in spellings:
-        raise InputError.at(
-            path,
-            number,
-            f"label {text!r} is none of {', '.join(CLAIM_LABELS)}: rename it, or say "
-            f"--label {text}=NOT_SUPPORTED",
-        )
-    return CLAIM_LABELS[spellings[text]]
+def _quotes(reading, row, cell):
+    """Quotes of a cell of evidence: a list of objects with doc_id and quote."""
+    quotes = cell or []
+    for quote in quotes if isinstance(quotes, list) else [quotes]:
+        fits = isinstance(quote, dict) and {"doc_id", "quote"} <= quote.keys()
+        if not fits or not str(quote["quote"]).strip():
+            problem = f"evidence {short(quote)} is no object with doc_id and quote"
+            reading.refuse(row, f"{problem}: write some, or type --columns evidence=-")
+    return quotes
 
 
 def read_labelled(path, documents=None):
@@ -214,8 +170,8 @@ def read_labelled(path, documents=None):
 
 def _atom(path, number, text, label, evidence, texts):
     """A quote that decides a claim or a part of it, with its span in the document."""
-    doc_id = evidence.doc_id
-    quote = evidence.quote
+    doc_id = evidence["doc_id"]
+    quote = evidence["quote"]
     start = 0 if texts is None else texts.get(doc_id, "").find(quote)
     if start < 0:
         problem = "does not hold" if doc_id in texts else "is not in the collection: it should hold"

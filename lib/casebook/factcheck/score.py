@@ -5,11 +5,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, StrictInt
 
-from casebook.data.records import read_table
+from casebook.data.tables import read_roles, read_table, refusal
 from casebook.errors import InputError
-from casebook.factcheck.claims import FilledText, validated_record
 from casebook.factcheck.explain import explain_verdict, quality_rows, quality_table
 from casebook.factcheck.model_judges import cost_of_judge
 from casebook.factcheck.stance import CAUTION, PublicJudge
@@ -19,7 +17,13 @@ from casebook.files import write_text
 from casebook.frames import contrasts
 from casebook.measures import classification
 from casebook.measures.calibration import Calibration, calibration
-from casebook.measures.classification import GOLD_LABELS, Scores, documented_metrics, encode
+from casebook.measures.classification import (
+    GOLD_LABELS,
+    SYNONYMS,
+    Scores,
+    documented_metrics,
+    encode,
+)
 from casebook.stats.intervals import bootstrap_mean, bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import mcnemar
@@ -52,7 +56,7 @@ RUN_MEASURE_TITLES = yaml_table("names")["run"]
 
 
 #: Columns of the joined rows that are no groups.
-RESERVED_COLUMNS = ("label", "gold", "predicted", "confidence", "said", "row")
+RESERVED_COLUMNS = ("label", "gold", "predicted", "confidence", "said")
 
 
 def score_files(
@@ -63,6 +67,8 @@ def score_files(
     groups=(),
     cluster=None,
     labels=None,
+    columns=None,
+    rows=None,
     policy=None,
     n_resamples=1000,
     seed=0,
@@ -72,7 +78,8 @@ def score_files(
     Parameters
     ----------
     gold, predicted : path
-        CSV, JSON or JSONL with ``id`` and ``label``; predictions may have ``confidence`` in [0, 1].
+        Tables with ``id`` and ``label`` (or ``predicted_label``, ``verdict``); predictions may have
+        ``confidence`` in [0, 1].
     baseline : path, optional
         Predictions of a model that sees the claims alone.
     groups : sequence of str
@@ -80,7 +87,12 @@ def score_files(
     cluster : str, optional
         Column of `gold` whose values belong together.
     labels : dict, optional
-        Further spellings, such as ``{"REFUTES": "NOT_SUPPORTED"}``.
+        Further spellings, such as ``{"REFUTES": "NOT_SUPPORTED"}``; they hold for every number.
+    columns : dict, optional
+        Role to its column, ``{"label": "verdict"}``; ``gold.label`` is that of `gold` alone,
+        ``predicted.label`` that of the predictions.
+    rows : str, optional
+        Path of the list in a JSON file that is an object, or sheet of a workbook.
     policy : dict, optional
         ``off_label``, ``nei`` and ``conflict`` of `casebook.score_predictions`.
     n_resamples : int, default 1000
@@ -108,53 +120,69 @@ def score_files(
     >>> score_files(gold, gold, n_resamples=100).scores["accuracy"].estimate
     1.0
     """
-    frame = read_verdict_labels(gold)
-    columns = [name for name in frame if name not in RESERVED_COLUMNS]
-    for name in (*groups, cluster or "id"):
-        if name not in columns:
-            raise InputError(f"{gold}: no column {name!r} to group by: it has {', '.join(columns)}")
-        if frame[name].map(lambda value: isinstance(value, list | dict)).any():
-            raise InputError(f"{gold}: column {name!r} holds lists or objects, which are no groups")
-    wrong = frame[encode(frame["label"], labels)[0] >= len(GOLD_LABELS)]
-    if len(wrong):
-        problem = (
-            f"{len(wrong)} of {len(frame)} gold labels are missing or unknown "
-            f"(here {wrong['label'].iloc[0]!r}): use {', '.join(GOLD_LABELS)}, or name the "
-            "spelling's meaning"
-        )
-        raise InputError.at(gold, wrong["row"].iloc[0], problem)
-    rows, account = join_labels(frame, read_verdict_labels(predicted), (gold, predicted))
+    further = [name for name in dict.fromkeys([*groups, cluster]) if name not in (None, "id")]
+    for name in further:
+        if name in RESERVED_COLUMNS:
+            raise refusal(gold, f"column {name!r} groups nothing: name another one")
+    told = {"values": labels, "rows": rows}
+    of_gold = _told_of("gold", columns)
+    of_predicted = _told_of("predicted", columns)
+    true, reading = read_verdict_labels(gold, of_gold, is_gold=True, further=further, **told)
+    verdicts, predictions = read_verdict_labels(predicted, of_predicted, **told)
+    joined, account = join_labels(true, verdicts, (gold, predicted))
+    account["readings"] = [reading.record(), predictions.record()]
     baselines = None
     if baseline is not None:
-        claim_only, _ = join_labels(frame, read_verdict_labels(baseline), (gold, baseline))
+        verdicts, predictions = read_verdict_labels(baseline, of_predicted, **told)
+        claim_only, _ = join_labels(true, verdicts, (gold, baseline))
         baselines = {"claim_only": claim_only["predicted"]}
+        account["readings"].append(predictions.record())
     return score_joined(
-        rows,
+        joined,
         account,
         policy=policy,
         baselines=baselines,
         groups=groups,
         cluster=cluster,
-        labels=labels,
         n_resamples=n_resamples,
         seed=seed,
     )
 
 
-class LabelRecord(BaseModel):
-    """A row of a file of labels; its other fields are kept."""
+def _told_of(file, columns):
+    """Columns of one of the files: those of all, and those with its name before the role."""
+    told = {}
+    for role, column in (columns or {}).items():
+        prefix, _, rest = role.rpartition(".")
+        if prefix in ("", file):
+            told[rest] = column
+    return told
 
-    id: StrictInt | FilledText
-    label: str | bool | int | float | None
 
+def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=False, further=()):
+    """Labels of a file by ``id``, with ``confidence`` or columns to group by; and its reading.
 
-def read_verdict_labels(path):
-    """Read a file of labels: ``id`` as text, ``label``, other fields, and ``row`` of the file."""
-    rows = []
-    for number, record in read_table(path):
-        validated_record(path, number, record, LabelRecord)
-        rows.append(record | {"row": number, "id": str(record["id"])})
-    return pd.DataFrame(rows).assign(label=pd.Series([row["label"] for row in rows], dtype=object))
+    A gold label is one of ours. Of verdicts another word is off-label, unless it differs from one
+    of ours, or from one that `values` names, in case or blanks only.
+    """
+    table = read_table(path, rows)
+    if is_gold:
+        columns = {"confidence": "-"} | (columns or {})
+    reading = read_roles(table, "labels", ["id", "label"], columns, values, further=further)
+    known = (*GOLD_LABELS, *SYNONYMS)
+    frame = pd.DataFrame({"id": reading.texts("id")})
+    frame["label"] = reading.labels("label", known, others=not is_gold)
+    for row in frame.index[frame["label"] == ""] if is_gold else ():
+        reading.refuse(row, "label is empty: give every claim of the gold file one")
+    if "confidence" in reading:
+        frame["confidence"] = reading.numbers("confidence")
+        for row in frame.index[frame["confidence"].notna() & ~frame["confidence"].between(0, 1)]:
+            reading.refuse(row, f"confidence {frame['confidence'][row]:g} is not from 0 to 1")
+    for name in further:
+        frame[name] = reading.texts(name, may_be_empty=True)
+    counts = frame["label"].replace("", "none").value_counts()
+    reading.notes.append("labels " + ", ".join(f"{label} {n}" for label, n in counts.items()))
+    return frame, reading
 
 
 def join_labels(gold, predicted, names=("gold", "predictions")):
@@ -165,7 +193,6 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
     """
     gold_name, predicted_name = names
     rows = _one_row_per_id(gold, gold_name)
-    rows = rows.drop(columns=["gold", "predicted", "confidence"], errors="ignore")
     rows = rows.rename(columns={"label": "gold"})
     answers = _one_row_per_id(predicted, predicted_name)
     answers = answers.filter(["id", "said", "confidence"]).rename(columns={"said": "predicted"})
@@ -178,8 +205,6 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
         )
     rows = rows.drop(columns="said").merge(answers, on="id", how="left")
     rows["predicted"] = rows["predicted"].where(rows["predicted"].notna(), None)
-    if "confidence" in rows:
-        rows["confidence"] = _confidence(rows, predicted_name)
     ids = {
         "missing": missing,
         "extra": extra,
@@ -213,19 +238,6 @@ def _one_row_per_id(frame, name):
     return rows
 
 
-def _confidence(rows, name):
-    """Confidence of joined rows as numbers from 0 to 1; others are refused."""
-    values = rows["confidence"].astype(object).replace("", None)
-    scalars = values.where(values.map(np.isscalar), np.inf)
-    confidence = pd.to_numeric(scalars, errors="coerce").astype(float)
-    wrong = rows["id"][values.notna() & ~confidence.between(0, 1)]
-    if len(wrong):
-        raise InputError(
-            f"{name}: {len(wrong)} values of 'confidence' are not from 0 to 1 (id {wrong.iloc[0]})"
-        )
-    return confidence
-
-
 def score_joined(
     rows,
     account,
@@ -234,7 +246,6 @@ def score_joined(
     baselines=None,
     groups=(),
     cluster=None,
-    labels=None,
     n_resamples=1000,
     seed=0,
 ):
@@ -244,7 +255,6 @@ def score_joined(
     scores = classification.score_predictions(
         gold,
         rows["predicted"],
-        labels=labels,
         clusters=clusters,
         groups={name: rows[name] for name in groups},
         baselines=baselines,
@@ -252,9 +262,9 @@ def score_joined(
         seed=seed,
         **(policy or {}),
     )
-    right = is_right(gold, rows["predicted"], labels, scores.policy)
+    right = is_right(gold, rows["predicted"], scores.policy)
     counted = right.notna()
-    most = majority(gold[counted], labels, scores.policy | {"off_label": "wrong"})
+    most = majority(gold[counted], scores.policy | {"off_label": "wrong"})
     rivals = {"majority": [most] * len(rows)} | (baselines or {})
     # Rows that the system's answers drop are dropped for all; no others are.
     rival_policy = scores.policy | {
@@ -262,7 +272,7 @@ def score_joined(
     }
     comparisons = compare_verdicts(
         right,
-        {name: is_right(gold, verdicts, labels, rival_policy) for name, verdicts in rivals.items()},
+        {name: is_right(gold, verdicts, rival_policy) for name, verdicts in rivals.items()},
         clusters=clusters,
         n_resamples=n_resamples,
         seed=seed,
@@ -279,10 +289,10 @@ def score_joined(
     return FactcheckReport(account, scores, stated, comparisons)
 
 
-def is_right(gold, predicted, labels=None, policy=None):
+def is_right(gold, predicted, policy=None):
     """Whether each verdict is right under the policies, None where the row is left out."""
-    gold_codes, _ = encode(gold, labels)
-    predicted_codes, _ = encode(predicted, labels)
+    gold_codes, _ = encode(gold)
+    predicted_codes, _ = encode(predicted)
     tables = classification.collapse_cells(**(policy or {}))
     right_by_cell = np.trace(tables, axis1=1, axis2=2).astype(bool).astype(object)
     right_by_cell[~tables.any((1, 2))] = None
@@ -291,11 +301,10 @@ def is_right(gold, predicted, labels=None, policy=None):
     return pd.Series(right_by_cell[cells], index=index, dtype=object)
 
 
-def majority(gold, labels=None, policy=None):
+def majority(gold, policy=None):
     """The label whose constant answer is right most often under the policies."""
     n_right = {
-        label: is_right(gold, [label] * len(gold), labels, policy).eq(True).sum()
-        for label in GOLD_LABELS
+        label: is_right(gold, [label] * len(gold), policy).eq(True).sum() for label in GOLD_LABELS
     }
     return max(n_right, key=n_right.get)
 

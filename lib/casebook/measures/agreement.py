@@ -7,8 +7,6 @@ n_resamples : int, default 1000
     Resamples of the items; 0 for none.
 seed : int, default 0
     Seed of the resamples.
-confidence : float, default 0.95
-    Coverage of the intervals.
 categories : sequence, optional
     The rating scale in order, if it has categories that nobody used, or labels.
 wide : bool, default False
@@ -36,6 +34,7 @@ from casebook.errors import InputError
 from casebook.measures.coefficients import (
     ICC_FORMS,
     MEASUREMENT_LEVELS,
+    TAIL,
     IntraclassCorrelation,
     Kappa,
     KendallW,
@@ -44,7 +43,7 @@ from casebook.measures.coefficients import (
     kappa,
 )
 from casebook.stats.intervals import FEWEST, bca_bounds, cluster_codes, resample_counts
-from casebook.stats.samples import check_choice, check_count, check_share
+from casebook.stats.samples import check_choice, check_count, number_or_none
 
 
 @dataclass(frozen=True)
@@ -66,14 +65,9 @@ class Agreement:
     @property
     def bounds(self):
         """Bounds for this panel and for a new one, as columns of a table; None where none are."""
-        panel_low, panel_high = self.panel_ci or (None, None)
-        new_panel_low, new_panel_high = self.new_panel_ci or (None, None)
-        return {
-            "panel_low": panel_low,
-            "panel_high": panel_high,
-            "new_panel_low": new_panel_low,
-            "new_panel_high": new_panel_high,
-        }
+        bounds = [*(self.panel_ci or (None, None)), *(self.new_panel_ci or (None, None))]
+        names = ("panel_low", "panel_high", "new_panel_low", "new_panel_high")
+        return dict(zip(names, bounds, strict=True))
 
     @property
     def reason(self):
@@ -96,7 +90,7 @@ def krippendorff_alpha(ratings, level="ordinal", n_resamples=1000, **options):
     n_resamples : int, default 1000
         Resamples of the items; 0 for none.
     **options
-        seed, confidence, categories, wide, clusters: see the module.
+        seed, categories, wide, clusters: see the module.
 
     Returns
     -------
@@ -150,9 +144,9 @@ def conger_kappa(ratings, weights="identity", **options):
     return measure_coefficient("conger_kappa", ratings, {"weights": weights}, **options)
 
 
-def light_kappa(ratings, weights="identity", **options):
+def light_kappa(ratings, **options):
     """Light's kappa: the mean of Cohen's kappa over all pairs of raters."""
-    return measure_coefficient("light_kappa", ratings, {"weights": weights}, **options)
+    return measure_coefficient("light_kappa", ratings, **options)
 
 
 def brennan_prediger(ratings, weights="identity", **options):
@@ -191,7 +185,6 @@ def agreement_results(
     categories=None,
     wide=False,
     seed=0,
-    confidence=0.95,
 ):
     """Many coefficients of one panel, by name; one that cannot take the ratings has a reason."""
     panel = as_panel(ratings, categories, wide)
@@ -199,13 +192,8 @@ def agreement_results(
     resamples = cache(_kept_resamples)
     results = {}
     for name in coefficients or DEFAULT_COEFFICIENTS:
-        build = coefficient_build(name, settings.get(name, {}))
-        try:
-            results[name] = _measured(name, build, panel, n_resamples, seed, confidence, resamples)
-        except UnfitRatings as problem:
-            counts = {"n_items": panel.n_items, "n_raters": panel.n_raters}
-            counts["percent_agreement"] = _observed_agreement(panel)
-            results[name] = Agreement(name, None, reasons={"estimate": problem.code}, **counts)
+        build = coefficient_build(name, settings.get(name))
+        results[name] = _measured(name, build, panel, n_resamples, seed, resamples=resamples)
     return results
 
 
@@ -223,7 +211,7 @@ def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
     **options
         weights : {"quadratic", "linear", "identity"}, of Gwet's AC2;
         coefficients : sequence of str, by default nineteen;
-        categories, wide, seed, confidence: see the module.
+        categories, wide, seed: see the module.
 
     Returns
     -------
@@ -263,12 +251,10 @@ def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
     return pd.DataFrame(rows).astype({"reason": object})
 
 
-def leave_one_rater_out(
-    ratings, coefficient="krippendorff_alpha", *, settings=None, categories=None, wide=False
-):
+def leave_one_rater_out(ratings, coefficient="krippendorff_alpha", *, categories=None, wide=False):
     """Agreement without each rater in turn."""
     panel = as_panel(ratings, categories, wide)
-    build = coefficient_build(coefficient, settings or {})
+    build = coefficient_build(coefficient)
     with_all, _ = build(panel).estimate()
     rows = []
     for column, rater in enumerate(panel.raters or ()):
@@ -284,20 +270,21 @@ def leave_one_rater_out(
 # The coefficients by name.
 
 
+cohen = partial(kappa, chance="rater", needs=("raters", "two", "variation"))
 COEFFICIENTS = {
-    "percent_agreement": partial(kappa, chance="none"),
-    "cohen_kappa": partial(kappa, chance="rater", two=True),
-    "scott_pi": partial(kappa, chance="pooled", two=True),
+    "percent_agreement": partial(kappa, chance="none", needs=()),
+    "cohen_kappa": cohen,
+    "scott_pi": partial(kappa, chance="pooled", needs=("two", "variation")),
     "fleiss_kappa": partial(kappa, chance="pooled"),
-    "conger_kappa": partial(kappa, chance="rater"),
+    "conger_kappa": partial(kappa, chance="rater", needs=("raters", "variation")),
     "light_kappa": LightKappa,
     "brennan_prediger": partial(kappa, chance="even"),
     "gwet_ac1": partial(kappa, chance="gwet"),
     "gwet_ac2": partial(kappa, chance="gwet", weights="quadratic"),
     "krippendorff_alpha": alpha,
     "kendall_w": KendallW,
-    "cohen_kappa_linear": partial(kappa, chance="rater", two=True, weights="linear"),
-    "cohen_kappa_quadratic": partial(kappa, chance="rater", two=True, weights="quadratic"),
+    "cohen_kappa_linear": partial(cohen, weights="linear"),
+    "cohen_kappa_quadratic": partial(cohen, weights="quadratic"),
     **{f"krippendorff_alpha_{level}": partial(alpha, level=level) for level in MEASUREMENT_LEVELS},
     **{f"icc_{form[0]}_{form[2]}": partial(IntraclassCorrelation, form=form) for form in ICC_FORMS},
 }
@@ -346,10 +333,10 @@ DEFAULT_COEFFICIENTS = (
 # From a coefficient and a panel to its estimate with both intervals.
 
 
-def coefficient_build(name, settings):
-    """The function that computes a coefficient on a panel, with the caller's settings."""
+def coefficient_build(name, settings=None):
+    """The function that computes a coefficient on a panel, with weights, level or form."""
     check_choice("coefficient", name, COEFFICIENTS)
-    return partial(COEFFICIENTS[name], **settings)
+    return partial(COEFFICIENTS[name], **(settings or {}))
 
 
 def measure_coefficient(
@@ -359,7 +346,6 @@ def measure_coefficient(
     *,
     n_resamples=1000,
     seed=0,
-    confidence=0.95,
     categories=None,
     wide=False,
     clusters=None,
@@ -372,9 +358,9 @@ def measure_coefficient(
     if clusters is not None:
         if name.startswith("icc"):
             raise InputError("clusters: an intraclass correlation takes every item as a unit")
-        panel = replace(panel, clusters=cluster_codes(clusters, panel.n_items))
-    build = coefficient_build(name, settings or {})
-    return _measured(name, build, panel, n_resamples, seed, confidence)
+        clusters = cluster_codes(clusters, panel.n_items)
+    build = coefficient_build(name, settings)
+    return _measured(name, build, panel, n_resamples, seed, clusters=clusters)
 
 
 def _kept_resamples(n, n_resamples, seed):
@@ -382,69 +368,80 @@ def _kept_resamples(n, n_resamples, seed):
     return [drawn.astype(np.uint16) for drawn in resample_counts(n, n_resamples, seed)]
 
 
-def _measured(name, build, panel, n_resamples, seed, confidence, resamples=resample_counts):
+def _measured(name, build, panel, n_resamples, seed, *, clusters=None, resamples=resample_counts):
     """A coefficient of a panel, with standard error, intervals and reasons."""
     check_count("n_resamples", n_resamples, least=0)
-    check_count("seed", seed, least=0)
-    check_share("confidence", confidence)
     coefficient = build(panel)
-    estimate, reason = coefficient.estimate()
     used = coefficient.panel
+    estimate, reason = coefficient.estimate()
+    percent, _ = Kappa(panel if reason else used, "none", needs=()).estimate()
     agreement = Agreement(
         name,
         estimate,
         n_items=used.n_items,
         n_raters=used.n_raters,
         n_left_out=panel.n_items - used.n_items,
-        percent_agreement=_observed_agreement(panel if reason else used),
+        percent_agreement=percent,
         reasons={"estimate": reason},
     )
     if reason:
         return agreement
-    n = len(np.unique(used.units))
+    # What is drawn: items, or clusters of them.
+    units = np.arange(used.n_items)
+    copies = slice(None)
+    if clusters is not None:
+        units = copies = np.unique(clusters[coefficient.used_items], return_inverse=True)[1]
+    n = int(units.max()) + 1
     draws = None
+    if n_resamples and n > 1:
+        draws = []
+        for drawn in resamples(n, n_resamples, seed):
+            draws.append(coefficient.values(drawn[:, copies].astype(float, copy=False)))
+        draws = np.concatenate(draws)
+    # Standard error: by influence, else of the draws.
     se = None
     influence = coefficient.influence() if n > 1 else None
-    if n > 1 and n_resamples:
-        blocks = []
-        for drawn in resamples(n, n_resamples, seed):
-            weights = used.item_weights(drawn.astype(float, copy=False))
-            blocks.append(coefficient.values(weights))
-        draws = np.concatenate(blocks)
     if influence is not None:
-        influence = np.bincount(used.units, influence - influence.mean()) * n / used.n_items
+        influence = np.bincount(units, influence - influence.mean()) * n / used.n_items
         se = math.sqrt(np.sum(influence**2) / (n * (n - 1)))
-    elif draws is not None and not np.isnan(draws).any():
-        se = float(draws.std(ddof=1))
-    tail = (1 + confidence) / 2
-    panel_ci, reason = bootstrap_interval(draws, estimate, n, tail, influence)
-    if reason == "fewer_than_six_items" and used.clusters is not None:
-        reason = "fewer_than_six_clusters"
+    elif draws is not None:
+        se = number_or_none(draws.std(ddof=1))
+    kind = "items" if clusters is None else "clusters"
+    panel_ci, reason = bootstrap_interval(draws, estimate, n, influence, kind)
     reasons = {"panel_ci": reason}
     if se is None:
         reasons["se"] = reason if draws is None else "undefined_in_resamples"
-    if coefficient.model:
-        intervals, why = coefficient.intervals(tail)
-        reasons |= why
+    if isinstance(coefficient, IntraclassCorrelation):
+        intervals, of_model = coefficient.intervals()
+        reasons |= of_model
     else:
-        bounds = panel_ci
-        if reason == "not_asked" and se is not None:
-            reach = float(special.ndtri(tail)) * se
-            bounds = (estimate - reach, estimate + reach)
-        new_panel_ci, reasons["new_panel_ci"] = _new_panel_interval(
-            coefficient, build, panel, bounds, reason, tail
-        )
+        new_panel_ci, why = _new_panel_interval(coefficient, build, panel, panel_ci, reason)
+        reasons["new_panel_ci"] = why
         intervals = {"panel_ci": panel_ci, "new_panel_ci": new_panel_ci}
-    return replace(
-        agreement,
-        se=se,
-        **intervals,
-        expected=coefficient.expected(),
-        reasons={name: reason for name, reason in reasons.items() if reason},
-    )
+    reasons = {name: code for name, code in reasons.items() if code}
+    return replace(agreement, se=se, **intervals, expected=coefficient.expected, reasons=reasons)
 
 
-def _new_panel_interval(coefficient, build, panel, bounds, reason, tail):
+def bootstrap_interval(draws, estimate, n, influence=None, kind="items"):
+    """BCa interval of bootstrap draws with Student's quantiles, and why there is none.
+
+    Hesterberg (2015) gives the quantiles.
+    """
+    if n < FEWEST:
+        return None, f"fewer_than_six_{kind}"
+    if draws is None:
+        return None, "not_asked"
+    student = math.sqrt(n / (n - 1)) * special.stdtrit(n - 1, TAIL)
+    quantiles = np.array([-student, student])
+    if influence is None or np.ptp(influence) <= 1e-12:
+        influence = np.zeros(1)
+    low, high = bca_bounds(draws, estimate, quantiles, influence, tolerance=1e-12, clip_bias=False)
+    if not math.isfinite(high - low):
+        return None, "undefined_in_resamples"
+    return (low, high), "all_resamples_equal" if low == high else None
+
+
+def _new_panel_interval(coefficient, build, panel, panel_ci, reason):
     """Interval for other raters and items, or why there is none.
 
     The variance over raters, a delete-one-rater jackknife, is added to the squared
@@ -455,111 +452,49 @@ def _new_panel_interval(coefficient, build, panel, bounds, reason, tail):
         return None, "raters_unknown"
     if r < 3:
         return None, "fewer_than_three_raters"
-    if bounds is None:
+    if panel_ci is None:
         return None, reason
     values = [build(panel.without(rater)).estimate()[0] for rater in range(r)]
     if None in values:
         return None, "undefined_without_a_rater"
     estimate, _ = coefficient.estimate()
-    reach = float(special.ndtri(tail)) * math.sqrt((r - 1) * np.var(values))
-    below = max(estimate - bounds[0], 0.0)
-    above = max(bounds[1] - estimate, 0.0)
-    low = max(coefficient.lowest, estimate - math.hypot(below, reach))
-    return (low, min(1.0, estimate + math.hypot(above, reach))), None
-
-
-def _observed_agreement(panel):
-    """Percent agreement of a panel, None where there are too many categories."""
-    return None if panel.too_many else Kappa(panel, "none").estimate()[0]
-
-
-def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
-    """BCa interval of bootstrap draws with Student's quantiles, and why there is none.
-
-    Hesterberg (2015) gives the quantiles.
-    """
-    if n_items < FEWEST:
-        return None, "fewer_than_six_items"
-    if draws is None:
-        return None, "not_asked"
-    student = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, tail)
-    quantiles = np.array([-student, student])
-    if influence is None or np.ptp(influence) <= 1e-12:
-        influence = np.zeros(1)
-    low, high = bca_bounds(draws, estimate, quantiles, influence, tolerance=1e-12, clip_bias=False)
-    if not math.isfinite(low) or not math.isfinite(high):
-        return None, "undefined_in_resamples"
-    return (low, high), "all_resamples_equal" if low == high else None
+    reach = special.ndtri(TAIL) * math.sqrt((r - 1) * np.var(values))
+    low = estimate - math.hypot(max(estimate - panel_ci[0], 0.0), reach)
+    high = estimate + math.hypot(max(panel_ci[1] - estimate, 0.0), reach)
+    return (max(coefficient.lowest, low), min(1.0, high)), None
 
 
 # A panel's ratings: a table of items x raters, or counts, checked and coded.
 
-MOST_CATEGORIES = 2000
-MOST_RATINGS = 10**9  # of one item
-
-
-class UnfitRatings(InputError):
-    """Ratings of a kind that a coefficient cannot take; `code` is the reason in tables."""
-
-    def __init__(self, code, problem):
-        super().__init__(problem)
-        self.code = code
+MOST_RATINGS = 100_000  # of one item
 
 
 @dataclass(frozen=True, eq=False)
 class RatingPanel:
-    """Items rated by a panel: codes [items, raters], -1 missing, or a tally [items, categories]."""
+    """Items rated by a panel: codes of categories [items, raters], -1 where missing."""
 
     categories: np.ndarray
-    codes: np.ndarray | None
-    raters: tuple | None
+    codes: np.ndarray
+    raters: tuple | None  # if somebody knows who rated what
     ordered: bool = True
-    tally: np.ndarray | None = None  # if nobody knows who rated what
-    clusters: np.ndarray | None = None  # number of the cluster of each item
 
     @property
     def n_items(self):
-        return len(self.per_item)
+        return len(self.codes)
 
     @property
     def n_raters(self):
-        """Number of raters; the most per item if nobody knows them."""
-        return int(self.per_item.max(initial=0)) if self.raters is None else len(self.raters)
+        """Number of raters; the most of one item if nobody knows them."""
+        return self.codes.shape[1]
 
     @cached_property
     def per_item(self):
-        if self.raters is None:
-            return self.tally.sum(axis=1)
         return (self.codes >= 0).sum(axis=1).astype(float)
-
-    @cached_property
-    def units(self):
-        """Number of what is resampled with each item: itself or its cluster, without gaps."""
-        if self.clusters is None:
-            return np.arange(self.n_items)
-        return np.unique(self.clusters, return_inverse=True)[1]
-
-    def item_weights(self, drawn):
-        """How often each item was drawn, from how often its unit was."""
-        return drawn if self.clusters is None else drawn[:, self.units]
-
-    @property
-    def too_many(self):
-        """Whether there are too many categories to count ratings by them."""
-        return self.tally is None and len(self.categories) > MOST_CATEGORIES
 
     @cached_property
     def counts(self):
         """How many raters put each item into each category."""
-        if self.tally is not None:
-            return self.tally
         size = len(self.categories)
-        if self.too_many:
-            raise UnfitRatings(
-                "too_many_categories",
-                f"{size} distinct ratings, at most {MOST_CATEGORIES}: these are measurements; "
-                "use the intraclass correlation, or round them",
-            )
         cells = (np.arange(self.n_items)[:, None] * size + self.codes)[self.codes >= 0]
         counts = np.bincount(cells, minlength=self.n_items * size)
         return counts.astype(float).reshape(self.n_items, size)
@@ -567,34 +502,23 @@ class RatingPanel:
     @property
     def vary(self):
         """Whether the pairable ratings fall into more than one category."""
-        pairable = self.per_item >= 2
-        if self.raters is None:
-            return np.count_nonzero(self.tally[pairable].any(axis=0)) > 1
-        codes = self.codes[pairable]
-        return np.ptp(codes[codes >= 0]) > 0
+        codes = self.codes[self.per_item >= 2]
+        codes = codes[codes >= 0]
+        return bool((codes != codes[:1]).any())
 
     @property
     def values(self):
         """Categories as numbers: themselves, or 1, 2, ... for labels in order."""
-        if self.categories.dtype.kind == "f":
-            return self.categories
-        if not self.ordered:
-            raise UnfitRatings(
-                "labels_without_order",
-                f"labels such as {', '.join(self.categories[:4])} have no order: "
-                "give categories in order, or treat the ratings as nominal",
-            )
-        return np.arange(1.0, len(self.categories) + 1)
+        is_numeric = self.categories.dtype.kind == "f"
+        return self.categories if is_numeric else np.arange(1.0, len(self.categories) + 1)
 
     def keep(self, rows):
-        parts = {"codes": self.codes, "tally": self.tally, "clusters": self.clusters}
-        kept = {name: part[rows] for name, part in parts.items() if part is not None}
-        return replace(self, **kept)
+        return replace(self, codes=self.codes[rows])
 
     def only(self, columns):
         """Some raters, and every item."""
         raters = tuple(self.raters[k] for k in columns)
-        return replace(self, codes=self.codes[:, columns], raters=raters)
+        return replace(self, codes=self.codes[:, list(columns)], raters=raters)
 
     def without(self, column):
         """All raters but one, and every item."""
@@ -608,48 +532,49 @@ def as_panel(ratings, categories=None, wide=False):
     frame = ratings
     if not isinstance(frame, pd.DataFrame):
         # A list is taken as objects: numpy would make text of numbers beside text.
-        values = ratings if isinstance(ratings, np.ndarray) else np.array(ratings, dtype=object)
+        values = np.array(ratings, dtype=getattr(ratings, "dtype", object))
         if values.ndim != 2:
             raise InputError(f"ratings must be items x raters, not {values.ndim}-D")
         frame = pd.DataFrame(values)
     _refuse_other_tables(frame, wide)
     ratings = _long_ratings(frame)
-    present = ratings.dropna()
-    numeric = ratings.dtype.kind == "f"
-    if categories is None:
-        scale = np.unique(present.to_numpy(float if numeric else str))
-    else:
-        scale = _scale(categories)
-    unknown = np.unique(present[~present.isin(scale)]).tolist()
+    scale = np.unique(ratings.dropna()) if categories is None else _scale(categories)
+    codes = pd.Index(scale).get_indexer(ratings)
+    unknown = ratings[(codes < 0) & ratings.notna()].unique().tolist()
     if unknown:
         raise InputError(f"ratings outside of the categories: {unknown[:5]}")
-    codes = pd.Categorical(ratings, categories=scale).codes.astype(int).reshape(frame.shape)
+    codes = codes.reshape(frame.shape)
     used = (codes >= 0).any(axis=0)
-    raters = tuple(frame.columns[used])
-    return RatingPanel(scale, codes[:, used], raters, numeric or categories is not None)
+    ordered = ratings.dtype.kind == "f" or categories is not None
+    return RatingPanel(scale, codes[:, used], tuple(frame.columns[used]), ordered)
 
 
 def from_counts(counts, categories=None):
     """Panel of a table [items, categories] of how many raters chose which, whoever they are."""
     table = np.asarray(counts, dtype=float)
-    if table.ndim != 2 or not np.isfinite(table).all() or (table < 0).any():
-        raise InputError("counts must be items x categories, finite and not negative")
-    if table.sum(axis=1).max(initial=0) > MOST_RATINGS:
+    if table.ndim != 2 or (table < 0).any() or (table != np.floor(table)).any():
+        raise InputError("counts must be items x categories, whole and not negative")
+    items, size = table.shape
+    per_item = table.sum(axis=1)
+    most = per_item.max(initial=0)
+    if most > MOST_RATINGS:
         raise InputError(
             f"an item has at most {MOST_RATINGS:,} ratings: is this a table of counts?"
         )
-    size = table.shape[1]
     scale = _scale(range(1, size + 1) if categories is None else categories)
     if len(scale) != size:
         raise InputError(f"{len(scale)} categories for {size} columns")
-    return RatingPanel(scale, codes=None, raters=None, tally=table)
+    codes = np.full((items, int(most)), -1)
+    filled = np.arange(most) < per_item[:, None]
+    codes[filled] = np.repeat(np.tile(np.arange(size), items), table.astype(int).ravel())
+    return RatingPanel(scale, codes, raters=None)
 
 
 def _refuse_other_tables(frame, wide):
     """Refuse a transposed table, and a column that names the items: it is no rater."""
-    if not frame.columns.is_unique:
-        names = frame.columns[frame.columns.duplicated()].unique()
-        raise InputError(f"raters named more than once: {', '.join(map(str, names))}")
+    twice = frame.columns[frame.columns.duplicated()].unique()
+    if len(twice):
+        raise InputError(f"raters named more than once: {', '.join(map(str, twice))}")
     items, raters = frame.shape
     if raters > items and not wide:
         raise InputError(

@@ -134,8 +134,9 @@ def score_predictions(
     """
     policy = {"off_label": off_label, "nei": nei, "conflict": conflict}
     gold, predicted = paired_labels(gold, predicted)
-    rows = _gold_codes(gold, labels)
-    columns, foreign = encode(predicted, labels)
+    gold, predicted = spelled(gold, labels), spelled(predicted, labels)
+    rows = _gold_codes(gold)
+    columns, foreign = encode(predicted)
     cells = rows * len(PREDICTED_OUTCOMES) + columns
     codes = None if clusters is None else cluster_codes(clusters, len(rows))
 
@@ -151,7 +152,7 @@ def score_predictions(
     without_drops = policy | {"off_label": off_label.replace("drop", "wrong")}
     for name, answer in (baselines or {}).items():
         _, answer = paired_labels(rows, answer)
-        outcomes, _ = encode(answer, labels)
+        outcomes, _ = encode(spelled(answer, labels))
         baseline = sampled(rows * len(PREDICTED_OUTCOMES) + outcomes, counted)
         answers[name] = baseline.measured(without_drops)
     parity = {name: documented_metrics(gold, predicted, name) for name in BEHAVIOURS}
@@ -188,10 +189,13 @@ def documented_metrics(gold, predicted, behaviour="S"):
     for labels in (gold, predicted):
         labels[pd.isna(labels) | (labels == "")] = NOT_SUPPORTED  # a missing verdict
     # Under S a pair with another label stands in no cell; under L another label is negative.
-    counted = np.isin([gold, predicted], [SUPPORTED, NOT_SUPPORTED]).all(axis=0)
-    counted |= behaviour == "L"
-    truth = gold[counted] == SUPPORTED
-    said = predicted[counted] == SUPPORTED
+    n = len(gold)
+    if behaviour == "S":
+        counted = np.isin([gold, predicted], [SUPPORTED, NOT_SUPPORTED]).all(axis=0)
+        gold = gold[counted]
+        predicted = predicted[counted]
+    truth = gold == SUPPORTED
+    said = predicted == SUPPORTED
     tp = int((truth & said).sum())
     fp = int((~truth & said).sum())
     fn = int((truth & ~said).sum())
@@ -202,8 +206,8 @@ def documented_metrics(gold, predicted, behaviour="S"):
         "tn": len(truth) - tp - fp - fn,
         "fp": fp,
         "fn": fn,
-        "n": len(gold),
-        "accuracy": int((gold == predicted)[counted].sum()) / max(len(gold), 1),
+        "n": n,
+        "accuracy": int((gold == predicted).sum()) / max(n, 1),
         "precision": precision,
         "recall": recall,
         "f1": 2 * precision * recall / (precision + recall or 1.0),
@@ -245,29 +249,31 @@ def formulas(table):
     hit = np.diagonal(T[..., :k], axis1=-2, axis2=-1)
     predicted = columns[..., :k]
     f1 = _ratio(2 * hit, gold + predicted)
-    spread = (n**2 - (columns**2).sum(-1)) * (n**2 - (gold**2).sum(-1))
+    spread_predicted = n**2 - (columns**2).sum(-1)
+    spread_gold = n**2 - (gold**2).sum(-1)
+    spread = spread_predicted * spread_gold
     covariance = hit.sum(-1) * n - (predicted * gold).sum(-1)
-    measures = {name: _ratio(hits, rows) for name, (hits, rows) in _shares(T).items()}
+    measures = {}
+    for name, (hits, rows) in _shares(T).items():
+        measures[name] = _ratio(hits, rows)
     for position, name in enumerate(["f1_binary", "f1_not_supported", "f1_insufficient"][:k]):
         measures[name] = f1[..., position]
     measures["balanced_accuracy"] = _ratio(hit, gold).mean(-1)
     measures["mcc"] = _ratio(covariance, np.sqrt(np.maximum(spread, 0)))
-    measures["f1_macro"] = f1.mean(-1) * np.where((gold > 0).all(-1), 1.0, np.nan)
+    has_all = (gold > 0).all(-1)
+    measures["f1_macro"] = np.where(has_all, f1.mean(-1), np.nan)
     return {name: measures[name] for name in UNDEFINED_REASONS if name in measures}
 
 
 def _shares(T):
     """Numerator and denominator of the measures that are shares of rows."""
     hit = np.diagonal(T, axis1=-2, axis2=-1)
-    gold = T.sum(-1)
-    predicted = T.sum(-2)
-    return {
-        "accuracy": (hit.sum(-1), T.sum((-1, -2))),
-        "precision": (hit[..., 0], predicted[..., 0]),
-        "recall": (hit[..., 0], gold[..., 0]),
-        "precision_not_supported": (hit[..., 1], predicted[..., 1]),
-        "recall_not_supported": (hit[..., 1], gold[..., 1]),
-    }
+    shares = {"accuracy": (hit.sum(-1), T.sum((-1, -2)))}
+    for position, suffix in enumerate(["", "_not_supported"]):
+        hits = hit[..., position]
+        shares[f"precision{suffix}"] = (hits, T[..., position].sum(-1))
+        shares[f"recall{suffix}"] = (hits, T[..., position, :].sum(-1))
+    return shares
 
 
 def _ratio(above, below):
@@ -290,14 +296,19 @@ def at_prevalence(sensitivity, specificity, prevalence):
 # Labels as numbers: which strings count as which outcome.
 
 
-def encode(labels, vocabulary=None):
-    """Turn verdicts into numbers of outcomes by exact comparison; also count foreign spellings."""
-    label_of = dict(zip(GOLD_LABELS, GOLD_LABELS, strict=True)) | SYNONYMS | (vocabulary or {})
-    for spelling, name in label_of.items():
+def spelled(labels, vocabulary=None):
+    """Labels with those of a vocabulary replaced, for every computation alike."""
+    for spelling, name in (vocabulary or {}).items():
         if name not in GOLD_LABELS:
             raise InputError(
                 f"label {spelling!r} is mapped to {name!r}: use {', '.join(GOLD_LABELS)}"
             )
+    return as_objects([(vocabulary or {}).get(label, label) for label in labels])
+
+
+def encode(labels):
+    """Turn verdicts into numbers of outcomes by exact comparison; also count foreign spellings."""
+    label_of = dict(zip(GOLD_LABELS, GOLD_LABELS, strict=True)) | SYNONYMS
     codes, spellings = pd.factorize(as_objects(labels))
     outcomes = [
         label_of.get(spelling, OFF_LABEL) if str(spelling).strip() else NO_VERDICT
@@ -330,8 +341,8 @@ def paired_labels(gold, predicted):
     return as_objects(gold), as_objects(predicted)
 
 
-def _gold_codes(gold, labels):
-    codes, _ = encode(gold, labels)
+def _gold_codes(gold):
+    codes, _ = encode(gold)
     unknown = np.flatnonzero(codes >= len(GOLD_LABELS))
     if len(unknown):
         raise InputError(
@@ -357,9 +368,7 @@ def _members(values, n):
     """Each group's name and rows, in order of first occurrence."""
     if len(values) != n:
         raise InputError(f"a grouping has {len(values)} entries for {n} rows")
-    names = pd.Series(
-        ["unknown" if pd.isna(value) else str(value) for value in values], dtype=object
-    )
+    names = pd.Series(list(values), dtype=object).fillna("unknown").map(str)
     return names.groupby(names, sort=False).indices
 
 
@@ -392,9 +401,10 @@ class _Sample:
         shares = _shares(table) if table.dtype.kind == "i" else {}
         intervals = {}
         for name, value in formulas(table).items():
-            hits, n = map(int, shares.get(name, (0, 0)))
+            hits, n = shares.get(name, (0, 0))
+            n = int(n)
             if n and not self.is_clustered:
-                interval = wilson(hits, n, self.level)
+                interval = wilson(int(hits), n, self.level)
             elif n and hits in (0, n):
                 clusters = min(n, self.units)
                 interval = wilson(clusters if hits else 0, clusters, self.level)

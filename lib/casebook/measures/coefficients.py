@@ -1,8 +1,7 @@
-"""Coefficients of agreement as functions of sums over items, and partial credit for near misses.
+"""Coefficients of agreement under any weighting of the items: a resample of them is a weighting.
 
-A resample of the items is a weighing of them: every coefficient has a value under any item
-weights. Most have observed and expected agreement, linear in features of the items, so that the
-slope of the value by each weight is known too.
+Most have observed and expected agreement, linear in features of the items, so that the slope of
+the value by each weight is known too.
 """
 
 from functools import cached_property
@@ -19,25 +18,26 @@ ICC_FORMS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
 MODEL_REASONS = {1: "raters_nested_in_items", 2: "raters_are_drawn", 3: "raters_are_fixed"}
 """Why an analysis of variance has one interval only: for this panel, of model 2 for a new one."""
 
-POWERS = {"linear": 1, "quadratic": 2, "interval": 2, "ordinal": 2}
-"""Power of the distance of two ratings that costs agreement."""
+UNORDERED = ("identity", "nominal")
+MOST_CATEGORIES = 2000
+TAIL = 0.975  # of intervals of 95 %
+STEP = 1e-20j  # of derivatives: the imaginary part of what it moves, without rounding
 
 
 def credit(kind, panel):
     """What a pair of ratings is worth [categories, categories]: 1 if they are equal."""
-    size = len(panel.categories)
-    if kind in ("identity", "nominal") or size < 2:
-        return np.eye(size)
     values = panel.values
+    if kind in UNORDERED or len(values) < 2:
+        return np.eye(len(values))
     if kind == "ordinal":
         values = mid_ranks(panel.counts.sum(axis=0, keepdims=True))[0]
     gap = np.abs(values[:, None] - values)
+    largest = np.ptp(values)
     if kind == "ratio":
         if values.min() < 0:
             raise InputError(f"ratio distances need ratings of at least 0, found {values.min():g}")
-        total = values[:, None] + values
-        return 1 - np.divide(gap, total, out=np.zeros_like(gap), where=total != 0) ** 2
-    return 1 - (gap / np.ptp(values)) ** POWERS[kind]
+        largest = np.where(gap, values[:, None] + values, 1.0)
+    return 1 - (gap / largest) ** (1 if kind == "linear" else 2)
 
 
 def mid_ranks(marginals):
@@ -49,9 +49,9 @@ class Coefficient:
     """One coefficient on the items of a panel that it uses, for any weighting of them."""
 
     lowest = -np.inf
-    needs = frozenset({"variation"})  # or known raters, two raters, complete items
-    model = None
+    needs = ("raters", "order", "complete", "variation")
     undefined = "no_variation"
+    expected = None  # chance agreement
 
     def __init__(self, panel, used_items):
         self.used_items = used_items
@@ -60,17 +60,20 @@ class Coefficient:
     def reason(self):
         """Why the coefficient is undefined on this panel, or None."""
         panel = self.panel
-        if "raters" in self.needs and panel.raters is None:
-            return "raters_unknown"
-        if "two" in self.needs and panel.raters and panel.n_raters != 2:
-            return "needs_two_raters"
-        if panel.n_raters < 2:
-            return "fewer_than_two_raters"
-        if "complete" in self.needs and panel.n_items < 2:
-            return "fewer_than_two_complete_items"
-        if not (panel.per_item >= 2).any():
-            return "no_pairable_items"
-        return "no_variation" if "variation" in self.needs and not panel.vary else None
+        unmet = {
+            "raters": ("raters_unknown", panel.raters is None),
+            "two": ("needs_two_raters", panel.n_raters != 2),
+            "panel": ("fewer_than_two_raters", panel.n_raters < 2),
+            "complete": ("fewer_than_two_complete_items", panel.n_items < 2),
+            "pairs": ("no_pairable_items", not (panel.per_item >= 2).any()),
+            "order": ("labels_without_order", not panel.ordered),
+            "counts": ("too_many_categories", len(panel.categories) > MOST_CATEGORIES),
+            "variation": ("no_variation", not panel.vary),
+        }
+        for need, (code, is_unmet) in unmet.items():
+            if is_unmet and need in (*self.needs, "panel", "pairs"):
+                return code
+        return None
 
     def estimate(self):
         """The estimate, or None and why."""
@@ -79,18 +82,8 @@ class Coefficient:
         value = number_or_none(self.values(np.ones((1, self.panel.n_items)))[0])
         return value, self.undefined if value is None else None
 
-    def values(self, weights):
-        """The coefficient under item weights [draws, items]; NaN where undefined."""
-        with np.errstate(all="ignore"):
-            values = self.of(weights @ self.features)
-        return np.where(np.isfinite(values), values, np.nan)
-
     def influence(self):
         """Slope by each item's weight; None without theory."""
-        return None
-
-    def expected(self):
-        """Chance agreement, or None."""
         return None
 
 
@@ -104,24 +97,23 @@ class Kappa(Coefficient):
     a pair of ratings drawn without replacement.
     """
 
-    def __init__(self, panel, chance, weights="identity", two=False):
+    def __init__(self, panel, chance, weights="identity", needs=("variation",)):
         self.is_alpha = chance == "ratings"
         used_items = panel.per_item >= (2 if self.is_alpha else 1)
-        if two:
+        if "two" in needs:
             used_items = panel.per_item == 2
-            self.needs = self.needs | {"two"}
         super().__init__(panel, used_items)
         self.chance_term = chance
-        self.credit_kind = weights
-        if chance == "rater":
-            self.needs = self.needs | {"raters"}
+        self.weights = weights
+        self.needs = (*needs, "counts")
+        if weights not in UNORDERED:
+            self.needs = (*self.needs, "order")
         if chance == "none":
-            self.needs = frozenset()
             self.lowest = 0.0
 
     @cached_property
     def credit(self):
-        return credit(self.credit_kind, self.panel)
+        return credit(self.weights, self.panel)
 
     @cached_property
     def features(self):
@@ -130,16 +122,20 @@ class Kappa(Coefficient):
         m = self.panel.per_item
         weight = m if self.is_alpha else np.ones(len(m))
         agreeing = (counts * (counts @ self.credit - 1)).sum(axis=1)
-        observed = np.divide(agreeing, m * (m - 1), out=np.zeros(len(m)), where=m >= 2)
+        observed = agreeing / np.maximum(m * (m - 1), 1)
         shares = counts * (weight / m)[:, None]
         if self.chance_term == "rater":
             shares = self.panel.codes[:, :, None] == np.arange(len(self.credit))
             shares = shares.reshape(len(m), self.panel.n_raters * len(self.credit))
         return np.column_stack([weight, weight * (m >= 2), weight * observed, shares])
 
-    def of(self, totals):
-        chance = self.chance(totals)
-        return (totals[:, 2] / totals[:, 1] - chance) / (1 - chance)
+    def values(self, weights):
+        """The coefficient under item weights [draws, items]; NaN where undefined."""
+        totals = weights @ self.features
+        with np.errstate(all="ignore"):
+            chance = self.chance(totals)
+            values = (totals[:, 2] / totals[:, 1] - chance) / (1 - chance)
+        return np.where(np.isfinite(values), values, np.nan)
 
     def chance(self, totals, drawn=1):
         """Chance agreement: none, even, Gwet, pooled, of ratings without the one drawn, by rater.
@@ -163,30 +159,32 @@ class Kappa(Coefficient):
         size = totals[:, 0]
         shares = totals[:, 3:] / size[:, None]
         if self.chance_term == "gwet":
-            scale = w.sum() / (q * (q - 1)) if q > 1 else np.nan
-            return scale * (shares * (1 - shares)).sum(axis=1)
+            return w.sum() / (q * (q - 1)) * (shares * (1 - shares)).sum(axis=1)
         pooled = ((shares @ w) * shares).sum(axis=1)
         return (size * pooled - drawn) / (size - drawn) if self.is_alpha else pooled
 
     def influence(self):
-        """Gwet's linearisation, by the complex step.
+        """Gwet's linearisation.
 
         Of large samples: alpha draws with replacement, and the number of pairable items in the
         mean of the others is fixed.
         """
-        totals = self.features.sum(axis=0) + 1e-20j * self.features
+        totals = self.features.sum(axis=0) + STEP * self.features
         with np.errstate(all="ignore"):
             chance = self.chance(totals, drawn=0)
             pairable = totals[:, 1] if self.is_alpha else totals[:, 1].real
             kappa = (totals[:, 2] - chance * totals[:, 1]) / pairable / (1 - chance)
-        return self.panel.n_items * kappa.imag / 1e-20
+        return self.panel.n_items * kappa.imag / STEP.imag
 
+    @property
     def expected(self):
         return float(self.chance(self.features.sum(axis=0, keepdims=True))[0])
 
 
 class OrdinalAlpha(Kappa):
     """Alpha with squared distances between mid-ranks, which every resample ranks anew."""
+
+    expected = None
 
     @cached_property
     def scaled(self):
@@ -196,46 +194,39 @@ class OrdinalAlpha(Kappa):
 
     def values(self, weights):
         marginals = weights @ self.panel.counts
-        ranks = mid_ranks(marginals)
-        # Squared distances within an item add up to 2 m sum r^2 - 2 (sum r)^2.
+        distance = self.distance(weights, marginals, mid_ranks(marginals))
+        return 1 - (marginals.sum(axis=1) - 1) * distance
+
+    def distance(self, weights, marginals, ranks):
+        """Observed over expected squared distance of two ratings."""
+        # Within an item they add up to 2 m sum r^2 - 2 (sum r)^2; over all items sum r is 0.
         by_rating, by_root = self.scaled
-        squares = (ranks**2 * (weights @ by_rating)).sum(axis=1)
         sums = ranks @ by_root.T
-        observed = 2 * (squares - np.einsum("di,di,di->d", weights, sums, sums))
-        # Ranks are centred, so that their weighted sum is 0.
-        size = marginals.sum(axis=1)
-        expected = 2 * size * (marginals * ranks**2).sum(axis=1)
-        with np.errstate(all="ignore"):
-            return np.where(expected > 0, 1 - (size - 1) * observed / expected, np.nan)
+        observed = (ranks**2 * (weights @ by_rating)).sum(axis=1)
+        observed = observed - np.einsum("di,di,di->d", weights, sums, sums)
+        expected = marginals.sum(axis=1) * (marginals * ranks**2).sum(axis=1)
+        return observed / np.where(expected == 0, np.nan, expected)
 
     def influence(self):
         """What an item does at fixed ranks, and by moving the ranks."""
         counts = self.panel.counts
-        marginals = counts.sum(axis=0)
-        ranks = mid_ranks(marginals[None])[0]
-        pairs = counts.T @ (counts / (self.panel.per_item - 1)[:, None])
-        observed = pairs.sum(axis=0) * ranks - pairs @ ranks
-        expected = marginals.sum() * marginals * ranks
-        disagreement = ranks @ expected
-        slope = observed - (ranks @ observed) / disagreement * expected
-        slope *= -2 * marginals.sum() / disagreement
-        return super().influence() + self.panel.n_items * (mid_ranks(counts) @ slope)
-
-    def expected(self):
-        return None
+        n, size = counts.shape
+        marginals = counts.sum(axis=0, keepdims=True)
+        moved = mid_ranks(marginals) + STEP * np.eye(size)
+        distance = self.distance(np.ones((size, n)), marginals, moved)
+        slope = -marginals.sum() * distance.imag / STEP.imag
+        return super().influence() + n * (mid_ranks(counts) @ slope)
 
 
-def kappa(panel, chance, weights="identity", two=False):
+def kappa(panel, chance, weights="identity", needs=("variation",)):
     """A kappa with one of three kinds of partial credit."""
     check_choice("weights", weights, ("identity", "linear", "quadratic"))
-    return Kappa(panel, chance, weights, two)
+    return Kappa(panel, chance, weights, needs)
 
 
 def alpha(panel, level="ordinal"):
     """Krippendorff's alpha of a level of measurement."""
     check_choice("level", level, MEASUREMENT_LEVELS)
-    if level != "nominal":
-        _ = panel.values  # refuses labels without an order
     kind = OrdinalAlpha if level == "ordinal" else Kappa
     return kind(panel, "ratings", level)
 
@@ -243,19 +234,16 @@ def alpha(panel, level="ordinal"):
 class LightKappa(Coefficient):
     """Mean of the pairwise Cohen's kappas, each on the items that both rated."""
 
-    needs = frozenset({"raters", "variation"})
+    needs = ("raters", "counts", "variation")
     undefined = "undefined_for_a_pair"
 
-    def __init__(self, panel, weights="identity"):
+    def __init__(self, panel):
         super().__init__(panel, panel.per_item >= 2)
-        self.weights = weights
 
     @cached_property
     def pairs(self):
-        pairs = []
-        for pair in combinations(range(self.panel.n_raters), 2):
-            pairs.append(kappa(self.panel.only(list(pair)), "rater", self.weights, two=True))
-        return pairs
+        pairs = combinations(range(self.panel.n_raters), 2)
+        return [kappa(self.panel.only(pair), "rater", needs=("two",)) for pair in pairs]
 
     def values(self, weights):
         return np.mean([pair.values(weights[:, pair.used_items]) for pair in self.pairs], axis=0)
@@ -263,8 +251,6 @@ class LightKappa(Coefficient):
 
 class OfCompleteItems(Coefficient):
     """A coefficient of the items that every rater rated, at least two of them."""
-
-    needs = frozenset({"raters", "complete", "variation"})
 
     def __init__(self, panel):
         super().__init__(panel, panel.per_item == panel.n_raters)
@@ -281,67 +267,58 @@ class IntraclassCorrelation(OfCompleteItems):
     def __init__(self, panel, form="2,1"):
         super().__init__(panel)
         self.model = int(form[0])
-        self.average = form[2] == "k"
+        self.is_average = form[2] == "k"
 
     def values(self, weights):
-        k = 1 if self.average else self.panel.n_raters
-        with np.errstate(all="ignore"):
-            n, between, raters, error = self._mean_squares(weights)
-            below = between + (k - 1) * error + k * (raters - error) / n
-            # Rounding may leave a trace of variance where there is none, as in a draw of one item.
-            is_defined = below > 1e-12 * (weights @ (self.ratings**2).sum(axis=1)) / n
-            return np.where(is_defined, (between - error) / below, np.nan)
+        return self.analysis(weights)[0]
 
-    def _mean_squares(self, weights):
-        """Items, and mean squares between items, of raters and of error.
-
-        Where raters are not drawn, theirs is that of error: one formula then fits every form.
-        """
-        ratings = self.ratings
-        k = self.panel.n_raters
-        n = weights.sum(axis=1)
-        columns = weights @ ratings
-        of_items = weights @ ratings.sum(axis=1) ** 2 / k
-        within = weights @ (ratings**2).sum(axis=1) - of_items
-        centre = columns.sum(axis=1) ** 2 / (n * k)
-        between = (of_items - centre) / (n - 1)
-        of_raters = (columns**2).sum(axis=1) / n - centre
-        if self.model == 1:
-            error = within / (n * (k - 1))
-        else:
-            error = np.maximum(within - of_raters, 0.0) / ((n - 1) * (k - 1))
-        return n, between, of_raters / (k - 1) if self.model == 2 else error, error
-
-    def intervals(self, tail):
+    def intervals(self):
         """F interval of the panel that the model is about, and reasons for what there is not."""
-        bounds = self._bounds(tail)
-        about, other = "panel_ci", "new_panel_ci"
-        if self.model == 2:
-            about, other = other, about
-        reasons = {other: MODEL_REASONS[self.model], about: None if bounds else "no_variation"}
-        return {about: bounds}, reasons
+        bounds = self.analysis(np.ones((1, self.panel.n_items)))[1:, 0]
+        is_known = np.isfinite(bounds).all()
+        about, other = (
+            ("new_panel_ci", "panel_ci") if self.model == 2 else ("panel_ci", "new_panel_ci")
+        )
+        reasons = {other: MODEL_REASONS[self.model], about: None if is_known else "no_variation"}
+        return {about: tuple(bounds.tolist()) if is_known else None}, reasons
 
-    def _bounds(self, tail):
-        squares = self._mean_squares(np.ones((1, self.panel.n_items)))
-        n, between, raters, error = (float(square[0]) for square in squares)
+    @np.errstate(all="ignore")
+    def analysis(self, weights):
+        """Value and F bounds [3, draws] under item weights, NaN where undefined."""
+        # Mean squares between items, of error and of raters; these are error if not drawn.
+        n = weights.sum(axis=1)
         k = self.panel.n_raters
-        if error <= 1e-12 * between:
-            return None
-        df = n * (k - 1) if self.model == 1 else (n - 1) * (k - 1)
-        with np.errstate(all="ignore"):
-            if self.model == 2:
-                icc = (between - error) / (between + (k - 1) * error + k * (raters - error) / n)
-                a = k * icc / (n * (1 - icc)) * raters
-                b = (1 + k * icc * (n - 1) / (n * (1 - icc))) * error
-                df = np.divide((a + b) ** 2, a**2 / (k - 1) + b**2 / df)
-            f_low, f_high = special.fdtri([n - 1, df], [df, n - 1], tail)
-            common = k * raters + (k * n - k - n) * error
-            low = n * (between - f_low * error) / (f_low * common + n * between)
-            high = n * (f_high * between - error) / (common + n * f_high * between)
-            bounds = np.array([low, high])
-            if self.average:
-                bounds = k * bounds / (1 + (k - 1) * bounds)
-        return tuple(bounds.tolist()) if np.isfinite(bounds).all() else None
+        columns = weights @ self.ratings
+        total = weights @ (self.ratings**2).sum(axis=1)
+        of_items = weights @ self.ratings.sum(axis=1) ** 2 / k
+        centre = columns.sum(axis=1) ** 2 / (n * k)
+        of_raters = (columns**2).sum(axis=1) / n - centre
+        between = (of_items - centre) / (n - 1)
+        df = n * (k - 1)
+        error = (total - of_items) / df
+        if self.model > 1:
+            df = (n - 1) * (k - 1)
+            error = np.maximum(total - of_items - of_raters, 0.0) / df
+        raters = of_raters / (k - 1) if self.model == 2 else error
+        # Rounding may leave a trace of variance where there is none, as in a draw of one item.
+        others = 0 if self.is_average else k - 1
+        below = between + others * error + (others + 1) * (raters - error) / n
+        value = np.where(below > 1e-12 * total / n, (between - error) / below, np.nan)
+        # Bounds of one rater, by Spearman and Brown of the mean of all.
+        if self.model == 2:
+            icc = (between - error) / (between + (k - 1) * error + k * (raters - error) / n)
+            a = k * icc / (n * (1 - icc)) * raters
+            b = (1 + k * icc * (n - 1) / (n * (1 - icc))) * error
+            df = (a + b) ** 2 / (a**2 / (k - 1) + b**2 / df)
+        f_low = special.fdtri(n - 1, df, TAIL)
+        f_high = special.fdtri(df, n - 1, TAIL)
+        common = k * raters + (k * n - k - n) * error
+        low = n * (between - f_low * error) / (f_low * common + n * between)
+        high = n * (f_high * between - error) / (common + n * f_high * between)
+        bounds = np.where(error > 1e-12 * between, [low, high], np.nan)
+        if self.is_average:
+            bounds = k * bounds / (1 + (k - 1) * bounds)
+        return np.stack([value, *bounds])
 
 
 class KendallW(OfCompleteItems):
@@ -351,16 +328,13 @@ class KendallW(OfCompleteItems):
 
     def values(self, weights):
         sums = np.zeros(weights.shape)
-        ties = 0.0
+        most = 0.0
         for ratings in self.ratings.T:
             order = np.argsort(ratings, kind="stable")
             starts = np.diff(ratings[order], prepend=np.nan) != 0
             counts = np.add.reduceat(weights[:, order], np.flatnonzero(starts), axis=1)
-            sums[:, order] += mid_ranks(counts)[:, np.cumsum(starts) - 1]
-            ties += (counts**3 - counts).sum(axis=1)
-        r = self.panel.n_raters
-        n = weights.sum(axis=1)
-        most = r * (r * (n**3 - n) - ties) / 12
+            ranks = mid_ranks(counts)
+            sums[:, order] += ranks[:, np.cumsum(starts) - 1]
+            most += self.panel.n_raters * (counts * ranks**2).sum(axis=1)
         squares = np.einsum("di,di,di->d", weights, sums, sums)
-        with np.errstate(all="ignore"):
-            return np.where(most > 0, squares / most, np.nan)
+        return squares / np.where(most > 0, most, np.nan)

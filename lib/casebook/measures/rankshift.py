@@ -14,10 +14,8 @@ import numpy as np
 from scipy import optimize, special, stats
 
 from casebook.errors import InputError
-from casebook.stats.samples import check_choice, check_count, check_share
+from casebook.stats.samples import check_count, check_share
 
-AFFECTED_ITEMS = ("union", "moved", "before")
-ABSENT_RANKS = ("k+1", "len_aware")
 MOST_PERMUTED_ITEMS = 7
 """Items of an exact null: 5,040 orders."""
 
@@ -35,33 +33,27 @@ class RankChanges:
     stable: tuple
 
 
-def mean_displacement(before, after, k=10, *, affected="union", absent="k+1"):
-    """Mean rank displacement of the affected items.
+def mean_displacement(before, after, k=10):
+    """Mean rank displacement of the items of two lists.
 
     Parameters
     ----------
     before, after : sequence of hashable
         Ranked ids, best first, each once; items below rank k are ignored.
     k : int, default 10
-        Length of the lists compared.
-    affected : {"union", "moved", "before"}
-        Average over the items of either list, unmoved ones included (as documented);
-        over those that moved; or over the items of `before` alone.
-    absent : {"k+1", "len_aware"}
-        Rank of an item that a list lacks: k + 1 (as documented), or one below the end
-        of that list. They differ only for lists shorter than k.
+        Length of the lists compared. An item that a list lacks has rank k + 1.
 
     Returns
     -------
     float or None
         In ranks, 0 to k. For two full lists at most 6.143 at k = 10, and 5.5 if they
         share nothing: the mean is not monotone in the change, `normalised_footrule`
-        is. None if no item is affected.
+        is. None if both lists are empty.
 
     Raises
     ------
     InputError
-        If a list holds an id twice, naming it, or an option is unknown.
+        If a list holds an id twice, naming it.
 
     Notes
     -----
@@ -76,13 +68,7 @@ def mean_displacement(before, after, k=10, *, affected="union", absent="k+1"):
     >>> mean_displacement(["a", "b", "c"], ["a", "c", "b"], 3)
     0.6666666666666666
     """
-    check_choice("affected", affected, AFFECTED_ITEMS)
-    changes = rank_changes(before, after, k, absent=absent)
-    moves = list(changes.displacement.values())
-    if affected == "before":
-        moves = [changes.displacement[item] for item in changes.stable + changes.dropped]
-    elif affected == "moved":
-        moves = [move for move in moves if move]
+    moves = rank_changes(before, after, k).displacement.values()
     return sum(moves) / len(moves) if moves else None
 
 
@@ -121,20 +107,13 @@ def footrule(before, after, k=10):
     return sum(moves) if moves else None
 
 
-def rank_changes(before, after, k=10, *, absent="k+1"):
-    """How far every item of two lists moved; options as of `mean_displacement`."""
-    check_choice("absent", absent, ABSENT_RANKS)
+def rank_changes(before, after, k=10):
+    """How far every item of two lists moved."""
     ranks_before = _ranks(before, "before", k)
     ranks_after = _ranks(after, "after", k)
-    absent_before = k + 1
-    absent_after = k + 1
-    if absent == "len_aware":
-        absent_before = len(ranks_before) + 1
-        absent_after = len(ranks_after) + 1
     displacement = {}
     for item in ranks_before | ranks_after:
-        rank_before = ranks_before.get(item, absent_before)
-        displacement[item] = abs(rank_before - ranks_after.get(item, absent_after))
+        displacement[item] = abs(ranks_before.get(item, k + 1) - ranks_after.get(item, k + 1))
     return RankChanges(
         displacement=displacement,
         dropped=tuple(item for item in ranks_before if item not in ranks_after),

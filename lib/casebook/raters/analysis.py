@@ -334,12 +334,13 @@ def kappa_pairs(panel, *, n_resamples, seed):
 
 def without_each_rater(panel):
     """Measure agreement on the preferences without each rater in turn."""
-    coefficients = {"fleiss_kappa": {}, "krippendorff_alpha": {"level": "nominal"}}
+    coefficients = {
+        "fleiss_kappa": "fleiss_kappa",
+        "krippendorff_alpha": "krippendorff_alpha_nominal",
+    }
     tables = []
-    for name, settings in coefficients.items():
-        table = leave_one_rater_out(
-            panel.votes, name, settings=settings, categories=VOTE_VALUES, wide=True
-        )
+    for name, coefficient in coefficients.items():
+        table = leave_one_rater_out(panel.votes, coefficient, categories=VOTE_VALUES, wide=True)
         tables.append(table.assign(coefficient=name))
     return pd.concat(tables, ignore_index=True)
 

@@ -10,6 +10,7 @@ import pandas as pd
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from casebook.data.cards import first_problem
+from casebook.data.tables import listed
 from casebook.errors import InputError, refuse
 from casebook.files import sha256_file
 from casebook.raters.design import seal, text_hash
@@ -26,7 +27,7 @@ from casebook.raters.layouts import (
     PREREGISTRATION,
     SEALED,
 )
-from casebook.raters.read import LOST, defects_of, quoted
+from casebook.raters.read import LOST, REPAIRED, defects_of, quoted
 from casebook.readers import read_json
 from casebook.sheets import require_values
 
@@ -358,10 +359,24 @@ def read_votes(forms, side_column=None, *, last_column=False):
         columns = list(form.rows.columns.drop("row"))
         column = key_column(form.path, columns, side_column, last_column)
         rows, defects_of_key = _rows_with_key(form, column)
-        tables.append(rows)
+        tables.append(rows.assign(form=len(tables)))
         defects += [*form.defects, *defects_of_key]
+    rows = pd.concat(tables, ignore_index=True)
+    originals = _original_prompts(rows)
+    rows["is_edited"] = rows["item_id"].isin(originals)
+    rows["item_id"] = rows["item_id"].replace(originals)
+    rows["n_forms"] = rows["item_id"].map(rows["item_id"].value_counts())
+    for number, form in enumerate(forms):
+        of_form = rows[rows["form"] == number]
+        column = _item_column(form)
+        edited = of_form.loc[of_form["is_edited"], "row"]
+        checks = [(row, column, "edited_text", "", REPAIRED) for row in edited]
+        further = of_form.loc[of_form["n_forms"] < len(forms), "row"]
+        if len(further):
+            checks.append((None, column, "not_in_all_forms", f"rows {listed(further)}"))
+        defects += defects_of(form.path, form.sheet, checks)
     return Votes(
-        frame=decode_judgements(pd.concat(tables, ignore_index=True)),
+        frame=decode_judgements(rows),
         systems=(RAG, BASE),
         focus=RAG,
         raters=tuple(form.rater for form in forms),
@@ -409,6 +424,23 @@ def _rows_with_key(form, column):
         for number, side in zip(rows.loc[is_unknown, "row"], sides[is_unknown], strict=True)
     ]
     return rows[~is_repeated], defects_of(form.path, form.sheet, checks)
+
+
+def _original_prompts(rows):
+    """Prompts of one form whose two answers stand under another prompt in the others, to that."""
+    first = rows["system1_output"]
+    second = rows["system2_output"]
+    is_left = rows["left"] == RAG
+    answers = first.where(is_left, second) + "\n" + second.where(is_left, first)
+    forms = rows.groupby("item_id")["form"].agg(set)
+    originals = {}
+    for _, items in rows["item_id"].groupby(answers[answers != "\n"]):
+        usual, *others = sorted(items.unique(), key=lambda item: -len(forms[item]))
+        for item in others:
+            if len(forms[item]) == 1 and forms[item].isdisjoint(forms[usual]):
+                originals[item] = usual
+                forms[usual].update(forms[item])
+    return originals
 
 
 def _item_column(form):

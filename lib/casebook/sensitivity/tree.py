@@ -411,15 +411,11 @@ POOR_QUERY = "poor_query"
 
 def distances(before, after, k):
     """Measure how far a list moved, by every measure; NaN where undefined."""
-    displacement = rankshift.mean_displacement
     rbo = rankshift.rbo(before, after)
     jaccard = rankshift.jaccard(before, after, k)
     values = {
         "footrule": rankshift.normalised_footrule(before, after, k),
-        "displacement": displacement(before, after, k),
-        "displacement_moved": displacement(before, after, k, affected="moved"),
-        "displacement_before": displacement(before, after, k, affected="before"),
-        "displacement_len_aware": displacement(before, after, k, absent="len_aware"),
+        "displacement": rankshift.mean_displacement(before, after, k),
         "rbo_distance": None if rbo is None else 1 - rbo,
         "jaccard_distance": None if jaccard is None else 1 - jaccard,
         "kendall": rankshift.kendall_topk(before, after, k, normalised=True),

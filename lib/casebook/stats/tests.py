@@ -14,7 +14,6 @@ from casebook.errors import InputError
 from casebook.stats.intervals import BLOCK_ELEMENTS, Interval
 from casebook.stats.samples import (
     ROUNDING,
-    check_choice,
     check_count,
     paired_differences,
     paired_scores,
@@ -28,7 +27,6 @@ LEAST_BLOCK_ROWS = 16
 MOST_EXACT_UNITS = 24
 MOST_EXACT_CLUSTERS = 40
 LARGEST_T = 1000.0
-EXTREMITY = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}
 
 
 @dataclass(frozen=True)
@@ -204,9 +202,7 @@ class RandomisationResult:
     exact: bool
 
 
-def paired_randomization(
-    a, b=None, *, n_resamples=100_000, seed=0, alternative="two-sided", exact="auto"
-):
+def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0):
     """Test mean paired differences by random signs (Fisher's randomisation test).
 
     Parameters
@@ -217,14 +213,10 @@ def paired_randomization(
         Scores of the second system. Without it a table `a` is tested in all pairs of
         its columns, and a 1-D `a` is taken as the differences themselves.
     n_resamples : int, default 100000
-        Number of random sign vectors.
+        Number of random sign vectors. All ``2**units`` are enumerated instead if they are
+        no more, and the units no more than 24.
     seed : int, default 0
         Seed. The p-values depend on nothing else: not on threads, nor on the machine.
-    alternative : {"two-sided", "greater", "less"}
-        Side of the mean difference, first minus second.
-    exact : {"auto", True, False}
-        Enumerate all ``2**units`` sign vectors; "auto" does so if that is no more
-        work than `n_resamples`. Possible up to 24 units.
 
     Returns
     -------
@@ -234,7 +226,7 @@ def paired_randomization(
     Raises
     ------
     InputError
-        If a score is missing, the samples do not pair, or an option is unknown.
+        If a score is missing or the samples do not pair.
 
     Notes
     -----
@@ -254,7 +246,6 @@ def paired_randomization(
     >>> test.pvalue, test.exact
     (0.25, True)
     """
-    check_choice("alternative", alternative, EXTREMITY)
     check_count("n_resamples", n_resamples)
     if b is None and np.ndim(a) == 1:
         b = np.zeros(len(a))
@@ -269,14 +260,8 @@ def paired_randomization(
     first, second = system_pairs(systems).T
     differences = relative[:, first] - relative[:, second]
     slack = 1e-11 * np.abs(relative).max(axis=1).sum() + ROUNDING * np.abs(X).max(axis=1).sum()
-    extremity = EXTREMITY[alternative]
-    threshold = extremity(differences.sum(axis=0)) - slack
-    if exact == "auto":
-        exact = n <= MOST_EXACT_UNITS and 2**n <= n_resamples
-    if exact and n > MOST_EXACT_UNITS:
-        raise InputError(
-            f"{n} units have too many sign vectors to enumerate: at most {MOST_EXACT_UNITS}"
-        )
+    threshold = np.abs(differences.sum(axis=0)) - slack
+    exact = n <= MOST_EXACT_UNITS and 2**n <= n_resamples
     norms = np.sqrt(np.sum(differences**2, axis=0))
     scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
     total = relative.sum(axis=0)
@@ -284,20 +269,20 @@ def paired_randomization(
     maxima = []
     for bits in all_signs(n) if exact else random_signs(n, n_resamples, seed):
         signed = 2 * (bits.astype(float) @ relative) - total
-        sums = extremity(signed[:, first] - signed[:, second])
+        sums = np.abs(signed[:, first] - signed[:, second])
         hits += np.count_nonzero(sums >= threshold, axis=0)
         maxima.append((sums * scale).max(axis=1))
     maxima = np.sort(np.concatenate(maxima))
     hits_max = len(maxima) - np.searchsorted(maxima, threshold * scale, side="left")
     # The data are one of the enumerated sign vectors, but none of the random ones.
-    data = 0 if exact else 1
+    data = int(not exact)
     found = [differences.mean(axis=0)]
     found += [(count + data) / (len(maxima) + data) for count in (hits, hits_max)]
     pairs = tuple((systems[i], systems[j]) for i, j in zip(first, second, strict=True))
     if np.ndim(a) == 1:
         found = [float(values[0]) for values in found]
         pairs = None
-    return RandomisationResult(*found, pairs, n, len(maxima), bool(exact))
+    return RandomisationResult(*found, pairs, n, len(maxima), exact)
 
 
 # Families of hypotheses.
