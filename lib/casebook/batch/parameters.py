@@ -106,7 +106,7 @@ def annotations(source):
 
 
 def values_of(texts, sources):
-    """Values of ``-p name=text``: as they stand where notebooks take names or files only, else YAML.
+    """Values of ``-p name=text``: text where notebooks take names and files only, else YAML.
 
     Lists, objects and what is quoted are YAML everywhere; their parts are texts then.
     """
