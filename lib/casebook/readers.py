@@ -15,6 +15,7 @@ import shlex
 import sys
 import zlib
 from pathlib import Path
+from typing import ClassVar
 
 import yaml
 
@@ -312,6 +313,12 @@ class _PlainYaml(_OnceYaml, yaml.SafeLoader):
             self.inside -= anchored
 
 
+class _TextYaml(_PlainYaml):
+    """Takes every scalar for text: numbers, dates, yes and null too."""
+
+    yaml_implicit_resolvers: ClassVar[dict] = {}
+
+
 if yaml.__with_libyaml__:
 
     class _FastYaml(_OnceYaml, yaml.CSafeLoader):
@@ -326,10 +333,10 @@ def _load_yaml(text):
     return yaml.load(text, Loader=_PlainYaml)  # likewise
 
 
-def parse_yaml(text, where):
-    """Parse YAML into plain data: no tags, no bombs, no key twice."""
+def parse_yaml(text, where, as_text=False):
+    """Parse YAML into plain data: no tags, no bombs, no key twice; scalars may stay text."""
     try:
-        value = _load_yaml(text)
+        value = yaml.load(text, Loader=_TextYaml) if as_text else _load_yaml(text)
         if "\\u" in text.lower():
             json.dumps(value, ensure_ascii=False, default=str).encode()
         return value

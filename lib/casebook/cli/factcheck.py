@@ -27,7 +27,8 @@ from casebook.cli.common import (
     show_tables,
 )
 from casebook.errors import BatchFailed, InputError
-from casebook.files import refuse_overwriting, writable
+from casebook.files import refuse_overwriting
+from casebook.paths import writable
 
 app = command_group("factcheck", "Check claims against a collection, and score anyone's verdicts.")
 

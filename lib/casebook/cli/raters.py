@@ -452,7 +452,7 @@ def _figures(analysis):
     even = {"no preference": 0.5}
     return {
         "win_rates": plots.values(rates, f"win rate of {panel.focus}", reference=even),
-        "votes": plots.rating_matrix(panel.votes, (-1, 1)),
+        "votes": plots.rating_matrix(panel.votes, {-1: panel.against, 0: "tie", 1: panel.focus}),
         "position": plots.position_forest(analysis.side(), panel.focus),
         "ratings": plots.rating_distributions(panel.long_ratings()),
         "agreement": plots.agreement_intervals(tables["agreement"]),
