@@ -1,11 +1,9 @@
 """Files and folders appear whole or not at all; locks."""
 
-import ctypes
 import json
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
@@ -31,20 +29,12 @@ def test_a_failed_write_leaves_the_old_file_and_no_trace(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("system", ["this one", "one without the call", "one that refuses"])
-def test_two_folders_change_places(tmp_path, monkeypatch, system):
-    libraries = {
-        "one without the call": object(),
-        "one that refuses": SimpleNamespace(renameat2=lambda *_: -1),
-    }
-    if system in libraries:
-        monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: libraries[system])
+def test_two_folders_change_places(tmp_path):
     for name in ("new", "old"):
         write_text(tmp_path / name / "a.txt", name)
     exchange(tmp_path / "new", tmp_path / "old")
-    assert (tmp_path / "new" / "a.txt").read_text() == "old" and (
-        tmp_path / "old" / "a.txt"
-    ).read_text() == "new"
+    assert (tmp_path / "new" / "a.txt").read_text() == "old"
+    assert (tmp_path / "old" / "a.txt").read_text() == "new"
     assert {path.name for path in tmp_path.iterdir()} == {"new", "old"}
 
 

@@ -10,24 +10,25 @@ import numpy as np
 
 from casebook.tables import decimal
 
-BLUE = "#0072b2"
-ORANGE = "#d55e00"
-GREEN = "#009e73"
+# One colour a meaning, in all figures and on the front page.
+OURS = "#0072b2"
+BETTER = "#009e73"
+WORSE = "#d55e00"
+UNDECIDED = "#b07f00"
+CONTROL = "#6b6b6b"  # and what does not matter
 PINK = "#cc79a7"
-OCHRE = "#b07f00"
 VIOLET = "#7b5ea7"
-GREY = "#6b6b6b"
 INK = "#1b1b1b"  # of letters
 GRID = "#d4d4d4"
 # Colours that follow the theme (assets/custom.css); a figure drawn with others keeps them.
 COLOURS = {
-    BLUE: "blue",
-    ORANGE: "orange",
-    GREEN: "green",
+    OURS: "blue",
+    WORSE: "orange",
+    BETTER: "green",
     PINK: "pink",
-    OCHRE: "ochre",
+    UNDECIDED: "ochre",
     VIOLET: "violet",
-    GREY: "grey",
+    CONTROL: "grey",
     INK: "ink",
     GRID: "grid",
 }

@@ -147,7 +147,7 @@ def test_points_of_lines_states_and_parts_of_bars_lead_to_their_items():
     at_points = marks(plots.lines(frame, "words", "share"))
     assert list(at_points.values()) == ["#1", "#2", "#3", "#4"]
     assert list(at_points)[3] == "foreign, words 100: 0.300 [0.200, 0.400]"
-    assert list(marks(FIGURES["edit_tree"]()).values()) == [None, "#n2"]
+    assert list(marks(FIGURES["edit_tree"]()).values()) == [None, None, "#n2"]
     rated = pd.DataFrame({"scale": "use", "system": ["a", "a", "b"], "rating": [1, 5, 5]})
     assert marks(plots.rating_distributions(rated, "{} {} {}".format)) == {
         "use, a: 50 % of the ratings are 1": "use a 1",

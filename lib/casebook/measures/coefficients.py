@@ -70,8 +70,7 @@ class Coefficient:
             "counts": ("too_many_categories", len(panel.categories) > MOST_CATEGORIES),
             "variation": ("no_variation", not panel.vary),
         }
-        for need in unmet:
-            code, is_unmet = unmet[need]
+        for need, (code, is_unmet) in unmet.items():
             if is_unmet and need in (*self.needs, "panel", "pairs"):
                 return code
         return None
