@@ -57,7 +57,7 @@ def read_book(path):
     kind = path.suffix.lower()
     if kind == ".csv":
         lines = csv_rows(path, read_text(path), ",;")
-        rows = ([from_csv(cell) or None for cell in cells] for _, cells in lines)
+        rows = ([from_csv(cell) or None for cell in cells] for cells in lines)
         return Book(path, (_sheet(path.name, _frame(path, path.name, rows)),))
     if kind not in BOOKS:
         problem = f"is no form: expected {', '.join(KINDS)}; of an old workbook: save it as .xlsx"
@@ -178,25 +178,6 @@ def sheet_records(path, sheet, needed=None):
     require_values(path, sheet.name, table.loc[:, is_needed])
     rows = zip(table.index, table.to_numpy(), strict=True)
     return [(int(number), dict(zip(table, cells, strict=True))) for number, cells in rows]
-
-
-def workbook_records(path):
-    """Yield (row, record) of the first sheet of a workbook; cells are text, as in CSV."""
-    sheet = read_book(path).sheets[0]
-    names = sheet.table.columns
-    for name in names[names.duplicated() & (names != "")]:
-        raise InputError.at(path, sheet.head, f"column {name!r} stands twice in the header")
-    for number, row in sheet_records(path, sheet):
-        record = {name: cell_text(cell) for name, cell in row.items()}
-        if any(record.values()):
-            yield number, record
-
-
-def cell_text(cell):
-    """Text of a cell; a whole number has no decimal point."""
-    if cell is None:
-        return ""
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 
 
 # Text of cells: what a workbook cannot hold is changed, what a spreadsheet would run is marked.
