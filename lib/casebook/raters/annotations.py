@@ -112,7 +112,7 @@ def read_criteria(
     if not frames:
         raise refusal(path, f"holds no ratings: all {len(ratings)} are empty")
     for frame in frames.values():
-        frame.attrs["notes"] = _notes(reading)
+        frame.attrs |= {"notes": _notes(reading), "reading": reading.record()}
     return frames
 
 
