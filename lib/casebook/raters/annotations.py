@@ -171,7 +171,7 @@ def _items_by_raters(reading, numbers):
         labels = reading.labels("rating")
         if labels[is_number].map(float).nunique() < labels[is_number].nunique():
             problem = "two labels are one number, as 1 and 1.0: --values 1.0=1 makes them one"
-            reading.refuse(table.index[0], problem)
+            raise refusal(reading.path, problem)
         ratings = labels.where(labels != "", None)
     table = table.assign(rating=ratings)
     frame = table.pivot(index="item", columns="rater", values="rating")  # noqa: PD010
