@@ -98,6 +98,19 @@ def test_a_folder_that_is_a_project_names_the_way_and_no_other_is_updated(casebo
     assert code == 1 and "--title has no effect with --update" in err
 
 
+def test_a_project_is_whole_or_not_there(shipped, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+        patch.setattr(project.shutil, "copytree", full)
+        project.start_project(tmp_path / "book", "A", "B")
+    assert list(tmp_path.iterdir()) == [shipped.parent]
+    (tmp_path / "book").mkdir()
+    assert project.start_project(tmp_path / "book", "A", "B") == tmp_path / "book"
+    assert (tmp_path / "book" / "data" / "cards" / "README.md").is_file()
+
+
 def test_run_says_that_the_notebooks_are_of_another_version(casebook, mine, monkeypatch):
     monkeypatch.setattr(project, "ROOT", mine.parent)
     assert project.version_note() == ""

@@ -324,10 +324,8 @@ def all_contrasts(
 def count_units(scores, pairs):
     """Count the units on which the first system of each pair is better, equal and worse."""
     signs = [np.sign((scores[system] - scores[against]).round(9)) for system, against in pairs]
-    counts = pd.DataFrame(columns=COUNT_COLUMNS, dtype=int)
-    for name, sign in zip(COUNT_COLUMNS, (1, 0, -1), strict=True):
-        counts[name] = [int((of_pair == sign).sum()) for of_pair in signs]
-    return counts
+    counts = [[(of_pair == sign).sum() for sign in (1, 0, -1)] for of_pair in signs]
+    return pd.DataFrame(counts, columns=COUNT_COLUMNS, dtype=int)
 
 
 def _pairs_of(rows):

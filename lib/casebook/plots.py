@@ -177,7 +177,7 @@ def values(
         labels = [f"{row} (n = {counts[row]:,.0f})" for row in rows]
     series = frame.groupby("series", sort=False)
     reference = reference or {}
-    legend = len(reference) + len(series) - 1
+    legend = len(reference) + max(len(series), 1) - 1
     figure, axes = _rows_figure(labels, len(rows) * (0.2 * len(series) + 0.2) + 0.8 + 0.25 * legend)
     if band:
         axes.axvspan(*band, color=CONTROL, alpha=0.2, lw=0)
@@ -433,30 +433,21 @@ def lines(
 
 
 def edit_tree(tree, k, addresses=None):
-    """Draw the states of one case by how far each stands from its parent.
+    """Draw how far each edited state of one case stands from its parent, which is above it.
 
     `addresses` are links of the states, by their names.
     """
-    figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * len(tree.nodes) + 0.8))
-    right = max(node.depth for node in tree.nodes) + 2.6
-    axes.set(ylim=(len(tree.nodes) - 0.5, -0.7), xlim=(-0.2, right))
-    axes.axis("off")
-    row_of = {}
-    for row, node in enumerate(_in_order(tree, tree.root)):
-        row_of[node.name] = row
-        title = "case: the case as it is"
-        if node.edit is not None:
-            x = node.parent.depth
-            axes.plot([x, x, node.depth], [row_of[node.parent.name], row, row], color=CONTROL, lw=1)
-            displacement = node.displacement(k)
-            result = "no result" if displacement is None else f"{displacement:.1f}"
-            title = f"{node.edit.description}  [{result}]"
-        axes.scatter(node.depth, row, color=INK, s=45, zorder=2)
-        axes.text(node.depth + 0.15, row, title.partition(": ")[2], va="center")
-        # The words of a state belong to its mark.
-        links = [(addresses or {}).get(node.name)]
-        hover(axes, [title], node.depth - 0.1, row - 0.35, right, row + 0.35, links)
-    return figure
+    rows = [
+        {
+            "row": f"{node.name}: {node.edit.description.partition(': ')[2]}",
+            "value": node.displacement(k),
+            "address": (addresses or {}).get(node.name),
+        }
+        for node in _in_order(tree, tree.root)
+        if node.edit is not None
+    ]
+    frame = pd.DataFrame(rows, columns=["row", "value", "address"])
+    return values(frame.assign(low=np.nan, high=np.nan), "mean rank displacement")
 
 
 def _in_order(tree, node):
