@@ -189,7 +189,10 @@ def _scores_of_runs(files, names, columns, about):
 
     runs = files[1:]
     if len(runs) < 2:
-        raise InputError("compare needs two or more runs")
+        raise InputError(
+            "compare needs two or more runs after the judgements; or one table with the scores "
+            "of all systems: a row for each unit and system"
+        )
     systems = [path.name.split(".")[0] for path in runs]
     if len(set(systems)) < len(systems):
         systems = [str(path) for path in runs]
