@@ -6,7 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from casebook.data.tables import NUMBER, ROLES, listed, read_roles, read_table, refusal
+from casebook.data.tables import (
+    NUMBER,
+    ROLES,
+    listed,
+    read_roles,
+    read_table,
+    reading_text,
+    refusal,
+)
 from casebook.errors import InputError
 
 MOST_VOTES = 1_000_000
@@ -192,7 +200,7 @@ def _described(frame):
 
 def _notes(reading):
     """Lines of what was read, with the name of the file alone."""
-    head, *_ = str(replace(reading, path=reading.path.name)).splitlines()
+    head, *_ = reading_text(reading.record()).splitlines()
     return [head, *reading.notes]
 
 
