@@ -232,6 +232,7 @@ def test_what_a_reader_refuses_is_the_line_of_the_command(casebook, tmp_path, mo
     (tmp_path / "log.jsonl").write_text('{"id": 1, "question": "q?"}\n')
     code, _, said = casebook("run", "assistant", "--run", "mine", "-p", "log=log.jsonl")
     line = r"casebook: assistant-\w{8}: 10_assistant.ipynb: cell 4: log.jsonl: has no answer .*"
+    line += r" type -p 'columns=\{\"answer\": \"COLUMN\"\}'"
     assert code == 1
     assert re.fullmatch(line, said.splitlines()[-1]), said
     assert "Traceback" not in said

@@ -398,13 +398,13 @@ class Reading:
     notes: list = field(default_factory=list)
 
     def __str__(self):
-        return reading_text(self.record())
+        return reading_text(self.record() | {"file": str(self.path)})
 
     def record(self):
-        """The same for the record of a run, a row of a table of files."""
+        """The same for the record of a run, a row of a table of files; no folder is in it."""
         pairs = self.columns.items()
         return {
-            "file": str(self.path),
+            "file": self.path.name,
             "rows": len(self.table),
             "read": ", ".join(
                 role if role == name else f"{role} = {name!r}" for role, name in pairs

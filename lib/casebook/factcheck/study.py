@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.data import load
+from casebook.data.tables import reading_text
 from casebook.errors import InputError
 from casebook.factcheck import transfer
 from casebook.factcheck.ablation import ablate
@@ -455,7 +456,7 @@ def _collection_study(checked, ablation, folds, seed):
         policy = policy | {"nei": "three_class"}
     facts = {"training claims": len(checked.train)} if checked.train else {}
     if checked.reading:
-        facts["what was read"] = str(checked.reading)
+        facts["what was read"] = reading_text(checked.reading.record())
     facts |= {
         "claims that name their gold evidence": sum(bool(claim.atoms) for claim in checked.test),
         "documents": len(checked.base),
