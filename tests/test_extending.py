@@ -103,7 +103,7 @@ def test_a_retriever_an_encoder_and_a_reranker_take_part(folder):
         ("retriever=my_wrong:none", "no attribute 'none'"),
         ("retriever=my_nothing:x", "No module named 'my_nothing'"),
         ("reranker=my_wrong:number", "expected a callable (query, texts) -> scores, found int"),
-        ("reranker=my_wrong:Empty", "it has no __call__"),
+        ("reranker=my_wrong:Empty", "expected a callable (query, texts) -> scores, found Empty"),
         ("encoder=my_wrong:number", "expected a callable texts -> vectors"),
         ("measures=[my_wrong:number]", "expected a callable (grades, judged) -> number"),
         ("dataset=my_wrong:text", "expected a casebook.data.splits.RetrievalDataset, found str"),

@@ -110,7 +110,7 @@ def test_a_bad_grid_is_named_in_one_line(tmp_path):
 
 def test_unknown_names_and_tags_say_what_is_known_and_what_is_near(cells):
     for name, tag, message in [
-        ("nope", "default", "unknown experiment 'nope'; known: a, a-one"),
+        ("nope", "default", "unknown experiment 'nope'; known: a, b"),
         ("a-on", "default", "unknown experiment 'a-on': did you mean 'a-one'?; known"),
         ("a", "nightly", "no experiment has the tag 'nightly'; tags: default, full"),
     ]:

@@ -79,30 +79,36 @@ def test_what_the_user_removed_or_only_she_changed_is_left_alone(casebook, shipp
     assert texts(mine) == before
 
 
-def test_damaged_files_are_kept_or_refused(casebook, shipped, mine):
-    edit(shipped / NAMES[0], "of the new version")
-    (mine / NAMES[0]).write_text("{")
-    assert "kept      01_" in casebook("init", mine.parent, "--update")[1]
-    assert (mine / NAMES[0]).read_text() == "{"
-    for text in ("[", "[]", '{"notebooks": 3}'):
-        (mine.parent / project.MADE_WITH).write_text(text)
+def test_damaged_files_are_refused(casebook, mine):
+    for path in (mine / NAMES[0], mine.parent / project.MADE_WITH):
+        path.write_text("[")
         code, out, err = casebook("init", mine.parent, "--update")
-        assert (code, out, err.count("\n")) == (1, "", 1) and project.MADE_WITH in err
+        assert (code, out, err.count("\n")) == (1, "", 1) and path.name in err
+        assert path.read_text() == "["
 
 
 def test_a_folder_that_is_a_project_names_the_way_and_no_other_is_updated(casebook, mine, tmp_path):
     code, _, err = casebook("init", mine.parent)
     assert code == 1 and f"casebook init '{mine.parent}' --update" in err
     code, _, err = casebook("init", tmp_path)
-    assert code == 1 and "not empty: name a new folder" in err
+    assert code == 1 and "exists: name a new folder" in err
     code, _, err = casebook("init", tmp_path / "none", "--update")
     assert code == 1 and "is no project" in err and not (tmp_path / "none").exists()
-    shipped = mine.parent.with_name("shipped")
-    (shipped / "notebooks" / "experiments.yml").touch()
-    code, _, err = casebook("init", shipped, "--update")
-    assert code == 1 and "is Casebook itself" in err and not list(shipped.glob(".*"))
     code, _, err = casebook("init", mine.parent, "--update", "--title", "x")
     assert code == 1 and "--title has no effect with --update" in err
+
+
+def test_a_project_is_whole_or_not_there(shipped, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+        patch.setattr(project.shutil, "copytree", full)
+        project.start_project(tmp_path / "book", "A", "B")
+    assert list(tmp_path.iterdir()) == [shipped.parent]
+    (tmp_path / "book").mkdir()
+    assert project.start_project(tmp_path / "book", "A", "B") == tmp_path / "book"
+    assert (tmp_path / "book" / "data" / "cards" / "README.md").is_file()
 
 
 def test_run_says_that_the_notebooks_are_of_another_version(casebook, mine, monkeypatch):
@@ -113,5 +119,3 @@ def test_run_says_that_the_notebooks_are_of_another_version(casebook, mine, monk
     code, _, err = casebook("run", "query_length-smoke", "--run", "t", "--dry-run")
     assert code == 0 and err.count("\n") == 1
     assert err.startswith("note: the notebooks of this project are of Casebook 0.1.0, which is now")
-    path.write_text("{")
-    assert project.version_note() == ""

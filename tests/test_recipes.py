@@ -145,6 +145,7 @@ RECIPES = {
     "Hugging Face `datasets`": check_collection,
     "SQuAD": check_collection,
     "SMART": check_collection,
+    "FEVER": check_collection,
     "A table of questions with passages": check_collection,
     "PyTerrier": check_run,
     "Inspect scores": partial(check_scores, values={"C": "1", "I": "0"}),

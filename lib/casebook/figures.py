@@ -10,24 +10,25 @@ import numpy as np
 
 from casebook.tables import decimal
 
-BLUE = "#0072b2"
-ORANGE = "#d55e00"
-GREEN = "#009e73"
+# One colour a meaning, in all figures and on the front page.
+OURS = "#0072b2"
+BETTER = "#009e73"
+WORSE = "#d55e00"
+UNDECIDED = "#b07f00"
+CONTROL = "#6b6b6b"  # and what does not matter
 PINK = "#cc79a7"
-OCHRE = "#b07f00"
 VIOLET = "#7b5ea7"
-GREY = "#6b6b6b"
 INK = "#1b1b1b"  # of letters
 GRID = "#d4d4d4"
 # Colours that follow the theme (assets/custom.css); a figure drawn with others keeps them.
 COLOURS = {
-    BLUE: "blue",
-    ORANGE: "orange",
-    GREEN: "green",
+    OURS: "blue",
+    WORSE: "orange",
+    BETTER: "green",
     PINK: "pink",
-    OCHRE: "ochre",
+    UNDECIDED: "ochre",
     VIOLET: "violet",
-    GREY: "grey",
+    CONTROL: "grey",
     INK: "ink",
     GRID: "grid",
 }
@@ -119,7 +120,7 @@ def views(svg, figure, name, alt):
 
 def inline(svg, figure, alt):
     """A drawn figure as SVG for a page, with its marks above all that was drawn."""
-    root = ElementTree.fromstring(svg)
+    root = ElementTree.fromstring(re.sub(rb">\s+<", b"><", svg))
     referenced = set(re.findall(r"#(\w+)", svg.decode()))
     # Without what describes the file, and without a style that would be that of the whole page.
     about = {f"{_SVG}metadata", f"{_SVG}style"}
@@ -159,9 +160,6 @@ def _for_page(element, referenced):
     if "style" in element.attrib:
         style = _FONT.sub("", element.get("style"))
         element.set("style", _COLOUR.sub(lambda match: _themed(match[0], element.tag), style))
-    element.tail = None
-    if element.tag not in {"text", "tspan"}:
-        element.text = None
 
 
 def _rounded(match):

@@ -5,6 +5,7 @@ else draws an interval of its own.
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -33,10 +34,8 @@ from casebook.stats.tests import (
 )
 from casebook.verdicts import (
     INTERVAL_BY_UNIT,
-    NO_DIFFERENCE,
     NO_UNIT_DIFFERS,
     NOT_MEASURED,
-    UNDECIDED,
     verdict_of,
 )
 
@@ -229,16 +228,10 @@ def contrasts(
     if not len(X):
         raise InputError("there are no units to compare")
     family = [pair for pair in pairs if pair not in not_measured]
-    rows_of_family = iter(
-        _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed)
-    )
-    rows = []
-    for pair in pairs:
-        if pair in not_measured:
-            row = {"verdict": NOT_MEASURED, "reason": not_measured[pair]}
-        else:
-            row = next(rows_of_family)
-        rows.append({"system": pair[0], "against": pair[1]} | row)
+    tested = _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed)
+    row_of = {pair: {"verdict": NOT_MEASURED, "reason": why} for pair, why in not_measured.items()}
+    row_of |= dict(zip(family, tested, strict=True))
+    rows = [{"system": pair[0], "against": pair[1], **row_of[pair]} for pair in pairs]
     table = pd.DataFrame(rows, columns=CONTRAST_COLUMNS)
     table = table.assign(n=len(X), groups=count_groups(clusters, len(X)))
     numbers = dict.fromkeys(["difference", "low", "high", "p", "p_adjusted"], float)
@@ -331,10 +324,8 @@ def all_contrasts(
 def count_units(scores, pairs):
     """Count the units on which the first system of each pair is better, equal and worse."""
     signs = [np.sign((scores[system] - scores[against]).round(9)) for system, against in pairs]
-    counts = pd.DataFrame(columns=COUNT_COLUMNS, dtype=int)
-    for name, sign in zip(COUNT_COLUMNS, (1, 0, -1), strict=True):
-        counts[name] = [int((of_pair == sign).sum()) for of_pair in signs]
-    return counts
+    counts = [[(of_pair == sign).sum() for sign in (1, 0, -1)] for of_pair in signs]
+    return pd.DataFrame(counts, columns=COUNT_COLUMNS, dtype=int)
 
 
 def _pairs_of(rows):
@@ -387,19 +378,10 @@ def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):
 
 
 def count_verdicts(words, what):
-    """Say how many differences are decided, and that the others are not."""
-    tested = [word for word in words if word != UNTESTED]
-    undecided = tested.count(UNDECIDED)
-    equal = tested.count(NO_DIFFERENCE)
-    not_measured = tested.count(NOT_MEASURED)
-    decided = f"{len(tested) - equal - not_measured - undecided} decided"
-    if equal:
-        decided += f", {equal} with no difference on any row"
-    if not_measured:
-        decided += f", {not_measured} that cannot be measured here"
-    return (
-        f"Of {len(tested)} {what}: {decided}, {undecided} {UNDECIDED}, which is not to say equal."
-    )
+    """A sentence with the number of differences of each verdict."""
+    counts = Counter(word for word in words if word != UNTESTED)
+    texts = ", ".join(f"{n} {word}" for word, n in counts.most_common())
+    return f"Of {counts.total()} {what}: {texts}. Undecided is not to say equal."
 
 
 @dataclass(frozen=True)
@@ -499,14 +481,10 @@ def compare_systems(
 
 def tie_classes_of(systems, pairs, alpha):
     """Tie class of every system, by the adjusted p-values of all pairs."""
-    position = {label: k for k, label in enumerate(systems)}
-    differ = np.zeros((len(systems), len(systems)), dtype=bool)
+    differ = pd.DataFrame(False, systems, systems)
     for pair in pairs[pairs["p_adjusted"] <= alpha].itertuples():
-        i = position[pair.system]
-        j = position[pair.against]
-        differ[i, j] = True
-        differ[j, i] = True
-    return tie_classes(differ)
+        differ.loc[pair.system, pair.against] = True
+    return tie_classes(differ | differ.T)
 
 
 def pair_sizes(table, pairs, alpha, clusters):

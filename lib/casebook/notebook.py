@@ -309,7 +309,7 @@ def forest(frame):
     quantity = frame["quantity"].iloc[0]
     label += f", {quantity}" if quantity else ""
     if "tie_class" in rows:
-        rows["colour"] = np.where(rows["tie_class"].isna(), plots.GREY, plots.BLUE)
+        rows["colour"] = np.where(rows["tie_class"].isna(), plots.CONTROL, plots.OURS)
     if "of" in frame:
         label += ", {system_unit} minus {against_unit}".format(**frame.iloc[0])
     if kind(frame) == "contrasts":

@@ -15,17 +15,22 @@ from matplotlib.colors import LinearSegmentedColormap, ListedColormap, to_rgba
 from matplotlib.patches import Patch
 
 from casebook import verdicts
-from casebook.figures import BLUE, GREEN, GREY, GRID, INK, OCHRE, ORANGE, PINK, VIOLET, hover
-from casebook.tables import FACTS, decimal, interval_text, reason_text
+from casebook.figures import (
+    BETTER,
+    CONTROL,
+    GRID,
+    INK,
+    OURS,
+    PINK,
+    UNDECIDED,
+    VIOLET,
+    WORSE,
+    hover,
+)
+from casebook.tables import decimal, interval_text, reason_text
 
 WIDTH = 4.9  # inches: letters of 11 points are 10 pixels high on a phone of 360 pixels
 
-# One colour a meaning, in all figures and on the front page.
-OURS = BLUE
-BETTER = GREEN
-WORSE = ORANGE
-UNDECIDED = OCHRE
-CONTROL = GREY  # and what does not matter
 _OF_VERDICT = {
     verdicts.BETTER: BETTER,
     verdicts.WORSE: WORSE,
@@ -34,9 +39,13 @@ _OF_VERDICT = {
     verdicts.LOWER: OURS,
 }
 _SERIES = ((OURS, "o"), (PINK, "s"), (INK, "^"), (VIOLET, "v"))
-_MARKERS = dict(zip(FACTS, "Dosv", strict=True))
-_LIKERT = [to_rgba(WORSE, 0.45), to_rgba(WORSE, 0.2), to_rgba(CONTROL, 0.2)]
-_LIKERT += [to_rgba(BETTER, 0.2), to_rgba(BETTER, 0.45)]
+_LIKERT = (
+    to_rgba(WORSE, 0.45),
+    to_rgba(WORSE, 0.2),
+    to_rgba(CONTROL, 0.2),
+    to_rgba(BETTER, 0.2),
+    to_rgba(BETTER, 0.45),
+)
 _VOTES = {-1: WORSE, 0: "#b0b0b0", 1: BETTER}
 _MOST_ITEMS = 400
 
@@ -109,13 +118,14 @@ def _drawn_columns(frame, value, **names):
         names |= {"low": f"{value} low", "high": f"{value} high"}
     names |= {column: column for column in ("address", "colour", "verdict", "reason")}
     drawn = pd.DataFrame({part: frame[name] for part, name in names.items() if name in frame})
+    drawn = drawn.assign(series=drawn.get("series", ""))
     return drawn.astype({"value": float, "low": float, "high": float})
 
 
 def _row_texts(frame):
     """Names and numbers of rows, shown on hover."""
     names = frame["row"].astype(str)
-    if "series" in frame:
+    if frame["series"].any():
         names = names + ", " + frame["series"].astype(str)
     if "n" in frame:
         names = names + frame["n"].map(" (n = {:,.0f})".format)
@@ -126,13 +136,15 @@ def _row_texts(frame):
     ]
 
 
-def _draw_intervals(axes, heights, frame, colour=OURS, marker="o", label=None):
-    """Marks with their intervals, in the frame's colours where it has any."""
+def _draw_rows(axes, heights, frame, colour, marker):
+    """Marks with intervals, in the colours of the frame where it has any, and ticks of controls."""
     colour = frame.get("colour", colour)
+    style = {"clip_on": False, "label": frame["series"].iloc[0]}  # no mark is halved by the axis
     axes.hlines(heights, frame["low"], frame["high"], color=colour, lw=3)
-    # A mark at the end of the axis is not halved.
-    style = {"marker": marker, "label": label, "clip_on": False}
-    axes.scatter(frame["value"], heights, color=colour, s=34, zorder=3, **style)
+    axes.scatter(frame["value"], heights, color=colour, marker=marker, s=34, zorder=3, **style)
+    if "control" in frame:
+        ticks = frame["control"].astype(float)
+        axes.scatter(ticks, heights, marker="|", color=CONTROL, s=90, lw=2, clip_on=False)
     numbers = frame[["value", "low", "high"]]
     left = numbers.min(axis=1)
     right = numbers.max(axis=1)
@@ -163,31 +175,20 @@ def values(
     if "n" in frame:
         counts = frame.groupby("row", sort=False)["n"].max()
         labels = [f"{row} (n = {counts[row]:,.0f})" for row in rows]
-    parts = [(None, frame)]
-    if "series" in frame:
-        parts = list(frame.groupby("series", sort=False))
-    reference = {f"{name}: {at:.2f}": at for name, at in (reference or {}).items()}
-    legend = list(reference)
-    if len(parts) > 1:
-        legend += [name for name, _ in parts]
-    columns = 2 if max(map(len, legend), default=0) <= 20 else 1
-    height = len(rows) * (0.2 * len(parts) + 0.2) + 0.8 + 0.25 * -(-len(legend) // columns)
-    figure, axes = _rows_figure(labels, height)
+    series = frame.groupby("series", sort=False)
+    reference = reference or {}
+    legend = len(reference) + max(len(series), 1) - 1
+    figure, axes = _rows_figure(labels, len(rows) * (0.2 * len(series) + 0.2) + 0.8 + 0.25 * legend)
     if band:
         axes.axvspan(*band, color=CONTROL, alpha=0.2, lw=0)
     for (name, at), style in zip(reference.items(), cycle((":", "--", "-.", "-")), strict=False):
-        axes.axvline(at, color=CONTROL, lw=1.5, ls=style, label=name)
-    offsets = np.linspace(-0.28, 0.28, len(parts)) if len(parts) > 1 else [0.0]
-    for (name, part), offset, style in zip(parts, offsets, cycle(_SERIES), strict=False):
-        heights = pd.Index(rows).get_indexer(part["row"]) + offset
-        _draw_intervals(axes, heights, part, *style, label=name)
-        if "control" in part:
-            ticks = {"marker": "|", "color": CONTROL, "s": 90, "lw": 2, "clip_on": False}
-            axes.scatter(part["control"].astype(float), heights, **ticks)
-    for place, name in enumerate(rows):
-        of_row = frame[frame["row"] == name]
+        axes.axvline(at, color=CONTROL, lw=1.5, ls=style, label=f"{name}: {at:.2f}")
+    offsets = np.linspace(-0.4, 0.4, 2 * len(series) + 1)[1::2]
+    for (_, part), offset, style in zip(series, offsets, cycle(_SERIES), strict=False):
+        _draw_rows(axes, pd.Index(rows).get_indexer(part["row"]) + offset, part, *style)
+    for place, (_, of_row) in enumerate(frame.groupby("row", sort=False)):
         if of_row["value"].isna().all():
-            reason = of_row["reason"].iloc[0] if "reason" in frame else None
+            reason = of_row.get("reason", of_row["value"]).iloc[0]
             why = f": {reason_text(reason)}" if isinstance(reason, str) else ""
             at = {"transform": axes.get_yaxis_transform(), "va": "center", "in_layout": False}
             axes.text(0.02, place, fill(f"undefined{why}", 34), color=CONTROL, **at)
@@ -197,7 +198,7 @@ def values(
         places = np.append(drawn.to_numpy(dtype=float), limits)
         axes.set_xlim(np.nanmin(places), np.nanmax(places))
     if legend:
-        figure.legend(loc="outside upper left", ncols=columns)
+        figure.legend(loc="outside upper left")
     return figure
 
 
@@ -207,7 +208,7 @@ def effects(frame, xlabel, margin=0.0, *, row="row", value="value", series="seri
     Without series, the colour of an effect is that of its verdict.
     """
     frame = _drawn_columns(frame, value, row=row, series=series, n=n)
-    if "series" not in frame:
+    if not frame["series"].any():
         frame = frame.assign(colour=verdict_colours(frame))
     largest = np.nanmax(np.abs(frame[["value", "low", "high"]]), initial=margin)
     limits = (-1.08 * largest, 1.08 * largest) if largest else None
@@ -233,15 +234,11 @@ def agreement_intervals(table, address=None):
 
     rows = table.rename(columns={"estimate": "value", "n_items": "n"})
     rows = rows.assign(row=rows["coefficient"].replace(COEFFICIENT_TITLES), address=address)
-    panels = {"panel": "these raters, other items", "new_panel": "new raters, other items"}
-    if table["new_panel_low"].isna().all():
-        del panels["new_panel"]
-    intervals = pd.concat(
-        rows.assign(series=name, low=rows[f"{panel}_low"], high=rows[f"{panel}_high"])
-        for panel, name in panels.items()
-    )
-    lowest = np.nanmin(intervals[["low", "value"]].to_numpy(dtype=float), initial=0.0)
-    figure = values(intervals, "value and 95 % interval", (lowest - 0.03, 1.03))
+    same = rows.assign(low=rows["panel_low"], high=rows["panel_high"])
+    new = rows.assign(low=rows["new_panel_low"], high=rows["new_panel_high"]).dropna(subset="low")
+    panels = {"these raters, other items": same, "new raters, other items": new}
+    intervals = pd.concat(panels, names=["series"]).reset_index("series")
+    figure = values(intervals, "value and 95 % interval")
     figure.axes[0].axvline(0, color=CONTROL, lw=1)
     return figure
 
@@ -295,9 +292,7 @@ def matrix(
         axes = plt.subplots(figsize=(width, (0.17 * lines + 0.21) * len(names) + 1.0))[1]
     heads = _wrapped(table.columns, 12)
     _heatmap(axes, table, names, limits, cmap=colours, xticklabels=heads, lw=1, ec=GRID)
-    titles = []
-    rows, columns = np.indices(table.shape).reshape(2, -1)
-    for row, column in zip(rows, columns, strict=True):
+    for row, column in np.ndindex(table.shape):
         value = table.iloc[row, column]
         text = decimal(value, shown) if pd.notna(value) else "–"
         title = f"{table.index[row]}, {table.columns[column]}: {label} {text}"
@@ -305,9 +300,8 @@ def matrix(
             text += f"\n({counts.iloc[row, column]:,.0f})"
             title += f" (n = {counts.iloc[row, column]:,.0f})"
         axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=INK)
-        titles.append(title)
-    links = None if addresses is None else addresses.to_numpy().ravel()
-    hover(axes, titles, columns, rows, columns + 1, rows + 1, links)
+        link = None if addresses is None else addresses.iloc[row, column]
+        hover(axes, [title], column, row, column + 1, row + 1, [link])
     return axes.figure
 
 
@@ -324,7 +318,7 @@ def detector_matrix(frame):
     return matrix(cells["auroc"][columns], "AUROC", limits=(0.5, 1), **options)
 
 
-def rating_matrix(ratings, scale=None, names=None, addresses=None):
+def rating_matrix(ratings, names=None, addresses=None):
     """Draw every rating: items in columns, from low to high mean, raters in rows.
 
     `names` are the words of votes, which stand in a legend: of -1, 0 and 1. `addresses` are the
@@ -335,7 +329,7 @@ def rating_matrix(ratings, scale=None, names=None, addresses=None):
         items = items.iloc[np.linspace(0, len(items) - 1, _MOST_ITEMS).round().astype(int)]
     figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * items.shape[1] + 1.5))
     axes.patch.set(hatch="xxx", facecolor="#d9d9d9", edgecolor="#9a9a9a")
-    limits = scale or (items.min(axis=None), items.max(axis=None))
+    limits = (items.min(axis=None), items.max(axis=None))
     style = {"cmap": "cividis_r", "cbar_kws": {"label": "rating", "pad": 0.02}}
     if names:
         limits = (-1, 1)
@@ -372,32 +366,28 @@ def rating_distributions(ratings, address=None):
     `address` gives the link of a scale, a system and a rating.
     """
     rated = ratings.dropna(subset="rating")
-    parts = rated.groupby(["scale", "system"])["rating"]
+    means = rated.groupby(["scale", "system"])["rating"].agg(["mean", "size"])
+    labels = [
+        f"{scale}, {system} ({mean:.3f}, n = {n:,.0f})"
+        for (scale, system), mean, n in means.itertuples()
+    ]
     shares = pd.crosstab([rated["scale"], rated["system"]], rated["rating"], normalize="index")
     shares = 100 * shares.reindex(columns=range(1, 6), fill_value=0)
-    labels = [
-        f"{scale}, {system} ({part.mean():.3f}, n = {len(part):,})"
-        for (scale, system), part in parts
-    ]
+    starts = shares.cumsum(axis=1) - shares
     figure, axes = _rows_figure(labels, 0.5 * len(labels) + 1.4)
     axes.grid(visible=False)
-    rows = np.arange(len(labels))
-    start = np.zeros(len(labels))
-    for colour, (value, column) in zip(_LIKERT, shares.items(), strict=True):
+    for colour, value in zip(_LIKERT, shares, strict=True):
         name = "5 (best)" if value == 5 else str(value)
-        bars = axes.barh(rows, column, 0.7, start, color=colour, label=name)
-        texts = [f"{share:.0f}" if share >= 6 else "" for share in column]
+        place = {"y": range(len(labels)), "height": 0.7, "left": starts[value]}
+        bars = axes.barh(width=shares[value], color=colour, label=name, **place)
+        texts = [f"{share:.0f}" if share >= 6 else "" for share in shares[value]]
         axes.bar_label(bars, texts, label_type="center", color=INK)
-        given = column[column > 0]
-        at = column.index.get_indexer(given.index)
-        titles = [
-            f"{scale}, {system}: {share:.0f} % of the ratings are {value}"
-            for (scale, system), share in given.items()
-        ]
-        links = [address(*row, value) for row in given.index] if address else None
-        ends = start[at] + given
-        hover(axes, titles, start[at], at - 0.35, ends, at + 0.35, links, least=0)
-        start = start + column.to_numpy()
+    for row, ((scale, system), of_row) in enumerate(shares.iterrows()):
+        for value, share in of_row[of_row > 0].items():
+            title = f"{scale}, {system}: {share:.0f} % of the ratings are {value}"
+            links = [address(scale, system, value)] if address else None
+            left = starts.loc[(scale, system), value]
+            hover(axes, [title], left, row - 0.35, left + share, row + 0.35, links, least=0)
     axes.set(xlim=(0, 100), xlabel="per cent of the ratings")
     figure.legend(loc="outside upper left", ncols=5)
     return figure
@@ -417,7 +407,7 @@ def lines(
     marks = marks or {}
     marked = {name: name for name in marks.values() if isinstance(name, str)}
     drawn = _drawn_columns(frame, value, x=x, series=series, panel=panel, **marked)
-    drawn = drawn.assign(panel=drawn.get("panel", ""), series=drawn.get("series", ""))
+    drawn = drawn.assign(panel=drawn.get("panel", ""))
     panels = drawn.groupby("panel", sort=False)
     size = (WIDTH, 2.3 * len(panels) + 0.9)
     figure, grid = plt.subplots(len(panels), figsize=size, squeeze=False)
@@ -429,7 +419,7 @@ def lines(
             axes.plot(line["x"], line["value"], **style)
             axes.fill_between(line["x"], line["low"], line["high"], color=colour, alpha=0.18, lw=0)
             places = line["x"].map(f"{axes.get_xlabel()} {{:.3g}}".format)
-            named = line.drop(columns="series").assign(row=f"{name}, " + places if name else places)
+            named = line.assign(row=f"{name}, " + places if name else places, series="")
             hover(axes, _row_texts(named), line["x"], line["value"], addresses=line.get("address"))
         for (name, mark), style in zip(marks.items(), cycle((":", "--")), strict=False):
             at = part[mark].iloc[0] if isinstance(mark, str) else mark
@@ -440,46 +430,26 @@ def lines(
 
 
 def edit_tree(tree, k, addresses=None):
-    """Draw the states of one case by how far each stands from its parent.
+    """Draw how far each edited state of one case stands from its parent, which is above it.
 
     `addresses` are links of the states, by their names.
     """
-    nodes = _in_order(tree, tree.root)
-    row_of = {node.name: row for row, node in enumerate(nodes)}
-    figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * len(nodes) + 1.3))
-    titles = []
-    kinds = {}
-    for row, node in enumerate(nodes):
-        text = "the case as it is"
-        marker = "*"
-        if node.edit is not None:
-            x = node.parent.depth
-            axes.plot([x, x, node.depth], [row_of[node.parent.name], row, row], color=GREY, lw=1)
-            displacement = node.displacement(k)
-            result = "no result" if displacement is None else f"{displacement:.1f}"
-            text = f"{node.edit.description.split(': ', 1)[1]}  [{result}]"
-            marker = _MARKERS.get(node.edit.fact_type, "P")
-            kinds[FACTS.get(node.edit.fact_type, node.edit.fact_type)] = marker
-        axes.scatter(node.depth, row, color=INK, marker=marker, s=45, zorder=2)
-        axes.text(node.depth + 0.12, row, text, va="center")
-        titles.append(text)
-    for kind, marker in kinds.items():
-        axes.scatter([], [], color=INK, marker=marker, label=kind)
-    figure.legend(loc="outside upper left", ncols=2)
-    depths = np.array([node.depth for node in nodes])
-    axes.set(ylim=(len(nodes) - 0.5, -0.7), xlim=(-0.2, max(depths) + 2.6))
-    axes.axis("off")
-    rows = np.arange(len(nodes))
-    links = [(addresses or {}).get(node.name) for node in nodes]
-    # The words of a state belong to its mark.
-    hover(axes, titles, depths - 0.1, rows - 0.35, axes.get_xlim()[1], rows + 0.35, links)
-    return figure
+    rows = [
+        {
+            "row": f"{node.name}: {node.edit.description.partition(': ')[2]}",
+            "value": node.displacement(k),
+            "address": (addresses or {}).get(node.name),
+        }
+        for node in _in_order(tree, tree.root)
+        if node.edit is not None
+    ]
+    frame = pd.DataFrame(rows, columns=["row", "value", "address"])
+    return values(frame.assign(low=np.nan, high=np.nan), "mean rank displacement")
 
 
 def _in_order(tree, node):
     """A node followed by its descendants."""
-    nodes = [node]
+    yield node
     for child in tree.nodes:
         if child.parent is node:
-            nodes += _in_order(tree, child)
-    return nodes
+            yield from _in_order(tree, child)

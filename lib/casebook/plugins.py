@@ -1,7 +1,7 @@
-"""Objects of the user's own, by the name ``module:object`` wherever a name of ours may stand."""
+"""Objects of a user, by the name ``module:object`` wherever a name of ours may stand."""
 
-import importlib
 import importlib.util
+import pkgutil
 import sys
 from pathlib import Path
 
@@ -20,23 +20,17 @@ def is_plugin(name):
     )
 
 
-def plugin(name):
-    """Import ``module:object``; modules may be in the working folder."""
-    module_name, _, target = name.partition(":")
+def plugin(name, *arguments):
+    """Import ``module:object``, of the working folder too; a class is called with the arguments."""
+    _see_working_folder()
     try:
-        _see_working_folder()
-        value = importlib.import_module(module_name)
-        for part in target.split("."):
-            value = getattr(value, part)
-    except (ImportError, AttributeError) as error:
-        raise InputError(
-            f"{name}: {_line(error)}: give 'module:object' of an importable module"
-        ) from error
+        value = pkgutil.resolve_name(name)
     except (Exception, SystemExit) as error:  # whatever the user's module raises
         raise InputError(
-            f"{name}: importing it raised {type(error).__name__}: {_line(error)}"
+            f"{name}: importing it raised {type(error).__name__}: {_line(error)}: "
+            "give 'module:object' of an importable module"
         ) from error
-    return value
+    return called(name, value, *arguments) if isinstance(value, type) else value
 
 
 def _see_working_folder():
@@ -44,44 +38,34 @@ def _see_working_folder():
         sys.path.append(str(Path.cwd()))
 
 
-def callable_plugin(name, signature):
+def callable_plugin(name, signature, *arguments):
     """Import ``module:object`` and refuse what cannot be called; the message names a signature."""
-    value = plugin(name)
+    value = plugin(name, *arguments)
     if not callable(value):
         raise InputError(f"{name}: expected a callable {signature}, found {type(value).__name__}")
     return value
 
 
-def instance(name, plugin_class, signature, *arguments):
-    """Make an object of a plugin that is a class, and refuse one that cannot be called."""
-    value = called(name, plugin_class, *arguments)
-    if not callable(value):
-        raise InputError(
-            f"{name}: an object of the class must be a callable {signature}: it has no __call__"
-        )
-    return value
-
-
 def called(name, function, *arguments):
-    """Call a plugin; what it raises is an error of its user, in one line."""
+    """What a plugin returns; what it raises is an error of its user, in one line."""
     try:
         return function(*arguments)
     except (Exception, SystemExit) as error:
         raise InputError(f"{name}: raised {type(error).__name__}: {_line(error)}") from error
 
 
+def _line(error):
+    return " ".join(str(error).split())
+
+
 def array_of(value, dtype):
-    """Give what a plugin returned as an array of numbers, an empty one if it is none."""
+    """What a plugin returned as an array of numbers, an empty one if it is none."""
     import numpy as np  # most commands need no plugin and start faster without
 
     try:
         return np.asarray(value, dtype=dtype)
     except (TypeError, ValueError, OverflowError):
         return np.empty(0, dtype)
-
-
-def _line(error):
-    return " ".join(str(error).split())
 
 
 def source_of(name):

@@ -1,4 +1,4 @@
-"""A project of one's own: what `casebook init` writes into an empty folder, and brings up to date.
+"""A project of one's own: what `casebook init` writes, and brings up to date.
 
 A small file remembers which version the notebooks are from, and the hash of each: what nobody
 changed can be replaced by the notebooks of another version.
@@ -12,12 +12,10 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from string import Template
 
-import yaml
-
 from casebook import __version__
 from casebook.credentials import without_secrets
 from casebook.errors import InputError
-from casebook.files import write_json, write_text
+from casebook.files import new_folder, write_json, write_text
 from casebook.paths import DATA, GRID, ROOT, SHIPPED
 from casebook.readers import read_json
 from casebook.runs.record import digest, now
@@ -38,6 +36,7 @@ PLACES = {
     "pytest.ini": "pytest.ini",
     "pre-commit-config.yaml": ".pre-commit-config.yaml",
     "github/report.yml": ".github/workflows/report.yml",
+    "cards.md": "data/cards/README.md",
     "book/index.md": "book/index.md",
     "book/_toc.yml": "book/_toc.yml",
 }
@@ -47,74 +46,60 @@ _YAML = (".yml", ".yaml", ".cff")
 
 def start_project(folder, title, author, licence=None):
     """Write a project with its grid, notebooks and a small collection to try everything with."""
-    folder = Path(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        remedy = "name a new folder"
-        if (folder / GRID).is_file():
-            command = shlex.join(["casebook", "init", str(folder), "--update"])
-            remedy = f"{command} brings its notebooks up to date; or {remedy}"
-        raise InputError(f"{folder}: is there and not empty: {remedy}")
-    for name, text in (("title", title), ("author", author)):
-        if not text.strip() or "\n" in text:
-            raise InputError(f"--{name} {text!r}: give one line of text")
+    folder = Path(folder).absolute()
+    remedy = "name a new folder"
+    if (folder / GRID).is_file():
+        command = shlex.join(["casebook", "init", str(folder), "--update"])
+        remedy = f"{command} brings its notebooks up to date; or {remedy}"
+    elif folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
     today = now().date()
     values = {
-        "title": title,
+        "title": escape_markdown(title),
         "author": author,
         "year": today.year,
         "date": today.isoformat(),
         "licence": f"license: {_quoted(licence)}\n" if licence else "",
         "requirement": _requirement(),
     }
-    in_yaml = values | {name: _quoted(values[name]) for name in ("title", "author")}
-    in_markdown = values | {"title": escape_markdown(title)}
-    for source, place in PLACES.items():
-        template = Template((STARTER / source).read_text(encoding="utf-8"))
-        text = template.safe_substitute(in_yaml if place.endswith(_YAML) else in_markdown)
-        write_text(folder / place, text)
-    digests = {}
-    for path in _shipped_notebooks():
-        shutil.copyfile(path, folder / "notebooks" / path.name)
-        digests[path.name] = _notebook_digest(path)
-    write_json(folder / MADE_WITH, {"version": __version__, "notebooks": digests})
-    shutil.copytree(DATA / "smoke", folder / "data" / "example")
-    shutil.copyfile(DATA / "assistant" / "answers.jsonl", folder / "data/example/answers.jsonl")
-    (folder / "data" / "cards").mkdir()
-    write_text(folder / "data" / "cards" / "README.md", CARDS_README)
+    in_yaml = values | {"title": _quoted(title), "author": _quoted(author)}
+    with new_folder(folder, remedy) as made:
+        for source, place in PLACES.items():
+            template = Template((STARTER / source).read_text(encoding="utf-8"))
+            text = template.safe_substitute(in_yaml if place.endswith(_YAML) else values)
+            write_text(made / place, text)
+        for path in _shipped_notebooks():
+            shutil.copyfile(path, made / "notebooks" / path.name)
+        digests = {path.name: _digest_of(path) for path in _shipped_notebooks()}
+        write_json(made / MADE_WITH, {"version": __version__, "notebooks": digests})
+        shutil.copytree(DATA / "smoke", made / "data" / "example")
+        shutil.copyfile(DATA / "assistant" / "answers.jsonl", made / "data/example/answers.jsonl")
     return folder
 
 
 DISTRIBUTION = "casebook-evidence"
-REQUIREMENT = f"{DISTRIBUTION}[book] @"
 UNKNOWN_ORIGIN = (
     "# No package index has Casebook. Name its repository or wheel:\n"
-    f"# {REQUIREMENT} git+https://ADDRESS  (made with version {__version__})"
-)
-CARDS_README = (
-    "# Data cards\n\nA file `KEY.yml` says where the data set `data/KEY` comes from, under which "
-    "licence, and what it cannot show.\nCasebook's own cards are examples: "
-    "`casebook data card smoke`.\n"
+    f"# {DISTRIBUTION}[book] @ git+https://ADDRESS  (made with version {__version__})"
 )
 
 
 def _requirement():
-    """Name the package by where pip had it from: no index has it."""
-    try:
+    """The package by where pip had it from: no index has it."""
+    origin = {}
+    with contextlib.suppress(PackageNotFoundError):  # run from its sources
         origin = json.loads(distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
-    except PackageNotFoundError:  # run from its sources
-        origin = {}
     address = without_secrets(origin.get("url", ""))
     if not address.startswith(("https://", "http://", "ssh://")):
         return UNKNOWN_ORIGIN
-    version_control = origin.get("vcs_info")
-    if version_control:
-        address = f"{version_control['vcs']}+{address}@{version_control['commit_id']}"
-    return f"{REQUIREMENT} {address}"
+    if "vcs_info" in origin:
+        address = f"{origin['vcs_info']['vcs']}+{address}@{origin['vcs_info']['commit_id']}"
+    return f"{DISTRIBUTION}[book] @ {address}"
 
 
 def _quoted(text):
-    """Write a text as a value of YAML, whatever it holds."""
-    return yaml.safe_dump(text, allow_unicode=True, width=10_000).removesuffix("...\n").strip()
+    """A text as a value of YAML, whatever it holds."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 # --- another version of the library
@@ -123,7 +108,7 @@ def _quoted(text):
 def update_project(folder):
     """Replace the notebooks that nobody changed by those of this version; changed ones stay.
 
-    Gives what became of each notebook that is not as this version has it: "replaced", "added" or
+    Returns what became of each notebook that is not as this version has it: "replaced", "added" or
     "kept".
     """
     folder = Path(folder)
@@ -131,48 +116,34 @@ def update_project(folder):
         raise InputError(
             f"{folder}: is no project: it has no {GRID}; leave --update out to make it"
         )
-    if folder.resolve() == SHIPPED.resolve():
-        raise InputError(f"{folder}: is Casebook itself, whose notebooks are the present ones")
     digests = _made_with(folder).get("notebooks", {})
     outcomes = {}
     for path in _shipped_notebooks():
         copy = folder / "notebooks" / path.name
-        outcome = _outcome(copy, path, digests)
-        if outcome in ("replaced", "added"):
+        before = digests.get(path.name)  # None: this version has it for the first time
+        present = _digest_of(copy) if copy.exists() else None
+        shipped = _digest_of(path)
+        if present == before != shipped:
             write_text(copy, path.read_text(encoding="utf-8"))
-        if outcome in ("replaced", "added", "same"):
-            digests[path.name] = _notebook_digest(path)
-        if outcome in ("replaced", "added", "kept"):
-            outcomes[path.name] = outcome
+            outcomes[path.name] = "replaced" if before else "added"
+            present = shipped
+        elif present and shipped not in (present, before):
+            outcomes[path.name] = "kept"
+        if present == shipped:
+            digests[path.name] = shipped
     write_json(folder / MADE_WITH, {"version": __version__, "notebooks": digests})
     return outcomes
 
 
-def _outcome(copy, path, digests):
-    """Say what becomes of a project's copy of a notebook of this version."""
-    before = digests.get(path.name)
-    if not copy.exists():  # a project uses the shipped one then
-        return "added" if digests and before is None else "left out"
-    present = _notebook_digest(copy)
-    shipped = _notebook_digest(path)
-    if present == shipped:
-        return "same"
-    if before is not None and present == before:
-        return "replaced"
-    return "own" if shipped == before else "kept"
-
-
 def comparison(folder, name):
-    """Give the command that shows how a notebook of a project differs from this version's."""
+    """The command that shows how a notebook of a project differs from this version's."""
     return shlex.join(["diff", str(SHIPPED / "notebooks" / name), str(folder / "notebooks" / name)])
 
 
 def version_note():
-    """Say that the notebooks of the project are of another version; empty if they are of this."""
-    version = None
-    with contextlib.suppress(InputError):  # which `casebook init --update` tells
-        version = _made_with(ROOT).get("version")
-    if version in (None, __version__):
+    """A line where the notebooks of the project are of another version, else nothing."""
+    version = _made_with(ROOT).get("version", __version__)
+    if version == __version__:
         return ""
     command = shlex.join(["casebook", "init", str(ROOT), "--update"])
     return (
@@ -182,28 +153,21 @@ def version_note():
 
 
 def _made_with(folder):
-    """Read which version a project's notebooks are from; empty where nothing says so."""
-    path = Path(folder) / MADE_WITH
-    if not path.is_file():
-        return {}
-    value = read_json(path)
-    if not isinstance(value, dict) or not isinstance(value.get("notebooks", {}), dict):
-        raise InputError(f"{path}: is damaged: restore it from a copy, or remove it")
-    return value
+    """Which version a project's notebooks are from; empty where nothing says so."""
+    path = folder / MADE_WITH
+    return read_json(path) if path.is_file() else {}
 
 
 def _shipped_notebooks():
     return sorted((SHIPPED / "notebooks").glob("[0-9]*_*.ipynb"))
 
 
-def _notebook_digest(path):
-    """Hash what somebody wrote into a notebook: not its outputs, nor what Jupyter adds."""
-    try:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        parts = [
+def _digest_of(path):
+    """A hash of what somebody wrote into a notebook: not its outputs, nor what Jupyter adds."""
+    cells = read_json(path)["cells"]
+    return digest(
+        [
             [cell["cell_type"], "".join(cell["source"]), cell["metadata"].get("tags", [])]
             for cell in cells
         ]
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return None  # damaged: it is nobody's but the user's
-    return digest(parts)
+    )

@@ -15,6 +15,7 @@ import shlex
 import sys
 import zlib
 from pathlib import Path
+from typing import ClassVar
 
 import yaml
 
@@ -164,17 +165,6 @@ def json_content(path, parse=parse_json):
         raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
 
 
-def json_records(path):
-    """The objects of a JSON file, numbered from 1."""
-    content = json_content(path)
-    if not isinstance(content, list):
-        raise InputError(f"{path}: is not a list of objects")
-    for number, record in enumerate(content, 1):
-        if not isinstance(record, dict):
-            raise InputError(f"{path}: element {number} is not an object")
-    return list(enumerate(content, 1))
-
-
 def read_frame(path, id_field, id_column, fields=("text",), blank=False):
     """Read documents or queries of JSON lines: an id, text fields, metadata as further columns.
 
@@ -266,52 +256,20 @@ def suffix_of(path):
 
 
 def csv_rows(path, text, delimiters=","):
-    """Rows of a CSV as [(number of the last line, cells)]; its header tells the delimiter."""
+    """Rows of cells of a CSV; its header tells the delimiter."""
     header = re.split("[\r\n]", text, maxsplit=1)[0]
     usual = csv.field_size_limit(LONGEST_FIELD)
     reader = csv.reader(
         io.StringIO(text, ""), delimiter=max(delimiters, key=header.count), strict=True
     )
     try:
-        return [(reader.line_num, row) for row in reader]
+        return list(reader)
     except csv.Error as error:  # such as a file cut within a quoted cell
         raise InputError.at(
             path, reader.line_num, f"is not CSV, is damaged or cut: {error}"
         ) from error
     finally:
         csv.field_size_limit(usual)
-
-
-def named_rows(path, rows):
-    """Take the first of numbered rows of cells as the names of columns; each other must fit it."""
-    if not rows:
-        raise InputError(f"{path}: is empty")
-    (first, names), *rows = rows
-    names = [name.strip() for name in names]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError.at(path, first, f"column {name!r} stands twice in the header")
-    for line, cells in rows:
-        if len(cells) != len(names):
-            problem = f"has {len(cells)} fields, the header has {len(names)}"
-            raise InputError.at(path, line, problem)
-    return names, rows
-
-
-def delimited_rows(path, plain_tabs=False):
-    """Rows under a header; tab in a .tsv, else comma, semicolon or tab, as the header has most."""
-    lines = list(read_lines(path))
-    has_tabs = suffix_of(path) == ".tsv" and lines and "\t" in lines[0][1]
-    delimiters = "\t" if has_tabs else ",;\t"
-    try:
-        rows = csv_rows(path, "\n".join(line for _, line in lines), delimiters)
-    except InputError:
-        if not plain_tabs or "\t" not in lines[0][1]:
-            raise
-        rows = [(number, line.split("\t")) for number, line in lines]
-    names, rows = named_rows(path, [(line, cells) for line, cells in rows if any(cells)])
-    for line, cells in rows:
-        yield line, dict(zip(names, cells, strict=True))
 
 
 # YAML
@@ -355,6 +313,12 @@ class _PlainYaml(_OnceYaml, yaml.SafeLoader):
             self.inside -= anchored
 
 
+class _TextYaml(_PlainYaml):
+    """Takes every scalar for text: numbers, dates, yes and null too."""
+
+    yaml_implicit_resolvers: ClassVar[dict] = {}
+
+
 if yaml.__with_libyaml__:
 
     class _FastYaml(_OnceYaml, yaml.CSafeLoader):
@@ -369,10 +333,10 @@ def _load_yaml(text):
     return yaml.load(text, Loader=_PlainYaml)  # likewise
 
 
-def parse_yaml(text, where):
-    """Parse YAML into plain data: no tags, no bombs, no key twice."""
+def parse_yaml(text, where, as_text=False):
+    """Parse YAML into plain data: no tags, no bombs, no key twice; scalars may stay text."""
     try:
-        value = _load_yaml(text)
+        value = yaml.load(text, Loader=_TextYaml) if as_text else _load_yaml(text)
         if "\\u" in text.lower():
             json.dumps(value, ensure_ascii=False, default=str).encode()
         return value

@@ -57,7 +57,7 @@ def read_book(path):
     kind = path.suffix.lower()
     if kind == ".csv":
         lines = csv_rows(path, read_text(path), ",;")
-        rows = ([from_csv(cell) or None for cell in cells] for _, cells in lines)
+        rows = ([from_csv(cell) or None for cell in cells] for cells in lines)
         return Book(path, (_sheet(path.name, _frame(path, path.name, rows)),))
     if kind not in BOOKS:
         problem = f"is no form: expected {', '.join(KINDS)}; of an old workbook: save it as .xlsx"
@@ -136,18 +136,14 @@ def _cells(path, worksheet):
 def _check_archive(path, content):
     """Refuse archives that unpack to too much or declare entities."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = archive.infolist()
-        size = sum(member.file_size for member in members)
-        if size > MOST_UNPACKED or len(members) > MOST_MEMBERS:
-            raise InputError(
-                f"{path}: unpacks to {size:,} bytes in {len(members)} parts: too much for a form"
-            )
+        sizes = [member.file_size for member in archive.infolist()]
+        if sum(sizes) > MOST_UNPACKED or len(sizes) > MOST_MEMBERS:
+            problem = f"unpacks to {sum(sizes):,} bytes in {len(sizes)} parts"
+            raise InputError(f"{path}: {problem}: too much for a form")
         for name in archive.namelist():
-            if name.endswith((".xml", ".rels")):
-                with archive.open(name) as stream:
-                    head = stream.read(2048)
-                if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
-                    raise InputError(f"{path}: {name} declares entities: refused")
+            is_xml = name.endswith((".xml", ".rels"))
+            if is_xml and re.search(b"<!(DOCTYPE|ENTITY)", archive.open(name).read(2048)):
+                raise InputError(f"{path}: {name} declares entities: refused")
 
 
 def _xlsx_cell(cell):
@@ -169,34 +165,11 @@ def require_values(path, sheet, table):
         )
 
 
-def sheet_records(path, sheet, needed=None):
-    """Rows of a sheet as [(row number, {column: value})]; `needed` formulas must have a value."""
-    if not sheet.head:
-        raise InputError(f"{path}: sheet {sheet.name!r} is empty")
-    table = sheet.table.loc[:, sheet.table.columns != ""]
-    is_needed = np.full(table.shape[1], True) if needed is None else table.columns.isin(needed)
-    require_values(path, sheet.name, table.loc[:, is_needed])
-    rows = zip(table.index, table.to_numpy(), strict=True)
-    return [(int(number), dict(zip(table, cells, strict=True))) for number, cells in rows]
-
-
-def workbook_records(path):
-    """Yield (row, record) of the first sheet of a workbook; cells are text, as in CSV."""
-    sheet = read_book(path).sheets[0]
-    names = sheet.table.columns
-    for name in names[names.duplicated() & (names != "")]:
-        raise InputError.at(path, sheet.head, f"column {name!r} stands twice in the header")
-    for number, row in sheet_records(path, sheet):
-        record = {name: cell_text(cell) for name, cell in row.items()}
-        if any(record.values()):
-            yield number, record
-
-
-def cell_text(cell):
-    """Text of a cell; a whole number has no decimal point."""
-    if cell is None:
-        return ""
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
+def sheet_records(path, sheet, needed):
+    """Rows of a sheet, {column: value}; formulas of `needed` columns must have a value."""
+    table = sheet.table.loc[:, ~sheet.table.columns.duplicated(keep="last")]
+    require_values(path, sheet.name, table.loc[:, table.columns.isin(needed)])
+    return table.to_dict("records")
 
 
 # Text of cells: what a workbook cannot hold is changed, what a spreadsheet would run is marked.
@@ -218,18 +191,11 @@ def clean(text):
         changes.append("control_characters")
     if not cell.strip():
         return EMPTY, [*changes, "empty"]
-    if _units(cell) > LONGEST:
-        room = LONGEST - len(CUT)
-        cell = cell[:room]
-        while _units(cell) > room:
-            cell = cell[: len(cell) - max(1, (_units(cell) - room) // 2)]
-        return cell + CUT, [*changes, "cut"]
+    units = cell.encode("utf-16-le")  # a workbook counts characters beyond U+FFFF twice
+    if len(units) > 2 * LONGEST:
+        kept = units[: 2 * (LONGEST - len(CUT))].decode("utf-16-le", "ignore")
+        return kept + CUT, [*changes, "cut"]
     return cell, changes
-
-
-def _units(text):
-    """Length as a workbook counts it: characters beyond U+FFFF count twice."""
-    return len(text) + sum(character > "\uffff" for character in text)
 
 
 def for_workbook(text):

@@ -99,7 +99,7 @@ def test_what_was_read_and_what_was_not_is_said(tmp_path):
     log = read_log(write(tmp_path / "ragas.jsonl", [row, row | {"user_input": "Or?"}]))
     (reading,) = log.attrs["readings"]
     assert reading_text(reading) == (
-        f"{tmp_path}/ragas.jsonl: 2 rows; read: question = 'user_input', answer = 'response', "
+        "ragas.jsonl: 2 rows; read: question = 'user_input', answer = 'response', "
         "contexts = 'retrieved_contexts', reference, tone_score; not read: context\n"
         "  2 questions; systems ragas; 0 answers empty; 2 rows with contexts, 2 contexts"
     )

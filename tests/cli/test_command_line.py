@@ -73,7 +73,6 @@ def test_compare_as_json_and_markdown(casebook, files):
 
 
 BAD = [
-    (["bogus"], "No such command"),
     (["evaluate", "qrels"], "Missing argument"),
     (["evaluate", "{dir}/absent", "{dir}/a.run"], "absent"),
     (["evaluate", "{dir}/qrels", "{dir}/broken"], "broken:2:"),
@@ -92,6 +91,32 @@ BAD = [
     (["build", "--run", "never-made"], "nothing to render"),
     (["data", "card", "bogus"], "bogus"),
 ]
+
+
+NEAR = [
+    ("rnu", "Did you mean 'run'?"),
+    ("runs lsit", "Did you mean 'list'?"),
+    ("run query_lenght", "did you mean 'query_length'?"),
+    ("run --tag smoek", "did you mean 'smoke'?"),
+    ("run query_length -p datset=smoke", "did you mean 'dataset'?"),
+    ("run query_length --dry-run -p dataset=smoek", "did you mean 'smoke'?"),
+    ("data card smoek", "did you mean 'smoke'?"),
+    ("evaluate {dir}/qrels {dir}/a.run -m nDGC@10", "did you mean 'nDCG'?"),
+    ("compare {dir}/scores.csv --against bm52", "did you mean 'bm25'?"),
+    ("compare {dir}/scores.csv --score scroe", "did you mean 'score'?"),
+    ("compare {dir}/scores.csv --columns sytem=system", "did you mean 'system'?"),
+    ("convert {dir}/x --corpus {dir}/scores.csv --columns corpus.txt=x", "mean 'corpus.text'?"),
+]
+
+
+def test_a_name_that_is_nearly_one_of_ours_is_proposed(casebook, files, tmp_path):
+    (tmp_path / "scores.csv").write_text("id,system,score\n1,bm25,1\n1,dense,0\n")
+
+    def check(words, message):
+        code, _, err = casebook(*words.replace("{dir}", str(tmp_path)).split())
+        assert code == 1 and message in err and len(err) < 700
+
+    assert failing(check, NEAR) == []
 
 
 PLUGGED = """

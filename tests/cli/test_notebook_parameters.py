@@ -9,7 +9,14 @@ import yaml
 
 from casebook import paths
 from casebook.batch.grid import load_grid
-from casebook.batch.parameters import annotations, check, check_type, declarations, defaults
+from casebook.batch.parameters import (
+    annotations,
+    check,
+    check_type,
+    declarations,
+    defaults,
+    values_of,
+)
 from casebook.errors import InputError
 from casebook.parameters import needs
 from casebook.paths import NOTEBOOKS
@@ -85,7 +92,9 @@ def test_what_is_wrong_with_a_value_is_said(casebook, tmp_path, monkeypatch):
         ("retrieval_ablation", "pipeline=all", "pipeline should be a valid dictionary, not 'all'"),
         ("retrieval_ablation", "pipeline.mmr=true", "has no parameter pipeline.mmr"),
         ("retrieval_ablation", "modes=bm25", "modes should be a valid list, not 'bm25'"),
-        ("retrieval_ablation", "runs=3", "should be a valid string or a valid list, not 3"),
+        ("retrieval_ablation", "runs=3", "runs '3': no such file or folder"),
+        ("retrieval_ablation", "runs=a #1.run", "runs 'a #1.run': no such file or folder"),
+        ("retrieval_ablation", "runs=[no, 007]", "runs 'no': no such file or folder"),
         ("retrieval_ablation", "runs=nope.run", "runs 'nope.run': no such file or folder"),
         ("retrieval_ablation", "corpus=./nope", "corpus './nope': no such file or folder"),
         ("retrieval_ablation", "dataset=privacy_qx", "did you mean 'privacy_qa'?"),
@@ -95,7 +104,6 @@ def test_what_is_wrong_with_a_value_is_said(casebook, tmp_path, monkeypatch):
         ("assistant", "dataset=./mine", "this notebook takes no folder as dataset"),
         ("rater_agreement", "raters={ann: nobody}", "should be 'lay' or 'expert', not {'ann'"),
         ("counterfactual_sensitivity", "systems=[]", "at least 1 item"),
-        ("query_length", "retriever=3", "should be a valid string or a valid list, not 3"),
         ("assistant", f"focus=[{'x' * 5000}]", "should be a valid string, not ['xxx"),
     ]:
         words = ["run", f"{experiment}-smoke", "--run", "x", "--dry-run", "-p", given]
@@ -105,11 +113,25 @@ def test_what_is_wrong_with_a_value_is_said(casebook, tmp_path, monkeypatch):
     assert amiss == {}
 
 
-def test_a_file_that_is_no_text_is_refused_before_a_configuration_is_chosen(casebook):
-    for value in ("3", "[3]", "{a: b}", "true"):
-        words = ["run", "retrieval_ablation", "--run", "x", "--dry-run", "-p", f"runs={value}"]
-        code, out, err = casebook(*words)
-        assert (code, out) == (1, "") and err.startswith("casebook: runs should be a valid"), err
+def test_names_and_files_need_no_quotes(casebook, tmp_path, monkeypatch):
+    """A YAML reader would take a number, a truth value, and a name cut at its ``#``."""
+    monkeypatch.chdir(tmp_path)
+    names = ("a #1.jsonl", "007", "no", "2026-01-02", "a: b")
+    for name in names:
+        (tmp_path / name).touch()
+        words = ["run", "assistant", "--run", "x", "--dry-run", "-p"]
+        assert casebook(*words, f"log={name}")[0] == 0, name
+        assert casebook(*words, f"log='{name}'")[0] == 0, name
+        assert casebook(*words, f"focus={name}")[0] == 0, name
+    source = NOTEBOOKS / "10_assistant.ipynb"
+    texts = {"log": "[007, no]", "focus": "null", "columns": "{id: 7}", "foreign": "2", "new": "3"}
+    assert values_of(texts, [source]) == {
+        "log": ["007", "no"],
+        "focus": None,
+        "columns": {"id": "7"},
+        "foreign": 2,
+        "new": 3,
+    }
 
 
 def test_what_has_no_effect_is_refused_where_it_is_used():
@@ -153,7 +175,7 @@ def test_parameters_that_cannot_be_meant(casebook):
         "run=x": "--run names the run",
         "cell=x": "the runner sets it",
         "seed=.nan": "numbers must be finite",
-        "dataset={a:[.inf]}": "numbers must be finite",
+        "margin=[.inf]": "numbers must be finite",
     }.items():
         code, out, err = casebook("run", "query_length", "--dry-run", "-p", *given.split())
         if (code, out) != (1, "") or message not in err:
@@ -178,15 +200,15 @@ def test_a_notebook_of_ones_own_declares_its_types(casebook, monkeypatch, tmp_pa
     Path("mine.ipynb").write_text(json.dumps({"cells": [chapter]}))
     words = ["run", "./mine.ipynb", "--run", "x", "--dry-run"]
     for given, message in [
-        ("dataset=3", "dataset should be a valid string or a valid list, not 3"),
-        ("answers=3", "answers should be a valid string, not 3"),
+        ("dataset={a: 3}", "dataset should be a valid string or a valid list, not {'a': '3'}"),
+        ("answers=3", "answers '3': no such file or folder"),
         ("answers=nope.csv", "answers 'nope.csv': no such file or folder"),
         ("tone=rude", "tone should be 'kind' or 'plain', not 'rude'"),
         ("n=0", "n should be greater than or equal to 1, not 0"),
         ("colour=red", "mine.ipynb has no parameter colour; it takes answers"),
         ("answer=x", "mine.ipynb has no parameter answer: did you mean 'answers'?; it"),
-        ("answers=~nobody-here/x", "whose home folder is meant"),
-        ('answers="a\\0b"', "no path holds a null character"),
+        ("answers=~nobody-here/x", "no such file or folder"),
+        ('answers="a\\0b"', "no such file or folder"),
     ]:
         code, out, err = casebook(*words, "-p", given)
         assert (code, out) == (1, "") and message in err, err
@@ -210,6 +232,7 @@ def test_what_a_reader_refuses_is_the_line_of_the_command(casebook, tmp_path, mo
     (tmp_path / "log.jsonl").write_text('{"id": 1, "question": "q?"}\n')
     code, _, said = casebook("run", "assistant", "--run", "mine", "-p", "log=log.jsonl")
     line = r"casebook: assistant-\w{8}: 10_assistant.ipynb: cell 4: log.jsonl: has no answer .*"
+    line += r" type -p 'columns=\{\"answer\": \"COLUMN\"\}'"
     assert code == 1
     assert re.fullmatch(line, said.splitlines()[-1]), said
     assert "Traceback" not in said

@@ -1,5 +1,6 @@
 """The door for tables: what is read by exact names or as told, and what is asked about instead."""
 
+import csv
 import gzip
 import json
 import re
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 from refusals import not_refused
 
-from casebook.data.tables import LONGEST, ROLES, read_roles, read_table
+from casebook.data.tables import LONGEST, ROLES, read_roles, read_table, records_of
 from casebook.errors import InputError
+from casebook.readers import parse_json
 
 ROWS = [{"id": "007", "text": "a, b"}, {"id": "1e5", "text": "no"}, {"id": "NA", "text": ""}]
 
@@ -69,6 +71,22 @@ def test_parquet_is_read_alike(tmp_path):
     frame.to_parquet(tmp_path / "a.parquet")
     reading = read_roles(read_table(tmp_path / "a.parquet"), "log", ["id"], further=["score"])
     assert reading.table.to_numpy().tolist() == [["7", ["x"], "1"], ["8", "", ""]]
+
+
+def test_blank_rows_and_separators_and_long_cells_are_as_they_are_meant(tmp_path):
+    path = write(tmp_path / "a.csv", f"id;label;\n1;a;\n;;\n2;{'x' * 200_000};\n")
+    usual = csv.field_size_limit()
+    table = read_table(path)
+    assert csv.field_size_limit() == usual
+    assert list(table) == ["id", "label"] and table["id"].to_dict() == {2: "1", 4: "2"}
+    assert len(table.loc[4, "label"]) == 200_000
+    book = workbook(tmp_path / "a.xlsx", a=[["id"], [1], [None], [2.5]])
+    assert read_table(book)["id"].to_dict() == {2: "1", 4: "2.5"}
+    path = write(tmp_path / "a.jsonl", [{"a": 1.5}, {"b": None}])
+    assert list(records_of(read_table(path, parse=parse_json))) == [
+        (1, {"a": 1.5}),
+        (2, {"b": None}),
+    ]
 
 
 def test_numbers_of_json_are_read_as_they_are_written_and_null_is_missing(tmp_path):

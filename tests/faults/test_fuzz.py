@@ -14,7 +14,7 @@ from casebook.batch.grid import DEFAULT_GRID, load_grid
 from casebook.data.cards import load_card
 from casebook.data.claims import load_claims
 from casebook.data.folders import load_beir
-from casebook.data.records import read_table
+from casebook.data.tables import read_table
 from casebook.errors import CasebookError
 from casebook.factcheck.score import read_verdict_labels
 from casebook.paths import CARDS, DATA, run_dir
@@ -181,7 +181,7 @@ READERS = {
     ),
     "claims": (text_seed("claims.jsonl", records_of([CLAIM] * 3)), load_claims),
     "labels": (text_seed("gold.jsonl", records_of([CLAIM] * 3)), read_verdict_labels),
-    "records": (text_seed("r.csv", "id,label\n1,a\n2,b\n"), lambda path: list(read_table(path))),
+    "records": (text_seed("r.csv", "id,label\n1,a\n2,b\n"), read_table),
     "ratings": (text_seed("ratings.csv", RATED), read_ratings),
     "form, CSV": (form_csv, read_form),
     "form, workbook bytes": (form, read_form),

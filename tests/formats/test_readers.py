@@ -1,6 +1,5 @@
 """JSON, YAML and lines of others: what they say, or one clear line."""
 
-import csv
 import json
 from functools import partial
 
@@ -8,9 +7,8 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from openpyxl import Workbook
 
-from casebook.data.records import read_table
+from casebook.data.tables import read_table, records_of
 from casebook.errors import InputError
 from casebook.raters.annotations import read_ratings
 from casebook.readers import (
@@ -130,7 +128,7 @@ def test_files_that_cannot_be(tmp_path):
 
 
 def records(path):
-    return list(read_table(path))
+    return list(records_of(read_table(path)))
 
 
 TEXTS = {
@@ -265,81 +263,3 @@ def test_a_document_that_cannot_be_names_its_line(tmp_path, record, problem):
     path = lines_of(tmp_path, {"_id": "a", "text": "one"}, record)
     with pytest.raises(InputError, match=rf"x\.jsonl:2: .*{problem}"):
         read_frame(path, "_id", "doc_id", ("title", "text"))
-
-
-def test_records_are_the_same_in_every_format_and_a_cut_last_line_may_be_tolerated(tmp_path):
-    rows = [{"id": "1", "label": "a"}, {"id": "2", "label": "b"}]
-    texts = {
-        "x.csv": "id,label\n1,a\n\n2,b\n",
-        "x.json": json.dumps(rows),
-        "x.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
-    }
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text)
-        assert [row for _, row in read_table(tmp_path / name)] == rows
-    assert [line for line, _ in read_table(tmp_path / "x.csv")] == [2, 4]
-    (tmp_path / "x.jsonl").write_text(texts["x.jsonl"] + '{"id": ')
-    whole = read_table(tmp_path / "x.jsonl", tolerate_truncation=True)
-    assert [row for _, row in whole] == rows
-    with pytest.raises(InputError, match=r"x\.jsonl:3: is not JSON: the last line breaks off"):
-        records(tmp_path / "x.jsonl")
-    for name, text, problem in (
-        ("x.csv", "id,id\n1,2\n", "x.csv:1: column 'id' stands twice"),
-        ("x.csv", "id,label\n1\n", "x.csv:2: has 1 fields, the header has 2"),
-        ("x.json", '{"id": 1}', "is not a list of objects"),
-        ("x.json", "[3]", "element 1 is not an object"),
-        ("x.jsonl", "[3]\n", "x.jsonl:1: is not a JSON object"),
-        ("x.txt", "", "is no table: name a .csv, .tsv, .json, .jsonl"),
-    ):
-        (tmp_path / name).write_text(text)
-        with pytest.raises(InputError, match=problem):
-            records(tmp_path / name)
-
-
-def test_quotes_may_mean_nothing_between_tabs_but_not_between_commas(tmp_path):
-    path = tmp_path / "q.tsv"
-    path.write_text('id\ttext\n1\t"Notice" of 5 days\n2\t"open\n')
-    rows = [record for _, record in read_table(path, plain_tabs=True)]
-    assert rows == [{"id": "1", "text": '"Notice" of 5 days'}, {"id": "2", "text": '"open'}]
-    with pytest.raises(InputError, match=r"q\.tsv:2: is not CSV"):
-        records(path)
-    path.write_text('id,text\n1,"Notice" of 5 days\n')
-    with pytest.raises(InputError, match=r"q\.tsv:2: is not CSV"):
-        list(read_table(path, plain_tabs=True))
-
-
-def test_what_spreadsheets_write_is_read_as_it_is_meant(tmp_path):
-    texts = {
-        "x.csv": "id;label\n1;a\n;\n2;b\n",  # a blank row, as below a table that was cleared
-        "x.tsv": "id\tlabel, in words, or none\n1\ta\n",
-    }
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text)
-    assert records(tmp_path / "x.csv") == [
-        (2, {"id": "1", "label": "a"}),
-        (4, {"id": "2", "label": "b"}),
-    ]
-    assert records(tmp_path / "x.tsv") == [(2, {"id": "1", "label, in words, or none": "a"})]
-    book = Workbook()
-    for row in (["id", "label"], [1, "a"], [None, None], [2.5, "=1+1"]):
-        book.active.append(row)
-    book.save(tmp_path / "x.xlsx")
-    with pytest.raises(InputError, match="row 4, column 'label': the formula '=1\\+1' has no"):
-        records(tmp_path / "x.xlsx")
-    book.active["B4"] = "b"
-    book.save(tmp_path / "x.xlsx")
-    assert records(tmp_path / "x.xlsx") == [
-        (2, {"id": "1", "label": "a"}),
-        (4, {"id": "2.5", "label": "b"}),
-    ]
-    book.active["C1"] = "id"
-    book.save(tmp_path / "x.xlsx")
-    with pytest.raises(InputError, match=r"x\.xlsx:1: column 'id' stands twice in the header"):
-        records(tmp_path / "x.xlsx")
-
-
-def test_long_cells_are_read_and_usual_limits_come_back(tmp_path):
-    before = csv.field_size_limit()
-    (tmp_path / "x.csv").write_text(f'id,label\n1,"{"x" * 200_000}"\n')
-    assert len(records(tmp_path / "x.csv")[0][1]["label"]) == 200_000
-    assert csv.field_size_limit() == before

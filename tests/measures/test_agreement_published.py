@@ -163,35 +163,28 @@ def test_shrout_and_fleiss():
         assert (found.panel_ci or found.new_panel_ci) == pytest.approx(bounds, abs=5e-4), form
 
 
-def test_paradoxes_of_kappa():
-    """The same percent agreement, another kappa: Feinstein & Cicchetti (1990)."""
-    published = [
-        ([[40, 9], [6, 45]], 0.699519230769),
-        ([[80, 10], [5, 5]], 0.318181818182),
-        ([[45, 15], [25, 15]], 0.130434782609),
-        ([[25, 35], [5, 35]], 0.259259259259),
-    ]
-    for cells, kappa in published:
-        found = agreement.cohen_kappa(ratings_of(cells), **NONE)
-        assert found.estimate == pytest.approx(kappa, abs=1e-11)
-        assert found.percent_agreement == np.trace(cells) / np.sum(cells)
+KAPPAS = [
+    # Feinstein & Cicchetti (1990): the same percent agreement, another kappa.
+    ([[40, 9], [6, 45]], "identity", 0.699519230769, None),
+    ([[80, 10], [5, 5]], "identity", 0.318181818182, None),
+    ([[45, 15], [25, 15]], "identity", 0.130434782609, None),
+    ([[25, 35], [5, 35]], "identity", 0.259259259259, None),
+    # Cohen (1960): 0.492.
+    ([[88, 14, 18], [10, 40, 10], [2, 6, 12]], "identity", 0.491525423729, None),
+    # Fleiss, Cohen & Everitt (1969).
+    (ABSTRACTORS, "identity", None, 0.0589107183),
+    (ABSTRACTORS, "linear", 0.842902028, 0.0478721216),
+    (ABSTRACTORS, "quadratic", 0.892156863, 0.0353515076),
+]
 
 
-def test_kappa_of_cohen_1960():
-    found = agreement.cohen_kappa(ratings_of([[88, 14, 18], [10, 40, 10], [2, 6, 12]]), **NONE)
-    assert found.estimate == pytest.approx(0.492, abs=5e-4)
-
-
-def test_error_of_kappa_as_fleiss_cohen_everitt():
-    published = [
-        ("identity", None, 0.0589107183),
-        ("linear", 0.842902028, 0.0478721216),
-        ("quadratic", 0.892156863, 0.0353515076),
-    ]
-    for weights, value, se in published:
-        found = agreement.cohen_kappa(ratings_of(ABSTRACTORS), weights, **NONE)
-        assert value is None or found.estimate == pytest.approx(value, abs=1e-8)
-        assert large_sample(found) == pytest.approx(se, abs=1e-9)
+def test_kappas_of_published_tables():
+    for cells, weights, kappa, se in KAPPAS:
+        found = agreement.cohen_kappa(ratings_of(cells), weights, **NONE)
+        assert kappa is None or found.estimate == pytest.approx(kappa, abs=1e-9)
+        assert se is None or large_sample(found) == pytest.approx(se, abs=1e-9)
+        if weights == "identity":
+            assert found.percent_agreement == np.trace(cells) / np.sum(cells)
 
 
 def test_a_unit_rated_once_does_not_matter():

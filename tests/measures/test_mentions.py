@@ -11,6 +11,7 @@ from casebook.measures.mentions import (
     find_flip,
     mentions,
     modality,
+    share_named,
 )
 
 #: What a text cites: cases as they are written, provisions with their names.
@@ -135,12 +136,14 @@ def test_parties_are_the_sides_of_the_case_name():
 def test_agreement_names_what_is_missing():
     explanation = "X Ltd v. Y paid 3 lakh on 1 May 2020 under s. 12."
     source = "Y received Rs. 300,000 from X Ltd on 2020-05-02, section 12."
-    found = {a.kind: a for a in agreement(explanation, source)}
-    assert found["number"].share == 1.0
-    assert found["date"].share == 0.0 and found["date"].missing == ("2020-05-01",)
-    assert found["provision"].share == 1.0
-    assert found["party"].share == 1.0 and found["party"].n == 2
-    assert [a.share for a in agreement("Nothing named.", source)] == [None] * 4
+    assert agreement(explanation, source) == {
+        "number": (["300000"], []),
+        "date": ([], ["2020-05-01"]),
+        "provision": (["section 12"], []),
+        "party": (["x ltd", "y"], []),
+    }
+    assert share_named(explanation, source) == 0.8
+    assert share_named("Nothing named.", source) is None
 
 
 NEGATIONS = [
@@ -153,7 +156,7 @@ NEGATIONS = [
 
 def test_negations():
     beside = "Unrelated words here."
-    found = [bool(find_flip(text, [beside, source]).negated) for text, source, _ in NEGATIONS]
+    found = [bool(find_flip(text, [beside, source])) for text, source, _ in NEGATIONS]
     assert found == [turned for *_, turned in NEGATIONS]
 
 
@@ -163,6 +166,6 @@ def test_modality():
     assert modality("She is entitled to stay.") == "permission"
     assert modality("It rains.") is None
     found = find_flip("A tenant must pay rent.", ["The tenant may pay rent."])
-    assert found.modality == ("obligation", "permission")
+    assert found == ["permission to obligation"]
     assert find_flip("A tenant must pay.", ["Nothing in common."]) is None
     assert find_flip("It is so.", ["It is so."]) is None

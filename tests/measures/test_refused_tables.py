@@ -8,7 +8,6 @@ from cases import misnamed
 from casebook import evaluate, reciprocal_rank_fusion
 from casebook.errors import InputError
 from casebook.measures.agreement import from_counts
-from casebook.stats.samples import paired_differences, score_matrix
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 0}}
 RUN = {"q1": {"a": 2.0, "b": 1.0}}
@@ -61,24 +60,3 @@ def test_a_number_and_its_text_are_one_id_in_a_frame():
 def test_no_score_is_no_rank():
     with pytest.raises(InputError, match="NaN: it has no rank"):
         reciprocal_rank_fusion([{"q1": {"a": np.nan}}, {"q1": {"a": 1.0}}])
-
-
-def test_tables_of_scores():
-    cases = [
-        (([["high"], ["low"]],), "scores must be numbers"),
-        ((np.zeros((2, 2, 2)),), "scores must be numbers: Must pass 2-d input"),
-        (([1.0, np.inf],), r"1 of 2 units have a missing or infinite score \(first: 1\)"),
-        ((pd.DataFrame([[1, 2]], columns=["a", "a"]),), "named more than once: a"),
-    ]
-    assert misnamed(score_matrix, cases, InputError) == []
-
-
-def test_paired_samples():
-    cases = [
-        (([], None), "no units"),
-        (([1, 2], [1, 2, 3]), "of one length"),
-        (([[1], [2]], [[1], [2]]), "1-D"),
-        ((pd.Series([1, 2], ["x", "x"]), pd.Series([1, 2], ["x", "y"])), "more than once"),
-        ((pd.Series([1, 2], ["x", "y"]), pd.Series([1, 2], ["x", "z"])), "2 units .*first: y"),
-    ]
-    assert misnamed(paired_differences, cases, InputError) == []

@@ -8,7 +8,7 @@ from forms_as_documented import write_forms
 from openpyxl import load_workbook
 from sklearn.linear_model import LogisticRegression
 
-from casebook.raters.answers import Fields, read_answers
+from casebook.raters.answers import read_answers
 from casebook.raters.blinding import blinding_index, dual_weights, guess_arms, scan_forms
 
 NAMES = ("grounded", "plain")
@@ -59,7 +59,13 @@ def test_the_dual_fit_is_the_logistic_regression_of_scikit_learn():
 @pytest.mark.data
 def test_the_real_answers_give_their_systems_away(real_answers):
     found, _ = read_answers(
-        real_answers, Fields("qid", "query", "prediction.answer_text", "gold.abstain_allowed")
+        real_answers,
+        columns={
+            "item": "qid",
+            "prompt": "query",
+            "answer": "prediction.answer_text",
+            "stratum": "gold.abstain_allowed",
+        },
     )
     guess = guess_arms(found["rag"], found["base"], n_permutations=39)
     assert guess.accuracy.estimate > 0.9 and guess.pvalue == pytest.approx(1 / 40)

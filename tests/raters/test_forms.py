@@ -219,8 +219,11 @@ def test_answers_are_joined_with_an_account(tmp_path):
 @pytest.mark.parametrize(
     "records, message",
     [
-        ([{"item_id": "q", "prompt": "p"}], "has no text in a field 'answer'"),
-        ([{"item_id": "q", "prompt": "p", "answer": ""}] * 2, ":2: item 'q' is blank, or occurs"),
+        ([{"item_id": "q", "prompt": "p"}], "has no answer .answer.; it has item_id, prompt"),
+        (
+            [{"item_id": "q", "prompt": "p", "answer": ""}] * 2,
+            ":2: item 'q' stands in an earlier row already",
+        ),
         ([{"item_id": "q", "prompt": "other", "answer": ""}], "another question"),
         ([{"item_id": "z", "prompt": "p", "answer": ""}], "lacks 1 of 2"),
     ],
@@ -303,9 +306,13 @@ def test_passages_are_read_with_the_answers_each_once(tmp_path):
         return write_jsonl(tmp_path / name, [record])
 
     question = {"item_id": "q1", "prompt": "May I?"}
-    with_texts = {**question, "answer": "Yes.", "contexts": ["You may.", {"text": "See s. 2."}]}
+    with_texts = {
+        **question,
+        "answer": "Yes.",
+        "contexts": [{"text": "You may."}, {"text": "See s. 2."}],
+    }
     rag = write("rag.jsonl", with_texts)
-    base = write("base.jsonl", {**question, "answer": "No.", "contexts": "You may. "})
+    base = write("base.jsonl", {**question, "answer": "No.", "contexts": ["You may. "]})
     answers, _ = read_answers({"rag": rag, "base": base})
     assert answers["evidence"].tolist() == [["You may.", "See s. 2."]]
     table = pd.DataFrame([with_texts | {"contexts": json.dumps(["You may."])}])
@@ -315,8 +322,8 @@ def test_passages_are_read_with_the_answers_each_once(tmp_path):
     plain = write("plain.jsonl", {**question, "answer": "No."})
     without, _ = read_answers({"one": plain, "two": plain})
     assert "evidence" not in without
-    with pytest.raises(InputError, match=r"bad.jsonl:1: has passages without text"):
-        read_answers({"rag": write("bad.jsonl", with_texts | {"contexts": [3]}), "base": base})
+    with pytest.raises(InputError, match=r"bad\.jsonl:1: contexts '3' is no JSON list"):
+        read_answers({"rag": write("bad.jsonl", with_texts | {"contexts": 3}), "base": base})
     with pytest.raises(InputError, match="a system cannot be called 'prompt'"):
         read_answers({"prompt": plain, "two": plain})
 

@@ -146,7 +146,7 @@ def test_where_things_lie(results, monkeypatch):
     assert locate().tenant == "other" and locate(tenant="third").tenant == "third"
 
 
-@pytest.mark.parametrize("name", ["../b", "a/b", "a\\b", "CON", ".", "a..b", " ", "é"])
+@pytest.mark.parametrize("name", ["../b", "a/b", "a\\b", ".", "a..b", " ", "é"])
 def test_names_are_validated(name, monkeypatch):
     for scope in ({"tenant": name}, {"domain": name}):
         with pytest.raises(InputError, match="not allowed"):

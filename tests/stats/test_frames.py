@@ -272,8 +272,8 @@ def test_ties_are_not_transitive_and_undecided_is_not_equal():
     assert tie_classes(1 - np.eye(3)) == ["1", "2", "3"]
     words = ["not tested", "better", "undecided", "no difference", "cannot be measured"]
     assert count_verdicts(words, "gains") == (
-        "Of 4 gains: 1 decided, 1 with no difference on any row, 1 that cannot be measured here, "
-        "1 undecided, which is not to say equal."
+        "Of 4 gains: 1 better, 1 undecided, 1 no difference, 1 cannot be measured. "
+        "Undecided is not to say equal."
     )
 
 

@@ -260,6 +260,11 @@ def test_undefined_shares_have_a_reason_and_impossible_ones_raise():
             "2 of 3 units .*first: y",
         ),
         (lambda: score_matrix(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])), "more than once: a"),
+        (lambda: score_matrix([["high"], ["low"]]), "scores must be numbers"),
+        (lambda: score_matrix(np.zeros((2, 2, 2))), "scores must be numbers: Must pass 2-d input"),
+        (lambda: paired_differences([]), "no units"),
+        (lambda: paired_differences([1, 2], [1, 2, 3]), "of one length"),
+        (lambda: paired_differences([[1], [2]], [[1], [2]]), "1-D"),
         (
             lambda: paired_scores(pd.Series([1, 2], list("ab")), pd.Series([1, 2], list("ac"))),
             "2 units .*first: b",

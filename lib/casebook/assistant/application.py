@@ -20,7 +20,7 @@ from casebook.assistant.log import read_row
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.models.language import NoAnswer, Usage, printable_line
-from casebook.plugins import callable_plugin, instance, is_plugin
+from casebook.plugins import callable_plugin, is_plugin
 
 _SIGNATURE = "question -> text, or a dictionary with 'answer'"
 _MOST_FIELDS = 12  # of a reply, that a message names
@@ -41,8 +41,6 @@ class Application:
             raise InputError(f"timeout {timeout}: give seconds, above 0")
         self.name = name
         self._call = callable_plugin(name, _SIGNATURE)
-        if inspect.isclass(self._call):
-            self._call = instance(name, self._call, _SIGNATURE)
         self._timeout = timeout
 
     def ask(self, question):

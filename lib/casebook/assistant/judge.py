@@ -24,7 +24,7 @@ from casebook.factcheck.model_judges import cost_of_judge, degree_of, seconds_of
 from casebook.factcheck.pipeline import EvidencePassage, judge_of, name_of_judge
 from casebook.factcheck.stance import CAUTION, PublicJudge
 from casebook.measures.faithfulness import PASSAGE_WORDS
-from casebook.plugins import PREFIXES, callable_plugin, instance, is_plugin
+from casebook.plugins import PREFIXES, callable_plugin, is_plugin
 from casebook.progress import track
 from casebook.text import content_words, printable, sentence_texts
 from casebook.text import passages as windows
@@ -63,8 +63,6 @@ class Judge(_AnswerJudge):
     def __init__(self, name):
         super().__init__()
         score = callable_plugin(name, SIGNATURE)
-        if isinstance(score, type):
-            score = instance(name, score, SIGNATURE)
         _check_signature(name, score)
         self.title = name.partition(":")[2]
         self._score = score

@@ -130,7 +130,7 @@ def _log_of(reading):
     log = pd.DataFrame({"id": reading.texts("id" if "id" in reading else "question")})
     log["question"] = reading.texts("question")
     log["answer"] = reading.texts("answer", may_be_empty=True)
-    log["contexts"], log["context_ids"] = _contexts(reading)
+    log["contexts"], log["context_ids"] = contexts_of(reading)
     log["references"] = _references(reading)
     log["reference"] = log["references"].str[0]
     log["reference"] = log["reference"].astype(object).where(log["reference"].notna(), None)
@@ -154,7 +154,7 @@ def _log_of(reading):
     return log.assign(where=[f"{reading.path}:{row}" for row in log.index])
 
 
-def _contexts(reading):
+def contexts_of(reading):
     """Texts and ids of contexts; one that is an object has a ``text`` and may have an ``id``."""
     ids = reading.lists("context_ids")
     cells = reading.table.get("contexts", ids)

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from casebook.data.records import read_table
+from casebook.data.tables import read_table, records_of
 from casebook.errors import InputError
-from casebook.readers import read_json
+from casebook.readers import parse_json, read_json
 from casebook.stats.intervals import wilson
 from casebook.stats.samples import check_choice
 
@@ -371,7 +371,8 @@ def read_tables(path, n=None, positives=None):
     if isinstance(content, dict):
         rows = _named_tables(path, content)
     else:
-        rows = [record | {"line": line} for line, record in read_table(path)]
+        table = read_table(path, parse=parse_json)
+        rows = [record | {"line": line} for line, record in records_of(table)]
     frame = pd.DataFrame(rows).astype(object).assign(file=str(path))
     frame["table"] = _filled(frame, "table", path.stem)
     for name, default in {"n": n, "positives": positives}.items():

@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import re
+import shlex
 import signal
 import threading
 import time
@@ -284,14 +285,39 @@ def _failure(notebook, error):
     foreseen = error.ename in {kind.__name__ for kind in kinds}
     why = error.evalue if foreseen else f"{error.ename}: {error.evalue}"
     why = " ".join(without_secrets(_printable(why)).split())
-    text = f"{notebook}: cell {error.exec_count}: {why}"
     cause = REFUSED if error.ename == InputError.__name__ else "failed"
+    if cause == REFUSED:
+        why = _as_parameters(why)
+    text = f"{notebook}: cell {error.exec_count}: {why}"
     last_lines = ()
     if not foreseen:
         trace = without_secrets(_printable("\n".join(error.traceback)))
         lines = [line.rstrip() for line in trace.splitlines() if line.strip()]
         last_lines = tuple(lines[-_LAST_LINES:])
     return NotebookFailed(text[:1000], cause, last_lines)
+
+
+_SAID = re.compile(r"--(columns|values)( (?:'[^']*'|\S+)(?: --\1 (?:'[^']*'|\S+))*)")
+_NAMED = {"--rows ": "-p records=", "--lists ": "-p lists="}
+
+
+def _as_parameters(text):
+    """What a reader says to type on a command, as the parameters of an experiment."""
+
+    def parameter(match):
+        try:
+            words = shlex.split(match[2])
+        except ValueError:  # the line was cut
+            return match[0]
+        split = str.split if match[1] == "columns" else str.rsplit
+        pairs = dict(split(word, "=", 1) for word in words if "=" in word)
+        members = json.dumps(pairs, ensure_ascii=False)
+        return f"-p {shlex.quote(f'{match[1]}={members}')}"
+
+    text = _SAID.sub(parameter, text)
+    for option, name in _NAMED.items():
+        text = text.replace(option, name)
+    return text
 
 
 def _printable(text):

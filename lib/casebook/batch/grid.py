@@ -41,7 +41,7 @@ class Cell:
     @property
     def source(self):
         """File of the notebook."""
-        return paths.notebook_file(self.notebook)
+        return paths.notebook_files().get(self.notebook, paths.NOTEBOOKS / self.notebook)
 
 
 # --- reading
@@ -126,7 +126,8 @@ def select(cells, names=(), tag="default", overrides=None):
         chosen = [cell for cell in cells if tag in cell.tags]
     if not chosen:
         tags = sorted({tag for cell in cells for tag in cell.tags})
-        raise InputError(f"no experiment has the tag {tag!r}; tags: {', '.join(tags)}")
+        near = did_you_mean(tag, tags)
+        raise InputError(f"no experiment has the tag {tag!r}{near}; tags: {', '.join(tags)}")
     chosen = list({cell.name: cell for cell in chosen}.values())
     if names:
         return [replace(cell, parameters=cell.parameters | overrides) for cell in chosen]
@@ -161,7 +162,8 @@ def _cells_named(name, cells, tag, overrides):
     if not exact and not group:
         names = {cell.experiment for cell in cells} | {cell.name for cell in cells}
         near = did_you_mean(name, names)
-        raise InputError(f"unknown experiment {name!r}{near}; known: {', '.join(sorted(names))}")
+        known = ", ".join(sorted({cell.experiment for cell in cells}))
+        raise InputError(f"unknown experiment {name!r}{near}; known: {known}")
     if exact:
         return exact
     # With other data the other parameters of a configuration mean nothing.

@@ -8,6 +8,7 @@ annotated as ``Path | None`` or ``Literal["all", "run"]``, and cuts texts with `
 import ast
 import contextlib
 import json
+import re
 import typing
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from casebook.errors import InputError
 from casebook.models.language import URL_VARIABLE
 from casebook.paths import data_folder, home_path
 from casebook.plugins import is_plugin, source_of
-from casebook.readers import did_you_mean
+from casebook.readers import did_you_mean, parse_yaml
 from casebook.runs.locations import in_project, recorded, with_paths
 
 DATA_PARAMETERS = (
@@ -40,6 +41,9 @@ SETTINGS = "pipeline"
 
 _NAMES = vars(typing) | vars(types) | {"Path": str}
 """What annotations may be made of."""
+
+_NAMING = {"str", "Path", "list", "dict", "None"}
+"""Of what annotations are made that take names and files only."""
 
 _LONGEST = 100  # characters of a wrong value that an error repeats
 _SUFFIXES = {".csv", ".json", ".jsonl", ".md", ".txt", ".tsv", ".xlsx", ".yaml", ".yml"}
@@ -99,6 +103,28 @@ def annotations(source):
         if isinstance(statement, ast.AnnAssign):
             texts[name] = ast.unparse(statement.annotation)
     return {name: text for name, text in texts.items() if name in declared}
+
+
+def values_of(texts, sources):
+    """Values of ``-p name=text``: text where notebooks take names and files only, else YAML.
+
+    Lists, objects and what is quoted are YAML everywhere; their parts are texts then.
+    """
+    known = {}
+    for source in sources:
+        for name, annotation in annotations(source).items():
+            known.setdefault(name, set()).update(re.findall(r"\w+", annotation))
+    values = {}
+    for name, text in texts.items():
+        kinds = known.get(name, {"any"})
+        is_name = kinds <= _NAMING
+        if is_name and "None" in kinds and text in ("", "null"):
+            values[name] = None
+        elif is_name and not text.startswith(("[", "{", '"', "'")):
+            values[name] = text
+        else:
+            values[name] = parse_yaml(text, f"-p {name}", as_text=is_name)
+    return values
 
 
 def path_parameters(source):

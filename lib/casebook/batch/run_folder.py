@@ -11,8 +11,8 @@ from casebook.batch.parameters import (
 )
 from casebook.data.cards import card_of
 from casebook.errors import InputError
-from casebook.files import locked, writable, write_json
-from casebook.paths import data_folder, run_dir
+from casebook.files import locked, write_json
+from casebook.paths import data_folder, run_dir, writable
 from casebook.readers import read_json
 from casebook.runs import record as records
 from casebook.runs.locations import (

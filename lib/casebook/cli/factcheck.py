@@ -27,7 +27,8 @@ from casebook.cli.common import (
     show_tables,
 )
 from casebook.errors import BatchFailed, InputError
-from casebook.files import refuse_overwriting, writable
+from casebook.files import refuse_overwriting
+from casebook.paths import writable
 
 app = command_group("factcheck", "Check claims against a collection, and score anyone's verdicts.")
 
@@ -257,10 +258,11 @@ def _note_empty_evidence(checker):
 @app.command()
 def ablate(
     context: typer.Context,
-    claims: argument(
-        Path | None, "CSV, JSON or JSONL with claim and label.", show_default="own"
-    ) = None,
+    claims: argument(Path | None, "Table with claim and label.", show_default="own") = None,
     corpus: Corpus = None,
+    columns: Columns = None,
+    values: Spellings = None,
+    rows: Rows = None,
     rate: option(
         list[float] | None, "Share of documents with a planted contradiction; repeatable."
     ) = None,
@@ -286,8 +288,11 @@ def ablate(
         exclusive(context, "rate", "seeds", but="--rate 0, which plants nothing")
     documents = factcheck.pipeline.load_documents(corpus or [factcheck.pipeline.OWN_COLLECTION])
     if claims:
-        claim_list = factcheck.claims.read_labelled(claims, documents)
+        reading = factcheck.claims.claim_table(claims, **said(columns, values, rows))
+        claim_list = factcheck.claims.read_labelled(reading, documents)
+        say(str(reading))
     else:
+        refuse_idle(context, ("columns", "values", "rows"), "without CLAIMS")
         claim_list = factcheck.claims.read_claims(documents, split="test")
     checker = factcheck.pipeline.checker_of(
         documents, mode=mode, stance=stance, decomposition=decomposition, gate=gate

@@ -116,10 +116,10 @@ def forms(
     win_rate: option(float, "True win rate for which the power is stated.") = 0.65,
     guess: option(str | None, "Ask raters to guess the system, with this question.") = None,
     format_: option(list[str] | None, "xlsx or csv; repeat.", "--format") = None,
-    id_field: option(str, "Field with the item's id; dots lead into objects.") = "item_id",
-    prompt_field: option(str, "Field with the question.") = "prompt",
-    answer_field: option(str, "Field with the answer.") = "answer",
-    contexts_field: option(str, "Field with the passages of an answer.") = "contexts",
+    id_field: option(str | None, "The same as --columns item=FIELD, of --system.") = None,
+    prompt_field: option(str | None, "The same as --columns prompt=FIELD.") = None,
+    answer_field: option(str | None, "The same as --columns answer=FIELD.") = None,
+    contexts_field: option(str | None, "The same as --columns contexts=FIELD.") = None,
     no_evidence: option(
         bool, "Leave the passages that the systems found out of the forms.", "--no-evidence"
     ) = False,
@@ -149,12 +149,17 @@ def forms(
                 logged, system, common=common, stratum=stratify
             )
         else:
-            refuse_idle(context, ("columns", "rows", "lists"), "without --log")
-            fields = raters.answers.Fields(
-                id_field, prompt_field, answer_field, stratify, contexts_field
-            )
+            told = said(columns, None, rows, lists=lists)
+            fields = {
+                "item": id_field,
+                "prompt": prompt_field,
+                "answer": answer_field,
+                "contexts": contexts_field,
+                "stratum": stratify,
+            }
+            told["columns"] |= {role: field for role, field in fields.items() if field}
             answers, account = raters.answers.read_answers(
-                pairs(system, "=", "NAME=FILE"), fields, common=common
+                pairs(system, "=", "NAME=FILE"), common=common, **told
             )
         if no_evidence:
             answers = answers.drop(columns="evidence", errors="ignore")
@@ -181,11 +186,9 @@ def forms(
 
 
 def _make_likert_forms(explanations, folder, name, kinds, formats):
-    import pandas as pd
-
     if explanations.suffix.lower() != ".csv":
         raise InputError(f"{explanations}: name a .csv file")
-    table = pd.DataFrame([record for _, record in data.records.read_table(explanations)])
+    table = data.tables.read_table(explanations).reset_index(drop=True)
     try:
         return raters.forms.make_likert_forms(table, folder, name, kinds, formats=formats)
     except InputError as error:
@@ -449,7 +452,7 @@ def _figures(analysis):
     even = {"no preference": 0.5}
     return {
         "win_rates": plots.values(rates, f"win rate of {panel.focus}", reference=even),
-        "votes": plots.rating_matrix(panel.votes, (-1, 1)),
+        "votes": plots.rating_matrix(panel.votes, {-1: panel.against, 0: "tie", 1: panel.focus}),
         "position": plots.position_forest(analysis.side(), panel.focus),
         "ratings": plots.rating_distributions(panel.long_ratings()),
         "agreement": plots.agreement_intervals(tables["agreement"]),

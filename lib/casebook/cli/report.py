@@ -27,7 +27,6 @@ from casebook.cli.common import (
 from casebook.cli.extras import require
 from casebook.errors import InputError
 from casebook.paths import data_folder
-from casebook.readers import parse_yaml
 
 MOST_ANSWERS = 3  # experiments whose answers a run prints
 Grid = option(
@@ -75,7 +74,7 @@ def run(
     dry_run: option(bool, "Print what would run and why, and stop.", "--dry-run") = False,
     parameter: option(
         list[str] | None,
-        "A parameter as name=value; values are YAML; repeatable.",
+        "A parameter as name=value; numbers, lists and the like are YAML; repeatable.",
         "-p",
         "--parameter",
     ) = None,
@@ -102,7 +101,7 @@ def run(
     planned = _plan(
         run,
         names=experiments or [],
-        overrides=_overrides(parameter or []),
+        texts=_parameters(parameter or []),
         grid=grid,
         tag=tag,
         force=force,
@@ -190,20 +189,18 @@ def _pull(grid, tag):
             say(f"warning: {problem}; {replaced[name]}")
 
 
-def _plan(run, *, names=(), overrides=None, grid, tag, force):
+def _plan(run, *, names=(), texts=None, grid, tag, force):
     """Choose the cells of a batch and say what each still needs."""
     from casebook.project import version_note
 
-    overrides = overrides or {}
+    cells = batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID)
+    chosen = batch.grid.select(cells, names, tag, texts)
+    overrides = batch.parameters.values_of(texts or {}, {cell.source for cell in chosen})
+    for name, value in overrides.items():
+        batch.grid.refuse_unstorable(value, f"-p {name}")
     batch.parameters.refuse_secrets(overrides)
     batch.run_folder.check_writable(run)
-    planned = batch.plan.plan(
-        batch.grid.select(
-            batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID), names, tag, overrides
-        ),
-        run,
-        force,
-    )
+    planned = batch.plan.plan(batch.grid.select(cells, names, tag, overrides), run, force)
     batch.run.check_order(planned)
     note = version_note()
     if note:
@@ -226,8 +223,8 @@ def _execute(planned, run, *, workers, scheduler, timeout, retries):
         )
 
 
-def _overrides(texts):
-    """Read ``name=value`` pairs; a value is YAML, so lists and numbers work."""
+def _parameters(texts):
+    """Parameters given as ``name=value``, whose values are read when their notebooks are known."""
     result = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -237,8 +234,7 @@ def _overrides(texts):
             raise InputError(f"-p {text}: the runner sets it; --run names the run")
         if name in result:
             raise InputError(f"-p {text}: {name} is given twice")
-        result[name] = parse_yaml(value, f"-p {name}")
-        batch.grid.refuse_unstorable(result[name], f"-p {name}")
+        result[name] = value
     return result
 
 

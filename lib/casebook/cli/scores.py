@@ -23,6 +23,7 @@ from casebook.cli.common import (
     print_frame,
     print_json,
     refuse_idle,
+    said,
     say,
     show,
 )
@@ -188,7 +189,10 @@ def _scores_of_runs(files, names, columns, about):
 
     runs = files[1:]
     if len(runs) < 2:
-        raise InputError("compare needs two or more runs")
+        raise InputError(
+            "compare needs two or more runs after the judgements; or one table with the scores "
+            "of all systems: a row for each unit and system"
+        )
     systems = [path.name.split(".")[0] for path in runs]
     if len(set(systems)) < len(systems):
         systems = [str(path) for path in runs]
@@ -263,11 +267,7 @@ def agreement(
         exclusive(context, layouts.pop(0), *layouts)
     for layout in ("counts", "square"):
         exclusive(context, layout, "criterion")
-    told = {
-        "columns": pairs(columns, "=", "--columns ROLE=COLUMN"),
-        "values": meanings(values),
-        "rows": rows,
-    }
+    told = said(columns, values, rows)
     if counts:
         refuse_idle(context, ("scale", "wide"), "on --counts")
         frame = raters.annotations.read_counts(ratings, counts, **told)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.data.records import read_table
 from casebook.data.splits import DataSplit
+from casebook.data.tables import read_table, records_of
 from casebook.errors import InputError
-from casebook.readers import read_jsonl, read_yaml
+from casebook.readers import parse_json, read_jsonl, read_yaml
 
 EVIDENCE_COLUMNS = ["claim_id", "evidence_id", "set", "source", "text", "label"]
 
@@ -89,7 +89,7 @@ def load_claims(path, kind="plain"):
         raise InputError(f"unknown format {kind!r}: choose from {', '.join(formats())}")
     rows = {}
     passages = []
-    for number, record in read_table(path):
+    for number, record in records_of(read_table(path, parse=parse_json)):
         if kind == "feverous" and not record.get("id") and not record.get("claim"):
             continue  # official files begin with a blank record
         try:

@@ -16,7 +16,7 @@ from casebook.data.folders import MAX_MISSING
 from casebook.data.rankings import read_rankings
 from casebook.data.tables import ROLES, cell_text, listed, read_roles, read_table, refusal, short
 from casebook.errors import InputError
-from casebook.files import PARTIAL_SUFFIX, exchange, new_folder
+from casebook.files import new_folder
 from casebook.paths import valid_name
 from casebook.readers import did_you_mean, parse_json
 
@@ -59,7 +59,9 @@ def convert(
         readings[f"qrels {split}"] = reading
         lines = ["\t".join(map(str, row)) for row in (JUDGED, *rows.itertuples(index=False))]
         files[f"qrels/{split}.tsv"] = "".join(f"{line}\n" for line in lines)
-    with _target(out, force) as folder:
+    if force and out.is_dir():
+        _make_room(out)
+    with new_folder(out, "name a new folder, or replace it with --force") as folder:
         for name, text in files.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8", newline="\n")
@@ -158,24 +160,10 @@ def _taken(taken, n_rows, counts):
     return ", left out: ".join(filter(None, [text, ", ".join(left_out)]))
 
 
-@contextlib.contextmanager
-def _target(out, force):
-    """Fill a new folder, or one that takes the place of an earlier conversion."""
-    if not (force and out.is_dir()):
-        with new_folder(out, "name a new folder, or replace it with --force") as folder:
-            yield folder
-        return
+def _make_room(out):
+    """Remove an earlier conversion; nothing else is removed."""
     foreign = [path.name for path in out.iterdir() if path.name not in _WRITTEN]
     if foreign:
-        raise InputError(
-            f"{out}: holds {', '.join(sorted(foreign)[:3])}, which no conversion wrote: "
-            "name a new folder"
-        )
-    replacement = out.with_name(f".{out.name}.new{PARTIAL_SUFFIX}")
-    shutil.rmtree(replacement, ignore_errors=True)
-    try:
-        with new_folder(replacement) as folder:
-            yield folder
-        exchange(replacement, out)
-    finally:
-        shutil.rmtree(replacement, ignore_errors=True)
+        problem = f"holds {listed(sorted(foreign), most=3)}, which no conversion wrote"
+        raise InputError(f"{out}: {problem}: name a new folder")
+    shutil.rmtree(out)

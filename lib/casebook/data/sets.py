@@ -420,7 +420,7 @@ def _sheet(path):
         "system2_output",
         *VOTE_SCORE_COLUMNS,
     }
-    return [row for _, row in sheet_records(path, read_book(path).sheets[0], needed)]
+    return sheet_records(path, read_book(path).sheets[0], needed)
 
 
 def _rows(path, fields):

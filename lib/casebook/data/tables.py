@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.data.records import parquet_records
 from casebook.errors import InputError
 from casebook.readers import (
     csv_rows,
@@ -96,7 +95,7 @@ def read_table(path, rows=None, parse=parse_cells):
     elif kind == ".json":
         table = _of_records(path, enumerate(_list_of_rows(path, rows, parse), 1))
     elif kind == ".parquet":
-        table = _of_records(path, parquet_records(path))
+        table = _of_records(path, _parquet(path))
     else:
         raise refusal(path, f"is no table: name a {', '.join(ENDINGS)} file")
     table.attrs["path"] = path
@@ -109,20 +108,16 @@ def _delimited(path, kind):
     first, _, rest = text.partition("\n")
     told = re.fullmatch("sep=(.)", first)
     if told:
-        return enumerate(_cells(path, rest, told[1]), 2)
+        return enumerate(csv_rows(path, rest, told[1]), 2)
     if kind == ".tsv":
-        return enumerate(_cells(path, text, "\t"), 1)
+        return enumerate(csv_rows(path, text, "\t"), 1)
     header = re.sub('"[^"]*"', "", first)
     marks = [mark for mark in ",;\t" if mark in header] or [","]
     if len(marks) > 1:
         one, other = marks[:2]
         problem = f"the header has {one!r} and {other!r}: put sep={one} or sep={other} into a line"
         raise refusal(path, f"{problem} before it")
-    return enumerate(_cells(path, text, marks[0]), 1)
-
-
-def _cells(path, text, mark):
-    return [cells for _, cells in csv_rows(path, text, mark)]
+    return enumerate(csv_rows(path, text, marks[0]), 1)
 
 
 def _sheet(path, name):
@@ -184,6 +179,27 @@ def _of_records(path, numbered):
         raise refusal(path, "has no rows")
     _check_names(path, {name for record in records.values() for name in record})
     return pd.DataFrame(list(records.values()), list(records), dtype=object)
+
+
+def _parquet(path):
+    """Numbered objects of a parquet file."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(
+            f"{path}: parquet needs the package pyarrow: pip install pyarrow, or write JSON lines"
+        ) from None
+    try:
+        return enumerate(pyarrow.parquet.read_table(path).to_pylist(), 1)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise refusal(path, f"is no parquet file, or is damaged: {error}") from error
+
+
+def records_of(table):
+    """Yield (row of the file, record) of a table, without the members that a record has not."""
+    for row, record in zip(table.index, table.to_dict("records"), strict=True):
+        yield row, {name: cell for name, cell in record.items() if cell == cell}
 
 
 def _check_names(path, names):
@@ -382,13 +398,13 @@ class Reading:
     notes: list = field(default_factory=list)
 
     def __str__(self):
-        return reading_text(self.record())
+        return reading_text(self.record() | {"file": str(self.path)})
 
     def record(self):
-        """The same for the record of a run, a row of a table of files."""
+        """The same for the record of a run, a row of a table of files; no folder is in it."""
         pairs = self.columns.items()
         return {
-            "file": str(self.path),
+            "file": self.path.name,
             "rows": len(self.table),
             "read": ", ".join(
                 role if role == name else f"{role} = {name!r}" for role, name in pairs

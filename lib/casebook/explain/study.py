@@ -568,9 +568,9 @@ def detector_scores(explanation, source, weights):
     source_sentences = tuple(sentence_texts(source))
     same_polarity = []
     for start, end in sentences(explanation):
-        flip = find_flip(explanation[start:end], source_sentences)
-        if flip is not None:
-            same_polarity.append(not (flip.negated or flip.modality))
+        turned = find_flip(explanation[start:end], source_sentences)
+        if turned is not None:
+            same_polarity.append(not turned)
     return {
         **faithful,
         **mean_shares,

@@ -149,9 +149,10 @@ def _quotes(reading, row, cell):
     return quotes
 
 
-def read_labelled(path, documents=None):
-    """Read claims for an evaluation: all have a label, and their groups suffice for an interval."""
-    claims = read_plain(path, documents)
+def read_labelled(reading, documents=None):
+    """Claims for an evaluation: all have a label, and their groups suffice for an interval."""
+    claims = claims_of_table(reading, documents)
+    path = reading.path
     n_groups = len({claim.group for claim in claims})
     unlabelled = [claim.id for claim in claims if not claim.label]
     if n_groups < FEWEST:

@@ -459,8 +459,6 @@ class PluginStance:
 
     def __init__(self, name):
         judge = plugin(name)
-        if isinstance(judge, type):
-            judge = called(name, judge)
         self._name = name
         self._judge = getattr(judge, "judge", judge)
         if not callable(self._judge):

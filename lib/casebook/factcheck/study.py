@@ -12,10 +12,16 @@ import numpy as np
 import pandas as pd
 
 from casebook.data import load
+from casebook.data.tables import reading_text
 from casebook.errors import InputError
 from casebook.factcheck import transfer
 from casebook.factcheck.ablation import ablate
-from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents
+from casebook.factcheck.claims import (
+    claim_table,
+    read_claims,
+    read_labelled,
+    shipped_documents,
+)
 from casebook.factcheck.pipeline import (
     DOCUMENTED_CONFIG,
     EvidenceBase,
@@ -267,19 +273,21 @@ def run_factcheck_study(
     folds=5,
     seed=0,
     n_resamples=10_000,
+    **said,
 ):
     """Check the claims of one data set, or a user's own over a folder, by systems and baselines.
 
     `stance` and `decomposition` are named as in ``casebook factcheck run``; `judges` are further
     ones, which get the gold evidence only; `folds` are those of what is fitted to the set, which
-    keeps groups together; `noise_rates` are those of `casebook.factcheck.ablation.ablate`.
+    keeps groups together; `noise_rates` are those of `casebook.factcheck.ablation.ablate`; what is
+    said of the claims' columns and words is that of `claim_table`.
     """
     if (claims is None) != (corpus is None):
         raise InputError(
             "your own claims need the folder to check them against: give claims and corpus"
         )
     if dataset == OWN_CLAIMS or claims is not None:
-        checked = CheckedClaims(claims, corpus, stance, decomposition, judges)
+        checked = CheckedClaims(claims, corpus, stance, decomposition, judges, **said)
         tables = None
         if ablation:
             tables = ablate(
@@ -341,7 +349,16 @@ def touches_any(passage, counterparts):
 class CheckedClaims:
     """Held-out claims over a collection, a judge that never saw it, and its results."""
 
-    def __init__(self, claims=None, corpus=None, stance="public", decomposition="rules", judges=()):
+    def __init__(
+        self,
+        claims=None,
+        corpus=None,
+        stance="public",
+        decomposition="rules",
+        judges=(),
+        **said,
+    ):
+        self.reading = None
         if claims is None:
             self.name = OWN_CLAIMS
             documents = shipped_documents()
@@ -350,7 +367,8 @@ class CheckedClaims:
             # A key of numbers.json, and no path: what a key cannot hold is a hyphen.
             self.name = re.sub(r"[^\w.-]+", "-", Path(claims).stem)
             documents = load_documents([corpus])
-            all_claims = read_labelled(claims, documents)
+            self.reading = claim_table(claims, **said)
+            all_claims = read_labelled(self.reading, documents)
         self.train = [claim for claim in all_claims if claim.split == "train"]
         self.test = [claim for claim in all_claims if claim.split == "test"]
         self.groups = [claim.group for claim in self.test]
@@ -437,6 +455,8 @@ def _collection_study(checked, ablation, folds, seed):
     if INSUFFICIENT in set(rows["label"]):
         policy = policy | {"nei": "three_class"}
     facts = {"training claims": len(checked.train)} if checked.train else {}
+    if checked.reading:
+        facts["what was read"] = reading_text(checked.reading.record())
     facts |= {
         "claims that name their gold evidence": sum(bool(claim.atoms) for claim in checked.test),
         "documents": len(checked.base),

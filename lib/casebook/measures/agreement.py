@@ -24,7 +24,7 @@ Input that is not such a table raises `casebook.errors.InputError`.
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 
 import numpy as np
 import pandas as pd
@@ -37,10 +37,7 @@ from casebook.measures.coefficients import (
     TAIL,
     IntraclassCorrelation,
     Kappa,
-    KendallW,
-    LightKappa,
-    alpha,
-    kappa,
+    coefficient_build,
 )
 from casebook.stats.intervals import FEWEST, bca_bounds, cluster_codes, resample_counts
 from casebook.stats.samples import check_choice, check_count, number_or_none
@@ -192,7 +189,7 @@ def agreement_results(
     resamples = cache(_kept_resamples)
     results = {}
     for name in coefficients or DEFAULT_COEFFICIENTS:
-        build = coefficient_build(name, settings.get(name))
+        build = coefficient_build(name, **settings.get(name, {}))
         results[name] = _measured(name, build, panel, n_resamples, seed, resamples=resamples)
     return results
 
@@ -267,28 +264,8 @@ def leave_one_rater_out(ratings, coefficient="krippendorff_alpha", *, categories
     return pd.DataFrame(rows, columns=columns)
 
 
-# The coefficients by name.
+# Names of the coefficients.
 
-
-cohen = partial(kappa, chance="rater", needs=("raters", "two", "variation"))
-COEFFICIENTS = {
-    "percent_agreement": partial(kappa, chance="none", needs=()),
-    "cohen_kappa": cohen,
-    "scott_pi": partial(kappa, chance="pooled", needs=("two", "variation")),
-    "fleiss_kappa": partial(kappa, chance="pooled"),
-    "conger_kappa": partial(kappa, chance="rater", needs=("raters", "variation")),
-    "light_kappa": LightKappa,
-    "brennan_prediger": partial(kappa, chance="even"),
-    "gwet_ac1": partial(kappa, chance="gwet"),
-    "gwet_ac2": partial(kappa, chance="gwet", weights="quadratic"),
-    "krippendorff_alpha": alpha,
-    "kendall_w": KendallW,
-    "cohen_kappa_linear": partial(cohen, weights="linear"),
-    "cohen_kappa_quadratic": partial(cohen, weights="quadratic"),
-    **{f"krippendorff_alpha_{level}": partial(alpha, level=level) for level in MEASUREMENT_LEVELS},
-    **{f"icc_{form[0]}_{form[2]}": partial(IntraclassCorrelation, form=form) for form in ICC_FORMS},
-}
-"""What computes a coefficient on a panel."""
 
 COEFFICIENT_TITLES = {
     "percent_agreement": "percent agreement",
@@ -333,12 +310,6 @@ DEFAULT_COEFFICIENTS = (
 # From a coefficient and a panel to its estimate with both intervals.
 
 
-def coefficient_build(name, settings=None):
-    """The function that computes a coefficient on a panel, with weights, level or form."""
-    check_choice("coefficient", name, COEFFICIENTS)
-    return partial(COEFFICIENTS[name], **(settings or {}))
-
-
 def measure_coefficient(
     name,
     ratings,
@@ -359,7 +330,7 @@ def measure_coefficient(
         if name.startswith("icc"):
             raise InputError("clusters: an intraclass correlation takes every item as a unit")
         clusters = cluster_codes(clusters, panel.n_items)
-    build = coefficient_build(name, settings)
+    build = coefficient_build(name, **(settings or {}))
     return _measured(name, build, panel, n_resamples, seed, clusters=clusters)
 
 
@@ -415,7 +386,9 @@ def _measured(name, build, panel, n_resamples, seed, *, clusters=None, resamples
         intervals, of_model = coefficient.intervals()
         reasons |= of_model
     else:
-        new_panel_ci, why = _new_panel_interval(coefficient, build, panel, panel_ci, reason)
+        new_panel_ci, why = _new_panel_interval(
+            estimate, coefficient.lowest, build, panel, panel_ci, reason
+        )
         reasons["new_panel_ci"] = why
         intervals = {"panel_ci": panel_ci, "new_panel_ci": new_panel_ci}
     reasons = {name: code for name, code in reasons.items() if code}
@@ -441,7 +414,7 @@ def bootstrap_interval(draws, estimate, n, influence=None, kind="items"):
     return (low, high), "all_resamples_equal" if low == high else None
 
 
-def _new_panel_interval(coefficient, build, panel, panel_ci, reason):
+def _new_panel_interval(estimate, lowest, build, panel, panel_ci, reason):
     """Interval for other raters and items, or why there is none.
 
     The variance over raters, a delete-one-rater jackknife, is added to the squared
@@ -457,11 +430,10 @@ def _new_panel_interval(coefficient, build, panel, panel_ci, reason):
     values = [build(panel.without(rater)).estimate()[0] for rater in range(r)]
     if None in values:
         return None, "undefined_without_a_rater"
-    estimate, _ = coefficient.estimate()
     reach = special.ndtri(TAIL) * math.sqrt((r - 1) * np.var(values))
     low = estimate - math.hypot(max(estimate - panel_ci[0], 0.0), reach)
     high = estimate + math.hypot(max(panel_ci[1] - estimate, 0.0), reach)
-    return (max(coefficient.lowest, low), min(1.0, high)), None
+    return (max(lowest, low), min(1.0, high)), None
 
 
 # A panel's ratings: a table of items x raters, or counts, checked and coded.
@@ -509,8 +481,9 @@ class RatingPanel:
     @property
     def values(self):
         """Categories as numbers: themselves, or 1, 2, ... for labels in order."""
-        is_numeric = self.categories.dtype.kind == "f"
-        return self.categories if is_numeric else np.arange(1.0, len(self.categories) + 1)
+        if self.categories.dtype.kind == "f":
+            return self.categories
+        return np.arange(1.0, len(self.categories) + 1)
 
     def keep(self, rows):
         return replace(self, codes=self.codes[rows])

@@ -5,7 +5,7 @@ the bias of small bins), and errors by coverage (AURC), all on weighted units, s
 resample is a row of weights.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from casebook.stats.intervals import (
 from casebook.stats.samples import generator
 
 OUTCOMES_IN_BLOCK = 2**21
+LEVEL = 0.95
 MEASURES = (
     "ece",
     "ece_debiased",
@@ -48,9 +49,7 @@ class Calibration:
     missing: int
 
 
-def calibration(
-    outcome, probability, *, n_bins=10, clusters=None, level=0.95, n_resamples=1000, seed=0
-):
+def calibration(outcome, probability, *, n_bins=10, clusters=None, n_resamples=1000, seed=0):
     """Compare stated probabilities with what came true, in bins of equal mass.
 
     A probability is None where none was stated. Gives intervals by measure, the values of a
@@ -65,16 +64,16 @@ def calibration(
     p = p[stated]
     missing = int((~stated).sum())
     bins = mass_bins(p, n_bins)
-    measures = dict.fromkeys(MEASURES, Interval(None, None, None, level, 0, "basic", "no_units"))
+    undefined = Interval(None, None, None, LEVEL, 0, "basic", "no_units")
+    measures = dict.fromkeys(MEASURES, undefined)
     controls = {}
     if len(y):
         statistics = _Statistics(y, p, bins)
         chance = _calibrated(statistics, p, n_resamples, seed)
         draws = _resampled(statistics, groups, n_resamples, seed)
         values = statistics.of_resamples(np.ones((1, len(y)))).iloc[0]
-        measures = {
-            name: _interval(name, values, draws, chance, len(y), level) for name in MEASURES
-        }
+        for name in MEASURES:
+            measures[name] = _interval(name, values, draws, chance, len(y))
         base_rate = y.mean()
         controls = {
             "ece": chance["ece"].mean(),
@@ -84,19 +83,19 @@ def calibration(
             "aurc": 1 - base_rate,
             "auroc": 0.5,
         }
-    options = {"level": level, "clusters": groups, "n_resamples": n_resamples, "seed": seed}
+    options = {"clusters": groups, "n_resamples": n_resamples, "seed": seed}
     measures["brier"] = bootstrap_mean((p - y) ** 2, **options)
     said = np.where(y, p, 1 - p)  # the probability of what came true
-    measures["log_loss"] = Interval(
-        None, None, None, level, len(y), "percentile", "certain_and_wrong"
+    measures["log_loss"] = replace(
+        undefined, n=len(y), method="percentile", reason="certain_and_wrong"
     )
     if said.all():
         measures["log_loss"] = bootstrap_mean(-np.log(said), **options)
-    measures["auroc"] = auroc(y, p, level=level, clusters=groups)
+    measures["auroc"] = auroc(y, p, clusters=groups)
     return Calibration(
         measures=measures,
         controls={name: float(value) for name, value in controls.items()},
-        bins=_bin_table(y, p, bins, level),
+        bins=_bin_table(y, p, bins),
         curve=_coverage_curve(y, p, missing),
         n=len(y),
         missing=missing,
@@ -124,35 +123,38 @@ def _calibrated(statistics, p, n_resamples, seed):
     return pd.concat(blocks)
 
 
-def _interval(name, values, draws, chance, n, level):
+def _interval(name, values, draws, chance, n):
     """Basic bootstrap; draws of statistics that chance inflates move onto the debiased value."""
     plain = name.removesuffix("_debiased")
     is_biased = plain in ("ece", "reliability")
     method = "shifted" if is_biased else "basic"
-    estimate = max(0.0, float(values[name])) if is_biased else float(values[name])
+    estimate = float(values[name])
+    if is_biased:
+        estimate = max(0.0, estimate)
     if draws is None:
         reason = "fewer_than_two_units" if n == 1 else "fewer_than_two_clusters"
-        return Interval(estimate, None, None, level, n, method, reason)
-    resampled = draws[f"{plain}_debiased" if is_biased else name].to_numpy()
-    bounds = percentile_bounds(resampled, level)
+        return Interval(estimate, None, None, LEVEL, n, method, reason)
+    unbiased = f"{plain}_debiased" if is_biased else name
+    resampled = draws[unbiased].to_numpy()
+    bounds = percentile_bounds(resampled, LEVEL)
     if is_biased:
-        bounds += values[f"{plain}_debiased"] - resampled.mean()
-        if values[plain] <= np.quantile(chance[plain], level):
+        bounds += values[unbiased] - resampled.mean()
+        if values[plain] <= np.quantile(chance[plain], LEVEL):
             bounds[0] = 0.0
     else:
         bounds = 2 * estimate - bounds[::-1]
     if name != "within_bins":
         bounds = np.maximum(bounds, 0.0)
     reason = "no_variation" if np.ptp(resampled) == 0 else None
-    return Interval(estimate, *bounds.tolist(), level, n, method, reason)
+    return Interval(estimate, *bounds.tolist(), LEVEL, n, method, reason)
 
 
-def _bin_table(y, p, bins, level):
+def _bin_table(y, p, bins):
     """Mean statement and share that came true of every bin."""
     rows = []
     for b in range(bins.max(initial=-1) + 1):
         inside = bins == b
-        share = wilson(int(y[inside].sum()), int(inside.sum()), level)
+        share = wilson(int(y[inside].sum()), int(inside.sum()))
         rows.append((share.n, p[inside].mean(), share.estimate, share.low, share.high))
     return pd.DataFrame(rows, columns=["n", "confidence", "share", "share low", "share high"])
 
@@ -175,8 +177,9 @@ def _coverage_curve(y, p, missing):
 
 def mass_bins(p, n_bins):
     """Assign probabilities to bins of equal mass, never parting equal ones."""
-    bins = np.minimum((mid_ranks(p, p) * n_bins / max(len(p), 1)).astype(int), n_bins - 1)
-    return np.unique(bins, return_inverse=True)[1] if len(p) else bins
+    bins = (mid_ranks(p, p) * n_bins / max(len(p), 1)).astype(int)
+    _, without_gaps = np.unique(np.minimum(bins, n_bins - 1), return_inverse=True)
+    return without_gaps
 
 
 class _Statistics:
@@ -197,7 +200,8 @@ class _Statistics:
         wrong = np.add.reduceat(w * (1 - self.y), self.ties, axis=1)
         errors = wrong.sum(axis=1)
         # The best order covers all that is right, then all that is wrong.
-        best_covered = np.stack([w.sum(axis=1) - errors, errors], axis=1)
+        right = w.sum(axis=1) - errors
+        best_covered = np.stack([right, errors], axis=1)
         best_wrong = np.stack([np.zeros(len(w)), errors], axis=1)
         aurc = area_under_risk(covered, wrong)
         best = area_under_risk(best_covered, best_wrong)
@@ -217,11 +221,13 @@ class _Statistics:
         weight = n / total
         confidence = stated / np.maximum(n, 1)
         share = true / np.maximum(n, 1)
-        noise = np.sqrt(share * (1 - share) / np.maximum(n - 1, 1)) * (n > 1)
+        variance = share * (1 - share) / np.maximum(n - 1, 1)
+        noise = np.sqrt(variance) * (n > 1)
         gap = np.abs(confidence - share)
         base = true.sum(axis=1, keepdims=True) / total
         parts = pd.DataFrame({"ece": (weight * gap).sum(axis=1)})
-        parts["ece_debiased"] = (weight * (2 * gap - _folded_mean(gap, noise))).sum(axis=1)
+        gap_by_chance = _folded_mean(gap, noise)
+        parts["ece_debiased"] = (weight * (2 * gap - gap_by_chance)).sum(axis=1)
         parts["reliability"] = (weight * gap**2).sum(axis=1)
         parts["reliability_debiased"] = parts["reliability"] - (weight * noise**2).sum(axis=1)
         parts["resolution"] = (weight * (share - base) ** 2).sum(axis=1)
@@ -240,12 +246,13 @@ def area_under_risk(covered, wrong):
     harmonic = special.digamma(before + covered + 1) - special.digamma(before + 1)
     rate = wrong / np.maximum(covered, 1)
     # The sum over j = 1 ... c of (e + j r) / (b + j) = c r + (e - b r) (H_b+c - H_b).
-    total = (covered * rate + (errors - before * rate) * harmonic).sum(axis=1)
-    return total / n
+    areas = covered * rate + (errors - before * rate) * harmonic
+    return areas.sum(axis=1) / n
 
 
 def _folded_mean(gap, noise):
     """Mean of the magnitude of a normal with this mean and standard deviation."""
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(noise > 0, gap / noise, np.inf)
-    return noise * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + gap * (1 - 2 * special.ndtr(-z))
+    density = np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2)
+    return noise * density + gap * (1 - 2 * special.ndtr(-z))

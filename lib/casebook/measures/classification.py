@@ -189,10 +189,13 @@ def documented_metrics(gold, predicted, behaviour="S"):
     for labels in (gold, predicted):
         labels[pd.isna(labels) | (labels == "")] = NOT_SUPPORTED  # a missing verdict
     # Under S a pair with another label stands in no cell; under L another label is negative.
-    counted = np.isin([gold, predicted], [SUPPORTED, NOT_SUPPORTED]).all(axis=0)
-    counted |= behaviour == "L"
-    truth = gold[counted] == SUPPORTED
-    said = predicted[counted] == SUPPORTED
+    n = len(gold)
+    if behaviour == "S":
+        counted = np.isin([gold, predicted], [SUPPORTED, NOT_SUPPORTED]).all(axis=0)
+        gold = gold[counted]
+        predicted = predicted[counted]
+    truth = gold == SUPPORTED
+    said = predicted == SUPPORTED
     tp = int((truth & said).sum())
     fp = int((~truth & said).sum())
     fn = int((truth & ~said).sum())
@@ -203,8 +206,8 @@ def documented_metrics(gold, predicted, behaviour="S"):
         "tn": len(truth) - tp - fp - fn,
         "fp": fp,
         "fn": fn,
-        "n": len(gold),
-        "accuracy": int((gold == predicted)[counted].sum()) / max(len(gold), 1),
+        "n": n,
+        "accuracy": int((gold == predicted).sum()) / max(n, 1),
         "precision": precision,
         "recall": recall,
         "f1": 2 * precision * recall / (precision + recall or 1.0),
@@ -246,29 +249,31 @@ def formulas(table):
     hit = np.diagonal(T[..., :k], axis1=-2, axis2=-1)
     predicted = columns[..., :k]
     f1 = _ratio(2 * hit, gold + predicted)
-    spread = (n**2 - (columns**2).sum(-1)) * (n**2 - (gold**2).sum(-1))
+    spread_predicted = n**2 - (columns**2).sum(-1)
+    spread_gold = n**2 - (gold**2).sum(-1)
+    spread = spread_predicted * spread_gold
     covariance = hit.sum(-1) * n - (predicted * gold).sum(-1)
-    measures = {name: _ratio(hits, rows) for name, (hits, rows) in _shares(T).items()}
+    measures = {}
+    for name, (hits, rows) in _shares(T).items():
+        measures[name] = _ratio(hits, rows)
     for position, name in enumerate(["f1_binary", "f1_not_supported", "f1_insufficient"][:k]):
         measures[name] = f1[..., position]
     measures["balanced_accuracy"] = _ratio(hit, gold).mean(-1)
     measures["mcc"] = _ratio(covariance, np.sqrt(np.maximum(spread, 0)))
-    measures["f1_macro"] = f1.mean(-1) * np.where((gold > 0).all(-1), 1.0, np.nan)
+    has_all = (gold > 0).all(-1)
+    measures["f1_macro"] = np.where(has_all, f1.mean(-1), np.nan)
     return {name: measures[name] for name in UNDEFINED_REASONS if name in measures}
 
 
 def _shares(T):
     """Numerator and denominator of the measures that are shares of rows."""
     hit = np.diagonal(T, axis1=-2, axis2=-1)
-    gold = T.sum(-1)
-    predicted = T.sum(-2)
-    return {
-        "accuracy": (hit.sum(-1), T.sum((-1, -2))),
-        "precision": (hit[..., 0], predicted[..., 0]),
-        "recall": (hit[..., 0], gold[..., 0]),
-        "precision_not_supported": (hit[..., 1], predicted[..., 1]),
-        "recall_not_supported": (hit[..., 1], gold[..., 1]),
-    }
+    shares = {"accuracy": (hit.sum(-1), T.sum((-1, -2)))}
+    for position, suffix in enumerate(["", "_not_supported"]):
+        hits = hit[..., position]
+        shares[f"precision{suffix}"] = (hits, T[..., position].sum(-1))
+        shares[f"recall{suffix}"] = (hits, T[..., position, :].sum(-1))
+    return shares
 
 
 def _ratio(above, below):
@@ -363,9 +368,7 @@ def _members(values, n):
     """Each group's name and rows, in order of first occurrence."""
     if len(values) != n:
         raise InputError(f"a grouping has {len(values)} entries for {n} rows")
-    names = pd.Series(
-        ["unknown" if pd.isna(value) else str(value) for value in values], dtype=object
-    )
+    names = pd.Series(list(values), dtype=object).fillna("unknown").map(str)
     return names.groupby(names, sort=False).indices
 
 
@@ -398,9 +401,10 @@ class _Sample:
         shares = _shares(table) if table.dtype.kind == "i" else {}
         intervals = {}
         for name, value in formulas(table).items():
-            hits, n = map(int, shares.get(name, (0, 0)))
+            hits, n = shares.get(name, (0, 0))
+            n = int(n)
             if n and not self.is_clustered:
-                interval = wilson(hits, n, self.level)
+                interval = wilson(int(hits), n, self.level)
             elif n and hits in (0, n):
                 clusters = min(n, self.units)
                 interval = wilson(clusters if hits else 0, clusters, self.level)

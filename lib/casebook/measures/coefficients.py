@@ -4,7 +4,7 @@ Most have observed and expected agreement, linear in features of the items, so t
 the value by each weight is known too.
 """
 
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +14,7 @@ from casebook.errors import InputError
 from casebook.stats.samples import check_choice, number_or_none
 
 MEASUREMENT_LEVELS = ("nominal", "ordinal", "interval", "ratio")
+WEIGHTS = ("identity", "linear", "quadratic")
 ICC_FORMS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
 MODEL_REASONS = {1: "raters_nested_in_items", 2: "raters_are_drawn", 3: "raters_are_fixed"}
 """Why an analysis of variance has one interval only: for this panel, of model 2 for a new one."""
@@ -70,8 +71,7 @@ class Coefficient:
             "counts": ("too_many_categories", len(panel.categories) > MOST_CATEGORIES),
             "variation": ("no_variation", not panel.vary),
         }
-        for need in unmet:
-            code, is_unmet = unmet[need]
+        for need, (code, is_unmet) in unmet.items():
             if is_unmet and need in (*self.needs, "panel", "pairs"):
                 return code
         return None
@@ -219,15 +219,8 @@ class OrdinalAlpha(Kappa):
         return super().influence() + n * (mid_ranks(counts) @ slope)
 
 
-def kappa(panel, chance, weights="identity", needs=("variation",)):
-    """A kappa with one of three kinds of partial credit."""
-    check_choice("weights", weights, ("identity", "linear", "quadratic"))
-    return Kappa(panel, chance, weights, needs)
-
-
 def alpha(panel, level="ordinal"):
     """Krippendorff's alpha of a level of measurement."""
-    check_choice("level", level, MEASUREMENT_LEVELS)
     kind = OrdinalAlpha if level == "ordinal" else Kappa
     return kind(panel, "ratings", level)
 
@@ -244,7 +237,7 @@ class LightKappa(Coefficient):
     @cached_property
     def pairs(self):
         pairs = combinations(range(self.panel.n_raters), 2)
-        return [kappa(self.panel.only(pair), "rater", needs=("two",)) for pair in pairs]
+        return [Kappa(self.panel.only(pair), "rater", needs=("two",)) for pair in pairs]
 
     def values(self, weights):
         return np.mean([pair.values(weights[:, pair.used_items]) for pair in self.pairs], axis=0)
@@ -339,3 +332,32 @@ class KendallW(OfCompleteItems):
             most += self.panel.n_raters * (counts * ranks**2).sum(axis=1)
         squares = np.einsum("di,di,di->d", weights, sums, sums)
         return squares / np.where(most > 0, most, np.nan)
+
+
+cohen = partial(Kappa, chance="rater", needs=("raters", "two", "variation"))
+COEFFICIENTS = {
+    "percent_agreement": partial(Kappa, chance="none", needs=()),
+    "cohen_kappa": cohen,
+    "scott_pi": partial(Kappa, chance="pooled", needs=("two", "variation")),
+    "fleiss_kappa": partial(Kappa, chance="pooled"),
+    "conger_kappa": partial(Kappa, chance="rater", needs=("raters", "variation")),
+    "light_kappa": LightKappa,
+    "brennan_prediger": partial(Kappa, chance="even"),
+    "gwet_ac1": partial(Kappa, chance="gwet"),
+    "gwet_ac2": partial(Kappa, chance="gwet", weights="quadratic"),
+    "krippendorff_alpha": alpha,
+    "kendall_w": KendallW,
+    "cohen_kappa_linear": partial(cohen, weights="linear"),
+    "cohen_kappa_quadratic": partial(cohen, weights="quadratic"),
+    **{f"krippendorff_alpha_{level}": partial(alpha, level=level) for level in MEASUREMENT_LEVELS},
+    **{f"icc_{form[0]}_{form[2]}": partial(IntraclassCorrelation, form=form) for form in ICC_FORMS},
+}
+"""What computes a coefficient on a panel."""
+
+
+def coefficient_build(name, **settings):
+    """The function that computes a coefficient on a panel, with weights, level or form."""
+    check_choice("coefficient", name, COEFFICIENTS)
+    for option, value in settings.items():
+        check_choice(option, value, MEASUREMENT_LEVELS if option == "level" else WEIGHTS)
+    return partial(COEFFICIENTS[name], **settings)

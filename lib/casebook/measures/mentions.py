@@ -120,15 +120,6 @@ def _provisions(match):
 # What is named alike.
 
 
-class NamedShare(NamedTuple):
-    """What an explanation names, and how much of it a source names too."""
-
-    kind: str
-    share: float | None
-    missing: tuple
-    n: int
-
-
 @lru_cache(maxsize=256)
 def mentions(text):
     """Distinct numbers, dates, provisions and parties of a text."""
@@ -178,24 +169,23 @@ def _value(match):
 
 
 def agreement(explanation, source):
-    """What an explanation names, by kind, and how much of it a source names too."""
+    """What an explanation names, by kind: what a source names too, and what it lacks."""
     in_source = mentions(source)
     text = _spaced(source)
-    comparisons = []
+    kinds = {}
     for kind, named in mentions(explanation).items():
-        missing = sorted(named - in_source[kind])
+        missing = named - in_source[kind]
         if kind == "party":
-            missing = [side for side in missing if _spaced(side) not in text]
-        share = 1 - len(missing) / len(named) if named else None
-        comparisons.append(NamedShare(kind, share, tuple(missing), len(named)))
-    return comparisons
+            missing = {side for side in missing if _spaced(side) not in text}
+        kinds[kind] = (sorted(named - missing), sorted(missing))
+    return kinds
 
 
 def share_named(explanation, source):
     """Share of what an explanation names that a source names too, None where it names nothing."""
-    kinds = agreement(explanation, source)
-    total = sum(kind.n for kind in kinds)
-    return 1 - sum(len(kind.missing) for kind in kinds) / total if total else None
+    kinds = agreement(explanation, source).values()
+    total = sum(len(shared) + len(missing) for shared, missing in kinds)
+    return 1 - sum(len(missing) for _, missing in kinds) / total if total else None
 
 
 def _spaced(text):
@@ -215,29 +205,25 @@ _MODAL = re.compile(
 )
 
 
-class Flip(NamedTuple):
-    """What a sentence turns round."""
-
-    negated: tuple
-    modality: tuple | None
-    overlap: float
-
-
 def find_flip(sentence, source_sentences):
-    """What a sentence turns round of the source sentence that shares most content with it."""
+    """What a sentence turns round of the source sentence that shares most content with it.
+
+    Words and a modality; none where nothing is turned, None where no sentence shares half.
+    """
     words = content_words(sentence)
     if not words or not source_sentences:
         return None
     shares = [len(words & content_words(s)) / len(words) for s in source_sentences]
-    overlap = max(shares)
-    if overlap < LEAST_OVERLAP:
+    nearest = shares.index(max(shares))
+    if shares[nearest] < LEAST_OVERLAP:
         return None
-    source_sentence = source_sentences[shares.index(overlap)]
+    source_sentence = source_sentences[nearest]
     in_source = _negated(source_sentence)
     turned = [word for word, state in _negated(sentence) if (word, not state) in in_source]
-    modalities = (modality(sentence), modality(source_sentence))
-    differ = None not in modalities and modalities[0] != modalities[1]
-    return Flip(tuple(sorted(turned)), modalities if differ else None, overlap)
+    modalities = (modality(source_sentence), modality(sentence))
+    if None not in modalities and modalities[0] != modalities[1]:
+        turned.append(" to ".join(modalities))
+    return sorted(turned)
 
 
 def _negated(sentence):

@@ -220,11 +220,13 @@ def _columns_of_frame(frame, value, name):
     if frame.empty:
         raise InputError(f"{name}: empty, no document for any query")
     code, ids = pd.factorize(frame["query_id"], use_na_sentinel=False)
-    number, query_ids = pd.factorize(np.array(list(map(str, ids.tolist())), dtype=object))
+    texts = [str(query) for query in ids.tolist()]
+    number_of_text, query_ids = pd.factorize(np.array(texts, dtype=object))
+    number = number_of_text[code]
     document = padded(frame["doc_id"].tolist())
-    columns = Columns.grouped(query_ids.tolist(), number[code], document, frame[value].to_numpy())
+    columns = Columns.grouped(query_ids.tolist(), number, document, frame[value].to_numpy())
     if columns.repeats:
-        pairs = pd.DataFrame({"query": number[code], "document": document})
+        pairs = pd.DataFrame({"query": number, "document": document})
         for row in np.flatnonzero(pairs.duplicated()):
             pair = frame.iloc[row][["query_id", "doc_id"]].tolist()
             raise InputError(f"{name}: row {row} repeats query and document {pair}")
@@ -263,9 +265,10 @@ def _judged_ranks(qrels, run, places):
     if ((scores[1:] > scores[:-1]) & (query[1:] == query[:-1])).any():
         descending = scores[order_in_rows(-scores, run.offsets)]
     # The first of a query's scores that is no higher, by halving what remains.
-    start = run.offsets[places[qrels.query]]
+    place = places[qrels.query]
+    start = run.offsets[place]
     low = start
-    high = run.offsets[places[qrels.query] + 1]
+    high = run.offsets[place + 1]
     while (low < high).any():
         middle = (low + high) // 2
         is_higher = (low < high) & (descending.take(middle, mode="clip") > judged)
@@ -275,10 +278,10 @@ def _judged_ranks(qrels, run, places):
     # Among tied scores the ids decide.
     is_tied = descending.take(low + 1, mode="clip") == judged
     for query in np.unique(qrels.query[is_tied]):
+        place = places[query]
+        in_run = slice(*run.offsets[place : place + 2])
         in_qrels = slice(*qrels.offsets[query : query + 2])
-        in_run = slice(*run.offsets[places[query] : places[query] + 2])
-        names = run.names(places[query])
-        ranked = sorted(zip(scores[in_run].tolist(), names, strict=True), reverse=True)
+        ranked = sorted(zip(scores[in_run].tolist(), run.names(place), strict=True), reverse=True)
         rank_of = {name: rank for rank, (_, name) in enumerate(ranked, 1)}
         ranks[in_qrels] = [rank_of.get(name, np.inf) for name in qrels.names(query)]
     return ranks
@@ -368,7 +371,11 @@ def _judgements_to_evaluate(qrels, run, judged_only=False, missing="zero", no_re
     sizes = np.diff(run.offsets)
     # Which queries count.
     irrelevant = np.bincount(query, grade >= 1, minlength=len(absent)) == 0
-    keep = ~(absent & (missing == "skip")) & ~(irrelevant & (no_relevant == "skip"))
+    keep = np.full(len(absent), True)
+    if missing == "skip":
+        keep[absent] = False
+    if no_relevant == "skip":
+        keep[irrelevant] = False
     if not keep.any():
         raise InputError("no query is left to evaluate")
     names = np.array(qrels.query_ids, dtype=object)
@@ -383,11 +390,15 @@ def _judgements_to_evaluate(qrels, run, judged_only=False, missing="zero", no_re
         no_relevant=tuple(names[irrelevant]),
     )
     kept = keep[query]
+    new_place = np.cumsum(keep) - 1
+    n_retrieved = np.where(absent, 0, sizes[places])
     judgements = RankedJudgements(
         query_ids=names[keep].tolist(),
-        query=(np.cumsum(keep) - 1)[query[kept]],
+        query=new_place[query[kept]],
         grade=grade[kept],
         rank=rank[kept],
-        n_retrieved=np.where(absent, 0, sizes[places])[keep],
+        n_retrieved=n_retrieved[keep],
     ).sorted_by_rank()
-    return judgements.without_unjudged() if judged_only else judgements, accounting
+    if judged_only:
+        judgements = judgements.without_unjudged()
+    return judgements, accounting

@@ -282,8 +282,6 @@ class PluggedEncoder(EncoderWrapper):
     def __init__(self, name, keeps_vectors=True):
         super().__init__(load_encoder())
         encoder = plugin(name)
-        if isinstance(encoder, type):
-            encoder = called(name, encoder)
         self._query_tower = getattr(encoder, "encode_queries", encoder)
         self._document_tower = getattr(encoder, "encode_documents", encoder)
         if not (callable(self._query_tower) and callable(self._document_tower)):

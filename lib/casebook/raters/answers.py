@@ -1,15 +1,12 @@
 """Answers of several systems to the same questions, from files or a log, joined by item."""
 
-from dataclasses import dataclass
-
 import pandas as pd
 
-from casebook.data.records import read_table
+from casebook.assistant.log import contexts_of
+from casebook.data.tables import read_roles, read_table
 from casebook.errors import InputError
-from casebook.readers import parse_json
 
 BESIDES_ANSWERS = ("item_id", "prompt", "stratum", "evidence")  # columns of answers to compare
-TEXT_OF = ("text", "page_content", "content")  # of a passage that is an object, the first of these
 NO_ANSWER = "(no answer)"  # what raters read where a system said nothing
 
 
@@ -18,73 +15,23 @@ def systems_of(answers):
     return [name for name in answers if name not in BESIDES_ANSWERS]
 
 
-@dataclass(frozen=True)
-class Fields:
-    """Where the parts of an answer stand in a record; dots lead into objects."""
-
-    item: str = "item_id"
-    prompt: str = "prompt"
-    answer: str = "answer"
-    stratum: str | None = None
-    contexts: str = "contexts"  # passages; a record may have none
-
-
-def read_answers(files, fields=None, *, common=False):
+def read_answers(files, *, common=False, lists="json", **said):
     """Read the answers of several systems (name to file), joined by item, and an account."""
-    fields = fields or Fields()
-    rows = []
+    answers = [pd.DataFrame()]
     for system, path in files.items():
-        lines = {}
-        for line, record in read_table(path):
-            row = {
-                part: _text(path, line, record, field)
-                for part, field in vars(fields).items()
-                if field and part != "contexts"
-            }
-            row["contexts"] = _passages(path, line, record, fields.contexts)
-            if not row["item"].strip() or lines.setdefault(row["item"], line) != line:
-                raise InputError.at(
-                    path, line, f"item {row['item']!r} is blank, or occurs a second time"
-                )
-            rows.append({"system": system, "stratum": "all", **row})
-    return _joined_answers(pd.DataFrame(rows), files, common)
+        reading = _reading(path, lists=lists, **said)
+        reading.refuse_repeats("item")
+        rows = pd.DataFrame({"item": reading.texts("item"), "prompt": reading.texts("prompt")})
+        rows["answer"] = reading.texts("answer", may_be_empty=True)
+        rows["stratum"] = reading.texts("stratum") if "stratum" in reading else "all"
+        rows["contexts"], _ = contexts_of(reading)
+        answers.append(rows.assign(system=system))
+    return _joined_answers(pd.concat(answers, ignore_index=True), files, common)
 
 
-def _value(record, field):
-    """Find a field of a record, where dots lead into objects; if absent an empty object."""
-    value = record
-    for part in [field] if field in record else field.split("."):
-        value = value.get(part, {}) if isinstance(value, dict) else {}
-    return value
-
-
-def _passages(path, line, record, field):
-    """Read the passages of a record: texts, objects with a text, or a list in the cell of a CSV."""
-    value = _value(record, field) or []
-    if isinstance(value, str):
-        try:
-            value = parse_json(value) if value.startswith("[") else [value]
-        except ValueError:
-            value = [value]
-    if isinstance(value, dict) or not isinstance(value, list):
-        value = [value]
-    passages = []
-    for passage in value:
-        if isinstance(passage, dict):
-            passage = next((passage[name] for name in TEXT_OF if name in passage), None)
-        if not isinstance(passage, str):
-            raise InputError.at(path, line, f"has passages without text in its field {field!r}")
-        passages.append(passage)
-    return passages
-
-
-def _text(path, line, record, field):
-    value = _value(record, field)
-    if isinstance(value, dict | list):
-        raise InputError.at(
-            path, line, f"has no text in a field {field!r}; it has {', '.join(map(str, record))}"
-        )
-    return "" if value is None else str(value)
+def _reading(path, columns=None, values=None, rows=None, lists="json"):
+    table = read_table(path, rows)
+    return read_roles(table, "answers", ["item", "prompt", "answer"], columns, values, lists)
 
 
 def answers_of_log(log, systems=None, *, common=False, stratum=None):

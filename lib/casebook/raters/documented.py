@@ -196,7 +196,7 @@ def read_documented_rows(paths, side_column=None, last_column=False, columns=Non
         (sheet,) = rename_columns(path, read_book(path).sheets[:1], columns or {})
         key = key_column(path, [name for name in sheet.table if name], side_column, last_column)
         needed = {"preferred", *RATING_COLUMNS, key}
-        rows = [record for _, record in sheet_records(path, sheet, needed)]
+        rows = sheet_records(path, sheet, needed)
         forms.append((path.name, [row | {"side": row[key]} for row in rows]))
     return forms
 

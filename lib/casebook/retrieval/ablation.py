@@ -13,7 +13,7 @@ from casebook.data.splits import halve
 from casebook.errors import InputError
 from casebook.frames import estimates
 from casebook.measures.ranking import evaluate
-from casebook.plugins import callable_plugin, called, instance
+from casebook.plugins import callable_plugin, called
 from casebook.progress import track
 from casebook.readers import read_yaml
 from casebook.retrieval.encoded import open_corpus
@@ -147,11 +147,8 @@ def scores_by_callable(retriever, queries, depth, doc_ids):
 
 
 def load_retriever(name, documents=None):
-    """Import a retriever of the user; a class is called with the documents, if they are given."""
-    retriever = callable_plugin(name, RETRIEVER_SIGNATURE)
-    if isinstance(retriever, type) and documents is not None:
-        return instance(name, retriever, RETRIEVER_SIGNATURE, documents)
-    return retriever
+    """Import a retriever of the user; a class is called with the documents."""
+    return callable_plugin(name, RETRIEVER_SIGNATURE, documents)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import functools
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.plugins import array_of, callable_plugin, called, instance, is_plugin
+from casebook.plugins import array_of, callable_plugin, called, is_plugin
 from casebook.retrieval.fuse import z_scores
 from casebook.retrieval.ranked import RankedLists, best_first
 
@@ -82,10 +82,7 @@ def build_reranker(name, passages, query_reading="truncated", query_tokens=None)
 
 def load_reranker(name):
     """Import a reranker of the user, ``(query, texts) -> scores``, or a class of them."""
-    reranker = callable_plugin(name, RERANKER_SIGNATURE)
-    if isinstance(reranker, type):
-        return instance(name, reranker, RERANKER_SIGNATURE)
-    return reranker
+    return callable_plugin(name, RERANKER_SIGNATURE)
 
 
 def _plugin_reranker(name, texts):

@@ -27,7 +27,6 @@ from pydantic import (
 from casebook.errors import InputError
 from casebook.files import sha256_file, write_json
 from casebook.paths import (
-    LOCK,
     ROOT,
     SHIPPED,
     card_files,
@@ -351,8 +350,9 @@ def library_digest():
 def lock_digest():
     """Hash the lock file, which pins every package and packaged model weight."""
     for folder in (ROOT, SHIPPED):
-        if (folder / LOCK).is_file():
-            return sha256_file(folder / LOCK)
+        lock = folder / "requirements.lock"
+        if lock.is_file():
+            return sha256_file(lock)
     return None
 
 
