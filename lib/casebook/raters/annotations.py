@@ -149,8 +149,8 @@ def _read_named(table, names, ids, needed, columns, values):
     columns = columns or {}
     for role in columns.keys() & ROLES["ratings"].keys() - {*ids}:
         raise InputError(f"columns: {role} has no effect beside {listed(names)}: leave it out")
-    for name in {*ids} & {*names}:
-        raise refusal(path, f"column {name!r} is the {name}: leave it out")
+    for name in {*ids, *columns.values()} & {*names}:
+        raise refusal(path, f"column {name!r} tells the items or raters: it has no ratings too")
     told = dict.fromkeys(ROLES["ratings"].keys() - {*ids}, "-") | columns
     reading = read_roles(table, "ratings", needed, told, values, further=names)
     if "item" not in reading:
