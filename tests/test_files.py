@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from casebook.files import (
-    exchange,
     locked,
     naming_file,
     new_folder,
@@ -26,15 +25,6 @@ def test_a_failed_write_leaves_the_old_file_and_no_trace(tmp_path):
         raise RuntimeError
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_two_folders_change_places(tmp_path):
-    for name in ("new", "old"):
-        write_text(tmp_path / name / "a.txt", name)
-    exchange(tmp_path / "new", tmp_path / "old")
-    assert (tmp_path / "new" / "a.txt").read_text() == "old"
-    assert (tmp_path / "old" / "a.txt").read_text() == "new"
-    assert {path.name for path in tmp_path.iterdir()} == {"new", "old"}
 
 
 def test_json_is_the_same_whatever_the_order_of_keys(tmp_path):

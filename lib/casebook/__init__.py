@@ -15,6 +15,7 @@ _PUBLIC = {
     "measures.classification": ["score_predictions"],
     "measures.faithfulness": ["faithfulness"],
     "scores": ["Scores"],
+    "data.scored": ["read_scores"],
     "notebook": ["Chapter", "forest"],
     "frames": ["compare_systems", "contrasts", "estimates"],
     "stats.tests": ["paired_randomization"],

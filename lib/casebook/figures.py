@@ -120,7 +120,7 @@ def views(svg, figure, name, alt):
 
 def inline(svg, figure, alt):
     """A drawn figure as SVG for a page, with its marks above all that was drawn."""
-    root = ElementTree.fromstring(svg)
+    root = ElementTree.fromstring(re.sub(rb">\s+<", b"><", svg))
     referenced = set(re.findall(r"#(\w+)", svg.decode()))
     # Without what describes the file, and without a style that would be that of the whole page.
     about = {f"{_SVG}metadata", f"{_SVG}style"}
@@ -160,9 +160,6 @@ def _for_page(element, referenced):
     if "style" in element.attrib:
         style = _FONT.sub("", element.get("style"))
         element.set("style", _COLOUR.sub(lambda match: _themed(match[0], element.tag), style))
-    element.tail = None
-    if element.tag not in {"text", "tspan"}:
-        element.text = None
 
 
 def _rounded(match):

@@ -86,14 +86,6 @@ def new_folder(path, remedy="name a new folder, or remove this one"):
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def exchange(new, old):
-    """Swap two folders; a kill between the renames leaves none under its name, never a mixture."""
-    aside = _temporary_name(new)
-    old.rename(aside)
-    new.rename(old)
-    aside.rename(new)
-
-
 def _temporary_name(path):
     """Give a new hidden name beside a path, no longer than names may be."""
     return path.with_name(f".{path.name[:150]}.{secrets.token_hex(6)}{PARTIAL_SUFFIX}")

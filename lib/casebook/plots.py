@@ -292,9 +292,7 @@ def matrix(
         axes = plt.subplots(figsize=(width, (0.17 * lines + 0.21) * len(names) + 1.0))[1]
     heads = _wrapped(table.columns, 12)
     _heatmap(axes, table, names, limits, cmap=colours, xticklabels=heads, lw=1, ec=GRID)
-    titles = []
-    rows, columns = np.indices(table.shape).reshape(2, -1)
-    for row, column in zip(rows, columns, strict=True):
+    for row, column in np.ndindex(table.shape):
         value = table.iloc[row, column]
         text = decimal(value, shown) if pd.notna(value) else "–"
         title = f"{table.index[row]}, {table.columns[column]}: {label} {text}"
@@ -302,9 +300,8 @@ def matrix(
             text += f"\n({counts.iloc[row, column]:,.0f})"
             title += f" (n = {counts.iloc[row, column]:,.0f})"
         axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=INK)
-        titles.append(title)
-    links = None if addresses is None else addresses.to_numpy().ravel()
-    hover(axes, titles, columns, rows, columns + 1, rows + 1, links)
+        link = None if addresses is None else addresses.iloc[row, column]
+        hover(axes, [title], column, row, column + 1, row + 1, [link])
     return axes.figure
 
 

@@ -192,9 +192,10 @@ REFUSED = [
     ("item,A\n1,2\n", RATERS, "has no 'B' for B; it has item, A"),
     ("item,A,B\n1,2,3\n", {"raters": "A,A"}, "name columns, each once"),
     ("item,A,B\n1,2,3\n", {"raters": "A,"}, "name columns, each once"),
-    ("item,A,B\n1,2,3\n", {"raters": "item,A"}, "column 'item' is the item"),
+    ("item,A,B\n1,2,3\n", {"raters": "item,A"}, "column 'item' tells the items"),
+    ("n,A,B\n1,2,3\n", RATERS | {"columns": {"item": "A"}}, "column 'A' tells the items"),
     ("item,A,B\n1,2,3\n", RATERS | {"columns": {"rater": "A"}}, "rater has no effect beside A, B"),
-    ("item,A,B\n1,2,3\n", RATERS | {"columns": {"itm": "A"}}, "'itm' is no role here"),
+    ("item,A,B\n1,2,3\n", RATERS | {"columns": {"itm": "n"}}, "'itm' is no role here"),
     ("item,A,B\n1,2,3\n", RATERS | {"criteria": "A"}, "leave one out"),
     ("rater,A,B\nx,2,3\n", {"criteria": "A,B"}, "has no item"),
     ("item,rater,rating\n1,A,2\n", {"columns": {"rater": "x"}}, "has no 'x' for rater"),
@@ -355,7 +356,7 @@ def test_any_ratings_are_read_as_written_or_refused(tmp_path_factory, rows):
     except InputError as error:
         assert "\n" not in str(error)
         return
-    for item, rater, rating in rows:
+    for item, rater, rating in filter(any, rows):
         read = ratings.loc[item, rater]
         assert pd.isna(read) if not rating else read == rating or float(read) == float(rating)
 

@@ -31,7 +31,7 @@ from casebook.book.front import (
 from casebook.book.results import read_chapters
 from casebook.book.titles import short
 from casebook.errors import CasebookError, InputError
-from casebook.files import exchange, locked, naming_file, write_text
+from casebook.files import locked, naming_file, write_text
 from casebook.paths import CONFIGURATION, OUTPUT, ROOT, SHIPPED, run_dir, valid_name
 from casebook.runs.outputs import require_report
 from casebook.runs.record import digest, lock_digest, tree_digest
@@ -78,9 +78,8 @@ def _build(run, chapters, evidence, target, work):
     finish(run, chapters, evidence, site)
     stamp = write_text(work / "key", key)  # while a full disk still does no harm
     if html.exists():
-        exchange(site, html)
-    else:
-        site.rename(html)
+        html.rename(work / "replaced")
+    site.rename(html)
     # Killed before this, a build leaves a key that is not that of the new site, which is then
     # rendered again.
     stamp.replace(built_from)

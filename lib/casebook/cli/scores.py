@@ -23,6 +23,7 @@ from casebook.cli.common import (
     print_frame,
     print_json,
     refuse_idle,
+    said,
     say,
     show,
 )
@@ -266,11 +267,7 @@ def agreement(
         exclusive(context, layouts.pop(0), *layouts)
     for layout in ("counts", "square"):
         exclusive(context, layout, "criterion")
-    told = {
-        "columns": pairs(columns, "=", "--columns ROLE=COLUMN"),
-        "values": meanings(values),
-        "rows": rows,
-    }
+    told = said(columns, values, rows)
     if counts:
         refuse_idle(context, ("scale", "wide"), "on --counts")
         frame = raters.annotations.read_counts(ratings, counts, **told)

@@ -6,7 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from casebook.data.tables import NUMBER, ROLES, listed, read_roles, read_table, refusal
+from casebook.data.tables import (
+    NUMBER,
+    ROLES,
+    listed,
+    read_roles,
+    read_table,
+    reading_text,
+    refusal,
+)
 from casebook.errors import InputError
 
 MOST_VOTES = 1_000_000
@@ -141,8 +149,8 @@ def _read_named(table, names, ids, needed, columns, values):
     columns = columns or {}
     for role in columns.keys() & ROLES["ratings"].keys() - {*ids}:
         raise InputError(f"columns: {role} has no effect beside {listed(names)}: leave it out")
-    for name in {*ids} & {*names}:
-        raise refusal(path, f"column {name!r} is the {name}: leave it out")
+    for name in {*ids, *columns.values()} & {*names}:
+        raise refusal(path, f"column {name!r} tells the items or raters: it has no ratings too")
     told = dict.fromkeys(ROLES["ratings"].keys() - {*ids}, "-") | columns
     reading = read_roles(table, "ratings", needed, told, values, further=names)
     if "item" not in reading:
@@ -171,7 +179,7 @@ def _items_by_raters(reading, numbers):
         labels = reading.labels("rating")
         if labels[is_number].map(float).nunique() < labels[is_number].nunique():
             problem = "two labels are one number, as 1 and 1.0: --values 1.0=1 makes them one"
-            reading.refuse(table.index[0], problem)
+            raise refusal(reading.path, problem)
         ratings = labels.where(labels != "", None)
     table = table.assign(rating=ratings)
     frame = table.pivot(index="item", columns="rater", values="rating")  # noqa: PD010
@@ -192,7 +200,7 @@ def _described(frame):
 
 def _notes(reading):
     """Lines of what was read, with the name of the file alone."""
-    head, *_ = str(replace(reading, path=reading.path.name)).splitlines()
+    head, *_ = reading_text(reading.record()).splitlines()
     return [head, *reading.notes]
 
 
