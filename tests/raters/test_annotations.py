@@ -195,7 +195,7 @@ REFUSED = [
     ("item,A,B\n1,2,3\n", {"raters": "item,A"}, "column 'item' tells the items"),
     ("n,A,B\n1,2,3\n", RATERS | {"columns": {"item": "A"}}, "column 'A' tells the items"),
     ("item,A,B\n1,2,3\n", RATERS | {"columns": {"rater": "A"}}, "rater has no effect beside A, B"),
-    ("item,A,B\n1,2,3\n", RATERS | {"columns": {"itm": "A"}}, "'itm' is no role here"),
+    ("item,A,B\n1,2,3\n", RATERS | {"columns": {"itm": "n"}}, "'itm' is no role here"),
     ("item,A,B\n1,2,3\n", RATERS | {"criteria": "A"}, "leave one out"),
     ("rater,A,B\nx,2,3\n", {"criteria": "A,B"}, "has no item"),
     ("item,rater,rating\n1,A,2\n", {"columns": {"rater": "x"}}, "has no 'x' for rater"),

@@ -298,7 +298,13 @@ def _failure(notebook, error):
 
 
 _SAID = re.compile(r"--(columns|values)( (?:'[^']*'|\S+)(?: --\1 (?:'[^']*'|\S+))*)")
-_NAMED = {"--rows ": "-p records=", "--lists ": "-p lists="}
+_NAMED = {
+    "--rows ": "-p records=",
+    "--lists ": "-p lists=",
+    "--raters ": "-p raters=",
+    "--criteria ": "-p criteria=",
+    ", --counts A,B (votes)": "",
+}
 
 
 def _as_parameters(text):
