@@ -145,7 +145,7 @@ def test_a_book_of_ones_own_from_an_empty_folder(installed, tmp_path):
     site_folder = book / "_build" / "report" / "html"
     front = (site_folder / "index.html").read_text()
     assert "# No package index has Casebook" in (book / "requirements.txt").read_text()
-    assert "A. B: C" in front and "Our: " in front and "COUNTERCASE" not in front
+    assert "A. B: C" in front and "Our: " in front and "PDPABench" not in front
     digest = hashlib.sha256(log.read_bytes()).hexdigest()
     assert f"log akte.jsonl {digest[:12]}" in front and "smoke" not in front
     assert_no_trace_of_the_author(book, tmp_path)
