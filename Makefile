@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN ?= report
 TAG ?= default
 JOBS ?= 2
-TEST_JOBS ?= 3
+TEST_JOBS ?= 2
 TORCH_INDEX ?=
 # The small run, which tests read; conftest.py names the place, too.
 SMOKE := CASEBOOK_ROOT=_build/smoke SOURCE_DATE_EPOCH=1767225600 $(BIN)/casebook

@@ -36,7 +36,6 @@ def test_a_name_may_carry_a_split(name, key, split):
     ("name", "problem"),
     [
         ("..", "is not allowed"),
-        ("con", "is not allowed"),
         ("nosuch", "unknown dataset 'nosuch'; known are climate_fever_claims, "),
         ("smoke_odd", "unknown dataset 'smoke_odd'"),
         ("../nosuch", "no such folder"),
