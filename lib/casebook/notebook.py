@@ -92,16 +92,20 @@ class Chapter:
         new = [text for text in texts if self._reserves.setdefault(text, asked) == asked]
         display(Markdown(" ".join([headline.markdown("**"), *new])))
 
-    def draw(self, figure, frame, title=None, timed=False):
+    def draw(self, figure, frame, title=None, timed=False, name=None):
         """Keep a figure with its rows, and show it with what they say.
 
         ``figure`` is one of matplotlib, or a function that draws one from the rows, such as
         `forest`; then its marks lead to the items behind them. Above it stands ``title``, by
         default what the rows show, below it what they are of. A figure of measured times
-        (``timed``) is kept apart from what reruns must reproduce.
+        (``timed``) is kept apart from what reruns must reproduce. Files are called after ``name``,
+        by default after the title or what the rows are of.
         """
-        if "n" in frame and not (frame["n"] > 0).any():
-            display(Markdown(caption(frame)))
+        effect = "value" if kind(frame) == "estimates" else "difference"
+        if "system_name" in frame and frame[effect].isna().all():
+            ran = frame[frame["n"] > 0]
+            sentences = [finding(ran)] if len(ran) else []
+            display(Markdown(" ".join([*sentences, caption(frame)])))
             return
         if callable(figure):
             figure = figure(self._linked(frame))
@@ -109,22 +113,23 @@ class Chapter:
         text = caption(frame) if is_described else title
         above = filled(title, frame) if title else finding(frame)
         self._said = text
-        key = self._key("figure", frame, title)
+        key = self._key("figure", self._name(frame, title, name))
         figure = getattr(figure, "figure", figure)  # of axes
         display(self.outputs.figure(key, figure, text, frame, None, timed, above))
 
-    def show(self, frame, title=None, timed=False):
+    def show(self, frame, title=None, timed=False, name=None):
         """Keep rows as they are, and show what differs between them, under readers' names."""
         if frame.empty:
             return
-        key = self._key("table", frame, title)
+        name = self._name(frame, title, name)
+        key = self._key("table", name)
         write = self.outputs.timing if timed else self.outputs.table
         write(key, frame)
         text = title and filled(title, frame)
         if "system_name" in frame:
             said = caption(frame)
             if said == self._said:
-                said = None if text else "Numbers of the figure above"
+                said = None if text else f"Numbers of the figure above: {name}"
             text = ": ".join(filter(None, [text, said]))
             frame = readable(frame)
         display(Table(frame, text, formats={"corrected p": p_value}))
@@ -227,14 +232,17 @@ class Chapter:
             addresses.append(self.outputs.item_page(**choice) if is_there else None)
         return rows.assign(address=pd.Series(addresses, rows.index, dtype=object))
 
-    def _key(self, folder, frame, title):
-        """Name of a file: its title, else its rows; of two cells the second adds a number."""
-        name = filled(title, frame) if title else None
-        if name is None and "system_name" not in frame:
+    def _name(self, frame, title, name):
+        """What a figure or a table is called: as it is told, else by its title or its rows."""
+        if name or title:
+            return name or filled(title, frame)
+        if "system_name" not in frame:
             raise InputError("these rows do not say what they are of: give a title")
-        if name is None:
-            what = frame["family"].iloc[0] if "family" in frame else kind(frame)
-            name = f"{what} {' '.join(frame['measure'].unique())}"
+        what = frame["family"].iloc[0] if "family" in frame else kind(frame)
+        return f"{what}, {' and '.join(frame['measure'].unique())}"
+
+    def _key(self, folder, name):
+        """Name of a file; of two cells with one name the second adds a number."""
         stem = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:60]
         keys = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
         cell = this_cell()

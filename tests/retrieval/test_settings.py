@@ -107,12 +107,6 @@ def test_diversity_is_a_switch_with_systems_of_its_own():
     assert config_for("fused") == PipelineConfig(reranker=None)
 
 
-@pytest.mark.parametrize(("old", "new"), [("no_mmr", "full"), ("no_reranker", "fused")])
-def test_a_former_name_answers_with_the_new_one(old, new):
-    with pytest.raises(InputError, match=f"'{old}' is called '{new}' now"):
-        config_for(old)
-
-
 def test_baselines_without_a_reranker_are_all_systems_that_have_none():
     without = {mode for mode in MODES if config_for(mode).reranker is None}
     assert set(UNRERANKED) == without - {"random", "constant"}

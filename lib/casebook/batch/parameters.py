@@ -146,9 +146,15 @@ def resolved(parameters, source):
             changed[name] = with_paths(value, _whole_with_separator)
         elif name in MODEL_PARAMETERS or name in files:
             changed[name] = with_paths(value, _whole)
-        elif name == SETTINGS:
+        elif name == SETTINGS and isinstance(value, dict):
             changed[name] = resolved(value, source)
     return changed
+
+
+def _settings(parameters):
+    """Settings of a pipeline, which may name models and objects as parameters do."""
+    settings = parameters.get(SETTINGS)
+    return settings if isinstance(settings, dict) else {}
 
 
 def _whole(path):
@@ -169,7 +175,7 @@ def portable_parameters(parameters, source):
             changed[name] = recorded(value, folder=True)
         elif name in files:
             changed[name] = recorded(value)
-        elif name == SETTINGS:
+        elif name == SETTINGS and isinstance(value, dict):
             changed[name] = portable_parameters(value, source)
         else:  # its content is not hashed, so two of one name must not become one
             changed[name] = in_project(value)
@@ -178,14 +184,14 @@ def portable_parameters(parameters, source):
 
 def models(parameters):
     """The models that parameters and settings name, by parameter."""
-    values = parameters.get(SETTINGS, {}) | parameters
+    values = _settings(parameters) | parameters
     return {name: values[name] for name in MODEL_PARAMETERS if name in values}
 
 
 def plugin_sources(parameters):
     """The sources of the user's own objects that parameters and settings name, by parameter."""
     found = {}
-    for name, value in (parameters.get(SETTINGS, {}) | parameters).items():
+    for name, value in (_settings(parameters) | parameters).items():
         for text in filter(is_plugin, as_list(value)):
             with contextlib.suppress(InputError):  # a text with a colon
                 found.setdefault(name, []).append(source_of(text))
