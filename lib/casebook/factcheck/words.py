@@ -1,6 +1,7 @@
 """Words, numbers and names that the fact-checker reads in a text."""
 
 import re
+import unicodedata
 from collections import namedtuple
 from functools import cache, lru_cache
 from pathlib import Path
@@ -42,8 +43,14 @@ def stems(text):
 @lru_cache(maxsize=20_000)
 def content(text):
     """Distinct stems of a text that are no function words; letters count, as in "Vitamin C"."""
+    text = _unaccented(text)  # Toruń is Torun
     pairs = zip(tokens(text), stems(text), strict=True)
     return frozenset(stem for word, stem in pairs if word not in STOP_LIST)
+
+
+def _unaccented(text):
+    letters = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", "".join(c for c in letters if not unicodedata.combining(c)))
 
 
 @lru_cache(maxsize=20_000)
