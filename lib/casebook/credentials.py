@@ -11,12 +11,15 @@ import os
 import re
 from urllib.parse import quote, unquote
 
-# A variable of the environment whose name holds one of these is a secret.
 SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE")
+"""A variable of the environment whose name holds one of these is a secret."""
+_HIDDEN = "***"
 _SHORTEST_VARIABLE = 8  # characters: a shorter value may be any word
 _SHORTEST_PASSWORD = 4
 # User and password end with the last @ before the host; a password may hold a slash, no port may.
 _LOGIN = re.compile(r"(:/{1,3})([^\s/?#:]*:(?!\d*[/?#])\S{0,200}|[^\s/?#]*)@")
+# Of a text that is an address: with blanks too.
+_LOGIN_OF_ADDRESS = re.compile(r"[\w.+:-]+?:/{1,3}([^/?#:]*:(?!\d*[/?#]).*|[^/?#]*)@", re.DOTALL)
 _KEY_IN_QUERY = re.compile(
     r"([?&#][^\s=&#?]{0,40}"
     r"(?:key|token|secret|passw\w*|passphrase|pwd|sig|signature|auth|authorization|credential"
@@ -27,39 +30,62 @@ _KEY_IN_QUERY = re.compile(
 
 
 def without_secrets(text, *addresses):
-    """A text without the secrets of its addresses, of further addresses and of the environment."""
-    secrets = set()
-    for address in (*addresses, *os.environ.values()):
-        secrets |= _secrets_of(address)
-    for name, value in os.environ.items():
-        named_secret = any(word in name.upper() for word in SECRET_WORDS)
-        # A path is no secret. (Path raises where a value is too long for a name.)
-        if named_secret and not os.path.exists(value):  # noqa: PTH110
-            secrets |= {line for line in value.splitlines() if len(line) >= _SHORTEST_VARIABLE}
-    # As they are, and as addresses and JSON write them.
-    secrets |= {quote(secret, safe="", errors="replace") for secret in secrets}
-    secrets |= {json.dumps(secret)[1:-1] for secret in secrets}
+    """Replace the secrets of a text's addresses, of further addresses and of the environment."""
     text = str(text)
+    secrets = _secrets_of_environment()
+    for address in addresses:
+        secrets |= _secrets_of(address)
     for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, "***")
+        text = text.replace(secret, _HIDDEN)
     return _without_logins(text)
 
 
 def holds_secret(value):
-    """Whether a text, or one of several, holds an address with a password or a key."""
-    return _without_logins(str(value)) != str(value)
+    """Say whether a text holds an address with a password or a key; or one of several texts."""
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list):
+        return any(map(holds_secret, value))
+    if not isinstance(value, str):
+        return False
+    return bool(_LOGIN_OF_ADDRESS.match(value)) or _without_logins(value) != value
 
 
 def _without_logins(text):
-    return _KEY_IN_QUERY.sub(r"\1***", _LOGIN.sub(r"\1***@", text))
+    text = _LOGIN.sub(rf"\1{_HIDDEN}@", text)
+    return _KEY_IN_QUERY.sub(rf"\1{_HIDDEN}", text)
 
 
 def _secrets_of(address):
-    """The secrets of an address, as a server or a library may repeat them."""
-    secrets = {match[2] for match in _KEY_IN_QUERY.finditer(address)}
-    for match in _LOGIN.finditer(address):
-        login = unquote(match[2])
-        encoded = base64.b64encode(login.encode(errors="replace")).decode()
-        secrets |= {encoded, match[2].partition(":")[2] or match[2]}
-    secrets |= set(map(unquote, secrets))
-    return {secret for secret in secrets if len(secret) >= _SHORTEST_PASSWORD}
+    """Give the secrets of an address, as a server or a library may repeat them."""
+    secrets = set()
+    for match in _KEY_IN_QUERY.finditer(address):
+        secrets |= {match[2], unquote(match[2])}
+    match = _LOGIN_OF_ADDRESS.match(address)
+    if match:
+        login = match[1]
+        user, _, password = unquote(login).partition(":")
+        encoded = base64.b64encode(f"{user}:{password}".encode(errors="replace"))
+        secrets |= {password or user, login.partition(":")[2] or login, encoded.decode()}
+    return _spellings(secret for secret in secrets if len(secret) >= _SHORTEST_PASSWORD)
+
+
+def _secrets_of_environment():
+    """Give the values of secret variables, and the secrets of the addresses in others."""
+    secrets = set()
+    for name, value in os.environ.items():
+        secrets |= _secrets_of(value)
+        secret_name = any(word in name.upper() for word in SECRET_WORDS)
+        # A path is no secret. (Path raises where a value is too long for a name.)
+        if secret_name and not os.path.exists(value):  # noqa: PTH110
+            lines = value.splitlines()
+            secrets |= _spellings(line for line in lines if len(line) >= _SHORTEST_VARIABLE)
+    return secrets
+
+
+def _spellings(secrets):
+    """Give secrets as they are, and as addresses and JSON write them."""
+    spellings = set()
+    for secret in secrets:
+        spellings |= {secret, quote(secret, safe="", errors="replace"), json.dumps(secret)[1:-1]}
+    return spellings

@@ -187,7 +187,7 @@ VALID = [
     "build --run absent",
     "evaluate qrels.txt run.txt",
     "compare qrels.txt run.txt other.txt",
-    "agreement ratings.csv --resamples 100",
+    "agreement ratings.csv --raters A,B --resamples 100",
     "answer questions.txt --model m --out {new}.jsonl --url http://127.0.0.1:9 --retries 0 --timeout 1",
     f"gate {RUN} --against {RUN} -m {MEASURE}",
     "gate --log log.jsonl --against log.jsonl",
