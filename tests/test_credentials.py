@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from casebook.credentials import holds_secret, without_secrets
+from casebook.credentials import holds_secret, is_bare_login, without_secrets
 from casebook.errors import InputError
 
 
@@ -42,6 +42,13 @@ def test_addresses_lose_their_secrets(text, public):
 def test_everything_else_stays(text):
     assert without_secrets(text) == text
     assert not holds_secret(text)
+
+
+def test_a_login_without_a_scheme_is_one_only_as_a_whole_text():
+    for text in ("me:s3cret@host", "me:s3cret@127.0.0.1:80/v1?x=1"):
+        assert is_bare_login(text)
+    for text in ("me@host", "module:object", "a@b.org: see me", "12:30 me@host", ["me:pw@host"]):
+        assert not is_bare_login(text)
 
 
 def test_an_address_that_is_named_is_hidden_in_every_spelling():

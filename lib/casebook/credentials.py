@@ -20,6 +20,8 @@ _SHORTEST_PASSWORD = 4
 _LOGIN = re.compile(r"(:/{1,3})([^\s/?#:]*:(?!\d*[/?#])\S{0,200}|[^\s/?#]*)@")
 # Of a text that is an address: with blanks too.
 _LOGIN_OF_ADDRESS = re.compile(r"[\w.+:-]+?:/{1,3}([^/?#:]*:(?!\d*[/?#]).*|[^/?#]*)@", re.DOTALL)
+# The same without a scheme, as the whole of a text.
+_BARE_LOGIN = re.compile(r"[^\s/?#:@]+:[^\s/?#@]+@[\w.-]+(?::\d+)?(?:[/?#]\S*)?")
 _KEY_IN_QUERY = re.compile(
     r"([?&#][^\s=&#?]{0,40}"
     r"(?:key|token|secret|passw\w*|passphrase|pwd|sig|signature|auth|authorization|credential"
@@ -49,6 +51,11 @@ def holds_secret(value):
     if not isinstance(value, str):
         return False
     return bool(_LOGIN_OF_ADDRESS.match(value)) or _without_logins(value) != value
+
+
+def is_bare_login(value):
+    """Say whether a text is an address with a password that lacks its scheme: ``me:secret@host``."""
+    return isinstance(value, str) and bool(_BARE_LOGIN.fullmatch(value))
 
 
 def _without_logins(text):

@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from casebook import parameters as types
-from casebook.credentials import holds_secret
+from casebook.credentials import holds_secret, is_bare_login
 from casebook.errors import InputError
 from casebook.models.language import URL_VARIABLE
 from casebook.paths import data_folder, home_path
@@ -259,7 +259,8 @@ def names_file(text, annotation):
 def refuse_secrets(values):
     """Refuse addresses with a password or a key: parameters are kept and published."""
     for name, value in values.items():
-        if holds_secret(value):
+        is_login = name not in MODEL_PARAMETERS and is_bare_login(value)  # entailment:model@v2
+        if holds_secret(value) or is_login:
             raise InputError(
                 f"{name}: the address holds a password or a key, and parameters are published: "
                 f"leave it out, and set {URL_VARIABLE} for a language model, or let your notebook "
