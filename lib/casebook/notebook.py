@@ -12,7 +12,7 @@ from casebook import plots
 from casebook.errors import InputError
 from casebook.runs.headlines import Headline
 from casebook.runs.leaderboard import LEADERBOARD_TIMES, measure_table
-from casebook.runs.outputs import RunOutputs
+from casebook.runs.outputs import RunOutputs, number
 from casebook.sentences import PLACES, caption, finding, kind, labels, plain, reserves, units
 from casebook.tables import Table, p_value, reason_text, with_interval
 from casebook.verdicts import BETTER, EFFECTS, INTERVAL_BY_UNIT, OPPOSITE
@@ -325,19 +325,3 @@ def forest(frame):
         return plots.effects(rows, f"difference in {label}", frame["margin"].max(), **options)
     reference = {"no difference": frame["null"].iloc[0]} if "null" in frame else None
     return plots.values(rows, label, None, reference, n=None, control=None, **series)
-
-
-def number(row):
-    """An estimate as an entry of ``numbers.json``, where undefined is null."""
-    reason = row.get("reason")
-    return {
-        "value": _defined(row["value"]),
-        "ci": [_defined(row["low"]), _defined(row["high"])],
-        "n": int(row["n"]),
-        "control": _defined(row.get("control")),
-        "reason": reason if isinstance(reason, str) and reason else None,
-    }
-
-
-def _defined(value):
-    return None if value is None or pd.isna(value) else float(value)

@@ -13,7 +13,7 @@ from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.runs.headlines import Headline
 from casebook.runs.leaderboard import LEADERBOARD_TIMES, measure_table
-from casebook.runs.outputs import Markdown, RunOutputs
+from casebook.runs.outputs import Markdown, RunOutputs, number
 from casebook.tables import Table, p_value, with_interval, with_intervals
 from casebook.verdicts import HIGHER, LOWER
 
@@ -367,19 +367,3 @@ def chapter_titles(experiment):
         "words": of_chapter.get("words", {}),
         "answers": of_chapter.get("answers", {}),
     }
-
-
-def number(row, value="value", low="low", high="high"):
-    """Give a row of `estimates` as an entry of ``numbers.json``, where undefined is null."""
-    reason = row.get("reason")
-    return {
-        "value": _none_if_nan(row[value]),
-        "ci": [_none_if_nan(row[low]), _none_if_nan(row[high])],
-        "n": int(row["n"]),
-        "control": _none_if_nan(row.get("control")),
-        "reason": reason if isinstance(reason, str) and reason else None,
-    }
-
-
-def _none_if_nan(value):
-    return None if value is None or pd.isna(value) else float(value)

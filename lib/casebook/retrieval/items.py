@@ -13,14 +13,14 @@ LOST_UNLISTED = "lost: in no list"
 LOST_BY_CUT = "lost: by the last cut"
 
 
-def ablation_items(study, focus, against=None, part_of=None):
+def ablation_items(study, focus, against=None, part_of=()):
     """The questions of an ablation, by part and by where a system loses documents.
 
     ``part_of`` gives the part of a question by its id. Those on which the system is worse than
     ``against`` are offered first.
     """
     tags = lost_documents(study, focus)
-    for query, part in dict(() if part_of is None else part_of).items():
+    for query, part in dict(part_of).items():
         tags.setdefault(f"part: {part}", []).append(query)
     ready = []
     if against:

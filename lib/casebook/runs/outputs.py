@@ -167,6 +167,22 @@ def _rounded(value):
 # --- numbers of a run
 
 
+def number(row, value="value", low="low", high="high"):
+    """An estimate as an entry of ``numbers.json``, where undefined is null."""
+    reason = row.get("reason")
+    return {
+        "value": _defined(row[value]),
+        "ci": [_defined(row[low]), _defined(row[high])],
+        "n": int(row["n"]),
+        "control": _defined(row.get("control")),
+        "reason": reason if isinstance(reason, str) and reason else None,
+    }
+
+
+def _defined(value):
+    return None if value is None or math.isnan(value) else float(value)
+
+
 def read_numbers(run, cell):
     """Read what a cell reported."""
     return _stored(_json_path(run, "numbers", cell))

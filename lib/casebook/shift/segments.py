@@ -9,9 +9,9 @@ from casebook.errors import InputError
 from casebook.files import write_json
 from casebook.frames import single_contrasts
 from casebook.readers import parse_json
+from casebook.runs.outputs import number
 from casebook.runs.record import query_groups, read_per_query
 from casebook.stats.intervals import bootstrap_mean
-from casebook.titled import number
 
 SEGMENT_SYSTEMS = ("Baseline", "PosNeg", "Segmented")
 PER_QUERY_COLUMNS = {"map@1": "Ap1", "ndcg@3": "Ndcg3"}
