@@ -54,7 +54,7 @@ def holds_secret(value):
 
 
 def is_bare_login(value):
-    """Say whether a text is an address with a password that lacks its scheme: ``me:secret@host``."""
+    """Say whether a text is an address with a password and no scheme: ``me:secret@host``."""
     return isinstance(value, str) and bool(_BARE_LOGIN.fullmatch(value))
 
 
