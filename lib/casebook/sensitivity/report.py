@@ -36,7 +36,8 @@ def read_case(path, extractor=None, name=None, domain=SHIPPED_DOMAIN):
     if path.suffix.lower() in (".json", ".jsonl"):
         if extractor:
             raise InputError(f"{path}: is a fact sheet already: leave --extractor out")
-        return _chosen_sheet(path, name, domain), ()
+        cases, reading = read_cases(path, domain)
+        return _chosen_sheet(path, name, cases), (str(reading),)
     if name:
         raise InputError(f"{path}: is the text of one judgment: leave --case out")
     if path.is_file() and path.stat().st_size > MAX_JUDGMENT_BYTES:
@@ -52,9 +53,9 @@ def read_case(path, extractor=None, name=None, domain=SHIPPED_DOMAIN):
     return extraction.sheet, extraction.notes
 
 
-def _chosen_sheet(path, name, domain):
-    """Give the sheet of the only case of a file, or of the case of a name."""
-    sheets = {case.sheet.case_id: case.sheet for case in read_cases(path, domain)}
+def _chosen_sheet(path, name, cases):
+    """The sheet of the only case of a file, or of the case of a name."""
+    sheets = {case.sheet.case_id: case.sheet for case in cases}
     if name is None and len(sheets) == 1:
         name = next(iter(sheets))
     if name not in sheets:
