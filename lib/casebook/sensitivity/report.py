@@ -14,11 +14,12 @@ from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import read_cases
 from casebook.sensitivity.citations import neighbours_or_next
 from casebook.sensitivity.domain import SHIPPED_DOMAIN
+from casebook.sensitivity.edits import inert_words
 from casebook.sensitivity.extract import extract_sheet, extract_with_model
 from casebook.sensitivity.facts import present_types
 from casebook.sensitivity.plausibility import ModelValidator, accept_rates, rules
-from casebook.sensitivity.study import case_search, number_of
-from casebook.sensitivity.tree import grow_trees
+from casebook.sensitivity.study import case_search, gaps, number_of
+from casebook.sensitivity.tree import TreeSettings, grow_trees
 
 MAX_JUDGMENT_BYTES = 20_000_000
 CASES_LISTED = 5  # names of cases in a message
@@ -93,11 +94,16 @@ def run_case(
     settings=None,
     validator=None,
     domain=SHIPPED_DOMAIN,
+    say=None,
 ):
-    """Grow the tree of one case over a collection; see `casebook.sensitivity.tree.grow_trees`."""
+    """Tree of one case over a collection; `say` takes the lines of `gaps` before it is grown."""
+    settings = settings or TreeSettings()
     search = case_search(mode, CorpusIndex(documents, encoder), k)
     neighbours = partial(neighbours_or_next, domain=domain)
-    (tree,) = grow_trees([sheet], search, settings, neighbours, validator, domain=domain)
+    inert = inert_words(search.vocabulary, sheets=[sheet], domain=domain)
+    for line in gaps([sheet], neighbours, inert, settings, domain) if say else ():
+        say(line)
+    (tree,) = grow_trees([sheet], search, settings, neighbours, validator, inert, domain=domain)
     if tree.root.ranking.error:
         raise InputError(f"{sheet.case_id}: {tree.root.ranking.error}")
     return tree
