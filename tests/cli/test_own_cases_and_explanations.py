@@ -86,14 +86,18 @@ def test_inputs_are_kept_and_annotations_may_be_absent(casebook, cases, corpus):
 def test_what_is_lacking_is_said_first_and_placebos_take_words_of_the_documents(
     casebook, cases, corpus
 ):
-    plain = "goodwill storm ledger pipe roof vessel freight cargo quay harbour wharf".split()
+    plain = [
+        f"{kind}{word}"
+        for kind in ("sea", "dry", "old")
+        for word in ("roof", "pipe", "quay", "yard")
+    ]
     for at, path in enumerate(sorted(corpus.iterdir())):
-        told = " ".join(plain[(at * step) % 11] for step in (1, 2, 3))
+        told = " ".join(plain[(at * step) % 12] for step in (1, 2, 3))
         text = re.sub(r"Filed in.*", told, path.read_text(encoding="utf-8"))
         path.write_text(text, encoding="utf-8")
     told = ("sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS, "--json")
     code, out, err = casebook(*told)
-    assert code == 0 and "placebos exchange 11 words of the documents, such as" in err
+    assert code == 0 and "placebos exchange 12 words of the documents, such as" in err
     assert json.loads(out)["standard"]["auroc"]["ci"][0] > 0.5
     lines = list(map(json.loads, cases.read_text(encoding="utf-8").splitlines()))
     for line in lines:
