@@ -102,6 +102,7 @@ _CELLS = json.JSONDecoder(
 
 def parse_json(text, decoder=_STRICT):
     """Content of JSON: no key twice, no half characters, no endless numbers; else ValueError."""
+    text = text.decode() if isinstance(text, bytes) else text
     try:
         value = decoder.decode(text)
     except RecursionError:
@@ -186,7 +187,7 @@ def read_frame(path, id_field, id_column, fields=("text",), blank=False):
 
 def near_names(name, names, n=1):
     """Up to `n` of the names that another is likely a slip of, the nearest first."""
-    by_spelling = {str(candidate).casefold(): candidate for candidate in names}
+    by_spelling = {str(candidate).casefold(): candidate for candidate in reversed([*names])}
     matches = difflib.get_close_matches(str(name).casefold(), by_spelling, n, LIKELY)
     return [by_spelling[match] for match in matches]
 
