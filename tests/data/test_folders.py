@@ -42,7 +42,7 @@ def test_compressed_files_give_the_same_dataset(toy):
 DEFECTS = [
     ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', "id 'd1' stood already in line 1"),
     ("corpus.jsonl", b"{broken", "is not JSON"),
-    ("corpus.jsonl", b'{"_id": " ", "text": "x"}', "field '_id' is empty"),
+    ("corpus.jsonl", b'{"_id": " ", "text": "x"}', "an empty '_id'"),
     ("corpus.jsonl", b'{"_id": "d4", "text": "x", "title": 1}', "'title' is not text"),
     (
         "corpus.jsonl",
