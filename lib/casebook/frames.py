@@ -36,6 +36,7 @@ from casebook.verdicts import (
     INTERVAL_BY_UNIT,
     NO_UNIT_DIFFERS,
     NOT_MEASURED,
+    gate_verdict,
     verdict_of,
 )
 
@@ -532,3 +533,11 @@ def _maximal_cliques(clique, candidates, excluded, neighbours):
         )
         candidates = candidates - {vertex}
         excluded = excluded | {vertex}
+
+
+def gate_of_row(row, margin):
+    """Verdict of a gate on a contrast: not worse by more than a margin."""
+    low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
+    if row["reason"] in (NO_UNIT_DIFFERS, "no_variation") and row["groups"] >= FEWEST:
+        low = high = row["difference"]  # every unit changes by the same amount
+    return gate_verdict(low, high, -margin, inclusive=True)
