@@ -13,6 +13,7 @@ from casebook.assistant.study import (
 )
 from casebook.errors import InputError
 from casebook.frames import gate_of_row
+from casebook.stats.samples import check_choice
 from casebook.verdicts import INCOMPARABLE, MARGINS, worst_verdict
 
 GATED = ("answered", "faithfulness", "token F1")  # answered: nothing passes by answering less
@@ -128,9 +129,7 @@ def gate_logs(
 
 def _check_gate(measures, margin):
     for measure in measures or ():
-        if measure not in ANSWER_MEASURES:
-            choices = ", ".join(ANSWER_MEASURES)
-            raise InputError(f"unknown measure {measure!r}: choose from {choices}")
+        check_choice("measure", measure, ANSWER_MEASURES)
     if not 0 <= margin < math.inf:
         raise InputError(f"margin {margin}: give a number from 0 on")
 
