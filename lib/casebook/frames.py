@@ -4,6 +4,7 @@ Tables, figures, sentences, ``numbers.json`` and the front page show its rows; n
 else draws an interval of its own.
 """
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 
