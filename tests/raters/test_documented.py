@@ -102,8 +102,8 @@ from pathlib import Path
 from casebook import readers
 plain = readers.read_yaml
 
-def with_clarity(path, kind="YAML file"):
-    table = plain(path, kind)
+def with_clarity(path):
+    table = plain(path)
     if Path(path).name == "rubric.yml":
         paired = table["paired"]
         paired["scales"]["clarity"] = paired["scales"]["usefulness"]

@@ -19,10 +19,10 @@ from casebook.errors import InputError
 from casebook.readers import (
     csv_rows,
     did_you_mean,
-    json_content,
-    json_lines,
     near_names,
     parse_cells,
+    read_json,
+    read_jsonl,
     read_text,
     read_yaml,
     suffix_of,
@@ -108,7 +108,7 @@ def read_table(path, rows=None, parse=parse_cells, alone=False):
     elif kind in BOOKS:
         table = _of_cells(path, _sheet(path, rows))
     elif kind in (".jsonl", ".ndjson"):
-        table = _of_records(path, json_lines(path, parse=parse))
+        table = _of_records(path, read_jsonl(path, parse=parse))
     elif kind == ".json":
         table = _of_records(path, enumerate(_list_of_rows(path, rows, parse, alone), 1))
     elif kind == ".parquet":
@@ -153,7 +153,7 @@ def _sheet(path, name):
 
 def _list_of_rows(path, rows, parse, alone):
     """The list of a JSON file: all of it, or what `rows` names."""
-    content = json_content(path, parse=parse)
+    content = read_json(path, parse=parse)
     found = part_of(content, rows.split(".")) if rows else content
     if alone and isinstance(found, dict):
         found = [found]
