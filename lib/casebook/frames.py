@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.stats.areas import auroc
+from casebook.stats.areas import auroc, auroc_difference
 from casebook.stats.intervals import (
     FEWEST,
     STATISTICS,
@@ -24,10 +24,10 @@ from casebook.stats.intervals import (
     resampled_clusters,
     wilson,
 )
-from casebook.stats.samples import paired_differences, score_matrix, system_pairs
+from casebook.stats.samples import ROUNDING, score_matrix, system_pairs
 from casebook.stats.tests import (
     bounds_of_difference,
-    effect_sizes,
+    cohens_dz,
     holm,
     minimal_detectable_effect,
     sign_flips,
@@ -139,6 +139,21 @@ def areas(positive, scores, clusters=None, units=None, *, level=0.95):
     options = {"level": level, "clusters": clusters, "units": units}
     found = {name: auroc(positive, scores[name], **options) for name in scores}
     return coefficients(found, count_groups(clusters, len(positive)), 0.5)
+
+
+def area_contrasts(positive, scores, pairs, clusters=None, units=None, *, level=0.95):
+    """AUROC of one column of scores minus that of another, a row a pair, each on its own."""
+    options = {"level": level, "clusters": clusters, "units": units}
+    rows = []
+    for system, against in pairs:
+        found = auroc_difference(positive, scores[system], scores[against], **options)
+        row = {"system": system, "against": against, **found.row("difference")}
+        rows.append(row | {"reason": found.reason})
+    table = pd.DataFrame(rows).assign(groups=count_groups(clusters, len(positive)))
+    values = areas(positive, scores).set_index("system")["value"]
+    table["level"] = table["system"].map(values)
+    table["baseline"] = table["against"].map(values)
+    return table[[*DIFFERENCE_COLUMNS, "level", "baseline", "reason"]].astype({"reason": object})
 
 
 def count_groups(clusters, n):
@@ -489,10 +504,12 @@ def tie_classes_of(systems, pairs, alpha):
 
 def pair_sizes(table, pairs, alpha, clusters):
     """Counts, effect size and, of units without clusters, detectable effect of every pair."""
+    rounding = ROUNDING * table.abs().to_numpy().max()
     rows = []
     for system, against in pairs:
-        differences, _ = paired_differences(table[system], table[against])
-        dz = effect_sizes(differences).dz
+        differences = (table[system] - table[against]).to_numpy()
+        differences = np.where(np.abs(differences) <= rounding, 0.0, differences)
+        dz = cohens_dz(differences)
         row = {
             "wins": int((differences > 0).sum()),
             "ties": int((differences == 0).sum()),
