@@ -209,7 +209,6 @@ def test_bad_input_is_named():
         (([S, None], [S, N], {}), "1 of 2 gold labels are missing"),
         ((pd.Series([S], [1]), pd.Series([S], [2]), {}), "different indices"),
         (([S], [S], {"off_label": "ignore"}), "unknown off_label policy 'ignore'"),
-        (([S], [S], {"labels": {"yes": "TRUE"}}), "mapped to 'TRUE'"),
         (([S, N], [S, N], {"groups": {"hops": [2]}}), "1 entries for 2 rows"),
     ]
     assert misnamed(scored, cases, InputError) == []

@@ -19,11 +19,11 @@ from casebook.frames import (
     tie_classes,
 )
 from casebook.stats.tests import (
-    effect_sizes,
+    cohens_dz,
     holm,
     minimal_detectable_effect,
     paired_randomization,
-    random_signs,
+    sign_patterns,
 )
 
 UNEQUAL = np.repeat(np.arange(9), [1, 2, 3, 5, 8, 12, 20, 30, 40])
@@ -72,12 +72,14 @@ def test_one_rule_where_holm_and_max_t_disagree():
         assert apart != bool(labels[row.system] & labels[row.against])
 
 
-def sign_patterns(groups, n_resamples, seed):
-    """All signs but mirror images, or the signs that the library draws and those of the data."""
-    if 2 ** (groups - 1) <= n_resamples:
-        return np.array([(1, *signs) for signs in itertools.product([1, -1], repeat=groups - 1)])
-    drawn = np.concatenate(list(random_signs(groups, n_resamples, seed))).astype(int)
-    return np.vstack([np.ones(groups, dtype=int), 2 * drawn - 1])
+def all_signs(groups, n_resamples, seed):
+    """Signs of the patterns that the library makes, and those of the data."""
+    patterns = np.concatenate(list(sign_patterns(groups, n_resamples, seed))).astype(int)
+    if 2 ** (groups - 1) <= n_resamples:  # but mirror images
+        found = {tuple(min(signs, 1 - signs, key=tuple)) for signs in patterns}
+        assert len(found) == len(patterns) == 2 ** (groups - 1) - 1
+        assert all(0 < signs.sum() < groups for signs in patterns)
+    return np.vstack([np.ones(groups, dtype=int), 2 * patterns - 1])
 
 
 def adjusted_p(sums, sizes, signs, column, value):
@@ -98,7 +100,7 @@ def check_inversion(differences, clusters=None, n_resamples=10_000, seed=0):
     of_cluster = scores.groupby(np.arange(len(scores)) if clusters is None else clusters)
     sums = of_cluster.sum().to_numpy()
     sizes = of_cluster.size().to_numpy()
-    signs = sign_patterns(len(sums), n_resamples, seed)
+    signs = all_signs(len(sums), n_resamples, seed)
     pairs = [(k, "zero") for k in scores]
     table = contrasts(scores.assign(zero=0.0), pairs, clusters, n_resamples=n_resamples, seed=seed)
     reach = np.abs(differences).max() * 1.5 or 1.0
@@ -236,7 +238,7 @@ def test_comparison_holds_what_the_single_procedures_give(four):
         assert (row.wins, row.losses) == ((a > b).sum(), (a < b).sum())
         assert row.low < row.difference < row.high
         assert row.difference == pytest.approx((a - b).mean())
-        assert row.dz == effect_sizes(a, b).dz.estimate
+        assert row.dz == pytest.approx(cohens_dz(a - b).estimate)
         assert row.mde == pytest.approx(minimal_detectable_effect((a - b).std(), 60, alpha=0.05))
 
 

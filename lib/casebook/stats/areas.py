@@ -104,7 +104,7 @@ def _student(positive, scores, against, level, clusters, units):
     variance = np.sum(parts**2 * of_groups / (of_groups - 1))
     variance += 2 * parts[:, 0] @ parts[:, 1] * groups / (groups - 1)
     # Shared clusters can cancel all variance but for rounding.
-    if variance <= ROUNDING**2:
+    if variance <= ROUNDING**2 + ROUNDING * np.sum(parts**2):
         return area, None, "no_variation"
     weights = members.sum(axis=1)
     effective = weights.sum() ** 2 / np.sum(weights**2)
