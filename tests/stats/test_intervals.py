@@ -1,6 +1,5 @@
 """Intervals against scipy and statsmodels, published digits, simulated coverage; bad samples."""
 
-
 import numpy as np
 import pandas as pd
 import pytest
