@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from casebook import measures, raters, stats
+from casebook import data, measures, raters, stats
 from casebook.cli.common import (
     DEFAULT_MEASURES,
     Columns,
@@ -291,7 +291,7 @@ def agreement(
         is_numeric = frame.to_numpy().dtype.kind == "f"
         level = level or ("ordinal" if is_numeric or scale else "nominal")
         panel = measures.agreement.as_panel(frame, _categories(scale, is_numeric), wide)
-    notes = frame.attrs["notes"]
+    notes = data.tables.reading_text(frame.attrs["reading"]).splitlines()
     results = measures.agreement.agreement_results(
         panel, level, resamples, weights=weights, seed=seed
     )
