@@ -120,14 +120,14 @@ def test_statements_of_answers_are_claims():
                 "system": "a",
                 "answer": "Hail is covered. Is frost? No.",
                 "abstained": False,
-                "group": None,
+                "group": "q1",
             },
             {
                 "id": "q1",
                 "system": "b",
                 "answer": "I do not know.",
                 "abstained": True,
-                "group": None,
+                "group": "q1",
             },
             {
                 "id": "q2",
