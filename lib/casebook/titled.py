@@ -359,7 +359,7 @@ class Chapter:
 @functools.cache
 def chapter_titles(experiment):
     """Read readers' names of columns, systems and other values: of all chapters, and of one."""
-    titles = read_yaml(TITLES, "titles")
+    titles = read_yaml(TITLES)
     of_chapter = titles.get(experiment, {})
     return {
         "columns": titles[ALL_CHAPTERS]["columns"] | of_chapter.get("columns", {}),

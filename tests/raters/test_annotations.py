@@ -183,7 +183,7 @@ REFUSED = [
     ("item,A,B\n1,none,mild\n", RATERS, "--values none="),
     ("item,A,B\n1,yes,Yes\n", RATERS, "--values Yes=yes"),
     ("item,A,B\n1,2,good\n", RATERS, ":2: rating 'good' is no number: .*good=NUMBER"),
-    ("item,A,B\n1,2,good\n", RATERS, "if these are labels: --level nominal"),
+    ("item,A,B\n1,2,good\n", RATERS, "of labels: casebook agreement --level nominal"),
     ("item,A\n1,yes\n", {"raters": "A", "numbers": True}, "'yes' is no number"),
     # items and raters
     ("item,rater,rating\n1,A,2\n1,A,3\n", {}, f":3: item '1', rater 'A', .*{SAME}"),

@@ -8,7 +8,7 @@ import pandas as pd
 
 from casebook import paths
 from casebook.data.registry import load
-from casebook.data.tables import ENDINGS, read_roles, read_table, refusal, short
+from casebook.data.tables import ENDINGS, read_roles, read_table, refusal, short, to_type
 from casebook.errors import InputError
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.words import content
@@ -73,13 +73,11 @@ def read_claims(documents=None, split="all"):
     return claims
 
 
-def read_plain(path, documents=None, **said):
-    """Claims of any origin, see `claim_table` and `claims_of_table`."""
-    return claims_of_table(claim_table(path, **said), documents)
+def read_plain(path, documents=None, columns=None, values=None, rows=None):
+    """Claims of any origin and their reading: a text a line, or a table with ``claim``.
 
-
-def claim_table(path, columns=None, values=None, rows=None):
-    """Reading of claims: a text a line, or a table with ``claim``, and its other roles."""
+    With documents, each quote of ``evidence`` is looked up in its own.
+    """
     path = Path(path)
     if suffix_of(path) in ENDINGS:
         table = read_table(path, rows)
@@ -90,22 +88,31 @@ def claim_table(path, columns=None, values=None, rows=None):
     if not len(table):
         raise refusal(path, "holds no claims")
     reading = read_roles(table, "claims", ["claim"], columns, values)
+    frame = pd.DataFrame({"text": reading.texts("claim")})
     if "id" not in reading:
         reading.table["id"] = table.index.astype(str)
-    reading.texts("id")
+    frame["id"] = reading.texts("id")
     reading.refuse_repeats("id")
-    reading.texts("claim")
-    reading.table["label"] = reading.labels("label", tuple(CLAIM_LABELS))
-    for role in ("category", "group"):
-        reading.table[role] = reading.texts(role, may_be_empty=True)
-    reading.table["evidence"] = reading.cells("evidence").map(lambda cell: cell or [])
-    for row, quotes in reading.table["evidence"].items():
+    labels = reading.labels("label", tuple(CLAIM_LABELS))
+    frame["label"] = labels.replace(CLAIM_LABELS)
+    frame["category"] = reading.texts("category", may_be_empty=True)
+    group = reading.texts("group", may_be_empty=True)
+    frame["group"] = group.where(group != "", frame["id"])
+    texts = None if documents is None else _texts(documents)
+    evidence = reading.cells("evidence")
+    claims = []
+    for row, fields in zip(frame.index, frame.to_dict("records"), strict=True):
+        quotes = evidence[row] or []
         if not isinstance(quotes, list) or not all(map(_is_quote, quotes)):
             problem = f"evidence {short(quotes)} is no list of objects with doc_id and quote"
-            reading.refuse(row, f"{problem}: write some, or type --columns evidence=-")
-    counts = reading.table["label"].replace("", "none").value_counts()
+            way = to_type("columns", {"evidence": "-"})
+            reading.refuse(row, f"{problem}: write some, or type {way}")
+        part = (fields["text"], fields["label"])
+        atoms = [_atom(path, row, *part, quote, texts) for quote in quotes]
+        claims.append(Claim(**fields, atoms=tuple(atoms)))
+    counts = labels.replace("", "none").value_counts()
     reading.notes.append("labels " + ", ".join(f"{label} {n}" for label, n in counts.items()))
-    return reading
+    return claims, reading
 
 
 def _is_quote(quote):
@@ -113,37 +120,19 @@ def _is_quote(quote):
     return fits and str(quote["quote"]).strip() != ""
 
 
-def claims_of_table(reading, documents=None):
-    """Claims of a reading; with documents, each quote of ``evidence`` is looked up in its own."""
-    texts = None if documents is None else _texts(documents)
-    claims = []
-    for row in reading.table.itertuples():
-        label = CLAIM_LABELS.get(row.label, "")
-        found = (row.claim, label)
-        atoms = [_atom(reading.path, row.Index, *found, quote, texts) for quote in row.evidence]
-        group = row.group or row.id
-        fields = {"category": row.category, "group": group, "atoms": tuple(atoms)}
-        claims.append(Claim(row.id, row.claim, label, **fields))
-    return claims
-
-
-def read_labelled(reading, documents=None):
+def read_labelled(path, documents=None, **said):
     """Claims for an evaluation: all have a label, and their groups suffice for an interval."""
-    claims = claims_of_table(reading, documents)
+    claims, reading = read_plain(path, documents, **said)
     n_groups = len({claim.group for claim in claims})
     unlabelled = [claim.id for claim in claims if not claim.label]
     if n_groups < FEWEST:
-        problem = (
-            f"{len(claims)} claims in {n_groups} groups: intervals need {FEWEST} groups or more"
-        )
-        raise refusal(reading.path, problem)
+        problem = f"{len(claims)} claims in {n_groups} groups"
+        raise refusal(path, f"{problem}: intervals need {FEWEST} groups or more")
     if unlabelled:
-        problem = (
-            f"{len(unlabelled)} of {len(claims)} claims have no label (first: {unlabelled[0]!r})"
-        )
-        remedy = f"an evaluation needs {', '.join(CLAIM_LABELS)}; 'casebook factcheck run' does not"
-        raise refusal(reading.path, f"{problem}: {remedy}")
-    return claims
+        problem = f"{len(unlabelled)} of {len(claims)} claims have no label"
+        ways = f"an evaluation needs {', '.join(CLAIM_LABELS)}; 'casebook factcheck run' needs none"
+        raise refusal(path, f"{problem} (first: {unlabelled[0]!r}): {ways}")
+    return claims, reading
 
 
 def _texts(documents):
@@ -165,7 +154,7 @@ def claims_of_answers(log):
     """Sentences that state something of a log of answers, see `casebook.read_log`."""
     rows = log[log["abstained"].ne(True)].reset_index(drop=True)
     rows["name"] = rows["id"]
-    if rows["system"].nunique() > 1:
+    if len(rows["system"].unique()) > 1:
         rows["name"] = rows["id"] + "/" + rows["system"]
     rows = (
         rows.assign(text=rows["answer"].map(sentence_texts)).explode("text").dropna(subset="text")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.plugins import array_of, callable_plugin, called, is_plugin
+from casebook.plugins import callable_plugin, called, is_plugin
 from casebook.readers import did_you_mean, read_yaml
 
 ORIGINAL = "original:"
@@ -205,7 +205,8 @@ class PluginFormula:
             by_rank = np.full(judgements.n_retrieved[number], None)
             by_rank[judgements.rank[found].astype(np.int64) - 1] = judgements.grade[found]
             grades = judgements.grade[low:high].tolist()
-            value = array_of(called(self.name, self.function, by_rank.tolist(), grades), float)
+            value = called(self.name, self.function, by_rank.tolist(), grades)
+            value = called(self.name, np.asarray, value, float)
             if value.ndim or not np.isfinite(value):
                 query = judgements.query_ids[number]
                 raise InputError(f"{self.name}: no finite number for query {query!r}")
@@ -292,7 +293,7 @@ class Measure:
 
 @cache
 def _catalogue():
-    entries = read_yaml(Path(__file__).with_name("ranking_measures.yml"), "table of measures")
+    entries = read_yaml(Path(__file__).with_name("ranking_measures.yml"))
     return {
         family: MeasureInfo(parity_note=entry.pop("note", ""), **entry)
         for family, entry in entries.items()

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pandas as pd
 
-from casebook.data.tables import NUMBER, listed, read_roles, read_table, refusal
+from casebook.data.tables import NUMBER, listed, read_roles, read_table, refusal, to_type
 from casebook.errors import InputError
 
 MOST_VOTES = 1_000_000  # in a cell
-OTHERS = "; or a column each: --raters A,B, --criteria A,B; votes: --counts A,B"
 #: What a row of such columns has besides them.
 IDS = {"rater": ["item", "criterion"], "criterion": ["item", "rater"], "category": ["item"]}
 
@@ -83,15 +82,17 @@ def read_criteria(path, *, raters=(), criteria=(), rows=None, numbers=None, **to
         cells = reading.table.set_index(ids, append=True).rename_axis(columns=role)
         ratings = cells.stack().rename("rating").reset_index([*ids, role])  # noqa: PD013
     else:
+        ways = f"{to_type('raters', 'A,B')}, {to_type('criteria', 'A,B')}"
+        ways = f"; or a column each: {ways}; votes: casebook agreement --counts A,B"
         for needed in (["rater"], ["item", "rating"]):  # who rates is asked first
-            reading = read_roles(table, "ratings", needed, hint=OTHERS, **told)
+            reading = read_roles(table, "ratings", needed, hint=ways, **told)
         ratings = reading.table
     if "criterion" not in ratings:
         ratings = ratings.assign(criterion=reading.columns.get("rating", "ratings"))
     long = replace(reading, table=ratings)
     for role in ("item", "rater", "criterion"):
         long.names(role)
-    hint = "; of several criteria: --columns criterion=COLUMN"
+    hint = f"; of several criteria: {to_type('columns', {'criterion': 'COLUMN'})}"
     long.refuse_repeats("item", "rater", "criterion", hint=hint)
     frames = {}
     for criterion, part in ratings.groupby("criterion", sort=False):
@@ -132,7 +133,7 @@ def _items_by_raters(reading, numbers):
     is_number = words.str.fullmatch(NUMBER)
     numbers = is_number.any() if numbers is None else numbers
     if numbers or (is_number | (words == "")).all():
-        ratings = reading.numbers("rating", "; or, if these are labels: --level nominal")
+        ratings = reading.numbers("rating", "; of labels: casebook agreement --level nominal")
     else:
         labels = reading.labels("rating")
         ratings = labels.where(labels != "", None)
@@ -179,7 +180,8 @@ def read_square(path, categories, **told):
     votes = read_counts(path, categories, **told)
     if {*votes.index} != {*votes}:
         problem = f"rows are {listed(votes.index)}, not {listed(votes)}"
-        raise refusal(path, f"{problem}: name them in a column: --columns item=COLUMN")
+        way = to_type("columns", {"item": "COLUMN"})
+        raise refusal(path, f"{problem}: name them in a column: {way}")
     n_votes = votes.stack()  # noqa: PD013
     pairs = n_votes.index.repeat(n_votes)
     ratings = pairs.to_frame(index=False, name=["rows", "columns"]).rename_axis("item")
