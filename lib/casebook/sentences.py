@@ -279,9 +279,14 @@ def _means_finding(rows):
         least = rows.loc[rows["value"].idxmin()]
         text = f"{best['measure']}: from {_level(least, least['value'])} ({least.name}) "
         return f"{text}to {_level(best, best['value'])} ({best.name})"
+    is_control = rows["tie_class"].isna()
+    best = rows.loc[rows["value"].mask(is_control).idxmax()]
     text = f"the highest {best['measure']} is that of {best.name}, {_level(best, best['value'])} "
     text += bounds_text(best["low"], best["high"])
-    classes = rows["tie_class"].dropna().str.split(",").map(set)
+    above = rows[is_control & (rows["value"] > best["value"])]
+    if len(above):
+        text += f", and higher still, of what has learned nothing: {enumerated(list(above.index))}"
+    classes = rows.loc[~is_control, "tie_class"].str.split(",").map(set)
     tied = [name for name, other in classes.items() if other & classes[best.name]]
     others = [name for name in tied if name != best.name]
     if len(others) > MOST_NAMED:
