@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from casebook import contrasts
-from casebook.findings import clauses, interval_verdicts, sentence
+from casebook.findings import clauses, interval_verdicts
 from casebook.verdicts import BETTER, NO_DIFFERENCE, NOT_MEASURED, UNDECIDED, WORSE
 
 WORDS = {
@@ -48,7 +48,3 @@ def test_every_name_stands_in_the_clause_of_its_verdict_in_the_order_of_the_word
         clauses(["A"], [WORSE], WORDS)
     with pytest.raises(ValueError, match="shorter"):
         clauses(["A", "B"], [BETTER], WORDS)
-
-
-def test_clauses_join_to_a_sentence():
-    assert sentence(["above on B", "not shown on A"]) == "Above on B; not shown on A."

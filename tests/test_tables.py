@@ -70,9 +70,9 @@ def test_numbers_show_rounded_and_sort_unrounded():
 def test_an_interval_column_sorts_by_value_shows_bounds_and_says_what_is_missing():
     frame = pd.DataFrame({"s": list("abcd"), "mean": [0.5, -1e-9, 0.5, np.nan]})
     frame = frame.assign(lo=[0.4, -0.2, np.nan, np.nan], hi=[0.6, -1e-9, np.nan, np.nan])
-    joined = with_interval(frame, "mean", "lo", "hi", name="nDCG")
-    assert list(joined.columns) == ["s", "nDCG"]
-    assert isinstance(joined["nDCG"][0], Markup) and joined["nDCG"][3] is None
+    joined = with_interval(frame, "mean", "lo", "hi")
+    assert list(joined.columns) == ["s", "mean"]
+    assert isinstance(joined["mean"][0], Markup) and joined["mean"][3] is None
     page = Table(joined, "c")._repr_html_()
     assert '<data value="0.5">0.500</data>' in page and "no interval" in page
     assert "[0.400, 0.600]" in page and "[\u22120.200, 0.000]" in page

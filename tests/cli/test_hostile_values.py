@@ -72,16 +72,6 @@ def test_a_link_to_itself_is_one_line_that_names_it(casebook, place):
     assert failing(check, [(words,) for words in LINKS]) == []
 
 
-@pytest.mark.parametrize(
-    "name", ["CASEBOOK_ROOT", "CASEBOOK_PROJECT", "CASEBOOK_CACHE", "CASEBOOK_DATA_MIRROR"]
-)
-def test_a_folder_of_the_environment_that_is_a_link_to_itself(place, name):
-    environment = os.environ | {name: str(place / "loop")}
-    command = [sys.executable, "-m", "casebook", "data", "list"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    refused((done.returncode, done.stdout, done.stderr), name, "loop")
-
-
 def test_a_pipe_that_nobody_writes_is_not_waited_for(casebook, place):
     refused(casebook("evaluate", "pipe", "run"), "pipe", "no file or folder")
     refused(casebook("factcheck", "run", "claims.txt", "--ratings=pipe"), "no file or folder")

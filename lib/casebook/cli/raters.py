@@ -450,12 +450,16 @@ def _figures(analysis):
     tables = analysis.tables
     rates = tables["win_rates"].rename(columns={"who": "row"})
     even = {"no preference": 0.5}
+    side = {"row": "rater", "value": "left_choice"}
+    agreement = tables["agreement"].rename(
+        columns={"estimate": "value", "panel_low": "low", "panel_high": "high", "n_items": "n"}
+    )
     return {
         "win_rates": plots.values(rates, f"win rate of {panel.focus}", reference=even),
         "votes": plots.rating_matrix(panel.votes, {-1: panel.against, 0: "tie", 1: panel.focus}),
-        "position": plots.position_forest(analysis.side(), panel.focus),
+        "position": plots.values(tables["position"], "left answer chosen", reference=even, **side),
         "ratings": plots.rating_distributions(panel.long_ratings()),
-        "agreement": plots.agreement_intervals(tables["agreement"]),
+        "agreement": plots.values(agreement, "these raters, other items", row="coefficient"),
     }
 
 

@@ -19,6 +19,7 @@ from casebook.cli.common import (
     option,
     plain,
     print_json,
+    say,
     show_report,
 )
 from casebook.files import refuse_overwriting, write_text
@@ -111,6 +112,7 @@ def run(
         encoder=encoder,
         k=k,
         domain=domain,
+        say=say,
     )
     report = explain.tree_report.tree_report(
         tree,
@@ -191,6 +193,7 @@ def evaluate(
         encoder=encoder,
         n_resamples=resamples,
         chunking=False,
+        say=say,
     )
     report = sensitivity.report.evaluation_report(
         study,

@@ -7,7 +7,6 @@ from typing import Annotated
 import pandas as pd
 import pydantic
 
-from casebook import paths
 from casebook.data.cards import first_problem
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
@@ -93,7 +92,6 @@ def check_folder(folder):
         raise InputError(f"{folder}: is a file, not a folder: {remedy}")
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder")
-    paths.refuse_whole_disk(folder)
 
 
 def _other_judgements(folder):

@@ -78,11 +78,12 @@ def to_type(option, pairs, room=120):
 # --- files
 
 
-def read_table(path, rows=None, parse=parse_cells):
+def read_table(path, rows=None, parse=parse_cells, alone=False):
     """Table as it stands; its index holds the rows of the file, ``attrs["path"]`` its path.
 
     `rows` is the path of the list in a JSON file that is an object, or a sheet of a workbook;
-    `parse` reads JSON, by default with numbers as the file writes them.
+    `parse` reads JSON, by default with numbers as the file writes them; `alone` takes an object for
+    the only row.
     """
     path = Path(path)
     kind = suffix_of(path)
@@ -93,7 +94,7 @@ def read_table(path, rows=None, parse=parse_cells):
     elif kind in (".jsonl", ".ndjson"):
         table = _of_records(path, json_lines(path, parse=parse))
     elif kind == ".json":
-        table = _of_records(path, enumerate(_list_of_rows(path, rows, parse), 1))
+        table = _of_records(path, enumerate(_list_of_rows(path, rows, parse, alone), 1))
     elif kind == ".parquet":
         table = _of_records(path, _parquet(path))
     else:
@@ -134,10 +135,12 @@ def _sheet(path, name):
         yield int(row), [cell_text(cell) for cell in cells]
 
 
-def _list_of_rows(path, rows, parse):
+def _list_of_rows(path, rows, parse, alone):
     """The list of a JSON file: all of it, or what `rows` names."""
     content = json_content(path, parse=parse)
     found = part_of(content, rows.split(".")) if rows else content
+    if alone and isinstance(found, dict):
+        found = [found]
     if not isinstance(found, list):
         there = listed(_lists_within(content))
         raise refusal(path, f"is no list of rows: type --rows PATH; its lists of objects: {there}")

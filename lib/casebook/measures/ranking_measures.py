@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.plugins import array_of, callable_plugin, called, is_plugin
+from casebook.plugins import callable_plugin, called, is_plugin
 from casebook.readers import did_you_mean, read_yaml
 
 ORIGINAL = "original:"
@@ -205,7 +205,8 @@ class PluginFormula:
             by_rank = np.full(judgements.n_retrieved[number], None)
             by_rank[judgements.rank[found].astype(np.int64) - 1] = judgements.grade[found]
             grades = judgements.grade[low:high].tolist()
-            value = array_of(called(self.name, self.function, by_rank.tolist(), grades), float)
+            value = called(self.name, self.function, by_rank.tolist(), grades)
+            value = called(self.name, np.asarray, value, float)
             if value.ndim or not np.isfinite(value):
                 query = judgements.query_ids[number]
                 raise InputError(f"{self.name}: no finite number for query {query!r}")

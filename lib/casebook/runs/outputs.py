@@ -84,7 +84,7 @@ class RunOutputs:
         pyplot.close(figure)
         # From the page of the cell.
         downloads = {ending: f"../../{kind}/{file.name}" for ending, file in files.items()}
-        return Figure(wide, caption, alt or caption, downloads, finding, narrow)
+        return Figure(wide, caption, downloads, finding, narrow)
 
     def items(self, items):
         """Keep single items, such as questions or claims, as `item_page` collects them."""

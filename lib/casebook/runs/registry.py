@@ -98,7 +98,6 @@ def locate(domain=None, tenant=None, runs_root=None):
     root = home = results / "runs"
     if runs_root is not None:
         root = home = followed(Path(runs_root))
-        paths.refuse_whole_disk(root)
     elif not (domain or tenant):
         root = results_root()
     check_tenant(root, tenant)

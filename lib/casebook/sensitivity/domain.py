@@ -315,10 +315,10 @@ def read_domain(path):
     )
 
 
-def validate_record(where, record, model, context=None):
-    """Give an entry or a line of a file as a pydantic model; one that does not fit is refused."""
+def validate_record(where, record, model):
+    """An entry or a row of a file as a pydantic model; one that does not fit is refused."""
     try:
-        return model.model_validate(record, context=context)
+        return model.model_validate(record)
     except ValidationError as error:
         keys = ", ".join(model.model_fields)
         problem = first_problem(error).replace("Value error, ", "")
