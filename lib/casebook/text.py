@@ -9,7 +9,7 @@ from casebook.stats.samples import check_count
 
 _WORDS = {
     name: frozenset(words.split())
-    for name, words in read_yaml(Path(__file__).with_name("text.yml"), "word lists").items()
+    for name, words in read_yaml(Path(__file__).with_name("text.yml")).items()
 }
 STOP_LIST = _WORDS["stop_list"]
 """Function words that are no content."""

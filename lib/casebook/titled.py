@@ -12,7 +12,7 @@ from IPython.display import display
 from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.runs.headlines import Headline
-from casebook.runs.leaderboard import LEADERBOARD_TIMES, measure_table
+from casebook.runs.leaderboard import measure_table
 from casebook.runs.outputs import Markdown, RunOutputs, number
 from casebook.tables import Table, p_value, with_interval, with_intervals
 from casebook.verdicts import HIGHER, LOWER
@@ -326,26 +326,20 @@ class Chapter:
             title = titles.get(measure, measure)
             table = measure_table(title, systems, of_measure, rows, margins.get(measure))
             measures.append(table | ({"words": NEUTRAL_WORDS} if measure in neutral else {}))
-        choices = {}
-        for name, members in (groups or {}).items():
-            choices[name] = [k for k, system in enumerate(systems) if system in set(members)]
-        content = {
-            "dataset": dataset or self.dataset,
-            "unit": self.unit,
-            "cluster": self.cluster,
-            "protocol": protocol,
-            "systems": self._distinct_names(systems),
-            "baseline": systems.index(baseline),
-            "controls": [systems.index(system) for system in controls if system in levels],
-            "groups": {name: members for name, members in choices.items() if members},
-            "measures": measures,
-            "timing": timing if milliseconds else None,
-        }
-        self.outputs.leaderboard(content)
-        if milliseconds:
-            times = pd.DataFrame({"system": content["systems"]})
-            times["milliseconds"] = pd.Series(systems).map(milliseconds)
-            self.outputs.timing(LEADERBOARD_TIMES, times)
+        self.outputs.leaderboard(
+            systems,
+            self._distinct_names(systems),
+            baseline,
+            controls,
+            groups,
+            milliseconds,
+            timing,
+            dataset=dataset or self.dataset,
+            unit=self.unit,
+            cluster=self.cluster,
+            protocol=protocol,
+            measures=measures,
+        )
 
     def _distinct_names(self, systems):
         """Give readers' names; of equal names the later ones get that of the system, too."""
@@ -359,7 +353,7 @@ class Chapter:
 @functools.cache
 def chapter_titles(experiment):
     """Read readers' names of columns, systems and other values: of all chapters, and of one."""
-    titles = read_yaml(TITLES, "titles")
+    titles = read_yaml(TITLES)
     of_chapter = titles.get(experiment, {})
     return {
         "columns": titles[ALL_CHAPTERS]["columns"] | of_chapter.get("columns", {}),

@@ -227,7 +227,7 @@ ROWS = [
         [OURS, OURS | {"question": "Other?", "system": "b"}],
         "a.jsonl:2: question of id 'q1' differs",
     ),
-    ([OURS, json.dumps(OURS)[:-20]], "a.jsonl:2: is not JSON: the last line breaks off"),
+    ([OURS, json.dumps(OURS)[:-20]], "a.jsonl:2: is not JSON"),
 ]
 
 

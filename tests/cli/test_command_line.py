@@ -85,7 +85,7 @@ BAD = [
     (["run", "retrieval_ablation", "-p", "colour=red"], "no parameter colour"),
     (["run", "retrieval_ablation", "-p", "dataset"], "expected name=value"),
     (["run", "retrieval_ablation", "-p", "k=[1"], "not YAML"),
-    (["run", "--grid", "{dir}/absent.yml"], "no such grid file"),
+    (["run", "--grid", "{dir}/absent.yml"], "absent.yml: cannot be read: No such file"),
     (["run", "--tag", "nightly"], "tags: "),
     (["run", "--run", "../x"], "not allowed"),
     (["build", "--run", "never-made"], "nothing to render"),

@@ -106,7 +106,7 @@ def test_the_exact_sign_flip_is_that_of_all_patterns(table):
     def p_of(null):
         return np.mean(np.abs(signs @ (means - null)) >= abs((means - null).sum()) - 1e-9)
 
-    assert found.pvalue == pytest.approx(p_of(0), abs=1e-12) and found.error == 0
+    assert found.pvalue == pytest.approx(p_of(0), abs=1e-12)
     interval = found.interval
     if interval.low is None:
         assert len(means) < 6 or p_of(-9) > 0.05 or np.ptp(means) == 0
@@ -122,8 +122,9 @@ def test_many_items_are_drawn_and_say_how_well(monkeypatch):
     exact = item_flips(votes)
     monkeypatch.setattr(preference, "MOST_STEPS", 0)
     drawn = item_flips(votes, n_resamples=20_000, seed=3)
-    assert drawn.interval.method == "20,000 random sign patterns" and drawn.error > 0
-    assert abs(drawn.pvalue - exact.pvalue) < 4 * drawn.error + 1e-4
+    assert drawn.interval.method == "20,000 random sign patterns"
+    error = np.sqrt(exact.pvalue * (1 - exact.pvalue) / 20_000)
+    assert abs(drawn.pvalue - exact.pvalue) < 4 * error + 1e-4
     bounds = [(x.interval.low, x.interval.high) for x in (drawn, exact)]
     assert bounds[0] == pytest.approx(bounds[1], abs=0.01)
     assert item_flips(votes, n_resamples=20_000, seed=4).pvalue != drawn.pvalue

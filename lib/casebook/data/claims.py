@@ -168,7 +168,7 @@ def own_claims(card, files, split):
 @cache
 def formats():
     """Known formats: labels, fields and layout of the evidence."""
-    return read_yaml(Path(__file__).with_name("claim_formats.yml"), "table of formats")
+    return read_yaml(Path(__file__).with_name("claim_formats.yml"))
 
 
 def _read(record, kind, number):

@@ -2,11 +2,9 @@
 
 import pandas as pd
 
-from casebook.data.tables import listed, read_roles, read_table, refusal, short
+from casebook.data.tables import listed, read_roles, read_table, refusal, short, to_type
 from casebook.runs.items import item_page
 from casebook.scores import Scores
-
-WIDE = "; or, if each system has a column: --systems A,B"
 
 
 def read_scores(path, systems=(), *, measure=None, columns=None, values=None, rows=None, **about):
@@ -54,7 +52,8 @@ def read_scores(path, systems=(), *, measure=None, columns=None, values=None, ro
         scored = pd.DataFrame(by_system).set_axis(units)
     else:
         needed = ["unit", "system", "score"]
-        reading = read_roles(table, "scores", needed, columns, values, hint=WIDE)
+        wide = f"; or, if each system has a column: {to_type('systems', 'A,B')}"
+        reading = read_roles(table, "scores", needed, columns, values, hint=wide)
         reading.refuse_repeats("unit", "system")
         units = reading.texts("unit")
         named = reading.names("system")

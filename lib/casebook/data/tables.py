@@ -5,6 +5,8 @@ A table is CSV, TSV, JSON (a list of objects), JSON lines, a workbook or parquet
 """
 
 import ast
+import json
+import os
 import re
 import shlex
 from collections import Counter
@@ -17,10 +19,10 @@ from casebook.errors import InputError
 from casebook.readers import (
     csv_rows,
     did_you_mean,
-    json_content,
-    json_lines,
     near_names,
     parse_cells,
+    read_json,
+    read_jsonl,
     read_text,
     read_yaml,
     suffix_of,
@@ -32,6 +34,8 @@ ROLES = read_yaml(Path(__file__).with_name("roles.yml"))
 ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", *BOOKS, ".parquet")
 MOST_COLUMNS = 10_000
 LONGEST = 300  # characters of a refusal
+IN_EXPERIMENT = "CASEBOOK_IN_EXPERIMENT"
+"""Variable of the environment where parameters are typed, as ``-p columns=``, and no options."""
 NUMBER = r"[+-]?(?:\d{1,200}\.?\d*|\.\d+)(?:[eE][+-]?\d\d?)?"
 
 
@@ -67,12 +71,24 @@ def short(value):
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def to_type(option, pairs, room=120):
-    """What to type, as ``--columns item=output_id``: at least one pair, and as many as fit."""
-    words = [f"--{option} {shlex.quote(f'{name}={value}')}" for name, value in pairs.items()]
-    while len(words) > 1 and len(" ".join(words)) > room:
-        words.pop()
-    return " ".join(words)
+def to_type(option, value, room=120):
+    """What to type, an option or in an experiment a parameter: as many pairs of it as fit."""
+    typed = _typed(option, value)
+    while isinstance(value, dict) and len(value) > 1 and len(typed) > room:
+        value = dict(list(value.items())[:-1])
+        typed = _typed(option, value)
+    return typed
+
+
+def _typed(option, value):
+    if os.environ.get(IN_EXPERIMENT):
+        name = "records" if option == "rows" else option
+        text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
+        return f"-p {shlex.quote(f'{name}={text}')}"
+    words = (
+        [f"{name}={cell}" for name, cell in value.items()] if isinstance(value, dict) else [value]
+    )
+    return " ".join(f"--{option} {shlex.quote(word)}" for word in words)
 
 
 # --- files
@@ -92,7 +108,7 @@ def read_table(path, rows=None, parse=parse_cells, alone=False):
     elif kind in BOOKS:
         table = _of_cells(path, _sheet(path, rows))
     elif kind in (".jsonl", ".ndjson"):
-        table = _of_records(path, json_lines(path, parse=parse))
+        table = _of_records(path, read_jsonl(path, parse=parse))
     elif kind == ".json":
         table = _of_records(path, enumerate(_list_of_rows(path, rows, parse, alone), 1))
     elif kind == ".parquet":
@@ -127,7 +143,7 @@ def _sheet(path, name):
     if name is None and len(sheets) == 1:
         name = next(iter(sheets))
     if name not in sheets:
-        raise refusal(path, f"has the sheets {listed(sheets)}: type --rows SHEET")
+        raise refusal(path, f"has the sheets {listed(sheets)}: type {to_type('rows', 'SHEET')}")
     sheet = sheets[name]
     require_values(path, sheet.name, sheet.table)
     yield sheet.head, list(sheet.table)
@@ -137,13 +153,14 @@ def _sheet(path, name):
 
 def _list_of_rows(path, rows, parse, alone):
     """The list of a JSON file: all of it, or what `rows` names."""
-    content = json_content(path, parse=parse)
+    content = read_json(path, parse=parse)
     found = part_of(content, rows.split(".")) if rows else content
     if alone and isinstance(found, dict):
         found = [found]
     if not isinstance(found, list):
         there = listed(_lists_within(content))
-        raise refusal(path, f"is no list of rows: type --rows PATH; its lists of objects: {there}")
+        way = to_type("rows", "PATH")
+        raise refusal(path, f"is no list of rows: type {way}; its lists of objects: {there}")
     for number, record in enumerate(found, 1):
         if not isinstance(record, dict):
             raise refusal(path, f"is no object: {short(record)}", number)
@@ -456,7 +473,10 @@ class Reading:
                 part = to_type("columns", {role: f"{self.columns[role]}.*.text"})
                 self.refuse(row, f"{role} {short(cell)}: say which part of each is text: {part}")
             if texts is None and cell != "":
-                ways = "--lists one (a single text), python (['a', 'b']), or the mark: --lists '|'"
+                ways = (
+                    f"{to_type('lists', 'one')} (a single text), python (['a', 'b']), or the mark: "
+                )
+                ways += to_type("lists", "|")
                 self.refuse(row, f"{role} {short(cell)} is no JSON list of texts: type {ways}")
         return pd.Series(lists, cells.index, dtype=object)
 

@@ -28,7 +28,7 @@ from casebook.measures.faithfulness import (
     sentence_shares,
     separation,
 )
-from casebook.measures.mentions import find_citations, find_flip, share_named
+from casebook.measures.mentions import find_flip, provisions, share_named
 from casebook.measures.quotations import find_quotes, share_quoted_rightly
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
@@ -383,15 +383,8 @@ class ExplanationScores:
 
 def score_explanations(explained, *, foreign=3, pool=None, n_resamples=10_000, seed=0):
     """Score explanations under all rules, against their own sources and some of others (`pool`)."""
-    pairing = pair_sources(
-        explained.explanations,
-        explained.sources,
-        explained.source_of,
-        draws=foreign,
-        seed=seed,
-        pool=pool,
-    )
-    rows = sentence_rows(pairing)
+    texts = (explained.explanations, explained.sources, explained.source_of)
+    rows = sentence_rows(*texts, pair_sources(*texts, draws=foreign, seed=seed, pool=pool))
     grounded = {}
     numbers = {}
     nothing = Interval(None, None, None, 0.95, 0, "", "no_claim").number()
@@ -596,10 +589,10 @@ def scored_copies(explained, weights, *, seed=0):
     for key, text in explained.explanations.items():
         own_sources[key] = explained.sources[explained.source_of[key]]
         originals[key] = detector_scores(text, own_sources[key], weights)
-    pairing = pair_sources(
+    foreign = pair_sources(
         explained.explanations, explained.sources, explained.source_of, draws=1, seed=seed
     )
-    swapped = {key: explained.sources[foreign[0]] for key, foreign in pairing.foreign.items()}
+    swapped = {key: explained.sources[source] for key, (source,) in foreign.items()}
     spoilt = {SWAPPED: explained.explanations} | corrupt(explained.explanations, seed=seed)
     rows = []
     for defect, copies in spoilt.items():
@@ -788,8 +781,7 @@ def _citation_states(explained, condition, keys, passage_keys):
 
 def _provisions(text):
     """List the distinct numbers of the provisions that a text cites."""
-    provisions = filter(None, (citation.provision for citation in find_citations(text)))
-    numbers = dict.fromkeys(provision.partition(" ")[2] for provision in provisions)
+    numbers = dict.fromkeys(provision.partition(" ")[2] for provision in provisions(text))
     return [number.removesuffix("(0)") for number in numbers]
 
 

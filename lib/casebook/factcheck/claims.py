@@ -8,7 +8,7 @@ import pandas as pd
 
 from casebook import paths
 from casebook.data.registry import load
-from casebook.data.tables import ENDINGS, read_roles, read_table, refusal, short
+from casebook.data.tables import ENDINGS, read_roles, read_table, refusal, short, to_type
 from casebook.errors import InputError
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.words import content
@@ -145,7 +145,8 @@ def _quotes(reading, row, cell):
         fits = isinstance(quote, dict) and {"doc_id", "quote"} <= quote.keys()
         if not fits or not str(quote["quote"]).strip():
             problem = f"evidence {short(quote)} is no object with doc_id and quote"
-            reading.refuse(row, f"{problem}: write some, or type --columns evidence=-")
+            none = to_type("columns", {"evidence": "-"})
+            reading.refuse(row, f"{problem}: write some, or type {none}")
     return quotes
 
 

@@ -293,7 +293,7 @@ class Measure:
 
 @cache
 def _catalogue():
-    entries = read_yaml(Path(__file__).with_name("ranking_measures.yml"), "table of measures")
+    entries = read_yaml(Path(__file__).with_name("ranking_measures.yml"))
     return {
         family: MeasureInfo(parity_note=entry.pop("note", ""), **entry)
         for family, entry in entries.items()

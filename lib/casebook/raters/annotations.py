@@ -14,6 +14,7 @@ from casebook.data.tables import (
     read_table,
     reading_text,
     refusal,
+    to_type,
 )
 from casebook.errors import InputError
 
@@ -99,12 +100,12 @@ def read_criteria(
     else:
         _refuse_no_raters(table, columns or {})
         needed = ["item", "rater", "rating"]
-        other = "; or, a column per criterion: --criteria A,B"
+        other = f"; or, a column per criterion: {to_type('criteria', 'A,B')}"
         reading = read_roles(table, "ratings", needed, columns, values, hint=other)
         ratings = reading.table
     hint = ""
     if "criterion" not in ratings:
-        hint = ", or name the criteria: --columns criterion=COLUMN"
+        hint = f", or name the criteria: {to_type('columns', {'criterion': 'COLUMN'})}"
         ratings = ratings.assign(criterion=reading.columns.get("rating", "ratings"))
     long = replace(reading, table=ratings)
     long.names("item")
@@ -138,7 +139,9 @@ def _refuse_no_raters(table, columns):
     known = {name for role in ("rater", "rating") for name in ROLES["ratings"][role]}
     if known.isdisjoint(table) and columns.keys().isdisjoint(("rater", "rating")):
         names = ", ".join(ROLES["ratings"]["rater"])
-        ways = "--raters A,B (a column each), --counts A,B (votes), or --columns rater=COLUMN"
+        ways = f"{to_type('raters', 'A,B')} (a column each) or "
+        ways += to_type("columns", {"rater": "COLUMN"})
+        ways += "; casebook agreement --counts A,B reads votes"
         problem = f"has no rater ({names}); it has {listed(table)}: type {ways}"
         raise refusal(table.attrs["path"], problem)
 
@@ -174,11 +177,14 @@ def _items_by_raters(reading, numbers):
     if numbers is None:
         numbers = is_number.any()
     if numbers or (is_number | (words == "")).all():
-        ratings = reading.numbers("rating", "; or, if these are labels: --level nominal")
+        ratings = reading.numbers(
+            "rating", "; or, if these are labels: casebook agreement --level nominal"
+        )
     else:
         labels = reading.labels("rating")
         if labels[is_number].map(float).nunique() < labels[is_number].nunique():
-            problem = "two labels are one number, as 1 and 1.0: --values 1.0=1 makes them one"
+            way = to_type("values", {"1.0": "1"})
+            problem = f"two labels are one number, as 1 and 1.0: {way} makes them one"
             raise refusal(reading.path, problem)
         ratings = labels.where(labels != "", None)
     table = table.assign(rating=ratings)
@@ -232,7 +238,8 @@ def read_square(path, categories, **told):
     votes = read_counts(path, categories, **told)
     if {*votes.index} != {*votes}:
         problem = f"rows are {listed(votes.index)}, not {listed(votes)}"
-        raise refusal(path, f"{problem}: name them in a column: --columns item=COLUMN")
+        way = to_type("columns", {"item": "COLUMN"})
+        raise refusal(path, f"{problem}: name them in a column: {way}")
     n_votes = votes.to_numpy().ravel()
     if n_votes.sum() > MOST_VOTES:
         raise refusal(path, f"has {n_votes.sum():,} votes, more than {MOST_VOTES:,}")

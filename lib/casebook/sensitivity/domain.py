@@ -278,7 +278,7 @@ def read_domain(path):
     if path is None:
         return SHIPPED_DOMAIN
     path = Path(path)
-    content = read_yaml(path, "file of facts")
+    content = read_yaml(path)
     if not isinstance(content, dict) or not content:
         raise InputError(f"{path}: give the lists facts, acts or both")
     unknown = sorted(map(str, content.keys() - {"facts", "acts"}))
