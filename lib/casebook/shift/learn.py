@@ -297,7 +297,7 @@ Selection = namedtuple("Selection", "shift options scale tau")
 
 @dataclass(frozen=True, eq=False)
 class CrossFit:
-    """Shifts of the queries of each fold, learned and chosen on folds that share no group with it."""
+    """Shifts of the queries of each fold, learned on folds that share no group with it."""
 
     data: object
     folds: list

@@ -193,9 +193,8 @@ def _ends(choices, grid, scales):
         n_folds = choices[name].isin(tried).sum() if tried else 0
         if n_folds:
             values = " or ".join(f"{value:g}" for value in tried)
-            texts.append(
-                f"{n_folds} of {len(choices)} folds chose the {name} {values}, an end of those tried"
-            )
+            folds = f"{n_folds} of {len(choices)} folds"
+            texts.append(f"{folds} chose the {name} {values}, an end of those tried")
     return texts
 
 
