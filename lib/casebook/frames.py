@@ -4,6 +4,7 @@ Tables, figures, sentences, ``numbers.json`` and the front page show its rows; n
 else draws an interval of its own.
 """
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -29,7 +30,13 @@ from casebook.stats.tests import (
     minimal_detectable_effect,
     sign_flips,
 )
-from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS, NOT_MEASURED, verdict_of
+from casebook.verdicts import (
+    INTERVAL_BY_UNIT,
+    NO_UNIT_DIFFERS,
+    NOT_MEASURED,
+    gate_verdict,
+    verdict_of,
+)
 
 UNTESTED = "not tested"
 ESTIMATE_COLUMNS = ["system", *STATISTICS, "n", "groups", "control", "reason"]
@@ -439,3 +446,11 @@ def tie_classes(differ):
         ",".join(str(k) for k, members in enumerate(ordered, 1) if system in members)
         for system in range(len(differ))
     ]
+
+
+def gate_of_row(row, margin):
+    """Verdict of a gate on a contrast: not worse by more than a margin."""
+    low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
+    if row["reason"] in (NO_UNIT_DIFFERS, "no_variation") and row["groups"] >= FEWEST:
+        low = high = row["difference"]  # every unit changes by the same amount
+    return gate_verdict(low, high, -margin, inclusive=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from casebook import measures, raters, stats
+from casebook import data, measures, raters, runs, stats
 from casebook.cli.common import (
     DEFAULT_MEASURES,
     Columns,
@@ -181,6 +181,25 @@ def _scores_of_table(path, measures, systems, **options):
     return scores
 
 
+def gate_table(path, systems, against, margin, common, as_json, **options):
+    """Decide on scores of a table; ends with the exit code of the verdict."""
+    from casebook.data.scored import gate_scores, read_scores
+
+    if against is None:
+        raise InputError("--scores needs the system that others are held against: --against SYSTEM")
+    scores, reading = read_scores(path, systems, **options)
+    say(str(reading))
+    gate = gate_scores(scores, against, margin, common)
+    columns = ["system", "against", "measure", "difference", "low", "high", "n", "groups"]
+    parts = [gate["notes"]]
+    if len(gate["rows"]):
+        bound = f"{-gate['margin']:g}"
+        rule = f"passes if the lower bound of the 95 % interval is not below {bound}"
+        parts += [gate["rows"][[*columns, "verdict"]], [f"margin {gate['margin']:g}: {rule}"]]
+    show(gate | {"passed": gate["verdict"] == "pass"}, as_json, *parts, digits="z.3f")
+    runs.decide.settle(gate["verdict"], f"gate: {gate['verdict']}")
+
+
 def _scores_of_runs(files, names, columns, about):
     """Scores of runs on judgements, by measure."""
     import pandas as pd
@@ -291,7 +310,7 @@ def agreement(
         is_numeric = frame.to_numpy().dtype.kind == "f"
         level = level or ("ordinal" if is_numeric or scale else "nominal")
         panel = measures.agreement.as_panel(frame, _categories(scale, is_numeric), wide)
-    notes = frame.attrs["notes"]
+    notes = data.tables.reading_text(frame.attrs["reading"]).splitlines()
     results = measures.agreement.agreement_results(
         panel, level, resamples, weights=weights, seed=seed
     )

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.readers import did_you_mean
 
 ROUNDING = 8 * np.finfo(float).eps
 """Relative rounding error granted to a score that a few operations produced."""
@@ -101,7 +102,9 @@ def check_share(name, value):
 def check_choice(name, value, choices):
     """Raise InputError unless `value` is one of `choices`."""
     if value not in choices:
-        raise InputError(f"unknown {name} {value!r}: choose from {', '.join(map(str, choices))}")
+        near = did_you_mean(str(value), choices)
+        known = ", ".join(map(str, choices))
+        raise InputError(f"unknown {name} {value!r}{near}: choose from {known}")
 
 
 def number_or_none(value):
