@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.stats.areas import auroc
+from casebook.stats.areas import auroc, auroc_difference
 from casebook.stats.intervals import (
     FEWEST,
     STATISTICS,
@@ -25,7 +25,7 @@ from casebook.stats.intervals import (
 from casebook.stats.samples import score_matrix, system_pairs
 from casebook.stats.tests import (
     bounds_of_difference,
-    effect_sizes,
+    cohens_dz,
     holm,
     minimal_detectable_effect,
     sign_flips,
@@ -125,6 +125,21 @@ def areas(positive, scores, clusters=None, units=None, *, level=0.95):
     options = {"level": level, "clusters": clusters, "units": units}
     found = {name: auroc(positive, scores[name], **options) for name in scores}
     return coefficients(found, count_groups(clusters, len(positive)), 0.5)
+
+
+def area_contrasts(positive, scores, pairs, clusters=None, units=None, *, level=0.95):
+    """AUROC of one column of scores minus that of another, a row a pair, each on its own."""
+    options = {"level": level, "clusters": clusters, "units": units}
+    rows = []
+    for system, against in pairs:
+        found = auroc_difference(positive, scores[system], scores[against], **options)
+        row = {"system": system, "against": against, **found.row("difference")}
+        rows.append(row | {"reason": found.reason})
+    table = pd.DataFrame(rows).assign(groups=count_groups(clusters, len(positive)))
+    values = areas(positive, scores).set_index("system")["value"]
+    table["level"] = table["system"].map(values)
+    table["baseline"] = table["against"].map(values)
+    return table[[*DIFFERENCE_COLUMNS, "level", "baseline", "reason"]].astype({"reason": object})
 
 
 def count_groups(clusters, n):
@@ -419,10 +434,10 @@ def pair_sizes(scores, pairs, alpha, clusters):
     """Effect size and, of units without clusters, detectable effect of every pair."""
     rows = []
     for system, against in pairs:
-        row = {"dz": effect_sizes(scores[system], scores[against]).dz.estimate}
+        differences = (scores[system] - scores[against]).round(12)  # blind to rounding
+        row = {"dz": cohens_dz(differences).estimate}
         if clusters is None and row["dz"] is not None:
-            spread = (scores[system] - scores[against]).std()
-            row["mde"] = minimal_detectable_effect(spread, len(scores), alpha=alpha)
+            row["mde"] = minimal_detectable_effect(differences.std(), len(scores), alpha=alpha)
         rows.append(row)
     return pd.DataFrame(rows, columns=["dz", "mde"], dtype=float)
 

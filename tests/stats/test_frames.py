@@ -20,7 +20,7 @@ from casebook.stats.tests import (
     holm,
     minimal_detectable_effect,
     paired_randomization,
-    random_signs,
+    sign_patterns,
 )
 
 UNEQUAL = np.repeat(np.arange(9), [1, 2, 3, 5, 8, 12, 20, 30, 40])
@@ -55,12 +55,14 @@ def test_interval_test_and_verdict_never_contradict_each_other(seed, k, n, effec
     assert turned["p_adjusted"].tolist() == found["p_adjusted"].tolist()
 
 
-def sign_patterns(groups, n_resamples, seed):
-    """All signs but mirror images, or the signs that the library draws and those of the data."""
-    if 2 ** (groups - 1) <= n_resamples:
-        return np.array([(1, *signs) for signs in itertools.product([1, -1], repeat=groups - 1)])
-    drawn = np.concatenate(list(random_signs(groups, n_resamples, seed))).astype(int)
-    return np.vstack([np.ones(groups, dtype=int), 2 * drawn - 1])
+def all_signs(groups, n_resamples, seed):
+    """Signs of the patterns that the library makes, and those of the data."""
+    patterns = np.concatenate(list(sign_patterns(groups, n_resamples, seed))).astype(int)
+    if 2 ** (groups - 1) <= n_resamples:  # but mirror images
+        found = {tuple(min(signs, 1 - signs, key=tuple)) for signs in patterns}
+        assert len(found) == len(patterns) == 2 ** (groups - 1) - 1
+        assert all(0 < signs.sum() < groups for signs in patterns)
+    return np.vstack([np.ones(groups, dtype=int), 2 * patterns - 1])
 
 
 def adjusted_p(sums, sizes, signs, column, value):
@@ -81,7 +83,7 @@ def check_inversion(differences, clusters=None, n_resamples=10_000, seed=0):
     of_cluster = scores.groupby(np.arange(len(scores)) if clusters is None else clusters)
     sums = of_cluster.sum().to_numpy()
     sizes = of_cluster.size().to_numpy()
-    signs = sign_patterns(len(sums), n_resamples, seed)
+    signs = all_signs(len(sums), n_resamples, seed)
     pairs = [(k, "zero") for k in scores]
     table = contrasts(scores.assign(zero=0.0), pairs, clusters, n_resamples=n_resamples, seed=seed)
     reach = np.abs(differences).max() * 1.5 or 1.0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from casebook import measures, raters, runs, stats
+from casebook import data, measures, raters, runs, stats
 from casebook.cli.common import (
     DEFAULT_MEASURES,
     Columns,
@@ -57,7 +57,9 @@ def evaluate(
 
     Example: casebook evaluate qrels.txt run.txt.gz -m nDCG@10 -m RR --json
     """
+    from casebook.frames import estimates
     from casebook.measures.ranking import evaluate
+    from casebook.runs.outputs import number
 
     exclusive(context, "as_json", "per_query", but="--json, which holds each query")
     result = evaluate(
@@ -68,16 +70,16 @@ def evaluate(
     )
     measures = {}
     lines = []
-    for name, mean in result.mean.items():
-        interval = result.interval(name)
-        bounds = stats.intervals.bounds_text(interval.low, interval.high, "z.4f")
-        line = f"{name:12} {mean:z.4f}  {bounds}  n={interval.n}  {interval.reason or ''}"
-        lines.append(line.rstrip())
-        measures[name] = {
-            "mean": mean,
-            "ci": [interval.low, interval.high],
-            "n": interval.n,
-            "reason": interval.reason,
+    for row in estimates(result.frame()).to_dict("records"):
+        bounds = stats.intervals.bounds_text(row["low"], row["high"], "z.4f")
+        line = f"{row['system']:12} {row['value']:z.4f}  {bounds}  n={row['n']}"
+        lines.append(f"{line}  {row['reason'] or ''}".rstrip())
+        found = number(row)
+        measures[row["system"]] = {
+            "mean": found["value"],
+            "ci": found["ci"],
+            "n": found["n"],
+            "reason": found["reason"],
         }
     lines.append("intervals: 95 %, Student t and BCa over queries")
     counts = result.accounting.counts()
@@ -310,7 +312,7 @@ def agreement(
         is_numeric = frame.to_numpy().dtype.kind == "f"
         level = level or ("ordinal" if is_numeric or scale else "nominal")
         panel = measures.agreement.as_panel(frame, _categories(scale, is_numeric), wide)
-    notes = frame.attrs["notes"]
+    notes = data.tables.reading_text(frame.attrs["reading"]).splitlines()
     results = measures.agreement.agreement_results(
         panel, level, resamples, weights=weights, seed=seed
     )

@@ -53,17 +53,6 @@ def paired_scores(a, b):
     return score_matrix(np.stack([a, b], axis=1))[0]
 
 
-def paired_differences(a, b=None):
-    """Differences of two paired samples, free of rounding noise around zero."""
-    pairs = paired_scores(a, np.zeros(len(a)) if b is None else b)
-    if not len(pairs):
-        raise InputError("there are no units to compare")
-    resolution = ROUNDING * np.abs(pairs).max()
-    differences = pairs[:, 0] - pairs[:, 1]
-    differences[np.abs(differences) <= resolution] = 0.0
-    return differences, float(resolution)
-
-
 def system_pairs(systems, baseline=None):
     """Positions of the pairs of systems to compare: all, or every other one with a baseline."""
     if baseline is None:
@@ -85,6 +74,12 @@ def stream(seed, purpose, block=0):
 def generator(seed, purpose, block=0):
     """Random numbers of one block of one purpose."""
     return np.random.Generator(stream(seed, purpose, block))
+
+
+def row_blocks(n, rows):
+    """Number and size of every block of so many of n rows."""
+    for block, start in enumerate(range(0, n, rows)):
+        yield block, min(rows, n - start)
 
 
 def check_count(name, value, least=1):
