@@ -203,7 +203,7 @@ def effects(frame, xlabel, margin=0.0, *, row="row", value="value", series="seri
     if margin:
         axes.axvspan(-margin, margin, color=CONTROL, alpha=0.2, lw=0)
     axes.axvline(0, color=INK, lw=1)
-    largest = np.nanmax(np.abs(frame[["value", "low", "high"]]), initial=margin)
+    largest = np.nanmax([frame[["value", "low", "high"]].abs().max(axis=None), margin])
     if largest:
         axes.set_xlim(-1.08 * largest, 1.08 * largest)
     return figure
