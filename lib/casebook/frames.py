@@ -4,6 +4,7 @@ Tables, figures, sentences, ``numbers.json`` and the front page show its rows; n
 else draws an interval of its own.
 """
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -11,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.stats.areas import auroc
+from casebook.stats.areas import auroc, auroc_difference
 from casebook.stats.intervals import (
     FEWEST,
     STATISTICS,
@@ -24,12 +25,18 @@ from casebook.stats.intervals import (
 from casebook.stats.samples import score_matrix, system_pairs
 from casebook.stats.tests import (
     bounds_of_difference,
-    effect_sizes,
+    cohens_dz,
     holm,
     minimal_detectable_effect,
     sign_flips,
 )
-from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS, NOT_MEASURED, verdict_of
+from casebook.verdicts import (
+    INTERVAL_BY_UNIT,
+    NO_UNIT_DIFFERS,
+    NOT_MEASURED,
+    gate_verdict,
+    verdict_of,
+)
 
 UNTESTED = "not tested"
 ESTIMATE_COLUMNS = ["system", *STATISTICS, "n", "groups", "control", "reason"]
@@ -118,6 +125,21 @@ def areas(positive, scores, clusters=None, units=None, *, level=0.95):
     options = {"level": level, "clusters": clusters, "units": units}
     found = {name: auroc(positive, scores[name], **options) for name in scores}
     return coefficients(found, count_groups(clusters, len(positive)), 0.5)
+
+
+def area_contrasts(positive, scores, pairs, clusters=None, units=None, *, level=0.95):
+    """AUROC of one column of scores minus that of another, a row a pair, each on its own."""
+    options = {"level": level, "clusters": clusters, "units": units}
+    rows = []
+    for system, against in pairs:
+        found = auroc_difference(positive, scores[system], scores[against], **options)
+        row = {"system": system, "against": against, **found.row("difference")}
+        rows.append(row | {"reason": found.reason})
+    table = pd.DataFrame(rows).assign(groups=count_groups(clusters, len(positive)))
+    values = areas(positive, scores).set_index("system")["value"]
+    table["level"] = table["system"].map(values)
+    table["baseline"] = table["against"].map(values)
+    return table[[*DIFFERENCE_COLUMNS, "level", "baseline", "reason"]].astype({"reason": object})
 
 
 def count_groups(clusters, n):
@@ -412,10 +434,10 @@ def pair_sizes(scores, pairs, alpha, clusters):
     """Effect size and, of units without clusters, detectable effect of every pair."""
     rows = []
     for system, against in pairs:
-        row = {"dz": effect_sizes(scores[system], scores[against]).dz.estimate}
+        differences = (scores[system] - scores[against]).round(12)  # blind to rounding
+        row = {"dz": cohens_dz(differences).estimate}
         if clusters is None and row["dz"] is not None:
-            spread = (scores[system] - scores[against]).std()
-            row["mde"] = minimal_detectable_effect(spread, len(scores), alpha=alpha)
+            row["mde"] = minimal_detectable_effect(differences.std(), len(scores), alpha=alpha)
         rows.append(row)
     return pd.DataFrame(rows, columns=["dz", "mde"], dtype=float)
 
@@ -439,3 +461,11 @@ def tie_classes(differ):
         ",".join(str(k) for k, members in enumerate(ordered, 1) if system in members)
         for system in range(len(differ))
     ]
+
+
+def gate_of_row(row, margin):
+    """Verdict of a gate on a contrast: not worse by more than a margin."""
+    low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
+    if row["reason"] in (NO_UNIT_DIFFERS, "no_variation") and row["groups"] >= FEWEST:
+        low = high = row["difference"]  # every unit changes by the same amount
+    return gate_verdict(low, high, -margin, inclusive=True)
