@@ -1,5 +1,6 @@
 """Claims of any origin, and what decides them."""
 
+import re
 from collections import namedtuple
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ import pandas as pd
 
 from casebook import paths
 from casebook.data.registry import load
-from casebook.data.tables import ENDINGS, read_roles, read_table, refusal, short, to_type
+from casebook.data.tables import listed, read_roles, read_table, refusal, short, to_type
 from casebook.errors import InputError
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.words import content
@@ -80,10 +81,13 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
     With documents, each quote of ``evidence`` is looked up in its own.
     """
     path = Path(path)
-    if suffix_of(path) in ENDINGS:
+    if suffix_of(path) != ".txt":
         table = read_table(path, rows)
     else:
         lines = {number: line for number, line in read_lines(path) if line.strip()}
+        header = re.split("[,;\t]", next(iter(lines.values()), ""))
+        if "claim" in header:
+            raise refusal(path, f"has the columns {listed(header)}: rename it to .csv or .tsv")
         table = pd.DataFrame({"claim": pd.Series(lines, dtype=object)})
         table.attrs["path"] = path
     if not len(table):

@@ -176,7 +176,8 @@ def _mean_bounds(sums, sizes, level, n_resamples, seed):
     effective = sizes.sum() ** 2 / np.sum(sizes**2)
     low, high = means + special.stdtrit(effective - 1, tails)[:, None] * error
     if groups >= ENOUGH:
-        draws = ratio_draws(sums, sizes, n_resamples, seed)
+        resamples = resample_counts(groups, n_resamples, seed)
+        draws = np.concatenate([(W @ sums) / (W @ sizes)[:, None] for W in resamples])
         for k, mean in enumerate(means):
             bca = bca_bounds(draws[:, k], mean, special.ndtri(tails), influence[:, k])
             low[k] = min(low[k], bca[0])
@@ -242,12 +243,6 @@ def resample_counts(units, n_resamples, seed):
         picks = picks + units * np.arange(rows)[:, None]
         counts = np.bincount(picks.ravel(), minlength=rows * units)
         yield counts.reshape(rows, units).astype(float)
-
-
-def ratio_draws(sums, sizes, n_resamples, seed):
-    """Bootstrap draws [resamples, columns] of sums over sizes of drawn clusters."""
-    blocks = resample_counts(len(sizes), n_resamples, seed)
-    return np.concatenate([(W @ sums) / (W @ sizes)[:, None] for W in blocks])
 
 
 def resampled_clusters(clusters, n):
@@ -316,16 +311,11 @@ def percentile_interval(estimate, draws, n, *, level=0.95, reason=None):
     elif estimate is None or np.isnan(draws).any():
         why = "undefined_in_resamples"
     else:
-        low, high = percentile_bounds(draws, level).tolist()
+        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
         if low == high:
             low = high = None
             why = "no_variation"
     return Interval(estimate, low, high, level, n, "percentile", why)
-
-
-def percentile_bounds(draws, level):
-    """Quantiles of the draws that leave equal shares out on both sides."""
-    return np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
 
 
 # Shares.

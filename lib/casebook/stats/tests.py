@@ -222,10 +222,10 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0):
     (0.25, 4)
     """
     check_count("n_resamples", n_resamples)
-    is_one_pair = np.ndim(a) == 1
-    if is_one_pair and b is None:
-        b = np.zeros(len(a))
-    X, systems = (paired_scores(a, b), [0, 1]) if is_one_pair else score_matrix(a)
+    is_one_pair = b is not None or np.ndim(a) == 1
+    if is_one_pair:
+        a = paired_scores(a, np.zeros(len(a)) if b is None else b)
+    X, systems = score_matrix(a)
     if not len(X):
         raise InputError("there are no units to compare")
     if len(systems) < 2:
@@ -280,14 +280,12 @@ def cohens_dz(differences, *, level=0.95):
 
 def rank_biserial(differences):
     """Rank-biserial correlation of paired differences; None if all are 0."""
-    from scipy.stats import rankdata  # slow to import
-
     differences = np.asarray(differences)
     untied = differences[differences != 0]
     if not len(untied):
         return None
     sizes = np.abs(untied)
-    ranks = rankdata(np.round(sizes / sizes.max(), 12))  # blind to rounding
+    ranks = pd.Series(sizes / sizes.max()).round(12).rank()  # blind to rounding
     return float(np.sum(np.sign(untied) * ranks) / np.sum(ranks))
 
 
@@ -339,18 +337,10 @@ def mcnemar(a, b):
 def minimal_detectable_effect(sd, n, *, alpha=0.05, power=0.8):
     """Smallest true mean difference that the paired t test finds with this power.
 
-    The test is two-sided. None for one unit.
+    The test is two-sided; that it finds a difference in the wrong direction is left out. None for
+    one unit.
     """
-    from scipy import optimize  # slow to import
-
     if n < 2:
         return None
     critical = special.stdtrit(n - 1, 1 - alpha / 2)
-
-    def missing(noncentrality):
-        # The lower tail mirrors an upper one; scipy gives NaN where it is below 1e-9.
-        below = np.nan_to_num(1 - special.nctdtr(n - 1, -noncentrality, critical))
-        return power - (1 - special.nctdtr(n - 1, noncentrality, critical) + below)
-
-    noncentrality = optimize.brentq(missing, 0.0, 3 * critical + 5, xtol=1e-13)
-    return sd / math.sqrt(n) * noncentrality
+    return float(sd / math.sqrt(n) * special.nctdtrinc(n - 1, 1 - power, critical))
