@@ -1,7 +1,6 @@
 """Distances of two ranked lists against their definitions, published values and other packages."""
 
 import itertools
-import math
 import random
 
 import numpy as np
@@ -66,10 +65,7 @@ def test_displacement_is_its_definition(before, after, k):
     moves = plain_displacements(before, after, k)
     found = rankshift.mean_displacement(before, after, k)
     assert found == (pytest.approx(np.mean(moves)) if moves else None)
-    changes = rankshift.rank_changes(before, after, k)
-    assert list(changes.displacement.values()) == moves
-    assert {*changes.dropped, *changes.stable} == set(before)
-    assert {*changes.new, *changes.stable} == set(after)
+    assert list(rankshift.displacements(before, after, k).values()) == moves
 
 
 @some
@@ -205,10 +201,8 @@ def test_bad_lists_and_options_are_refused():
     cases = [(("rbo", ["a"], ["b"], {"p": p}), "between 0 and 1") for p in (0, 1, -0.1, "x", None)]
     for name in ("mean_displacement", "rbo", "kendall_topk"):
         cases += [
-            ((name, twice, ["a"], {}), "list before: 'case 7' stands at ranks 2"),
-            ((name, ["a"], twice, {}), "list after: 'case 7' stands at ranks 2"),
-            ((name, ["a", None], ["a"], {}), "no id at rank 2"),
-            ((name, ["a", math.nan], ["a"], {}), "no id at rank 2"),
+            ((name, twice, ["a"], {}), "list before: 'case 7' is there 2 times"),
+            ((name, ["a"], twice, {}), "list after: 'case 7' is there 2 times"),
         ]
     cases.append((("mean_displacement", ["a"], ["b"], {"k": 0}), "k must be .* not 0"))
     assert misnamed(call, cases, InputError) == []
@@ -239,17 +233,16 @@ def test_mean_over_cases_is_tested_by_the_enumeration_of_all():
     for value, count in zip(*np.unique(np.round(sums, 6), return_counts=True), strict=True):
         assert null[round(1000 * value) + 2000] == pytest.approx(count / 36)
     found = mean_spearman_test([([1, 1, 1], [1, 2, 3]), ([1, 2, 3, 4], [1, 2, 3, 4])])
-    assert (found["defined"], found["undefined"], found["values"]) == (1, 1, [None, 1])
-    assert (found["mean"], found["p"]) == (1, pytest.approx(2 / 24))
+    assert found == {"values": [None, 1], "undefined": 1, "p": pytest.approx(2 / 24)}
     assert mean_spearman_test([([1, 1], [1, 2])])["p"] is None
 
 
 def test_cases_needed_agree_with_simulation():
     chosen, needed = tilted(4, 0.6), cases_needed(0.6)
-    assert sum(chosen.values()) == pytest.approx(1)
-    assert sum(v * p for v, p in chosen.items()) / 1000 == pytest.approx(0.6)
+    assert chosen.sum() == pytest.approx(1)
+    assert chosen @ chosen.index / 1000 == pytest.approx(0.6)
     rng = np.random.default_rng(0)
-    drawn = rng.choice(list(chosen), (4000, needed), p=list(chosen.values())).sum(axis=1)
+    drawn = rng.choice(chosen.index, (4000, needed), p=chosen).sum(axis=1)
     tail = np.cumsum(mean_null([tilted(4, 0.0)] * needed)[::-1])[::-1]
     assert 0.78 < np.mean(tail[drawn + 1000 * needed] <= 0.05) < 0.88
     assert cases_needed(0.8, 0.6) > needed

@@ -15,7 +15,7 @@ from casebook.data.sources import MIRROR_VARIABLE
 from casebook.data.tables import read_roles, read_table
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer
-from casebook.frames import DIFFERENCE_COLUMNS, areas
+from casebook.frames import DIFFERENCE_COLUMNS, area_contrasts, areas
 from casebook.measures.faithfulness import (
     MATCHED,
     MISMATCHED,
@@ -28,13 +28,12 @@ from casebook.measures.faithfulness import (
     sentence_shares,
     separation,
 )
-from casebook.measures.mentions import find_citations, find_flip, share_named
+from casebook.measures.mentions import find_flip, provisions, share_named
 from casebook.measures.quotations import find_quotes, share_quoted_rightly
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT
 from casebook.sensitivity.extract import extract_sheet
-from casebook.stats.areas import auroc_contrast
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
 from casebook.stats.samples import generator, number_or_none
 from casebook.text import content_words, sentence_texts, sentences
@@ -383,15 +382,8 @@ class ExplanationScores:
 
 def score_explanations(explained, *, foreign=3, pool=None, n_resamples=10_000, seed=0):
     """Score explanations under all rules, against their own sources and some of others (`pool`)."""
-    pairing = pair_sources(
-        explained.explanations,
-        explained.sources,
-        explained.source_of,
-        draws=foreign,
-        seed=seed,
-        pool=pool,
-    )
-    rows = sentence_rows(pairing)
+    texts = (explained.explanations, explained.sources, explained.source_of)
+    rows = sentence_rows(*texts, pair_sources(*texts, draws=foreign, seed=seed, pool=pool))
     grounded = {}
     numbers = {}
     nothing = Interval(None, None, None, 0.95, 0, "", "no_claim").number()
@@ -596,10 +588,10 @@ def scored_copies(explained, weights, *, seed=0):
     for key, text in explained.explanations.items():
         own_sources[key] = explained.sources[explained.source_of[key]]
         originals[key] = detector_scores(text, own_sources[key], weights)
-    pairing = pair_sources(
+    foreign = pair_sources(
         explained.explanations, explained.sources, explained.source_of, draws=1, seed=seed
     )
-    swapped = {key: explained.sources[foreign[0]] for key, foreign in pairing.foreign.items()}
+    swapped = {key: explained.sources[source] for key, (source,) in foreign.items()}
     spoilt = {SWAPPED: explained.explanations} | corrupt(explained.explanations, seed=seed)
     rows = []
     for defect, copies in spoilt.items():
@@ -681,21 +673,21 @@ def detection_contrasts(copies, margin=0.0):
         for system, against in DETECTOR_CONTRASTS:
             scored = _with_scores(versions, [system, against])
             if len(scored):
-                row = {"defect": defect, "system": system, "against": against}
-                rows.append(row | _detection_contrast(scored, system, against, margin))
+                row = _detection_contrast(scored, system, against, margin)
+                rows.append({"defect": defect} | row)
     columns = ["defect", *DIFFERENCE_COLUMNS, "level", "baseline", "verdict", "reason"]
     return with_reasons(rows, columns).astype({"low": float, "high": float})
 
 
 def _detection_contrast(scored, system, against, margin):
     """Difference of two AUROCs on the copies of one defect, with its verdict."""
-    row = auroc_contrast(
+    [row] = area_contrasts(
         scored["original"],
-        scored[system],
-        scored[against],
-        clusters=scored["source"],
-        units=scored["key"],
-    )
+        scored[[system, against]],
+        [(system, against)],
+        scored["source"],
+        scored["key"],
+    ).to_dict("records")
     row["n"] = len(scored) // 2
     no_unit_differs = (
         row["low"] == row["high"] == 0
@@ -788,8 +780,7 @@ def _citation_states(explained, condition, keys, passage_keys):
 
 def _provisions(text):
     """List the distinct numbers of the provisions that a text cites."""
-    provisions = filter(None, (citation.provision for citation in find_citations(text)))
-    numbers = dict.fromkeys(provision.partition(" ")[2] for provision in provisions)
+    numbers = dict.fromkeys(provision.partition(" ")[2] for provision in provisions(text))
     return [number.removesuffix("(0)") for number in numbers]
 
 

@@ -5,16 +5,15 @@ modality that a sentence and its source do not share: a rule of thumb over words
 entailment model, whose rate is reported beside that of mismatched sources.
 """
 
+import calendar
+import itertools
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from casebook.text import STOP_LIST, content_words, fold, sentences, tokens
 
-_MONTH_NAMES = """january february march april may june july august september october november
-december"""
-_MONTHS = {name[:3]: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)}
-_MONTHS |= {name: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)} | {"sept": 9}
+_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
+_MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DATES = re.compile(
     rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: day of)? (?P<m>{_MONTH})\.?,? "
@@ -74,47 +73,34 @@ _SECTION = re.compile(
 _PROVISION_KINDS = {"a": "article", "o": "order", "r": "rule", "c": "clause", "s": "section"}
 
 
-class Citation(NamedTuple):
-    """Where a text cites a case, or a provision, such as *section 12(3)*."""
-
-    start: int
-    end: int
-    provision: str | None
-
-
-def find_citations(text):
-    """Citations of a text; of two that overlap the first counts, cases before provisions.
+def provisions(text):
+    """Provisions that a text cites, such as *section 12(3)*, in order; not the cases it cites.
 
     Cases are neutral citations (``[2019] UKSC 41``) and reports (``[1932] AC 562``,
     ``AIR 1973 SC 1461``, ``410 U.S. 113``), with the pinpoint that follows (``at [50]-[52]``).
     """
-    plain = re.sub(r"\s", " ", fold(text))
-    citations = []
+    found = []
+    for match in _SECTION.finditer(_without_cases(_plain(text))):
+        name = match["unit"].lower()
+        unit = "regulation" if name.startswith("reg") else _PROVISION_KINDS.get(name[0], "section")
+        rule = f" rule {match['rule'].replace(' ', '')}" if match["rule"] else ""
+        for number in re.findall(_PROVISION, match["numbers"]):
+            found.append(f"{unit} {number.replace(' ', '')}{rule}")
+    return found
+
+
+def _plain(text):
+    return re.sub(r"\s", " ", fold(text))
+
+
+def _blank(match):
+    return " " * len(match.group())
+
+
+def _without_cases(text):
     for pattern in _CASES:
-        for match in re.finditer(pattern + _PINPOINT, plain):
-            citations.append(Citation(match.start(), match.end(), None))
-    for match in _SECTION.finditer(plain):
-        citations += _provisions(match)
-    apart = []
-    for citation in sorted(citations, key=_reading_order):
-        if not apart or citation.start >= apart[-1].end:
-            apart.append(citation)
-    return apart
-
-
-def _reading_order(citation):
-    return citation.start, citation.provision is not None, -citation.end
-
-
-def _provisions(match):
-    """Each provision of a list, such as *sections 302 and 304*."""
-    name = match["unit"].lower()
-    unit = "regulation" if name.startswith("reg") else _PROVISION_KINDS.get(name[0], "section")
-    rule = f" rule {match['rule'].replace(' ', '')}" if match["rule"] else ""
-    start = match.start("numbers")
-    for number in re.finditer(_PROVISION, match["numbers"]):
-        provision = f"{unit} {number.group().replace(' ', '')}{rule}"
-        yield Citation(start + number.start(), start + number.end(), provision)
+        text = re.sub(pattern + _PINPOINT, _blank, text)
+    return text
 
 
 # What is named alike.
@@ -123,49 +109,39 @@ def _provisions(match):
 @lru_cache(maxsize=256)
 def mentions(text):
     """Distinct numbers, dates, provisions and parties of a text."""
-    remainder = re.sub(r"\s", " ", fold(text))
-    spans = sentences(remainder)
-    found = {kind: set() for kind in ("number", "date", "provision", "party")}
-    for match in _DATES.finditer(remainder):
-        if date := _date(match):
-            found["date"].add(date)
-            remainder = _blank(remainder, match.start(), match.end())
-    for citation in find_citations(text):
-        remainder = _blank(remainder, citation.start, citation.end)
-        if citation.provision:
-            found["provision"].add(citation.provision)
-    found["number"].update(map(_value, _NUMBER.finditer(remainder)))
-    for start, end in spans:
-        for match in _PARTIES.finditer(remainder[start:end]):
-            for side in match.groups():
-                party = side.removeprefix("In ").removeprefix("See ").strip(" .,")
-                found["party"].add(party.casefold())
-    return found
+    plain = _plain(text)
+    dates = [match for match in _DATES.finditer(plain) if _date(match)]
+    remainder = _DATES.sub(lambda match: _blank(match) if _date(match) else match.group(), plain)
+    remainder = _SECTION.sub(_blank, _without_cases(remainder))
+    parties = set()
+    for start, end in sentences(plain):
+        for side in itertools.chain(*_PARTIES.findall(remainder[start:end])):
+            parties.add(side.removeprefix("In ").removeprefix("See ").strip(" .,").casefold())
+    return {
+        "number": set(map(_value, _NUMBER.finditer(remainder))),
+        "date": set(map(_date, dates)),
+        "provision": set(provisions(text)),
+        "party": parties,
+    }
 
 
 def _date(match):
     """A date as YYYY-MM-DD, None if there is no such month or day."""
     parts = {group[0]: text for group, text in match.groupdict().items() if text}
     month = _MONTHS.get(parts["m"].lower()) or int(parts["m"])
-    day = int(parts["d"])
-    if not (1 <= month <= 12 and 1 <= day <= 31):
-        return None
-    return f"{parts['y']}-{month:02d}-{day:02d}"
-
-
-def _blank(text, start, end):
-    return text[:start] + " " * (end - start) + text[end:]
+    is_date = 1 <= month <= 12 and 1 <= int(parts["d"]) <= 31
+    return f"{parts['y']}-{month:02d}-{int(parts['d']):02d}" if is_date else None
 
 
 def _value(match):
     """A number as text, without separators and multiplied out."""
-    parts = match.groupdict()
-    scale = _MULTIPLIERS.get((parts["scale"] or parts["scale2"] or "").lower(), 1)
-    if parts["word"]:
-        return str(_SPELLED[parts["word"].lower()] * scale)
-    value = float(parts["digits"].replace(",", "")) * scale
+    parts = {group[0]: text for group, text in match.groupdict("").items() if text}
+    scale = _MULTIPLIERS.get(parts.get("s", "").lower(), 1)
+    if "w" in parts:
+        return str(_SPELLED[parts["w"].lower()] * scale)
+    value = float(parts["d"].replace(",", "")) * scale
     number = f"{value:.6f}".rstrip("0").rstrip(".")
-    return number + ("%" if parts["percent"] else "")
+    return number + ("%" if "p" in parts else "")
 
 
 def agreement(explanation, source):
@@ -184,8 +160,9 @@ def agreement(explanation, source):
 def share_named(explanation, source):
     """Share of what an explanation names that a source names too, None where it names nothing."""
     kinds = agreement(explanation, source).values()
-    total = sum(len(shared) + len(missing) for shared, missing in kinds)
-    return 1 - sum(len(missing) for _, missing in kinds) / total if total else None
+    missing = sum(len(missing) for _, missing in kinds)
+    total = sum(len(shared) for shared, _ in kinds) + missing
+    return 1 - missing / total if total else None
 
 
 def _spaced(text):

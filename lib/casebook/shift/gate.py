@@ -186,6 +186,22 @@ def judge_shift(
     return GateReport(profile, decision, verdict, checks)
 
 
+def gate_table(study, systems, **resampling):
+    """Every rule of the documented gate on every one of some shifts that moved a question."""
+    tables = []
+    for system in systems:
+        if system in study.unmoved:
+            continue
+        evaluation = evaluate_shift(study.data, study.fits[system].shifted())
+        report = judge_shift(evaluation, clusters=study.clusters, **resampling)
+        tables.append(pd.DataFrame(report.checks).assign(shift=study.names[system]))
+    if not tables:
+        return pd.DataFrame()
+    checks = pd.concat(tables, ignore_index=True)
+    columns = ["shift", "metric", "delta", "low", "high", "eps", "n", "verdict", "reason"]
+    return checks[columns].dropna(axis=1, how="all")
+
+
 def _rule_verdict(result, check, interval_reason, decision, clusters):
     """Verdict and reason of one rule."""
     if result.degenerate:
