@@ -62,17 +62,17 @@ def read_scores(
     if systems:
         columns |= {"system": "-", "score": "-"}
         reading = read_roles(table, "scores", ["unit"], columns, values, further=systems)
+        units = reading.texts("unit")
         reading.refuse_repeats("unit")
         by_system = {system: reading.numbers(system) for system in systems}
-        units = reading.texts("unit")
         scored = pd.DataFrame(by_system).set_axis(units)
     else:
         needed = ["unit", "system", "score"]
         wide = f"; or, if each system has a column: {to_type('systems', 'A,B')}"
         reading = read_roles(table, "scores", needed, columns, values, hint=wide)
-        reading.refuse_repeats("unit", "system")
         units = reading.texts("unit")
         named = reading.names("system")
+        reading.refuse_repeats("unit", "system")
         cells = {"unit": units, "system": named, "score": reading.numbers("score")}
         scored = pd.DataFrame(cells).pivot_table("score", "unit", "system", "first")
         scored = scored.reindex(index=units.unique(), columns=named.unique())

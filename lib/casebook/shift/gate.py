@@ -19,6 +19,7 @@ from casebook.files import write_json
 from casebook.frames import contrasts
 from casebook.measures.ranking import evaluate
 from casebook.runs.record import now, utc
+from casebook.runs.registry import evaluations_folder
 from casebook.shift.artifacts import check_split, prepare, shift_queries, unapplied
 from casebook.shift.embedded import SMALLEST_NORM, group_labels, ranking_order
 from casebook.stats.intervals import FEWEST, too_few
@@ -268,8 +269,10 @@ def run_evaluators(
         vectors = test.queries
     evaluation = evaluate_shift(test, vectors, baseline=baseline, mode=mode)
     manifest = _manifest(test, evaluation, started, shift=shift, mode=mode, labels=labels)
+    manifest["source"] = str(setup.dataset)
     run_id = manifest["runId"]
-    folder = layout.results / f"{started:%Y%m%d_%H%M%S}_{manifest['kind']}_{run_id}"
+    name = f"{started:%Y%m%d_%H%M%S}_{manifest['kind']}_{run_id}"
+    folder = evaluations_folder(layout.tenant) / name
     write_json(folder / "run_manifest.json", manifest)
     report = None
     if baseline:
@@ -313,7 +316,11 @@ def _manifest(test, evaluation, started, *, shift, mode, labels):
         "refCount": len(test.documents),
         "embeddingsRoot": None,
         "refsManifestPath": None,
-        "refsManifest": None,
+        "refsManifest": {
+            "totalDocuments": len(test.documents),
+            "dimensions": test.documents.shape[1],
+            "provider": labels["Encoder"],
+        },
         "labels": labels,
         "metrics": evaluation.metrics,
         "degenerate": evaluation.degenerate,
