@@ -420,11 +420,12 @@ class Reading:
         lists = [_list_of(cell, self.lists_as) for cell in cells]
         for (row, cell), texts in zip(cells.items(), lists, strict=True):
             if texts is None and cell != "":
-                mark = to_type("lists", "|")
                 part = to_type("columns", {role: f"{self.columns[role]}.*.text"})
-                ways = f"{to_type('lists', 'one')} (a single text), python, or the mark: {mark}"
-                problem = f"{role} {short(cell)} is no JSON list of texts: type {ways}"
-                self.refuse(row, f"{problem}; of objects, say the part: {part}")
+                way = f"say which part of each is text: {part}"
+                if not isinstance(cell, list):
+                    one, mark = to_type("lists", "one"), to_type("lists", "|")
+                    way = f"type {one} (a single text), python, or the mark: {mark}"
+                self.refuse(row, f"{role} {short(cell)} is no JSON list of texts: {way}")
         return pd.Series(lists, cells.index, dtype=object)
 
     def numbers(self, role, hint=""):
@@ -472,10 +473,12 @@ class Reading:
     def names(self, role):
         """Cells that name somebody or something; two spellings of one name are refused."""
         words = self.texts(role)
-        distinct = words.drop_duplicates()
-        for row, word in distinct[distinct.map(_folded).duplicated()].items():
-            problem = f"{role} {short(word)} is in an earlier row but for case or blanks"
-            self.refuse(row, f"{problem}: write one of them")
+        spellings = {}
+        for row, word in words.drop_duplicates().items():
+            usual = spellings.setdefault(_folded(word), word)
+            if usual != word:
+                problem = f"{role} {short(word)} is {short(usual)} but for case or blanks"
+                self.refuse(row, f"{problem}: write one of them")
         return words
 
 
