@@ -7,7 +7,7 @@ panel, percent agreement, and a reason for all that is None.
 """
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -24,7 +24,7 @@ from casebook.measures.coefficients import (
     Kappa,
 )
 from casebook.stats.intervals import FEWEST, bca_bounds, cluster_codes, resample_counts
-from casebook.stats.samples import check_choice, check_count, number_or_none
+from casebook.stats.samples import check_choice, number_or_none
 
 COEFFICIENT_TITLES = {
     "percent_agreement": "percent agreement",
@@ -62,21 +62,14 @@ class Agreement:
     n_left_out: int = 0
     percent_agreement: float | None = None
     expected: float | None = None
-    reasons: dict = field(default_factory=dict)
+    reason: str | None = None  # of no estimate, else of what else is None
 
     @property
     def bounds(self):
         """Bounds for this panel and for a new one, as columns of a table; None where none are."""
-        bounds = [*(self.panel_ci or (None, None)), *(self.new_panel_ci or (None, None))]
         names = ("panel_low", "panel_high", "new_panel_low", "new_panel_high")
+        bounds = [*(self.panel_ci or (None, None)), *(self.new_panel_ci or (None, None))]
         return dict(zip(names, bounds, strict=True))
-
-    @property
-    def reason(self):
-        """Why the estimate is None, else which intervals are None and why."""
-        if "estimate" in self.reasons:
-            return self.reasons["estimate"]
-        return "; ".join(f"{name}: {code}" for name, code in self.reasons.items()) or None
 
 
 # From a coefficient and a table of ratings to the estimate with both intervals.
@@ -123,20 +116,23 @@ def measure(
         If the ratings are no such table, or an option is wrong.
     """
     check_choice("coefficient", name, COEFFICIENTS)
-    check_count("n_resamples", n_resamples, least=0)
     panel = as_panel(ratings, categories, wide)
     build = partial(COEFFICIENTS[name], **settings)
     coefficient = build(panel)
     used = coefficient.panel
     estimate, reason = coefficient.estimate()
-    counts = {
-        "n_items": used.n_items,
-        "n_raters": used.n_raters,
-        "n_left_out": panel.n_items - used.n_items,
-        "percent_agreement": Kappa(panel if reason else used, "none", needs=()).estimate()[0],
-    }
+    percent, _ = Kappa(panel if reason else used, "none", needs=()).estimate()
+    found = Agreement(
+        name,
+        estimate,
+        n_items=used.n_items,
+        n_raters=used.n_raters,
+        n_left_out=panel.n_items - used.n_items,
+        percent_agreement=percent,
+        reason=reason,
+    )
     if reason:
-        return Agreement(name, None, **counts, reasons={"estimate": reason})
+        return found
     # What is drawn: items, or clusters of them.
     units = np.arange(used.n_items)
     copies = slice(None)
@@ -144,9 +140,9 @@ def measure(
         units = cluster_codes(clusters, panel.n_items)[coefficient.used_items]
         units = copies = np.unique(units, return_inverse=True)[1]
     n = int(units.max()) + 1
-    blocks = resample_counts(n, n_resamples, seed) if n > 1 else ()
-    draws = [coefficient.values(drawn[:, copies]) for drawn in blocks]
-    draws = np.concatenate([np.empty(0), *draws])
+    draws = np.empty(0)
+    for drawn in resample_counts(n, n_resamples, seed) if n > 1 else ():
+        draws = np.append(draws, coefficient.values(drawn[:, copies]))
     # Standard error: by influence, else of the draws.
     se = None
     influence = coefficient.influence() if n > 1 else None
@@ -160,19 +156,18 @@ def measure(
     reasons = {"panel_ci": reason}
     if se is None:
         reasons["se"] = "undefined_in_resamples" if len(draws) else reason
+    intervals = {"panel_ci": panel_ci}
     if isinstance(coefficient, IntraclassCorrelation):
         if clusters is not None:
             raise InputError("clusters: an intraclass correlation takes every item as a unit")
         intervals, of_model = coefficient.intervals()
         reasons |= of_model
     else:
-        new_panel_ci, reasons["new_panel_ci"] = _new_panel_interval(
+        intervals["new_panel_ci"], reasons["new_panel_ci"] = _new_panel_interval(
             coefficient, estimate, build, panel, panel_ci, reason
         )
-        intervals = {"panel_ci": panel_ci, "new_panel_ci": new_panel_ci}
-    reasons = {key: code for key, code in reasons.items() if code}
-    counts["expected"] = coefficient.expected
-    return Agreement(name, estimate, se, **intervals, **counts, reasons=reasons)
+    reason = "; ".join(f"{key}: {code}" for key, code in reasons.items() if code) or None
+    return replace(found, se=se, **intervals, expected=coefficient.expected, reason=reason)
 
 
 def bootstrap_interval(draws, estimate, n, influence=None, kind="items"):
@@ -325,9 +320,8 @@ def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
     0  krippendorff_alpha  4  3
     """
     results = agreement_results(ratings, level, n_resamples, **options)
-    rows = [vars(found) | found.bounds | {"reason": found.reason} for found in results.values()]
-    table = pd.DataFrame(rows).drop(columns=["panel_ci", "new_panel_ci", "reasons"])
-    return table.astype({"reason": object})
+    table = pd.DataFrame([vars(found) | found.bounds for found in results.values()])
+    return table.drop(columns=["panel_ci", "new_panel_ci"]).astype({"reason": object})
 
 
 def leave_one_rater_out(ratings, coefficient="krippendorff_alpha", *, categories=None, wide=False):

@@ -24,12 +24,12 @@ from casebook.text import STOP_LIST, content_words, passages, sentence_texts
 
 THRESHOLD = 0.4
 PASSAGE_WORDS = 200
+# The document states content words, its code counts function words too.
 RULES = {
     "documented": "COUNTERCASE's rule",
     "code": "COUNTERCASE's rule in its code",
     "corrected": "Standard",
 }
-"""Rules and their names; the document states content words, its code counts function words too."""
 MATCHED = "matched"
 MISMATCHED = "mismatched"
 THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -148,9 +148,8 @@ def documented_faithfulness(explanation, sources, in_code=False):
     """
     supports = documented_shares(explanation, sources, in_code)
     shares = [support.share for support in supports if support.share is not None]
-    if not shares:
-        return 1.0 if in_code else None
-    return grounded_share(shares)
+    score = 1.0 if in_code else None
+    return grounded_share(shares) if shares else score
 
 
 def documented_shares(explanation, sources, in_code=False):
@@ -226,11 +225,10 @@ def separation(rows, rule):
 def threshold_sweep(rows, thresholds=THRESHOLDS, **options):
     """Score of own and of foreign sources at several thresholds."""
     claims = rows.assign(rule=pd.Categorical(rows["rule"], list(RULES))).dropna(subset="share")
-    parts = []
-    for threshold in thresholds:
-        parts.append(claims.assign(threshold=threshold, score=claims["share"] >= threshold - 1e-12))
+    claims = claims.merge(pd.DataFrame({"threshold": thresholds}), how="cross")
+    claims["score"] = claims["share"] >= claims["threshold"] - 1e-12
     keys = ["rule", "threshold", "condition"]
-    units = pd.concat(parts).groupby([*keys, "explanation", "own"], sort=False, observed=True)
+    units = claims.groupby([*keys, "explanation", "own"], sort=False, observed=True)
     scores = _means("score", units["score"].mean().reset_index(), keys, **options)
     explanations = rows.groupby("rule")["explanation"].nunique()
     return scores.assign(without_claim=scores["rule"].map(explanations) - scores["n"])
