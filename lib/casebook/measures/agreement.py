@@ -246,8 +246,7 @@ def krippendorff_alpha(ratings, level="ordinal", n_resamples=1000, **options):
     >>> round(krippendorff_alpha([[1, 1], [2, 2], [3, 2], [5, 4]]).estimate, 3)
     0.889
     """
-    options |= {"level": level, "n_resamples": n_resamples}
-    return measure("krippendorff_alpha", ratings, **options)
+    return measure("krippendorff_alpha", ratings, level=level, n_resamples=n_resamples, **options)
 
 
 percent_agreement = partial(measure, "percent_agreement")
@@ -277,11 +276,8 @@ def agreement_results(
     """Many coefficients of one panel, by name; one that cannot take the ratings has a reason."""
     panel = as_panel(ratings, categories, wide)
     settings = {"gwet_ac2": {"weights": weights}, "krippendorff_alpha": {"level": level}}
-    results = {}
-    for name in coefficients:
-        options = settings.get(name, {})
-        results[name] = measure(name, panel, n_resamples=n_resamples, seed=seed, **options)
-    return results
+    options = {"n_resamples": n_resamples, "seed": seed}
+    return {x: measure(x, panel, **options, **settings.get(x, {})) for x in coefficients}
 
 
 def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
@@ -361,7 +357,7 @@ class RatingPanel:
 
     @property
     def values(self):
-        """Categories as numbers: themselves, or 1, 2, ... for labels in order."""
+        # Categories as numbers: themselves, or 1, 2, ... for labels in order.
         is_number = self.scale.dtype.kind in "iuf"
         return self.scale.to_numpy(float) if is_number else np.arange(1.0, len(self.scale) + 1)
 
@@ -371,19 +367,12 @@ class RatingPanel:
 
     @cached_property
     def counts(self):
-        return self.one_hot.sum(axis=1, dtype=float)
+        counts = [(self.codes == k).sum(axis=1) for k in range(len(self.scale))]
+        return np.array(counts, dtype=float).reshape(len(self.scale), self.n_items).T
 
     @cached_property
     def per_item(self):
         return self.counts.sum(axis=1)
-
-    @property
-    def vary(self):
-        # Whether the pairable ratings fall into more than one category.
-        return np.count_nonzero(self.counts[self.per_item >= 2].any(axis=0)) > 1
-
-    def keep(self, rows):
-        return replace(self, codes=self.codes[rows])
 
     def only(self, columns):
         return replace(self, codes=self.codes[:, columns], raters=self.raters[columns])
