@@ -42,43 +42,17 @@ def plain_displacements(before, after, k):
     return [abs(ranks[0].get(x, k + 1) - ranks[1].get(x, k + 1)) for x in every]
 
 
-def plain_kendall(before, after, penalty):
-    """The four cases of Fagin et al. 2003, pair by pair."""
-    total = 0
-    for x, y in itertools.combinations(sorted({*before, *after}), 2):
-        in_before, in_after = ([z for z in (x, y) if z in side] for side in (before, after))
-        if len(in_before) == len(in_after) == 2:
-            total += (before.index(x) < before.index(y)) != (after.index(x) < after.index(y))
-        elif {len(in_before), len(in_after)} == {1, 2}:
-            both, one = (before, in_after) if len(in_before) == 2 else (after, in_before)
-            total += both.index(y if one == [x] else x) < both.index(one[0])
-        elif len(in_before) == len(in_after) == 1:
-            total += in_before != in_after
-        else:
-            total += penalty
-    return total
-
-
 @some
 @given(lists, lists, st.integers(8, 12))
-def test_displacement_is_its_definition(before, after, k):
+def test_displacement_footrule_and_jaccard_are_their_definitions(before, after, k):
     moves = plain_displacements(before, after, k)
     found = rankshift.mean_displacement(before, after, k)
     assert found == (pytest.approx(np.mean(moves)) if moves else None)
     assert list(rankshift.displacements(before, after, k).values()) == moves
-
-
-@some
-@given(lists, lists, st.floats(0, 1))
-def test_footrule_jaccard_and_kendall_are_their_definitions(before, after, penalty):
-    if before or after:
-        assert rankshift.footrule(before, after, 9) == sum(plain_displacements(before, after, 9))
-        common = {*before} & {*after}
-        assert rankshift.jaccard(before, after, 9) == pytest.approx(
-            len(common) / len({*before, *after})
-        )
-        found = rankshift.kendall_topk(before, after, 9, penalty=penalty)
-        assert found == pytest.approx(plain_kendall(before, after, penalty))
+    if moves:
+        assert rankshift.footrule(before, after, k) == sum(moves)
+        common = len({*before} & {*after}) / len({*before, *after})
+        assert rankshift.jaccard(before, after, k) == pytest.approx(common)
 
 
 def test_published_values_of_fagin():
