@@ -1,6 +1,5 @@
 """What is secret in a text goes, and nothing else does."""
 
-import pickle
 import time
 
 from cases import failing
@@ -67,11 +66,7 @@ def test_secret_variables_are_hidden_unless_they_are_words_or_files(monkeypatch,
     )
     assert without_secrets(text) == f"***, ***, short, {tmp_path}, ***, ***, ***"
     error = InputError.at("f.csv", 3, "no such host: http://me:pw@host: first line")
-    assert (
-        str(error)
-        == str(pickle.loads(pickle.dumps(error)))
-        == "f.csv:3: no such host: http://***@host: ***"
-    )
+    assert str(error) == "f.csv:3: no such host: http://***@host: ***"
 
 
 def test_a_long_text_takes_no_time():

@@ -21,10 +21,9 @@ def naming_file(path):
         yield
     except OSError as error:
         # A full disk names no file, a copy names two, and nobody knows a temporary one.
-        temporary = str(error.filename).endswith(PARTIAL_SUFFIX)
-        if error.filename is None or error.filename2 is not None or temporary:
+        is_temporary = str(error.filename).endswith(PARTIAL_SUFFIX)
+        if error.filename is None or error.filename2 is not None or is_temporary:
             error.filename = str(path)
-            error.filename2 = None
         raise
 
 

@@ -6,7 +6,6 @@ A figure that is one call of seaborn or matplotlib is drawn in its notebook.
 from itertools import cycle
 from textwrap import fill
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -86,8 +85,7 @@ _STYLE = {
 
 def use_style():
     """Set the one look of all figures: legible on a phone, the same bytes for the same figure."""
-    sns.set_theme(style="whitegrid", palette=[colour for colour, _ in _SERIES])
-    mpl.rcParams.update(_STYLE)
+    sns.set_theme(style="whitegrid", palette=[colour for colour, _ in _SERIES], rc=_STYLE)
 
 
 def _wrapped(names, letters=24):
@@ -116,7 +114,7 @@ def _drawn(frame, value, **names):
     names |= {"value": value, "low": f"{own}low", "high": f"{own}high"}
     names |= {column: column for column in ("address", "colour", "verdict", "reason")}
     drawn = pd.DataFrame({part: frame[name] for part, name in names.items() if name in frame})
-    defaults = {"series": "", "panel": "", "low": np.nan, "high": np.nan}
+    defaults = {"series": "", "panel": "", "low": np.nan, "high": np.nan, "reason": np.nan}
     drawn = drawn.assign(**{part: it for part, it in defaults.items() if part not in drawn})
     return drawn.astype({"value": float, "low": float, "high": float})
 
@@ -152,17 +150,16 @@ def values(
     a colour.
     """
     frame = _drawn(frame, value, row=row, series=series, n=n, control=control)
-    rows = frame["row"].astype(str)
-    labels = rows.unique()
-    names = labels
+    names = frame["row"].astype(str)
+    rows = names
     if "n" in frame:
-        counts = frame.groupby(rows)["n"].max().map(" (n = {:,.0f})".format)
-        names = labels + counts[labels]
+        rows = names + frame.groupby(names)["n"].transform("max").map(" (n = {:,.0f})".format)
+    labels = rows.unique()
     by_series = frame.groupby("series", sort=False)
     reference = reference or {}
     legend = len(reference) + max(len(by_series), 1) - 1
     height = len(labels) * (0.2 * len(by_series) + 0.2) + 0.8 + 0.25 * legend
-    figure, axes = _rows_figure(names, height)
+    figure, axes = _rows_figure(labels, height)
     for (name, at), dashes in zip(reference.items(), cycle(_DASHES), strict=False):
         axes.axvline(at, color=CONTROL, lw=1.5, ls=dashes, label=f"{name}: {at:.2f}")
     offsets = np.linspace(-0.4, 0.4, 2 * len(by_series) + 1)[1::2]
@@ -176,14 +173,12 @@ def values(
             ticks = part["control"].astype(float)
             axes.scatter(ticks, heights, marker="|", color=CONTROL, s=90, lw=2, clip_on=False)
         ends = part[["value", "low", "high"]].agg(["min", "max"], axis=1)
-        texts = _texts(rows[part.index], part)
+        texts = _texts(names[part.index], part)
         hover(axes, texts, ends["min"], heights, ends["max"], heights, part.get("address"))
-    for place, label in enumerate(labels):
-        of_row = frame[rows == label]
+    for place, (_, of_row) in enumerate(frame.groupby(rows, sort=False)):
         if of_row["value"].isna().all():
-            reason = of_row["reason"].iloc[0] if "reason" in of_row else None
-            known = isinstance(reason, str)
-            why = fill(f"undefined: {reason_text(reason)}" if known else "undefined", 34)
+            why = "".join(": " + of_row["reason"].dropna().head(1).map(reason_text))
+            why = fill(f"undefined{why}", 34)
             at = {"transform": axes.get_yaxis_transform(), "va": "center", "in_layout": False}
             axes.text(0.02, place, why, color=CONTROL, **at)
     axes.set_xlabel(xlabel)

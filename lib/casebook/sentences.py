@@ -254,21 +254,32 @@ def _means_finding(rows):
     """The highest mean, and what is not shown to be lower; without tests, the range."""
     rows = rows.set_index(labels(rows))
     best = rows.loc[rows["value"].idxmax()]
-    level = _level(best, best["value"])
     if "tie_class" in rows:
-        text = f"the highest {best['measure']} is that of {best.name}, {level} "
-        text += bounds_text(best["low"], best["high"])
-        classes = rows["tie_class"].dropna().str.split(",").map(set)
-        others = classes.drop(best.name)
-        tied = [name for name, other in others.items() if other & classes[best.name]]
-        if len(tied) > MOST_NAMED:
-            return f"{text}; {len(tied)} of {len(others)} others are not shown to be lower"
-        return f"{text}; not shown to be lower: {enumerated(tied or ['none'])}"
+        return _ranking_finding(rows)
+    level = _level(best, best["value"])
     if len(rows) == 1:
         return f"{best['measure']} of {best.name}: {level}"
     least = rows.loc[rows["value"].idxmin()]
     lowest = _level(least, least["value"])
     return f"{best['measure']}: from {lowest} ({least.name}) to {level} ({best.name})"
+
+
+def _ranking_finding(rows):
+    """The highest mean of what is compared, what is not shown to be lower, and controls above."""
+    is_control = rows["tie_class"].isna()
+    best = rows.loc[rows["value"].mask(is_control).idxmax()]
+    level = _level(best, best["value"])
+    text = f"the highest {best['measure']} is that of {best.name}, {level} "
+    text += bounds_text(best["low"], best["high"])
+    above = rows.index[is_control & (rows["value"] > best["value"])]
+    if len(above):
+        text += f", and higher still, of what has learned nothing: {enumerated(list(above))}"
+    classes = rows.loc[~is_control, "tie_class"].str.split(",").map(set)
+    others = classes.drop(best.name)
+    tied = [name for name, other in others.items() if other & classes[best.name]]
+    if len(tied) > MOST_NAMED:
+        return f"{text}; {len(tied)} of {len(others)} others are not shown to be lower"
+    return f"{text}; not shown to be lower: {enumerated(tied or ['none'])}"
 
 
 def caption(frame):

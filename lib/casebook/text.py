@@ -11,8 +11,7 @@ _WORDS = {
     name: frozenset(words.split())
     for name, words in read_yaml(Path(__file__).with_name("text.yml")).items()
 }
-STOP_LIST = _WORDS["stop_list"]
-"""Function words that are no content."""
+STOP_LIST = _WORDS["stop_list"]  # function words that are no content
 
 
 def _any_of(name):
@@ -33,9 +32,8 @@ _SCRIPTS = (
     r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
     r"\U00020000-\U0003134f"
 )
+# A character of a script without blanks between words: each is a token.
 UNSPACED = re.compile(f"[{_SCRIPTS}]")
-"""A character of a script without blanks between words (Chinese, Japanese, Thai, Lao, Burmese,
-Khmer): each is a token."""
 _UNSPACED_RUN = re.compile(f"[{_SCRIPTS}]+")
 _WORD = re.compile(rf"[{_SCRIPTS}]|[^\s{_SCRIPTS}]+")
 _TOKEN = re.compile(

@@ -102,6 +102,8 @@ NEAR = [
     ("run query_length --dry-run -p dataset=smoek", "did you mean 'smoke'?"),
     ("data card smoek", "did you mean 'smoke'?"),
     ("evaluate {dir}/qrels {dir}/a.run -m nDGC@10", "did you mean 'nDCG'?"),
+    ("gate --log a.jsonl --against b.jsonl --measure tokneF1", "did you mean 'token F1'?"),
+    ("agreement {dir}/scores.csv --level nomial", "did you mean 'nominal'?"),
     ("compare {dir}/scores.csv --against bm52", "did you mean 'bm25'?"),
     ("compare {dir}/scores.csv --score scroe", "did you mean 'score'?"),
     ("compare {dir}/scores.csv --columns sytem=system", "did you mean 'system'?"),

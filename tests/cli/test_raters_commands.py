@@ -258,7 +258,6 @@ WRONG = [
     ("forms x --log=log.jsonl --system=gpt {raters}", "of 'gpt'; its systems are rag, base"),
     ("forms x --log=log.jsonl --stratify=topic {raters}", "has no column 'topic'"),
     ("forms x --log=none.jsonl {raters}", "cannot be read"),
-    ("forms x --log=log.jsonl --id-field=qid {raters}", "--id-field has no effect with --log"),
     ("forms x --log=log.jsonl --rater=r1:judge", "raters.r1: Input should be 'lay' or 'expert'"),
     ("analyse absent.xlsx", "cannot be read"),
     ("analyse x --columns=prefered=choice", "'prefered' is none of prompt_id"),

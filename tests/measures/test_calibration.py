@@ -102,12 +102,3 @@ def test_where_nothing_can_be_resampled_the_reason_says_of_what_there_is_one():
         n = len(clusters)
         found = calibration([True, False][:n], [0.8, 0.3][:n], clusters=clusters).measures["ece"]
         assert (found.low, found.high, found.reason) == (None, None, reason)
-
-
-def test_clusters_widen_the_interval():
-    rng, pages = np.random.default_rng(2), np.repeat(np.arange(40), 6)
-    p, y = rng.uniform(0.3, 0.9, 40)[pages], (rng.random(40) < 0.5)[pages]
-    alone, paged = (
-        calibration(y, p, n_resamples=300, clusters=c).measures["aurc"] for c in (None, pages)
-    )
-    assert paged.high - paged.low > 1.5 * (alone.high - alone.low)

@@ -151,8 +151,7 @@ def run(
             )
     else:
         refuse_idle(context, ("lists",), "without --log")
-        reading = factcheck.claims.claim_table(claims, **said(columns, values, rows))
-        claim_list = factcheck.claims.claims_of_table(reading)
+        claim_list, reading = factcheck.claims.read_plain(claims, **said(columns, values, rows))
         readings = [reading.record()]
     checker = factcheck.pipeline.checker_of(
         factcheck.pipeline.load_documents(corpus or [factcheck.pipeline.OWN_COLLECTION]),
@@ -288,8 +287,8 @@ def ablate(
         exclusive(context, "rate", "seeds", but="--rate 0, which plants nothing")
     documents = factcheck.pipeline.load_documents(corpus or [factcheck.pipeline.OWN_COLLECTION])
     if claims:
-        reading = factcheck.claims.claim_table(claims, **said(columns, values, rows))
-        claim_list = factcheck.claims.read_labelled(reading, documents)
+        told = said(columns, values, rows)
+        claim_list, reading = factcheck.claims.read_labelled(claims, documents, **told)
         say(str(reading))
     else:
         refuse_idle(context, ("columns", "values", "rows"), "without CLAIMS")

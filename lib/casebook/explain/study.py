@@ -15,7 +15,7 @@ from casebook.data.sources import MIRROR_VARIABLE
 from casebook.data.tables import read_roles, read_table
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer
-from casebook.frames import DIFFERENCE_COLUMNS, areas
+from casebook.frames import DIFFERENCE_COLUMNS, area_contrasts, areas
 from casebook.measures.faithfulness import (
     MATCHED,
     MISMATCHED,
@@ -34,7 +34,6 @@ from casebook.paths import valid_name
 from casebook.readers import read_jsonl
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT
 from casebook.sensitivity.extract import extract_sheet
-from casebook.stats.areas import auroc_contrast
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
 from casebook.stats.samples import generator, number_or_none
 from casebook.text import content_words, sentence_texts, sentences
@@ -674,21 +673,21 @@ def detection_contrasts(copies, margin=0.0):
         for system, against in DETECTOR_CONTRASTS:
             scored = _with_scores(versions, [system, against])
             if len(scored):
-                row = {"defect": defect, "system": system, "against": against}
-                rows.append(row | _detection_contrast(scored, system, against, margin))
+                row = _detection_contrast(scored, system, against, margin)
+                rows.append({"defect": defect} | row)
     columns = ["defect", *DIFFERENCE_COLUMNS, "level", "baseline", "verdict", "reason"]
     return with_reasons(rows, columns).astype({"low": float, "high": float})
 
 
 def _detection_contrast(scored, system, against, margin):
     """Difference of two AUROCs on the copies of one defect, with its verdict."""
-    row = auroc_contrast(
+    [row] = area_contrasts(
         scored["original"],
-        scored[system],
-        scored[against],
-        clusters=scored["source"],
-        units=scored["key"],
-    )
+        scored[[system, against]],
+        [(system, against)],
+        scored["source"],
+        scored["key"],
+    ).to_dict("records")
     row["n"] = len(scored) // 2
     no_unit_differs = (
         row["low"] == row["high"] == 0

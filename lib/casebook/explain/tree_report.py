@@ -13,7 +13,7 @@ from casebook.sensitivity.edits import NO_INERT_WORDS
 from casebook.sensitivity.facts import to_dict
 from casebook.sensitivity.plausibility import EDIT_OUTCOMES
 from casebook.sensitivity.tree import DISPLACEMENT, FOOTRULE, edge_frame, placebo_frame
-from casebook.stats.intervals import estimate_text
+from casebook.stats.intervals import bounds_text
 from casebook.tables import escape_markdown
 
 TREE_FORMAT = "casebook sensitivity tree 1"
@@ -234,7 +234,9 @@ def score_table(report):
 
 
 def _estimate(number):
-    return "–" if number["value"] is None else estimate_text(number)
+    if number["value"] is None:
+        return "–"
+    return f"{number['value']:z.3f} {bounds_text(*number['ci'])}"
 
 
 def tree_markdown(report):

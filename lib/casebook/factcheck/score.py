@@ -22,7 +22,6 @@ from casebook.measures.classification import (
     SYNONYMS,
     Scores,
     documented_metrics,
-    encode,
 )
 from casebook.stats.intervals import bootstrap_mean, bounded, bounds_text
 from casebook.stats.samples import number_or_none
@@ -291,14 +290,10 @@ def score_joined(
 
 def is_right(gold, predicted, policy=None):
     """Whether each verdict is right under the policies, None where the row is left out."""
-    gold_codes, _ = encode(gold)
-    predicted_codes, _ = encode(predicted)
-    tables = classification.collapse_cells(**(policy or {}))
-    right_by_cell = np.trace(tables, axis1=1, axis2=2).astype(bool).astype(object)
-    right_by_cell[~tables.any((1, 2))] = None
-    index = gold.index if isinstance(gold, pd.Series) else None
-    cells = gold_codes * len(classification.PREDICTED_OUTCOMES) + predicted_codes
-    return pd.Series(right_by_cell[cells], index=index, dtype=object)
+    rows = classification.outcomes_of(gold).codes
+    columns = classification.outcomes_of(predicted).codes
+    right = classification.right_of(rows, columns, **(policy or {}))
+    return pd.Series(right, index=gold.index if isinstance(gold, pd.Series) else None)
 
 
 def majority(gold, policy=None):

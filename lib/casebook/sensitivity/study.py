@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.frames import area_contrasts
 from casebook.plugins import is_plugin
 from casebook.progress import track
 from casebook.retrieval.ablation import load_retriever
@@ -34,7 +35,6 @@ from casebook.sensitivity.tree import (
     grow_trees,
     placebo_frame,
 )
-from casebook.stats.areas import auroc_contrast
 from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.samples import number_or_none
 
@@ -157,16 +157,17 @@ class SensitivityStudy:
         pairs = evaluation.score_pairs(self.scores(system), self.annotations)
         pairs["baseline"] = evaluation.score_pairs(baseline, self.annotations)["score"]
         pairs = pairs.dropna(subset=["score", "baseline", "dispositive"])
-        row = auroc_contrast(
+        rows = area_contrasts(
             pairs["dispositive"],
-            pairs["score"],
-            pairs["baseline"],
+            pairs[["score", "baseline"]],
+            [("score", "baseline")],
+            pairs["case_id"].tolist(),
             level=level,
-            clusters=pairs["case_id"].tolist(),
         )
+        row = rows.iloc[0].to_dict() | {"system": system, "against": against}
         if pairs.empty:
             row["reason"] = self.why_no_excess(system)
-        return {"system": system, "against": against, **row}
+        return row
 
     def why_no_excess(self, system):
         """Say why no edit of a system has an excess over placebos."""

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.readers import did_you_mean
 
 ROUNDING = 8 * np.finfo(float).eps
 """Relative rounding error granted to a score that a few operations produced."""
@@ -52,17 +53,6 @@ def paired_scores(a, b):
     return score_matrix(np.stack([a, b], axis=1))[0]
 
 
-def paired_differences(a, b=None):
-    """Differences of two paired samples, free of rounding noise around zero."""
-    pairs = paired_scores(a, np.zeros(len(a)) if b is None else b)
-    if not len(pairs):
-        raise InputError("there are no units to compare")
-    resolution = ROUNDING * np.abs(pairs).max()
-    differences = pairs[:, 0] - pairs[:, 1]
-    differences[np.abs(differences) <= resolution] = 0.0
-    return differences, float(resolution)
-
-
 def system_pairs(systems, baseline=None):
     """Positions of the pairs of systems to compare: all, or every other one with a baseline."""
     if baseline is None:
@@ -86,6 +76,12 @@ def generator(seed, purpose, block=0):
     return np.random.Generator(stream(seed, purpose, block))
 
 
+def row_blocks(n, rows):
+    """Number and size of every block of so many of n rows."""
+    for block, start in enumerate(range(0, n, rows)):
+        yield block, min(rows, n - start)
+
+
 def check_count(name, value, least=1):
     """Raise InputError unless `value` is an integer of at least `least`."""
     if not isinstance(value, int | np.integer) or value < least:
@@ -101,7 +97,9 @@ def check_share(name, value):
 def check_choice(name, value, choices):
     """Raise InputError unless `value` is one of `choices`."""
     if value not in choices:
-        raise InputError(f"unknown {name} {value!r}: choose from {', '.join(map(str, choices))}")
+        near = did_you_mean(str(value), choices)
+        known = ", ".join(map(str, choices))
+        raise InputError(f"unknown {name} {value!r}{near}: choose from {known}")
 
 
 def number_or_none(value):
