@@ -104,8 +104,8 @@ def inverse_frequency(texts):
     """Weights of words by how few texts hold them; None stands for a word of no text."""
     n = len(texts) + 1
     frequency = Counter(word for text in texts for word in content_words(text))
-    weights = {word: math.log(n / (count + 1)) + 1 for word, count in frequency.items()}
-    return weights | {None: math.log(n) + 1}
+    rarity = {None: n} | {word: n / (count + 1) for word, count in frequency.items()}
+    return {word: math.log(times) + 1 for word, times in rarity.items()}
 
 
 def grounded_share(shares, threshold=THRESHOLD):
@@ -180,8 +180,7 @@ def sentence_shares(explanation, sources):
 
 def pair_sources(explanations, sources, source_of, *, draws=3, seed=0, pool=None):
     """Foreign sources for each explanation: those of others, or of a pool of sources."""
-    pool = [source_of[key] for key in explanations] if pool is None else pool
-    candidates = sorted(set(pool), key=str)
+    candidates = sorted(set(pool or map(source_of.get, explanations)), key=str)
     if len({sources[source] for source in candidates}) < 2:
         raise InputError("mismatched sources need at least two different sources")
     rng = generator(seed, "mismatched sources")
@@ -255,12 +254,11 @@ def by_sentence_length(rows, **options):
     return _means("share", claims, ["rule", "condition", "words"], **options)
 
 
-def _means(name, frame, keys, *, n_resamples=10_000, seed=0):
+def _means(name, frame, keys, **options):
     """Means of groups of a frame, with intervals by own sources."""
     rows = []
     for key, part in frame.groupby(keys, observed=True):
-        clusters = part["own"].tolist()
-        options = {"clusters": clusters, "n_resamples": n_resamples, "seed": seed}
-        mean = bootstrap_mean(part[name].to_numpy(dtype=float), **options)
+        scores = part[name].to_numpy(dtype=float)
+        mean = bootstrap_mean(scores, clusters=part["own"].tolist(), **options)
         rows.append(dict(zip(keys, key, strict=True)) | mean.row(name))
     return pd.DataFrame(rows, columns=[*keys, name, "low", "high", "n"])
