@@ -92,7 +92,7 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, n_resamples=1
     measures["auroc"] = auroc(y, p, clusters=groups)
     return Calibration(
         measures=measures,
-        controls=controls,
+        controls=pd.Series(controls, dtype=float).to_dict(),
         bins=_bin_table(y, p, bins),
         curve=_coverage_curve(y, p, len(stated)),
         n=n,
