@@ -27,14 +27,12 @@ def test_a_failed_write_leaves_the_old_file_and_no_trace(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_json_is_the_same_whatever_the_order_of_keys(tmp_path):
+def test_json_is_the_same_whatever_the_order_of_keys_and_has_no_nan(tmp_path):
     a = write_json(tmp_path / "a.json", {"b": 1, "a": "é"})
-    b = write_json(tmp_path / "b.json", {"a": "é", "b": 1})
-    assert a.read_bytes() == b.read_bytes()
-    assert json.loads(a.read_text(encoding="utf-8")) == {"a": "é", "b": 1}
+    assert a.read_bytes() == write_json(tmp_path / "b.json", {"a": "é", "b": 1}).read_bytes()
     with pytest.raises(ValueError, match="JSON compliant"):
         write_json(a, {"x": float("nan")})
-    assert a.read_bytes() == b.read_bytes()
+    assert json.loads(a.read_text(encoding="utf-8")) == {"a": "é", "b": 1}
 
 
 def test_hash_is_that_of_the_published_example(tmp_path):

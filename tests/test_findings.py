@@ -39,9 +39,7 @@ def test_every_name_stands_in_the_clause_of_its_verdict_in_the_order_of_the_word
     names = ["A", "B", "C", "D"]
     verdicts = [UNDECIDED, BETTER, UNDECIDED, UNDECIDED]
     assert clauses(names, verdicts, WORDS) == ["above on B", "not shown on A, C or D"]
-    assert clauses(["A"], [NOT_MEASURED], WORDS) == ["1 not measured"]
-    assert clauses(["A", "B"], [NO_DIFFERENCE] * 2, WORDS) == ["no row differs for A and B"]
-    assert clauses([], [], WORDS) == []
+    assert clauses(["A"], [NO_DIFFERENCE], WORDS) == ["no row differs for A"]
     with pytest.raises(KeyError):  # a name is never left out in silence
         clauses(["A"], [WORSE], WORDS)
     with pytest.raises(ValueError, match="shorter"):

@@ -112,20 +112,16 @@ def inline(svg, figure, alt):
     """A drawn figure as SVG for a page, with its marks above all that was drawn."""
     _, drawing, _ = re.split(r"<svg[^>]*>|</svg>", svg.decode())
     drawing = _NEEDLESS.sub("", drawing)
-    drawing = _COLOUR.sub(lambda match: _themed(match[0]), drawing)
     width, height = figure.get_size_inches() * 72
     marks = "".join(_marks(figure, height))
     role = "group" if "<a href" in marks else "img"
-    return (
+    markup = (
         f'<svg viewBox="0 0 {width:g} {height:g}" role="{role}" aria-label="{escape(alt)}"'
         f' stroke-linejoin="round" style="width: 100%; min-width: {_LEAST_SCALE * width:.0f}px;'
-        f' fill: {_themed(INK)}">{drawing}<g fill="transparent">{marks}</g></svg>'
+        f' fill: {INK}">{drawing}<g fill="transparent">{marks}</g></svg>'
     )
-
-
-def _themed(colour):
-    """The colour of the reader's theme, or where there is none, as it was drawn."""
-    return f"var(--figure-{COLOURS[colour]}, {colour})"
+    # The colour of the reader's theme, or where there is none, as it was drawn.
+    return _COLOUR.sub(lambda found: f"var(--figure-{COLOURS[found[0]]}, {found[0]})", markup)
 
 
 def _marks(figure, height):

@@ -200,11 +200,12 @@ def effects(frame, xlabel, margin=0.0, *, row="row", value="value", series="seri
         frame = frame.assign(colour=verdict_colours(frame))
     figure = values(frame, xlabel, None)
     axes = figure.axes[0]
-    axes.axvspan(-margin, margin, color=CONTROL, alpha=0.2, lw=0)
+    if margin:
+        axes.axvspan(-margin, margin, color=CONTROL, alpha=0.2, lw=0)
     axes.axvline(0, color=INK, lw=1)
-    largest = 1.08 * np.abs(axes.dataLim.intervalx).max()
+    largest = np.nanmax([frame[["value", "low", "high"]].abs().max(axis=None), margin])
     if largest:
-        axes.set_xlim(-largest, largest)
+        axes.set_xlim(-1.08 * largest, 1.08 * largest)
     return figure
 
 
@@ -301,7 +302,7 @@ def rating_matrix(ratings, names=None, addresses=None):
     if len(items) > _MOST_ITEMS:
         items = items.iloc[np.linspace(0, len(items) - 1, _MOST_ITEMS).round().astype(int)]
     figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * items.shape[1] + 1.5))
-    axes.set_facecolor("#d9d9d9")
+    axes.patch.set(hatch="xxx", facecolor="#d9d9d9", edgecolor="#9a9a9a")
     style = {"cmap": "cividis_r", "cbar_kws": {"label": "rating", "pad": 0.02}}
     if names:
         colours = ListedColormap(list(_VOTES.values()))
@@ -334,22 +335,21 @@ def rating_distributions(ratings, address=None):
     labels = [f"{', '.join(key)} ({mean:.3f}, n = {n:,.0f})" for key, mean, n in numbers]
     figure, axes = _rows_figure(labels, 0.5 * len(labels) + 1.4)
     axes.grid(visible=False)
-    rows = pd.Series(range(len(shares)), shares.index)
-    ends = shares.cumsum(axis=1)
+    rows = np.arange(len(shares))
+    left = np.zeros(len(shares))
     for (value, share), colour in zip(shares.items(), _LIKERT, strict=True):
-        style = {"label": "5 (best)" if value == 5 else str(value), "color": to_rgba(*colour)}
-        bars = axes.barh(rows, share, 0.7, ends[value] - share, **style)
+        name = "5 (best)" if value == 5 else str(value)
+        bars = axes.barh(rows, share, 0.7, left, color=to_rgba(*colour), label=name)
         texts = share.map("{:.0f}".format).where(share >= 6, "")
         axes.bar_label(bars, texts, label_type="center", color=INK)
-        given = share[share > 0]
         titles = [
             f"{', '.join(key)}: {part:.0f} % of the ratings are {value}"
-            for key, part in given.items()
+            for key, part in share.items()
         ]
-        links = [address(*key, value) for key in given.index] if address else None
-        right = ends[value][given.index]
-        place = rows[given.index]
-        hover(axes, titles, right - given, place - 0.35, right, place + 0.35, links, least=0)
+        links = [address(*key, value) if address and share[key] else None for key in share.index]
+        right = left + share.to_numpy()
+        hover(axes, titles, left, rows - 0.35, right, rows + 0.35, links, least=0)
+        left = right
     axes.set(xlim=(0, 100), xlabel="per cent of the ratings")
     figure.legend(loc="outside upper left", ncols=5)
     return figure

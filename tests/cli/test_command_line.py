@@ -76,7 +76,10 @@ BAD = [
     (["evaluate", "qrels"], "Missing argument"),
     (["evaluate", "{dir}/absent", "{dir}/a.run"], "absent"),
     (["evaluate", "{dir}/qrels", "{dir}/broken"], "broken:2:"),
-    (["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "plugged_measures:text"], "no finite number"),
+    (
+        ["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "plugged_measures:text"],
+        "could not convert",
+    ),
     (["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "plugged_measures:failing"], "two lines"),
     (["evaluate", "{dir}/qrels", "{dir}/a.run", "-m", "nDGC@10"], "nDCG"),
     (["compare", "{dir}/qrels", "{dir}/a.run"], "two or more runs"),

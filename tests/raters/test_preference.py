@@ -129,18 +129,6 @@ def test_raters_who_lean_decide_for_themselves_only():
 # --- the win rate ------------------------------------------------------------------
 
 
-def test_intervals_widen_with_what_is_drawn(example):
-    table = preference_intervals(example).set_index(["ties", "unit"])
-    assert list(table.loc["drop"].index) == list(WIN_RATE_UNITS)
-    both = table.loc[("drop", "item and rater")]
-    # A bootstrap of both gives [.46, .77]; with four raters that is too narrow.
-    assert both["low"] < 0.46 and both["high"] > 0.77
-    assert set(table.xs("rater", level="unit")["reason"]) == {"fewer_than_six_clusters"}
-    width = (table["high"] - table["low"]).loc["half"]
-    assert width["vote"] < width["item"] < width["item and rater"]
-    assert table["win_rate"].loc["half"].unique() == [0.625]
-
-
 @settings(max_examples=15, deadline=None)
 @given(PANELS, st.sampled_from(["drop", "half"]), st.randoms())
 def test_swapping_the_systems_mirrors_and_order_does_not_matter(votes, ties, random):

@@ -5,7 +5,8 @@ the bias of small bins), and errors by coverage (AURC), all on weighted units, s
 resample is a row of weights.
 """
 
-from dataclasses import dataclass, replace
+from collections import namedtuple
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,13 +18,15 @@ from casebook.stats.intervals import (
     Interval,
     bootstrap_mean,
     cluster_codes,
-    percentile_bounds,
     resample_counts,
+    resampled_clusters,
 )
 from casebook.stats.samples import generator, row_blocks
+from casebook.verdicts import INTERVAL_BY_UNIT
 
 OUTCOMES_IN_BLOCK = 2**21
 LEVEL = 0.95
+TAILS = (0.025, 0.975)
 INFLATED = ("ece", "reliability")
 """Measures that chance makes larger in small bins; each has a debiased form."""
 
@@ -40,16 +43,8 @@ MEASURES = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Calibration:
-    """Measures and controls by name, the bins, risk by coverage, and numbers of statements."""
-
-    measures: dict
-    controls: dict
-    bins: pd.DataFrame
-    curve: pd.DataFrame
-    n: int
-    missing: int
+#: Measures and controls by name, the bins, risk by coverage, and numbers of statements.
+Calibration = namedtuple("Calibration", "measures controls bins curve n missing")
 
 
 def calibration(outcome, probability, *, n_bins=10, clusters=None, n_resamples=1000, seed=0):
@@ -71,9 +66,13 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, n_resamples=1
     controls = {}
     if n:
         found = _statistics(np.ones((1, n)), y, p, bins).iloc[0]
-        draws = _resampled(y, p, bins, groups, n_resamples, seed)
         chance = _by_chance(p, bins, n_resamples, seed)
-        measures = {name: _interval(name, found, draws, chance, n) for name in MEASURES}
+        resampled, reason = resampled_clusters(groups, n)
+        codes = np.arange(n) if resampled is None else pd.factorize(resampled, sort=True)[0]
+        resamples = resample_counts(codes.max() + 1, n_resamples, seed)
+        draws = pd.concat([_statistics(W[:, codes], y, p, bins) for W in resamples])
+        for name in MEASURES:
+            measures[name] = _interval(name, found, draws, chance, n, reason)
         base_rate = y.mean()
         controls = {
             "ece": chance["ece"].mean(),
@@ -93,7 +92,7 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, n_resamples=1
     measures["auroc"] = auroc(y, p, clusters=groups)
     return Calibration(
         measures=measures,
-        controls={name: float(value) for name, value in controls.items()},
+        controls=pd.Series(controls, dtype=float).to_dict(),
         bins=_bin_table(y, p, bins),
         curve=_coverage_curve(y, p, len(stated)),
         n=n,
@@ -106,16 +105,6 @@ def mass_bins(p, n_bins):
     middle = pd.Series(p).rank() - 0.5
     bins = (middle * n_bins / max(len(p), 1)).astype(int)
     return pd.factorize(bins, sort=True)[0]
-
-
-def _resampled(y, p, bins, groups, n_resamples, seed):
-    """Statistics of resamples of units, or of whole clusters; none if there is only one."""
-    codes = np.arange(len(y)) if groups is None else pd.factorize(groups, sort=True)[0]
-    units = codes.max() + 1
-    if units < 2:
-        return None
-    resamples = resample_counts(units, n_resamples, seed)
-    return pd.concat([_statistics(weights[:, codes], y, p, bins) for weights in resamples])
 
 
 def _by_chance(p, bins, n_resamples, seed):
@@ -132,9 +121,8 @@ def _statistics(weights, y, p, bins):
     """Statistics of units that count several times, weights of shape [resamples, units]."""
     in_bin = np.eye(bins.max() + 1)[bins]
     n = weights.sum(axis=1)
-    found = _of_bins(
-        weights @ in_bin, weights @ (p[:, None] * in_bin), weights @ (y[:, None] * in_bin)
-    )
+    sums = [weights @ (x[:, None] * in_bin) for x in (np.ones(len(p)), p, y)]
+    found = _of_bins(*sums)
     explained = found["reliability"] - found["resolution"] + found["uncertainty"]
     found["within_bins"] = weights @ (p - y) ** 2 / n - explained
     # Errors by coverage, the surest first; equal probabilities are covered together.
@@ -188,28 +176,27 @@ def area_under_risk(covered, wrong):
     return areas.sum(axis=1) / covered.sum(axis=1)
 
 
-def _interval(name, found, draws, chance, n):
+def _interval(name, found, draws, chance, n, reason):
     """Basic bootstrap; draws of statistics that chance inflates move onto the debiased value."""
     plain = name.removesuffix("_debiased")
-    estimate = float(found[name])
+    unbiased = f"{plain}_debiased" if plain in INFLATED else name
+    estimate = found[name]
+    bounds = np.quantile(draws[unbiased], TAILS)
     if plain in INFLATED:
         estimate = max(0.0, estimate)
-    if draws is None:
-        reason = "fewer_than_two_units" if n == 1 else "fewer_than_two_clusters"
-        return Interval(estimate, None, None, LEVEL, n, "basic", reason)
-    if plain in INFLATED:
-        unbiased = f"{plain}_debiased"
-        resampled = draws[unbiased]
-        bounds = percentile_bounds(resampled, LEVEL) + found[unbiased] - resampled.mean()
+        bounds += found[unbiased] - draws[unbiased].mean()
         if found[plain] <= chance[plain].quantile(LEVEL):
             bounds[0] = 0.0
     else:
-        resampled = draws[name]
-        bounds = 2 * estimate - percentile_bounds(resampled, LEVEL)[::-1]
+        bounds = 2 * estimate - bounds[::-1]
     if name != "within_bins":
         bounds = np.maximum(bounds, 0.0)
-    reason = "no_variation" if np.ptp(resampled) == 0 else None
-    return Interval(estimate, *bounds.tolist(), LEVEL, n, "basic", reason)
+    low, high = bounds.tolist()
+    if reason not in (None, INTERVAL_BY_UNIT):
+        low = high = None
+    elif np.ptp(draws[unbiased]) == 0:
+        reason = "no_variation"
+    return Interval(float(estimate), low, high, LEVEL, n, "basic", reason)
 
 
 def _bin_table(y, p, bins):

@@ -53,15 +53,10 @@ class Interval:
             "reason": self.reason,
         }
 
-    def columns(self):
-        """What every table of estimates shows of each, NaN where undefined: `STATISTICS`."""
-        numbers = zip(STATISTICS, (self.estimate, self.low, self.high), strict=True)
-        return {name: math.nan if number is None else number for name, number in numbers}
-
     def row(self, name="value"):
-        """Columns of the estimate under a name of its own, and n."""
-        columns = self.columns()
-        return {name: columns.pop("value"), **columns, "n": self.n}
+        """Columns of an estimate in a table and n, NaN where undefined."""
+        numbers = [math.nan if x is None else x for x in (self.estimate, self.low, self.high)]
+        return dict(zip((name, "low", "high"), numbers, strict=True)) | {"n": self.n}
 
 
 def bounds_text(low, high, spec="z.3f"):
@@ -78,8 +73,8 @@ def bounds_text(low, high, spec="z.3f"):
 
 def bounded(name, interval):
     """Columns of one of several estimates of a row, such as ``accuracy`` and ``accuracy low``."""
-    columns = interval.columns()
-    return {name: columns.pop("value")} | {f"{name} {key}": x for key, x in columns.items()}
+    row = interval.row(name)
+    return {name: row[name], f"{name} low": row["low"], f"{name} high": row["high"]}
 
 
 # Means over units or clusters.
@@ -176,7 +171,8 @@ def _mean_bounds(sums, sizes, level, n_resamples, seed):
     effective = sizes.sum() ** 2 / np.sum(sizes**2)
     low, high = means + special.stdtrit(effective - 1, tails)[:, None] * error
     if groups >= ENOUGH:
-        draws = ratio_draws(sums, sizes, n_resamples, seed)
+        resamples = resample_counts(groups, n_resamples, seed)
+        draws = np.concatenate([(W @ sums) / (W @ sizes)[:, None] for W in resamples])
         for k, mean in enumerate(means):
             bca = bca_bounds(draws[:, k], mean, special.ndtri(tails), influence[:, k])
             low[k] = min(low[k], bca[0])
@@ -242,12 +238,6 @@ def resample_counts(units, n_resamples, seed):
         picks = picks + units * np.arange(rows)[:, None]
         counts = np.bincount(picks.ravel(), minlength=rows * units)
         yield counts.reshape(rows, units).astype(float)
-
-
-def ratio_draws(sums, sizes, n_resamples, seed):
-    """Bootstrap draws [resamples, columns] of sums over sizes of drawn clusters."""
-    blocks = resample_counts(len(sizes), n_resamples, seed)
-    return np.concatenate([(W @ sums) / (W @ sizes)[:, None] for W in blocks])
 
 
 def resampled_clusters(clusters, n):
@@ -316,16 +306,11 @@ def percentile_interval(estimate, draws, n, *, level=0.95, reason=None):
     elif estimate is None or np.isnan(draws).any():
         why = "undefined_in_resamples"
     else:
-        low, high = percentile_bounds(draws, level).tolist()
+        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
         if low == high:
             low = high = None
             why = "no_variation"
     return Interval(estimate, low, high, level, n, "percentile", why)
-
-
-def percentile_bounds(draws, level):
-    """Quantiles of the draws that leave equal shares out on both sides."""
-    return np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
 
 
 # Shares.

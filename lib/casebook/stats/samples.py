@@ -34,23 +34,11 @@ def score_matrix(scores):
 
 
 def paired_scores(a, b):
-    """Check two paired samples; series are paired by label, arrays by position."""
-    if isinstance(a, pd.Series) and isinstance(b, pd.Series):
-        if not (a.index.is_unique and b.index.is_unique):
-            raise InputError("a unit occurs more than once in a paired sample")
-        unpaired = a.index.symmetric_difference(b.index)
-        if len(unpaired):
-            raise InputError(
-                f"{len(unpaired)} units are scored in one sample only (first: {unpaired[0]})"
-            )
-        b = b.reindex(a.index)
-    a = np.asarray(a)
-    b = np.asarray(b)
-    if a.ndim != 1 or a.shape != b.shape:
-        raise InputError(
-            f"paired samples must be 1-D and of one length, not {a.shape} and {b.shape}"
-        )
-    return score_matrix(np.stack([a, b], axis=1))[0]
+    """Table of two paired samples; series are paired by label, arrays by position."""
+    try:
+        return pd.DataFrame({"a": a, "b": b})
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"the samples do not pair: {problem}") from None
 
 
 def system_pairs(systems, baseline=None):

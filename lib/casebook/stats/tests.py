@@ -4,7 +4,7 @@
 """
 
 import math
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 import pandas as pd
@@ -27,15 +27,8 @@ LEAST_BLOCK_ROWS = 16
 LARGEST_T = 1000.0
 
 
-@dataclass(frozen=True)
-class SignFlips:
-    """Mean differences with p-values and intervals, one entry per column."""
-
-    difference: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    p: np.ndarray
-    p_adjusted: np.ndarray
+#: Mean differences with p-values and intervals, an array each with an entry per column.
+SignFlips = namedtuple("SignFlips", "difference low high p p_adjusted")
 
 
 def sign_flips(sums, sizes, *, level, n_resamples, seed):
@@ -166,15 +159,8 @@ def bounds_of_difference(differences, low, high, reason):
 # All pairs of systems at once.
 
 
-@dataclass(frozen=True)
-class RandomisationResult:
-    """Outcome of a randomisation test: floats for one pair, arrays for many."""
-
-    statistic: float | np.ndarray
-    pvalue: float | np.ndarray
-    pvalue_max_t: float | np.ndarray
-    pairs: tuple | None
-    n: int
+#: Outcome of a randomisation test: floats for one pair, arrays for many.
+RandomisationResult = namedtuple("RandomisationResult", "statistic pvalue pvalue_max_t pairs n")
 
 
 def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0):
@@ -222,10 +208,10 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0):
     (0.25, 4)
     """
     check_count("n_resamples", n_resamples)
-    is_one_pair = np.ndim(a) == 1
-    if is_one_pair and b is None:
-        b = np.zeros(len(a))
-    X, systems = (paired_scores(a, b), [0, 1]) if is_one_pair else score_matrix(a)
+    is_one_pair = b is not None or np.ndim(a) == 1
+    if is_one_pair:
+        a = paired_scores(a, np.zeros(len(a)) if b is None else b)
+    X, systems = score_matrix(a)
     if not len(X):
         raise InputError("there are no units to compare")
     if len(systems) < 2:
@@ -280,42 +266,33 @@ def cohens_dz(differences, *, level=0.95):
 
 def rank_biserial(differences):
     """Rank-biserial correlation of paired differences; None if all are 0."""
-    from scipy.stats import rankdata  # slow to import
-
     differences = np.asarray(differences)
     untied = differences[differences != 0]
     if not len(untied):
         return None
     sizes = np.abs(untied)
-    ranks = rankdata(np.round(sizes / sizes.max(), 12))  # blind to rounding
+    ranks = pd.Series(sizes / sizes.max()).round(12).rank()  # blind to rounding
     return float(np.sum(np.sign(untied) * ranks) / np.sum(ranks))
 
 
 # Counts: the sign test and McNemar's.
 
 
-@dataclass(frozen=True)
-class SignTest:
-    """Outcome of a sign test; the logarithm of its p-value never underflows."""
-
-    statistic: float | None
-    pvalue: float | None
-    n: int
-    log_pvalue: float | None = None
-    reason: str | None = None
+#: Outcome of a sign test; the logarithm of its p-value never underflows.
+SignTest = namedtuple("SignTest", "statistic pvalue n log_pvalue reason", defaults=[None])
 
 
 def exact_sign_test(wins, losses):
     """Exact two-sided test that wins and losses are equally likely."""
     n = int(wins + losses)
     if n == 0:
-        return SignTest(None, None, 0, reason="no_units")
+        return SignTest(None, None, 0, None, "no_units")
     most = max(wins, losses)
     k = np.arange(min(wins, losses) + 1)
     log_terms = -special.betaln(k + 1, n - k + 1) - math.log(n + 1)
     log_tail = float(special.logsumexp(log_terms)) - n * math.log(2)
     pvalue = positive(2 * special.betainc(most, n - most + 1, 0.5))
-    return SignTest(float(most), pvalue, n, log_pvalue=min(0.0, math.log(2) + log_tail))
+    return SignTest(float(most), pvalue, n, min(0.0, math.log(2) + log_tail))
 
 
 def positive(pvalue):
@@ -339,18 +316,10 @@ def mcnemar(a, b):
 def minimal_detectable_effect(sd, n, *, alpha=0.05, power=0.8):
     """Smallest true mean difference that the paired t test finds with this power.
 
-    The test is two-sided. None for one unit.
+    The test is two-sided; that it finds a difference in the wrong direction is left out. None for
+    one unit.
     """
-    from scipy import optimize  # slow to import
-
     if n < 2:
         return None
     critical = special.stdtrit(n - 1, 1 - alpha / 2)
-
-    def missing(noncentrality):
-        # The lower tail mirrors an upper one; scipy gives NaN where it is below 1e-9.
-        below = np.nan_to_num(1 - special.nctdtr(n - 1, -noncentrality, critical))
-        return power - (1 - special.nctdtr(n - 1, noncentrality, critical) + below)
-
-    noncentrality = optimize.brentq(missing, 0.0, 3 * critical + 5, xtol=1e-13)
-    return sd / math.sqrt(n) * noncentrality
+    return float(sd / math.sqrt(n) * special.nctdtrinc(n - 1, 1 - power, critical))
