@@ -69,7 +69,7 @@ def evaluate(
     measures = {}
     lines = []
     for name, mean in result.mean.items():
-        interval = result.interval(name)
+        interval = stats.intervals.bootstrap_mean(result.frame()[name])
         bounds = stats.intervals.bounds_text(interval.low, interval.high, "z.4f")
         line = f"{name:12} {mean:z.4f}  {bounds}  n={interval.n}  {interval.reason or ''}"
         lines.append(line.rstrip())
@@ -80,8 +80,8 @@ def evaluate(
             "reason": interval.reason,
         }
     lines.append("intervals: 95 %, Student t and BCa over queries")
-    counts = result.accounting.counts()
-    del counts["evaluated"]
+    queries = result.accounting._asdict()
+    counts = {name: len(ids) for name, ids in queries.items() if name != "evaluated"}
     texts = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items()]
     lines.append(f"queries: {', '.join(texts)}")
     values = {"measures": measures, "queries": counts, "per_query": result.per_query}

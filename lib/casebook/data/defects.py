@@ -6,7 +6,7 @@ import pandas as pd
 
 from casebook.data.folders import one_of, read_mini_insurance
 from casebook.readers import read_jsonl
-from casebook.trec import judgements
+from casebook.trec import lines_of
 
 MOST_EXAMPLES = 3
 PAIR = ["query", "document"]
@@ -53,7 +53,8 @@ def _content(folder):
         questions = _records(one_of(folder, "queries"))
         judged = {}
         for path in sorted(folder.glob("qrels/*.tsv")):
-            judged[path.stem] = pd.DataFrame(judgements(path), columns=["line", *PAIR, "grade"])
+            lines = lines_of(path, "qrels")
+            judged[path.stem] = pd.DataFrame(lines, columns=["line", *PAIR, "grade"])
     return _compared(documents), _compared(questions), judged
 
 

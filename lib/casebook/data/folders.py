@@ -12,7 +12,7 @@ from casebook.data.cards import first_problem
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.readers import read_frame, read_json, read_text, unreadable
-from casebook.trec import judgements, read_beir_qrels, read_qrels
+from casebook.trec import lines_of, read_qrels
 
 # Share of judgements that may name what a collection lacks: one in twenty takes about
 # .05 from a recall, which is half the interval of a few hundred queries.
@@ -32,7 +32,7 @@ def load_beir(folder, split="test", *, key=None, card=None, titles=True, max_mis
         split=split,
         documents=_documents(corpus_path, "_id", titles),
         queries=read_frame(queries_path, "_id", "query_id"),
-        qrels=read_beir_qrels(qrels_path),
+        qrels=read_qrels(qrels_path),
         qrels_path=qrels_path,
         max_missing=max_missing,
         card=card,
@@ -175,7 +175,7 @@ def _assemble(*, key, split, documents, queries, qrels, qrels_path, max_missing,
 
 def _missing_ids(qrels_path, query_ids, document_ids):
     """Yield line and id of each judgement of a query or document that is not there."""
-    for line, query, document, _ in judgements(qrels_path):
+    for line, query, document, _ in lines_of(qrels_path, "qrels"):
         if query not in query_ids:
             yield line, f"query {query!r}"
         elif document not in document_ids:
