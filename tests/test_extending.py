@@ -108,7 +108,7 @@ def test_a_retriever_an_encoder_and_a_reranker_take_part(folder):
         ("measures=[my_wrong:number]", "expected a callable (grades, judged) -> number"),
         ("dataset=my_wrong:text", "expected a casebook.data.splits.RetrievalDataset, found str"),
         ("dataset=my_wrong:fails", "raised ZeroDivisionError: division by zero"),
-        ("dataset=my_broken:load", "importing it raised SyntaxError"),
+        ("dataset=my_broken:load", "my_broken:load: raised SyntaxError"),
     ],
 )
 def test_an_object_of_the_wrong_type_is_one_line(folder, parameter, message):

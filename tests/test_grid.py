@@ -70,7 +70,7 @@ def test_overriding_a_cell_keeps_its_other_parameters(cells):
 HUGE = "f" * 5000
 ROW = "- {name: a, notebook: 09_query_length.ipynb, tags: [default]"
 BAD_GRIDS = [
-    ("a: [", "grid.yml:1: "),
+    ("a: [", "grid.yml:2: "),
     ("just text", "a list of rows"),
     ("- 3", "row 1: expected"),
     ("- {name: a}", r"row 1: unknown keys \[\], missing keys \['notebook'\]"),

@@ -2,9 +2,9 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
+from cases import failing
 
 OWN = """
 class Fails:
@@ -22,7 +22,7 @@ def twice(queries, k): return [["d1", "d1"]] * len(queries), [[2.0, 1.0]] * len(
 def nowhere(queries, k): return [["d9"]] * len(queries), [[2.0]] * len(queries)
 def uneven(queries, k): return [["d1", "d2"]] * len(queries), [[2.0]] * len(queries)
 def words(texts): return ["a"] * len(texts)
-def ragged(texts): return [[1.0], [1.0, 2.0]]
+def flat(texts): return [1.0] * len(texts)
 def encoder_fails(texts): raise IndexError("no model")
 def judge_fails(claim, passages): raise IndexError("no judge")
 def split_fails(claim): raise IndexError("no parts")
@@ -54,51 +54,42 @@ SEARCHES = ["sensitivity", "run", "case.json", "./docs", "--k", "2", "--mode"]
 CHECKS = ["factcheck", "run", "claims.txt", "--corpus", "./docs"]
 
 
-@pytest.mark.parametrize(
-    ("words", "plug", "message"),
-    [
-        (SEARCHES, "Fails", "raised ValueError: two lines"),
-        (SEARCHES, "Leaves", "raised SystemExit"),
-        (SEARCHES, "search_fails", "raised KeyError: 'gone'"),
-        (SEARCHES, "nan", "not finite, such as that of 'd2'"),
-        (SEARCHES, "infinite", "not finite, such as that of 'd1'"),
-        (SEARCHES, "twice", "a document is given twice"),
-        (SEARCHES, "nowhere", "no documents, such as 'd9'"),
-        (SEARCHES, "uneven", "expected two lists"),
-        ([*SEARCHES, "dense", "--encoder"], "Fails", "raised ValueError: two lines"),
-        ([*SEARCHES, "dense", "--encoder"], "words", "finite vectors"),
-        ([*SEARCHES, "dense", "--encoder"], "ragged", "finite vectors"),
-        ([*SEARCHES, "dense", "--encoder"], "encoder_fails", "raised IndexError: no model"),
-        ([*CHECKS, "--stance"], "Fails", "raised ValueError: two lines"),
-        ([*CHECKS, "--stance"], "Leaves", "raised SystemExit"),
-        (["evaluate", "docs/corpus.jsonl", "claims.txt", "-m"], "Fails", ""),
-        (
-            ["corpus", "encode", "docs", "--out", "made", "--encoder"],
-            "Fails",
-            "raised ValueError: two lines",
-        ),
-    ],
-)
-def test_whatever_a_plug_in_raises_or_gives_is_one_line(casebook, own, words, plug, message):
+RAISED = "raised ValueError: two lines"
+ENCODER = [*SEARCHES, "dense", "--encoder"]
+FAILURES = [
+    (SEARCHES, "Fails", RAISED),
+    (SEARCHES, "Leaves", "raised SystemExit"),
+    (SEARCHES, "missing", "raised AttributeError"),
+    (SEARCHES, "search_fails", "raised KeyError: 'gone'"),
+    (SEARCHES, "nan", "not finite, such as that of 'd2'"),
+    (SEARCHES, "infinite", "not finite, such as that of 'd1'"),
+    (SEARCHES, "twice", "a document is given twice"),
+    (SEARCHES, "nowhere", "no documents, such as 'd9'"),
+    (SEARCHES, "uneven", "expected two lists"),
+    (ENCODER, "Fails", RAISED),
+    (ENCODER, "words", "could not convert"),
+    (ENCODER, "flat", "finite vectors"),
+    (ENCODER, "encoder_fails", "raised IndexError: no model"),
+    ([*CHECKS, "--stance"], "Fails", RAISED),
+    (["evaluate", "docs/corpus.jsonl", "claims.txt", "-m"], "Fails", ""),
+    (["corpus", "encode", "docs", "--out", "made", "--encoder"], "Fails", RAISED),
+]
+
+
+def test_whatever_a_plug_in_raises_or_gives_is_one_line(casebook, own):
     """F61, F62: constructors gave a traceback; NaN scores and a document twice were counted."""
-    code, out, err = casebook(*words, f"{own}:{plug}")
-    assert (code, out) == (1, ""), err
-    assert err.startswith("casebook: ") and err.count("\n") == 1 and message in err
+
+    def check(words, plug, message):
+        code, out, err = casebook(*words, f"{own}:{plug}")
+        assert (code, out) == (1, ""), err
+        line = err.splitlines()[-1]  # below notes on the collection
+        assert line.startswith("casebook: ") and "Traceback" not in err and message in line
+
+    assert failing(check, FAILURES) == []
 
 
-@pytest.mark.parametrize(
-    ("option", "plug"), [("--stance", "judge_fails"), ("--decomposition", "split_fails")]
-)
-def test_a_claim_at_which_a_plug_in_fails_is_counted_and_said(casebook, own, option, plug):
-    code, out, err = casebook(*CHECKS, option, f"{own}:{plug}")
-    assert code == 3 and "1 of 1 claims could not be checked" in err
-    assert f"{own}:{plug}: raised IndexError" in out
-    rows = [{"id": n, "claim": f"Rent {n} is due.", "label": "SUPPORTED"} for n in range(6)]
-    labelled = Path("labelled.jsonl")
-    labelled.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    code, out, err = casebook(
-        "factcheck", "ablate", labelled, *CHECKS[3:], "--rate", "0", option, f"{own}:{plug}"
-    )
-    assert (
-        code == 3 and "6 of 6 claims could not be checked" in err and "raised IndexError" in err
-    ), err
+def test_a_claim_at_which_a_plug_in_fails_is_counted_and_said(casebook, own):
+    for option, plug in (("--stance", "judge_fails"), ("--decomposition", "split_fails")):
+        code, out, err = casebook(*CHECKS, option, f"{own}:{plug}")
+        assert code == 3 and "1 of 1 claims could not be checked" in err
+        assert f"{own}:{plug}: raised IndexError" in out

@@ -47,7 +47,7 @@ _NEAR = {
     "accuracy": "score_predictions",
     "agreement": "agreement_table",
     "auroc": "stats.areas.auroc",
-    "auroc_contrast": "stats.areas.auroc_contrast",
+    "auroc_contrast": "frames.area_contrasts",
     "auroc_difference": "stats.areas.auroc_difference",
     "bm25": "HybridRetriever",
     "bm25index": "retrieval.search.BM25Index",

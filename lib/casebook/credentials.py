@@ -11,8 +11,8 @@ import os
 import re
 from urllib.parse import quote, unquote
 
+# A variable of the environment whose name holds one of these is a secret.
 SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE")
-"""A variable of the environment whose name holds one of these is a secret."""
 _HIDDEN = "***"
 _SHORTEST_VARIABLE = 8  # characters: a shorter value may be any word
 _SHORTEST_PASSWORD = 4
@@ -32,30 +32,27 @@ _KEY_IN_QUERY = re.compile(
 
 
 def without_secrets(text, *addresses):
-    """Replace the secrets of a text's addresses, of further addresses and of the environment."""
+    """A text without the secrets of its addresses, of further addresses, of the environment."""
     text = str(text)
-    secrets = _secrets_of_environment()
-    for address in addresses:
-        secrets |= _secrets_of(address)
+    secrets = _secrets_of_environment().union(*map(_secrets_of, addresses))
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, _HIDDEN)
     return _without_logins(text)
 
 
 def holds_secret(value):
-    """Say whether a text holds an address with a password or a key; or one of several texts."""
+    """Whether a text holds an address with a password or a key; or one of several texts."""
     if isinstance(value, dict):
         value = [*value, *value.values()]
     if isinstance(value, list):
         return any(map(holds_secret, value))
-    if not isinstance(value, str):
-        return False
-    return bool(_LOGIN_OF_ADDRESS.match(value)) or _without_logins(value) != value
+    text = str(value)
+    return bool(_LOGIN_OF_ADDRESS.match(text)) or _without_logins(text) != text
 
 
 def is_bare_login(value):
-    """Say whether a text is an address with a password and no scheme: ``me:secret@host``."""
-    return isinstance(value, str) and bool(_BARE_LOGIN.fullmatch(value))
+    """Whether a text is an address with a password and no scheme: ``me:secret@host``."""
+    return bool(_BARE_LOGIN.fullmatch(str(value)))
 
 
 def _without_logins(text):
@@ -64,7 +61,7 @@ def _without_logins(text):
 
 
 def _secrets_of(address):
-    """Give the secrets of an address, as a server or a library may repeat them."""
+    """The secrets of an address, as a server or a library may repeat them."""
     secrets = set()
     for match in _KEY_IN_QUERY.finditer(address):
         secrets |= {match[2], unquote(match[2])}
@@ -74,25 +71,26 @@ def _secrets_of(address):
         user, _, password = unquote(login).partition(":")
         encoded = base64.b64encode(f"{user}:{password}".encode(errors="replace"))
         secrets |= {password or user, login.partition(":")[2] or login, encoded.decode()}
-    return _spellings(secret for secret in secrets if len(secret) >= _SHORTEST_PASSWORD)
+    return _spellings(secrets, _SHORTEST_PASSWORD)
 
 
 def _secrets_of_environment():
-    """Give the values of secret variables, and the secrets of the addresses in others."""
+    """The values of secret variables, and the secrets of the addresses in others."""
     secrets = set()
     for name, value in os.environ.items():
         secrets |= _secrets_of(value)
         secret_name = any(word in name.upper() for word in SECRET_WORDS)
         # A path is no secret. (Path raises where a value is too long for a name.)
         if secret_name and not os.path.exists(value):  # noqa: PTH110
-            lines = value.splitlines()
-            secrets |= _spellings(line for line in lines if len(line) >= _SHORTEST_VARIABLE)
+            secrets |= _spellings(value.splitlines(), _SHORTEST_VARIABLE)
     return secrets
 
 
-def _spellings(secrets):
-    """Give secrets as they are, and as addresses and JSON write them."""
+def _spellings(secrets, shortest):
+    """Secrets that are no words, as they are, and as addresses and JSON write them."""
     spellings = set()
     for secret in secrets:
-        spellings |= {secret, quote(secret, safe="", errors="replace"), json.dumps(secret)[1:-1]}
+        if len(secret) >= shortest:
+            spellings |= {secret, quote(secret, safe="", errors="replace")}
+            spellings.add(json.dumps(secret)[1:-1])
     return spellings

@@ -1,14 +1,11 @@
 """Figures as accessible inline SVG: values on hover, colours of the reader's theme, downloads."""
 
-import html
 import io
 import re
-from itertools import chain
-from xml.etree import ElementTree
+from dataclasses import dataclass
+from html import escape
 
 import numpy as np
-
-from casebook.tables import decimal
 
 # One colour a meaning, in all figures and on the front page.
 OURS = "#0072b2"
@@ -31,50 +28,42 @@ COLOURS = {
     CONTROL: "grey",
     INK: "ink",
     GRID: "grid",
+    "#ffffff": "paper",
 }
 SMALLEST_MARK = 14  # points that a marked rectangle is wide and high at least
 WIDE = 8.0  # inches: letters of 11 points have the size of a caption where a column is wide
 _LEAST_SCALE = 0.93  # of letters on a phone; a wider figure is scrolled within its frame
-_SVG = "{http://www.w3.org/2000/svg}"
-_LINK = "{http://www.w3.org/1999/xlink}href"
-_COLOUR = re.compile(r"#[0-9a-f]{6}\b")
-_FONT = re.compile(r"\s*font-family:[^;]*;?")  # the page has its own
-_PLACES = {"d", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "transform", "points"}
-_LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
+_COLOUR = re.compile(f"({'|'.join(COLOURS)})")
+# The page has its own style and font; ids that nothing refers to are the same in all figures.
+_NEEDLESS = re.compile(r'\n\s*|<style.*?</style>|font-family: [^;]*; | id="[\w.]*[a-z]_\d+"')
 
 
+@dataclass
 class Figure:
     """A figure that a notebook shows and the book prints: finding, drawing, caption, downloads.
 
     ``narrow`` is the same drawing for a phone; None where ``svg`` is for both.
     """
 
-    def __init__(self, svg, caption, alt, downloads, finding=None, narrow=None):
-        self.svg = svg
-        self.narrow = narrow
-        self.caption = caption
-        self.alt = alt
-        self.downloads = downloads
-        self.finding = finding
+    svg: str
+    caption: str
+    downloads: dict
+    finding: str | None = None
+    narrow: str | None = None
 
     def _repr_html_(self):
         """The HTML that Jupyter and the book show."""
-        links = " · ".join(
-            f'<a href="{html.escape(to)}" download>{name}</a>'
-            for name, to in self.downloads.items()
-        )
+        downloads = self.downloads.items()
+        links = " · ".join(f'<a href="{escape(to)}" download>{name}</a>' for name, to in downloads)
         if "<a href" in self.svg:
             links = f"Marks lead to their items. {links}"
-        finding = drawing = ""
-        if self.finding:
-            finding = f'<p class="finding">{html.escape(self.finding)}</p>'
+        finding = f'<p class="finding">{escape(self.finding)}</p>' if self.finding else ""
+        drawing = f'<div class="drawing">{self.svg}</div>'
         if self.narrow:
-            drawing = f'<div class="drawing narrow" hidden>{self.narrow}</div>'
-        return (
-            f'<figure class="drawn">{finding}'
-            f'<div class="drawing{" wide" if self.narrow else ""}">{self.svg}</div>{drawing}'
-            f"<figcaption>{html.escape(self.caption)} <small>{links}</small></figcaption></figure>"
-        )
+            drawing = f'<div class="drawing wide">{self.svg}</div>'
+            drawing += f'<div class="drawing narrow" hidden>{self.narrow}</div>'
+        caption = f"<figcaption>{escape(self.caption)} <small>{links}</small></figcaption>"
+        return f'<figure class="drawn">{finding}{drawing}{caption}</figure>'
 
     def __repr__(self):
         return f"<Figure: {self.caption}>"
@@ -85,7 +74,7 @@ def hover(axes, titles, x, y, x1=None, y1=None, addresses=None, least=SMALLEST_M
 
     Each is at least so many points wide and high; 0 where bars stand side by side.
     """
-    corners = (x, y, x if x1 is None else x1, y if y1 is None else y1)
+    corners = [x, y, x if x1 is None else x1, y if y1 is None else y1]
     corners = [np.broadcast_to(np.asarray(corner, float), len(titles)) for corner in corners]
     links = [None] * len(titles) if addresses is None else addresses
     marks = axes.figure.__dict__.setdefault("casebook_marks", [])
@@ -99,7 +88,8 @@ def as_svg(figure, name):
 
     buffer = io.BytesIO()
     with rc_context({"svg.hashsalt": name}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        about = dict.fromkeys(["Date", "Creator", "Format", "Type"])
+        figure.savefig(buffer, format="svg", metadata=about)
     return buffer.getvalue()
 
 
@@ -120,95 +110,30 @@ def views(svg, figure, name, alt):
 
 def inline(svg, figure, alt):
     """A drawn figure as SVG for a page, with its marks above all that was drawn."""
-    root = ElementTree.fromstring(re.sub(rb">\s+<", b"><", svg))
-    referenced = set(re.findall(r"#(\w+)", svg.decode()))
-    # Without what describes the file, and without a style that would be that of the whole page.
-    about = {f"{_SVG}metadata", f"{_SVG}style"}
-    root[:] = [part for part in root if not about & {part.tag, *(each.tag for each in part)}]
-    for element in root.iter():
-        _for_page(element, referenced)
-    width, height = (float(number) for number in root.get("viewBox").split()[2:])
-    marks = list(_marks(figure, height))
-    root.attrib = {
-        "viewBox": root.get("viewBox"),
-        "role": "group" if any(link for *_, link in marks) else "img",
-        "aria-label": alt,
-        "stroke-linejoin": "round",
-        "style": (
-            f"width: 100%; min-width: {_LEAST_SCALE * width:.0f}px; fill: {_themed(INK, 'text')}"
-        ),
-    }
-    group = ElementTree.SubElement(root, "g", {"fill": "transparent"})
-    for x, y, x1, y1, title, link in marks:
-        parent = ElementTree.SubElement(group, "a", {"href": link}) if link else group
-        sides = {"x": x, "y": y, "width": x1 - x, "height": y1 - y}
-        sides = {side: f"{length:.1f}" for side, length in sides.items()}
-        mark = ElementTree.SubElement(parent, "rect", sides)
-        ElementTree.SubElement(mark, "title").text = title
-    return ElementTree.tostring(root, encoding="unicode")
-
-
-def _for_page(element, referenced):
-    """Round coordinates, leave font and needless ids out, and let the theme choose the colours."""
-    element.tag = element.tag.removeprefix(_SVG)
-    if element.get("id") not in referenced:
-        element.attrib.pop("id", None)
-    if _LINK in element.attrib:
-        element.set("href", element.attrib.pop(_LINK))
-    for key in _PLACES & element.attrib.keys():
-        element.set(key, _LONG.sub(_rounded, element.get(key)))
-    if "style" in element.attrib:
-        style = _FONT.sub("", element.get("style"))
-        element.set("style", _COLOUR.sub(lambda match: _themed(match[0], element.tag), style))
-
-
-def _rounded(match):
-    """A number with at most two decimals."""
-    return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
-
-
-def _themed(colour, tag):
-    # White ground is the page's; white letters stand on colour.
-    if colour == "#ffffff" and tag != "text":
-        return "var(--figure-paper, #ffffff)"
-    return f"var(--figure-{COLOURS[colour]}, {colour})" if colour in COLOURS else colour
+    _, drawing, _ = re.split(r"<svg[^>]*>|</svg>", svg.decode())
+    drawing = _NEEDLESS.sub("", drawing)
+    width, height = figure.get_size_inches() * 72
+    marks = "".join(_marks(figure, height))
+    role = "group" if "<a href" in marks else "img"
+    markup = (
+        f'<svg viewBox="0 0 {width:g} {height:g}" role="{role}" aria-label="{escape(alt)}"'
+        f' stroke-linejoin="round" style="width: 100%; min-width: {_LEAST_SCALE * width:.0f}px;'
+        f' fill: {INK}">{drawing}<g fill="transparent">{marks}</g></svg>'
+    )
+    # The colour of the reader's theme, or where there is none, as it was drawn.
+    return _COLOUR.sub(lambda found: f"var(--figure-{COLOURS[found[0]]}, {found[0]})", markup)
 
 
 def _marks(figure, height):
     """The marked rectangles in units of the drawing, each large enough for a finger."""
-    if not hasattr(figure, "casebook_marks"):
-        for axes in figure.axes:
-            _title_drawn(axes)
     for axes, x, y, x1, y1, least, title, link in getattr(figure, "casebook_marks", []):
         corners = axes.transData.transform([(x, y), (x1, y1)]) * 72 / figure.dpi
-        if np.isfinite(corners).all():
-            half = np.maximum(np.abs(corners[1] - corners[0]), least) / 2
-            left, bottom = corners.mean(axis=0) - half
-            right, top = corners.mean(axis=0) + half
-            yield left, height - top, right, height - bottom, str(title), link
-
-
-def _title_drawn(axes):
-    """Title points, bars and marked lines by the names of ticks, and by numbers where none has."""
-    places = []
-    for collection in axes.collections:
-        points = np.ma.filled(collection.get_offsets(), np.nan)
-        if hasattr(collection, "get_sizes"):
-            places += [(*point, *point) for point in points]
-    for line in axes.lines:
-        if line.get_marker() not in {"None", None, ""}:
-            places += [(*point, *point) for point in line.get_xydata()]
-    for bar in chain.from_iterable(getattr(each, "patches", ()) for each in axes.containers):
-        ends = (bar.get_x() + bar.get_width(), bar.get_y() + bar.get_height())
-        places.append((bar.get_x(), bar.get_y(), *ends))
-    for x, y, x1, y1 in places:
-        title = f"{_tick_text(axes.yaxis, y, y1)}: {_tick_text(axes.xaxis, x, x1)}"
-        hover(axes, [title], x, y, x1, y1)
-
-
-def _tick_text(axis, start, end):
-    """The name of the tick in the middle, or the end with the label of the axis."""
-    names = {round(tick.get_loc()): tick.label1.get_text() for tick in axis.get_major_ticks()}
-    if any(re.search(r"[^\W\d]{2}", name) for name in names.values()):
-        return names.get(round(np.nan_to_num((start + end) / 2)), "")
-    return f"{axis.get_label_text()} {decimal(end)}".strip()
+        if not np.isfinite(corners).all():
+            continue
+        size = np.maximum(np.abs(corners[1] - corners[0]), least)
+        left, bottom = corners.mean(axis=0) - size / 2
+        mark = (
+            f'<rect x="{left:.1f}" y="{height - bottom - size[1]:.1f}" width="{size[0]:.1f}"'
+            f' height="{size[1]:.1f}"><title>{escape(str(title))}</title></rect>'
+        )
+        yield f'<a href="{escape(link)}">{mark}</a>' if link else mark

@@ -27,7 +27,7 @@ def interval_verdicts(frame, null=0.0, low="low", high="high"):
 
 
 def clauses(names, verdicts, words):
-    """Say which names have which verdict, one clause for each verdict that a name has.
+    """Clauses that say which names have which verdict, one for each verdict that a name has.
 
     ``words`` has the texts by verdict, in their order; ``{names}`` in a text are the names,
     ``{either}`` the same with "or", and ``{count}`` is their number. Names without any difference
@@ -53,7 +53,7 @@ def clauses(names, verdicts, words):
 
 
 def not_corrected(rows, low="low"):
-    """What the caption of a list of contrasts says of intervals that each hold on their own.
+    """Words of a caption for a list of intervals that each hold on their own.
 
     Examples
     --------
@@ -64,9 +64,3 @@ def not_corrected(rows, low="low"):
     """
     n = rows[low].notna().sum() if len(rows) else 0
     return f", not corrected for {n} comparisons" if n > 1 else ""
-
-
-def sentence(parts):
-    """Join clauses to one sentence."""
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}."

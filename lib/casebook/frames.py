@@ -5,16 +5,14 @@ else draws an interval of its own.
 """
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from casebook.errors import InputError
-from casebook.stats.areas import auroc
+from casebook.stats.areas import auroc, auroc_difference
 from casebook.stats.intervals import (
     FEWEST,
     STATISTICS,
@@ -24,10 +22,10 @@ from casebook.stats.intervals import (
     resampled_clusters,
     wilson,
 )
-from casebook.stats.samples import paired_differences, score_matrix, system_pairs
+from casebook.stats.samples import score_matrix, system_pairs
 from casebook.stats.tests import (
     bounds_of_difference,
-    effect_sizes,
+    cohens_dz,
     holm,
     minimal_detectable_effect,
     sign_flips,
@@ -36,6 +34,7 @@ from casebook.verdicts import (
     INTERVAL_BY_UNIT,
     NO_UNIT_DIFFERS,
     NOT_MEASURED,
+    gate_verdict,
     verdict_of,
 )
 
@@ -46,19 +45,6 @@ CONTRAST_COLUMNS = [*DIFFERENCE_COLUMNS, "p", "p_adjusted", "verdict", "reason"]
 COUNT_COLUMNS = ["better", "equal", "worse"]
 PLANNED = "planned"
 OTHER = "other"
-PAIR_COLUMNS = [
-    *DIFFERENCE_COLUMNS,
-    "p",
-    "p_adjusted",
-    "verdict",
-    "p_holm",
-    "dz",
-    "wins",
-    "ties",
-    "losses",
-    "mde",
-    "reason",
-]
 
 
 def estimates(scores, clusters=None, control=None, *, level=0.95, n_resamples=10_000, seed=0):
@@ -126,7 +112,7 @@ def coefficients(intervals, groups=None, control=np.nan):
         row["groups"] = interval.n if groups is None else groups
         rows.append(row)
     table = pd.DataFrame(rows, columns=ESTIMATE_COLUMNS).astype(dict.fromkeys(STATISTICS, float))
-    return table.assign(reason=pd.Series([row["reason"] for row in rows], dtype=object))
+    return table.assign(reason=_reasons(rows))
 
 
 def shares(counts, *, level=0.95):
@@ -139,6 +125,21 @@ def areas(positive, scores, clusters=None, units=None, *, level=0.95):
     options = {"level": level, "clusters": clusters, "units": units}
     found = {name: auroc(positive, scores[name], **options) for name in scores}
     return coefficients(found, count_groups(clusters, len(positive)), 0.5)
+
+
+def area_contrasts(positive, scores, pairs, clusters=None, units=None, *, level=0.95):
+    """AUROC of one column of scores minus that of another, a row a pair, each on its own."""
+    options = {"level": level, "clusters": clusters, "units": units}
+    rows = []
+    for system, against in pairs:
+        found = auroc_difference(positive, scores[system], scores[against], **options)
+        row = {"system": system, "against": against, **found.row("difference")}
+        rows.append(row | {"reason": found.reason})
+    table = pd.DataFrame(rows).assign(groups=count_groups(clusters, len(positive)))
+    values = areas(positive, scores).set_index("system")["value"]
+    table["level"] = table["system"].map(values)
+    table["baseline"] = table["against"].map(values)
+    return table[[*DIFFERENCE_COLUMNS, "level", "baseline", "reason"]].astype({"reason": object})
 
 
 def count_groups(clusters, n):
@@ -220,23 +221,42 @@ def contrasts(
     'better'
     """
     pairs = [tuple(pair) for pair in pairs]
-    not_measured = not_measured or {}
+    row_of = {
+        pair: {"verdict": NOT_MEASURED, "reason": reason}
+        for pair, reason in (not_measured or {}).items()
+    }
     X, names = score_matrix(pd.DataFrame(scores))
     unknown = [name for pair in pairs for name in pair if name not in names]
     if unknown:
         raise InputError(f"unknown system {unknown[0]!r}: no column of the scores")
     if not len(X):
         raise InputError("there are no units to compare")
-    family = [pair for pair in pairs if pair not in not_measured]
-    tested = _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed)
-    row_of = {pair: {"verdict": NOT_MEASURED, "reason": why} for pair, why in not_measured.items()}
-    row_of |= dict(zip(family, tested, strict=True))
+    family = [pair for pair in pairs if pair not in row_of]
+    systems = [names.index(system) for system, _ in family]
+    against = [names.index(baseline) for _, baseline in family]
+    differences = np.ascontiguousarray(X[:, systems] - X[:, against])
+    differences[np.abs(differences) <= 1e-12 * np.abs(X).max(initial=0.0)] = 0.0
+    units, reason_of_all = resampled_clusters(clusters, len(X))
+    sums, sizes = cluster_sums(differences, units)
+    flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
+    for k, pair in enumerate(family):
+        low, high, reason = bounds_of_difference(
+            differences[:, k], flips.low[k], flips.high[k], reason_of_all
+        )
+        row = {"difference": flips.difference[k], "p_adjusted": flips.p_adjusted[k]}
+        tested = row if len(sizes) >= FEWEST else {}
+        verdict = verdict_of(low, high, margin, reason=reason, level=level, **tested)
+        row |= {"low": low, "high": high, "p": flips.p[k], "verdict": verdict, "reason": reason}
+        row_of[pair] = row
     rows = [{"system": pair[0], "against": pair[1], **row_of[pair]} for pair in pairs]
     table = pd.DataFrame(rows, columns=CONTRAST_COLUMNS)
     table = table.assign(n=len(X), groups=count_groups(clusters, len(X)))
     numbers = dict.fromkeys(["difference", "low", "high", "p", "p_adjusted"], float)
-    reasons = pd.Series([row["reason"] for row in rows], dtype=object)
-    return table.astype(numbers).assign(reason=reasons)
+    return table.astype(numbers).assign(reason=_reasons(rows))
+
+
+def _reasons(rows):
+    return pd.Series([row["reason"] for row in rows], dtype=object)
 
 
 def single_contrasts(scores, pairs, clusters=None, **options):
@@ -245,77 +265,22 @@ def single_contrasts(scores, pairs, clusters=None, **options):
     return pd.concat(tables, ignore_index=True)
 
 
-def _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed):
-    """Difference, interval, test, verdict and reason of every pair of a family."""
-    systems = [names.index(system) for system, _ in family]
-    against = [names.index(baseline) for _, baseline in family]
-    differences = np.ascontiguousarray(X[:, systems] - X[:, against])
-    differences[np.abs(differences) <= 1e-12 * np.abs(X).max(initial=0.0)] = 0.0
-    clusters, reason_of_all = resampled_clusters(clusters, len(X))
-    sums, sizes = cluster_sums(differences, clusters)
-    flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
-    rows = []
-    for k in range(len(family)):
-        low, high, reason = bounds_of_difference(
-            differences[:, k], flips.low[k], flips.high[k], reason_of_all
-        )
-        verdict = verdict_of(
-            low,
-            high,
-            margin,
-            reason=reason,
-            difference=flips.difference[k],
-            p_adjusted=flips.p_adjusted[k] if len(sizes) >= FEWEST else None,
-            level=level,
-        )
-        rows.append(
-            {
-                "difference": flips.difference[k],
-                "low": low,
-                "high": high,
-                "p": flips.p[k],
-                "p_adjusted": flips.p_adjusted[k],
-                "verdict": verdict,
-                "reason": reason,
-            }
-        )
-    return rows
-
-
-def all_contrasts(
-    scores,
-    clusters=None,
-    *,
-    planned=None,
-    margin=0.0,
-    level=0.95,
-    n_resamples=10_000,
-    seed=0,
-    not_measured=None,
-):
+def all_contrasts(scores, clusters=None, *, planned=None, not_measured=None, **options):
     """Contrasts of all pairs of systems, as up to two families, with counts of units.
 
     Pairs that were planned keep their rows of `contrasts` (``planned``); all other pairs are one
     family, ``other``: column ``family``. ``not_measured`` is as in `contrasts`, of either order of
-    a pair.
+    a pair; other options are those of `contrasts`.
     """
     tables = []
-    if planned is not None and len(planned):
+    if planned is not None:
         tables.append(planned[CONTRAST_COLUMNS].assign(family=PLANNED))
     known = {frozenset(pair) for table in tables for pair in _pairs_of(table)}
     others = [pair for pair in combinations(scores, 2) if frozenset(pair) not in known]
-    reasons = {frozenset(pair): reason for pair, reason in (not_measured or {}).items()}
     if others:
-        table = contrasts(
-            scores,
-            others,
-            clusters,
-            margin=margin,
-            level=level,
-            n_resamples=n_resamples,
-            seed=seed,
-            not_measured={p: reasons[frozenset(p)] for p in others if frozenset(p) in reasons},
-        )
+        reasons = {frozenset(pair): reason for pair, reason in (not_measured or {}).items()}
+        alike = {pair: reasons[frozenset(pair)] for pair in others if frozenset(pair) in reasons}
+        table = contrasts(scores, others, clusters, not_measured=alike, **options)
         tables.append(table.assign(family=OTHER))
     table = pd.concat(tables, ignore_index=True)
     return table.join(count_units(scores, _pairs_of(table)))
@@ -338,27 +303,25 @@ def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):
     Errors are robust to clusters (Liang and Zeger 1986, with the correction of Stata and Student's
     t over clusters minus one); with fewer than six clusters they are those of units.
     """
-    codes, reason_of_all = resampled_clusters(clusters, len(scores))
-    codes = np.arange(len(scores)) if codes is None else pd.factorize(np.asarray(codes))[0]
-    groups = codes.max() + 1
+    from statsmodels.regression.linear_model import OLS  # slow to import
+
+    units, reason_of_all = resampled_clusters(clusters, len(scores))
+    units = pd.factorize(np.arange(len(scores)) if units is None else np.asarray(units))[0]
     is_first = np.asarray(is_first, dtype=bool)
+    kinds = np.column_stack([~is_first | is_first, is_first]).astype(float)
     rows = []
     for system, values in scores.items():
-        means = np.where(is_first, values[is_first].mean(), values[~is_first].mean())
-        weights = np.where(is_first, 1 / is_first.sum(), -1 / (~is_first).sum())
-        by_cluster = np.bincount(codes, weights * (values - means))
-        correction = groups / (groups - 1) * (len(values) - 1) / (len(values) - 2)
-        error = math.sqrt(correction * np.square(by_cluster).sum())
-        difference = float((weights * values).sum())
-        half = error * special.stdtrit(groups - 1, (1 + level) / 2)
+        model = OLS(values.to_numpy(float), kinds)
+        fit = model.fit(cov_type="cluster", cov_kwds={"groups": units}, use_t=True)
+        difference = fit.params[1]
+        low, high = fit.conf_int(1 - level)[1]
         reason = reason_of_all
-        varies = max(np.ptp(values[is_first]), np.ptp(values[~is_first])) > 0
-        if not varies:
+        first, other = values[is_first], values[~is_first]
+        if first.nunique() == other.nunique() == 1:
+            difference = first.iloc[0] - other.iloc[0]
             reason = "no_variation" if difference else NO_UNIT_DIFFERS
         if reason not in (None, INTERVAL_BY_UNIT):
-            half = math.nan
-        low = difference - half
-        high = difference + half
+            low = high = np.nan
         rows.append(
             {
                 "system": system,
@@ -368,20 +331,13 @@ def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):
                 "high": high,
                 "n": len(values),
                 "groups": count_groups(clusters, len(values)),
-                "level": means[is_first][0],
-                "baseline": means[~is_first][0],
+                "level": first.mean(),
+                "baseline": other.mean(),
                 "verdict": verdict_of(low, high, margin, reason=reason),
                 "reason": reason,
             }
         )
     return pd.DataFrame(rows)
-
-
-def count_verdicts(words, what):
-    """A sentence with the number of differences of each verdict."""
-    counts = Counter(word for word in words if word != UNTESTED)
-    texts = ", ".join(f"{n} {word}" for word, n in counts.most_common())
-    return f"Of {counts.total()} {what}: {texts}. Undecided is not to say equal."
 
 
 @dataclass(frozen=True)
@@ -449,34 +405,21 @@ def compare_systems(
     if not X.size:
         raise InputError("there are no units to compare")
     table = pd.DataFrame(X, columns=labels)
+    tests_all = baseline is None and pairs is None
     if pairs is None:
-        tested_pairs = [(labels[i], labels[j]) for i, j in system_pairs(labels, baseline)]
-    else:
-        tested_pairs = list(pairs)
-    pair_frame = pd.DataFrame(columns=PAIR_COLUMNS)
-    if tested_pairs:
-        tested = contrasts(
-            table,
-            tested_pairs,
-            clusters,
-            margin=margin,
-            level=level,
-            n_resamples=n_resamples,
-            seed=seed,
-        )
-        tested["p_holm"] = holm(tested["p"])
-        sizes = pair_sizes(table, tested_pairs, 1 - level, clusters)
-        pair_frame = pd.concat([tested, sizes], axis=1)[PAIR_COLUMNS]
-    systems = estimates(table, clusters, level=level, n_resamples=n_resamples, seed=seed)
-    systems = systems.drop(columns="control").astype({"system": object})
-    best_first = sorted(
-        systems.index, key=lambda row: (-systems["value"][row], str(systems["system"][row]))
-    )
-    systems = systems.loc[best_first].reset_index(drop=True)
-    systems.insert(6, "tie_class", None)
-    if baseline is None and pairs is None:
-        systems["tie_class"] = tie_classes_of(systems["system"], pair_frame, 1 - level)
-    return Comparison(systems, pair_frame, level)
+        pairs = [(labels[i], labels[j]) for i, j in system_pairs(labels, baseline)]
+    options = {"level": level, "n_resamples": n_resamples, "seed": seed}
+    tested = contrasts(table, pairs, clusters, margin=margin, **options)
+    tested["p_holm"] = holm(tested["p"])
+    counts = count_units(table, pairs).set_axis(["wins", "ties", "losses"], axis=1)
+    sizes = pair_sizes(table, pairs, 1 - level, clusters)
+    systems = estimates(table, clusters, **options).drop(columns="control")
+    systems = systems.sort_values("system", key=lambda names: names.astype(str))
+    systems = systems.sort_values("value", ascending=False, kind="stable", ignore_index=True)
+    systems["tie_class"] = None
+    if tests_all:
+        systems["tie_class"] = tie_classes_of(systems["system"], tested, 1 - level)
+    return Comparison(systems, pd.concat([tested, counts, sizes], axis=1), level)
 
 
 def tie_classes_of(systems, pairs, alpha):
@@ -487,48 +430,42 @@ def tie_classes_of(systems, pairs, alpha):
     return tie_classes(differ | differ.T)
 
 
-def pair_sizes(table, pairs, alpha, clusters):
-    """Counts, effect size and, of units without clusters, detectable effect of every pair."""
+def pair_sizes(scores, pairs, alpha, clusters):
+    """Effect size and, of units without clusters, detectable effect of every pair."""
     rows = []
     for system, against in pairs:
-        differences, _ = paired_differences(table[system], table[against])
-        dz = effect_sizes(differences).dz
-        row = {
-            "wins": int((differences > 0).sum()),
-            "ties": int((differences == 0).sum()),
-            "losses": int((differences < 0).sum()),
-            "dz": dz.estimate,
-        }
-        if clusters is None and dz.estimate is not None:
-            spread = float(differences.std(ddof=1))
-            row["mde"] = minimal_detectable_effect(spread, len(differences), alpha=alpha)
+        differences = (scores[system] - scores[against]).round(12)  # blind to rounding
+        row = {"dz": cohens_dz(differences).estimate}
+        if clusters is None and row["dz"] is not None:
+            row["mde"] = minimal_detectable_effect(differences.std(), len(scores), alpha=alpha)
         rows.append(row)
-    sizes = pd.DataFrame(rows, columns=["wins", "ties", "losses", "dz", "mde"])
-    return sizes.astype({"dz": float, "mde": float})
+    return pd.DataFrame(rows, columns=["dz", "mde"], dtype=float)
 
 
 def tie_classes(differ):
-    """Group systems into maximal sets of which no two differ: text such as ``"1,2"``."""
-    ties = ~np.asarray(differ, dtype=bool)
-    np.fill_diagonal(ties, False)
-    neighbours = [set(np.flatnonzero(row)) for row in ties]
-    cliques = sorted(_maximal_cliques(set(), set(range(len(ties))), set(), neighbours))
+    """Largest sets of systems of which no two differ, as text for each system, such as ``"1,2"``.
+
+    Insert and absorb (Piepho 2004): each difference divides the classes that hold both systems, and
+    what lies within another class is none.
+    """
+    differ = np.asarray(differ, dtype=bool)
+    classes = {frozenset(range(len(differ)))}
+    for pair in np.argwhere(np.triu(differ, 1)).tolist():
+        together = {members for members in classes if members.issuperset(pair)}
+        halves = {members - {system} for members in together for system in pair}
+        others = classes - together
+        kept = [half for half in halves if not any(half < other for other in others)]
+        classes = others.union(kept)
+    ordered = sorted(classes, key=sorted)
     return [
-        ",".join(str(k) for k, clique in enumerate(cliques, 1) if system in clique)
-        for system in range(len(ties))
+        ",".join(str(k) for k, members in enumerate(ordered, 1) if system in members)
+        for system in range(len(differ))
     ]
 
 
-def _maximal_cliques(clique, candidates, excluded, neighbours):
-    """Yield maximal cliques as sorted tuples (Bron & Kerbosch 1973, with pivot)."""
-    if not candidates and not excluded:
-        yield tuple(sorted(clique))
-        return
-    pivot = max(candidates | excluded, key=lambda v: len(neighbours[v] & candidates))
-    for vertex in sorted(candidates - neighbours[pivot]):
-        near = neighbours[vertex]
-        yield from _maximal_cliques(
-            clique | {vertex}, candidates & near, excluded & near, neighbours
-        )
-        candidates = candidates - {vertex}
-        excluded = excluded | {vertex}
+def gate_of_row(row, margin):
+    """Verdict of a gate on a contrast: not worse by more than a margin."""
+    low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
+    if row["reason"] in (NO_UNIT_DIFFERS, "no_variation") and row["groups"] >= FEWEST:
+        low = high = row["difference"]  # every unit changes by the same amount
+    return gate_verdict(low, high, -margin, inclusive=True)

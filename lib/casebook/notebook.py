@@ -11,7 +11,7 @@ from IPython.display import Markdown, display
 from casebook import plots
 from casebook.errors import InputError
 from casebook.runs.headlines import Headline
-from casebook.runs.leaderboard import LEADERBOARD_TIMES, measure_table
+from casebook.runs.leaderboard import measure_table
 from casebook.runs.outputs import RunOutputs, number
 from casebook.sentences import PLACES, caption, finding, kind, labels, plain, reserves, units
 from casebook.tables import Table, p_value, reason_text, with_interval
@@ -79,10 +79,11 @@ class Chapter:
             "margin": row.get("margin", 0.0),
             "decision": row.get("verdict"),
             "answers": {EFFECTS[yes]: "Yes", EFFECTS[OPPOSITE[yes]]: "No, the other way round"},
-            "meaning": plain(row if also is None else also) if "level" in row else None,
         }
         if yes != BETTER:
             about["words"] = {EFFECTS[yes]: "yes", EFFECTS[OPPOSITE[yes]]: "no"}
+        if "level" in row:
+            about["meaning"] = plain(row if also is None else also)
         if "control" in row and "baseline" in row:
             about["chance"] = row["control"] - row["baseline"]
         headline = Headline.of(row, asked, **about | words)
@@ -96,40 +97,37 @@ class Chapter:
         """Keep a figure with its rows, and show it with what they say.
 
         ``figure`` is one of matplotlib, or a function that draws one from the rows, such as
-        `forest`; then its marks lead to the items behind them. Above it stands ``title``, by
-        default what the rows show, below it what they are of. A figure of measured times
-        (``timed``) is kept apart from what reruns must reproduce. Files are called after ``name``,
-        by default after the title or what the rows are of.
+        `forest`; then its marks lead to the items behind them. Above it is ``title``, by default
+        what the rows show, below it what they are of. A figure of measured times (``timed``) is
+        kept apart from what reruns must reproduce. Files are called after ``name``, by default
+        after the title or what the rows are of.
         """
+        text = filled(title, frame) if title else ""
+        self._said = caption(frame) if "system_name" in frame else text
         effect = "value" if kind(frame) == "estimates" else "difference"
         if "system_name" in frame and frame[effect].isna().all():
             ran = frame[frame["n"] > 0]
-            sentences = [finding(ran)] if len(ran) else []
-            display(Markdown(" ".join([*sentences, caption(frame)])))
+            display(Markdown(f"{finding(ran) if len(ran) else ''} {self._said}"))
             return
         if callable(figure):
             figure = figure(self._linked(frame))
-        is_described = "system_name" in frame
-        text = caption(frame) if is_described else title
-        above = filled(title, frame) if title else finding(frame)
-        self._said = text
-        key = self._key("figure", self._name(frame, title, name))
         figure = getattr(figure, "figure", figure)  # of axes
-        display(self.outputs.figure(key, figure, text, frame, None, timed, above))
+        key = self._key("figure", frame, title, name)
+        finds = text or finding(frame)
+        display(self.outputs.figure(key, figure, self._said, frame, None, timed, finds))
 
     def show(self, frame, title=None, timed=False, name=None):
         """Keep rows as they are, and show what differs between them, under readers' names."""
         if frame.empty:
             return
-        name = self._name(frame, title, name)
-        key = self._key("table", name)
+        key = self._key("table", frame, title, name)
         write = self.outputs.timing if timed else self.outputs.table
         write(key, frame)
-        text = title and filled(title, frame)
+        text = filled(title, frame) if title else ""
         if "system_name" in frame:
             said = caption(frame)
             if said == self._said:
-                said = None if text else f"Numbers of the figure above: {name}"
+                said = "" if text else f"Numbers of the figure above: {name or named(frame)}"
             text = ": ".join(filter(None, [text, said]))
             frame = readable(frame)
         display(Table(frame, text, formats={"corrected p": p_value}))
@@ -179,71 +177,53 @@ class Chapter:
             What the milliseconds are, and what they leave out.
         """
         first = levels[0]
-        names = first["system_name"].tolist()
         systems = first["system"].tolist()
         measures = []
         for level, rows in zip(levels, pairs, strict=True):
             of_measure = {row["system"]: number(row) for row in level.to_dict("records")}
-            margin = rows["margin"].iloc[0]
             title = level["measure"].iloc[0]
+            margin = rows["margin"].iloc[0]
             measures.append(measure_table(title, systems, of_measure, rows, margin))
-        choices = {}
-        for name, members in (groups or {}).items():
-            positions = [k for k, system in enumerate(systems) if system in set(members)]
-            if positions:
-                choices[name] = positions
         row = first.iloc[0]
+        names = first["system_name"].tolist()
         protocol = f"{units(row)}, {row['title']}"
         if baseline.role:
-            protocol += f"; {first.set_index('system').loc[baseline.system, 'system_name']} is "
-            protocol += baseline.role
-        content = {
-            "dataset": row["dataset"],
-            "unit": row["unit"],
-            "cluster": row["cluster"],
-            "protocol": protocol,
-            "systems": names,
-            "baseline": systems.index(baseline.system),
-            "controls": [k for k, system in enumerate(systems) if system in controls],
-            "groups": choices,
-            "measures": measures,
-            "timing": timing if milliseconds else None,
-        }
-        self.outputs.leaderboard(content)
-        if milliseconds:
-            times = pd.DataFrame({"system": names})
-            times["milliseconds"] = pd.Series(systems).map(milliseconds)
-            self.outputs.timing(LEADERBOARD_TIMES, times)
+            protocol += f"; {names[systems.index(baseline.system)]} is {baseline.role}"
+        self.outputs.leaderboard(
+            systems,
+            names,
+            baseline.system,
+            controls,
+            groups,
+            milliseconds,
+            timing,
+            dataset=row["dataset"],
+            unit=row["unit"],
+            cluster=row["cluster"],
+            protocol=protocol,
+            measures=measures,
+        )
 
     def _linked(self, rows):
         """Rows with the address of the items behind each, where this chapter has items."""
         if self._items is None:
             return rows
-        systems = self._items["systems"]
         tags = self._items["tags"]
         addresses = []
         for row in rows.to_dict("records"):
             choice = {"system": row["system_name"], "against": row.get("against_name")}
+            choice = {key: system for key, system in choice.items() if system}
+            is_there = set(choice.values()) <= set(self._items["systems"])
             if row["part"]:
                 choice["only"] = f"part: {row['part']}"
-            named = [choice["system"], choice["against"] or choice["system"]]
-            is_there = set(named) <= set(systems) and choice.get("only", tags) in [tags, *tags]
-            choice = {key: value for key, value in choice.items() if value}
+                is_there = is_there and choice["only"] in tags
             addresses.append(self.outputs.item_page(**choice) if is_there else None)
         return rows.assign(address=pd.Series(addresses, rows.index, dtype=object))
 
-    def _name(self, frame, title, name):
-        """What a figure or a table is called: as it is told, else by its title or its rows."""
-        if name or title:
-            return name or filled(title, frame)
-        if "system_name" not in frame:
-            raise InputError("these rows do not say what they are of: give a title")
-        what = frame["family"].iloc[0] if "family" in frame else kind(frame)
-        return f"{what}, {' and '.join(frame['measure'].unique())}"
-
-    def _key(self, folder, name):
+    def _key(self, folder, frame, title, name):
         """Name of a file; of two cells with one name the second adds a number."""
-        stem = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:60]
+        text = name or (filled(title, frame) if title else named(frame))
+        stem = re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:60]
         keys = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
         cell = this_cell()
         return next(key for key in keys if self._cells.setdefault((folder, key), cell) == cell)
@@ -253,6 +233,14 @@ def this_cell():
     """What is executed now: the id that JupyterLab sends, else the number of the execution."""
     parent = getattr(get_ipython(), "get_parent", dict)()
     return parent.get("metadata", {}).get("cellId", getattr(get_ipython(), "execution_count", 0))
+
+
+def named(frame):
+    """What a figure or a table of rows is called."""
+    if "system_name" not in frame:
+        raise InputError("these rows do not say what they are of: give a title")
+    what = frame["family"].iloc[0] if "family" in frame else kind(frame)
+    return f"{what}, {' and '.join(frame['measure'].unique())}"
 
 
 def filled(text, rows):

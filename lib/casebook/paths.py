@@ -1,10 +1,7 @@
 """Where things live, whatever the working directory, and which names are allowed."""
 
-import errno
 import os
 import re
-import stat
-import unicodedata
 from pathlib import Path
 
 import platformdirs
@@ -35,7 +32,7 @@ def _project():
         return os.environ[PROJECT_VARIABLE]
     here = Path.cwd()
     for folder in (here, *here.parents):
-        if (folder / GRID).is_file() and (folder / CONFIGURATION).is_file():
+        if (folder / GRID).is_file():
             return folder
     return SHIPPED
 
@@ -55,9 +52,8 @@ _NAMED_FOLDER = re.compile(rf"(?:({_NAME})=)?(.*)", re.ASCII | re.DOTALL)
 
 def card_files():
     """The data cards by key: those of the project before those that are shipped."""
-    folders = (DATA / "cards", CARDS)
-    cards = {path.stem: path for folder in folders for path in folder.glob("*.yml")}
-    return dict(sorted(cards.items()))
+    files = [*(DATA / "cards").glob("*.yml"), *CARDS.glob("*.yml")]
+    return dict(sorted((path.stem, path) for path in files))
 
 
 def notebook_files():
@@ -99,37 +95,23 @@ def data_folder(text):
     ``FOLDER`` is called after its last part, ``NAME=FOLDER`` as the user says.
     """
     name, path = _NAMED_FOLDER.fullmatch(os.fspath(text)).groups()
-    if not isinstance(text, Path) and "/" not in path and os.sep not in path:
+    if not isinstance(text, Path) and os.sep not in path:
         return None
     folder = home_path(path)
-    # In plain letters: "Meine Fälle" is Meine_Falle.
-    plain = unicodedata.normalize("NFKD", folder.resolve().name)
-    plain = re.sub(r"[^\w.-]+", "_", plain.encode("ascii", "ignore").decode()).strip("_.")
     try:
-        return valid_name(name or plain, "dataset folder"), folder
+        return valid_name(name or folder.resolve().name.replace(" ", "_"), "dataset folder"), folder
     except InputError as error:
         raise InputError(f"{error}; or call it: NAME={folder}") from None
 
 
 def refuse_unusable(name, path):
-    """Refuse the path of an option that leads to itself, or at which reading would not end."""
+    """Refuse a path of the command line that leads to itself, or that is a pipe without an end."""
     try:
-        mode = Path(path).stat().st_mode
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise InputError(
-                f"{name}: {path}: goes through links that lead to themselves"
-            ) from None
-        return
-    piped_by_shell = os.path.realpath(path).startswith("/proc/")  # <(zcat run.gz), /dev/stdin
-    if stat.S_ISFIFO(mode) and not piped_by_shell:
+        target = Path(path).resolve()
+    except RuntimeError:  # Python before 3.13
+        raise InputError(f"{name}: {path}: goes through links that lead to themselves") from None
+    if target.is_fifo():  # no path leads to a pipe of the shell: <(zcat run.gz), /dev/stdin
         raise InputError(f"{name}: {path}: is no file or folder, but a pipe: name a file")
-
-
-def refuse_whole_disk(folder):
-    """Refuse to look for files on all of a disk, which takes hours."""
-    if os.path.realpath(folder) == Path(folder).absolute().anchor:
-        raise InputError(f"{folder}: is the whole disk: name the folder that is meant")
 
 
 def home_path(path):
@@ -143,17 +125,10 @@ def writable(folder):
     return existing.is_dir() and os.access(existing, os.W_OK)
 
 
-def check_folders():
-    """Refuse folders that cannot serve, before anything is read or written."""
-    for name in FOLDER_VARIABLES:
-        refuse_unusable(name, os.environ.get(name, ""))
-    is_project = (ROOT / GRID).is_file() or CARDS.is_dir()
-    if os.environ.get(PROJECT_VARIABLE) and not is_project:
+def check_project():
+    """Refuse a folder of the environment that is no project, before anything is read."""
+    if not (ROOT / GRID).is_file() and not CARDS.is_dir():
         raise InputError(
             f"{PROJECT_VARIABLE}: {ROOT}: is no project: it has neither {GRID} nor data/cards; "
             "'casebook init FOLDER' makes one"
-        )
-    if not OUTPUT.is_dir() and not writable(OUTPUT):
-        raise InputError(
-            f"{OUTPUT}: is no folder that outputs can go to: set {OUTPUT_VARIABLES[0]}"
         )

@@ -1,4 +1,4 @@
-"""Figures in one style, legible on a phone: intervals, matrices, ratings, lines, trees.
+"""Figures in one style, legible on a phone: values, effects, matrices, ratings, lines.
 
 A figure that is one call of seaborn or matplotlib is drawn in its notebook.
 """
@@ -6,7 +6,6 @@ A figure that is one call of seaborn or matplotlib is drawn in its notebook.
 from itertools import cycle
 from textwrap import fill
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -39,13 +38,8 @@ _OF_VERDICT = {
     verdicts.LOWER: OURS,
 }
 _SERIES = ((OURS, "o"), (PINK, "s"), (INK, "^"), (VIOLET, "v"))
-_LIKERT = (
-    to_rgba(WORSE, 0.45),
-    to_rgba(WORSE, 0.2),
-    to_rgba(CONTROL, 0.2),
-    to_rgba(BETTER, 0.2),
-    to_rgba(BETTER, 0.45),
-)
+_DASHES = (":", "--", "-.", "-")
+_LIKERT = [(WORSE, 0.45), (WORSE, 0.2), (CONTROL, 0.2), (BETTER, 0.2), (BETTER, 0.45)]
 _VOTES = {-1: WORSE, 0: "#b0b0b0", 1: BETTER}
 _MOST_ITEMS = 400
 
@@ -60,35 +54,38 @@ SIGNED = LinearSegmentedColormap.from_list(
         (1.0, to_rgba(BETTER, 0.45)),
     ],
 )
+_STYLE = {
+    "axes.edgecolor": GRID,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 11,
+    "axes.spines.left": False,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 100,
+    "figure.figsize": (WIDTH, 3.3),
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "grid.color": GRID,
+    "legend.fontsize": 11,
+    "legend.frameon": False,
+    "savefig.dpi": 150,
+    "svg.fonttype": "none",  # letters stay letters: smaller, searchable, in the page's own font
+    "svg.hashsalt": "casebook",
+    "text.color": INK,
+    "xtick.color": INK,
+    "xtick.labelsize": 11,
+    "ytick.color": INK,
+    "ytick.labelsize": 11,
+}
 
 
 def use_style():
     """Set the one look of all figures: legible on a phone, the same bytes for the same figure."""
-    inked = ("text.color", "axes.labelcolor", "xtick.color", "ytick.color")
-    sized = ("font.size", "axes.labelsize", "axes.titlesize", "xtick.labelsize", "ytick.labelsize")
-    sns.set_theme(style="whitegrid", palette=[colour for colour, _ in _SERIES])
-    mpl.rcParams.update(dict.fromkeys(inked, INK) | dict.fromkeys(sized, 11))
-    mpl.rcParams.update(
-        {
-            "axes.edgecolor": GRID,
-            "axes.spines.left": False,
-            "axes.spines.right": False,
-            "axes.spines.top": False,
-            "axes.titlelocation": "left",
-            "axes.titleweight": "bold",
-            "figure.constrained_layout.use": True,
-            "figure.dpi": 100,
-            "figure.figsize": (WIDTH, 3.3),
-            "font.family": "DejaVu Sans",
-            "grid.color": GRID,
-            "legend.fontsize": 11,
-            "legend.frameon": False,
-            "savefig.dpi": 150,
-            # Letters stay letters: smaller, searchable, in the page's own font.
-            "svg.fonttype": "none",
-            "svg.hashsalt": "casebook",
-        }
-    )
+    sns.set_theme(style="whitegrid", palette=[colour for colour, _ in _SERIES], rc=_STYLE)
 
 
 def _wrapped(names, letters=24):
@@ -100,7 +97,7 @@ def _wrapped(names, letters=24):
 def _rows_figure(labels, height):
     """A figure with a named row for each label, the first on top."""
     names = _wrapped(labels)
-    height += 0.12 * sum(name.count("\n") for name in names)
+    height += 0.12 * "".join(names).count("\n")
     figure, axes = plt.subplots(figsize=(WIDTH, height))
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
@@ -108,47 +105,30 @@ def _rows_figure(labels, height):
     return figure, axes
 
 
-# Intervals
+# Values and lines
 
 
-def _drawn_columns(frame, value, **names):
+def _drawn(frame, value, **names):
     """The columns that are drawn, under the names of their parts; bounds may be the value's own."""
-    names |= {"value": value, "low": "low", "high": "high"}
-    if f"{value} low" in frame:
-        names |= {"low": f"{value} low", "high": f"{value} high"}
+    own = f"{value} " if f"{value} low" in frame else ""
+    names |= {"value": value, "low": f"{own}low", "high": f"{own}high"}
     names |= {column: column for column in ("address", "colour", "verdict", "reason")}
     drawn = pd.DataFrame({part: frame[name] for part, name in names.items() if name in frame})
-    drawn = drawn.assign(series=drawn.get("series", ""))
+    defaults = {"series": "", "panel": "", "low": np.nan, "high": np.nan, "reason": np.nan}
+    drawn = drawn.assign(**{part: it for part, it in defaults.items() if part not in drawn})
     return drawn.astype({"value": float, "low": float, "high": float})
 
 
-def _row_texts(frame):
-    """Names and numbers of rows, shown on hover."""
-    names = frame["row"].astype(str)
+def _texts(names, frame):
+    """Names and numbers of marks, shown on hover."""
     if frame["series"].any():
         names = names + ", " + frame["series"].astype(str)
     if "n" in frame:
         names = names + frame["n"].map(" (n = {:,.0f})".format)
-    numbers = frame[["value", "low", "high"]].itertuples(index=False)
+    rows = zip(names, frame["value"], frame["low"], frame["high"], strict=True)
     return [
-        f"{name}: {decimal(value)} {interval_text(low, high)}"
-        for name, (value, low, high) in zip(names, numbers, strict=True)
+        f"{name}: {decimal(value)} {interval_text(low, high)}" for name, value, low, high in rows
     ]
-
-
-def _draw_rows(axes, heights, frame, colour, marker):
-    """Marks with intervals, in the colours of the frame where it has any, and ticks of controls."""
-    colour = frame.get("colour", colour)
-    style = {"clip_on": False, "label": frame["series"].iloc[0]}  # no mark is halved by the axis
-    axes.hlines(heights, frame["low"], frame["high"], color=colour, lw=3)
-    axes.scatter(frame["value"], heights, color=colour, marker=marker, s=34, zorder=3, **style)
-    if "control" in frame:
-        ticks = frame["control"].astype(float)
-        axes.scatter(ticks, heights, marker="|", color=CONTROL, s=90, lw=2, clip_on=False)
-    numbers = frame[["value", "low", "high"]]
-    left = numbers.min(axis=1)
-    right = numbers.max(axis=1)
-    hover(axes, _row_texts(frame), left, heights, right, heights, frame.get("address"))
 
 
 def values(
@@ -156,7 +136,6 @@ def values(
     xlabel,
     limits=(0, 1),
     reference=None,
-    band=None,
     *,
     row="row",
     value="value",
@@ -164,39 +143,48 @@ def values(
     n="n",
     control="control",
 ):
-    """Draw values with intervals on one axis, with named lines of reference and a band.
+    """Draw values with intervals on one axis, and named lines of reference.
 
     `row`, `value` and, where the frame has them, `series`, `n` and `control` (a tick) name columns.
     Bounds are `<value> low` and `<value> high`, or low and high. The frame may have an address and
     a colour.
     """
-    frame = _drawn_columns(frame, value, row=row, series=series, n=n, control=control)
-    rows = labels = list(frame["row"].unique())
+    frame = _drawn(frame, value, row=row, series=series, n=n, control=control)
+    names = frame["row"].astype(str)
+    rows = names
     if "n" in frame:
-        counts = frame.groupby("row", sort=False)["n"].max()
-        labels = [f"{row} (n = {counts[row]:,.0f})" for row in rows]
-    series = frame.groupby("series", sort=False)
+        rows = names + frame.groupby(names)["n"].transform("max").map(" (n = {:,.0f})".format)
+    labels = rows.unique()
+    by_series = frame.groupby("series", sort=False)
     reference = reference or {}
-    legend = len(reference) + max(len(series), 1) - 1
-    figure, axes = _rows_figure(labels, len(rows) * (0.2 * len(series) + 0.2) + 0.8 + 0.25 * legend)
-    if band:
-        axes.axvspan(*band, color=CONTROL, alpha=0.2, lw=0)
-    for (name, at), style in zip(reference.items(), cycle((":", "--", "-.", "-")), strict=False):
-        axes.axvline(at, color=CONTROL, lw=1.5, ls=style, label=f"{name}: {at:.2f}")
-    offsets = np.linspace(-0.4, 0.4, 2 * len(series) + 1)[1::2]
-    for (_, part), offset, style in zip(series, offsets, cycle(_SERIES), strict=False):
-        _draw_rows(axes, pd.Index(rows).get_indexer(part["row"]) + offset, part, *style)
-    for place, (_, of_row) in enumerate(frame.groupby("row", sort=False)):
+    legend = len(reference) + max(len(by_series), 1) - 1
+    height = len(labels) * (0.2 * len(by_series) + 0.2) + 0.8 + 0.25 * legend
+    figure, axes = _rows_figure(labels, height)
+    for (name, at), dashes in zip(reference.items(), cycle(_DASHES), strict=False):
+        axes.axvline(at, color=CONTROL, lw=1.5, ls=dashes, label=f"{name}: {at:.2f}")
+    offsets = np.linspace(-0.4, 0.4, 2 * len(by_series) + 1)[1::2]
+    styles = zip(offsets, cycle(_SERIES), strict=False)
+    for (name, part), (offset, (colour, marker)) in zip(by_series, styles, strict=False):
+        heights = pd.Index(labels).get_indexer(rows[part.index]) + offset
+        style = {"color": part.get("colour", colour), "clip_on": False}  # no mark is cut by an axis
+        axes.hlines(heights, part["low"], part["high"], lw=3, **style)
+        axes.scatter(part["value"], heights, marker=marker, s=34, zorder=3, label=name, **style)
+        if "control" in part:
+            ticks = part["control"].astype(float)
+            axes.scatter(ticks, heights, marker="|", color=CONTROL, s=90, lw=2, clip_on=False)
+        ends = part[["value", "low", "high"]].agg(["min", "max"], axis=1)
+        texts = _texts(names[part.index], part)
+        hover(axes, texts, ends["min"], heights, ends["max"], heights, part.get("address"))
+    for place, (_, of_row) in enumerate(frame.groupby(rows, sort=False)):
         if of_row["value"].isna().all():
-            reason = of_row.get("reason", of_row["value"]).iloc[0]
-            why = f": {reason_text(reason)}" if isinstance(reason, str) else ""
+            why = "".join(": " + of_row["reason"].dropna().head(1).map(reason_text))
+            why = fill(f"undefined{why}", 34)
             at = {"transform": axes.get_yaxis_transform(), "va": "center", "in_layout": False}
-            axes.text(0.02, place, fill(f"undefined{why}", 34), color=CONTROL, **at)
+            axes.text(0.02, place, why, color=CONTROL, **at)
     axes.set_xlabel(xlabel)
     if limits:
-        drawn = frame[frame.columns.intersection(["value", "low", "high", "control"])]
-        places = np.append(drawn.to_numpy(dtype=float), limits)
-        axes.set_xlim(np.nanmin(places), np.nanmax(places))
+        low, high = axes.dataLim.intervalx
+        axes.set_xlim(min(low, limits[0]), max(high, limits[1]))
     if legend:
         figure.legend(loc="outside upper left")
     return figure
@@ -207,13 +195,17 @@ def effects(frame, xlabel, margin=0.0, *, row="row", value="value", series="seri
 
     Without series, the colour of an effect is that of its verdict.
     """
-    frame = _drawn_columns(frame, value, row=row, series=series, n=n)
+    frame = _drawn(frame, value, row=row, series=series, n=n)
     if not frame["series"].any():
         frame = frame.assign(colour=verdict_colours(frame))
-    largest = np.nanmax(np.abs(frame[["value", "low", "high"]]), initial=margin)
-    limits = (-1.08 * largest, 1.08 * largest) if largest else None
-    figure = values(frame, xlabel, limits, band=(-margin, margin) if margin else None)
-    figure.axes[0].axvline(0, color=INK, lw=1)
+    figure = values(frame, xlabel, None)
+    axes = figure.axes[0]
+    if margin:
+        axes.axvspan(-margin, margin, color=CONTROL, alpha=0.2, lw=0)
+    axes.axvline(0, color=INK, lw=1)
+    largest = np.nanmax([frame[["value", "low", "high"]].abs().max(axis=None), margin])
+    if largest:
+        axes.set_xlim(-1.08 * largest, 1.08 * largest)
     return figure
 
 
@@ -225,49 +217,39 @@ def verdict_colours(frame, chance=0.0):
     return pd.Series(np.select(sides, [BETTER, WORSE], UNDECIDED), frame.index)
 
 
-def agreement_intervals(table, address=None):
-    """Draw coefficients with the interval for this panel and for a new one; `address` links them.
+def lines(
+    frame, x, ylabel, xlabel=None, marks=None, *, value="value", series="series", panel="panel"
+):
+    """Draw lines with their intervals as bands; vertical lines mark numbers.
 
-    Without any interval for a new panel, there is one series.
+    A mark is a number, or the name of a column that has a number for each panel. `x`, `value` and,
+    where the frame has them, `series` and `panel` name columns; bounds are as in `values`.
     """
-    from casebook.measures.agreement import COEFFICIENT_TITLES
-
-    rows = table.rename(columns={"estimate": "value", "n_items": "n"})
-    rows = rows.assign(row=rows["coefficient"].replace(COEFFICIENT_TITLES), address=address)
-    same = rows.assign(low=rows["panel_low"], high=rows["panel_high"])
-    new = rows.assign(low=rows["new_panel_low"], high=rows["new_panel_high"]).dropna(subset="low")
-    panels = {"these raters, other items": same, "new raters, other items": new}
-    intervals = pd.concat(panels, names=["series"]).reset_index("series")
-    figure = values(intervals, "value and 95 % interval")
-    figure.axes[0].axvline(0, color=CONTROL, lw=1)
+    marks = marks or {}
+    of_panels = {name: name for name in marks.values() if isinstance(name, str)}
+    drawn = _drawn(frame, value, x=x, series=series, panel=panel, **of_panels)
+    xlabel = xlabel or x
+    panels = drawn.groupby("panel", sort=False)
+    size = (WIDTH, 2.3 * len(panels) + 0.9)
+    figure, grid = plt.subplots(len(panels), figsize=size, squeeze=False)
+    for axes, (title, part) in zip(grid.flat, panels, strict=True):
+        axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
+        by_series = part.groupby("series", sort=False)
+        for (name, line), (colour, marker) in zip(by_series, cycle(_SERIES), strict=False):
+            style = {"marker": marker, "ms": 4, "label": str(name) or None}
+            axes.plot(line["x"], line["value"], color=colour, **style)
+            axes.fill_between(line["x"], line["low"], line["high"], color=colour, alpha=0.18, lw=0)
+            texts = _texts(line["x"].map(f"{xlabel} {{:.3g}}".format), line)
+            hover(axes, texts, line["x"], line["value"], addresses=line.get("address"))
+        for (name, mark), dashes in zip(marks.items(), cycle(_DASHES), strict=False):
+            at = part[mark].iloc[0] if isinstance(mark, str) else mark
+            axes.axvline(at, color=CONTROL, ls=dashes, label=f"{name}: {at:.3g}")
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(loc="best")
     return figure
 
 
-def position_forest(effect, system):
-    """Draw what the side of an answer does to the preference."""
-    shares = {
-        "left answer chosen": effect.left_choice,
-        f"{system} wins on the left": effect.win_rate_left,
-        f"{system} wins on the right": effect.win_rate_right,
-        f"{system} wins, sides balanced": effect.side_balanced,
-    }
-    rows = [{"row": name, **share.row()} for name, share in shares.items()]
-    frame = pd.DataFrame(rows).assign(colour=[CONTROL, OURS, OURS, OURS])
-    figure = values(frame, "share of untied votes, 95 % interval")
-    figure.axes[0].axvline(0.5, color=CONTROL, lw=1)
-    return figure
-
-
-# Matrices
-
-
-def _heatmap(axes, table, names, limits, cbar=False, **style):
-    low, high = limits
-    style |= {"vmin": low, "vmax": high, "yticklabels": names, "cbar": cbar}
-    sns.heatmap(table.astype(float), ax=axes, **style)
-    axes.tick_params(axis="y", rotation=0)
-    axes.set(xlabel="", ylabel="")
-    axes.grid(visible=False)
+# Matrices and ratings
 
 
 def matrix(
@@ -285,43 +267,35 @@ def matrix(
     `shown` is the format of a value, and `label` what it is called on hover; `addresses` and
     `counts`, which are in brackets below the values, are frames of links and of numbers.
     """
+    table = table.astype(float)
+    texts = table.map(lambda value: "–" if np.isnan(value) else decimal(value, shown))
+    if counts is not None:
+        texts += counts.map("\n({:,.0f})".format).where(table.notna(), "")
     names = _wrapped(table.index, 22)
     if axes is None:
-        lines = max([1 if counts is None else 2, *(1 + name.count("\n") for name in names)])
+        lines = 1 + max(text.count("\n") for text in [*names, *texts.to_numpy().flat])
         width = max(WIDTH, 0.85 * table.shape[1] + 1.6)
-        axes = plt.subplots(figsize=(width, (0.17 * lines + 0.21) * len(names) + 1.0))[1]
-    heads = _wrapped(table.columns, 12)
-    _heatmap(axes, table, names, limits, cmap=colours, xticklabels=heads, lw=1, ec=GRID)
+        _, axes = plt.subplots(figsize=(width, (0.17 * lines + 0.21) * len(names) + 1.0))
+    # Zero has no colour, and seaborn writes nothing into a cell without a value.
+    style = {"cmap": colours, "vmin": limits[0], "vmax": limits[1], "cbar": False}
+    style |= {"linewidth": 1, "linecolor": GRID, "annot_kws": {"color": INK, "size": 11}}
+    heads = {"xticklabels": _wrapped(table.columns, 12), "yticklabels": names}
+    sns.heatmap(table.fillna(0), annot=texts, fmt="", ax=axes, **style, **heads)
+    axes.tick_params(axis="y", rotation=0)
+    axes.set(xlabel="", ylabel="")
+    axes.grid(visible=False)
     for row, column in np.ndindex(table.shape):
-        value = table.iloc[row, column]
-        text = decimal(value, shown) if pd.notna(value) else "–"
+        text = texts.iloc[row, column].replace("\n(", " (n = ")
         title = f"{table.index[row]}, {table.columns[column]}: {label} {text}"
-        if counts is not None and pd.notna(value):
-            text += f"\n({counts.iloc[row, column]:,.0f})"
-            title += f" (n = {counts.iloc[row, column]:,.0f})"
-        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=INK)
         link = None if addresses is None else addresses.iloc[row, column]
         hover(axes, [title], column, row, column + 1, row + 1, [link])
     return axes.figure
 
 
-def detector_matrix(frame):
-    """Draw the AUROC of detectors for planted defects, in brackets the number of copies.
-
-    A column `address`, where there is one, has the links of the cells.
-    """
-    columns = frame["defect"].unique()
-    cells = frame.pivot_table(index="detector", columns="defect", aggfunc="first", dropna=False)
-    cells = cells.reindex(frame["detector"].unique())
-    addresses = cells["address"][columns] if "address" in frame else None
-    options = {"addresses": addresses, "counts": cells["judged"][columns]}
-    return matrix(cells["auroc"][columns], "AUROC", limits=(0.5, 1), **options)
-
-
 def rating_matrix(ratings, names=None, addresses=None):
     """Draw every rating: items in columns, from low to high mean, raters in rows.
 
-    `names` are the words of votes, which stand in a legend: of -1, 0 and 1. `addresses` are the
+    `names` are the words of votes, which are in a legend: of -1, 0 and 1. `addresses` are the
     links of items, by item.
     """
     items = ratings.loc[ratings.mean(axis=1).sort_values(kind="stable").index].astype(float)
@@ -329,35 +303,23 @@ def rating_matrix(ratings, names=None, addresses=None):
         items = items.iloc[np.linspace(0, len(items) - 1, _MOST_ITEMS).round().astype(int)]
     figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * items.shape[1] + 1.5))
     axes.patch.set(hatch="xxx", facecolor="#d9d9d9", edgecolor="#9a9a9a")
-    limits = (items.min(axis=None), items.max(axis=None))
     style = {"cmap": "cividis_r", "cbar_kws": {"label": "rating", "pad": 0.02}}
     if names:
-        limits = (-1, 1)
-        style = {"cmap": ListedColormap(list(_VOTES.values()))}
-        patches = [
-            Patch(color=colour, label=fill(names[vote], 40)) for vote, colour in _VOTES.items()
-        ]
+        colours = ListedColormap(list(_VOTES.values()))
+        style = {"cmap": colours, "vmin": -1, "vmax": 1, "cbar": False}
+        patches = [Patch(color=_VOTES[vote], label=fill(names[vote], 40)) for vote in _VOTES]
         figure.legend(handles=patches, loc="outside upper left")
-    style |= {"cbar": not names, "xticklabels": False, "rasterized": True}
-    _heatmap(axes, items.T, _wrapped(items.columns), limits, **style)
+    style |= {"xticklabels": False, "yticklabels": _wrapped(items.columns), "rasterized": True}
+    sns.heatmap(items.T, ax=axes, **style)
+    axes.tick_params(axis="y", rotation=0)
     missing = ratings.isna().to_numpy().sum()
-    axes.set_xlabel(
-        f"{len(items):,} of {len(ratings):,} items, from low to high mean;\n"
-        f"{missing:,} ratings missing"
-    )
-    titles = [f"{item}: {_ratings_in_words(row, names)}" for item, row in items.iterrows()]
+    drawn = f"{len(items):,} of {len(ratings):,} items, from low to high mean;"
+    axes.set(xlabel=f"{drawn}\n{missing:,} ratings missing", ylabel="")
+    titles = items.index.astype(str) + items.mean(axis=1).map(": mean {:.2f}".format)
     links = None if addresses is None else addresses[items.index]
     left = np.arange(len(items))
     hover(axes, titles, left, 0, left + 1, items.shape[1], links, least=0)
     return figure
-
-
-def _ratings_in_words(ratings, names):
-    """How often each vote was cast on an item, or the mean of its ratings."""
-    if names is None:
-        return f"mean {decimal(ratings.mean(), '.2f')} of {ratings.count()} ratings"
-    counts = ratings.value_counts()
-    return ", ".join(f"{counts[vote]} {names[vote]}" for vote in names if vote in counts)
 
 
 def rating_distributions(ratings, address=None):
@@ -366,90 +328,28 @@ def rating_distributions(ratings, address=None):
     `address` gives the link of a scale, a system and a rating.
     """
     rated = ratings.dropna(subset="rating")
-    means = rated.groupby(["scale", "system"])["rating"].agg(["mean", "size"])
-    labels = [
-        f"{scale}, {system} ({mean:.3f}, n = {n:,.0f})"
-        for (scale, system), mean, n in means.itertuples()
-    ]
-    shares = pd.crosstab([rated["scale"], rated["system"]], rated["rating"], normalize="index")
+    groups = [rated["scale"], rated["system"]]
+    shares = pd.crosstab(groups, rated["rating"], normalize="index")
     shares = 100 * shares.reindex(columns=range(1, 6), fill_value=0)
-    starts = shares.cumsum(axis=1) - shares
+    numbers = rated["rating"].groupby(groups).agg(["mean", "size"]).itertuples()
+    labels = [f"{', '.join(key)} ({mean:.3f}, n = {n:,.0f})" for key, mean, n in numbers]
     figure, axes = _rows_figure(labels, 0.5 * len(labels) + 1.4)
     axes.grid(visible=False)
-    for colour, value in zip(_LIKERT, shares, strict=True):
+    rows = np.arange(len(shares))
+    left = np.zeros(len(shares))
+    for (value, share), colour in zip(shares.items(), _LIKERT, strict=True):
         name = "5 (best)" if value == 5 else str(value)
-        place = {"y": range(len(labels)), "height": 0.7, "left": starts[value]}
-        bars = axes.barh(width=shares[value], color=colour, label=name, **place)
-        texts = [f"{share:.0f}" if share >= 6 else "" for share in shares[value]]
+        bars = axes.barh(rows, share, 0.7, left, color=to_rgba(*colour), label=name)
+        texts = share.map("{:.0f}".format).where(share >= 6, "")
         axes.bar_label(bars, texts, label_type="center", color=INK)
-    for row, ((scale, system), of_row) in enumerate(shares.iterrows()):
-        for value, share in of_row[of_row > 0].items():
-            title = f"{scale}, {system}: {share:.0f} % of the ratings are {value}"
-            links = [address(scale, system, value)] if address else None
-            left = starts.loc[(scale, system), value]
-            hover(axes, [title], left, row - 0.35, left + share, row + 0.35, links, least=0)
+        titles = [
+            f"{', '.join(key)}: {part:.0f} % of the ratings are {value}"
+            for key, part in share.items()
+        ]
+        links = [address(*key, value) if address and share[key] else None for key in share.index]
+        right = left + share.to_numpy()
+        hover(axes, titles, left, rows - 0.35, right, rows + 0.35, links, least=0)
+        left = right
     axes.set(xlim=(0, 100), xlabel="per cent of the ratings")
     figure.legend(loc="outside upper left", ncols=5)
     return figure
-
-
-# Lines and trees
-
-
-def lines(
-    frame, x, ylabel, xlabel=None, marks=None, *, value="value", series="series", panel="panel"
-):
-    """Draw lines with their intervals as bands; vertical lines mark numbers.
-
-    A mark is a number, or the name of a column that has a number for each panel. `x`, `value` and,
-    where the frame has them, `series` and `panel` name columns; bounds are as in `values`.
-    """
-    marks = marks or {}
-    marked = {name: name for name in marks.values() if isinstance(name, str)}
-    drawn = _drawn_columns(frame, value, x=x, series=series, panel=panel, **marked)
-    drawn = drawn.assign(panel=drawn.get("panel", ""))
-    panels = drawn.groupby("panel", sort=False)
-    size = (WIDTH, 2.3 * len(panels) + 0.9)
-    figure, grid = plt.subplots(len(panels), figsize=size, squeeze=False)
-    for axes, (title, part) in zip(grid[:, 0], panels, strict=True):
-        axes.set(title=title, xlabel=xlabel or x, ylabel=ylabel)
-        by_series = part.groupby("series", sort=False)
-        for (name, line), (colour, marker) in zip(by_series, cycle(_SERIES), strict=False):
-            style = {"color": colour, "marker": marker, "ms": 4, "label": str(name) or None}
-            axes.plot(line["x"], line["value"], **style)
-            axes.fill_between(line["x"], line["low"], line["high"], color=colour, alpha=0.18, lw=0)
-            places = line["x"].map(f"{axes.get_xlabel()} {{:.3g}}".format)
-            named = line.assign(row=f"{name}, " + places if name else places, series="")
-            hover(axes, _row_texts(named), line["x"], line["value"], addresses=line.get("address"))
-        for (name, mark), style in zip(marks.items(), cycle((":", "--")), strict=False):
-            at = part[mark].iloc[0] if isinstance(mark, str) else mark
-            axes.axvline(at, color=CONTROL, ls=style, label=f"{name}: {at:.3g}")
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend(loc="best")
-    return figure
-
-
-def edit_tree(tree, k, addresses=None):
-    """Draw how far each edited state of one case stands from its parent, which is above it.
-
-    `addresses` are links of the states, by their names.
-    """
-    rows = [
-        {
-            "row": f"{node.name}: {node.edit.description.partition(': ')[2]}",
-            "value": node.displacement(k),
-            "address": (addresses or {}).get(node.name),
-        }
-        for node in _in_order(tree, tree.root)
-        if node.edit is not None
-    ]
-    frame = pd.DataFrame(rows, columns=["row", "value", "address"])
-    return values(frame.assign(low=np.nan, high=np.nan), "mean rank displacement")
-
-
-def _in_order(tree, node):
-    """A node followed by its descendants."""
-    yield node
-    for child in tree.nodes:
-        if child.parent is node:
-            yield from _in_order(tree, child)

@@ -11,25 +11,16 @@ PREFIXES = ("endpoint", "entailment", "model")  # of names of ours: entailment:F
 
 
 def is_plugin(name):
-    """Tell a name like ``my.module:Search`` from a name of ours, a path or a prefix of ours."""
-    module, colon, target = str(name).partition(":")
-    return (
-        bool(colon)
-        and module not in PREFIXES
-        and all(part.isidentifier() for part in (*module.split("."), *target.split(".")))
-    )
+    """Whether a name is like ``my.module:Search``: no name of ours, path or prefix of ours."""
+    module, _, target = str(name).partition(":")
+    words = [*module.split("."), *target.split(".")]
+    return module not in PREFIXES and all(map(str.isidentifier, words))
 
 
 def plugin(name, *arguments):
     """Import ``module:object``, of the working folder too; a class is called with the arguments."""
     _see_working_folder()
-    try:
-        value = pkgutil.resolve_name(name)
-    except (Exception, SystemExit) as error:  # whatever the user's module raises
-        raise InputError(
-            f"{name}: importing it raised {type(error).__name__}: {_line(error)}: "
-            "give 'module:object' of an importable module"
-        ) from error
+    value = called(name, pkgutil.resolve_name, name)
     return called(name, value, *arguments) if isinstance(value, type) else value
 
 
@@ -51,21 +42,8 @@ def called(name, function, *arguments):
     try:
         return function(*arguments)
     except (Exception, SystemExit) as error:
-        raise InputError(f"{name}: raised {type(error).__name__}: {_line(error)}") from error
-
-
-def _line(error):
-    return " ".join(str(error).split())
-
-
-def array_of(value, dtype):
-    """What a plugin returned as an array of numbers, an empty one if it is none."""
-    import numpy as np  # most commands need no plugin and start faster without
-
-    try:
-        return np.asarray(value, dtype=dtype)
-    except (TypeError, ValueError, OverflowError):
-        return np.empty(0, dtype)
+        problem = " ".join(str(error).split())
+        raise InputError(f"{name}: raised {type(error).__name__}: {problem}") from error
 
 
 def source_of(name):
@@ -73,8 +51,6 @@ def source_of(name):
     _see_working_folder()
     module = name.partition(":")[0].partition(".")[0]
     spec = importlib.util.find_spec(module)
-    if spec is None or not (spec.has_location or spec.submodule_search_locations):
-        raise InputError(
-            f"{name}: no module {module!r}: give 'module:object' of an importable module"
-        )
-    return Path([*(spec.submodule_search_locations or []), spec.origin][0])
+    if spec is None:
+        raise InputError(f"{name}: no module {module!r}: give 'module:object' of one that is there")
+    return Path((spec.submodule_search_locations or [spec.origin])[0])

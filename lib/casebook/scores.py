@@ -117,7 +117,7 @@ class Scores:
             "cluster": data.cluster,
             "names": study.names,
             "phrases": study.phrases,
-            "control": study.control if study.control in values else None,
+            "control": study.control,
             "notes": study.notes,
             "same_input": study.same_inputs,
             "unmeasured": study.unmeasured,
@@ -128,7 +128,8 @@ class Scores:
 
     def estimates(self, null=None):
         """Mean of every system with its interval; with ``null``, on which side of it that lies."""
-        rows = frames.estimates(self.values, self.clusters, self._control, **self._resampling)
+        options = {"n_resamples": self.n_resamples, "seed": self.seed}
+        rows = frames.estimates(self.values, self.clusters, self._control, **options)
         if self._control is not None:
             rows = rows.assign(control_name=self.name(self._control))
         if null is not None:
@@ -145,19 +146,30 @@ class Scores:
         roles = {}
         for system, against in pairs:
             choice = against if isinstance(against, Choice) else Choice(against, "")
-            role = roles.setdefault((system, choice.system), choice.role)
-            if choice.role not in role:
-                roles[system, choice.system] = f"{role} and {choice.role}".removeprefix(" and ")
-        absences = {pair: self._absence(pair) for pair in roles if self._absence(pair)}
-        tested = [pair for pair in roles if pair not in absences]
+            roles.setdefault((system, choice.system), {})[choice.role] = True
         if absent == "refuse":
             self._refuse_absent(roles)
-        rows = self._tested(tested)
-        rows = rows.set_index(["system", "against"]).reindex(roles).reset_index()
+        absences = {pair: self._absence(pair) for pair in roles if self._absence(pair)}
+        tested = [pair for pair in roles if pair not in absences]
+        same = self.same_input(tested) if self.same_input else {}
+        if self.unmeasured:
+            same = dict.fromkeys(tested, self.unmeasured)
+        options = {"margin": self._margin, "n_resamples": self.n_resamples, "seed": self.seed}
+        rows = frames.contrasts(self.values, tested, self.clusters, not_measured=same, **options)
+        rows["comparisons"] = (rows["verdict"] != NOT_MEASURED).sum()
+        rows = rows.join(frames.count_units(self.values, tested))
+        rows = rows.set_index(["system", "against"]).reindex(roles)
         for pair, absence in absences.items():
-            row = (rows["system"] == pair[0]) & (rows["against"] == pair[1])
-            rows.loc[row, ["verdict", "reason", "n"]] = [NOT_MEASURED, absence, 0]
-        return self._compared(rows, role=list(roles.values()), family=family)
+            rows.loc[pair, ["verdict", "reason", "n"]] = [NOT_MEASURED, absence, 0]
+        rows = rows.reset_index()
+        means = self.values.mean()
+        rows["level"] = rows["system"].map(means)
+        rows["baseline"] = rows["against"].map(means)
+        if self._control is not None:
+            rows["control"] = means[self._control]
+        rows["note"] = [self.notes.get(system, "") for system in rows["system"]]
+        rows["role"] = [" and ".join(filter(None, known)) for known in roles.values()]
+        return self.described(rows.assign(family=family, margin=self._margin))
 
     def pairs(self, planned=None):
         """Contrasts of all pairs: planned ones as they are, all others as one other family."""
@@ -166,8 +178,7 @@ class Scores:
         others = [pair for pair in combinations(self.values, 2) if frozenset(pair) not in known]
         if not others:
             return ran
-        rows = self._compared(self._tested(others), role="", family=frames.OTHER)
-        return pd.concat([ran, rows], ignore_index=True)
+        return pd.concat([ran, self.contrasts(others, frames.OTHER)], ignore_index=True)
 
     def ranking(self, pairs, controls=()):
         """Estimates, best first, with tie classes from the tests of all pairs; controls last.
@@ -177,9 +188,9 @@ class Scores:
         rows = self.estimates().sort_values("value", ascending=False, kind="stable")
         is_control = rows["system"].isin(controls)
         compared = rows[~is_control]
-        of_compared = pairs["system"].isin(compared["system"])
-        of_compared &= pairs["against"].isin(compared["system"])
-        classes = frames.tie_classes_of(compared["system"], pairs[of_compared], 1 - LEVEL)
+        names = compared["system"]
+        among = pairs[pairs["system"].isin(names) & pairs["against"].isin(names)]
+        classes = frames.tie_classes_of(names, among, 1 - LEVEL)
         ranked = [compared.assign(tie_class=classes), rows[is_control]]
         return pd.concat(ranked, ignore_index=True)
 
@@ -212,20 +223,14 @@ class Scores:
         rows = frames.between(self.values, is_first, self.clusters, margin=self._margin)
         if self.unmeasured:
             rows = rows.assign(verdict=NOT_MEASURED, reason=self.unmeasured)
-        names = {
-            "of_name": rows["system"].map(self.name),
-            "of_phrase": rows["system"].map(self.phrase),
-        }
-        rows = rows.assign(of=rows["system"], **names)
+        rows = rows.rename(columns={"system": "of"})
+        rows["of_name"] = rows["of"].map(self.name)
+        rows["of_phrase"] = rows["of"].map(self.phrase)
         for column, kind in {"system": first, "against": second}.items():
-            rows = rows.assign(
-                **{
-                    column: rows["of"] + f", {kind}",
-                    f"{column}_name": rows["of"].map(self.name) + f", {kind} {self.unit}",
-                    f"{column}_phrase": rows["of"].map(self.phrase) + f" on {kind} {self.unit}",
-                    f"{column}_unit": f"{kind} {self.unit}",
-                }
-            )
+            rows[column] = rows["of"] + f", {kind}"
+            rows[f"{column}_name"] = rows["of_name"] + f", {kind} {self.unit}"
+            rows[f"{column}_phrase"] = rows["of_phrase"] + f" on {kind} {self.unit}"
+            rows[f"{column}_unit"] = f"{kind} {self.unit}"
         about = {"role": "", "family": f"{first} and {second}", "comparisons": len(rows)}
         return self.described(rows.assign(margin=self._margin, **about))
 
@@ -233,26 +238,25 @@ class Scores:
 
     def other(self, values, measure, quantity=""):
         """Scores of the same units, or of some of them, in another measure."""
-        clusters = None if self.clusters is None else self.clusters.loc[values.index]
-        changes = {"values": values, "measure": measure, "quantity": quantity, "margin": None}
-        return replace(self, clusters=clusters, control=None, same_input=None, **changes)
+        some = self._of(values)
+        return replace(
+            some, measure=measure, quantity=quantity, margin=None, control=None, same_input=None
+        )
 
     def best(self, names, what="systems", unless=None):
         """Choice of the system with the highest mean of those that were run, or of a named one."""
-        if unless is not None and unless not in self.values:
-            known = ", ".join(self.values)
-            near = did_you_mean(unless, self.values)
-            raise InputError(f"there is no score of {unless}{near}; choose from {known}")
         if unless is not None:
+            if unless not in self.values:
+                known = f"{did_you_mean(unless, self.values)}; choose from {', '.join(self.values)}"
+                raise InputError(f"there is no score of {unless}{known}")
             return Choice(unless, "")
         means = self.values.mean()[[name for name in names if name in self.values]]
         if means.empty:
             raise InputError(f"none of the {what} was run: name the baseline")
-        role = f"the only one of the {what} that was run"
-        if len(means) > 1:
-            where = f"{len(self.values):,} {self.unit}"
-            where += f" ({self.part})" if self.part else ""
-            role = f"the best of {len(means)} {what} by mean {self.measure} on {where}"
+        if len(means) == 1:
+            return Choice(means.index[0], f"the only one of the {what} that was run")
+        where = f"{len(self.values):,} {self.unit}{f' ({self.part})' if self.part else ''}"
+        role = f"the best of {len(means)} {what} by mean {self.measure} on {where}"
         return Choice(means.idxmax(), role)
 
     def without(self, systems):
@@ -261,13 +265,12 @@ class Scores:
 
     def by(self, part):
         """Scores of the units of each part: a dict by the name that each unit has in ``part``."""
-        divided = {}
-        part = pd.Series(part, dtype=object)
-        for name, units in part.groupby(part, sort=False):
-            values = self.values.loc[self.values.index.isin(units.index)]
-            clusters = None if self.clusters is None else self.clusters.loc[values.index]
-            divided[name] = replace(self, values=values, clusters=clusters, part=str(name))
-        return divided
+        parts = self.values.groupby(pd.Series(part, dtype=object), sort=False)
+        return {name: replace(self._of(values), part=str(name)) for name, values in parts}
+
+    def _of(self, values):
+        clusters = None if self.clusters is None else self.clusters.loc[values.index]
+        return replace(self, values=values, clusters=clusters)
 
     # --- what they are of
 
@@ -296,8 +299,6 @@ class Scores:
         }
         return rows.assign(**{column: of for column, of in about.items() if column not in rows})
 
-    # --- how they are made
-
     @property
     def _margin(self):
         return margin_of(self.measure) if self.margin is None else self.margin
@@ -305,29 +306,6 @@ class Scores:
     @property
     def _control(self):
         return self.control if self.control in self.values else None
-
-    @property
-    def _resampling(self):
-        return {"n_resamples": self.n_resamples, "seed": self.seed}
-
-    def _tested(self, pairs):
-        """Contrasts of pairs that were run, with counts of units."""
-        same = self.same_input(pairs) if self.same_input else {}
-        if self.unmeasured:
-            same = dict.fromkeys(pairs, self.unmeasured)
-        options = {"margin": self._margin, "not_measured": same, **self._resampling}
-        rows = frames.contrasts(self.values, pairs, self.clusters, **options)
-        rows["comparisons"] = (rows["verdict"] != NOT_MEASURED).sum()
-        return rows.join(frames.count_units(self.values, pairs))
-
-    def _compared(self, rows, **about):
-        """Contrasts with the means of both systems, and what else they are."""
-        means = self.values.mean()
-        levels = {"level": rows["system"].map(means), "baseline": rows["against"].map(means)}
-        if self._control is not None:
-            levels["control"] = means[self._control]
-        levels["note"] = [self.notes.get(system, "") for system in rows["system"]]
-        return self.described(rows.assign(**levels, **about, margin=self._margin))
 
     def _absence(self, pair):
         """Which system of a pair was not run; empty if both were."""

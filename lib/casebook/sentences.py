@@ -20,6 +20,7 @@ MOST_NAMED = 6  # rows that a title names; more are counted
 MOST_COUNTS = 3  # of units that a caption names; of more it gives the range
 VARYING = ["measure", "system_name", "against_name", "part"]  # in the order of a label
 
+# Verdict on a contrast to its sentence.
 PAIRS = {
     BETTER: "{system_phrase} has a higher {measure} than {against_phrase}",
     WORSE: "{system_phrase} has a lower {measure} than {against_phrase}",
@@ -28,18 +29,16 @@ PAIRS = {
     UNDECIDED: "{system_phrase} and {against_phrase} are not shown to differ in {measure}",
     NOT_MEASURED: "{system_phrase} and {against_phrase} cannot be compared in {measure} here",
 }
-"""Verdict on a contrast to its sentence."""
-
+# Verdict on a contrast to its part of a sentence about several, of one system or of many.
 CLAUSES = {
-    BETTER: "{system} is above {against}",
-    WORSE: "{system} is below {against}",
-    EQUIVALENT: "{system} hardly differs from {against}",
-    NO_DIFFERENCE: "{system} scores exactly as {against}",
-    UNDECIDED: "{system} is not shown to differ from {against}",
-    NOT_MEASURED: "{system} cannot be compared with {against}",
+    BETTER: "{one} {be} above {other}",
+    WORSE: "{one} {be} below {other}",
+    EQUIVALENT: "{one} hardly differ{s} from {other}",
+    NO_DIFFERENCE: "{one} score{s} exactly as {other}",
+    UNDECIDED: "{one} {be} not shown to differ from {other}",
+    NOT_MEASURED: "{one} cannot be compared with {other}",
 }
-"""Verdict on a contrast to its part of a sentence about several."""
-
+# Verdict on a value to where it lies.
 PLACES = {
     BETTER: "above {null:g}",
     WORSE: "below {null:g}",
@@ -48,8 +47,7 @@ PLACES = {
     UNDECIDED: "not shown to differ from {null:g}",
     NOT_MEASURED: "not measurable here",
 }
-"""Verdict on a value to where it lies."""
-
+# Verdict to how a title counts it.
 COUNTS = {
     BETTER: "up",
     WORSE: "down",
@@ -58,14 +56,12 @@ COUNTS = {
     UNDECIDED: "undecided, which is not to say equal",
     NOT_MEASURED: "not measurable here",
 }
-"""Verdict to how a title counts it."""
-
+# Measure to what it says of how many units, for readers who know no measures.
 SHARES = {
     "P@1": "a right document comes first for {level}",
     "Success@1": "a right document comes first for {level}",
     "Success@10": "a right document is among the first ten for {level}",
 }
-"""Measure to what it says of how many units, for readers who know no measures."""
 
 
 def kind(frame):
@@ -92,14 +88,12 @@ def units(row):
     return text
 
 
-def _why(row):
-    """Why a number or its interval is missing."""
+def _because(row):
     reason = row.get("reason")
-    return reason_text(reason) if isinstance(reason, str) else "nothing was compared"
+    return f"because {reason_text(reason) if isinstance(reason, str) else 'nothing was compared'}"
 
 
 def _level(row, value):
-    """A mean with its unit; a share in per cent where it says something of units."""
     if row["measure"] in SHARES:
         return per_cent(value)
     return f"{value:.3g} {row['quantity']}" if row["quantity"] else f"{value:.3f}"
@@ -117,22 +111,22 @@ def sentence(row):
 def _contrast_sentence(row):
     text = PAIRS[row["verdict"]].format(**row)
     if row["verdict"] == NOT_MEASURED:
-        return f"{text}, because {_why(row)}"
+        return f"{text}, {_because(row)}"
+    text += ": "
+    if "level" in row:
+        text += f"{_level(row, row['level'])} against {_level(row, row['baseline'])}, "
     quantity = f" {row['quantity']}" if row["quantity"] else ""
     bounds = bounds_text(row["low"], row["high"], "+z.3f")
-    numbers = f"a difference of {row['difference']:+z.3f}{quantity} {bounds} on {units(row)}"
-    if "level" in row:
-        levels = f"{_level(row, row['level'])} against {_level(row, row['baseline'])}"
-        numbers = f"{levels}, {numbers}"
+    text += f"a difference of {row['difference']:+z.3f}{quantity} {bounds} on {units(row)}"
     if pd.notna(row.get("better")):
-        numbers += "; {better:.0f} better, {equal:.0f} equal, {worse:.0f} worse".format(**row)
-    return f"{text}: {numbers}"
+        text += "; {better:.0f} better, {equal:.0f} equal, {worse:.0f} worse".format(**row)
+    return text
 
 
 def _estimate_sentence(row):
     name = f"{row['measure']} of {row['system_phrase']}"
     if pd.isna(row["value"]) or row.get("verdict") == NOT_MEASURED:
-        return f"{name} cannot be measured here, because {_why(row)}"
+        return f"{name} cannot be measured here, {_because(row)}"
     text = f"{name} is {_level(row, row['value'])} {bounds_text(row['low'], row['high'])}"
     if "null" in row:
         text += f", {PLACES[row['verdict']].format(**row)},"
@@ -146,14 +140,13 @@ def plain(row):
     """A contrast in words for readers who know no measures: both levels and nothing else."""
     level = _level(row, row["level"])
     baseline = _level(row, row["baseline"])
-    if row["measure"] in SHARES:
-        kind_of_units = row.get("system_unit", row["unit"])
-        text = SHARES[row["measure"]].format(level=f"{level} of the {kind_of_units}")
-        other = f"with {row['against_phrase']}"
-        if "against_unit" in row:
-            other = f"of the {row['against_unit']}"
-        return f"{upper(text)}; {other}, {baseline}."
-    return f"{upper(row['system_phrase'])}: {level}; {row['against_phrase']}: {baseline}."
+    if row["measure"] not in SHARES:
+        return f"{upper(row['system_phrase'])}: {level}; {row['against_phrase']}: {baseline}."
+    of_units = row.get("system_unit", row["unit"])
+    text = SHARES[row["measure"]].format(level=f"{level} of the {of_units}")
+    is_between = "against_unit" in row
+    other = f"of the {row['against_unit']}" if is_between else f"with {row['against_phrase']}"
+    return f"{upper(text)}; {other}, {baseline}."
 
 
 def reserves(row):
@@ -199,128 +192,126 @@ def finding(frame):
     texts = []
     for measure, rows in frame.groupby("measure", sort=False):
         if kind(rows) == "differences":
-            texts.append(_units_finding(rows))
+            text = _units_finding(rows)
         elif "verdict" not in rows:
-            texts.append(_means_finding(rows))
+            text = _means_finding(rows)
         elif len(rows) > MOST_NAMED:
-            texts.append(_counts_finding(rows))
-        elif "of" in rows:
-            texts.append(f"in {measure}, {_kinds_finding(rows)}")
+            text = _counts_finding(rows)
         elif kind(rows) == "contrasts":
-            texts.append(f"in {measure}, {_contrasts_finding(rows)}")
+            text = f"in {measure}, {_contrasts_finding(rows)}"
         else:
-            texts.append(_places_finding(rows))
+            text = f"{measure} is {_places_finding(rows)}"
+        texts.append(text)
     return f"{upper('; '.join(texts))}."
 
 
 def _counts_finding(rows):
-    """Number of rows with each verdict."""
     counts = rows["verdict"].value_counts()
     words = COUNTS if kind(rows) == "contrasts" else PLACES
-    null = rows.get("null", pd.Series([0.0])).iloc[0]
+    null = rows["null"].iloc[0] if "null" in rows else 0.0
     texts = [f"{counts[key]} {words[key].format(null=null)}" for key in words if key in counts]
     what = "differences in" if kind(rows) == "contrasts" else "values of"
     return f"of {len(rows)} {what} {rows['measure'].iloc[0]}: {enumerated(texts)}"
 
 
 def _contrasts_finding(rows):
-    """Pairs by verdict."""
+    """Pairs by verdict; or systems by the verdict on two kinds of units."""
+    is_between = "of" in rows
     clauses = []
-    for (verdict, system), group in rows.groupby(["verdict", "system_phrase"], sort=False):
-        against = enumerated(list(group["against_phrase"].unique()))
-        if len(set(rows["part"])) > 1:
-            against += f" ({enumerated(list(group['part'].replace('', 'all').unique()))})"
-        clauses.append(CLAUSES[verdict].format(system=system, against=against))
-    return "; ".join(clauses)
-
-
-def _kinds_finding(rows):
-    """Systems by the verdict on two kinds of units."""
-    clauses = []
-    for verdict, systems in rows.groupby("verdict", sort=False):
-        row = systems.iloc[0]
-        kinds = {"system": row["system_unit"], "against": row["against_unit"]}
-        clause = CLAUSES[verdict].format(**kinds)
-        for singular, plural in {
-            " is ": " are ",
-            " differs ": " differ ",
-            " scores ": " score ",
-        }.items():
-            clause = clause.replace(singular, plural)
-        clauses.append(f"{clause} for {enumerated(list(systems['of_phrase']))}")
+    for (verdict, name), group in rows.groupby(
+        ["verdict", "system_unit" if is_between else "system_phrase"], sort=False
+    ):
+        if is_between:
+            other = group["against_unit"].iloc[0]
+            text = CLAUSES[verdict].format(one=name, other=other, be="are", s="")
+            text += f" for {enumerated(list(group['of_phrase']))}"
+        else:
+            other = enumerated(list(group["against_phrase"].unique()))
+            text = CLAUSES[verdict].format(one=name, other=other, be="is", s="s")
+            if len(set(rows["part"])) > 1:
+                text += f" ({enumerated(list(group['part'].replace('', 'all').unique()))})"
+        clauses.append(text)
     return "; ".join(clauses)
 
 
 def _units_finding(rows):
-    """Number of units on which one system is above and below the other."""
-    higher = (rows["difference"] > 0).sum()
-    lower = (rows["difference"] < 0).sum()
     text = "{system_phrase} has a higher {measure} than {against_phrase} on {higher} of {n} {unit} "
     text += "and a lower one on {lower}"
+    higher = (rows["difference"] > 0).sum()
+    lower = (rows["difference"] < 0).sum()
     return text.format(higher=higher, lower=lower, **rows.iloc[0])
 
 
 def _places_finding(rows):
-    """Rows by the side of the value that means no difference."""
     clauses = []
     for verdict, names in labels(rows).groupby(rows["verdict"], sort=False):
         place = PLACES[verdict].format(null=rows["null"].iloc[0])
         clauses.append(f"{place} for {enumerated(list(names))}")
-    return f"{rows['measure'].iloc[0]} is {'; '.join(clauses)}"
+    return "; ".join(clauses)
 
 
 def _means_finding(rows):
     """The highest mean, and what is not shown to be lower; without tests, the range."""
     rows = rows.set_index(labels(rows))
     best = rows.loc[rows["value"].idxmax()]
-    if "tie_class" not in rows:
-        if len(rows) == 1:
-            return f"{best['measure']} of {best.name}: {_level(best, best['value'])}"
-        least = rows.loc[rows["value"].idxmin()]
-        text = f"{best['measure']}: from {_level(least, least['value'])} ({least.name}) "
-        return f"{text}to {_level(best, best['value'])} ({best.name})"
-    text = f"the highest {best['measure']} is that of {best.name}, {_level(best, best['value'])} "
+    if "tie_class" in rows:
+        return _ranking_finding(rows)
+    level = _level(best, best["value"])
+    if len(rows) == 1:
+        return f"{best['measure']} of {best.name}: {level}"
+    least = rows.loc[rows["value"].idxmin()]
+    lowest = _level(least, least["value"])
+    return f"{best['measure']}: from {lowest} ({least.name}) to {level} ({best.name})"
+
+
+def _ranking_finding(rows):
+    """The highest mean of what is compared, what is not shown to be lower, and controls above."""
+    is_control = rows["tie_class"].isna()
+    best = rows.loc[rows["value"].mask(is_control).idxmax()]
+    level = _level(best, best["value"])
+    text = f"the highest {best['measure']} is that of {best.name}, {level} "
     text += bounds_text(best["low"], best["high"])
-    classes = rows["tie_class"].dropna().str.split(",").map(set)
-    tied = [name for name, other in classes.items() if other & classes[best.name]]
-    others = [name for name in tied if name != best.name]
-    if len(others) > MOST_NAMED:
-        return f"{text}; {len(others)} of {len(classes) - 1} others are not shown to be lower"
-    return f"{text}; not shown to be lower: {enumerated(others or ['none'])}"
+    above = rows.index[is_control & (rows["value"] > best["value"])]
+    if len(above):
+        text += f", and higher still, of what has learned nothing: {enumerated(list(above))}"
+    classes = rows.loc[~is_control, "tie_class"].str.split(",").map(set)
+    others = classes.drop(best.name)
+    tied = [name for name, other in others.items() if other & classes[best.name]]
+    if len(tied) > MOST_NAMED:
+        return f"{text}; {len(tied)} of {len(others)} others are not shown to be lower"
+    return f"{text}; not shown to be lower: {enumerated(tied or ['none'])}"
 
 
 def caption(frame):
     """What rows are of: measure, data, units, intervals, correction, margin, baselines."""
     rows = frame[frame["n"] > 0]
-    absent = _absent(frame)
-    if rows.empty:
-        return absent
+    texts = []
+    if len(rows):
+        texts = [_about(rows), correction(rows) if kind(rows) == "contrasts" else ""]
+        if "margin" in rows and rows["margin"].max() > 0:
+            texts.append(f"Differences below {rows['margin'].max():g} do not matter.")
+        if "role" in rows:
+            chosen = rows[rows["role"] != ""].drop_duplicates("against_name")
+            texts += [f"{row.against_name} is {row.role}." for row in chosen.itertuples()]
+    absent = frame.loc[frame["n"] == 0, "reason"].unique() if "reason" in frame else []
+    if len(absent):
+        names = [reason.removesuffix(NOT_RUN) for reason in absent]
+        texts.append(f"Not run, and so not compared: {enumerated(names)}.")
+    return " ".join(filter(None, texts))
+
+
+def _about(rows):
     first = rows.iloc[0]
     text = "difference in " if "difference" in rows else ""
     text += " and ".join(rows["measure"].unique())
     if "low" in rows:
         text += "; 95 % intervals"
-    if rows.get("reason", pd.Series(dtype=object)).eq(INTERVAL_BY_UNIT).any():
+    if "reason" in rows and (rows["reason"] == INTERVAL_BY_UNIT).any():
         text += f" over {first['unit']} (fewer than six {first['cluster']})"
     counts = list(dict.fromkeys(rows.apply(units, axis=1)))
     if len(counts) > MOST_COUNTS:
         counts = [f"{rows['n'].min():,.0f} to {rows['n'].max():,.0f} {first['unit']}"]
-    texts = [upper(f"{text}; {first['title']}, {enumerated(counts)}.")]
-    if kind(rows) == "contrasts":
-        texts.append(correction(rows))
-    if rows.get("margin", pd.Series([0.0])).max() > 0:
-        texts.append(f"Differences below {rows['margin'].max():g} do not matter.")
-    if "role" in rows:
-        chosen = rows[rows["role"] != ""].drop_duplicates("against_name")
-        texts += [f"{row.against_name} is {row.role}." for row in chosen.itertuples()]
-    return " ".join(filter(None, [*texts, absent]))
-
-
-def _absent(frame):
-    """Systems that were asked for and not run."""
-    reasons = frame.loc[frame["n"] == 0, "reason"].unique() if "reason" in frame else []
-    names = [reason.removesuffix(NOT_RUN) for reason in reasons]
-    return f"Not run, and so not compared: {enumerated(names)}." if names else ""
+    return upper(f"{text}; {first['title']}, {enumerated(counts)}.")
 
 
 def correction(rows):

@@ -9,7 +9,6 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
@@ -17,8 +16,7 @@ from casebook.readers import csv_rows, read_text, unreadable
 
 MOST_ROWS = 20_000
 MOST_COLUMNS = 200
-MOST_UNPACKED = 200 << 20
-MOST_MEMBERS = 500
+MOST_UNPACKED = 200 << 20  # bytes
 BOOKS = (".xlsx", ".xlsm")
 KINDS = (*BOOKS, ".csv")
 LONGEST = 32_767  # UTF-16 units of one cell; longer text would be cut without a word
@@ -29,7 +27,8 @@ EMPTY = "(no answer)"
 class Formula(str):
     """The text of a formula: a cell of a table is one where no value was stored of it."""
 
-    __slots__ = ()
+    stored = None
+    place = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +39,7 @@ class Sheet:
     head: int  # number of the row with the names; 0 if all are empty
     table: pd.DataFrame
     hidden: bool = False
-    formulas: tuple = ()  # (row number, column, text) of cells whose stored values were read
+    formulas: tuple = ()  # (row number, column, text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,20 +51,20 @@ class Book:
 
 
 def read_book(path):
-    """Read all sheets of a workbook (.xlsx, .xlsm) or a CSV (comma or semicolon)."""
+    """All sheets of a workbook (.xlsx, .xlsm), or a CSV (comma or semicolon)."""
     path = Path(path)
     kind = path.suffix.lower()
     if kind == ".csv":
-        lines = csv_rows(path, read_text(path), ",;")
+        text = read_text(path)
+        header = text.partition("\n")[0]
+        lines = csv_rows(path, text, max(",;", key=header.count))
         rows = ([from_csv(cell) or None for cell in cells] for cells in lines)
-        return Book(path, (_sheet(path.name, _frame(path, path.name, rows)),))
+        return Book(path, (_sheet(path, path.name, rows),))
     if kind not in BOOKS:
         problem = f"is no form: expected {', '.join(KINDS)}; of an old workbook: save it as .xlsx"
         raise InputError(f"{path}: {problem}")
     try:
-        content = path.read_bytes()
-        _check_archive(path, content)
-        return Book(path, tuple(_workbook_sheets(path, content)))
+        return Book(path, tuple(_workbook_sheets(path)))
     except InputError:
         raise
     except OSError as error:
@@ -74,95 +73,86 @@ def read_book(path):
         raise InputError(f"{path}: is no workbook, or is damaged: {error}") from error
 
 
-def _frame(path, name, rows):
-    """Frame of rows of cells by number, without the empty ones; refused if they are too many."""
+def _workbook_sheets(path):
+    """Sheets of a workbook, which is read with formulas and with their stored values."""
+    from openpyxl import load_workbook
+
+    content = path.read_bytes()
+    _check_archive(path, content)
+    written, valued = (
+        load_workbook(io.BytesIO(content), read_only=True, data_only=stored, keep_links=False)
+        for stored in (False, True)
+    )
+    for sheet, values in zip(written.worksheets, valued.worksheets, strict=True):
+        # The declared size of a sheet is only a claim, and may be a million rows.
+        sheet.reset_dimensions()
+        values.reset_dimensions()
+        rows = zip(sheet.iter_rows(), values.iter_rows(values_only=True), strict=True)
+        cells = (list(map(_cell, *row)) for row in rows)
+        yield _sheet(path, sheet.title, cells, sheet.sheet_state != "visible")
+
+
+def _check_archive(path, content):
+    """Refuse archives that unpack to too much or declare entities."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+        if size > MOST_UNPACKED:
+            raise InputError(f"{path}: unpacks to {size:,} bytes: too much for a form")
+        for name in archive.namelist():
+            if re.search(b"<!(DOCTYPE|ENTITY)", archive.open(name).read(2048)):
+                raise InputError(f"{path}: {name} declares entities: refused")
+
+
+def _cell(cell, stored):
+    if isinstance(cell.value, str) and cell.data_type != "f":
+        return from_workbook(cell.value) or None
+    if cell.data_type != "f":
+        return cell.value
+    formula = Formula(getattr(cell.value, "text", cell.value))  # of an array, an object
+    formula.stored = stored
+    formula.place = cell.coordinate
+    return formula
+
+
+def _value(cell):
+    return cell if getattr(cell, "stored", None) is None else cell.stored
+
+
+def _sheet(path, name, rows, hidden=False):
+    """Sheet of rows of cells, without the empty ones; refused if they are too many."""
     filled_rows = {}
-    for number, cells in enumerate(rows, start=1):
+    for number, cells in enumerate(rows, 1):
         if any(cell is not None for cell in cells):
             filled_rows[number] = cells
             if len(filled_rows) > MOST_ROWS or len(cells) > MOST_COLUMNS:
                 most = f"{MOST_ROWS:,} rows or {MOST_COLUMNS} columns"
                 problem = f"sheet {name!r} has more than {most}: save a long table as CSV"
                 raise InputError(f"{path}: {problem}")
-    width = max(map(len, filled_rows.values()), default=0)
-    cells = [row + [None] * (width - len(row)) for row in filled_rows.values()]
-    return pd.DataFrame(cells, list(filled_rows), dtype=object)
-
-
-def _sheet(name, frame, hidden=False, stored_values=None):
-    """Take the first row as names of columns, and the stored values of formulas for them."""
-    if frame.empty:
+    if not filled_rows:
         return Sheet(name, 0, pd.DataFrame(), hidden)
-    is_formula = frame.map(_is_formula)
-    table = frame
-    if stored_values is not None:
-        stored_values = stored_values.reindex_like(frame)
-        table = frame.mask(is_formula & stored_values.notna(), stored_values)
-    head, *rows = frame.index
-    names = ["" if cell is None else str(cell).strip() for cell in table.loc[head]]
-    formulas = [
-        (rows[row], names[position] or f"number {position + 1}", str(frame.iloc[row + 1, position]))
-        for row, position in np.argwhere(is_formula.to_numpy()[1:])
-    ]
-    return Sheet(name, head, table.drop(head).set_axis(names, axis=1), hidden, tuple(formulas))
-
-
-def _is_formula(cell):
-    return isinstance(cell, Formula)
-
-
-def _workbook_sheets(path, content):
-    """Sheets of a workbook; only where a cell is a formula are stored values read too."""
-    from openpyxl import load_workbook
-
-    with_formulas, with_values = (
-        load_workbook(io.BytesIO(content), read_only=True, data_only=stored, keep_links=False)
-        for stored in (False, True)
-    )
-    for sheet, values in zip(with_formulas.worksheets, with_values.worksheets, strict=True):
-        frame = _cells(path, sheet)
-        has_formulas = frame.map(_is_formula).to_numpy().any()
-        stored_values = _cells(path, values) if has_formulas else None
-        yield _sheet(sheet.title, frame, sheet.sheet_state != "visible", stored_values)
-
-
-def _cells(path, worksheet):
-    # The declared size of a sheet is only a claim, and may be a million rows.
-    worksheet.reset_dimensions()
-    rows = (list(map(_xlsx_cell, cells)) for cells in worksheet.iter_rows())
-    return _frame(path, worksheet.title, rows)
-
-
-def _check_archive(path, content):
-    """Refuse archives that unpack to too much or declare entities."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        sizes = [member.file_size for member in archive.infolist()]
-        if sum(sizes) > MOST_UNPACKED or len(sizes) > MOST_MEMBERS:
-            problem = f"unpacks to {sum(sizes):,} bytes in {len(sizes)} parts"
-            raise InputError(f"{path}: {problem}: too much for a form")
-        for name in archive.namelist():
-            is_xml = name.endswith((".xml", ".rels"))
-            if is_xml and re.search(b"<!(DOCTYPE|ENTITY)", archive.open(name).read(2048)):
-                raise InputError(f"{path}: {name} declares entities: refused")
-
-
-def _xlsx_cell(cell):
-    if cell.data_type == "f":  # of an array, openpyxl gives an object with its text
-        return Formula(str(getattr(cell.value, "text", cell.value)))
-    if isinstance(cell.value, str):
-        return from_workbook(cell.value) or None
-    return cell.value
+    width = max(map(len, filled_rows.values()))
+    values = [list(map(_value, cells)) for cells in filled_rows.values()]
+    padded = [cells + [None] * (width - len(cells)) for cells in values]
+    names = ["" if cell is None else str(cell).strip() for cell in padded[0]]
+    head, *numbers = filled_rows
+    table = pd.DataFrame(padded[1:], numbers, names, dtype=object)
+    formulas = []
+    for number, cells in filled_rows.items():
+        for column, cell in zip(names, cells, strict=False):
+            if isinstance(cell, Formula):
+                formulas.append((number, column or cell.place, str(cell)))
+    return Sheet(name, head, table, hidden, tuple(formulas))
 
 
 def require_values(path, sheet, table):
-    """Refuse a table of a sheet in which a formula has no value, and name the first."""
-    for row, position in np.argwhere(table.map(_is_formula).to_numpy())[:1]:
-        formula = table.iloc[row, position]
-        raise InputError(
-            f"{path}: sheet {sheet!r}, row {table.index[row]}, column {table.columns[position]!r}: "
-            f"the formula {formula[:40]!r} has no stored value: open the file in a spreadsheet and "
-            "save it, or type the value"
-        )
+    """Refuse a table of a sheet in which a formula has no value."""
+    for column, cells in table.items():
+        for row, cell in cells.items():
+            if isinstance(cell, Formula):
+                where = f"{path}: sheet {sheet!r}, row {row}, column {column!r}"
+                problem = f"the formula {cell[:40]!r} has no stored value"
+                remedy = "open the file in a spreadsheet and save it, or type the value"
+                raise InputError(f"{where}: {problem}: {remedy}")
 
 
 def sheet_records(path, sheet, needed):
@@ -181,21 +171,18 @@ _PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?", re.ASCII)
 
 
 def clean(text):
-    """Make a text fit for a cell; also give the kinds of changes."""
-    changes = []
-    lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    if lines != text:
-        changes.append("line_ends")
+    """A text that fits into a cell, and the kinds of changes."""
+    lines = re.sub("\r\n?", "\n", text)
     cell = _CONTROL.sub("", lines)
-    if cell != lines:
-        changes.append("control_characters")
-    if not cell.strip():
-        return EMPTY, [*changes, "empty"]
+    changes = {"line_ends": lines != text, "control_characters": cell != lines}
     units = cell.encode("utf-16-le")  # a workbook counts characters beyond U+FFFF twice
-    if len(units) > 2 * LONGEST:
-        kept = units[: 2 * (LONGEST - len(CUT))].decode("utf-16-le", "ignore")
-        return kept + CUT, [*changes, "cut"]
-    return cell, changes
+    if not cell.strip():
+        changes["empty"] = True
+        cell = EMPTY
+    elif len(units) > 2 * LONGEST:
+        changes["cut"] = True
+        cell = units[: 2 * (LONGEST - len(CUT))].decode("utf-16-le", "ignore") + CUT
+    return cell, [change for change, is_made in changes.items() if is_made]
 
 
 def for_workbook(text):
@@ -230,10 +217,7 @@ def table_from_csv(frame):
 
 
 def _each_text(frame, change):
-    def of(cell):
+    def changed(cell):
         return change(cell) if isinstance(cell, str) else cell
 
-    texts = {
-        name: column.map(of) for name, column in frame.items() if column.dtype.kind not in "biufmM"
-    }
-    return frame.assign(**texts).rename(columns=of)
+    return frame.map(changed).rename(columns=changed)

@@ -9,10 +9,14 @@ from casebook.stats.samples import check_count
 
 _WORDS = {
     name: frozenset(words.split())
-    for name, words in read_yaml(Path(__file__).with_name("text.yml"), "word lists").items()
+    for name, words in read_yaml(Path(__file__).with_name("text.yml")).items()
 }
-STOP_LIST = _WORDS["stop_list"]
-"""Function words that are no content."""
+STOP_LIST = _WORDS["stop_list"]  # function words that are no content
+
+
+def _any_of(name):
+    return "|".join(map(re.escape, _WORDS[name]))
+
 
 # One character for one, so that places in a folded text are places in the text.
 _FOLD = str.maketrans(
@@ -28,9 +32,8 @@ _SCRIPTS = (
     r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
     r"\U00020000-\U0003134f"
 )
+# A character of a script without blanks between words: each is a token.
 UNSPACED = re.compile(f"[{_SCRIPTS}]")
-"""A character of a script without blanks between words (Chinese, Japanese, Thai, Lao, Burmese,
-Khmer): each is a token."""
 _UNSPACED_RUN = re.compile(f"[{_SCRIPTS}]+")
 _WORD = re.compile(rf"[{_SCRIPTS}]|[^\s{_SCRIPTS}]+")
 _TOKEN = re.compile(
@@ -39,15 +42,18 @@ _TOKEN = re.compile(
     rf"|[{_SCRIPTS}]"
     rf"|[^\W\d_{_SCRIPTS}]+(?:'[^\W\d_{_SCRIPTS}]+)*"
 )
-_LAST_WORD = re.compile(r"([^\s()\[\]\"]+)\.[\"')\]]*\s*$")
-_PARAGRAPH = re.compile(
-    r"\n\s*\n|(?<=[。！？])"
-)  # or the end of a sentence without a blank after it
+_AT_THE_END = (
+    r"(?:^|[\s()\[\]\"])(?:{})\.[\"')\]]*\s*$"  # of a text: the last word, and a full stop
+)
+_ABBREVIATION = re.compile(_AT_THE_END.format(f"[A-Z]|(?i:{_any_of('always_go_on')})"))
+_NUMBERED = re.compile(_AT_THE_END.format(f"(?i:{_any_of('go_on_before_a_number')})"))
+# Or the end of a sentence without a blank after it.
+_PARAGRAPH = re.compile(r"\n\s*\n|(?<=[。！？])")
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
 
 
 def printable(text):
-    """Give words of others as one line that may reach a terminal."""
+    """Words of others as one line that may reach a terminal."""
     characters = [sign if sign.isprintable() else " " for sign in text]
     return " ".join("".join(characters).split())
 
@@ -65,11 +71,14 @@ def sentences(text):
     spans = []
     start = 0
     for stop in [*(gap.start() for gap in _PARAGRAPH.finditer(text)), len(text)]:
-        paragraph = []
+        before = ""
         for a, b in sent_spans(text[start:stop]):
             for line in _LINE.finditer(text, start + a, start + b):
-                _add(paragraph, text, line.span())
-        spans += paragraph
+                begin = line.start()
+                if before and _goes_on(before, line.group()):
+                    begin, _ = spans.pop()
+                spans.append((begin, line.end()))
+                before = fold(text[begin : line.end()])
         start = stop
     return tuple(spans)
 
@@ -79,31 +88,12 @@ def sentence_texts(text):
     return [text[start:end] for start, end in sentences(text)]
 
 
-def _add(spans, text, piece):
-    """Add a piece of a paragraph to its sentences, or to the last one if that goes on."""
-    start, end = piece
-    if spans:
-        first, last = spans[-1]
-        if _goes_on(fold(text[first:last]), text[start:end]):
-            spans[-1] = (first, end)
-            return
-    spans.append(piece)
-
-
 def _goes_on(before, after):
-    if not any(c.isalnum() for c in after) or after[0].islower():
+    if after[0].islower() or not any(c.isalnum() for c in after):
         return True
-    last = _LAST_WORD.search(before)
-    if last is None:
-        return False
-    word = last.group(1)
-    if re.fullmatch("[A-Z]", word):
-        return True  # a single initial
-    word = word.lower()
-    before_number = re.match(r"[\d(\[]", after) is not None
-    return word in _WORDS["always_go_on"] or (
-        before_number and word in _WORDS["go_on_before_a_number"]
-    )
+    if re.match(r"[\d(\[]", after) and _NUMBERED.search(before):
+        return True
+    return _ABBREVIATION.search(before) is not None
 
 
 @lru_cache(maxsize=65_536)
@@ -125,7 +115,7 @@ def tokens(text):
 
 @lru_cache(maxsize=65_536)
 def content_words(text):
-    """Give the distinct content words of a text.
+    """Distinct content words of a text.
 
     Where a script has no blanks between words, each two neighbouring characters stand for a word,
     as in search engines: single characters are shared by any two texts.

@@ -12,7 +12,7 @@ from IPython.display import display
 from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.runs.headlines import Headline
-from casebook.runs.leaderboard import LEADERBOARD_TIMES, measure_table
+from casebook.runs.leaderboard import measure_table
 from casebook.runs.outputs import Markdown, RunOutputs, number
 from casebook.tables import Table, p_value, with_interval, with_intervals
 from casebook.verdicts import HIGHER, LOWER
@@ -46,9 +46,6 @@ class Chapter:
         Readers' names of systems; a system without one keeps its own.
     words : dict, optional
         Readers' names of the values of other columns of tables, by column.
-    titles : str, optional
-        The experiment whose names in titles.yml are used, such as that of the notebook that yours
-        began as; by default `experiment`.
 
     Examples
     --------
@@ -68,7 +65,6 @@ class Chapter:
         unit="questions",
         names=None,
         words=None,
-        titles=None,
     ):
         self.outputs = RunOutputs(run, cell)
         self.experiment = experiment
@@ -76,7 +72,7 @@ class Chapter:
         self.data_key = getattr(data, "key", data)
         self.cluster = cluster or getattr(data, "cluster", None)
         self.unit = unit
-        by_kind = chapter_titles(titles or experiment)
+        by_kind = chapter_titles(experiment)
         self.titles = by_kind["columns"]
         self.fixed_answers = by_kind["answers"]
         self.names = by_kind["systems"] | (names or {})
@@ -86,7 +82,7 @@ class Chapter:
         self._contrasts = {}
 
     def name(self, system):
-        """Give the reader's name of a system."""
+        """The reader's name of a system."""
         return self.names.get(system, system)
 
     # --- answers
@@ -125,7 +121,7 @@ class Chapter:
         if about not in self.fixed_answers:
             raise InputError(
                 f"titles.yml has no answer {about!r} of experiment {self.experiment!r}: give "
-                "topic, label and words here, or name the experiment that has it, Chapter(titles=)"
+                "topic, label and words here"
             )
         return self.fixed_answers[about]
 
@@ -138,40 +134,28 @@ class Chapter:
 
     # --- figures and tables
 
-    def draw(self, name, figure, caption, frame=None, *, finding=None, alt=None, timed=False):
+    def draw(self, name, figure, caption, frame=None, *, finding=None, alt=None):
         """Keep a figure with the frame that it was drawn from, and show it.
 
         ``finding`` is the figure's title: what it shows, in one sentence made from the numbers that
-        were drawn. A figure of measured times (``timed``) is kept apart from what reruns must
-        reproduce. Columns that only say how a row is drawn are not kept.
+        were drawn. Columns that only say how a row is drawn are not kept.
         """
         if frame is not None:
             frame = frame.drop(columns=list(ONLY_DRAWN), errors="ignore")
-        display(self.outputs.figure(name, figure, caption, frame, alt, timed, finding))
+        display(self.outputs.figure(name, figure, caption, frame, alt, finding=finding))
 
     def item_page(self, cell=None, **choice):
         """Give the address of items, this chapter's or a cell's, as `RunOutputs.item_page` does."""
         return self.outputs.item_page(cell, **choice)
 
     def item_pages(self, **choice):
-        """Give the addresses of the items behind rows, as `item_page` does.
+        """The addresses of the items behind rows, as `item_page` gives them.
 
         A choice is one value for all rows or a column of values; a missing value chooses nothing.
         """
-        index = None
-        values = {}
-        for key, value in choice.items():
-            values[key] = value
-            if pd.api.types.is_list_like(value):
-                values[key] = list(value)
-                if isinstance(value, pd.Series):
-                    index = value.index
-        rows = pd.DataFrame(values, index=index, dtype=object).to_dict("records")
-        pages = [
-            self.item_page(**{key: value for key, value in row.items() if pd.notna(value)})
-            for row in rows
-        ]
-        return pd.Series(pages, index, dtype=object)
+        rows = pd.DataFrame(choice, dtype=object)
+        pages = [self.item_page(**row.dropna()) for _, row in rows.iterrows()]
+        return pd.Series(pages, rows.index, dtype=object)
 
     def show(self, name, frame, caption, *, timed=False, **options):
         """Keep a frame as it is, and show it as `display` does, with its options.
@@ -326,26 +310,20 @@ class Chapter:
             title = titles.get(measure, measure)
             table = measure_table(title, systems, of_measure, rows, margins.get(measure))
             measures.append(table | ({"words": NEUTRAL_WORDS} if measure in neutral else {}))
-        choices = {}
-        for name, members in (groups or {}).items():
-            choices[name] = [k for k, system in enumerate(systems) if system in set(members)]
-        content = {
-            "dataset": dataset or self.dataset,
-            "unit": self.unit,
-            "cluster": self.cluster,
-            "protocol": protocol,
-            "systems": self._distinct_names(systems),
-            "baseline": systems.index(baseline),
-            "controls": [systems.index(system) for system in controls if system in levels],
-            "groups": {name: members for name, members in choices.items() if members},
-            "measures": measures,
-            "timing": timing if milliseconds else None,
-        }
-        self.outputs.leaderboard(content)
-        if milliseconds:
-            times = pd.DataFrame({"system": content["systems"]})
-            times["milliseconds"] = pd.Series(systems).map(milliseconds)
-            self.outputs.timing(LEADERBOARD_TIMES, times)
+        self.outputs.leaderboard(
+            systems,
+            self._distinct_names(systems),
+            baseline,
+            controls,
+            groups,
+            milliseconds,
+            timing,
+            dataset=dataset or self.dataset,
+            unit=self.unit,
+            cluster=self.cluster,
+            protocol=protocol,
+            measures=measures,
+        )
 
     def _distinct_names(self, systems):
         """Give readers' names; of equal names the later ones get that of the system, too."""
@@ -359,7 +337,7 @@ class Chapter:
 @functools.cache
 def chapter_titles(experiment):
     """Read readers' names of columns, systems and other values: of all chapters, and of one."""
-    titles = read_yaml(TITLES, "titles")
+    titles = read_yaml(TITLES)
     of_chapter = titles.get(experiment, {})
     return {
         "columns": titles[ALL_CHAPTERS]["columns"] | of_chapter.get("columns", {}),

@@ -32,20 +32,17 @@ EQUIVALENT = "equivalent"
 NO_DIFFERENCE = "no difference"
 UNDECIDED = "undecided"
 NOT_MEASURED = "cannot be measured"
-VERDICTS = (BETTER, WORSE, EQUIVALENT, NO_DIFFERENCE, UNDECIDED, NOT_MEASURED)
 
 # Of a measure of which nobody here says whether more is better, such as a score in a log.
 HIGHER = "higher"
 LOWER = "lower"
 
+# Verdict on a contrast to that on the same pair in the other direction, where it differs.
 OPPOSITE = {BETTER: WORSE, WORSE: BETTER, HIGHER: LOWER, LOWER: HIGHER}
-"""Verdict on a contrast to that on the same pair in the other direction, where it differs."""
 
+# Reasons: equal scores on every unit, from different input; too few clusters to resample.
 NO_UNIT_DIFFERS = "no_unit_differs"
-"""Reason: two systems with different inputs have the same score on every unit."""
-
 INTERVAL_BY_UNIT = "interval_by_unit"
-"""Reason: too few clusters to resample, so the interval is one over units."""
 
 
 def verdict_of(low, high, margin=0.0, *, reason=None, difference=None, p_adjusted=None, level=0.95):
@@ -69,6 +66,10 @@ def verdict_of(low, high, margin=0.0, *, reason=None, difference=None, p_adjuste
     return UNDECIDED
 
 
+# Largest difference that does not matter, by measure without its cutoff; of others none is stated.
+# Of nDCG, .01 is one question in 37 whose only right document moves from the second rank to the
+# first, and of RR one in 50; in AUROC one pair in twenty changes its order; of shares and of
+# accuracy one row in twenty changes.
 MARGINS = {
     "nDCG": 0.01,
     "original:ndcg": 0.01,
@@ -78,12 +79,6 @@ MARGINS = {
     "accuracy": 0.05,
     "share": 0.05,
 }
-"""Largest difference that does not matter, by measure without its cutoff; of others none is stated.
-
-Of nDCG, .01 is one question in 37 whose only right document moves from the second rank to the
-first, and of RR one in 50; in AUROC one pair in twenty changes its order; of shares and of accuracy
-one row in twenty changes.
-"""
 
 
 def margin_of(measure):
@@ -91,19 +86,19 @@ def margin_of(measure):
     return MARGINS.get(measure.partition("@")[0], 0.0)
 
 
+# Verdict on a contrast to the words that say what one system does to the score of another.
 CHANGES = {
     BETTER: "adds {size}",
     WORSE: "takes {size} away",
     EQUIVALENT: "changes nothing that matters",
     NO_DIFFERENCE: "changes no score",
-    UNDECIDED: "makes no difference that can be told apart from zero",
+    UNDECIDED: "is not shown to change anything",
     NOT_MEASURED: "cannot be measured here",
 }
-"""Verdict of a contrast to the words that say what one system does to the score of another."""
 
 
 def change_words(verdict, difference):
-    """Say what a change does: by how much if that is decided, else that it is not."""
+    """What a change does: by how much if that is decided, else that it is not."""
     return CHANGES[verdict].format(size=f"{abs(difference):.3f}")
 
 
@@ -113,6 +108,7 @@ HELPS = "helps"
 HURTS = "hurts"
 NO_EFFECT = "no effect"
 
+# Verdict on a contrast to that of a headline.
 EFFECTS = {
     BETTER: HELPS,
     WORSE: HURTS,
@@ -121,8 +117,8 @@ EFFECTS = {
     UNDECIDED: UNDECIDED,
     NOT_MEASURED: NOT_MEASURED,
 }
-"""Verdict of a contrast to that of a headline."""
 
+# Verdict of a headline to the opening words of its sentence.
 ANSWERS = {
     HELPS: "Yes",
     HURTS: "No, it is worse",
@@ -131,7 +127,6 @@ ANSWERS = {
     UNDECIDED: "Undecided",
     NOT_MEASURED: "Cannot be measured here",
 }
-"""Verdict of a headline to the opening words of its sentence."""
 
 # --- preferences of raters
 
@@ -182,8 +177,5 @@ def gate_verdict(low, high, margin, inclusive=False):
 
 
 def worst_verdict(verdicts):
-    """Give the verdict of a gate with several rules."""
-    for verdict in (FAIL, INCOMPARABLE, UNDECIDED):
-        if verdict in verdicts:
-            return verdict
-    return PASS
+    """The verdict of a gate with several rules."""
+    return next((word for word in (FAIL, INCOMPARABLE, UNDECIDED) if word in verdicts), PASS)

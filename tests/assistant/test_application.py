@@ -125,7 +125,7 @@ BAD = [
         "2 contexts and 1 context ids",
     ),
     ({"answer": "\ud800"}, "mine: "),
-    ({"answer": "x", "cost": -1}, "mine: cost -1 is below 0"),
+    ({"answer": "x", "cost": -1}, "mine: cost -1 is not from 0 to inf"),
     ({"answer": "x", "cost": math.inf}, "mine: Out of range float"),
     ({"answer": "x", "prompt_tokens": "a"}, "prompt_tokens"),
 ]

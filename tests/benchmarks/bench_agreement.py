@@ -97,7 +97,7 @@ def _intraclass():
     X = _ratings()
     X = np.where(np.isnan(X), 3.0, X)
     long = pd.DataFrame(X).reset_index().melt("index", var_name="rater")
-    ours, _ = cpu_seconds(lambda: intraclass_correlation(X, "2,1", n_resamples=0))
+    ours, _ = cpu_seconds(lambda: intraclass_correlation(X, form="2,1", n_resamples=0))
     theirs, _ = cpu_seconds(
         lambda: pingouin.intraclass_corr(long, "index", "rater", "value"), repeats=1
     )

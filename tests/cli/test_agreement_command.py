@@ -56,7 +56,7 @@ def test_json(coders, run):
         assert err.splitlines() == [
             "coders.csv: 12 rows; read: item = 'Units', Rater1, Rater2, Rater3, Rater4; not read: "
             "nothing",
-            "ratings: 12 items; raters Rater1, Rater2, Rater3, Rater4; numbers from 1 to 5; "
+            "  ratings: 12 items; raters Rater1, Rater2, Rater3, Rater4; numbers from 1 to 5; "
             "7 missing",
         ]
         assert all(list(entry) == KEYS for entry in found.values())

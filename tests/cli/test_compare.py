@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import failing
+from scipy import stats
 
 from casebook.frames import contrasts
 from casebook.trec import write_run
@@ -183,3 +184,43 @@ def test_judgements_and_runs_in_tables_score_as_those_of_trec(casebook, tmp_path
     code, _, err = casebook("evaluate", "q.tsv", "r.csv", "-m", "RR")
     assert code == 1 and "type --columns query=topic" in err
     assert casebook("evaluate", "q.txt", "r.txt", "--columns", "query=topic")[0] == 1
+
+
+def test_a_gate_on_scores_of_another_tool_has_an_exit_code_for_each_verdict(casebook, tmp_path):
+    """Passes, fails, is undecided and incomparable as the interval of the paired t test says."""
+    draws = np.random.default_rng(7)
+    old = draws.normal(0.5, 0.1, 40)
+    noise = draws.normal(0, 0.02, 40)
+    news = {"better": old + 0.1 + noise, "worse": old - 0.1 + noise, "near": old - 0.02 + noise}
+    path = tmp_path / "scores.csv"
+
+    def gated(name, *options, drop=()):
+        table = pd.DataFrame({"id": range(40), "old": old, name: news[name]})
+        table.loc[list(drop), name] = None
+        table.to_csv(path, index=False)
+        wide = ("--systems", f"old,{name}", "--against", "old", "--measure", "points")
+        return casebook("gate", "--scores", path, *wide, *options, "--json")
+
+    margin = ("--margin", 0.02)
+    assert [gated(name, *margin)[0] for name in news] == [0, 2, 4]
+    code, out, err = gated("better")
+    (row,) = json.loads(out)["rows"]
+    interval = stats.ttest_1samp(news["better"] - old, 0).confidence_interval()
+    assert code == 0 and "40 units" in err
+    assert [row["low"], row["high"]] == pytest.approx(interval, abs=0.004)
+    code, out, _ = gated("better", drop=[3, 5])
+    assert code == 5 and "2 of 40 units lack a score" in json.loads(out)["notes"][0]
+    code, out, _ = gated("better", "--force", drop=[3, 5])
+    assert code == 0 and json.loads(out)["rows"][0]["n"] == 38
+    assert gated("better", drop=range(40))[0] == 5
+    pd.DataFrame({"id": range(9), "old": 1.0, "near": 1.0}).to_csv(path, index=False)
+    same = ("--systems", "old,near", "--against", "old")
+    assert casebook("gate", "--scores", path, *same)[0] == 0  # every unit as before
+    for words, problem in [
+        (same[:2], "--against SYSTEM"),
+        ((*same[:2], "--against", "new"), "new"),
+        ((*same, "--gate", "x.yml"), "--scores"),
+        ((*same, "--log", path), "name a run, a log"),
+    ]:
+        code, out, err = casebook("gate", "--scores", path, *words)
+        assert (code, out) == (1, "") and problem in err

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from casebook.cli import main
 from casebook.errors import InputError
 from casebook.files import refuse_overwriting, write_text
-from casebook.paths import DATA, RESULTS
+from casebook.paths import RESULTS
 from casebook.trec import write_run
 
 
@@ -54,11 +54,10 @@ OVERWRITING = [
     ("mine/queries.jsonl", "corpus search . mine/queries.jsonl --out mine/queries.jsonl"),
     ("tree.json", "sensitivity report tree.json -o tree.json"),
     ("claims.txt", "factcheck run claims.txt --out claims.txt"),
-    (DATA / "smoke/corpus.jsonl", f"sensitivity run case.txt smoke -o {DATA}/smoke/corpus.jsonl"),
 ]
 
 
-def test_no_command_overwrites_what_it_reads_or_data_of_the_project(casebook, place):
+def test_no_command_overwrites_what_it_reads(casebook, place):
     def check(source, words):
         before = (place / source).read_bytes()
         code, out, err = casebook(*words.split())

@@ -17,7 +17,6 @@ IGNORED = [
     ("sensitivity report t --json -o x", "-o"),
     (f"{FORMS} --common", "--common"),
     (f"{FORMS} --seed 3", "--seed"),
-    (f"{FORMS} --id-field x", "--id-field"),
     ("raters analyse f --original --out x", "--out"),
     ("factcheck ablate --rate 0 --seeds 5", "--seeds"),
     ("factcheck run claims.jsonl --original --mode full --stance public", "--stance"),

@@ -104,7 +104,7 @@ def test_what_is_wrong_with_a_value_is_said(casebook, tmp_path, monkeypatch):
         ("assistant", "dataset=./mine", "this notebook takes no folder as dataset"),
         ("rater_agreement", "raters={ann: nobody}", "should be 'lay' or 'expert', not {'ann'"),
         ("counterfactual_sensitivity", "systems=[]", "at least 1 item"),
-        ("assistant", f"focus=[{'x' * 5000}]", "should be a valid string, not ['xxx"),
+        ("retrieval_ablation", f"modes={'x' * 5000}", "modes should be a valid list, not 'xxx"),
     ]:
         words = ["run", f"{experiment}-smoke", "--run", "x", "--dry-run", "-p", given]
         code, out, err = casebook(*words)
@@ -116,14 +116,16 @@ def test_what_is_wrong_with_a_value_is_said(casebook, tmp_path, monkeypatch):
 def test_names_and_files_need_no_quotes(casebook, tmp_path, monkeypatch):
     """A YAML reader would take a number, a truth value, and a name cut at its ``#``."""
     monkeypatch.chdir(tmp_path)
-    names = ("a #1.jsonl", "007", "no", "2026-01-02", "a: b")
+    names = ["a #1.jsonl", "007", "yes", "2026-01-02", "a: b", "[a]", "{a: 1}", "[b].jsonl", "'c'"]
     for name in names:
         (tmp_path / name).touch()
         words = ["run", "assistant", "--run", "x", "--dry-run", "-p"]
         assert casebook(*words, f"log={name}")[0] == 0, name
-        assert casebook(*words, f"log='{name}'")[0] == 0, name
+        assert casebook(*words, f"log={json.dumps(name)}")[0] == 0, name
         assert casebook(*words, f"focus={name}")[0] == 0, name
     source = NOTEBOOKS / "10_assistant.ipynb"
+    taken = [values_of({name: text}, [source])[name] for name in ("log", "focus") for text in names]
+    assert taken == [*names, *names]
     texts = {"log": "[007, no]", "focus": "null", "columns": "{id: 7}", "foreign": "2", "new": "3"}
     assert values_of(texts, [source]) == {
         "log": ["007", "no"],
@@ -146,7 +148,8 @@ RIGHT = [
     ("01_retrieval_ablation", "{measure: P@5, others: [], runs: [], focus: rrf, baseline: bm25}"),
     ("01_retrieval_ablation", "{retriever: [], parts: [dev, test], stated: {}, max_missing: 1}"),
     ("12_pipeline_settings", "{grid: {pool: [20, 50]}, development: dev, held_out: test}"),
-    ("02_embedding_shift", "{by: query, drift_seeds: [0, 7], margin: 0.5, folds: 2, draws: 1}"),
+    ("02_embedding_shift", "{by: query, asked: [ridge], margin: 0.5, folds: 2, draws: 1}"),
+    ("15_shift_details", "{drift_seeds: [0, 7], system: ridge}"),
     ("02_embedding_shift", "{seed: 4294967295}"),
     ("03_run_comparison", "{scope: run, measure: ndcg@10}"),
     ("04_counterfactual_sensitivity", "{children: null, context: month, annotated_on: ''}"),
@@ -200,7 +203,7 @@ def test_a_notebook_of_ones_own_declares_its_types(casebook, monkeypatch, tmp_pa
     Path("mine.ipynb").write_text(json.dumps({"cells": [chapter]}))
     words = ["run", "./mine.ipynb", "--run", "x", "--dry-run"]
     for given, message in [
-        ("dataset={a: 3}", "dataset should be a valid string or a valid list, not {'a': '3'}"),
+        ("dataset={a: 3}", "dataset '{a: 3}': no card of that name"),
         ("answers=3", "answers '3': no such file or folder"),
         ("answers=nope.csv", "answers 'nope.csv': no such file or folder"),
         ("tone=rude", "tone should be 'kind' or 'plain', not 'rude'"),

@@ -83,6 +83,34 @@ def test_inputs_are_kept_and_annotations_may_be_absent(casebook, cases, corpus):
     assert code == 0 and "no case is annotated" in out and "excess over placebo edits" in out
 
 
+def test_what_is_lacking_is_said_first_and_placebos_take_words_of_the_documents(
+    casebook, cases, corpus
+):
+    plain = [
+        f"{kind}{word}"
+        for kind in ("sea", "dry", "old")
+        for word in ("roof", "pipe", "quay", "yard")
+    ]
+    for at, path in enumerate(sorted(corpus.iterdir())):
+        told = " ".join(plain[(at * step) % 12] for step in (1, 2, 3))
+        text = re.sub(r"Filed in.*", told, path.read_text(encoding="utf-8"))
+        path.write_text(text, encoding="utf-8")
+    told = ("sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS, "--json")
+    code, out, err = casebook(*told)
+    assert code == 0 and "placebos exchange 12 words of the documents, such as" in err
+    assert json.loads(out)["standard"]["auroc"]["ci"][0] > 0.5
+    lines = list(map(json.loads, cases.read_text(encoding="utf-8").splitlines()))
+    for line in lines:
+        del line["fact_sheet"]["sections_cited"], line["dispositive_facts"]
+    cases.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    code, _, err = casebook(*told)
+    assert code == 0 and "Section: no case has one, so no edit of it is made" in err
+    assert "AUROC is not defined" in err
+    one = ("sensitivity", "run", cases, corpus, "--case", lines[0]["case_id"], "--mode", "bm25")
+    code, _, err = casebook(*one)
+    assert code == 0 and "Section: no case has one" in err and "no case is annotated" not in err
+
+
 def test_the_page_shows_a_case_that_is_read_and_all_values():
     case = json.loads(re.search(r"```json\n(\{\n.*?\n\})\n```", PAGE, re.DOTALL)[1])
     assert from_dict(case).parties.petitioner_type == "Policyholder"

@@ -45,8 +45,9 @@ def study(casebook, tmp_path):
     """Make a study and fill its forms, as the page for readers shows."""
     systems = write_answers(tmp_path)
     raters = ["--rater=r1:lay", "--rater=r2:lay", "--rater=r3:expert"]
-    code, out, _ = casebook("forms", tmp_path / "pilot", *systems, *raters)
+    code, out, err = casebook("forms", tmp_path / "pilot", *systems, *raters)
     assert code == 0 and "publish" in out
+    assert "omega.jsonl: 20 rows; read: item = 'item_id', prompt, answer; not read" in err
     code, out, _ = casebook("simulate", tmp_path / "pilot", tmp_path / "back", "--blank=0.05")
     assert code == 0 and "not judged" in out
     return tmp_path
@@ -258,7 +259,6 @@ WRONG = [
     ("forms x --log=log.jsonl --system=gpt {raters}", "of 'gpt'; its systems are rag, base"),
     ("forms x --log=log.jsonl --stratify=topic {raters}", "has no column 'topic'"),
     ("forms x --log=none.jsonl {raters}", "cannot be read"),
-    ("forms x --log=log.jsonl --id-field=qid {raters}", "--id-field has no effect with --log"),
     ("forms x --log=log.jsonl --rater=r1:judge", "raters.r1: Input should be 'lay' or 'expert'"),
     ("analyse absent.xlsx", "cannot be read"),
     ("analyse x --columns=prefered=choice", "'prefered' is none of prompt_id"),

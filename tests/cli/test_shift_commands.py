@@ -1,6 +1,7 @@
 """``casebook shift`` and ``casebook segments``: files, output, exit codes."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -197,3 +198,26 @@ def test_bad_input_is_one_clear_line(casebook):
         assert message in err
 
     assert failing(check, BAD) == []
+
+
+def test_files_of_a_users_data_go_to_their_folder_and_keep_their_groups(casebook, tmp_path):
+    folder = tmp_path / "library"
+    shutil.copytree(DATA / "smoke", folder)
+    trained = json.loads(casebook("shift", "train", folder, *FAST, "--json")[1])
+    place = tmp_path / "results" / "library" / "tenants" / "trial"
+    assert Path(trained["folder"]).parent == place
+    split = read_json(f"{trained['folder']}/split.json")
+    sizes = {part: len(ids) for part, ids in split.items()}
+    assert sizes == trained["result"]["Labels"]["SplitSizes"]
+    found = json.loads(casebook("shift", "run", folder, "--scale", 1, "--json")[1])
+    assert re.fullmatch(r"library-posneg-run_\d{8}_\d{6}_\d{3,}", Path(found["folder"]).name)
+    rows = read_json(f"{found['folder']}/eval.perQuery.posneg.json")
+    assert sorted(row["QueryId"] for row in rows) == sorted(split["test"])
+    lines = (folder / "queries.jsonl").read_text().splitlines()
+    own = {query["_id"]: query["metadata"]["group"] for query in map(json.loads, lines)}
+    assert all(own[row["QueryId"]] in row["Group"].split("+") for row in rows)
+    found = json.loads(casebook("shift", "eval", folder, *LOW_BAR, "--json")[1])
+    assert Path(found["folder"]).parent == tmp_path / "results" / "tenants" / "trial"
+    manifest = read_json(f"{found['folder']}/run_manifest.json")
+    assert manifest["source"] == str(folder)
+    assert manifest["refsManifest"]["totalDocuments"] == manifest["refCount"] == 48

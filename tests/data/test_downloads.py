@@ -1,7 +1,6 @@
 """Pulling: hashes decide, wheels are only unzipped, processes do not collide."""
 
 import hashlib
-import os
 import zipfile
 
 import pytest
@@ -56,21 +55,6 @@ def test_member_of_a_wheel_is_taken_once_and_then_found(cache, index, make_card)
 
 def test_no_name_is_not_every_name():
     assert registry.pull([]) == []
-
-
-def test_the_next_pull_sweeps_what_a_killed_one_left(cache, index, make_card):
-    card = make_card({"rows.jsonl": CONTENT}, WHEEL)
-    (cache / "toy" / "qrels").mkdir(parents=True)
-    (cache / "toy" / ".wheel-0123.partial" / "pip-unpack").mkdir(parents=True)
-    for name in (".rows.jsonl.0123.partial", "qrels/.test.tsv.0123.partial"):
-        (cache / "toy" / name).write_bytes(CONTENT[:5])
-    for path in (cache / "toy").rglob(".*.partial"):
-        os.utime(path, (0, 0))  # long ago
-    (cache / "toy" / ".rows.jsonl.4567.partial").write_bytes(b"of a pull that goes on")
-    (cache / "toy" / "rows.jsonl.partial").write_bytes(b"not ours")
-    sources.pull(card)
-    names = {path.name for path in (cache / "toy").rglob("*")}
-    assert names == {"qrels", "rows.jsonl", "rows.jsonl.partial", ".rows.jsonl.4567.partial"}
 
 
 @pytest.mark.parametrize(

@@ -127,8 +127,8 @@ def test_vader_agreement(lexicon):
     ratings = lexicon.ratings
     options = {"n_resamples": 0}
     alpha = agreement.krippendorff_alpha(ratings, "interval", **options).estimate
-    single = agreement.intraclass_correlation(ratings, "1,1", **options).estimate
-    average = agreement.intraclass_correlation(ratings, "1,k", **options).estimate
+    single = agreement.intraclass_correlation(ratings, form="1,1", **options).estimate
+    average = agreement.intraclass_correlation(ratings, form="1,k", **options).estimate
     fleiss = agreement.fleiss_kappa(ratings, **options).estimate
     sign = agreement.fleiss_kappa(np.sign(ratings), **options).estimate
     rounded = [round(value, 3) for value in (alpha, single, average, fleiss, sign)]

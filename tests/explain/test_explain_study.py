@@ -57,7 +57,7 @@ def test_templates_quote_their_own_source(explained):
     assert len(explained.explanations) == 34 and not explained.left_out
     for key, text in explained.explanations.items():
         own = explained.sources[explained.source_of[key]]
-        assert [quote.state for quote in quote_states(text, [own])] == ["verbatim"]
+        assert [state for _, state in quote_states(text, [own])] == ["verbatim"]
 
 
 def test_each_detector_sees_its_defect():

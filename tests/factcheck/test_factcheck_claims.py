@@ -11,9 +11,7 @@ from refusals import not_refused
 from casebook.data import load
 from casebook.errors import InputError
 from casebook.factcheck.claims import (
-    claim_table,
     claims_of_answers,
-    claims_of_table,
     read_claims,
     read_plain,
 )
@@ -58,14 +56,11 @@ def test_cards_and_readers_agree(own):
 def test_plain_claims(tmp_path):
     path = tmp_path / "claims.txt"
     path.write_text("Hail is covered.\n\nFrost is not.\n")
-    assert [(claim.id, claim.text) for claim in read_plain(path)] == [
+    claims, _ = read_plain(path)
+    assert [(claim.id, claim.text) for claim in claims] == [
         ("1", "Hail is covered."),
         ("3", "Frost is not."),
     ]
-    path = tmp_path / "claims.csv"
-    path.write_text('id,claim,label\n7,"Hail, too, is covered.",SUPPORTED\n')
-    (claim,) = read_plain(path)
-    assert (claim.id, claim.text, claim.label) == ("7", "Hail, too, is covered.", "SUPPORTED")
 
 
 def test_damaged_claims_are_named(tmp_path):
@@ -89,7 +84,7 @@ def test_evidence_is_looked_up_in_its_document(tmp_path):
             "evidence": [{"doc_id": doc_id, "quote": quote}],
         }
         path.write_text(json.dumps(row))
-        return read_plain(path, documents)[0].atoms[0]
+        return read_plain(path, documents)[0][0].atoms[0]
 
     atom = read("d", "Frost is not")
     assert documents["text"][0][atom.start : atom.end] == atom.quote == "Frost is not"
@@ -103,45 +98,27 @@ def test_labels_as_the_user_says_and_what_was_read(tmp_path):
     path = tmp_path / "c.jsonl"
     rows = [{"claim": "a", "label": "REFUTES"}, {"claim": "b", "label": None}, {"claim": "c"}]
     path.write_text("\n".join(map(json.dumps, rows)))
-    reading = claim_table(path, values={"REFUTES": "NOT_SUPPORTED"})
-    labels = [claim.label for claim in claims_of_table(reading)]
-    assert labels == ["NOT_SUPPORTED", "", ""]
+    claims, reading = read_plain(path, values={"REFUTES": "NOT_SUPPORTED"})
+    assert [claim.label for claim in claims] == ["NOT_SUPPORTED", "", ""]
     assert "read: claim, label; not read: nothing\n  labels none 2, NOT_SUPPORTED 1" in str(reading)
     path.write_text('{"text": "a", "lable": "SUPPORTED"}\n')
-    (claim,) = read_plain(path, columns={"claim": "text"})
-    assert (claim.text, claim.label) == ("a", "")
+    ((claim,), _) = read_plain(path, columns={"claim": "text"})
+    assert (claim.text, claim.label, claim.group) == ("a", "", "1")
 
 
 def test_statements_of_answers_are_claims():
-    log = pd.DataFrame(
-        [
-            {
-                "id": "q1",
-                "system": "a",
-                "answer": "Hail is covered. Is frost? No.",
-                "abstained": False,
-                "group": None,
-            },
-            {
-                "id": "q1",
-                "system": "b",
-                "answer": "I do not know.",
-                "abstained": True,
-                "group": None,
-            },
-            {
-                "id": "q2",
-                "system": "b",
-                "answer": "Frost is excluded.",
-                "abstained": False,
-                "group": "policy",
-            },
-        ]
-    )
+    names = ["id", "system", "answer", "abstained", "group"]
+    rows = [
+        ("q1", "a", "Hail is covered. Is frost? No.", False, "q1"),
+        ("q1", "b", "I do not know.", True, "q1"),
+        ("q2", "b", "Frost is excluded.", None, "policy"),
+    ]
+    log = pd.DataFrame(rows, columns=names)
     found = claims_of_answers(log)
     assert (found[0].id, found[0].group, found[0].category) == ("q1/a/1", "q1", "a")
     assert [claim.text for claim in found if claim.category == "b"] == ["Frost is excluded."]
     assert found[-1].group == "policy" and not any(claim.text.endswith("?") for claim in found)
+    assert claims_of_answers(log[2:])[0].id == "q2/1"
     with pytest.raises(InputError, match="nothing to check"):
         claims_of_answers(log[1:2])
 

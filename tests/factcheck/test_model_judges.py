@@ -254,7 +254,7 @@ def test_a_pipeline_prepares_for_all_claims_at_once(collection, tmp_path, make_c
     """One batch, before the first claim; verdicts are those of single claims."""
     folder, path = collection
     name = f"entailment:{make_classifier(tmp_path / 'nli', 3, NAMES)}"
-    claims = read_plain(path)
+    claims, _ = read_plain(path)
     checker = checker_of(load_documents([str(folder)]), stance=name)
     batches = []
     model = checker.stance._model
@@ -285,7 +285,7 @@ def test_a_judge_that_cannot_prepare_fails_claim_by_claim(collection):
             raise InputError("no memory")
 
     folder, path = collection
-    results = FactChecker(load_documents([str(folder)]), Broken()).check_all(read_plain(path))
+    results = FactChecker(load_documents([str(folder)]), Broken()).check_all(read_plain(path)[0])
     assert {result.error for result in results} == {"stance: InputError: no memory"}
 
 

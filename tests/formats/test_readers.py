@@ -7,12 +7,12 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import not_refused
 
 from casebook.data.tables import read_table, records_of
 from casebook.errors import InputError
 from casebook.raters.annotations import read_ratings
 from casebook.readers import (
-    LARGEST,
     parse_json,
     parse_yaml,
     read_frame,
@@ -23,26 +23,29 @@ from casebook.readers import (
 )
 from casebook.trec import read_qrels, read_run
 
-BROKEN = ["", "{", "[" * 100_000, "9" * 5000, '{"a": 1}}', b"\xff\xfe"]
-BROKEN += ["1" * 400, '{"a": 1, "b": {"c": 1, "c": 2}}', r'["\ud83d"]', r'{"\uDC00": 1}']
+BROKEN = [
+    ("", "Expecting value"),
+    ("{", "Expecting property name"),
+    ("[" * 100_000, "nested too deeply"),
+    ("9" * 5000, "a number of 5000 digits"),
+    ('{"a": 1}}', "Extra data"),
+    (b"\xff\xfe", "perhaps UTF-16"),
+    ('{"a": 1, "b": {"c": 1, "c": 2}}', "key 'c' stands twice"),
+    (r'["\ud83d"]', "surrogates not allowed"),
+    (r'{"\uDC00": 1}', "surrogates not allowed"),
+]
 
 
-@pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
-def test_whatever_is_wrong_is_one_kind_of_error(text, tmp_path):
-    with pytest.raises(json.JSONDecodeError) as error:
-        parse_json(text)
-    assert error.value.lineno == 1
+def test_plain_json_comes_back_and_all_else_is_one_line(tmp_path):
     path = tmp_path / "f.json"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(InputError, match=r"f\.json: is not JSON in UTF-8: ") as error:
-        read_json(path)
-    assert "\n" not in str(error.value)
 
+    def read(content):
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return read_json(path)
 
-def test_plain_data_come_back(tmp_path):
-    path = tmp_path / "f.json"
-    path.write_bytes(b'\xef\xbb\xbf{"a": [1, null, "\xc3\xa9"]}')
-    assert read_json(path) == {"a": [1, None, "é"]}
+    assert read(b'\xef\xbb\xbf{"a": [1, null, "\xc3\xa9"]}') == {"a": [1, None, "é"]}
+    assert read(r'["\ud83d\ude00"]') == ["\U0001f600"]
+    assert not_refused(read, BROKEN) == []
     with pytest.raises(InputError, match=r"none\.json: cannot be read: No such file"):
         read_json(tmp_path / "none.json")
 
@@ -57,73 +60,36 @@ plain = st.recursive(
 @given(plain, st.booleans())
 def test_whatever_can_be_written_is_read_as_the_standard_library_does(value, ascii_only):
     text = json.dumps(value, ensure_ascii=ascii_only)
-    assert parse_json(text) == parse_json(text.encode()) == json.loads(text)
+    assert parse_json(text) == json.loads(text)
 
 
-def test_the_key_that_stands_twice_and_the_half_character_are_told():
-    with pytest.raises(json.JSONDecodeError, match="key 'c' stands twice"):
-        parse_json('{"a": 1, "b": {"c": 1, "c": 2}}')
-    with pytest.raises(json.JSONDecodeError, match="a lone surrogate"):
-        parse_json(r'["\ud83d\ude00 \ud83d"]')
-    assert parse_json(r'["\ud83d\ude00"]') == ["\U0001f600"]
-    with pytest.raises(json.JSONDecodeError, match="a number of 400 digits"):
-        parse_json('{"age": %s}' % ("1" * 400))
-
-
-PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=20,
-)
-BOMB = "a: &a [x, x]\n" + "".join(
-    f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
-)
-
-
-@given(PLAIN)
-def test_plain_data_comes_back(value):
+@given(plain)
+def test_plain_data_comes_back_from_yaml(value):
     assert parse_yaml(yaml.safe_dump(value), "f") == value
 
 
-def test_anchors_serve_for_what_they_are_meant(tmp_path):
-    path = tmp_path / "f.yml"
-    path.write_bytes(b"\xef\xbb\xbfbase: &b {k: 1}\nrows: [*b, *b]\nmore: {<<: *b, n: 2}\n")
-    assert read_yaml(path)["rows"] == [{"k": 1}, {"k": 1}]
-    assert read_yaml(path)["more"] == {"k": 1, "n": 2}
+NOT_YAML = [
+    ("a: &a [x, x]\nb: [*a, *a]", "f: not YAML: nested too deeply, or with an anchor"),
+    ("[" * 200_000, "f: not YAML: nested too deeply"),
+    ("!!python/object/apply:os.system ['true']", "f:1: not YAML: could not"),
+    ("a: 1\nb: 2\na: 3", "f:1: not YAML: key 'a' stands twice"),
+    ("a: [1", "f:2: not YAML: did not find expected"),
+    ("d: 2020-13-45", "f: not YAML: month must be"),
+    ("a\x00b", "f: not YAML: .*control characters"),
+    ('"\\ud800"', "f:1: not YAML: .*invalid Unicode"),
+    ("{[a]: b, ? {c: d} : e}", "f:1: not YAML: found unhashable key"),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (BOMB, "f:2: not YAML: an anchor within an anchor"),
-        ("a: &a 1\nb: [" + "*a, " * 200 + "]", "too many of them"),
-        ("!!python/object/apply:os.system ['true']", "f:1: not YAML: could not"),
-        ("a: 1\nb: 2\na: 3", "f:3: not YAML: key 'a' stands twice"),
-        ("[" * 5000, "nested too deeply"),
-        ("a: [1", "not YAML: expected"),
-        ("d: 2020-13-45", "not YAML: month must be"),
-        ("a\x00b", "not YAML: .*special characters"),
-        ("{[a]: b, ? {c: d} : e}", "not YAML: found unhashable key"),
-    ],
-)
-def test_what_is_not_plain_is_one_clear_line(text, problem):
-    with pytest.raises(InputError, match=problem) as error:
-        parse_yaml(text, "f")
-    assert "\n" not in str(error.value)
-
-
-def test_files_that_cannot_be(tmp_path):
-    with pytest.raises(InputError, match="no such gate file"):
-        read_yaml(tmp_path / "none.yml", "gate file")
+def test_what_is_not_plain_yaml_is_one_clear_line(tmp_path):
+    assert not_refused(lambda text: parse_yaml(text, "f"), NOT_YAML) == []
     with pytest.raises(InputError, match="cannot be read: Is a directory"):
         read_yaml(tmp_path)
     path = tmp_path / "f.yml"
+    path.write_bytes(b"\xef\xbb\xbfa: |\n  b\n")
+    assert read_yaml(path) == {"a": "b\n"}
     path.write_bytes(b"a: \xff")
-    with pytest.raises(InputError, match="byte 3 is not UTF-8"):
-        read_yaml(path)
-    with path.open("wb") as stream:
-        stream.truncate(LARGEST + 1)
-    with pytest.raises(InputError, match="no YAML file is so large"):
+    with pytest.raises(InputError, match="is not UTF-8"):
         read_yaml(path)
 
 
@@ -239,27 +205,23 @@ def test_a_copy_has_the_same_metadata_in_any_order_and_no_other(tmp_path):
             read_frame(path, "_id", "doc_id", ("text", "title"))
 
 
-@pytest.mark.parametrize(
-    ("record", "problem"),
-    [
-        ({"text": "x"}, "has no field '_id'"),
-        ({"_id": 3, "text": "x"}, "field '_id' is not text"),
-        ({"_id": " ", "text": "x"}, "field '_id' is empty"),
-        ({"_id": "b", "text": " "}, "'b' has no text"),
-        ({"_id": "b", "text": "x", "title": 3}, "field 'title' is not text"),
-        ({"_id": "b", "text": "x", "metadata": [1]}, "field 'metadata' is not an object"),
-        (
-            {"_id": "b", "text": "x", "metadata": {"title": "y"}},
-            "'title' has the name of another column",
-        ),
-        (
-            {"_id": "b", "text": "x", "year": 1, "metadata": {"year": 2}},
-            "'year' has the name of another column",
-        ),
-        ({"_id": "a", "text": "other"}, "id 'a' stood already in line 1, with other content"),
-    ],
-)
-def test_a_document_that_cannot_be_names_its_line(tmp_path, record, problem):
-    path = lines_of(tmp_path, {"_id": "a", "text": "one"}, record)
-    with pytest.raises(InputError, match=rf"x\.jsonl:2: .*{problem}"):
-        read_frame(path, "_id", "doc_id", ("title", "text"))
+NO_DOCUMENTS = [
+    ({"text": "x"}, "has no field '_id' that is text"),
+    ({"_id": 3, "text": "x"}, "has no field '_id' that is text"),
+    ({"_id": " ", "text": "x"}, "an empty '_id'"),
+    ({"_id": "b", "text": " "}, "'b' has no text"),
+    ({"_id": "b", "text": "x", "title": 3}, "field 'title' is not text"),
+    ({"_id": "b", "text": "x", "metadata": [1]}, "field 'metadata' is not an object"),
+    ({"_id": "b", "text": "x", "metadata": {"title": "y"}}, "'title' has the name of another"),
+    ({"_id": "b", "text": "x", "a": 1, "metadata": {"a": 2}}, "'a' has the name of another"),
+    ({"_id": "a", "text": "other"}, "id 'a' stood already in line 1, with other content"),
+]
+
+
+def test_a_document_that_cannot_be_names_its_line(tmp_path):
+    def read(record):
+        path = lines_of(tmp_path, {"_id": "a", "text": "one"}, record)
+        return read_frame(path, "_id", "doc_id", ("title", "text"))
+
+    cases = [(record, rf"x\.jsonl:2: .*{problem}") for record, problem in NO_DOCUMENTS]
+    assert not_refused(read, cases) == []

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, log_loss
 
 from casebook.measures.calibration import calibration
+from casebook.verdicts import INTERVAL_BY_UNIT
 
 stated = st.lists(
     st.tuples(st.booleans(), st.integers(0, 10).map(lambda x: x / 10)), min_size=1, max_size=30
@@ -94,20 +95,10 @@ def test_statements_that_were_not_made_are_counted_and_never_covered():
     assert nothing.measures["ece"].reason == "no_units"
 
 
-def test_where_nothing_can_be_resampled_the_reason_says_of_what_there_is_one():
-    for clusters, reason in (
-        (["a"], "fewer_than_two_units"),
-        (["a", "a"], "fewer_than_two_clusters"),
-    ):
-        n = len(clusters)
-        found = calibration([True, False][:n], [0.8, 0.3][:n], clusters=clusters).measures["ece"]
-        assert (found.low, found.high, found.reason) == (None, None, reason)
-
-
-def test_clusters_widen_the_interval():
-    rng, pages = np.random.default_rng(2), np.repeat(np.arange(40), 6)
-    p, y = rng.uniform(0.3, 0.9, 40)[pages], (rng.random(40) < 0.5)[pages]
-    alone, paged = (
-        calibration(y, p, n_resamples=300, clusters=c).measures["aurc"] for c in (None, pages)
-    )
-    assert paged.high - paged.low > 1.5 * (alone.high - alone.low)
+def test_few_clusters_give_an_interval_by_unit_and_few_units_none():
+    y, p = [True, False] * 4, [0.8, 0.3, 0.6, 0.7] * 2
+    by_unit = calibration(y, p).measures["aurc"]
+    found = calibration(y, p, clusters=list("aabbccdd")).measures["aurc"]
+    assert (found.low, found.high, found.reason) == (by_unit.low, by_unit.high, INTERVAL_BY_UNIT)
+    found = calibration(y[:4], p[:4]).measures["ece"]
+    assert (found.low, found.high, found.reason) == (None, None, "fewer_than_six_units")

@@ -73,21 +73,16 @@ outcomes = st.sampled_from([S, N, NEI, C, "maybe", None, ""])
 
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.tuples(labels, outcomes), min_size=1, max_size=40))
-def test_counts_add_up_and_inputs_stay(pairs):
+def test_counts_add_up_under_every_policy(pairs):
     gold, predicted = map(list, zip(*pairs, strict=True))
-    copies = list(gold), list(predicted)
     for choice in itertools.product(OFF_LABEL_POLICIES, CLASS_POLICIES, CLASS_POLICIES):
         policy = dict(zip(("off_label", "nei", "conflict"), choice, strict=True))
         found = score_predictions(gold, predicted, n_resamples=2, **policy)
         used = collapse(found.counts, **policy)
-        k = 3 if "three_class" in choice else 2
-        assert used.shape == (k, k + 1)
-        assert found.excluded["gold_insufficient"] == gold.count(NEI) * (choice[1] == "exclude")
-        assert found.excluded["gold_conflicting"] == gold.count(C) * (choice[2] == "exclude")
+        assert used.shape == ((3, 4) if "three_class" in choice else (2, 3))
         assert used.sum() + sum(found.excluded.values()) == len(gold)
         assert choice[0] == "drop" or not found.excluded["dropped_predictions"]
-    assert found.counts.to_numpy().sum() == len(gold)
-    assert (gold, predicted) == copies
+        assert found.excluded["gold_insufficient"] == gold.count(NEI) * (choice[1] == "exclude")
 
 
 @settings(max_examples=40, deadline=None)
@@ -141,35 +136,17 @@ def test_prevalence_makes_a_constant_answer_look_good():
 
 
 def test_groups_cover_every_row_and_name_the_missing():
-    gold, predicted = [S, N, S, N], [S, N, N, None]
-    found = score_predictions(gold, predicted, groups={"hops": [2, 3, 3, None]})
+    found = score_predictions([S, N, S, N], [S, N, N, None], groups={"hops": [2, 3, 3, None]})
     sizes = {name: row["accuracy"].n for name, row in found.groups["hops"].items()}
     assert sizes == {"2": 1, "3": 2, "unknown": 1}
     assert found.parity["groups"]["hops"]["unknown"]["tn"] == 1
-
-
-def test_clusters_widen_the_interval():
-    right = np.repeat(np.random.default_rng(0).random(60) < 0.6, 10)
-    gold = np.tile([S, N], 300)
-    predicted = np.where(right, gold, np.where(gold == S, N, S))
-    alone = score_predictions(gold, predicted)["f1_macro"]
-    paged = score_predictions(gold, predicted, clusters=np.repeat(np.arange(60), 10))["f1_macro"]
-    assert paged.estimate == alone.estimate
-    assert paged.high - paged.low > 2 * (alone.high - alone.low)
 
 
 def test_no_interval_has_width_zero():
     """Every group has one true and one false claim: the accuracy of one answer never varies."""
     pairs = np.repeat(np.arange(10), 2)
     scores = score_predictions([S, N] * 10, [S] * 20, clusters=pairs, n_resamples=200)
-    three = score_predictions(
-        [S, N, NEI] * 9, [N] * 27, nei="three_class", clusters=np.arange(27) // 2
-    )
-    for measures in (
-        *scores.policies.values(),
-        *scores.baselines.values(),
-        *three.baselines.values(),
-    ):
+    for measures in (*scores.policies.values(), *scores.baselines.values()):
         for found in measures.values():
             assert found.low is None or found.high - found.low > 1e-9
     constant = scores["accuracy"]
@@ -187,14 +164,16 @@ def test_with_too_few_clusters_the_interval_is_by_row_and_says_so():
         assert few[measure] == replace(alone[measure], reason=INTERVAL_BY_UNIT)
 
 
-def test_bootstrap_of_f1_agrees_with_resampled_rows():
+def test_bootstrap_of_f1_agrees_with_resampled_clusters():
     rng = np.random.default_rng(1)
-    gold = rng.choice([S, N], 80)
-    predicted = np.where(rng.random(80) < 0.7, gold, rng.choice([S, N, "?"], 80))
-    found = score_predictions(gold, predicted, n_resamples=4000)["f1_macro"]
+    gold = rng.choice([S, N], (40, 2))
+    predicted = np.where(rng.random((40, 1)) < 0.7, gold, rng.choice([S, N, "?"], (40, 2)))
+    clusters = np.repeat(np.arange(40), 2)
+    flat = gold.ravel(), predicted.ravel()
+    found = score_predictions(*flat, clusters=clusters, n_resamples=4000)["f1_macro"]
     draws = [
-        sk.f1_score(gold[rows], predicted[rows], labels=[S, N], average="macro")
-        for rows in rng.integers(0, 80, (300, 80))
+        sk.f1_score(gold[rows].ravel(), predicted[rows].ravel(), labels=[S, N], average="macro")
+        for rows in rng.integers(0, 40, (300, 40))
     ]
     assert (found.low, found.high) == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.03)
 
@@ -209,7 +188,6 @@ def test_bad_input_is_named():
         (([S, None], [S, N], {}), "1 of 2 gold labels are missing"),
         ((pd.Series([S], [1]), pd.Series([S], [2]), {}), "different indices"),
         (([S], [S], {"off_label": "ignore"}), "unknown off_label policy 'ignore'"),
-        (([S], [S], {"labels": {"yes": "TRUE"}}), "mapped to 'TRUE'"),
         (([S, N], [S, N], {"groups": {"hops": [2]}}), "1 entries for 2 rows"),
     ]
     assert misnamed(scored, cases, InputError) == []

@@ -1,77 +1,56 @@
 """Numbers, dates, provisions, parties, negation and modality."""
 
-from itertools import pairwise
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.measures.mentions import (
     agreement,
-    find_citations,
     find_flip,
     mentions,
     modality,
+    provisions,
     share_named,
 )
 
-#: What a text cites: cases as they are written, provisions with their names.
-CITED = [
-    ("See [2019] UKSC 41 at [50].", ["[2019] UKSC 41 at [50]"]),
-    ("See [2019] U.K.S.C. 41.", ["[2019] U.K.S.C. 41"]),
-    ("Meena Devi v. State of Ruritania, (1973) 4 S.C.C. 225.", ["(1973) 4 S.C.C. 225"]),
-    ("(1973) 4 SCC 225, para 12, is followed.", ["(1973) 4 SCC 225, para 12"]),
-    ("At [50] and at para 12 the court agrees.", []),
-    ("In 2019 the court sat; [2019] was a long year.", []),
-    ("[2019] UKSC 41, [2015] SGCA 33.", ["[2019] UKSC 41", "[2015] SGCA 33"]),
-    ("AIR 1978 SC 597; 410 U.S. 113 (1973).", ["AIR 1978 SC 597", "410 U.S. 113 (1973)"]),
-    ("The minister’s case, [2019] UKSC 41, isn’t new.", ["[2019] UKSC 41"]),
-    ("[2019]\xa0UKSC\xa041.", ["[2019]\xa0UKSC\xa041"]),
-    ("[2020] EWHC 88 (Admin) at [3]–[5].", ["[2020] EWHC 88 (Admin) at [3]–[5]"]),
-    (
-        "Section 26C(3) and s. 302 of the I.P.C.",
-        [("26C(3)", "section 26C(3)"), ("302", "section 302")],
-    ),
-    (
-        "Sections 302, 304 and 34 of the I.P.C.",
-        [("302", "section 302"), ("304", "section 304"), ("34", "section 34")],
-    ),
-    ("under Section 26C (3) (a) of the PDPA", [("26C (3) (a)", "section 26C(3)(a)")]),
-    ("PDPA s.26C(3)(b)", [("26C(3)(b)", "section 26C(3)(b)")]),
-    ("Art. 21 of the Constitution", [("21", "article 21")]),
-    ("Order 7 Rule 11 CPC", [("7", "order 7 rule 11")]),
-    ("s 482 Cr.P.C. applies", [("482", "section 482")]),
-    ("(1973) 4 SCC 225 : AIR 1973 SC 1461", ["(1973) 4 SCC 225", "AIR 1973 SC 1461"]),
-    ("2023 INSC 677", ["2023 INSC 677"]),
-    ("[2003] 3 SLR(R) 12", ["[2003] 3 SLR(R) 12"]),
-    ("[2019] EWCA Civ 12 at [7]", ["[2019] EWCA Civ 12 at [7]"]),
-    ("[2020] EWHC 123 (Ch)", ["[2020] EWHC 123 (Ch)"]),
-    ("Doe v Roe, 410 U.S. 113 (1973)", ["410 U.S. 113 (1973)"]),
-    ("[2017] UKSC 5, [2018] AC 61 at para. 42", ["[2017] UKSC 5", "[2018] AC 61 at para. 42"]),
-    ("[1932] A.C. 562 at 580E", ["[1932] A.C. 562 at 580E"]),
+#: Cases are cited without a provision, and none of their numbers counts; provisions have names.
+CASES = [
+    "See [2019] UKSC 41 at [50].",
+    "See [2019] U.K.S.C. 41.",
+    "Meena Devi v. State of Ruritania, (1973) 4 S.C.C. 225.",
+    "(1973) 4 SCC 225, para 12, is followed.",
+    "[2019] UKSC 41, [2015] SGCA 33.",
+    "AIR 1978 SC 597; 410 U.S. 113 (1973).",
+    "The minister’s case, [2019] UKSC 41, isn’t new.",
+    "[2019]\xa0UKSC\xa041.",
+    "[2020] EWHC 88 (Admin) at [3]–[5].",
+    "(1973) 4 SCC 225 : AIR 1973 SC 1461",
+    "2023 INSC 677",
+    "[2003] 3 SLR(R) 12",
+    "[2019] EWCA Civ 12 at [7]",
+    "[2020] EWHC 123 (Ch)",
+    "Doe v Roe, 410 U.S. 113 (1973)",
+    "[2017] UKSC 5, [2018] AC 61 at para. 42",
+    "[1932] A.C. 562 at 580E",
+]
+PROVISIONS = [
+    ("Section 26C(3) and s. 302 of the I.P.C.", ["section 26C(3)", "section 302"]),
+    ("Sections 302, 304 and 34 of it", ["section 302", "section 304", "section 34"]),
+    ("under Section 26C (3) (a) of the PDPA", ["section 26C(3)(a)"]),
+    ("PDPA s.26C(3)(b)", ["section 26C(3)(b)"]),
+    ("Art. 21 of the Constitution", ["article 21"]),
+    ("Order 7 Rule 11 CPC", ["order 7 rule 11"]),
+    ("s 482 Cr.P.C. applies", ["section 482"]),
     ("On 5 May the 12 jurors met in room 302.", []),
 ]
 few = settings(max_examples=60, deadline=None)
-marks = st.text(st.sampled_from("ab 129.,'’‘“”\"[]()…sSvAC-\n"), max_size=80)
 
 
-def cited(text):
-    written = []
-    for start, end, provision in find_citations(text):
-        part = text[start:end]
-        written.append((part, provision) if provision else part)
-    return written
-
-
-def test_citations_end_with_their_pinpoints():
-    wrong = [(text, cited(text)) for text, expected in CITED if cited(text) != expected]
+def test_cases_are_no_provisions_and_provisions_have_names():
+    found = [(text, mentions(text)["number"], provisions(text)) for text in CASES]
+    assert [case for case in found if case[1] or case[2]] == []
+    wrong = [(text, provisions(text)) for text, named in PROVISIONS if provisions(text) != named]
     assert wrong == []
-
-
-@few
-@given(marks)
-def test_citations_of_any_text_stand_apart(text):
-    places = find_citations(text)
-    assert all(first.end <= second.start for first, second in pairwise(places))
+    assert mentions("In 2019 the court sat; [2019] was long.")["number"] == {"2019"}
 
 
 @few
@@ -79,8 +58,7 @@ def test_citations_of_any_text_stand_apart(text):
 def test_neutral_citations_are_found_whatever_stands_around(year, court, number):
     written = f"[{year}] {court} {number}"
     for text in (written, f"see {written}.", f"“x” ({written})", f"{written};"):
-        assert cited(text) == [written]
-    assert cited(f"{year} words") == []
+        assert mentions(text)["number"] == set() == set(provisions(text))
 
 
 def of(kind, text):
@@ -151,13 +129,15 @@ NEGATIONS = [
     ("He didn't pay the rent.", "He did pay the rent.", True),
     ("The claim is not without merit.", "The claim has merit.", False),
     ("The tenant pays rent.", "The tenant pays the rent.", False),
+    ("A tenant must pay rent.", "The tenant may pay rent.", True),
 ]
 
 
-def test_negations():
-    beside = "Unrelated words here."
-    found = [bool(find_flip(text, [beside, source])) for text, source, _ in NEGATIONS]
+def test_flips():
+    found = [bool(find_flip(text, ["Beside it.", source])) for text, source, _ in NEGATIONS]
     assert found == [turned for *_, turned in NEGATIONS]
+    assert find_flip("A tenant must pay.", ["Nothing in common."]) is None
+    assert find_flip("It is so.", ["It is so."]) is None
 
 
 def test_modality():
@@ -165,7 +145,3 @@ def test_modality():
     assert modality("He shall pay.") == "obligation"
     assert modality("She is entitled to stay.") == "permission"
     assert modality("It rains.") is None
-    found = find_flip("A tenant must pay rent.", ["The tenant may pay rent."])
-    assert found == ["permission to obligation"]
-    assert find_flip("A tenant must pay.", ["Nothing in common."]) is None
-    assert find_flip("It is so.", ["It is so."]) is None

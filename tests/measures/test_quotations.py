@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from casebook.measures.quotations import (
     STATES,
     bracket_references,
-    find_quotes,
     quote_states,
     share_quoted_rightly,
 )
@@ -170,8 +169,8 @@ def test_hard_cases():
     wrong = []
     for trap, text, expected in CASES:
         quotes = quote_states(text, SOURCES)
-        found = [quote.state for quote in quotes]
-        if found != expected or not all(quote.text in text for quote in quotes):
+        found = [state for _, state in quotes]
+        if found != expected or not all(quote in text for quote, _ in quotes):
             wrong.append((trap, found))
     assert wrong == []
     assert {state for _, _, states in CASES for state in states} == set(STATES)
@@ -186,10 +185,8 @@ def test_a_share_needs_a_quotation():
 @few
 @given(marks, marks)
 def test_any_text_is_read(text, source):
-    for start, end in find_quotes(text):
-        assert 0 < start < end < len(text)
-    for quote in quote_states(text, [source]):
-        assert quote.state in STATES
+    states = {state for _, state in quote_states(text, [source])}
+    assert states <= set(STATES)
 
 
 @few

@@ -14,13 +14,11 @@ import sysconfig
 import venv
 import zipfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from quick_book import unrendered_path
 from test_tutorials import BLOCKS, as_shown
 
-from casebook import project
 from casebook.paths import FOLDER_VARIABLES, ROOT
 
 pytestmark = pytest.mark.slow
@@ -207,30 +205,3 @@ def test_every_block_of_the_page_on_ones_own_book(installed, tmp_path):
         assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
         output = " ".join(done.stdout.split())
         assert re.search(as_shown(shown), output), f"{code}\n{output}\n{done.stderr}"
-
-
-@pytest.mark.parametrize(
-    ("origin", "requirement"),
-    [
-        (
-            {"url": "https://host/a.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
-            "casebook-evidence[book] @ git+https://host/a.git@abc",
-        ),
-        ({"url": "https://host/a.whl"}, "casebook-evidence[book] @ https://host/a.whl"),
-        (
-            {"url": "https://me:secret@host/a.whl"},
-            "casebook-evidence[book] @ https://***@host/a.whl",
-        ),
-        ({"url": "file:///home/me/casebook.whl"}, "# No package index has Casebook"),
-        (None, "# No package index has Casebook"),
-    ],
-)
-def test_a_book_names_the_package_by_where_it_came_from(tmp_path, monkeypatch, origin, requirement):
-    text = json.dumps(origin) if origin else None
-    stand_in = SimpleNamespace(read_text=lambda name: text)
-    monkeypatch.setattr(project, "distribution", lambda name: stand_in)
-    project.start_project(tmp_path / "book", "A", "B")
-    lines = (tmp_path / "book" / "requirements.txt").read_text().splitlines()
-    assert lines[0].startswith(requirement)
-    assert not any(re.match(r"casebook(?!.* @ https?|.* @ git\+https)", line) for line in lines)
-    assert "secret" not in "".join(lines) and "/home/me" not in "".join(lines)

@@ -309,7 +309,7 @@ def test_passages_are_read_with_the_answers_each_once(tmp_path):
     with_texts = {
         **question,
         "answer": "Yes.",
-        "contexts": [{"text": "You may."}, {"text": "See s. 2."}],
+        "contexts": ["You may.", "See s. 2."],
     }
     rag = write("rag.jsonl", with_texts)
     base = write("base.jsonl", {**question, "answer": "No.", "contexts": ["You may. "]})

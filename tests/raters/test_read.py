@@ -101,7 +101,7 @@ def hide(book):
         (copying(0), (14, "prompt_id", "duplicate", "note"), 12),
         (copying(1), (14, "prompt_id", "duplicate", "lost"), 11),
         (setting("A7", None), (7, "prompt_id", "no_id", "lost"), 11),
-        (setting("M3", "=SUM(F2:F5)"), (3, "number 13", "formula", "note"), 12),
+        (setting("M3", "=SUM(F2:F5)"), (3, "M3", "formula", "note"), 12),
         (
             lambda book: setattr(book["ratings"], "title", "Sheet1"),
             (None, None, "missing_sheet", "note"),

@@ -78,7 +78,7 @@ def test_parquet_with_numbers_as_ids(tmp_path):
         ("a.run", "q1 Q0 d1 1 nan a\n", "a.run:1: score 'nan' is not a finite number"),
         ("a.run", TREC + "q1 Q0 d1 9 0.1 a\n", "a.run:4: document 'd1' appears twice"),
         ("a.run", "q1 Q0 d1 1\n", "a.run:1: expected 6 fields"),
-        ("a.json", "{", "a.json:1: is not JSON"),
+        ("a.json", "{", "a.json: is not JSON"),
         ("a.json", "[]", "has no rows"),
         ("a.json", '["q1"]', "a.json:1: is no object: 'q1'"),
         ("a.json", '{"q1": {}}', "holds no document for any query"),

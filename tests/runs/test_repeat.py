@@ -68,7 +68,7 @@ WRONG = {
             "greater than 0": {"timeoutSeconds": 0},
             "x.*NUL character": {"args": ["x\0"]},
             "'A=B': no name of a setting": {"env": {"A=B": "c"}},
-            "a lone surrogate": {"args": ["\ud800"]},
+            "surrogates not allowed": {"args": ["\ud800"]},
         }.items()
     },
     **{

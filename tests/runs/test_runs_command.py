@@ -235,11 +235,11 @@ BAD = [
     (["runs", "list", "--domain", "x", "--runs-root", "."], "--domain has no effect"),
     (["runs", "list", "--tenant", "../x"], "not allowed"),
     (["runs", "list", "--runs-root", "/no/such/folder"], "no such registry"),
-    (["runs", "matrix", "--spec", "/no/such/file.yml"], "no such matrix"),
+    (["runs", "matrix", "--spec", "/no/such/file.yml"], "file.yml: cannot be read"),
     (["gate", "one", "--gate", "x", "--margin", "0"], "--margin has no effect"),
     (["gate", "one", "--against", "one", "--profile", "a"], "--profile has no effect"),
     (["gate", "one"], "no run is promoted for"),
-    (["gate", "one", "--gate", "/no/such/gate.yml"], "no such gate"),
+    (["gate", "one", "--gate", "/no/such/gate.yml"], "gate.yml: cannot be read: No such"),
     (["gate", "one", "--collection", "x"], "--collection has no effect"),
     (["gate"], "name a run, or a log"),
 ]

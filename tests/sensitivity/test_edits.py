@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -218,6 +219,35 @@ def test_words_depend_on_case_seed_and_size_alone():
     first = placebo_edits(FEW, write, 1, 1, Inert(), draws=2)
     more = placebo_edits(FEW, write, 1, 1, Inert(), draws=4)
     assert more[:2] == first
+
+
+def test_a_collection_without_months_gives_words_of_its_own_that_no_fact_holds():
+    words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
+    texts = [f"{words[at]} {words[at + 1]} witness tenant everywhere 1234" for at in range(7)]
+    sheet = from_dict({"case_id": "x", "sections_cited": ["the beta rule"]})
+    assert inert_words(texts, sheets=[sheet]) == Inert((), (), ())  # seven words are too few
+    inert = inert_words([*texts, "iota theta", "only"], sheets=[sheet])
+    assert set(inert.own) == {*words, "iota", "only"} - {"beta"}
+    write = with_context("x", inert)
+    assert "docket" not in write(sheet)
+    (placebo,) = placebo_edits(sheet, write, 2, 2, inert)
+    assert changed_words(write(sheet), placebo.query) == (2, 2)
+    assert inert_words(["nothing"], sheets=[sheet]) == Inert((), (), ())
+
+
+def test_words_of_a_collection_are_about_as_frequent_as_those_of_facts():
+    rng = np.random.default_rng(1)
+    texts = ["harbour" if at % 10 == 0 else "quay" for at in range(100)]
+    for number in range(60):
+        letters = chr(97 + number // 26) + chr(97 + number % 26)
+        for at in rng.choice(100, 1 + number % 50, replace=False):
+            texts[at] += f" word{letters}"
+    sheet = from_dict({"case_id": "x", "sections_cited": ["harbour rule"]})
+    own = inert_words(texts, sheets=[sheet]).own
+    frequency = {word: sum(word in text.split() for text in texts) for word in own}
+    assert len(own) == 40 and frequency[own[0]] == 10
+    ratios = [max(n / 10, 10 / n) for n in frequency.values()]
+    assert ratios == sorted(ratios) and "quay" not in own
 
 
 def test_only_words_of_the_collection_are_drawn():

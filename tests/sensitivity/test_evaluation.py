@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 from sklearn import metrics
 
-from casebook.sensitivity.cases import annotation_frame
 from casebook.sensitivity.evaluation import (
     DECISIVE_DISPLACEMENT,
     coverage,
@@ -16,16 +15,16 @@ from casebook.sensitivity.evaluation import (
 from casebook.sensitivity.facts import FACT_TYPES
 from casebook.sensitivity.tree import EDGE_MEASURES
 
-RECORDS = [
-    {
-        "case_id": "a",
-        "dispositive_facts": ["Section", "Evidence"],
-        "non_dispositive_facts": ["Numerical"],
-        "expert_importance_ranking": {"Section": 1, "Evidence": 2, "Numerical": 3},
-    },
-    {"case_id": "b", "dispositive_facts": ["PartyType"], "non_dispositive_facts": ["Section"]},
-    {"case_id": "c", "dispositive_facts": [], "non_dispositive_facts": []},
-]
+ANNOTATIONS = pd.DataFrame(
+    [
+        ("a", "Section", True, 1),
+        ("a", "Numerical", False, 3),
+        ("a", "Evidence", True, 2),
+        ("b", "Section", False, float("nan")),
+        ("b", "PartyType", True, float("nan")),
+    ],
+    columns=["case_id", "fact_type", "dispositive", "importance"],
+).astype({"dispositive": object})
 SCORES = pd.DataFrame(
     [[0.5, 2.0, 1.0, 1.6], [0.0, 1.7, 3.0, 0.0], [9.0, 9.0, 9.0, 9.0]],
     index=["a", "b", "c"],
@@ -35,7 +34,7 @@ SCORES = pd.DataFrame(
 
 @pytest.fixture
 def annotations():
-    return annotation_frame(RECORDS)
+    return ANNOTATIONS.copy()
 
 
 def test_documented_conventions(annotations):

@@ -78,7 +78,7 @@ def test_wrong_sheet_names_file_and_field_in_one_line(tmp_path):
         return read_cases(path)
 
     wrong = read_yaml(Path(__file__).with_name("examples.yml"))["wrong_sheets"]
-    bad = [(fields, re.escape(f"{path}: field {field}: ")) for fields, field in wrong]
+    bad = [(fields, re.escape(f"{path}:1: field {field}: ")) for fields, field in wrong]
     assert not_refused(read, bad) == []
 
 

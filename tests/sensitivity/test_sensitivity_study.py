@@ -10,6 +10,7 @@ from sklearn import metrics
 
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
+from casebook.frames import area_contrasts
 from casebook.measures.rankshift import normalised_footrule
 from casebook.sensitivity.cases import AREA_WEIGHTS, PLANTED_VALUES, case_collection, plant_cases
 from casebook.sensitivity.evaluation import (
@@ -42,7 +43,6 @@ from casebook.sensitivity.wordings import (
     invariance_table,
     wording_pairs,
 )
-from casebook.stats.areas import auroc_contrast
 from casebook.stats.intervals import bootstrap_mean
 
 
@@ -154,9 +154,9 @@ def test_intervals_against_two_baselines_hold_together():
     pairs = score_pairs(study.scores("dense"), study.annotations)
     pairs["simple"] = score_pairs(study.scores("bm25"), study.annotations)["score"]
     pairs = pairs.dropna(subset=["score", "simple"])
-    sides = pairs["dispositive"], pairs["score"], pairs["simple"]
-    together = auroc_contrast(*sides, clusters=pairs["case_id"], level=0.975)
-    alone = auroc_contrast(*sides, clusters=pairs["case_id"], level=0.95)
+    sides = pairs["dispositive"], pairs[["score", "simple"]], [("score", "simple")]
+    together = area_contrasts(*sides, pairs["case_id"], level=0.975).iloc[0]
+    alone = area_contrasts(*sides, pairs["case_id"], level=0.95).iloc[0]
     assert rows.loc["bm25", "low"] == pytest.approx(together["low"])
     assert rows.loc["bm25", "high"] == pytest.approx(together["high"])
     assert together["high"] - together["low"] > alone["high"] - alone["low"]

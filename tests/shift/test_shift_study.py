@@ -1,37 +1,39 @@
-"""The experiment as a whole: gains, controls, bounds, drift, and the chapter's draws."""
+"""The experiment as a whole: gains, controls, bounds, drift."""
 
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 from simulated import Simulated
 
-from casebook import frames, paths
 from casebook.data import load
 from casebook.data.splits import RetrievalDataset
-from casebook.shift.embedded import embed, group_labels
+from casebook.scores import Scores
+from casebook.shift.embedded import embed
 from casebook.shift.learn import (
     AS_DOCUMENTED,
     DOCUMENTED_MODE,
     LEARNERS,
+    RIDGE,
     SELECTION_MEASURE,
     cross_fit,
 )
 from casebook.shift.study import (
     BASELINE,
     CHANCE,
-    drift_table,
-    gains,
+    MAIN_SYSTEMS,
+    RANDOM,
+    drift_scores,
     milliseconds_per_question,
-    planned_gains,
-    run_drift,
+    ranks,
     run_shift_study,
+    scores_by_scale,
+    segmented,
 )
-from casebook.stats import intervals
 from casebook.verdicts import NOT_MEASURED
+
+FEW = {"n_resamples": 300}
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +41,10 @@ def study():
     return run_shift_study(load("smoke"), Simulated("semantic-hash"), draws=3)
 
 
-def test_gains_are_the_differences_of_the_means(study):
-    gained = gains(study, planned_gains(study, n_resamples=500), n_resamples=500)
-    means = study.scores[SELECTION_MEASURE].mean()
-    expected = (means.drop(BASELINE) - means[BASELINE]).drop(list(study.unmoved))
-    measured = gained[~gained["system"].isin(study.unmoved)].set_index("system")
-    assert measured["gain"].to_dict() == pytest.approx(expected.to_dict())
-    assert (gained[["better", "equal", "worse"]].sum(axis=1) == gained["n"]).all()
-    tested = gained["verdict"] != "not tested"
-    assert set(gained.loc[tested, "system"]) == set(LEARNERS) == set(study.fits)
-    assert gained.loc[~tested, "p_adjusted"].isna().all()
+def gains_of(study):
+    """Contrasts of every learned shift with no shift, by system."""
+    plan = [(name, BASELINE) for name in study.fits]
+    return Scores.of(study, SELECTION_MEASURE, **FEW).contrasts(plan).set_index("system")
 
 
 def test_a_question_is_timed_alone_and_its_time_is_the_median(study, monkeypatch):
@@ -62,28 +58,41 @@ def test_a_question_is_timed_alone_and_its_time_is_the_median(study, monkeypatch
 def test_the_documented_setting_is_measured_at_scale_1_and_first(study):
     assert next(iter(study.fits)) == AS_DOCUMENTED
     fit = study.fits[AS_DOCUMENTED]
-    assert (fit.scales == 1).all() and fit.unmoved is None
-    assert (fit.moves == study.fits[DOCUMENTED_MODE].moves).all()
-    scores = study.data.score(study.data.queries + fit.moves)[SELECTION_MEASURE]
-    assert scores.to_numpy() == pytest.approx(
-        study.scores[SELECTION_MEASURE][AS_DOCUMENTED].to_numpy()
-    )
-    assert study.in_sample[AS_DOCUMENTED].scales.tolist() == [1.0] * len(study.data)
+    assert {selection.scale for selection in fit.selections} == {1.0}
+    assert fit.unmoved is None
+    assert (fit.shifted() == study.fits[DOCUMENTED_MODE].shifted(scale=1.0)).all()
+    scores = study.data.score(fit.shifted())[SELECTION_MEASURE]
+    expected = study.scores[SELECTION_MEASURE]
+    assert scores.to_numpy() == pytest.approx(expected[AS_DOCUMENTED].to_numpy())
+    by_scale = scores_by_scale(study, DOCUMENTED_MODE)
+    assert by_scale["1"].tolist() == expected[AS_DOCUMENTED].tolist()
+    assert by_scale[BASELINE].tolist() == expected[BASELINE].tolist()
 
 
 def test_a_shift_of_scale_0_was_not_measured(study):
     fit = study.fits[DOCUMENTED_MODE]
-    still = replace(study, fits=study.fits | {DOCUMENTED_MODE: replace(fit, scales=0 * fit.scales)})
-    planned = planned_gains(still, n_resamples=500)
-    gained = gains(still, planned, n_resamples=500).set_index("system")
-    for name in (DOCUMENTED_MODE, f"{DOCUMENTED_MODE}-random"):
-        row = gained.loc[name]
-        assert row["reason"] == "every fold chose scale 0, so no question was moved"
-        assert row[["gain", "gain low", "gain high", "p_adjusted"]].isna().all()
-    assert gained.loc[DOCUMENTED_MODE, "verdict"] == NOT_MEASURED
-    assert gained.loc[AS_DOCUMENTED, "verdict"] != NOT_MEASURED
+    selections = [selection._replace(scale=0.0) for selection in fit.selections]
+    fits = study.fits | {DOCUMENTED_MODE: replace(fit, selections=selections)}
+    still = replace(study, fits=fits)
+    rows = gains_of(still)
+    assert rows.loc[DOCUMENTED_MODE, "verdict"] == NOT_MEASURED
+    reason = "every fold chose scale 0, so no question was moved"
+    assert rows.loc[DOCUMENTED_MODE, "reason"] == reason
+    assert rows.loc[AS_DOCUMENTED, "verdict"] != NOT_MEASURED
+    random = RANDOM.format(DOCUMENTED_MODE)
+    pairs = [(random, BASELINE), (random, DOCUMENTED_MODE), (random, RIDGE)]
+    assert still.same_inputs(pairs) == dict.fromkeys(pairs[:2], reason)
     # Moved without an effect is another matter: the oracle still tries all scales.
     assert f"{DOCUMENTED_MODE}-oracle-scale" not in still.unmoved
+
+
+def test_a_choice_at_the_end_of_what_was_tried_is_said(study):
+    fit = study.fits[RIDGE]
+    ends = [selection._replace(scale=4.0) for selection in fit.selections]
+    note = replace(study, fits={RIDGE: replace(fit, selections=ends)}).notes[RIDGE]
+    assert note.startswith("ridge map: 5 of 5 folds chose the scale 4, an end of those tried")
+    assert "5 of 5 folds chose the penalty 1 or 10" in note
+    assert AS_DOCUMENTED not in study.notes  # which chooses nothing
 
 
 @pytest.mark.slow
@@ -92,14 +101,9 @@ def test_insurance_as_documented_is_no_zero():
     data = embed(load("insurance"))
     fit = cross_fit(data, LEARNERS[AS_DOCUMENTED], scales=(1.0,))
     base = data.score(data.queries, [SELECTION_MEASURE])[SELECTION_MEASURE]
-    expected = {1.0: (-0.012, -0.028, 0.004), 2.0: (-0.045, -0.072, -0.019)}
-    for scale, numbers in expected.items():
-        gain = data.score(fit.shifted(data, scale), [SELECTION_MEASURE])[SELECTION_MEASURE] - base
-        scores = gain.to_frame("gain").assign(base=0.0)
-        row = frames.contrasts(
-            scores, [("gain", "base")], group_labels(data), n_resamples=2_000
-        ).iloc[0]
-        assert tuple(row[["difference", "low", "high"]]) == pytest.approx(numbers, abs=0.0015)
+    for scale, gain in {1.0: -0.012, 2.0: -0.045}.items():
+        scores = data.score(fit.shifted(scale=scale), [SELECTION_MEASURE])[SELECTION_MEASURE]
+        assert (scores - base).mean() == pytest.approx(gain, abs=0.0015)
 
 
 class OneWord:
@@ -119,98 +123,57 @@ def test_where_nothing_can_be_learned_the_documented_shift_is_not_measured():
     ids = [f"{word}-id" for word in OneWord.words]
     documents = pd.DataFrame({"doc_id": ids, "text": OneWord.words})
     queries = pd.DataFrame({"query_id": ids, "text": OneWord.words})
-    dataset = RetrievalDataset(
-        "answered", "test", documents, queries, {name: {name: 1} for name in ids}
-    )
+    judged = {name: {name: 1} for name in ids}
+    dataset = RetrievalDataset("answered", "test", documents, queries, judged)
     study = run_shift_study(dataset, OneWord(), k=3, draws=2)
-    assert study.unmoved[AS_DOCUMENTED] == "no shift was learned, so no question was moved"
-    gained = gains(study, planned_gains(study, n_resamples=100), n_resamples=100).set_index(
-        "system"
-    )
-    assert gained.loc[AS_DOCUMENTED, "verdict"] == NOT_MEASURED
-    assert gained.loc[AS_DOCUMENTED, ["gain", "gain low", "gain high"]].isna().all()
+    row = gains_of(study).loc[AS_DOCUMENTED]
+    assert row["reason"] == "no shift was learned, so no question was moved"
+    assert row["verdict"] == NOT_MEASURED
+    assert row[["difference", "low", "high"]].isna().all()
+    assert ranks(study, AS_DOCUMENTED).empty
 
 
-def execute(monkeypatch, tmp_path, **parameters):
-    """Execute the chapter's cells with some parameters."""
-    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
-    names = {}
-    for cell in nbformat.read(paths.NOTEBOOKS / "02_embedding_shift.ipynb", 4).cells:
-        if cell.cell_type == "code":
-            exec(cell.source, names)
-            if "parameters" in cell.metadata.get("tags", ()):
-                names.update(parameters)
-    plt.close("all")
-    return names
-
-
-def test_bounds_lie_above_what_they_bound(study):
+def test_controls_and_bounds(study):
     means = study.scores[SELECTION_MEASURE].mean()
-    for name in ("posneg-uniform", "ridge"):
+    for name in (DOCUMENTED_MODE, RIDGE):
         assert means[f"{name}-oracle-scale"] >= means[name]
         assert means[f"{name}-in-sample"] >= means[BASELINE]
-        assert study.draws[name][SELECTION_MEASURE].mean() == pytest.approx(means[f"{name}-random"])
     assert means[CHANCE] < means[BASELINE]
-    assert set(study.controls) == set(means.index) - {BASELINE, *study.fits}
+    assert set(study.controls) == {CHANCE, *map(RANDOM.format, MAIN_SYSTEMS)}
+    leaking = {f"{name}-leaking" for name in MAIN_SYSTEMS}
+    assert set(study.bounds) > leaking
+    assert not {BASELINE, *study.fits, *study.controls} & set(study.bounds)
+
+
+def test_some_questions_are_shifted_by_rule_or_by_labels(study):
+    scores = segmented(study, AS_DOCUMENTED, SELECTION_MEASURE)
+    chosen = (scores["gap rule"] == scores[BASELINE]) | (
+        scores["gap rule"] == scores[AS_DOCUMENTED]
+    )
+    assert chosen.all()
+    first = segmented(study, AS_DOCUMENTED, "original:ndcg@3")  # by which the oracle decides
+    best = first[[BASELINE, AS_DOCUMENTED]].max(axis=1)
+    assert first["oracle"].tolist() == best.tolist()
+
+
+def test_questions_whose_first_relevant_document_moves_most(study):
+    table = ranks(study, AS_DOCUMENTED, most=4)
+    gain = 1 / table["after"] - 1 / table["before"]
+    assert gain.is_monotonic_decreasing and (gain != 0).all() and len(table) <= 4
+    expected = study.scores["RR"][AS_DOCUMENTED].loc[table["id"]]
+    assert expected.to_numpy() == pytest.approx(1 / table["after"])
 
 
 def test_drift_scores_every_question_at_every_stage():
-    rows = run_drift([1337, 1338], Simulated("semantic-hash"), k=3)
-    counts = rows.groupby(["seed", "stage", "system"]).size()
-    assert (counts == 160).all() and len(counts) == 2 * 3 * 3
-    assert np.isfinite(rows[["baseline", "shifted"]].to_numpy()).all()
-    baseline = rows.pivot_table(
-        index=["seed", "stage", "query_id"], columns="system", values="baseline"
-    )
-    assert (baseline["ridge"] == baseline["posneg-uniform"]).all()
-    means = rows.groupby("stage")["baseline"].mean()
-    assert means[1] <= means[0]  # confusers answer nothing
-    table = drift_table(rows, n_resamples=200)
-    unmoved = table["moved"] == 0
-    assert (
-        set(table.loc[unmoved, "system"]) == {DOCUMENTED_MODE}
-        and table.loc[unmoved, "gain"].isna().all()
-    )
-    table = table[~unmoved]
-    assert (table["lowest"] <= table["gain"]).all() and (table["gain"] <= table["highest"]).all()
-    assert (table["n"] == 320).all() and (table["seeds"] == 2).all()
-    still = drift_table(rows.assign(moved=False), n_resamples=200)
-    assert still[["gain", "gain low", "lowest"]].isna().all(axis=None)
-    assert set(still["reason"]) == {"every fold chose scale 0, so no question was moved"}
-
-
-def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_path):
-    seen = []
-
-    def recorded(function, count):
-        def call(*arguments, **options):
-            # ratio_draws takes both by position, sign_flips by name.
-            seen.append(
-                (function.__name__, *(arguments[2:] or (options.get(count), options.get("seed"))))
-            )
-            return function(*arguments, **options)
-
-        return call
-
-    monkeypatch.setattr(frames, "sign_flips", recorded(frames.sign_flips, "n_resamples"))
-    monkeypatch.setattr(intervals, "ratio_draws", recorded(intervals.ratio_draws, "n_resamples"))
-    settings = {"draws": 2, "drift_seeds": [1337], "seed": 7, "n_resamples": 120}
-    names = execute(monkeypatch, tmp_path, encoder=Simulated("semantic-hash"), **settings)
-    assert {function for function, *_ in seen} == {"sign_flips", "ratio_draws"}
-    assert {(count, seed) for _, count, seed in seen} == {(120, 7)}
-    gained, numbers = names["gained"].set_index("system"), names["gain_numbers"]
-    for system, row in gained.iterrows():  # one interval of one gain, wherever it stands
-        found = numbers[system]["nDCG@10 gain"]
-        written = pd.Series([found["value"], *found["ci"]], dtype=float)
-        assert written.equals(
-            pd.Series([row["gain"], row["gain low"], row["gain high"]], dtype=float)
-        )
-    protocols = names["protocols"].set_index(["protocol", "system"])
-    first = protocols.loc["groups held out: questions of new groups"]  # one verdict of one protocol
-    columns = ["gain low", "gain high", "verdict"]
-    assert first[columns].equals(gained.loc[first.index, columns])
-    for headline, row in zip(names["chapter"].headlines, first.itertuples(), strict=True):
-        assert (headline.decision, headline.value) == (
-            row.verdict,
-            None if np.isnan(row.gain) else row.gain,
-        )
+    stages = drift_scores([1337, 1338], Simulated("semantic-hash"), k=3, **FEW)
+    assert list(stages) == ["stage 0", "stage 1", "stage 2"]
+    for scores in stages.values():
+        assert scores.values.shape == (320, 1 + len(MAIN_SYSTEMS))
+        assert np.isfinite(scores.values.to_numpy()).all()
+        rows = scores.contrasts([(name, BASELINE) for name in MAIN_SYSTEMS]).set_index("system")
+        assert rows.loc[DOCUMENTED_MODE, "reason"].startswith("every fold chose scale 0")
+        moved = scores.values[RIDGE] - scores.values[BASELINE]
+        assert rows.loc[RIDGE, "difference"] == pytest.approx(moved.mean())
+        assert rows.loc[RIDGE, "part"] == scores.part
+    baselines = [scores.values[BASELINE].mean() for scores in stages.values()]
+    assert baselines[1] <= baselines[0]  # confusers answer nothing

@@ -11,19 +11,16 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.frames import (
-    PAIR_COLUMNS,
     compare_systems,
     contrasts,
-    count_verdicts,
     estimates,
     tie_classes,
 )
 from casebook.stats.tests import (
-    effect_sizes,
     holm,
     minimal_detectable_effect,
     paired_randomization,
-    random_signs,
+    sign_patterns,
 )
 
 UNEQUAL = np.repeat(np.arange(9), [1, 2, 3, 5, 8, 12, 20, 30, 40])
@@ -58,26 +55,14 @@ def test_interval_test_and_verdict_never_contradict_each_other(seed, k, n, effec
     assert turned["p_adjusted"].tolist() == found["p_adjusted"].tolist()
 
 
-def test_one_rule_where_holm_and_max_t_disagree():
-    """Correlated systems: max-T decides what Holm over all pairs does not."""
-    rng = np.random.default_rng(2)
-    scores = pd.DataFrame(rng.normal(size=(40, 1)) + 0.3 * rng.normal(size=(40, 9)))
-    scores[0] += 0.25
-    found = compare_systems(scores, n_resamples=10_000)
-    differs = found.pairs["p_adjusted"] <= 0.05
-    assert (differs & (np.array(holm(found.pairs["p"])) > 0.05)).any()
-    labels = found.systems.set_index("system")["tie_class"].str.split(",").map(set)
-    for row, apart in zip(found.pairs.itertuples(), differs, strict=True):
-        assert apart == (row.verdict in ("better", "worse"))
-        assert apart != bool(labels[row.system] & labels[row.against])
-
-
-def sign_patterns(groups, n_resamples, seed):
-    """All signs but mirror images, or the signs that the library draws and those of the data."""
-    if 2 ** (groups - 1) <= n_resamples:
-        return np.array([(1, *signs) for signs in itertools.product([1, -1], repeat=groups - 1)])
-    drawn = np.concatenate(list(random_signs(groups, n_resamples, seed))).astype(int)
-    return np.vstack([np.ones(groups, dtype=int), 2 * drawn - 1])
+def all_signs(groups, n_resamples, seed):
+    """Signs of the patterns that the library makes, and those of the data."""
+    patterns = np.concatenate(list(sign_patterns(groups, n_resamples, seed))).astype(int)
+    if 2 ** (groups - 1) <= n_resamples:  # but mirror images
+        found = {tuple(min(signs, 1 - signs, key=tuple)) for signs in patterns}
+        assert len(found) == len(patterns) == 2 ** (groups - 1) - 1
+        assert all(0 < signs.sum() < groups for signs in patterns)
+    return np.vstack([np.ones(groups, dtype=int), 2 * patterns - 1])
 
 
 def adjusted_p(sums, sizes, signs, column, value):
@@ -98,7 +83,7 @@ def check_inversion(differences, clusters=None, n_resamples=10_000, seed=0):
     of_cluster = scores.groupby(np.arange(len(scores)) if clusters is None else clusters)
     sums = of_cluster.sum().to_numpy()
     sizes = of_cluster.size().to_numpy()
-    signs = sign_patterns(len(sums), n_resamples, seed)
+    signs = all_signs(len(sums), n_resamples, seed)
     pairs = [(k, "zero") for k in scores]
     table = contrasts(scores.assign(zero=0.0), pairs, clusters, n_resamples=n_resamples, seed=seed)
     reach = np.abs(differences).max() * 1.5 or 1.0
@@ -149,14 +134,6 @@ def test_few_clusters_have_an_interval_by_unit_that_says_so():
     assert (mean["low"], mean["high"]) == tuple(estimates(two(d)).loc[0, ["low", "high"]])
 
 
-def test_equivalence_needs_a_margin():
-    d = np.random.default_rng(8).normal(0, 0.01, 60)
-    assert one(d, margin=0.05).verdict == "equivalent"
-    assert one(d).verdict == "undecided"
-    assert one(d + 1, margin=0.05).verdict == "better"
-    assert one(d - 1, margin=0.05).verdict == "worse"
-
-
 @table(
     [
         ([0.0] * 60, None, ("no difference", "no_unit_differs", 0.0)),
@@ -183,98 +160,80 @@ def test_what_did_not_happen_is_no_result_and_no_part_of_the_family():
     assert nothing["verdict"].tolist() == ["cannot be measured"]
 
 
-def test_control_stands_beside_every_system():
-    found = estimates(two(np.arange(8.0)) + 0.5, control="old")
-    assert found["control"].tolist() == [0.5, 0.5]
-    assert found["reason"].tolist() == [None, "no_variation"]
-
-
-@table(
-    [
-        (lambda frame: contrasts(frame, [("new", "full")]), "unknown system 'full'"),
-        (lambda frame: estimates(frame, control="random"), "unknown control"),
-        (lambda frame: contrasts(frame.iloc[:0], [("new", "old")]), "no units"),
-        (
-            lambda frame: contrasts(frame, [("new", "old")], [None, *"abcdefg"]),
-            "1 of 8 units have no cluster",
-        ),
-        (lambda frame: compare_systems(frame, baseline="none"), "unknown baseline"),
-        (lambda frame: estimates(frame.replace(3.0, np.nan)), "1 of 8 units have a missing"),
-    ]
-)
-def test_bad_input_is_refused(call, message):
-    with pytest.raises(InputError, match=message):
-        call(two(np.arange(8.0)))
+def test_bad_input_is_refused():
+    frame = two(np.arange(8.0))
+    calls = {
+        "unknown system 'full'": lambda: contrasts(frame, [("new", "full")]),
+        "unknown control": lambda: estimates(frame, control="random"),
+        "no units": lambda: contrasts(frame.iloc[:0], [("new", "old")]),
+        "8 units have no cluster": lambda: contrasts(frame, [("new", "old")], [None, *"abcdefg"]),
+        "unknown baseline": lambda: compare_systems(frame, baseline="none"),
+        "8 units have a missing": lambda: estimates(frame.replace(3.0, np.nan)),
+    }
+    for message, call in calls.items():
+        with pytest.raises(InputError, match=message):
+            call()
 
 
 # All systems and all pairs beside each other.
 
 
-@pytest.fixture(scope="module")
-def four():
-    rng = np.random.default_rng(0)
-    values = rng.random((60, 1)) + rng.normal(scale=0.1, size=(60, 4)) + [0.3, 0.1, 0.31, 0.32]
-    return pd.DataFrame(values, columns=["dense", "chance", "bm25", "full"])
-
-
-OPTIONS = {"n_resamples": 2000, "seed": 3}
-
-
-def test_comparison_holds_what_the_single_procedures_give(four):
-    found = compare_systems(four, **OPTIONS)
-    means = estimates(four, **OPTIONS).sort_values("value", ascending=False, ignore_index=True)
+def test_comparison_holds_what_the_single_procedures_give():
+    rng = np.random.default_rng(2)
+    scores = pd.DataFrame(rng.normal(size=(40, 1)) + 0.3 * rng.normal(size=(40, 9)))
+    scores[0] += 0.25
+    found = compare_systems(scores, n_resamples=10_000, seed=3)
+    means = estimates(scores, control=1, n_resamples=10_000, seed=3)
+    assert set(means["control"]) == {scores[1].mean()}
+    means = means.sort_values("value", ascending=False, ignore_index=True)
     same = ["system", "value", "low", "high", "n"]
     pd.testing.assert_frame_equal(found.systems[same], means[same], check_dtype=False)
-    pairs, test = found.pairs, paired_randomization(four, n_resamples=20_000, seed=3)
-    assert list(pairs.columns) == PAIR_COLUMNS
-    assert tuple(zip(pairs["system"], pairs["against"], strict=True)) == test.pairs
+    pairs = found.pairs
+    test = paired_randomization(scores, n_resamples=20_000, seed=3)
     assert pairs["p"].tolist() == pytest.approx(test.pvalue, abs=0.03)
     assert pairs["p_adjusted"].tolist() == pytest.approx(test.pvalue_max_t, abs=0.03)
     assert pairs["p_holm"].tolist() == holm(pairs["p"])
+    classes = found.systems.set_index("system")["tie_class"].str.split(",").map(set)
     for row in pairs.itertuples():
-        a, b = four[row.system], four[row.against]
-        assert (row.wins, row.losses) == ((a > b).sum(), (a < b).sum())
-        assert row.low < row.difference < row.high
-        assert row.difference == pytest.approx((a - b).mean())
-        assert row.dz == effect_sizes(a, b).dz.estimate
-        assert row.mde == pytest.approx(minimal_detectable_effect((a - b).std(), 60, alpha=0.05))
+        assert (row.p_adjusted > 0.05) == bool(classes[row.system] & classes[row.against])
+        difference = scores[row.system] - scores[row.against]
+        assert (row.wins, row.losses) == ((difference > 0).sum(), (difference < 0).sum())
+        assert row.dz == pytest.approx(difference.mean() / difference.std())
+        assert row.mde == pytest.approx(minimal_detectable_effect(difference.std(), 40, alpha=0.05))
 
 
-def test_baseline_twins_and_single_systems(four):
-    against = compare_systems(four, baseline="chance", **OPTIONS)
-    assert against.pairs["system"].tolist() == ["dense", "bm25", "full"]
-    assert (against.pairs["against"] == "chance").all() and (against.pairs["difference"] > 0).all()
-    assert against.systems["tie_class"].isna().all()
-    twins = compare_systems(four[["dense"]].assign(twin=four["dense"]), **OPTIONS)
-    [row] = twins.pairs.to_dict("records")
-    assert (row["wins"], row["ties"], row["losses"]) == (0, 60, 0)
-    assert (row["reason"], row["p"]) == ("no_unit_differs", 1.0)
-    assert np.isnan([row[name] for name in ("dz", "mde")]).all()
+def test_a_baseline_twins_and_a_single_system():
+    rng = np.random.default_rng(0)
+    scores = two(rng.normal(1, 0.3, 60)).assign(chance=rng.normal(-1, 0.3, 60))
+    against = compare_systems(scores, baseline="chance", n_resamples=2000)
+    assert against.pairs["system"].tolist() == ["new", "old"]
+    assert (against.pairs["difference"] > 0).all() and against.systems["tie_class"].isna().all()
+    twins = compare_systems(scores[["new"]].assign(twin=scores["new"]))
+    row = twins.pairs.iloc[0]
+    assert row[["wins", "ties", "losses", "p"]].tolist() == [0, 60, 0, 1.0]
+    assert row["reason"] == "no_unit_differs" and row[["dz", "mde"]].isna().all()
     assert twins.systems["tie_class"].tolist() == ["1", "1"]
-    few = compare_systems(four[["dense", "chance"]].iloc[:4], **OPTIONS)
-    assert few.pairs["verdict"].tolist() == ["undecided"]  # p cannot be small
-    alone = compare_systems(four[["full"]].to_numpy(), **OPTIONS)
+    alone = compare_systems(scores[["new"]].to_numpy())
     assert alone.pairs.empty and alone.systems["tie_class"].tolist() == ["1"]
 
 
-@given(st.integers(0, 8), st.randoms(use_true_random=False))
-def test_systems_share_a_class_exactly_if_not_told_apart(size, random):
-    told_apart = np.zeros((size, size), dtype=bool)
-    for i, j in itertools.combinations(range(size), 2):
-        told_apart[i, j] = told_apart[j, i] = random.random() < 0.4
-    classes = [set(text.split(",")) for text in tie_classes(told_apart)]
-    for i, j in itertools.combinations(range(size), 2):
-        assert bool(classes[i] & classes[j]) != told_apart[i, j]
-
-
-def test_ties_are_not_transitive_and_undecided_is_not_equal():
-    assert tie_classes([[0, 0, 1], [0, 0, 0], [1, 0, 0]]) == ["1", "1,2", "2"]
-    assert tie_classes(1 - np.eye(3)) == ["1", "2", "3"]
-    words = ["not tested", "better", "undecided", "no difference", "cannot be measured"]
-    assert count_verdicts(words, "gains") == (
-        "Of 4 gains: 1 better, 1 undecided, 1 no difference, 1 cannot be measured. "
-        "Undecided is not to say equal."
-    )
+@given(st.integers(0, 7), st.randoms(use_true_random=False))
+def test_classes_are_the_largest_sets_without_a_difference(size, random):
+    differ = np.zeros((size, size), dtype=bool)
+    for pair in itertools.combinations(range(size), 2):
+        differ[pair] = differ[pair[::-1]] = random.random() < 0.4
+    subsets = [
+        set(members)
+        for count in range(1, size + 1)
+        for members in itertools.combinations(range(size), count)
+        if not differ[np.ix_(members, members)].any()
+    ]
+    largest = sorted(sorted(one) for one in subsets if not any(one < other for other in subsets))
+    expected = [
+        ",".join(str(k) for k, members in enumerate(largest, 1) if system in members)
+        for system in range(size)
+    ]
+    assert tie_classes(differ) == expected
 
 
 def test_import_leaves_the_slow_packages_out():

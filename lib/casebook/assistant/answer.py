@@ -20,7 +20,7 @@ from casebook.errors import BatchFailed, InputError
 from casebook.files import locked, refuse_overwriting, write_text
 from casebook.models.language import Endpoint, NoAnswer, address_of_model
 from casebook.progress import track
-from casebook.readers import json_lines, read_lines, suffix_of
+from casebook.readers import read_jsonl, read_lines, suffix_of
 
 PROMPTS = {
     "retrieval": (
@@ -131,7 +131,7 @@ def answer_questions(
     )
     _complete_log(out, question_list, asker, workers, prices, report)
     log = read_log(out)
-    cut_off = [row["system"] for _, row in json_lines(out) if row.get("cut_off")]
+    cut_off = [row["system"] for _, row in read_jsonl(out) if row.get("cut_off")]
     if cut_off:
         report(
             f"{len(cut_off)} of {len(log)} answers were cut off at {max_tokens} tokens "
@@ -216,7 +216,7 @@ def summarise_log(out):
     Seconds, tokens and cost are totals over the answers that have them; how many these
     are stands in ``with tokens`` and ``with cost``.
     """
-    rows = pd.DataFrame([row for _, row in json_lines(out)])
+    rows = pd.DataFrame([row for _, row in read_jsonl(out)])
     rows = rows.reindex(columns=[*_SUMMARY, "id", "system", "answer", "no_answer"])
     rows = rows[rows["no_answer"].isna()].astype(dict.fromkeys(_SUMMARY, float))
     by_system = rows.assign(empty=rows["answer"] == "").groupby("system", sort=False)
@@ -295,7 +295,7 @@ def _rows(out, settings):
             out, 1, "breaks off in its first line: remove the file, or name another one"
         )
     rows = {}  # in the order of the first
-    for number, row in json_lines(out, tolerate_truncation=True):
+    for number, row in read_jsonl(out, may_be_cut=True):
         if row.get("settings") != settings:
             raise InputError.at(
                 out,

@@ -13,14 +13,17 @@ import math
 import queue
 import threading
 from functools import cache
+from pathlib import Path
 
+import pandas as pd
 from pydantic import ValidationError
 
-from casebook.assistant.log import read_row
+from casebook.assistant.log import log_of
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.models.language import NoAnswer, Usage, printable_line
 from casebook.plugins import callable_plugin, is_plugin
+from casebook.readers import parse_cells
 
 _SIGNATURE = "question -> text, or a dictionary with 'answer'"
 _MOST_FIELDS = 12  # of a reply, that a message names
@@ -109,7 +112,11 @@ def _checked_columns(question, reply):
     record = {name: question[name] for name in ("id", "question")}
     for column in ("answer", "contexts", "context_ids", "abstained", "cost"):
         record[column] = reply.get(column)
-    row = read_row(record)
+    content = parse_cells(json.dumps(record, allow_nan=False))
+    table = pd.DataFrame([content], [1], dtype=object)
+    table.attrs["path"] = Path("reply")
+    log, _ = log_of(table, columns=_parts_of(record["contexts"]))
+    row = log.iloc[0]
     columns = {"contexts": row["contexts"]}
     if row["context_ids"] is not None:
         columns["context_ids"] = row["context_ids"]
@@ -123,3 +130,13 @@ def _checked_columns(question, reply):
     columns |= Usage.model_validate(reply).model_dump(exclude_none=True)
     json.dumps(columns, ensure_ascii=False, allow_nan=False).encode()  # no half characters
     return columns
+
+
+def _parts_of(contexts):
+    """Where the texts and ids of contexts are that are objects."""
+    parts = {}
+    if isinstance(contexts, list) and contexts and isinstance(contexts[0], dict):
+        parts["contexts"] = "contexts.*.text"
+        if "id" in contexts[0]:
+            parts["context_ids"] = "contexts.*.id"
+    return parts

@@ -12,8 +12,9 @@ from casebook.assistant.study import (
     system_differences,
 )
 from casebook.errors import InputError
-from casebook.stats.intervals import FEWEST
-from casebook.verdicts import INCOMPARABLE, MARGINS, NO_UNIT_DIFFERS, gate_verdict, worst_verdict
+from casebook.frames import gate_of_row
+from casebook.stats.samples import check_choice
+from casebook.verdicts import INCOMPARABLE, MARGINS, worst_verdict
 
 GATED = ("answered", "faithfulness", "token F1")  # answered: nothing passes by answering less
 
@@ -121,16 +122,14 @@ def gate_logs(
         notes.append("no measure is in both logs")
         return incomparable
     for row in rows:
-        row["verdict"] = _gate_verdict(row, margin)
+        row["verdict"] = gate_of_row(row, margin)
     verdict = worst_verdict([row["verdict"] for row in rows])
     return incomparable | {"verdict": verdict, "rows": pd.DataFrame(rows)}
 
 
 def _check_gate(measures, margin):
     for measure in measures or ():
-        if measure not in ANSWER_MEASURES:
-            choices = ", ".join(ANSWER_MEASURES)
-            raise InputError(f"unknown measure {measure!r}: choose from {choices}")
+        check_choice("measure", measure, ANSWER_MEASURES)
     if not 0 <= margin < math.inf:
         raise InputError(f"margin {margin}: give a number from 0 on")
 
@@ -188,10 +187,3 @@ def _log_differences(new, old, questions, measures, judge, *, margin, seed):
     )
     differences.attrs["notes"] = notes
     return differences
-
-
-def _gate_verdict(row, margin):
-    low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
-    if row["reason"] in (NO_UNIT_DIFFERS, "no_variation") and row["groups"] >= FEWEST:
-        low = high = row["difference"]  # every question changes by the same amount
-    return gate_verdict(low, high, -margin, inclusive=True)

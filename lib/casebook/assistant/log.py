@@ -1,30 +1,30 @@
 """Logs of an assistant's answers: a table with a row per question and system."""
 
-import json
-from collections import Counter
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
-from casebook.data.tables import read_roles, read_table, refusal, short
+from casebook.data.tables import listed, read_roles, read_table, refusal, short
 from casebook.errors import InputError
 from casebook.paths import data_folder
-from casebook.readers import did_you_mean, parse_cells, read_yaml
+from casebook.readers import did_you_mean, read_yaml
 from casebook.text import UNSPACED, printable
 
 ASSISTANT_WORDS = read_yaml(Path(__file__).with_name("names.yml"))
 SCORE = "_score"  # ending of the columns that are scores where none is named
-FLAGS = {"": None, "true": True, "false": False}
+FLAGS = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
+HIGHEST = {"abstained": 1, "cut_off": 1, "seconds": math.inf, "cost": math.inf}
 _KEYS = ["id", "system"]
-_MOST_REASONS = 3  # that a note names
 
 
 def read_log(
     paths, collection=None, columns=None, scores=(), *, values=None, rows=None, lists="json"
 ):
-    """Read the answers of one or several systems to questions.
+    """Answers of one or several systems to questions.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def read_log(
         gave none; its ``answer`` is then empty and is not scored), ``scores`` (name to number, NaN
         where undefined: what a tool or a judge wrote, on its own scale).
         ``attrs["readings"]`` says of each file what was read and what was not,
-        ``attrs["copies"]`` lists rows left out because they repeat another one, ``attrs["notes"]``
-        says what was left out, and ``attrs["named"]`` whether questions have ids.
+        ``attrs["notes"]`` says what was left out, and ``attrs["named"]`` whether questions have
+        ids.
 
     Raises
     ------
@@ -83,233 +83,128 @@ def read_log(
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     scores = [scores] if isinstance(scores, str) else list(scores or ())
     tables = [read_table(path, rows) for path in paths]
-    _check_scores(tables, scores)
-    logs = []
-    readings = []
-    for table in tables:
-        reading = _roles_of(table, columns, values, lists, scores)
-        logs.append(_log_of(reading))
-        reading.notes += _counts(logs[-1])
-        readings.append(reading)
-    log = pd.concat(logs, ignore_index=True)
+    read = [log_of(table, scores, columns, values, lists) for table in tables]
+    readings = [reading for _, reading in read]
+    further = list(dict.fromkeys(name for reading in readings for name in reading.further))
+    for score in scores:
+        if score not in further:
+            problem = f"has no score {short(score)}; not read: {listed(readings[0].unread)}"
+            raise refusal(paths[0], problem)
+    log = pd.concat([log for log, _ in read], ignore_index=True)
     if collection:
         log = _with_texts(log, documents_of(collection))
-    further = list(dict.fromkeys(name for reading in readings for name in reading.further))
-    log, copies = _without_copies(_last_tries(log), ["human", *further])
-    _refuse_two_wordings(log)
-    log["scores"] = log[further].to_dict("records") if further else [{} for _ in log.index]
+    is_tried_again = log["no_answer"].notna() & log.duplicated(_KEYS, keep="last")
+    log = log[~is_tried_again]
+    notes = _notes(log)
+    log = _one_row_each(log, ["human", *further])
+    log["scores"] = log[further].to_dict("records")
     log = log.drop(columns=[*further, "where", "cut_off"])
+    objects = log.select_dtypes(object, exclude="str")
+    log[objects.columns] = objects.where(objects.notna(), None)
     log.attrs = {
         "readings": [reading.record() for reading in readings],
-        "copies": copies,
-        "notes": _notes(logs, log, copies),
+        "notes": notes,
         "named": all("id" in reading for reading in readings),
     }
     return log
 
 
-def _check_scores(tables, scores):
-    """Refuse a score that stands in no file: scores may have a file of their own."""
-    names = {name for table in tables for name in table}
-    for score in scores:
-        if not names & {score, score.partition(".")[0]}:
-            guess = did_you_mean(score, names)
-            raise refusal(tables[0].attrs["path"], f"has no score {short(score)}{guess}")
-
-
-def _roles_of(table, columns=None, values=None, lists="json", scores=()):
-    """What is read of a table: question and answer, other roles, and the scores that it has."""
-    there = [score for score in scores if score in table or score.partition(".")[0] in table]
+def log_of(table, scores=(), columns=None, values=None, lists="json"):
+    """Rows of one table under our names, and its reading; scores may be in other tables."""
+    there = [name for name in scores if name in table or name.partition(".")[0] in table]
     if not scores:
         there = [name for name in table if name.endswith(SCORE)]
-    return read_roles(table, "log", ["question", "answer"], columns, values, lists, there)
-
-
-def _log_of(reading):
-    """Rows of one file under our names."""
+    reading = read_roles(table, "log", ["question", "answer"], columns, values, lists, there)
     log = pd.DataFrame({"id": reading.texts("id" if "id" in reading else "question")})
     log["question"] = reading.texts("question")
     log["answer"] = reading.texts("answer", may_be_empty=True)
-    log["contexts"], log["context_ids"] = contexts_of(reading)
+    for role in ("contexts", "context_ids", "relevant"):
+        log[role] = reading.lists(role)
+    n_parts = log[["contexts", "context_ids"]].map(len, na_action="ignore").dropna()
+    for row in n_parts.index[n_parts["contexts"] != n_parts["context_ids"]][:1]:
+        n_texts, n_ids = n_parts.loc[row]
+        reading.refuse(row, f"{n_texts} contexts and {n_ids} context ids: give one id a context")
     log["references"] = _references(reading)
     log["reference"] = log["references"].str[0]
-    log["reference"] = log["reference"].astype(object).where(log["reference"].notna(), None)
-    log["relevant"] = reading.lists("relevant")
     log["system"] = reading.path.name.split(".")[0]
     if "system" in reading:
         log["system"] = reading.names("system")
     group = reading.texts("group", may_be_empty=True)
     log["group"] = group.where(group != "", log["id"])
-    for role in ("abstained", "cut_off"):
-        log[role] = _flags(reading, role)
-    for role in ("seconds", "cost"):
-        log[role] = reading.numbers(role)
-        for row in log.index[log[role] < 0][:1]:
-            reading.refuse(row, f"{role} {log.loc[row, role]:g} is below 0")
-    reasons = reading.texts("no_answer", may_be_empty=True)
-    failed = (reasons != "") & (log["answer"] == "")
-    log["no_answer"] = reasons.map(printable).where(failed, None)
+    numbers = replace(reading, values=FLAGS | reading.values)
+    for role, highest in HIGHEST.items():
+        log[role] = numbers.numbers(role)
+        for row in log.index[~log[role].fillna(0).between(0, highest)][:1]:
+            reading.refuse(row, f"{role} {log[role][row]:g} is not from 0 to {highest:g}")
+    log["abstained"] = log["abstained"].map({1: True, 0: False}).astype(object)
+    reasons = reading.texts("no_answer", may_be_empty=True).map(printable)
+    log["no_answer"] = reasons.where((reasons != "") & (log["answer"] == ""))
     for name in ("human", *reading.further):
         log[name] = reading.numbers(name)
-    return log.assign(where=[f"{reading.path}:{row}" for row in log.index])
-
-
-def contexts_of(reading):
-    """Texts and ids of contexts; one that is an object has a ``text`` and may have an ``id``."""
-    ids = reading.lists("context_ids")
-    cells = reading.table.get("contexts", ids)
-    objects = cells[cells.map(_are_objects)]
-    if "contexts" in reading:
-        reading.table["contexts"] = cells.where(
-            ~cells.index.isin(objects.index), objects.map(_texts)
-        )
-    contexts = reading.lists("contexts")
-    for row, cell in objects.items():
-        if all("id" in context for context in cell):
-            ids[row] = [str(context["id"]) for context in cell]
-    for row, texts in contexts.items():
-        if texts is not None and ids[row] is not None and len(texts) != len(ids[row]):
-            problem = f"{len(texts)} contexts and {len(ids[row])} context ids: give one id a"
-            reading.refuse(row, f"{problem} context")
-    return contexts, ids
-
-
-def _are_objects(cell):
-    is_list = isinstance(cell, list) and len(cell) > 0
-    return is_list and all(isinstance(each, dict) and "text" in each for each in cell)
-
-
-def _texts(objects):
-    return [each["text"] for each in objects]
+    contexts = log["contexts"]
+    reading.notes.append(
+        f"{log['id'].nunique()} questions; systems {', '.join(log['system'].unique())}; "
+        f"{(log['answer'] == '').sum()} answers empty; {contexts.notna().sum()} rows with "
+        f"contexts, {contexts.explode().count()} contexts"
+    )
+    return log.assign(where=[f"{reading.path}:{row}" for row in log.index]), reading
 
 
 def _references(reading):
     """Lists of reference answers: a cell is one text, or a list."""
-    if "reference" in reading:
-        cells = reading.table["reference"]
-        is_list = cells.map(lambda cell: isinstance(cell, list) or cell.startswith(('["', "['")))
-        single = cells[~is_list].map(lambda cell: [cell] if cell else "")
-        reading.table["reference"] = cells.where(is_list, single)
-    references = reading.lists("reference")
-    return references.where(references.map(bool), None)
-
-
-def _flags(reading, role):
-    """Cells that are true, false or empty."""
-    words = reading.texts(role, may_be_empty=True)
-    words = words.map(lambda word: reading.values.get(word, word)).str.lower()
-    for row in words.index[~words.isin(list(FLAGS))][:1]:
-        problem = f"{role} {short(words[row])} is neither true nor false"
-        reading.refuse(row, f"{problem}: type --values WORD=true or WORD=false")
-    return words.map(FLAGS).astype(object).where(words != "", None)
-
-
-def _counts(log):
-    """Say how much of everything a file has."""
-    contexts = log["contexts"].dropna()
-    yield (
-        f"{log['id'].nunique()} questions; systems {', '.join(log['system'].unique())}; "
-        f"{(log['answer'] == '').sum()} answers empty; {len(contexts)} rows with contexts, "
-        f"{contexts.map(len).sum()} contexts"
-    )
-
-
-def read_row(record):
-    """One reply under our names, or its refusal: what passes here `read_log` reads."""
-    content = parse_cells(json.dumps(record, allow_nan=False))
-    table = pd.DataFrame([content], [1], dtype=object)
-    table.attrs["path"] = Path("reply")
-    return _log_of(_roles_of(table)).iloc[0].to_dict()
+    cells = reading.cells("reference")
+    is_list = cells.map(lambda cell: isinstance(cell, list) or cell.startswith(('["', "['")))
+    lists = cells.where(is_list | (cells == ""), cells.map(lambda cell: [cell]))
+    return replace(reading, table=reading.table.assign(reference=lists)).lists("reference")
 
 
 def _with_texts(log, documents):
     """Texts of a collection in place of the ids of contexts."""
     texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
-    log["context_ids"] = log["context_ids"].where(log["context_ids"].notna(), log["contexts"])
-    for where, ids in zip(log["where"], log["context_ids"], strict=True):
-        for name in ids or ():
-            if name not in texts:
-                problem = f"context {short(name)} is no id of the collection"
-                raise refusal(where, f"{problem}: check --collection")
-    log["contexts"] = [ids and [texts[name] for name in ids] for ids in log["context_ids"]]
-    return log
+    ids = log["context_ids"].where(log["context_ids"].notna(), log["contexts"])
+    names = ids.explode().dropna()
+    for row, name in names[~names.isin(list(texts))][:1].items():
+        problem = f"context {short(name)} is no id of the collection: check --collection"
+        raise refusal(log["where"][row], problem)
+    contexts = [found and [texts[name] for name in found] for found in ids]
+    return log.assign(context_ids=ids, contexts=pd.Series(contexts, dtype=object))
 
 
-# --- rows that belong together
+def _one_row_each(log, numbers):
+    """A row a question and system: repeats are joined, and refused if they contradict another."""
+    of_question = ["question", "references", "relevant"]
+    columns = [*of_question, "answer", "contexts", "context_ids", *numbers]
+    for column in columns:
+        said = log[log[column].notna()]
+        keys = ["id"] if column in of_question else _KEYS
+        first = said.groupby(keys)[[column, "where"]].transform("first")
+        for row in said.index[said[column].map(str) != first[column].map(str)][:1]:
+            problem = f"{column} of {short(said['id'][row])} differs from {first['where'][row]}"
+            remedy = "an id names one question, and a system answers it once"
+            raise refusal(said["where"][row], f"{problem}: {remedy}")
+    log[columns] = log.groupby(_KEYS)[columns].transform("first")
+    return log.drop_duplicates(_KEYS, ignore_index=True)
 
 
-def _last_tries(log):
-    """Leave out the failures of what was asked again later."""
-    is_last = ~log.duplicated(_KEYS, keep="last")
-    return log[log["no_answer"].isna() | is_last]
-
-
-def _without_copies(log, numbers):
-    """Leave out rows that repeat another; their numbers join it, and contradictions are refused."""
-    log = log.reset_index(drop=True)
-    copies = []
-    repeats = log[log.duplicated(_KEYS, keep=False)]
-    for (name, system), same in repeats.groupby(_KEYS, sort=False):
-        first = same.iloc[0]
-        for _, row in same.iloc[1:].iterrows():
-            for column in ("answer", "contexts", "context_ids"):
-                if first[column] != row[column]:
-                    problem = (
-                        f"{short(system)} answered {short(name)} otherwise in {first['where']}"
-                    )
-                    raise refusal(row["where"], f"{problem}: keep one, or name two systems")
-            copies.append(f"{row['where']}, as in {first['where']}")
-        for column in numbers:
-            told = same[column].dropna()
-            if told.min() < told.max():
-                problem = f"{column} of {short(name)} is {told.iloc[-1]:g}, and {told.iloc[0]:g} in"
-                where = same.loc[told.index, "where"]
-                raise refusal(where.iloc[-1], f"{problem} {where.iloc[0]}: keep one of them")
-            log.loc[same.index, column] = told.iloc[0] if len(told) else float("nan")
-    return log.drop_duplicates(_KEYS).reset_index(drop=True), copies
-
-
-def _refuse_two_wordings(log):
-    """Refuse an id that names two questions, or a question with two references."""
-    for column in ("question", "references", "relevant"):
-        told = log[log[column].notna()]
-        words = told[column].map(str)
-        first = words.groupby(told["id"]).transform("first")
-        for position in told.index[words != first][:1]:
-            row = told.loc[position]
-            other = told.loc[(told["id"] == row["id"]).idxmax(), "where"]
-            name = column.rstrip("s")
-            problem = f"{name} of id {short(row['id'])} differs from that in {other}"
-            raise refusal(row["where"], f"{problem}: one id names one question")
-
-
-def _notes(logs, log, copies):
-    """Say what was left out of a log, and what is not read as somebody might think."""
+def _notes(log):
+    """What is left out of a log, and what is not read as somebody might think."""
     notes = not_answered(log["no_answer"])
-    if copies:
-        notes.append(f"{len(copies)} repeated rows are left out")
-    cut_off = sum((each["cut_off"] == True).sum() for each in logs)  # noqa: E712
-    if cut_off:
-        notes.append(f"{cut_off} answers were cut off at the model's limit")
-    ids = log.drop_duplicates("id")["question"]
-    n_twice = ids[ids.duplicated()].nunique()
-    if n_twice:
-        notes.append(f"{n_twice} questions stand under several ids")
-    return notes
+    n_ids = log.groupby("question")["id"].nunique()
+    counts = {
+        "repeated rows are left out": log.duplicated(_KEYS).sum(),
+        "answers were cut off at the model's limit": log["cut_off"].eq(1).sum(),
+        "questions have several ids": n_ids.gt(1).sum(),
+    }
+    return notes + [f"{count} {what}" for what, count in counts.items() if count]
 
 
 def not_answered(reasons):
-    """Say how many rows have a reason instead of an answer, and the commonest reasons.
-
-    Gives a list of one line, or of none.
-    """
-    counts = Counter(reason for reason in reasons if isinstance(reason, str))
-    if not counts:
+    """How many rows have a reason instead of an answer, and the commonest ones: a line or none."""
+    counts = reasons.value_counts()
+    commonest = [f"{n} × {reason[:100]}" for reason, n in counts.head(3).items()]
+    if not commonest:
         return []
-    reasons = [f"{count} × {reason[:100]}" for reason, count in counts.most_common(_MOST_REASONS)]
-    if len(counts) > _MOST_REASONS:
-        reasons.append(f"and {len(counts) - _MOST_REASONS} other reasons")
-    return [f"not answered: {counts.total()} ({'; '.join(reasons)})"]
+    return [f"not answered: {counts.sum()} ({'; '.join(commonest)})"]
 
 
 # --- what is asked of a log
@@ -318,29 +213,21 @@ def not_answered(reasons):
 def checked_log(paths, collection=None, columns=None, scores=(), **said):
     """Read a log in which there is something to measure, see `read_log`."""
     log = read_log(paths, collection, columns, scores, **said)
-    contexts = [text for texts in log["contexts"].dropna() for text in texts]
-    if contexts and not collection and not any(map(_is_text, contexts)):
+    contexts = log["contexts"].explode().dropna()
+    is_text = contexts.str.contains(rf"\S +\S|{UNSPACED.pattern}")  # a blank, or no need of one
+    if len(contexts) and not collection and not is_text.any():
         raise InputError(
-            f"{paths}: contexts such as {contexts[0][:40]!r} are no texts: write the texts, or "
-            "name the data set or folder that they are ids of as collection"
+            f"{paths}: contexts such as {contexts.iloc[0][:40]!r} are no texts: write the texts, "
+            "or name the data set or folder that they are ids of as collection"
         )
-    if not (
-        log["contexts"].map(bool).any()
-        or log["reference"].notna().any()
-        or log["scores"].map(bool).any()
-        or len(log["system"].unique()) > 1
-    ):
+    has_something = log["contexts"].map(bool) | log["reference"].notna() | log["scores"].map(bool)
+    if not has_something.any() and len(log["system"].unique()) < 2:
         raise InputError(
             f"{paths}: has neither contexts nor references nor a second system, so nothing can be "
             "measured: add a column 'contexts' or 'reference', name a second log, or say with "
             "columns= which of yours they are"
         )
     return log
-
-
-def _is_text(context):
-    """Whether a context has blanks, or a script that puts none."""
-    return " " in context.strip() or UNSPACED.search(context)
 
 
 def check_systems(log, **systems):
@@ -358,9 +245,5 @@ def check_systems(log, **systems):
 
 def documents_of(name):
     """Read the documents of a folder, whatever its name, or of a data set."""
-    if Path(name).is_dir():
-        return read_collection(Path(name))
-    folder = data_folder(name)
-    if folder:
-        return read_collection(folder[1])
-    return load(str(name)).documents
+    folder = (name, name) if Path(name).is_dir() else data_folder(name)
+    return read_collection(Path(folder[1])) if folder else load(str(name)).documents

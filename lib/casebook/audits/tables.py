@@ -18,7 +18,7 @@ import pandas as pd
 from casebook.data.tables import read_table, records_of
 from casebook.errors import InputError
 from casebook.readers import parse_json, read_json
-from casebook.stats.intervals import wilson
+from casebook.stats.intervals import bounded, wilson
 from casebook.stats.samples import check_choice
 
 REPORTED_MEASURES = ("accuracy", "precision", "recall", "f1")
@@ -194,12 +194,9 @@ def check_tables(rows, *, decimals=None, rounding="either"):
 def _checked_row(reported, check, n):
     reported = dict.fromkeys(REPORTED_MEASURES, math.nan) | reported
     accuracy = reported["accuracy"]
-    accuracy_low = None
-    accuracy_high = None
+    interval = {"accuracy low": None, "accuracy high": None}
     if 0 <= accuracy <= 1:
-        interval = wilson(accuracy * n, n)
-        accuracy_low = interval.low
-        accuracy_high = interval.high
+        interval = bounded("accuracy", wilson(accuracy * n, n))
     implied_low, implied_high = check.implied["accuracy"] or (None, None)
     impossible_alone = []
     for measure, is_possible in check.alone.items():
@@ -217,8 +214,7 @@ def _checked_row(reported, check, n):
         "implied accuracy high": implied_high,
         "n tables": check.n_tables,
         "chance": check.chance,
-        "accuracy low": accuracy_low,
-        "accuracy high": accuracy_high,
+        **interval,
     }
 
 

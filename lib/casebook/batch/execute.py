@@ -10,7 +10,6 @@ import json
 import logging
 import os
 import re
-import shlex
 import signal
 import threading
 import time
@@ -24,6 +23,7 @@ from casebook.batch.kernel import ForkingManager
 from casebook.batch.parameters import resolved
 from casebook.batch.run_folder import read_planned, record_path
 from casebook.credentials import without_secrets
+from casebook.data.tables import IN_EXPERIMENT
 from casebook.errors import CasebookError, InputError
 from casebook.paths import FOLDER_VARIABLES, run_dir
 from casebook.runs import evidence
@@ -115,7 +115,8 @@ def run_cell(planned, run, folder=".", *, timeout=None, retries=1, kernels=None)
     started = records.now()
     attempts = ()
     while True:
-        kernel = Kernel(folder, planned.settings.environment(), timeout)
+        environment = planned.settings.environment() | {IN_EXPERIMENT: "1"}
+        kernel = Kernel(folder, environment, timeout)
         kernels.append(kernel)
         timer = threading.Timer(timeout or threading.TIMEOUT_MAX, kernel.kill)
         timer.start()
@@ -286,8 +287,6 @@ def _failure(notebook, error):
     why = error.evalue if foreseen else f"{error.ename}: {error.evalue}"
     why = " ".join(without_secrets(_printable(why)).split())
     cause = REFUSED if error.ename == InputError.__name__ else "failed"
-    if cause == REFUSED:
-        why = _as_parameters(why)
     text = f"{notebook}: cell {error.exec_count}: {why}"
     last_lines = ()
     if not foreseen:
@@ -295,35 +294,6 @@ def _failure(notebook, error):
         lines = [line.rstrip() for line in trace.splitlines() if line.strip()]
         last_lines = tuple(lines[-_LAST_LINES:])
     return NotebookFailed(text[:1000], cause, last_lines)
-
-
-_SAID = re.compile(r"--(columns|values)( (?:'[^']*'|\S+)(?: --\1 (?:'[^']*'|\S+))*)")
-_NAMED = {
-    "--rows ": "-p records=",
-    "--lists ": "-p lists=",
-    "--raters ": "-p raters=",
-    "--criteria ": "-p criteria=",
-    ", --counts A,B (votes)": "",
-}
-
-
-def _as_parameters(text):
-    """What a reader says to type on a command, as the parameters of an experiment."""
-
-    def parameter(match):
-        try:
-            words = shlex.split(match[2])
-        except ValueError:  # the line was cut
-            return match[0]
-        split = str.split if match[1] == "columns" else str.rsplit
-        pairs = dict(split(word, "=", 1) for word in words if "=" in word)
-        members = json.dumps(pairs, ensure_ascii=False)
-        return f"-p {shlex.quote(f'{match[1]}={members}')}"
-
-    text = _SAID.sub(parameter, text)
-    for option, name in _NAMED.items():
-        text = text.replace(option, name)
-    return text
 
 
 def _printable(text):

@@ -50,7 +50,7 @@ class Cell:
 def load_grid(path=DEFAULT_GRID):
     """Read a grid file."""
     path = Path(path)
-    rows = read_yaml(path, "grid file")
+    rows = read_yaml(path)
     if not isinstance(rows, list):
         raise InputError(f"{path}: a grid is a list of rows, each with a name")
     cells = [_cell_of(row, f"{path}: row {number}") for number, row in enumerate(rows, 1)]

@@ -8,6 +8,7 @@ annotated as ``Path | None`` or ``Literal["all", "run"]``, and cuts texts with `
 import ast
 import contextlib
 import json
+import os
 import re
 import typing
 from pathlib import Path
@@ -108,7 +109,8 @@ def annotations(source):
 def values_of(texts, sources):
     """Values of ``-p name=text``: text where notebooks take names and files only, else YAML.
 
-    Lists, objects and what is quoted are YAML everywhere; their parts are texts then.
+    What is quoted is YAML everywhere, and lists and objects are where they may be given, unless a
+    file is so named; their parts are texts then.
     """
     known = {}
     for source in sources:
@@ -120,11 +122,17 @@ def values_of(texts, sources):
         is_name = kinds <= _NAMING
         if is_name and "None" in kinds and text in ("", "null"):
             values[name] = None
-        elif is_name and not text.startswith(("[", "{", '"', "'")):
+        elif is_name and _is_plain(text, kinds):
             values[name] = text
         else:
             values[name] = parse_yaml(text, f"-p {name}", as_text=is_name)
     return values
+
+
+def _is_plain(text, kinds):
+    """Whether a value is the text as it is, and neither quoted nor a list or an object."""
+    may_be = {"[": "list" in kinds, "{": "dict" in kinds, '"': True, "'": True}
+    return not may_be.get(text[:1], False) or os.path.exists(text)  # noqa: PTH110 (of any length)
 
 
 def path_parameters(source):

@@ -90,7 +90,7 @@ class Question:
 
 def questions(chapters):
     """Group the headlines of a run by their topics, in the order of ``topics.yml``."""
-    topics = read_yaml(TOPICS, "topics")
+    topics = read_yaml(TOPICS)
     cases = {topic: [] for topic in topics}
     for chapter in chapters:
         for number, headline in enumerate(chapter.headlines):

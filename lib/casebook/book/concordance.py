@@ -29,7 +29,7 @@ _PLAIN = re.compile(r"[^\W\d_][\w ,'’()–-]*")  # words; all else is written 
 def read_concordance(document):
     """Read the table of one document; an error names the first wrong row."""
     path = CONCORDANCES / f"{document}.yml"
-    table = read_yaml(path, "concordance")
+    table = read_yaml(path)
     for number, row in enumerate(table["rows"], 1):
         fields = set(row) - OPTIONAL_FIELDS
         if fields != set(TERM_FIELDS) or not isinstance(row["aliases"], list):

@@ -27,8 +27,8 @@ def completed(chapters):
 
 def configuration():
     """Read the settings of the book: those of a project complete what is shipped."""
-    settings = read_yaml(SHIPPED / CONFIGURATION, "configuration")
-    return _completed_by(settings, read_yaml(ROOT / CONFIGURATION, "configuration"))
+    settings = read_yaml(SHIPPED / CONFIGURATION)
+    return _completed_by(settings, read_yaml(ROOT / CONFIGURATION))
 
 
 def _completed_by(settings, changes):
@@ -44,7 +44,7 @@ def _completed_by(settings, changes):
 def citation():
     """Read how the book is cited, from CITATION.cff; empty without one."""
     path = ROOT / "CITATION.cff"
-    return read_yaml(path, "citation") if path.is_file() else {}
+    return read_yaml(path) if path.is_file() else {}
 
 
 def cite_as(cited):

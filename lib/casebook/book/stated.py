@@ -60,7 +60,7 @@ _CLASSES = {
 
 def read_stated(path=STATED):
     """Read the statements; an error names the first wrong one."""
-    rows = read_yaml(path, "list of statements")
+    rows = read_yaml(path)
     for number, row in enumerate(rows, 1):
         if not _is_statement(row):
             raise InputError(

@@ -19,8 +19,8 @@ def dataset_name(dataset):
     suffix = dataset.removeprefix(card.key)
     if not suffix:
         return title
-    part = suffix[1:].replace("_", " ").replace("corrected", "standard")
-    if suffix.startswith("_"):
+    part = suffix[1:].replace("_", " ").replace("corrected", "standard").removeprefix("all ")
+    if suffix.startswith("_") and not part.endswith(" half"):
         part += " part"
     return f"{title}, {part}"
 

@@ -36,7 +36,7 @@ from casebook.cli.common import echo, in_line
 from casebook.cli.extras import what_is_missing
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError, MeasureNote
-from casebook.paths import check_folders, refuse_unusable
+from casebook.paths import check_project, refuse_unusable
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 # Commands that keep what they have done; the same command again does what is left.
@@ -100,7 +100,7 @@ def main(arguments=None):
 def _run(words):
     again = "the same command again begins anew"
     try:
-        check_folders()
+        check_project()
         _check_clock()
         _check_words(words)
         words = _our_command(words)

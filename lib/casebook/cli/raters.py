@@ -63,10 +63,6 @@ COMPARISON_OPTIONS = (
     "win_rate",
     "guess",
     "stratify",
-    "id_field",
-    "prompt_field",
-    "answer_field",
-    "contexts_field",
     "no_evidence",
     "common",
     "seed",
@@ -116,10 +112,6 @@ def forms(
     win_rate: option(float, "True win rate for which the power is stated.") = 0.65,
     guess: option(str | None, "Ask raters to guess the system, with this question.") = None,
     format_: option(list[str] | None, "xlsx or csv; repeat.", "--format") = None,
-    id_field: option(str | None, "The same as --columns item=FIELD, of --system.") = None,
-    prompt_field: option(str | None, "The same as --columns prompt=FIELD.") = None,
-    answer_field: option(str | None, "The same as --columns answer=FIELD.") = None,
-    contexts_field: option(str | None, "The same as --columns contexts=FIELD.") = None,
     no_evidence: option(
         bool, "Leave the passages that the systems found out of the forms.", "--no-evidence"
     ) = False,
@@ -133,8 +125,6 @@ def forms(
     Example: casebook raters forms pilot --log answers.jsonl --rater r1:lay --rater r2:expert
     """
     exclusive(context, "explanations", *COMPARISON_OPTIONS)
-    exclusive(context, "log", "id_field", "prompt_field", "answer_field", "contexts_field")
-    exclusive(context, "no_evidence", "contexts_field")
     kinds = pairs(rater, ":", "LABEL:KIND")
     if not kinds:
         raise InputError("name the raters: --rater r1:lay --rater r2:expert")
@@ -143,21 +133,15 @@ def forms(
     if explanations:
         report = _make_likert_forms(explanations, folder, name, kinds, formats)
     else:
+        told = said(columns, None, rows, lists=lists)
         if log:
-            logged = assistant.log.read_log(log, **said(columns, None, rows, lists=lists))
+            logged = assistant.log.read_log(log, **told)
             answers, account = raters.answers.answers_of_log(
                 logged, system, common=common, stratum=stratify
             )
         else:
-            told = said(columns, None, rows, lists=lists)
-            fields = {
-                "item": id_field,
-                "prompt": prompt_field,
-                "answer": answer_field,
-                "contexts": contexts_field,
-                "stratum": stratify,
-            }
-            told["columns"] |= {role: field for role, field in fields.items() if field}
+            if stratify:
+                told["columns"]["stratum"] = stratify
             answers, account = raters.answers.read_answers(
                 pairs(system, "=", "NAME=FILE"), common=common, **told
             )
@@ -177,7 +161,7 @@ def forms(
             formats=formats,
         )
         report = raters.forms.make_forms(answers, folder, plan, account=account)
-        for reading in logged.attrs["readings"] if log else ():
+        for reading in answers.attrs["readings"]:
             say(data.tables.reading_text(reading))
     if not as_json:
         for warning in _warnings(report):
@@ -450,12 +434,16 @@ def _figures(analysis):
     tables = analysis.tables
     rates = tables["win_rates"].rename(columns={"who": "row"})
     even = {"no preference": 0.5}
+    side = {"row": "rater", "value": "left_choice"}
+    agreement = tables["agreement"].rename(
+        columns={"estimate": "value", "panel_low": "low", "panel_high": "high", "n_items": "n"}
+    )
     return {
         "win_rates": plots.values(rates, f"win rate of {panel.focus}", reference=even),
         "votes": plots.rating_matrix(panel.votes, {-1: panel.against, 0: "tie", 1: panel.focus}),
-        "position": plots.position_forest(analysis.side(), panel.focus),
+        "position": plots.values(tables["position"], "left answer chosen", reference=even, **side),
         "ratings": plots.rating_distributions(panel.long_ratings()),
-        "agreement": plots.agreement_intervals(tables["agreement"]),
+        "agreement": plots.values(agreement, "these raters, other items", row="coefficient"),
     }
 
 

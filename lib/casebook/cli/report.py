@@ -133,7 +133,8 @@ def init(
 
     Example: casebook init my_book --title "Our assistant" --author "A. Lawyer"
     """
-    from casebook.project import comparison, start_project, update_project
+    from casebook.paths import SHIPPED
+    from casebook.project import start_project, update_project
 
     exclusive(context, "update", "title", "author", "licence")
     if not update:
@@ -143,7 +144,8 @@ def init(
     outcomes = update_project(folder)
     for name, outcome in outcomes.items():
         if outcome == "kept":
-            echo(f"kept      {name}, which you changed: {comparison(folder, name)}")
+            new = SHIPPED / "notebooks" / name
+            echo(f"kept      {name}, which you changed: diff {folder / 'notebooks' / name} {new}")
         else:
             echo(f"{outcome:9} {name}")
     n_kept = list(outcomes.values()).count("kept")

@@ -28,6 +28,7 @@ from casebook.cli.common import (
     show,
     table_lines,
 )
+from casebook.cli.scores import gate_table
 from casebook.errors import BatchFailed, CheckFailed, Incomparable, InputError, MeasureNote
 from casebook.files import sha256_file
 from casebook.readers import read_json
@@ -586,6 +587,8 @@ def gate(
     run: argument(str | None, "Run id, the start of one, or a folder.") = None,
     against: option(str | None, "Reference (default: the promoted run), or a log.") = None,
     log: option(Path | None, "Log of an assistant's answers, instead of a run.") = None,
+    scores: option(Path | None, "Table of scores by unit and system, instead of a run.") = None,
+    systems: option(str | None, "Columns that hold the scores of a system each: A,B.") = None,
     collection: option(str | None, "Data set or folder, if the log's contexts are ids.") = None,
     columns: Columns = None,
     values: Values = None,
@@ -604,16 +607,27 @@ def gate(
     domain: Domain = None,
     tenant: Tenant = None,
 ):
-    """Test that a run, or a log of answers, is not worse than a reference;
+    """Test that a run, a log of answers, or a scored system is not worse than a reference;
     exit 2, 4 or 5 if not shown.
 
     Example: casebook gate RUN --against REFERENCE --gate gate.yml;
-    casebook gate --log new.jsonl --against old.jsonl
+    casebook gate --log new.jsonl --against old.jsonl;
+    casebook gate --scores scores.csv --against old --margin 0.02
     """
-    if (run is None) == (log is None):
-        raise InputError("name a run, or a log with --log")
+    if [run, log, scores].count(None) != 2:
+        raise InputError("name a run, a log with --log, or a table with --scores")
+    if scores is not None:
+        no_scores = ("rules", "profile", "runs_root", "domain", "tenant", "judge", "collection")
+        exclusive(context, "scores", *no_scores, "lists")
+        told = said(columns, values, rows)
+        named = [name for name in (systems or "").split(",") if name]
+        named_measure = measure if given(context, "measure") else None
+        options = {"measure": named_measure, "complete": False, **told}
+        given_margin = margin if given(context, "margin") else None
+        gate_table(scores, named, against, given_margin, force, as_json, **options)
+        return
     if log is not None:
-        exclusive(context, "log", "rules", "profile", "runs_root", "domain", "tenant")
+        exclusive(context, "log", "systems", "rules", "profile", "runs_root", "domain", "tenant")
         gate_log(
             log,
             against,
@@ -626,7 +640,7 @@ def gate(
             as_json=as_json,
         )
         return
-    refuse_idle(context, ("collection", *SAID, "judge"), "without --log")
+    refuse_idle(context, ("collection", *SAID, "judge", "systems"), "on a run")
     exclusive(context, "rules", "measure", "margin")
     exclusive(context, "against", "profile")
     listing = _registry(runs_root, domain, tenant)

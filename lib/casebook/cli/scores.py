@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from casebook import measures, raters, stats
+from casebook import data, measures, raters, runs, stats
 from casebook.cli.common import (
     DEFAULT_MEASURES,
     Columns,
@@ -57,7 +57,9 @@ def evaluate(
 
     Example: casebook evaluate qrels.txt run.txt.gz -m nDCG@10 -m RR --json
     """
+    from casebook.frames import estimates
     from casebook.measures.ranking import evaluate
+    from casebook.runs.outputs import number
 
     exclusive(context, "as_json", "per_query", but="--json, which holds each query")
     result = evaluate(
@@ -68,16 +70,16 @@ def evaluate(
     )
     measures = {}
     lines = []
-    for name, mean in result.mean.items():
-        interval = stats.intervals.bootstrap_mean(result.frame()[name])
-        bounds = stats.intervals.bounds_text(interval.low, interval.high, "z.4f")
-        line = f"{name:12} {mean:z.4f}  {bounds}  n={interval.n}  {interval.reason or ''}"
-        lines.append(line.rstrip())
-        measures[name] = {
-            "mean": mean,
-            "ci": [interval.low, interval.high],
-            "n": interval.n,
-            "reason": interval.reason,
+    for row in estimates(result.frame()).to_dict("records"):
+        bounds = stats.intervals.bounds_text(row["low"], row["high"], "z.4f")
+        line = f"{row['system']:12} {row['value']:z.4f}  {bounds}  n={row['n']}"
+        lines.append(f"{line}  {row['reason'] or ''}".rstrip())
+        found = number(row)
+        measures[row["system"]] = {
+            "mean": found["value"],
+            "ci": found["ci"],
+            "n": found["n"],
+            "reason": found["reason"],
         }
     lines.append("intervals: 95 %, Student t and BCa over queries")
     queries = result.accounting._asdict()
@@ -179,6 +181,25 @@ def _scores_of_table(path, measures, systems, **options):
     scores, reading = read_scores(path, systems, measure=measure, **options)
     say(str(reading))
     return scores
+
+
+def gate_table(path, systems, against, margin, common, as_json, **options):
+    """Decide on scores of a table; ends with the exit code of the verdict."""
+    from casebook.data.scored import gate_scores, read_scores
+
+    if against is None:
+        raise InputError("--scores needs the system that others are held against: --against SYSTEM")
+    scores, reading = read_scores(path, systems, **options)
+    say(str(reading))
+    gate = gate_scores(scores, against, margin, common)
+    columns = ["system", "against", "measure", "difference", "low", "high", "n", "groups"]
+    parts = [gate["notes"]]
+    if len(gate["rows"]):
+        bound = f"{-gate['margin']:g}"
+        rule = f"passes if the lower bound of the 95 % interval is not below {bound}"
+        parts += [gate["rows"][[*columns, "verdict"]], [f"margin {gate['margin']:g}: {rule}"]]
+    show(gate | {"passed": gate["verdict"] == "pass"}, as_json, *parts, digits="z.3f")
+    runs.decide.settle(gate["verdict"], f"gate: {gate['verdict']}")
 
 
 def _scores_of_runs(files, names, columns, about):
@@ -291,7 +312,7 @@ def agreement(
         is_numeric = frame.to_numpy().dtype.kind == "f"
         level = level or ("ordinal" if is_numeric or scale else "nominal")
         panel = measures.agreement.as_panel(frame, _categories(scale, is_numeric), wide)
-    notes = frame.attrs["notes"]
+    notes = data.tables.reading_text(frame.attrs["reading"]).splitlines()
     results = measures.agreement.agreement_results(
         panel, level, resamples, weights=weights, seed=seed
     )

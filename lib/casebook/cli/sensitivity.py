@@ -7,18 +7,22 @@ import typer
 from casebook import assistant, explain, retrieval, sensitivity
 from casebook.cli.common import (
     DOCUMENTS,
+    Columns,
     Json,
     Original,
     Out,
     Resamples,
+    Rows,
     Seed,
     argument,
     command_group,
     echo,
     exclusive,
     option,
+    pairs,
     plain,
     print_json,
+    say,
     show_report,
 )
 from casebook.files import refuse_overwriting, write_text
@@ -57,6 +61,8 @@ def run(
     case: argument(Path, f"{CASES_HELP}, or judgment text."),
     dataset: argument(str, f"Data set, or folder: {DOCUMENTS}."),
     name: option(str | None, "Which case, if the file holds several.", "--case") = None,
+    columns: Columns = None,
+    rows: Rows = None,
     mode: Mode = "full",
     encoder: Encoder = None,
     k: K = 10,
@@ -99,7 +105,8 @@ def run(
             seed=seed,
         )
     domain = sensitivity.domain.read_domain(facts)
-    sheet, notes = sensitivity.report.read_case(case, extractor, name, domain)
+    told = {"columns": pairs(columns, "=", "--columns ROLE=COLUMN"), "rows": rows}
+    sheet, notes = sensitivity.report.read_case(case, extractor, name, domain, **told)
     judge = sensitivity.report.validator_for(validator, original, domain)
     documents = assistant.log.documents_of(dataset)
     tree = sensitivity.report.run_case(
@@ -111,6 +118,7 @@ def run(
         encoder=encoder,
         k=k,
         domain=domain,
+        say=say,
     )
     report = explain.tree_report.tree_report(
         tree,
@@ -144,6 +152,8 @@ def evaluate(
     context: typer.Context,
     cases: argument(Path, f"{CASES_HELP}."),
     corpus: option(Path, f"{DOCUMENTS}."),
+    columns: Columns = None,
+    rows: Rows = None,
     mode: Mode = "full",
     encoder: Encoder = None,
     k: K = 10,
@@ -180,7 +190,8 @@ def evaluate(
             depth or 1, children, placebo_draws=placebos, seed=seed
         )
     domain = sensitivity.domain.read_domain(facts)
-    collection = sensitivity.cases.user_collection(cases, corpus, domain)
+    told = {"columns": pairs(columns, "=", "--columns ROLE=COLUMN"), "rows": rows}
+    collection = sensitivity.cases.user_collection(cases, corpus, domain, **told)
     judge = sensitivity.report.validator_for(validator, original, domain)
     study = sensitivity.study.run_sensitivity_study(
         collection,
@@ -191,6 +202,7 @@ def evaluate(
         encoder=encoder,
         n_resamples=resamples,
         chunking=False,
+        say=say,
     )
     report = sensitivity.report.evaluation_report(
         study,

@@ -25,7 +25,7 @@ Latest = option(
     bool, "Use the newest training, even a cancelled one; default: the best.", "--latest"
 )
 Training = option(Path | None, "Use the training in this folder; default: the best.")
-Domain = option(str, "Results are in results/<domain>.")
+Domain = option(str | None, "Results are in results/<domain>; default: the name of the data.")
 Tenant = option(str | None, "Tenant; default: CASEBOOK_TENANT or EMBEDDINGSHIFT_TENANT.")
 
 
@@ -42,7 +42,7 @@ def train(
         str, "What must not be divided between train, dev and test: group, document or query."
     ) = "group",
     seed: Seed = 0,
-    domain: Domain = "insurance",
+    domain: Domain = None,
     tenant: Tenant = None,
     as_json: Json = False,
 ):
@@ -61,9 +61,8 @@ def train(
     setup = shift.artifacts.Setup(
         dataset, embedder=encoder, mode=mode, hard_negatives=hardneg_topk, by=by, seed=seed
     )
-    folder, result, stats = shift.artifacts.train_shift(
-        setup, runs.registry.locate(domain, tenant).results
-    )
+    layout = _layout(dataset, domain, tenant)
+    folder, result, stats = shift.artifacts.train_shift(setup, layout.results)
     values = {name: value for name, value in result.values.items() if name != "DeltaVector"}
     lines = [f"{name:20} {value}" for name, value in vars(stats).items()]
     lines.append(
@@ -94,7 +93,7 @@ def run(
     latest: Latest = False,
     training: Training = None,
     scale: Scale = None,
-    domain: Domain = "insurance",
+    domain: Domain = None,
     tenant: Tenant = None,
 ):
     """Evaluate a trained shift on the test queries.
@@ -106,14 +105,14 @@ def run(
     Example: casebook shift run insurance --latest --scale 0.5 --json
     """
     exclusive(context, "training", "latest")
-    layout = runs.registry.locate(domain, tenant)
+    layout = _layout(dataset, domain, tenant)
     result, setup = _trained(dataset, layout, latest=latest, training=training)
     report = shift.artifacts.run_shift(
         setup,
         result,
         layout,
         scale=scale,
-        arguments=_repeating_arguments(dataset, result, layout, domain, scale),
+        arguments=_repeating_arguments(dataset, result, layout, scale),
     )
     folder = str(report.folder)
     records = [str(path) for path in report.records]
@@ -133,13 +132,18 @@ def run(
     show(value, as_json, lines, [folder, *records])
 
 
-def _repeating_arguments(dataset, result, layout, domain, scale):
+def _layout(dataset, domain, tenant):
+    """Folders of a domain, by default of the data."""
+    return runs.registry.locate(domain, tenant, default=shift.artifacts.load_dataset(dataset).key)
+
+
+def _repeating_arguments(dataset, result, layout, scale):
     """Arguments of the command that runs this very training again, from any folder."""
     folder = Path(dataset)
     in_results = result.folder.parent.resolve() == layout.results.resolve()
     training = result.folder.name if in_results else str(result.folder.resolve())
     arguments = ["shift", "run", str(folder.resolve()) if folder.is_dir() else dataset]
-    arguments += ["--training", training, "--domain", domain]
+    arguments += ["--training", training, "--domain", layout.domain]
     if layout.tenant:
         arguments += ["--tenant", layout.tenant]
     if scale is not None:
@@ -171,7 +175,7 @@ def eval_(
     latest: Latest = False,
     training: Training = None,
     scale: Scale = None,
-    domain: Domain = "insurance",
+    domain: Domain = None,
     tenant: Tenant = None,
 ):
     """Run the diagnostic evaluators and the acceptance gate; exit 2 if it fails, 4 if undecided.
@@ -190,7 +194,7 @@ def eval_(
     if shift != "learned":
         exclusive(context, "shift", "scale", but=f"--shift {shift}")
     exclusive(context, "training", "latest")
-    layout = runs.registry.locate(domain, tenant)
+    layout = _layout(dataset, domain, tenant)
     result, setup = _trained(dataset, layout, latest=latest, training=training)
     report = run_evaluators(
         setup,

@@ -181,7 +181,7 @@ class Card(_Strict):
 def load_card(path):
     """Read one card; an error names its first wrong field."""
     try:
-        card = Card.model_validate(read_yaml(path, "card"))
+        card = Card.model_validate(read_yaml(path))
     except pydantic.ValidationError as error:
         raise InputError(f"{path}: {first_problem(error)}") from error
     if card.key != path.stem:

@@ -5,7 +5,6 @@ What a format calls its fields and labels stands in ``claim_formats.yml``.
 
 import json
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +14,12 @@ from casebook.data.tables import read_table, records_of
 from casebook.errors import InputError
 from casebook.readers import parse_json, read_jsonl, read_yaml
 
+FORMATS = read_yaml(Path(__file__).with_name("claim_formats.yml"))
 EVIDENCE_COLUMNS = ["claim_id", "evidence_id", "set", "source", "text", "label"]
+S = "SUPPORTED"
+N = "NOT_SUPPORTED"
+#: Labels of the rationales of a claim, sorted, and the label that follows.
+OF_RATIONALES = {(): "NOT_ENOUGH_INFO", (S,): "SUPPORT", (N,): "CONTRADICT", (N, S): "CONFLICT"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +51,7 @@ class ClaimSet(DataSplit):
 
 
 def load_claims(path, kind="plain"):
-    """Read claims, gold labels and evidence from a file.
+    """Claims, gold labels and evidence of a file.
 
     Parameters
     ----------
@@ -85,43 +89,26 @@ def load_claims(path, kind="plain"):
     >>> load_claims(path).claims["label"].tolist()
     ['SUPPORTED', 'INSUFFICIENT']
     """
-    if kind not in formats():
-        raise InputError(f"unknown format {kind!r}: choose from {', '.join(formats())}")
+    if kind not in FORMATS:
+        raise InputError(f"unknown format {kind!r}: choose from {', '.join(FORMATS)}")
     rows = {}
     passages = []
     for number, record in records_of(read_table(path, parse=parse_json)):
         if kind == "feverous" and not record.get("id") and not record.get("claim"):
             continue  # official files begin with a blank record
         try:
-            row, passages_of_claim = _read(record, kind, number)
+            row, found = _read(record, FORMATS[kind], number)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            problem = f"no field {error}" if isinstance(error, KeyError) else str(error)
+            problem = f"no field or label {error}" if isinstance(error, KeyError) else str(error)
             raise InputError.at(path, number, f"is not a record of {kind}: {problem}") from error
-        name = row["claim_id"]
-        if name in rows:
-            raise InputError.at(path, number, f"id {name!r} stood already above")
-        rows[name] = row
-        passages += [{"claim_id": name} | passage for passage in passages_of_claim]
-    if not rows:
-        raise InputError(f"{path}: holds no claims")
-    name = Path(path).name.split(".")[0]
-    return ClaimSet(name, "all", _claims_frame(rows), _evidence_frame(passages))
-
-
-def _claims_frame(rows):
-    """Claims, {claim_id: row}, as a frame; its label is None where a claim has none."""
+        if row["claim_id"] in rows:
+            raise InputError.at(path, number, f"id {row['claim_id']!r} stood already above")
+        rows[row["claim_id"]] = row
+        passages += [{"claim_id": row["claim_id"]} | passage for passage in found]
     claims = pd.DataFrame(list(rows.values()))
     claims["label"] = pd.Series([row["label"] for row in rows.values()], dtype=object)
-    order = ["claim_id", "claim", "label", "original_label"]
-    return claims[[*order, *claims.columns.drop(order)]]
-
-
-def _evidence_frame(passages):
-    """Passages as a frame, whose further columns stand in the order of first occurrence."""
-    columns = dict.fromkeys(EVIDENCE_COLUMNS)  # a dict keeps the order
-    for passage in passages:
-        columns |= dict.fromkeys(passage)
-    return pd.DataFrame(passages, columns=list(columns))
+    evidence = pd.DataFrame(passages, columns=EVIDENCE_COLUMNS)
+    return ClaimSet(Path(path).name.split(".")[0], "all", claims, evidence)
 
 
 def from_card(card, files, split):
@@ -140,125 +127,90 @@ feverous_s = from_card
 def own_claims(card, files, split):
     """Our own claims over the smoke and insurance collections."""
     (path,) = files.values()
-    fields = {
-        "id": str,
-        "claim": str,
-        "label": str,
-        "category": str,
-        "group": str,
-        "split": str,
-        "atoms": list,
-    }
-    rows = [row for _, row in read_jsonl(path, fields) if split in ("all", row["split"])]
+    rows = [row for _, row in read_jsonl(path, {"atoms": list}) if split in ("all", row["split"])]
     names = {"id": "claim_id", "label": "original_label", "group": "cluster"}
     claims = pd.DataFrame(rows).rename(columns=names)
-    claims["label"] = claims["original_label"].map(formats()["plain"]["labels"])
+    claims["label"] = claims["original_label"].map(FORMATS["plain"]["labels"])
     claims = claims[["claim_id", "claim", "label", "original_label", "category", "hops", "cluster"]]
     # Every part needs its own passage: together they are one gold set.
-    passages = []
-    for row in rows:
-        for atom in row["atoms"]:
-            doc_id = atom["evidence"]["doc_id"]
-            quote = atom["evidence"]["quote"]
-            passages.append((row["id"], doc_id, 0, doc_id, quote, atom["label"]))
-    evidence = pd.DataFrame(passages, columns=EVIDENCE_COLUMNS)
+    atoms = pd.json_normalize(rows, "atoms", "id").drop(columns="text")
+    names = {"id": "claim_id", "evidence.doc_id": "source", "evidence.quote": "text"}
+    atoms = atoms.rename(columns=names).assign(set=0)
+    evidence = atoms.assign(evidence_id=atoms["source"])[EVIDENCE_COLUMNS]
     return ClaimSet(card.key, split, claims, evidence, card)
 
 
-@cache
-def formats():
-    """Known formats: labels, fields and layout of the evidence."""
-    return read_yaml(Path(__file__).with_name("claim_formats.yml"), "table of formats")
-
-
-def _read(record, kind, number):
+def _read(record, layout, number):
     """Row of one record, and its passages."""
-    layout = formats()[kind]
     id_field = layout.get("id", "id")
-    labels = layout["labels"]
-    claim_id = str(record[id_field]) if id_field else ""
     row = {
-        "claim_id": claim_id or str(number),
+        "claim_id": str(record[id_field] if id_field else number),
         "claim": record.get("claim"),
+        "label": None,
         "original_label": record.get(layout.get("label", "label")),
     }
     row |= {name: record.get(source) for name, source in layout.get("columns", {}).items()}
-    if kind == "averitec":
-        row["category"] = "; ".join(record.get("claim_types", [])) or None
-    if kind == "plain":
-        for name, value in record.items():
-            if name not in ("id", "label", "evidence"):
-                row.setdefault(name, value)
-    read_passages = _LAYOUTS[layout["evidence"]]
-    passages = list(read_passages(record, row, labels))  # may decide the row's label
-    if row["original_label"] not in (*labels, None, ""):
-        raise ValueError(f"unknown label {row['original_label']!r}: it has {', '.join(labels)}")
-    row["label"] = labels.get(row["original_label"])
+    if layout["evidence"] == "text":
+        row |= {name: record[name] for name in record if name not in {*row, "id", "evidence"}}
+    labels = layout["labels"]
+    passages = list(_LAYOUTS[layout["evidence"]](record, labels))
+    if layout["evidence"] == "rationales":
+        of_passages = sorted({passage["label"] for passage in passages})
+        row["original_label"] = OF_RATIONALES[tuple(of_passages)]
+    if row["original_label"] not in (None, ""):
+        row["label"] = labels[row["original_label"]]
     return row, passages
 
 
-def _passage(name, source, number=0, text=None, label=None):
+def _passage(name, source, text=None, label=None, number=0):
     return {"evidence_id": name, "set": number, "source": source, "text": text, "label": label}
 
 
-def _pages(record, row, labels):
+def _pages(record, labels):
     for number, members in enumerate(record.get("evidence", [])):
         for _, _, page, line in members:
             if page is not None:
-                yield _passage(f"{page}:{line}", page, number)
+                yield _passage(f"{page}:{line}", page, number=number)
 
 
-def _elements(record, row, labels):
+def _elements(record, labels):
     for number, members in enumerate(record.get("evidence", [])):
         for element in members["content"]:
-            yield _passage(element, element.split("_", 1)[0], number)
+            yield _passage(element, element.split("_", 1)[0], number=number)
 
 
-def _lines(record, row, labels):
+def _lines(record, labels):
     lines = [line for line in record.get("evidence", "").split("\n") if line.strip()]
     for number, line in enumerate(lines):
         title, tab, text = line.partition("\t")
-        yield _passage(f"{row['claim_id']}:{number}", title, text=text if tab else title)
+        yield _passage(f"{record['id']}:{number}", title, text if tab else title)
 
 
-def _sentences(record, row, labels):
+def _sentences(record, labels):
     for item in record.get("evidences", []):
-        label = labels.get(item["evidence_label"])
-        passage = _passage(item["evidence_id"], item["article"], text=item["evidence"], label=label)
-        votes = "|".join(vote or "" for vote in item.get("votes", []))
-        yield passage | {"entropy": item.get("entropy"), "votes": votes}
+        label = labels[item["evidence_label"]]
+        yield _passage(item["evidence_id"], item["article"], item["evidence"], label)
 
 
-def _rationales(record, row, labels):
-    """Rationales of abstracts: one (SciFact-Open) or a list (SciFact); they decide the label."""
-    sets = []
-    for doc, rationales in record.get("evidence", {}).items():
-        if not isinstance(rationales, list):
-            rationales = [rationales]
-        for number, rationale in enumerate(rationales):
-            sets.append((doc, number, rationale["label"], rationale.get("sentences", [])))
-    distinct = sorted({str(label) for _, _, label, _ in sets})
-    if distinct == ["CONTRADICT", "SUPPORT"]:
-        row["original_label"] = "CONFLICT"
-    else:
-        row["original_label"] = ", ".join(distinct) or "NOT_ENOUGH_INFO"
-    for doc, number, label, sentences in sets:
-        for sentence in sentences:
-            yield _passage(f"{doc}:{sentence}", doc, number, label=labels.get(label))
+def _rationales(record, labels):
+    """Rationales of abstracts: one (SciFact-Open) or a list (SciFact)."""
+    for doc, found in record.get("evidence", {}).items():
+        for number, rationale in enumerate(found if isinstance(found, list) else [found]):
+            label = labels[rationale["label"]]
+            for sentence in rationale["sentences"]:
+                yield _passage(f"{doc}:{sentence}", doc, label=label, number=number)
 
 
-def _answers(record, row, labels):
+def _answers(record, labels):
     for number, question in enumerate(record.get("questions", [])):
         for answer in question.get("answers", []):
             text = f"{question['question']} {answer.get('answer', '')}".strip()
-            source = answer.get("source_url") or answer.get("cached_source_url")
-            yield _passage(f"q{number}", source, text=text)
+            yield _passage(f"q{number}", answer.get("source_url"), text)
 
 
-def _text(record, row, labels):
-    evidence = record.get("evidence")
-    if isinstance(evidence, str) and evidence.strip():
-        yield _passage(f"{row['claim_id']}:0", None, text=evidence)
+def _text(record, labels):
+    if isinstance(record.get("evidence"), str) and record["evidence"].strip():
+        yield _passage(f"{record['id']}:0", None, record["evidence"])
 
 
 _LAYOUTS = {

@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.data.folders import one_of, read_mini_insurance
+from casebook.data.tables import read_roles, read_table
 from casebook.readers import read_jsonl
-from casebook.trec import lines_of
 
 MOST_EXAMPLES = 3
 PAIR = ["query", "document"]
@@ -47,14 +47,14 @@ def _content(folder):
         rows = []
         for query, grades in dataset.qrels.items():
             rows += [(query, document, grade) for document, grade in grades.items()]
-        judged = {"test": pd.DataFrame(rows, columns=[*PAIR, "grade"])}
+        judged = {"test": pd.DataFrame(rows, columns=[*PAIR, "value"])}
     else:
         documents = _records(one_of(folder, "corpus"))
         questions = _records(one_of(folder, "queries"))
         judged = {}
         for path in sorted(folder.glob("qrels/*.tsv")):
-            lines = lines_of(path, "qrels")
-            judged[path.stem] = pd.DataFrame(lines, columns=["line", *PAIR, "grade"])
+            reading = read_roles(read_table(path), "qrels", [*PAIR, "value"])
+            judged[path.stem] = reading.table
     return _compared(documents), _compared(questions), judged
 
 
@@ -78,20 +78,16 @@ def _row(check, split, found, everything):
 
 
 def _repeated_texts(kind, split, texts):
-    first = {}
-    repeated = []
-    for name, text in texts.items():
-        if text in first:
-            repeated.append(f"{name} = {first[text]}")
-        else:
-            first[text] = name
-    return _row(f"{kind} of one text", split, repeated, texts)
+    first = pd.Series(texts.index, texts).groupby(level=0).first()
+    repeated = texts[texts.duplicated()]
+    pairs = repeated.index + " = " + repeated.map(first)
+    return _row(f"{kind} of one text", split, pairs, texts)
 
 
 def _judgement_rows(split, judged, documents, questions):
     """Judgements of what is not there, judgements made twice, and those that contradict another."""
     unknown = ~judged["document"].isin(documents) | ~judged["query"].isin(questions)
-    repeated = judged.duplicated([*PAIR, "grade"])
+    repeated = judged.duplicated([*PAIR, "value"])
     conflicting = judged.duplicated(PAIR) & ~repeated
     names = judged["query"] + " " + judged["document"]
     return [

@@ -7,12 +7,12 @@ from typing import Annotated
 import pandas as pd
 import pydantic
 
-from casebook import paths
 from casebook.data.cards import first_problem
+from casebook.data.rankings import is_table, read_rankings
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
-from casebook.readers import read_frame, read_json, read_text, unreadable
-from casebook.trec import lines_of, read_qrels
+from casebook.readers import read_frame, read_json, read_text
+from casebook.trec import read_qrels
 
 # Share of judgements that may name what a collection lacks: one in twenty takes about
 # .05 from a recall, which is half the interval of a few hundred queries.
@@ -20,7 +20,7 @@ MAX_MISSING = 0.05
 
 
 def load_beir(folder, split="test", *, key=None, card=None, titles=True, max_missing=MAX_MISSING):
-    """Read one split of a BEIR folder: ``corpus.jsonl``, ``queries.jsonl``, ``qrels/*.tsv``."""
+    """One split of a BEIR folder: ``corpus.jsonl``, ``queries.jsonl``, ``qrels/*.tsv``."""
     folder = Path(folder)
     corpus_path = one_of(folder, "corpus")
     queries_path = one_of(folder, "queries")
@@ -32,7 +32,6 @@ def load_beir(folder, split="test", *, key=None, card=None, titles=True, max_mis
         split=split,
         documents=_documents(corpus_path, "_id", titles),
         queries=read_frame(queries_path, "_id", "query_id"),
-        qrels=read_qrels(qrels_path),
         qrels_path=qrels_path,
         max_missing=max_missing,
         card=card,
@@ -40,13 +39,12 @@ def load_beir(folder, split="test", *, key=None, card=None, titles=True, max_mis
 
 
 def load_trec(documents, queries, qrels, *, key, split="all", id_field="id", card=None):
-    """Read documents and queries in JSON lines with judgements in TREC format."""
+    """Documents and queries in JSON lines with judgements in TREC format."""
     return _assemble(
         key=key,
         split=split,
         documents=_documents(documents, id_field, titles=False),
         queries=read_frame(queries, id_field, "query_id"),
-        qrels=read_qrels(qrels),
         qrels_path=Path(qrels),
         max_missing=MAX_MISSING,
         card=card,
@@ -93,20 +91,14 @@ def check_folder(folder):
         raise InputError(f"{folder}: is a file, not a folder: {remedy}")
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder")
-    paths.refuse_whole_disk(folder)
 
 
 def _other_judgements(folder):
-    """Say which splits a folder has, else which files may hold its judgements."""
-    splits = sorted(path.stem for path in folder.glob("qrels/*.tsv"))
-    if splits:
-        return f"splits here: {', '.join(splits)}"
+    """Which files of a folder may hold its judgements."""
     places = [*folder.glob("*qrel*"), *folder.glob("qrels/*")]
     names = sorted(path.relative_to(folder).as_posix() for path in places if path.is_file())
-    rule = "judgements stand in qrels/NAME.tsv under the line 'query-id, corpus-id, score' (tabs)"
-    if names:
-        return f"{rule}; these may be the judgements: {', '.join(names)}"
-    return rule
+    rule = "judgements are in qrels/SPLIT.tsv under the line 'query-id, corpus-id, score' (tabs)"
+    return f"{rule}; these may be the judgements: {', '.join(names) or 'none'}"
 
 
 def with_titles(documents):
@@ -132,30 +124,28 @@ def _documents(path, id_field, titles):
     return with_titles(documents) if titles else documents
 
 
-def _assemble(*, key, split, documents, queries, qrels, qrels_path, max_missing, card):
+def _assemble(*, key, split, documents, queries, qrels_path, max_missing, card):
     """Join the three parts, and account for judgements about what is not there."""
-    document_ids = set(documents["doc_id"])
-    query_ids = set(queries["query_id"])
-    unasked = {query: len(grades) for query, grades in qrels.items() if query not in query_ids}
-    queries = queries[queries["query_id"].isin(set(qrels))].reset_index(drop=True)
-    ordered_qrels = {query: dict(qrels[query]) for query in queries["query_id"]}
-    lacking = [
-        document
-        for grades in ordered_qrels.values()
-        for document in grades
-        if document not in document_ids
-    ]
-    n_missing = len(lacking) + sum(unasked.values())
-    total = sum(map(len, qrels.values()))
-    if n_missing > max_missing * total:
-        line, missing_id = next(_missing_ids(qrels_path, query_ids, document_ids))
-        raise InputError.at(
-            qrels_path,
-            line,
-            f"judges the {missing_id}, which does not exist; {n_missing} of {total} judgements "
-            f"name such ids ({n_missing / total:.1%}), max_missing is {max_missing:.0%}: "
-            "correct the files, or allow them with "
-            f"max_missing={math.ceil(100 * n_missing / total) / 100:.2f}",
+    if is_table(qrels_path, "qrels"):
+        qrels, reading = read_rankings(qrels_path, "qrels")
+        judged = reading.table
+    else:
+        qrels = read_qrels(qrels_path)
+        pairs = [(query, document) for query, grades in qrels.items() for document in grades]
+        judged = pd.DataFrame(pairs, columns=["query", "document"])
+    queries = queries[queries["query_id"].isin(list(qrels))].reset_index(drop=True)
+    is_unasked = ~judged["query"].isin(queries["query_id"])
+    is_lacking = ~is_unasked & ~judged["document"].isin(documents["doc_id"])
+    missing = judged[is_unasked | is_lacking]
+    share = len(missing) / len(judged)
+    if share > max_missing:
+        row = missing.index[0]
+        kind = "query" if is_unasked[row] else "document"
+        raise InputError(
+            f"{qrels_path}: judges the {kind} {missing[kind][row]!r}, which does not exist; "
+            f"{len(missing)} of {len(judged)} judgements name such ids ({share:.1%}), max_missing "
+            f"is {max_missing:.0%}: correct the files, or allow them with "
+            f"max_missing={math.ceil(100 * share) / 100:.2f}"
         )
     groups = None
     if "group" in queries:
@@ -165,21 +155,12 @@ def _assemble(*, key, split, documents, queries, qrels, qrels_path, max_missing,
         split,
         documents,
         queries,
-        ordered_qrels,
+        {query: qrels[query] for query in queries["query_id"]},
         card,
         groups=groups,
-        lacking=frozenset(lacking),
-        unasked=unasked,
+        lacking=frozenset(judged["document"][is_lacking]),
+        unasked=judged["query"][is_unasked].value_counts(sort=False).to_dict(),
     )
-
-
-def _missing_ids(qrels_path, query_ids, document_ids):
-    """Yield line and id of each judgement of a query or document that is not there."""
-    for line, query, document, _ in lines_of(qrels_path, "qrels"):
-        if query not in query_ids:
-            yield line, f"query {query!r}"
-        elif document not in document_ids:
-            yield line, f"document {document!r}"
 
 
 NonBlankText = Annotated[str, pydantic.StringConstraints(pattern=r"\S")]
@@ -224,9 +205,9 @@ def read_mini_insurance(folder, *, key=None):
         groups = None
     elif not all(groups.values()):
         raise InputError(f"{path}: field group must be in all rows, or in none")
-    queries = pd.DataFrame(rows).drop(columns=["relevantDocId", "relevant"], errors="ignore")
-    queries = queries[["id", "text", *queries.columns.drop(["id", "text"])]]
-    queries = queries.rename(columns={"id": "query_id"})
+    queries = pd.DataFrame(rows)
+    further = queries.columns.drop(["id", "text", "relevantDocId", "relevant"], errors="ignore")
+    queries = queries[["id", "text", *further]].rename(columns={"id": "query_id"})
     name = key or folder.resolve().name
     return RetrievalDataset(name, "test", documents, queries, qrels, groups=groups)
 
@@ -248,30 +229,22 @@ def _question(row, policy_ids, where):
     except ValueError as error:
         raise InputError(f"{where}: {first_problem(error)}") from error
     stated_grades = question.relevant or {question.relevantDocId: 1}
-    grades = {}
-    for name, grade in stated_grades.items():
-        policy = name.casefold()
+    grades = {name.casefold(): grade for name, grade in stated_grades.items()}
+    for policy in grades:
         if policy not in policy_ids:
             raise InputError(f"{where}: names the policy {policy!r}, which has no file")
-        grades[policy_ids[policy]] = grade
-    best_grade = max(grades.values())
-    grade = grades.get(policy_ids.get(question.relevantDocId.casefold()))
-    if best_grade < 1 or grade != best_grade or len(grades) < len(stated_grades):
+    best = max(grades.values())
+    is_best = grades.get(question.relevantDocId.casefold()) == best > 0
+    if not is_best or len(grades) < len(stated_grades):
         raise InputError(
             f"{where}: relevantDocId {question.relevantDocId!r} has not the best grade, "
             "or a policy is judged twice"
         )
-    return question, grades
+    return question, {policy_ids[policy]: grade for policy, grade in grades.items()}
 
 
 def _policy(path):
-    """Read a text with its line ends, on which embeddings by hash depend."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise unreadable(path, error) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 text: save it as UTF-8") from error
-    if not text.strip():
+    """A text with its line ends, on which embeddings by hash depend."""
+    if not read_text(path).strip():  # which says what is no UTF-8
         raise InputError(f"{path}: is empty: write the policy, or remove the file")
-    return text
+    return path.read_text(encoding="utf-8-sig")

@@ -13,7 +13,7 @@ from casebook.data.tables import (
     refusal,
     short,
 )
-from casebook.readers import json_content, parse_cells, read_lines, suffix_of
+from casebook.readers import parse_cells, read_json, read_lines, suffix_of
 from casebook.trec import LAYOUTS, number_of
 
 ROLES = ["query", "document", "value"]
@@ -53,7 +53,7 @@ def read_rankings(path, kind, columns=None):
         If a query has a document twice, an id is empty, or a value is no such number.
     """
     path = Path(path)
-    content = json_content(path, parse=parse_cells) if suffix_of(path) == ".json" else []
+    content = read_json(path, parse=parse_cells) if suffix_of(path) == ".json" else []
     if isinstance(content, list):
         reading = read_roles(read_table(path), kind, ROLES, columns)
     else:

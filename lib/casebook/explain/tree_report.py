@@ -6,14 +6,14 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer, node_markdown
-from casebook.measures.rankshift import jaccard, normalised_footrule, rank_changes, rbo
+from casebook.measures.rankshift import displacements, jaccard, normalised_footrule, rbo
 from casebook.readers import read_json
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.edits import NO_INERT_WORDS
 from casebook.sensitivity.facts import to_dict
 from casebook.sensitivity.plausibility import EDIT_OUTCOMES
 from casebook.sensitivity.tree import DISPLACEMENT, FOOTRULE, edge_frame, placebo_frame
-from casebook.stats.intervals import estimate_text
+from casebook.stats.intervals import bounds_text
 from casebook.tables import escape_markdown
 
 TREE_FORMAT = "casebook sensitivity tree 1"
@@ -120,18 +120,19 @@ def _diff(node, k):
         return None
     before = node.parent.ranking.cases
     after = node.ranking.cases
-    changes = rank_changes(before, after, k)
+    first = before[:k]
+    now = after[:k]
     return {
-        "dropped_cases": list(changes.dropped),
-        "newly_appeared_cases": list(changes.new),
-        "stable_cases": list(changes.stable),
-        "rank_displacements": changes.displacement,
+        "dropped_cases": [case for case in first if case not in now],
+        "newly_appeared_cases": [case for case in now if case not in first],
+        "stable_cases": [case for case in first if case in now],
+        "rank_displacements": displacements(before, after, k),
         "mean_displacement": node.displacement(k),
         "normalised_footrule": normalised_footrule(before, after, k),
         "rbo": rbo(before, after),
         "jaccard": jaccard(before, after, k),
-        "n_parent": len(changes.stable) + len(changes.dropped),
-        "n_child": len(changes.stable) + len(changes.new),
+        "n_parent": len(first),
+        "n_child": len(now),
     }
 
 
@@ -233,7 +234,9 @@ def score_table(report):
 
 
 def _estimate(number):
-    return "–" if number["value"] is None else estimate_text(number)
+    if number["value"] is None:
+        return "–"
+    return f"{number['value']:z.3f} {bounds_text(*number['ci'])}"
 
 
 def tree_markdown(report):

@@ -335,7 +335,7 @@ class RatingTable(BaseModel, extra="forbid"):
 def read_rating_table(path=CREDIBILITY):
     """Read and check a rating table."""
     try:
-        return RatingTable.model_validate(read_yaml(path, "rating table"))
+        return RatingTable.model_validate(read_yaml(path))
     except ValidationError as error:
         raise InputError(f"{path}: {first_problem(error)}") from error
 

@@ -17,7 +17,6 @@ from casebook.errors import InputError
 from casebook.factcheck import transfer
 from casebook.factcheck.ablation import ablate
 from casebook.factcheck.claims import (
-    claim_table,
     read_claims,
     read_labelled,
     shipped_documents,
@@ -280,7 +279,7 @@ def run_factcheck_study(
     `stance` and `decomposition` are named as in ``casebook factcheck run``; `judges` are further
     ones, which get the gold evidence only; `folds` are those of what is fitted to the set, which
     keeps groups together; `noise_rates` are those of `casebook.factcheck.ablation.ablate`; what is
-    said of the claims' columns and words is that of `claim_table`.
+    said of the claims' columns and words is that of `read_plain`.
     """
     if (claims is None) != (corpus is None):
         raise InputError(
@@ -367,8 +366,7 @@ class CheckedClaims:
             # A key of numbers.json, and no path: what a key cannot hold is a hyphen.
             self.name = re.sub(r"[^\w.-]+", "-", Path(claims).stem)
             documents = load_documents([corpus])
-            self.reading = claim_table(claims, **said)
-            all_claims = read_labelled(self.reading, documents)
+            all_claims, self.reading = read_labelled(claims, documents, **said)
         self.train = [claim for claim in all_claims if claim.split == "train"]
         self.test = [claim for claim in all_claims if claim.split == "test"]
         self.groups = [claim.group for claim in self.test]

@@ -67,7 +67,8 @@ def gold_of_folder(name, folder):
     if len(files) != 1:
         problem = "holds none of" if not files else "holds more than one of"
         raise InputError(f"{folder}: {problem} claims{', claims'.join(CLAIM_FILES)}: keep one")
-    gold = gold_of_collection(name, EvidenceBase(documents), read_plain(files[0], documents))
+    claims, _ = read_plain(files[0], documents)
+    gold = gold_of_collection(name, EvidenceBase(documents), claims)
     if gold.empty:
         raise InputError(
             f"{files[0]}: no claim is SUPPORTED or NOT_SUPPORTED and names its 'evidence': "

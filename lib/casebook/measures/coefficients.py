@@ -4,6 +4,7 @@ Most have observed and expected agreement, linear in features of the items, so t
 the value by each weight is known too.
 """
 
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import combinations
 
@@ -14,24 +15,38 @@ from casebook.errors import InputError
 from casebook.stats.samples import check_choice, number_or_none
 
 MEASUREMENT_LEVELS = ("nominal", "ordinal", "interval", "ratio")
-WEIGHTS = ("identity", "linear", "quadratic")
+WEIGHTS = ("identity", "linear", "quadratic", "ordinal", "ratio")
 ICC_FORMS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
-MODEL_REASONS = {1: "raters_nested_in_items", 2: "raters_are_drawn", 3: "raters_are_fixed"}
-"""Why an analysis of variance has one interval only: for this panel, of model 2 for a new one."""
-
-UNORDERED = ("identity", "nominal")
+ABOUT = {  # the panel of which an analysis of variance has an interval, and why not of the other
+    "1": ("panel_ci", "new_panel_ci", "raters_nested_in_items"),
+    "2": ("new_panel_ci", "panel_ci", "raters_are_drawn"),
+    "3": ("panel_ci", "new_panel_ci", "raters_are_fixed"),
+}
 MOST_CATEGORIES = 2000
 TAIL = 0.975  # of intervals of 95 %
 STEP = 1e-20j  # of derivatives: the imaginary part of what it moves, without rounding
+ALIKE = "no_variation"
+OF_ALL = ("fewer_than_two_raters", "no_pairable_items")
+# Why a coefficient is undefined on a panel; all pairable ratings may be alike.
+REASONS = {
+    "raters_unknown": lambda panel: panel.raters is None,
+    "needs_two_raters": lambda panel: panel.n_raters != 2,
+    "fewer_than_two_raters": lambda panel: panel.n_raters < 2,
+    "fewer_than_two_complete_items": lambda panel: panel.n_items < 2,
+    "no_pairable_items": lambda panel: not (panel.per_item >= 2).any(),
+    "labels_without_order": lambda panel: not panel.ordered,
+    "too_many_categories": lambda panel: len(panel.values) > MOST_CATEGORIES,
+    ALIKE: lambda panel: np.count_nonzero(panel.counts[panel.per_item >= 2].any(axis=0)) < 2,
+}
 
 
 def credit(kind, panel):
     """What a pair of ratings is worth [categories, categories]: 1 if they are equal."""
     values = panel.values
-    if kind in UNORDERED or len(values) < 2:
+    if kind == "identity" or len(values) < 2:
         return np.eye(len(values))
     if kind == "ordinal":
-        values = mid_ranks(panel.counts.sum(axis=0, keepdims=True))[0]
+        values = mid_ranks(panel.counts.sum(axis=0))
     gap = np.abs(values[:, None] - values)
     largest = np.ptp(values)
     if kind == "ratio":
@@ -43,48 +58,33 @@ def credit(kind, panel):
 
 def mid_ranks(marginals):
     """Centred mid-rank of each category."""
-    return np.cumsum(marginals, axis=1) - marginals / 2 - marginals.sum(axis=1, keepdims=True) / 2
+    return np.cumsum(marginals, axis=-1) - marginals / 2 - marginals.sum(-1, keepdims=True) / 2
 
 
 class Coefficient:
-    """One coefficient on the items of a panel that it uses, for any weighting of them."""
+    """One coefficient on the items of a panel that it uses.
+
+    ``values(weights)`` is the coefficient under item weights [draws, items], NaN where undefined.
+    """
 
     lowest = -np.inf
-    needs = ("raters", "order", "complete", "variation")
-    undefined = "no_variation"
+    needs = ("raters_unknown", "labels_without_order", "fewer_than_two_complete_items", ALIKE)
+    undefined = ALIKE
     expected = None  # chance agreement
 
     def __init__(self, panel, used_items):
         self.used_items = used_items
-        self.panel = panel.keep(used_items)
-
-    def reason(self):
-        """Why the coefficient is undefined on this panel, or None."""
-        panel = self.panel
-        unmet = {
-            "raters": ("raters_unknown", panel.raters is None),
-            "two": ("needs_two_raters", panel.n_raters != 2),
-            "panel": ("fewer_than_two_raters", panel.n_raters < 2),
-            "complete": ("fewer_than_two_complete_items", panel.n_items < 2),
-            "pairs": ("no_pairable_items", not (panel.per_item >= 2).any()),
-            "order": ("labels_without_order", not panel.ordered),
-            "counts": ("too_many_categories", len(panel.categories) > MOST_CATEGORIES),
-            "variation": ("no_variation", not panel.vary),
-        }
-        for need, (code, is_unmet) in unmet.items():
-            if is_unmet and need in (*self.needs, "panel", "pairs"):
-                return code
-        return None
+        self.panel = replace(panel, codes=panel.codes[used_items])
 
     def estimate(self):
         """The estimate, or None and why."""
-        if reason := self.reason():
-            return None, reason
+        for reason, is_unmet in REASONS.items():
+            if reason in (*self.needs, *OF_ALL) and is_unmet(self.panel):
+                return None, reason
         value = number_or_none(self.values(np.ones((1, self.panel.n_items)))[0])
         return value, self.undefined if value is None else None
 
     def influence(self):
-        """Slope by each item's weight; None without theory."""
         return None
 
 
@@ -98,19 +98,18 @@ class Kappa(Coefficient):
     a pair of ratings drawn without replacement.
     """
 
-    def __init__(self, panel, chance, weights="identity", needs=("variation",)):
+    def __init__(self, panel, chance, weights="identity", needs=(ALIKE,)):
+        check_choice("weights", weights, WEIGHTS)
         self.is_alpha = chance == "ratings"
         used_items = panel.per_item >= (2 if self.is_alpha else 1)
-        if "two" in needs:
+        if "needs_two_raters" in needs:
             used_items = panel.per_item == 2
         super().__init__(panel, used_items)
         self.chance_term = chance
         self.weights = weights
-        self.needs = (*needs, "counts")
-        if weights not in UNORDERED:
-            self.needs = (*self.needs, "order")
-        if chance == "none":
-            self.lowest = 0.0
+        order = () if weights == "identity" else ("labels_without_order",)
+        self.needs = (*needs, "too_many_categories", *order)
+        self.lowest = 0.0 if chance == "none" else -np.inf
 
     @cached_property
     def credit(self):
@@ -118,37 +117,29 @@ class Kappa(Coefficient):
 
     @cached_property
     def features(self):
-        """Weight, weight if pairable, observed agreement, and shares of categories by item."""
+        # Weight, weight if pairable, observed agreement, and shares of categories of each item.
         counts = self.panel.counts
         m = self.panel.per_item
         weight = m if self.is_alpha else np.ones(len(m))
-        agreeing = (counts * (counts @ self.credit - 1)).sum(axis=1)
-        observed = agreeing / np.maximum(m * (m - 1), 1)
+        observed = (counts * (counts @ self.credit - 1)).sum(axis=1) / np.maximum(m * (m - 1), 1)
         shares = counts * (weight / m)[:, None]
         if self.chance_term == "rater":
-            shares = self.panel.codes[:, :, None] == np.arange(len(self.credit))
-            shares = shares.reshape(len(m), self.panel.n_raters * len(self.credit))
+            shares = self.panel.one_hot.reshape(len(m), self.panel.n_raters * len(self.credit))
         return np.column_stack([weight, weight * (m >= 2), weight * observed, shares])
 
+    @np.errstate(all="ignore")
     def values(self, weights):
-        """The coefficient under item weights [draws, items]; NaN where undefined."""
         totals = weights @ self.features
-        with np.errstate(all="ignore"):
-            chance = self.chance(totals)
-            values = (totals[:, 2] / totals[:, 1] - chance) / (1 - chance)
+        chance = self.chance(totals)
+        values = (totals[:, 2] / totals[:, 1] - chance) / (1 - chance)
         return np.where(np.isfinite(values), values, np.nan)
 
     def chance(self, totals, drawn=1):
-        """Chance agreement: none, even, Gwet, pooled, of ratings without the one drawn, by rater.
-
-        Pooled are Fleiss and Scott, by rater Conger and Cohen, of ratings is Krippendorff.
-        """
+        # Pooled are Fleiss and Scott, by rater Conger and Cohen, of ratings is Krippendorff.
         w = self.credit
         q = len(w)
-        if self.chance_term == "none":
-            return np.zeros(len(totals))
-        if self.chance_term == "even":
-            return np.full(len(totals), w.mean())
+        if self.chance_term in ("none", "even"):
+            return np.full(len(totals), w.mean() if self.chance_term == "even" else 0.0)
         if self.chance_term == "rater":
             # The mean over all pairs of raters, each with a distribution of his own.
             r = self.panel.n_raters
@@ -164,17 +155,13 @@ class Kappa(Coefficient):
         pooled = ((shares @ w) * shares).sum(axis=1)
         return (size * pooled - drawn) / (size - drawn) if self.is_alpha else pooled
 
+    @np.errstate(all="ignore")
     def influence(self):
-        """Gwet's linearisation.
-
-        Of large samples: alpha draws with replacement, and the number of pairable items in the
-        mean of the others is fixed.
-        """
+        # Gwet's linearisation: alpha draws with replacement, others fix the pairable items.
         totals = self.features.sum(axis=0) + STEP * self.features
-        with np.errstate(all="ignore"):
-            chance = self.chance(totals, drawn=0)
-            pairable = totals[:, 1] if self.is_alpha else totals[:, 1].real
-            kappa = (totals[:, 2] - chance * totals[:, 1]) / pairable / (1 - chance)
+        chance = self.chance(totals, drawn=0)
+        pairable = totals[:, 1] if self.is_alpha else totals[:, 1].real
+        kappa = (totals[:, 2] - chance * totals[:, 1]) / pairable / (1 - chance)
         return self.panel.n_items * kappa.imag / STEP.imag
 
     @property
@@ -187,48 +174,39 @@ class OrdinalAlpha(Kappa):
 
     expected = None
 
-    @cached_property
-    def scaled(self):
-        """Counts times m / (m - 1), and counts over the root of m - 1."""
+    def values(self, weights, moved=0):
+        # Within an item squared distances add up to 2 m sum r^2 - 2 (sum r)^2; over all items
+        # sum r is 0.
         m = self.panel.per_item[:, None]
-        return self.panel.counts * (m / (m - 1)), self.panel.counts / np.sqrt(m - 1)
-
-    def values(self, weights):
         marginals = weights @ self.panel.counts
-        distance = self.distance(weights, marginals, mid_ranks(marginals))
-        return 1 - (marginals.sum(axis=1) - 1) * distance
-
-    def distance(self, weights, marginals, ranks):
-        """Observed over expected squared distance of two ratings."""
-        # Within an item they add up to 2 m sum r^2 - 2 (sum r)^2; over all items sum r is 0.
-        by_rating, by_root = self.scaled
-        sums = ranks @ by_root.T
-        observed = (ranks**2 * (weights @ by_rating)).sum(axis=1)
+        ranks = mid_ranks(marginals) + moved
+        sums = ranks @ (self.panel.counts / np.sqrt(m - 1)).T
+        observed = (ranks**2 * (weights @ (self.panel.counts * m / (m - 1)))).sum(axis=1)
         observed = observed - np.einsum("di,di,di->d", weights, sums, sums)
-        expected = marginals.sum(axis=1) * (marginals * ranks**2).sum(axis=1)
-        return observed / np.where(expected == 0, np.nan, expected)
+        size = marginals.sum(axis=1)
+        expected = size * (marginals * ranks**2).sum(axis=1)
+        return 1 - (size - 1) * observed / np.where(expected == 0, np.nan, expected)
 
     def influence(self):
-        """What an item does at fixed ranks, and by moving the ranks."""
+        # What an item does at fixed ranks, and by moving the ranks.
         counts = self.panel.counts
-        n, size = counts.shape
-        marginals = counts.sum(axis=0, keepdims=True)
-        moved = mid_ranks(marginals) + STEP * np.eye(size)
-        distance = self.distance(np.ones((size, n)), marginals, moved)
-        slope = -marginals.sum() * distance.imag / STEP.imag
+        n, q = counts.shape
+        moved = self.values(np.ones((q, n)), STEP * np.eye(q)).imag / STEP.imag
+        slope = moved * counts.sum() / (counts.sum() - 1)
         return super().influence() + n * (mid_ranks(counts) @ slope)
 
 
 def alpha(panel, level="ordinal"):
-    """Krippendorff's alpha of a level of measurement."""
+    check_choice("level", level, MEASUREMENT_LEVELS)
     kind = OrdinalAlpha if level == "ordinal" else Kappa
-    return kind(panel, "ratings", level)
+    weights = {"nominal": "identity", "interval": "quadratic"}.get(level, level)
+    return kind(panel, "ratings", weights)
 
 
 class LightKappa(Coefficient):
     """Mean of the pairwise Cohen's kappas, each on the items that both rated."""
 
-    needs = ("raters", "counts", "variation")
+    needs = ("raters_unknown", "too_many_categories", ALIKE)
     undefined = "undefined_for_a_pair"
 
     def __init__(self, panel):
@@ -236,8 +214,9 @@ class LightKappa(Coefficient):
 
     @cached_property
     def pairs(self):
-        pairs = combinations(range(self.panel.n_raters), 2)
-        return [Kappa(self.panel.only(pair), "rater", needs=("two",)) for pair in pairs]
+        return [
+            cohen(self.panel.only(list(k))) for k in combinations(range(self.panel.n_raters), 2)
+        ]
 
     def values(self, weights):
         return np.mean([pair.values(weights[:, pair.used_items]) for pair in self.pairs], axis=0)
@@ -248,20 +227,17 @@ class OfCompleteItems(Coefficient):
 
     def __init__(self, panel):
         super().__init__(panel, panel.per_item == panel.n_raters)
-
-    @cached_property
-    def ratings(self):
         ratings = self.panel.values[self.panel.codes]
-        return ratings - ratings.mean()
+        self.ratings = ratings - ratings.mean() if ratings.size else ratings
 
 
 class IntraclassCorrelation(OfCompleteItems):
     """Share of the variance of ratings that lies between the items: Shrout and Fleiss (1979)."""
 
     def __init__(self, panel, form="2,1"):
+        check_choice("form", form, ICC_FORMS)
         super().__init__(panel)
-        self.model = int(form[0])
-        self.is_average = form[2] == "k"
+        self.form = form
 
     def values(self, weights):
         return self.analysis(weights)[0]
@@ -269,12 +245,9 @@ class IntraclassCorrelation(OfCompleteItems):
     def intervals(self):
         """F interval of the panel that the model is about, and reasons for what there is not."""
         bounds = self.analysis(np.ones((1, self.panel.n_items)))[1:, 0]
-        is_known = np.isfinite(bounds).all()
-        about, other = (
-            ("new_panel_ci", "panel_ci") if self.model == 2 else ("panel_ci", "new_panel_ci")
-        )
-        reasons = {other: MODEL_REASONS[self.model], about: None if is_known else "no_variation"}
-        return {about: tuple(bounds.tolist()) if is_known else None}, reasons
+        interval = tuple(bounds.tolist()) if np.isfinite(bounds).all() else None
+        about, other, reason = ABOUT[self.form[0]]
+        return {about: interval}, {other: reason, about: None if interval else ALIKE}
 
     @np.errstate(all="ignore")
     def analysis(self, weights):
@@ -282,25 +255,22 @@ class IntraclassCorrelation(OfCompleteItems):
         # Mean squares between items, of error and of raters; these are error if not drawn.
         n = weights.sum(axis=1)
         k = self.panel.n_raters
-        columns = weights @ self.ratings
         total = weights @ (self.ratings**2).sum(axis=1)
         of_items = weights @ self.ratings.sum(axis=1) ** 2 / k
-        centre = columns.sum(axis=1) ** 2 / (n * k)
-        of_raters = (columns**2).sum(axis=1) / n - centre
+        of_raters = ((weights @ self.ratings) ** 2).sum(axis=1) / n
+        centre = (weights @ self.ratings.sum(axis=1)) ** 2 / (n * k)
         between = (of_items - centre) / (n - 1)
-        df = n * (k - 1)
-        error = (total - of_items) / df
-        if self.model > 1:
-            df = (n - 1) * (k - 1)
-            error = np.maximum(total - of_items - of_raters, 0.0) / df
-        raters = of_raters / (k - 1) if self.model == 2 else error
+        df = (n - 1) * (k - 1)
+        error = np.maximum(total - of_items - of_raters + centre, 0.0) / df
+        if self.form[0] == "1":
+            df = n * (k - 1)
+            error = (total - of_items) / df
+        raters = (of_raters - centre) / (k - 1) if self.form[0] == "2" else error
         # Rounding may leave a trace of variance where there is none, as in a draw of one item.
-        others = 0 if self.is_average else k - 1
-        below = between + others * error + (others + 1) * (raters - error) / n
-        value = np.where(below > 1e-12 * total / n, (between - error) / below, np.nan)
-        # Bounds of one rater, by Spearman and Brown of the mean of all.
-        if self.model == 2:
-            icc = (between - error) / (between + (k - 1) * error + k * (raters - error) / n)
+        below = between + (k - 1) * error + k * (raters - error) / n
+        icc = np.where(below > 1e-12 * total / n, (between - error) / below, np.nan)
+        # Bounds of one rater; degrees of freedom of drawn raters by Satterthwaite.
+        if self.form[0] == "2":
             a = k * icc / (n * (1 - icc)) * raters
             b = (1 + k * icc * (n - 1) / (n * (1 - icc))) * error
             df = (a + b) ** 2 / (a**2 / (k - 1) + b**2 / df)
@@ -309,10 +279,12 @@ class IntraclassCorrelation(OfCompleteItems):
         common = k * raters + (k * n - k - n) * error
         low = n * (between - f_low * error) / (f_low * common + n * between)
         high = n * (f_high * between - error) / (common + n * f_high * between)
-        bounds = np.where(error > 1e-12 * between, [low, high], np.nan)
-        if self.is_average:
-            bounds = k * bounds / (1 + (k - 1) * bounds)
-        return np.stack([value, *bounds])
+        analysis = np.stack([icc, *np.where(error > 1e-12 * between, [low, high], np.nan)])
+        if self.form[2] == "k":
+            # The mean of all raters by Spearman and Brown.
+            below = 1 + (k - 1) * analysis
+            analysis = np.where(below > 1e-12, k * analysis / below, np.nan)
+        return analysis
 
 
 class KendallW(OfCompleteItems):
@@ -334,30 +306,22 @@ class KendallW(OfCompleteItems):
         return squares / np.where(most > 0, most, np.nan)
 
 
-cohen = partial(Kappa, chance="rater", needs=("raters", "two", "variation"))
+cohen = partial(Kappa, chance="rater", needs=("raters_unknown", "needs_two_raters", ALIKE))
 COEFFICIENTS = {
     "percent_agreement": partial(Kappa, chance="none", needs=()),
     "cohen_kappa": cohen,
-    "scott_pi": partial(Kappa, chance="pooled", needs=("two", "variation")),
+    "cohen_kappa_linear": partial(cohen, weights="linear"),
+    "cohen_kappa_quadratic": partial(cohen, weights="quadratic"),
+    "scott_pi": partial(Kappa, chance="pooled", needs=("needs_two_raters", ALIKE)),
     "fleiss_kappa": partial(Kappa, chance="pooled"),
-    "conger_kappa": partial(Kappa, chance="rater", needs=("raters", "variation")),
+    "conger_kappa": partial(Kappa, chance="rater", needs=("raters_unknown", ALIKE)),
     "light_kappa": LightKappa,
     "brennan_prediger": partial(Kappa, chance="even"),
     "gwet_ac1": partial(Kappa, chance="gwet"),
     "gwet_ac2": partial(Kappa, chance="gwet", weights="quadratic"),
     "krippendorff_alpha": alpha,
-    "kendall_w": KendallW,
-    "cohen_kappa_linear": partial(cohen, weights="linear"),
-    "cohen_kappa_quadratic": partial(cohen, weights="quadratic"),
     **{f"krippendorff_alpha_{level}": partial(alpha, level=level) for level in MEASUREMENT_LEVELS},
+    "intraclass_correlation": IntraclassCorrelation,
     **{f"icc_{form[0]}_{form[2]}": partial(IntraclassCorrelation, form=form) for form in ICC_FORMS},
+    "kendall_w": KendallW,
 }
-"""What computes a coefficient on a panel."""
-
-
-def coefficient_build(name, **settings):
-    """The function that computes a coefficient on a panel, with weights, level or form."""
-    check_choice("coefficient", name, COEFFICIENTS)
-    for option, value in settings.items():
-        check_choice(option, value, MEASUREMENT_LEVELS if option == "level" else WEIGHTS)
-    return partial(COEFFICIENTS[name], **settings)

@@ -7,7 +7,6 @@ through, else *absent*.
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from casebook.text import fold, tokens
 
@@ -21,13 +20,6 @@ _SINGLE = re.compile(r"(?<![\w’'])[‘'](?P<single>\S[^“”\"]*?[\w.,;!?\])]
 _ALTERED = re.compile(r"\[([A-Za-z]?)\]")
 _LEFT_OUT = r"\[?\s*(?:\.\s?){3,}\]?|\[?…\]?"
 _CUT = re.compile(rf"{_LEFT_OUT}|\[[^\]]*[A-Za-z][^\]]*\]")  # or inserted
-
-
-class Quote(NamedTuple):
-    """One quotation and its state."""
-
-    text: str
-    state: str
 
 
 def find_quotes(text):
@@ -44,23 +36,20 @@ def find_quotes(text):
 
 def quote_states(explanation, sources):
     """Quotations of an explanation, each with its state in the sources."""
-    quotes = []
-    for start, end in find_quotes(explanation):
-        text = explanation[start:end]
-        state = "absent"
-        if any(_is_verbatim(text, source) for source in sources):
-            state = "verbatim"
-        elif any(_is_repaired(text, source) for source in sources):
-            state = "repaired"
-        quotes.append(Quote(text, state))
-    return quotes
+    quotes = [explanation[start:end] for start, end in find_quotes(explanation)]
+    return [(quote, _state(quote, sources)) for quote in quotes]
 
 
 def share_quoted_rightly(explanation, sources):
     """Share of the quotations of an explanation that a source has, None without a quotation."""
-    quotes = quote_states(explanation, sources)
-    found = [quote for quote in quotes if quote.state != "absent"]
-    return len(found) / len(quotes) if quotes else None
+    found = [state != "absent" for _, state in quote_states(explanation, sources)]
+    return sum(found) / len(found) if found else None
+
+
+def _state(quote, sources):
+    if any(_is_verbatim(quote, source) for source in sources):
+        return "verbatim"
+    return "repaired" if any(_is_repaired(quote, source) for source in sources) else "absent"
 
 
 def _is_verbatim(quote, source):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.plugins import array_of, callable_plugin, called, is_plugin
+from casebook.plugins import callable_plugin, called, is_plugin
 from casebook.readers import did_you_mean, read_yaml
 
 ORIGINAL = "original:"
@@ -103,7 +103,8 @@ class PluginFormula:
             for grade, rank in zip(grades, ranked.rank[low:high], strict=True):
                 if rank > 0:
                     by_rank[int(rank) - 1] = grade
-            value = array_of(called(self.name, self.function, by_rank, grades), float)
+            value = called(self.name, self.function, by_rank, grades)
+            value = called(self.name, np.asarray, value, float)
             if value.ndim or not np.isfinite(value):
                 raise InputError(f"{self.name}: no finite number for query {query!r}")
             values.append(float(value))

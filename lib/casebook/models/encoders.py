@@ -32,7 +32,7 @@ from casebook.models.cache import (
 )
 from casebook.models.device import model_settings
 from casebook.paths import home_path
-from casebook.plugins import array_of, called, is_plugin, plugin, source_of
+from casebook.plugins import called, is_plugin, plugin, source_of
 
 PACKAGED = "minilm"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -314,7 +314,7 @@ class PluggedEncoder(EncoderWrapper):
             vector_of = {}
         new = [text for text in dict.fromkeys(texts) if text not in vector_of]
         if new:
-            vectors = array_of(called(self.name, tower, new), np.float32)
+            vectors = called(self.name, np.asarray, called(self.name, tower, new), np.float32)
             if vectors.ndim != 2 or len(vectors) != len(new) or not np.isfinite(vectors).all():
                 raise InputError(
                     f"{self.name}: expected {len(new)} finite vectors for {len(new)} texts"

@@ -1,23 +1,15 @@
 """Ratings: a row each, a column a rater or a criterion, votes by category, a square table."""
 
-import itertools
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
-from casebook.data.tables import (
-    NUMBER,
-    ROLES,
-    listed,
-    read_roles,
-    read_table,
-    reading_text,
-    refusal,
-)
+from casebook.data.tables import NUMBER, listed, read_roles, read_table, refusal, to_type
 from casebook.errors import InputError
 
-MOST_VOTES = 1_000_000
+MOST_VOTES = 1_000_000  # in a cell
+#: What a row of such columns has besides them.
+IDS = {"rater": ["item", "criterion"], "criterion": ["item", "rater"], "category": ["item"]}
 
 
 def read_ratings(path, *, criterion=None, **told):
@@ -47,7 +39,7 @@ def read_ratings(path, *, criterion=None, **told):
     Returns
     -------
     pandas.DataFrame, shape [items, raters]
-        Numbers (float, NaN missing) or labels (object, None missing). ``attrs["notes"]`` says
+        Numbers (float, NaN missing) or labels (object, None missing). ``attrs["reading"]`` says
         what was read, and what was not.
 
     Raises
@@ -68,48 +60,39 @@ def read_ratings(path, *, criterion=None, **told):
     >>> ratings = read_ratings(path, raters=["ann", "bob"])
     >>> ratings.to_dict("index")
     {'q1': {'ann': 4.0, 'bob': 5.0}, 'q2': {'ann': 2.0, 'bob': nan}}
-    >>> ratings.attrs["notes"][1]
+    >>> ratings.attrs["reading"]["notes"]
     'ratings: 2 items; raters ann, bob; numbers from 2 to 5; 1 missing'
     """
     frames = read_criteria(path, **told)
-    if criterion is None and len(frames) > 1:
-        raise refusal(path, f"rates several criteria: {listed(frames)}: choose one (--criterion)")
-    criterion = criterion or next(iter(frames))
-    if criterion not in frames:
-        raise refusal(path, f"has no criterion {criterion!r}: it has {listed(frames)}")
-    return frames[criterion]
+    chosen = [criterion] if criterion else list(frames)
+    if len(chosen) > 1 or chosen[0] not in frames:
+        raise refusal(path, f"rates the criteria {listed(frames)}: choose one (--criterion)")
+    return frames[chosen[0]]
 
 
-def read_criteria(
-    path, *, raters=(), criteria=(), columns=None, values=None, rows=None, numbers=None
-):
+def read_criteria(path, *, raters=(), criteria=(), rows=None, numbers=None, **told):
     """Ratings of each criterion, see `read_ratings`: a dict of frames of items x raters."""
     table = read_table(path, rows)
-    raters = _names("raters", raters)
-    criteria = _names("criteria", criteria)
     if raters and criteria:
         raise InputError("raters and criteria: columns are one or the other: leave one out")
-    if raters:
-        reading = _read_named(table, raters, ["item", "criterion"], [], columns, values)
-        ratings = _rows(reading, "rater", raters)
-    elif criteria:
-        ids = ["item", "rater"]
-        reading = _read_named(table, criteria, ids, ids, columns, values)
-        ratings = _rows(reading, "criterion", criteria)
+    if raters or criteria:
+        role = "rater" if raters else "criterion"
+        reading = _named(table, role, raters or criteria, **told)
+        ids = list(reading.table.columns.difference(reading.further))
+        cells = reading.table.set_index(ids, append=True).rename_axis(columns=role)
+        ratings = cells.stack().rename("rating").reset_index([*ids, role])  # noqa: PD013
     else:
-        _refuse_no_raters(table, columns or {})
-        needed = ["item", "rater", "rating"]
-        other = "; or, a column per criterion: --criteria A,B"
-        reading = read_roles(table, "ratings", needed, columns, values, hint=other)
+        ways = f"{to_type('raters', 'A,B')}, {to_type('criteria', 'A,B')}"
+        ways = f"; or a column each: {ways}; votes: casebook agreement --counts A,B"
+        for needed in (["rater"], ["item", "rating"]):  # who rates is asked first
+            reading = read_roles(table, "ratings", needed, hint=ways, **told)
         ratings = reading.table
-    hint = ""
     if "criterion" not in ratings:
-        hint = ", or name the criteria: --columns criterion=COLUMN"
         ratings = ratings.assign(criterion=reading.columns.get("rating", "ratings"))
     long = replace(reading, table=ratings)
-    long.names("item")
-    long.names("rater")
-    long.names("criterion")
+    for role in ("item", "rater", "criterion"):
+        long.names(role)
+    hint = f"; of several criteria: {to_type('columns', {'criterion': 'COLUMN'})}"
     long.refuse_repeats("item", "rater", "criterion", hint=hint)
     frames = {}
     for criterion, part in ratings.groupby("criterion", sort=False):
@@ -120,38 +103,22 @@ def read_criteria(
     if not frames:
         raise refusal(path, f"holds no ratings: all {len(ratings)} are empty")
     for frame in frames.values():
-        frame.attrs |= {"notes": _notes(reading), "reading": reading.record()}
+        frame.attrs["reading"] = reading.record()
     return frames
 
 
-def _names(option, names):
-    """Names of columns, as a list or as a text with commas."""
-    names = names.split(",") if isinstance(names, str) else names
-    names = [name.strip() for name in names or ()]
-    if "" in names or len({*names}) < len(names):
-        raise InputError(f"{option} {','.join(names)!r}: name columns, each once, as A,B")
-    return names
-
-
-def _refuse_no_raters(table, columns):
-    """Refuse a table without the roles of a row per rating: nothing in it says who rates."""
-    known = {name for role in ("rater", "rating") for name in ROLES["ratings"][role]}
-    if known.isdisjoint(table) and columns.keys().isdisjoint(("rater", "rating")):
-        names = ", ".join(ROLES["ratings"]["rater"])
-        ways = "--raters A,B (a column each), --counts A,B (votes), or --columns rater=COLUMN"
-        problem = f"has no rater ({names}); it has {listed(table)}: type {ways}"
-        raise refusal(table.attrs["path"], problem)
-
-
-def _read_named(table, names, ids, needed, columns, values):
-    """Columns that are named, and those that tell what a row is: without them it is an item."""
-    path = table.attrs["path"]
+def _named(table, role, names, columns=None, values=None):
+    """Columns that are a rater, a criterion or a category each, and what a row has besides."""
+    names = names.replace(", ", ",").split(",") if isinstance(names, str) else names
     columns = columns or {}
-    for role in columns.keys() & ROLES["ratings"].keys() - {*ids}:
-        raise InputError(f"columns: {role} has no effect beside {listed(names)}: leave it out")
-    for name in {*ids, *columns.values()} & {*names}:
-        raise refusal(path, f"column {name!r} tells the items or raters: it has no ratings too")
-    told = dict.fromkeys(ROLES["ratings"].keys() - {*ids}, "-") | columns
+    ids = IDS[role]
+    others = {"item", "rater", "criterion", "rating"} - {*ids}
+    both = (others & {*columns}) | ({*ids, *columns.values()} & {*names})
+    if both or "" in names or len({*names}) < len(names):
+        problem = f"{','.join(names)!r}: name columns, each once, as A,B"
+        raise InputError(f"{problem}, and {', '.join(both)} once" if both else problem)
+    told = dict.fromkeys(others, "-") | columns
+    needed = ids if role == "criterion" else []
     reading = read_roles(table, "ratings", needed, told, values, further=names)
     if "item" not in reading:
         reading.table["item"] = reading.table.index.astype(str)
@@ -159,30 +126,18 @@ def _read_named(table, names, ids, needed, columns, values):
     return reading
 
 
-def _rows(reading, role, names):
-    """A row per rating of what stands in a column per rater, or per criterion."""
-    ids = reading.table.drop(columns=names)
-    parts = [ids.assign(**{role: name, "rating": reading.table[name]}) for name in names]
-    return pd.concat(parts)
-
-
 def _items_by_raters(reading, numbers):
     """Ratings of one criterion: numbers if all are, or if one is and none may be a label."""
     table = reading.table
     words = reading.texts("rating", may_be_empty=True).replace(reading.values)
     is_number = words.str.fullmatch(NUMBER)
-    if numbers is None:
-        numbers = is_number.any()
+    numbers = is_number.any() if numbers is None else numbers
     if numbers or (is_number | (words == "")).all():
-        ratings = reading.numbers("rating", "; or, if these are labels: --level nominal")
+        ratings = reading.numbers("rating", "; of labels: casebook agreement --level nominal")
     else:
         labels = reading.labels("rating")
-        if labels[is_number].map(float).nunique() < labels[is_number].nunique():
-            problem = "two labels are one number, as 1 and 1.0: --values 1.0=1 makes them one"
-            raise refusal(reading.path, problem)
         ratings = labels.where(labels != "", None)
-    table = table.assign(rating=ratings)
-    frame = table.pivot(index="item", columns="rater", values="rating")  # noqa: PD010
+    frame = table.assign(rating=ratings).pivot(index="item", columns="rater", values="rating")  # noqa: PD010
     frame = frame.reindex(index=table["item"].unique(), columns=table["rater"].unique())
     if frame.to_numpy().dtype.kind != "f":
         frame = frame.astype(object).where(frame.notna(), None)
@@ -198,33 +153,26 @@ def _described(frame):
     return f"{len(frame)} items; raters {listed(frame)}; {scale}; {frame.size - len(given)} missing"
 
 
-def _notes(reading):
-    """Lines of what was read, with the name of the file alone."""
-    head, *_ = reading_text(reading.record()).splitlines()
-    return [head, *reading.notes]
-
-
 # --- tables of votes
 
 
-def read_counts(path, categories, *, columns=None, values=None, rows=None):
+def read_counts(path, categories, *, rows=None, **told):
     """Votes by category, a row per item: a frame of items x categories."""
-    categories = _names("categories", categories)
-    reading = _read_named(read_table(path, rows), categories, ["item"], [], columns, values)
-    reading.names("item")
+    reading = _named(read_table(path, rows), "category", categories, **told)
+    items = reading.names("item")
     reading.refuse_repeats("item")
-    votes = pd.DataFrame({name: reading.numbers(name) for name in categories})
-    n_empty = int(votes.isna().to_numpy().sum())
-    votes = votes.fillna(0)
-    is_count = (votes >= 0) & (votes % 1 == 0) & (votes <= MOST_VOTES)
-    for row, cells in votes[~is_count.all(axis=1)].iterrows():
-        reading.refuse(row, f"votes are no counts up to {MOST_VOTES:,}: {listed(cells)}")
-    votes = votes.astype(int).set_axis(reading.table["item"], axis=0)
-    per_item = listed(sorted(votes.sum(axis=1).unique()))
-    sizes = f"{len(votes)} items; categories {listed(votes)}; {per_item} votes an item"
-    reading.notes.append(f"{sizes}; {n_empty} empty cells are no votes")
-    votes.attrs["notes"] = _notes(reading)
-    return votes
+    votes = pd.DataFrame({name: reading.numbers(name) for name in reading.further})
+    counts = votes.fillna(0)
+    for row in votes.index[~counts.isin(range(MOST_VOTES)).all(axis=1)][:1]:
+        reading.refuse(row, f"votes are no counts: {listed(votes.loc[row])}")
+    counts = counts.astype(int).set_axis(items, axis=0)
+    per_item = listed(sorted(counts.sum(axis=1).unique()))
+    reading.notes.append(
+        f"{len(counts)} items; categories {listed(counts)}; {per_item} votes an item; "
+        f"{votes.isna().to_numpy().sum()} empty cells are no votes"
+    )
+    counts.attrs["reading"] = reading.record()
+    return counts
 
 
 def read_square(path, categories, **told):
@@ -232,11 +180,10 @@ def read_square(path, categories, **told):
     votes = read_counts(path, categories, **told)
     if {*votes.index} != {*votes}:
         problem = f"rows are {listed(votes.index)}, not {listed(votes)}"
-        raise refusal(path, f"{problem}: name them in a column: --columns item=COLUMN")
-    n_votes = votes.to_numpy().ravel()
-    if n_votes.sum() > MOST_VOTES:
-        raise refusal(path, f"has {n_votes.sum():,} votes, more than {MOST_VOTES:,}")
-    cells = pd.DataFrame(itertools.product(votes.index, votes), columns=["rows", "columns"])
-    ratings = cells.loc[np.repeat(cells.index, n_votes)].reset_index(drop=True).rename_axis("item")
-    ratings.attrs["notes"] = [*votes.attrs["notes"][:1], f"square: {_described(ratings)}"]
+        way = to_type("columns", {"item": "COLUMN"})
+        raise refusal(path, f"{problem}: name them in a column: {way}")
+    n_votes = votes.stack()  # noqa: PD013
+    pairs = n_votes.index.repeat(n_votes)
+    ratings = pairs.to_frame(index=False, name=["rows", "columns"]).rename_axis("item")
+    ratings.attrs["reading"] = votes.attrs["reading"] | {"notes": _described(ratings)}
     return ratings

@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-from casebook.assistant.log import contexts_of
 from casebook.data.tables import read_roles, read_table
 from casebook.errors import InputError
 
@@ -18,15 +17,19 @@ def systems_of(answers):
 def read_answers(files, *, common=False, lists="json", **said):
     """Read the answers of several systems (name to file), joined by item, and an account."""
     answers = [pd.DataFrame()]
+    readings = []
     for system, path in files.items():
         reading = _reading(path, lists=lists, **said)
+        readings.append(reading.record())
         reading.refuse_repeats("item")
         rows = pd.DataFrame({"item": reading.texts("item"), "prompt": reading.texts("prompt")})
         rows["answer"] = reading.texts("answer", may_be_empty=True)
         rows["stratum"] = reading.texts("stratum") if "stratum" in reading else "all"
-        rows["contexts"], _ = contexts_of(reading)
+        rows["contexts"] = reading.lists("contexts")
         answers.append(rows.assign(system=system))
-    return _joined_answers(pd.concat(answers, ignore_index=True), files, common)
+    joined, account = _joined_answers(pd.concat(answers, ignore_index=True), files, common)
+    joined.attrs["readings"] = readings
+    return joined, account
 
 
 def _reading(path, columns=None, values=None, rows=None, lists="json"):
@@ -60,6 +63,7 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
     table["answer"] = table["answer"].mask(table["no_answer"].notna())
     table = pd.concat([table[table["system"] == name] for name in systems])
     joined, account = _joined_answers(table, dict.fromkeys(systems, "the log"), common)
+    joined.attrs["readings"] = log.attrs.get("readings", [])
     empty = table.loc[table["answer"] == NO_ANSWER, "system"].value_counts(sort=False)
     return joined, account | {"no_answer": {name: int(count) for name, count in empty.items()}}
 

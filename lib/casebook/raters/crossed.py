@@ -12,12 +12,12 @@ METHOD = "t, items and raters crossed"
 
 
 @dataclass(frozen=True)
-class Crossed:
-    """Mean over items and raters, its interval and the test of a null value."""
+class MeanTest:
+    """A mean over items, or over items and raters, its interval and the test of a null value."""
 
     interval: Interval
     pvalue: float | None
-    df: float | None
+    df: float | None = None
 
 
 def crossed_mean(table, null=0.0, *, weights="items", level=0.95, limits=(-np.inf, np.inf)):
@@ -28,7 +28,7 @@ def crossed_mean(table, null=0.0, *, weights="items", level=0.95, limits=(-np.in
     n, raters = values.shape
 
     def without_interval(mean, reason):
-        return Crossed(Interval(mean, None, None, level, n, METHOD, reason), None, None)
+        return MeanTest(Interval(mean, None, None, level, n, METHOD, reason), None, None)
 
     if not n:
         return without_interval(None, "no_units")
@@ -48,7 +48,7 @@ def crossed_mean(table, null=0.0, *, weights="items", level=0.95, limits=(-np.in
     reach = special.stdtrit([df, raters - 1], (1 + level) / 2) * np.sqrt([spread, by_rater])
     low, high = (float(x) for x in np.clip(mean + reach.max() * np.array([-1, 1]), *limits))
     pvalue = float(crossed_pvalues(mean - null, spread, df, by_rater, raters))
-    return Crossed(Interval(mean, low, high, level, n, METHOD), pvalue, df)
+    return MeanTest(Interval(mean, low, high, level, n, METHOD), pvalue, df)
 
 
 def at_least(crossed, items):
@@ -58,7 +58,7 @@ def at_least(crossed, items):
     if wide.low is None or narrow.low is None or crossed.pvalue is None:
         return crossed
     wide = replace(wide, low=min(wide.low, narrow.low), high=max(wide.high, narrow.high))
-    return Crossed(wide, max(crossed.pvalue, items.pvalue), crossed.df)
+    return MeanTest(wide, max(crossed.pvalue, items.pvalue), crossed.df)
 
 
 def crossed_variance(tables):

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+from scipy import stats
 
-from casebook.raters.crossed import at_least, crossed_mean
+from casebook.frames import coefficients, shares
+from casebook.raters.crossed import MeanTest, at_least, crossed_mean
 from casebook.stats.intervals import (
     FEWEST,
     Interval,
@@ -22,13 +23,7 @@ from casebook.stats.intervals import (
     too_few,
     wilson,
 )
-from casebook.stats.tests import (
-    SignTest,
-    exact_sign_test,
-    holm,
-    positive,
-    sign_flips,
-)
+from casebook.stats.tests import SignTest, exact_sign_test, holm, sign_flips
 from casebook.verdicts import DIFFERENT, EQUIVALENT, NOT_PREFERRED, PREFERRED, UNDECIDED
 
 TIES = ("drop", "half")
@@ -39,97 +34,63 @@ EQUIVALENCE_RANGE = (0.45, 0.55)
 """Win rates that count as no difference."""
 
 MOST_STEPS = 5e8  # of counting all sign patterns; beyond it some are drawn
-EXACT = "all sign patterns"
 LEAST_EXPECTED = 5  # expected count below which the chi-square approximation is doubtful
+VOTES = ["wins", "ties", "losses", "missing"]
 
 
 def count_votes(votes):
     """Count wins, ties, losses and missing votes."""
     votes = np.asarray(votes, dtype=float)
-    return {
-        "wins": int((votes == 1).sum()),
-        "ties": int((votes == 0).sum()),
-        "losses": int((votes == -1).sum()),
-        "missing": int(np.isnan(votes).sum()),
-    }
+    counts = [votes == 1, votes == 0, votes == -1, np.isnan(votes)]
+    return {name: int(count.sum()) for name, count in zip(VOTES, counts, strict=True)}
 
 
 def item_means(votes):
     """Mean net vote of every item that has a vote."""
-    votes = np.asarray(votes, dtype=float)
-    has_vote = ~np.isnan(votes).all(axis=1)
-    return np.nanmean(votes[has_vote], axis=1)
+    return pd.DataFrame(votes, dtype=float).mean(axis=1).dropna().to_numpy()
 
 
 def win_tie_loss_table(votes):
     """Count and test the votes of every rater, with Holm's correction, and of all together."""
     votes = pd.DataFrame(votes)
-    rows = []
-    for name, cast in [*votes.items(), ("pooled", votes)]:
-        counts = count_votes(cast)
-        n = counts["wins"] + counts["losses"]
-        share = wilson(counts["wins"], n)
-        test = exact_sign_test(counts["wins"], counts["losses"])
-        rows.append(
-            {
-                "rater": name,
-                "wins": counts["wins"],
-                "losses": counts["losses"],
-                "ties": counts["ties"],
-                "missing": counts["missing"],
-                "n": n,
-                **share.row("win_rate"),
-                "p_sign": test.pvalue,
-                "log_p": test.log_pvalue,
-                "reason": test.reason,
-            }
-        )
-    adjusted = [*holm([row["p_sign"] for row in rows[:-1]]), None]
-    return pd.DataFrame(rows).assign(p_holm=pd.Series(adjusted, dtype=object))
+    casts = {**votes, "pooled": votes}
+    counts = pd.DataFrame(map(count_votes, casts.values()))
+    n = counts["wins"] + counts["losses"]
+    rates = shares(dict(zip(casts, zip(counts["wins"], n, strict=True), strict=True)))
+    tests = list(map(exact_sign_test, counts["wins"], counts["losses"]))
+    table = pd.DataFrame({"rater": list(casts), **counts, "n": n})
+    table[["win_rate", "low", "high"]] = rates[["value", "low", "high"]]
+    table["p_sign"] = [test.pvalue for test in tests]
+    table["log_p"] = [test.log_pvalue for test in tests]
+    table["reason"] = [test.reason for test in tests]
+    adjusted = holm([test.pvalue for test in tests[:-1]])
+    return table.assign(p_holm=pd.Series([*adjusted, None], dtype=object))
 
 
 # --- the item as unit ------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Flips:
-    """Mean of items with its sign-flip test, the inverted interval, and the p-value's error."""
-
-    interval: Interval
-    pvalue: float | None
-    error: float | None
-
-
 def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
     """Test and bound the mean of the items' means by turning signs of items."""
-    scores = np.asarray(table, dtype=float)
-    scores = scores[np.isfinite(scores).any(axis=1)]
+    scores = pd.DataFrame(table, dtype=float).dropna(how="all").to_numpy()
     n = len(scores)
     if not n:
-        return Flips(Interval(None, None, None, level, 0, EXACT, "no_units"), None, None)
+        return MeanTest(Interval(None, None, None, level, 0, "sign flips", "no_units"), None)
     n_raters = np.isfinite(scores).sum(axis=1)
-    sums = np.nansum(scores, axis=1)
     # Means of items are whole numbers over a common denominator: all patterns can be counted by
     # their sums.
     denominator = math.lcm(*n_raters.tolist())
-    numerators = sums * (denominator / n_raters)
+    numerators = np.nansum(scores, axis=1) * (denominator / n_raters)
     mean = float(numerators.sum() / (n * denominator))
-    if not numerators.any():
-        return Flips(Interval(mean, None, None, level, n, EXACT, "no_variation"), 1.0, 0.0)
     if n * n * np.abs(numerators).sum() <= MOST_STEPS and not np.any(numerators % 1):
-        method = EXACT
-        pvalue, low, high = _counted_flips(numerators.astype(int), 1 - level)
-        low = low / denominator
-        high = high / denominator
-        error = 0.0
+        method = "all sign patterns"
+        pvalue, *bounds = _counted_flips(numerators.astype(int), 1 - level)
+        low, high = np.divide(bounds, denominator).tolist()
     else:
         method = f"{n_resamples:,} random sign patterns"
-        means = (sums / n_raters)[:, None]
+        means = numerators[:, None] / denominator
         flips = sign_flips(means, np.ones(n), level=level, n_resamples=n_resamples, seed=seed)
-        pvalue = float(flips.p[0])
-        low = float(flips.low[0])
-        high = float(flips.high[0])
-        error = math.sqrt(pvalue * (1 - pvalue) / n_resamples)
+        pvalue, low, high = (float(x[0]) for x in (flips.p, flips.low, flips.high))
     reason = too_few(n, None)
     if reason is None and not math.isfinite(low + high):
         reason = "too_few_units_for_the_level"
@@ -138,7 +99,7 @@ def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
     if reason:
         low = None
         high = None
-    return Flips(Interval(mean, low, high, level, n, method, reason), pvalue, error)
+    return MeanTest(Interval(mean, low, high, level, n, method, reason), pvalue)
 
 
 def _counted_flips(values, alpha):
@@ -171,9 +132,7 @@ def _subset_bound(means, weights, empty, alpha):
     cumulative = empty + np.cumsum(weights[order])
     # Equal means stand together: the last of them says how often one is reached.
     position = np.searchsorted(cumulative, alpha / 2 * (1 + 1e-12), side="right")
-    if empty > alpha / 2 or position == len(order):
-        return -math.inf
-    return float(means[order[position]])
+    return -math.inf if empty > alpha / 2 else means[order[position]]
 
 
 def item_tests(votes, *, n_resamples=100_000, seed=0):
@@ -195,70 +154,45 @@ def preference_lines(votes, *, level=0.95, n_resamples=100_000, seed=0):
     votes = np.asarray(votes, dtype=float)
     flips = item_flips(votes, level=level, n_resamples=n_resamples, seed=seed)
     crossed = at_least(crossed_mean(votes, level=level, limits=(-1.0, 1.0)), flips)
-    n_raters = int(np.isfinite(votes).any(axis=0).sum())
-    rows = []
-    for scope, test in {THESE_RATERS: flips, NEW_RATERS: crossed}.items():
-        net = test.interval
-        rows.append(
-            {
-                "scope": scope,
-                "win_rate": _rate(net.estimate),
-                "low": _rate(net.low),
-                "high": _rate(net.high),
-                "p": test.pvalue,
-                "verdict": _preference_verdict(net, test.pvalue),
-                "items": net.n,
-                "raters": n_raters,
-                "method": net.method,
-                "mc_error": flips.error if scope == THESE_RATERS else None,
-                "reason": net.reason,
-            }
-        )
-    return pd.DataFrame(rows)
+    tests = {THESE_RATERS: flips, NEW_RATERS: crossed}
+    lines = coefficients({scope: _rate(test.interval) for scope, test in tests.items()})
+    lines = lines.rename(columns={"system": "scope", "value": "win_rate", "n": "items"})
+    lines["p"] = np.array([test.pvalue for test in tests.values()], dtype=float)
+    lines["verdict"] = [_preference_verdict(test) for test in tests.values()]
+    lines["raters"] = np.isfinite(votes).any(axis=0).sum()
+    lines["method"] = [test.interval.method for test in tests.values()]
+    columns = ["scope", "win_rate", "low", "high", "p", "verdict", "items", "raters", "method"]
+    return lines[[*columns, "reason"]]
 
 
 def _rate(net):
-    """Turn a net vote in [-1, 1] into a win rate."""
-    return None if net is None else (1 + net) / 2
+    """The interval of a net vote in [-1, 1] as one of a win rate."""
+    numbers = (net.estimate, net.low, net.high)
+    estimate, low, high = (None if x is None else (1 + x) / 2 for x in numbers)
+    return replace(net, estimate=estimate, low=low, high=high)
 
 
-def _preference_verdict(net, pvalue):
-    """Give the verdict on a mean net vote: its test decides, where it has an interval."""
+def _preference_verdict(tested):
+    """The verdict on a mean net vote: its test decides, where it has an interval."""
+    net = tested.interval
     has_interval = net.low is not None or net.reason == "no_variation"
-    if pvalue is None or pvalue > 1 - net.level or not has_interval:
+    if not has_interval or tested.pvalue is None or tested.pvalue > 1 - net.level:
         return UNDECIDED
     return PREFERRED if net.estimate > 0 else NOT_PREFERRED
 
 
 def win_rates(votes, lines, *, level=0.95, n_resamples=100_000, seed=0):
     """Win rate, ties as half, of every rater, then that of these and of other raters (`lines`)."""
-    rows = []
-    for rater in votes.columns[votes.notna().any()]:
-        of_rater = votes[[rater]]
-        rates_of_rater = preference_lines(of_rater, level=level, n_resamples=n_resamples, seed=seed)
-        line = rates_of_rater.to_dict("records")[0]
-        rows.append({"who": str(rater), **count_votes(of_rater), **line})
-    names = ("these raters together", "other raters")
-    for who, line in zip(names, lines.to_dict("records"), strict=True):
-        rows.append({"who": who, **count_votes(votes), **line})
-    table = pd.DataFrame(rows).rename(columns={"win_rate": "value", "items": "groups"})
-    table["n"] = table[["wins", "ties", "losses"]].sum(axis=1)
-    columns = [
-        "who",
-        "wins",
-        "ties",
-        "losses",
-        "missing",
-        "value",
-        "low",
-        "high",
-        "p",
-        "n",
-        "groups",
-        "reason",
-    ]
-    table["reason"] = table["reason"].astype(object).where(table["reason"].notna(), None)
-    return table[columns].astype(dict.fromkeys(("value", "low", "high", "p"), float))
+    casts = {str(rater): votes[[rater]] for rater in votes.columns[votes.notna().any()]}
+    options = {"level": level, "n_resamples": n_resamples, "seed": seed}
+    alone = [preference_lines(cast, **options).head(1) for cast in casts.values()]
+    casts |= {"these raters together": votes, "other raters": votes}
+    table = pd.concat([*alone, lines], ignore_index=True)
+    table = table.rename(columns={"win_rate": "value", "items": "groups"})
+    table = table.join(pd.DataFrame(map(count_votes, casts.values()))).assign(who=list(casts))
+    table["n"] = table["wins"] + table["ties"] + table["losses"]
+    columns = ["who", "wins", "ties", "losses", "missing", "value", "low", "high", "p"]
+    return table[[*columns, "n", "groups", "reason"]]
 
 
 # --- the win rate ------------------------------------------------------------------
@@ -269,11 +203,9 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_resamples=10_000,
     scores = (np.asarray(votes, dtype=float) + 1) / 2
     if ties == "drop":
         scores[scores == 0.5] = np.nan
-    scored = ~np.isnan(scores)
-    total = float(np.nansum(scores))
-    n = int(scored.sum())
-    if unit == "vote" or n == 0:
-        return wilson(total, n, level)
+    scored = np.isfinite(scores)
+    if unit == "vote" or not scored.any():
+        return wilson(float(np.nansum(scores)), int(scored.sum()), level)
     clusters = np.nonzero(scored)[1 if unit == "rater" else 0]
     mean = bootstrap_mean(
         scores[scored], clusters=clusters, level=level, n_resamples=n_resamples, seed=seed
@@ -283,7 +215,7 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_resamples=10_000,
         # An interval by vote speaks of new votes, not of new items or raters.
         mean = replace(mean, low=None, high=None, reason="fewer_than_six_clusters")
     if unit != "item and rater":
-        return replace(mean, n=n_clusters, method=f"t and bootstrap over {unit}s")
+        return replace(mean, n=n_clusters)
     crossed = crossed_mean(scores, 0.5, weights="votes", level=level, limits=(0.0, 1.0)).interval
     if None in (mean.low, crossed.low):
         return crossed
@@ -291,14 +223,13 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_resamples=10_000,
 
 
 def preference_intervals(votes, *, n_resamples=10_000, seed=0):
-    """Give all intervals of the win rate side by side."""
-    rows = []
-    for ties in TIES:
-        for unit in WIN_RATE_UNITS:
-            rate = win_rate(votes, unit=unit, ties=ties, n_resamples=n_resamples, seed=seed)
-            row = {"ties": ties, "unit": unit, **rate.row("win_rate")}
-            rows.append(row | {"method": rate.method, "reason": rate.reason})
-    return pd.DataFrame(rows)
+    """All intervals of the win rate side by side."""
+    options = {"n_resamples": n_resamples, "seed": seed}
+    pairs = [(ties, unit) for ties in TIES for unit in WIN_RATE_UNITS]
+    rates = {(ties, unit): win_rate(votes, unit=unit, ties=ties, **options) for ties, unit in pairs}
+    table = coefficients(rates).rename(columns={"value": "win_rate"})
+    table = pd.DataFrame(pairs, columns=["ties", "unit"]).join(table)
+    return table[["ties", "unit", "win_rate", "low", "high", "n", "reason"]]
 
 
 def equivalence(
@@ -313,24 +244,17 @@ def equivalence(
     p = None
     verdict = UNDECIDED
     reason = rate.reason or "no_variation"
-    if len(scores) > 1 and np.ptp(scores) > 0 and rate.low is not None:
-        error = scores.std(ddof=1) / np.sqrt(len(scores))
-        gap = min(scores.mean() - low, high - scores.mean())
-        p = positive(special.stdtr(len(scores) - 1, -gap / error))
+    if rate.low is not None and np.ptp(scores) > 0:
+        above = stats.ttest_1samp(scores, low, alternative="greater").pvalue
+        below = stats.ttest_1samp(scores, high, alternative="less").pvalue
+        p = float(max(above, below))
         reason = None
         if p <= alpha:
             verdict = EQUIVALENT
         elif rate.low > high or rate.high < low:
             verdict = DIFFERENT
-    return {
-        **bounded("win_rate", rate),
-        "range from": low,
-        "range to": high,
-        "p_tost": p,
-        "verdict": verdict,
-        "n": rate.n,
-        "reason": reason,
-    }
+    cells = {"range from": low, "range to": high, "p_tost": p, "verdict": verdict}
+    return {**bounded("win_rate", rate), **cells, "n": rate.n, "reason": reason}
 
 
 @dataclass(frozen=True)
@@ -350,61 +274,42 @@ def position_effect(votes, on_the_left):
     """Measure what the side does; `on_the_left` says where the first system stood left."""
     votes = np.asarray(votes, dtype=float)
     is_cast = ~np.isnan(votes)
-    is_left = np.asarray(on_the_left) == True  # noqa: E712 - objects where no vote was cast
-    is_left = is_cast & is_left
-    for_left = count_votes(np.where(is_left, votes, -votes))
-    wins = for_left["wins"]
-    losses = for_left["losses"]
+    is_left = is_cast & (np.asarray(on_the_left) == True)  # noqa: E712 - objects without a vote
     at_left = count_votes(votes[is_left])
     at_right = count_votes(votes[~is_left])
     n_left = at_left["wins"] + at_left["losses"]
     n_right = at_right["wins"] + at_right["losses"]
-    rate_left = wilson(at_left["wins"], n_left)
-    rate_right = wilson(at_right["wins"], n_right)
+    for_left = at_left["wins"] + at_right["losses"]
+    # The mean of both rates is half of one plus the rate at the left minus the losses at the right.
+    minus_losses = newcombe(at_left["wins"], n_left, at_right["losses"], n_right)
     return PositionEffect(
-        left_choice=wilson(wins, wins + losses),
-        left_test=exact_sign_test(wins, losses),
-        win_rate_left=rate_left,
-        win_rate_right=rate_right,
+        left_choice=wilson(for_left, n_left + n_right),
+        left_test=exact_sign_test(for_left, n_left + n_right - for_left),
+        win_rate_left=wilson(at_left["wins"], n_left),
+        win_rate_right=wilson(at_right["wins"], n_right),
         difference=newcombe(at_left["wins"], n_left, at_right["wins"], n_right),
-        side_balanced=_side_balanced(rate_left, rate_right),
+        side_balanced=_rate(minus_losses),
         left_share=float(is_left[is_cast].mean()),
     )
 
 
-def _side_balanced(left, right):
-    """Mean of the win rates on both sides, with the bounds of Newcombe's construction."""
-    n = left.n + right.n
-    if not (left.n and right.n):
-        return Interval(None, None, None, left.level, n, "newcombe", "no_units")
-    mean = (left.estimate + right.estimate) / 2
-    below = np.hypot(left.estimate - left.low, right.estimate - right.low) / 2
-    above = np.hypot(left.high - left.estimate, right.high - right.estimate) / 2
-    return Interval(mean, float(mean - below), float(mean + above), left.level, n, "newcombe")
-
-
 def dependence(votes, *, n_resamples=2_000, seed=0):
-    """Measure how votes depend on each other: by item (ICC), and as raters differ."""
-    scores = (np.asarray(votes, dtype=float) + 1) / 2
-    scores = scores[~np.isnan(scores).all(axis=1)]
-    sizes = (~np.isnan(scores)).sum(axis=1)
+    """How votes depend on each other: by item (ICC), and as raters differ."""
+    scores = (pd.DataFrame(votes, dtype=float).dropna(how="all").to_numpy() + 1) / 2
+    sizes = np.isfinite(scores).sum(axis=1)
     n = int(sizes.sum())
     icc = bootstrap_statistic(scores, _icc, n_resamples=n_resamples, seed=seed)
-    effect = None
-    effective_n = None
-    if icc.estimate is not None:
-        effect = 1 + (float(np.sum(sizes**2)) / n - 1) * icc.estimate
-        effective_n = n / effect if effect > 0 else None
+    cells = icc.row()
+    effect = 1 + (np.sum(sizes**2) / max(n, 1) - 1) * cells["value"]
+    of_items = {
+        "ICC(1) of votes on one item": cells,
+        "design effect": {"value": effect},
+        "effective number of votes": {"value": n / effect if effect > 0 else None},
+    }
     rows = [
-        {"measure": "ICC(1) of votes on one item", "value": icc.estimate},
-        {"measure": "design effect", "value": effect},
-        {"measure": "effective number of votes", "value": effective_n},
+        {"measure": name, **values, "n": n, "reason": icc.reason}
+        for name, values in of_items.items()
     ]
-    for row in rows:
-        row["n"] = n
-        row["reason"] = icc.reason
-    rows[0]["low"] = icc.low
-    rows[0]["high"] = icc.high
     rows.append(_heterogeneity(votes))
     return pd.DataFrame(rows, columns=["measure", "value", "low", "high", "p", "n", "reason"])
 
@@ -428,17 +333,14 @@ def _heterogeneity(votes):
     """Pearson's chi-square test that all raters prefer the first system equally often."""
     votes = np.asarray(votes, dtype=float)
     table = np.array([(votes == 1).sum(axis=0), (votes == -1).sum(axis=0)])
-    table = table[:, table.sum(axis=0) > 0]
+    table = table[:, table.any(axis=0)]
     df = max(table.shape[1] - 1, 0)
     row = {"measure": f"raters differ, chi-square on {df} df", "n": int(table.sum())}
     if df < 1:
         return row | {"reason": "fewer_than_two_raters"}
-    if not table.sum(axis=1).all():
+    if not table.any(axis=1).all():
         return row | {"reason": "no_variation"}
     test = stats.chi2_contingency(table, correction=False)
+    row |= {"value": test.statistic, "p": test.pvalue}
     is_doubtful = test.expected_freq.min() < LEAST_EXPECTED
-    return row | {
-        "value": test.statistic,
-        "p": test.pvalue,
-        "reason": "small_expected_counts" if is_doubtful else None,
-    }
+    return row | {"reason": "small_expected_counts" if is_doubtful else None}

@@ -6,17 +6,14 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from casebook.frames import estimates
 from casebook.measures.agreement import krippendorff_alpha
 from casebook.raters.crossed import at_least, crossed_mean
 from casebook.raters.layouts import LIKERT, PAIRED_SCALES, RATING_POINTS
 from casebook.raters.preference import item_flips
-from casebook.stats.intervals import (
-    bootstrap_mean,
-    bootstrap_statistic,
-    bounded,
-)
+from casebook.stats.intervals import STATISTICS, bootstrap_statistic, bounded
 from casebook.stats.samples import number_or_none
-from casebook.stats.tests import effect_sizes, holm
+from casebook.stats.tests import cohens_dz, holm, rank_biserial
 
 LIKERT_SCALES = tuple(column.name for column in LIKERT.answers)
 
@@ -34,11 +31,10 @@ def rating_tables(panel, *, n_resamples, seed):
 
 
 def bounded_mean(name, values, *, n_resamples, seed):
-    """Give a mean over items with its bootstrap interval as cells of a row."""
-    if not len(values):
-        return dict.fromkeys((name, f"{name} low", f"{name} high"))
-    mean = bootstrap_mean(np.asarray(values, dtype=float), n_resamples=n_resamples, seed=seed)
-    return bounded(name, mean)
+    """Mean over items with its interval as cells of a row."""
+    means = estimates(pd.DataFrame({name: values}), n_resamples=n_resamples, seed=seed)
+    mean = means.loc[0, list(STATISTICS)]
+    return dict(zip((name, f"{name} low", f"{name} high"), mean, strict=True))
 
 
 def alpha_row(table, categories=RATING_POINTS, *, n_resamples, seed):
@@ -117,7 +113,6 @@ def rating_tests(panel, *, n_resamples=10_000, seed=0):
         if not len(means):
             rows.append({"scale": scale, "n": 0, "p_sign_flip": None})
             continue
-        sizes = effect_sizes(means)
         flip = item_flips(table, n_resamples=n_resamples, seed=seed)
         items_and_raters = at_least(crossed_mean(table), flip)
         row = {
@@ -126,8 +121,8 @@ def rating_tests(panel, *, n_resamples=10_000, seed=0):
             "both low": items_and_raters.interval.low,
             "both high": items_and_raters.interval.high,
             "p_both": items_and_raters.pvalue,
-            **bounded("dz", sizes.dz),
-            "rank_biserial": sizes.rank_biserial,
+            **bounded("dz", cohens_dz(means)),
+            "rank_biserial": rank_biserial(means),
             "p_sign_flip": flip.pvalue,
             "n": len(means),
         }
@@ -144,7 +139,7 @@ def rater_rating_tests(panel, *, n_resamples=10_000, seed=0):
         if len(differences):
             flip = item_flips(differences, n_resamples=n_resamples, seed=seed)
             row |= bounded("difference", flip.interval)
-            row["rank_biserial"] = effect_sizes(differences[rater]).rank_biserial
+            row["rank_biserial"] = rank_biserial(differences[rater])
             row["p_sign_flip"] = flip.pvalue
         rows.append(row)
     return _with_holm(rows, "p_sign_flip")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from casebook.data.tables import ROLES, cell_text, read_roles, read_table
+from casebook.data.tables import ROLES, cell_text, read_roles, read_table, to_type
 from casebook.errors import InputError, refuse
 from casebook.raters.layouts import (
     ABOUT_SHEET,
@@ -182,7 +182,8 @@ def _rating_sheet(path, sheets):
     """Find the sheet with the ratings: the one of that name, else the first with such columns."""
     candidates = [sheet for sheet in sheets if not sheet.table.columns.intersection(RATED).empty]
     if not candidates:
-        remedy = f"{_columns(sheets)}: name it with --columns preferred=COLUMN"
+        way = to_type("columns", {"preferred": "COLUMN"})
+        remedy = f"{_columns(sheets)}: name it with {way}"
         raise InputError(f"{path}: no column 'preferred' (the vote: S1, S2 or Tie); {remedy}")
     return next((sheet for sheet in candidates if sheet.name == SHEET), candidates[0])
 

@@ -10,7 +10,7 @@ import pandas as pd
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from casebook.data.cards import first_problem
-from casebook.data.tables import listed
+from casebook.data.tables import listed, to_type
 from casebook.errors import InputError, refuse
 from casebook.files import sha256_file
 from casebook.raters.design import seal, text_hash
@@ -451,7 +451,8 @@ def _item_column(form):
     if "prompt_id" not in missing:
         return "prompt_id"
     names = ", ".join(name for name in form.rows if name not in {"row", *missing})
+    way = to_type("columns", {"prompt_text": "COLUMN"})
     raise InputError(
         f"{form.path}: sheet {form.sheet!r} has no column 'prompt_text' or 'prompt_id', "
-        f"which name the items; it has {names}: name one with --columns prompt_text=COLUMN"
+        f"which name the items; it has {names}: name one with {way}"
     )

@@ -13,7 +13,7 @@ import functools
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.plugins import array_of, callable_plugin, called, is_plugin
+from casebook.plugins import callable_plugin, called, is_plugin
 from casebook.retrieval.fuse import z_scores
 from casebook.retrieval.ranked import RankedLists, best_first
 
@@ -93,7 +93,7 @@ def _plugin_reranker(name, texts):
         for row, query in enumerate(queries):
             columns = np.flatnonzero(nearest[row] >= 0)
             passages = [texts[passage] for passage in nearest[row, columns]]
-            values = array_of(called(name, score, query, passages), float)
+            values = called(name, np.asarray, called(name, score, query, passages), float)
             if values.shape != (len(passages),) or not np.isfinite(values).all():
                 n = len(passages)
                 raise InputError(f"{name}: expected {n} finite scores for {n} texts")

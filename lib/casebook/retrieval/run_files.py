@@ -144,8 +144,8 @@ def _check_run(dataset, system, run, max_missing):
         example = min(names - set(dataset.documents["doc_id"]))
         raise InputError(
             f"runs: {system} names documents that {dataset.name} lacks, such as {example!r}: "
-            f"{counts['unknown']} of {counts['entries']} entries, max_missing is {max_missing:.0%}: "
-            "is it a run on another collection?"
+            f"{counts['unknown']} of {counts['entries']} entries, max_missing is "
+            f"{max_missing:.0%}: is it a run on another collection?"
         )
 
 

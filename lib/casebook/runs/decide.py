@@ -214,7 +214,7 @@ def read_gate(path):
     It holds ``rules: [{metric: ndcg@3, margin: 0.005}, ...]``, as YAML or JSON.
     """
     path = Path(path)
-    content = read_yaml(path, "gate file")
+    content = read_yaml(path)
     rules = content.get("rules") if isinstance(content, dict) else None
     if not isinstance(rules, list) or not rules:
         raise InputError(f"{path}: a gate file holds rules: a list of metric and margin")

@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, replace
 from urllib.parse import urlencode
 
+import pandas as pd
+
 from casebook.errors import InputError
 from casebook.figures import Figure, as_svg, views
 from casebook.files import write_bytes, write_json, write_text
@@ -14,6 +16,7 @@ from casebook.readers import read_json
 from casebook.runs.evidence import RECORD, require
 from casebook.runs.headlines import answers_text, headlines_text
 from casebook.runs.items import STORED_DIGITS, items_json
+from casebook.runs.leaderboard import LEADERBOARD_TIMES
 from casebook.runs.record import each_number, json_rows
 
 
@@ -84,14 +87,39 @@ class RunOutputs:
         pyplot.close(figure)
         # From the page of the cell.
         downloads = {ending: f"../../{kind}/{file.name}" for ending, file in files.items()}
-        return Figure(wide, caption, alt or caption, downloads, finding, narrow)
+        return Figure(wide, caption, downloads, finding, narrow)
 
     def items(self, items):
         """Keep single items, such as questions or claims, as `item_page` collects them."""
         return write_text(self._json("items"), items_json(items))
 
-    def leaderboard(self, content):
+    def leaderboard(
+        self,
+        systems,
+        names,
+        baseline,
+        controls=(),
+        groups=None,
+        milliseconds=None,
+        timing=None,
+        **content,
+    ):
         """Keep levels and contrasts of all pairs of systems, for the page that compares any two."""
+
+        def places(group):
+            return [place for place, system in enumerate(systems) if system in set(group)]
+
+        places_of_groups = {name: places(group) for name, group in (groups or {}).items()}
+        content |= {
+            "systems": names,
+            "baseline": systems.index(baseline),
+            "controls": places(controls),
+            "groups": {name: members for name, members in places_of_groups.items() if members},
+            "timing": timing if milliseconds else None,
+        }
+        if milliseconds:
+            times = [milliseconds.get(system) for system in systems]
+            self.timing(LEADERBOARD_TIMES, pd.DataFrame({"system": names, "milliseconds": times}))
         return write_text(self._json("leaderboard"), items_json(_rounded(content)))
 
     def item_page(self, cell=None, **choice):

@@ -54,6 +54,7 @@ class RegistryFolders:
     home: Path
     results: Path
     tenant: str | None = None
+    domain: str = DEFAULT_DOMAIN
 
 
 @dataclass(frozen=True)
@@ -86,23 +87,29 @@ class Listing:
 # --- where
 
 
-def locate(domain=None, tenant=None, runs_root=None):
-    """Find the folders for a domain and tenant; creates nothing."""
+def locate(domain=None, tenant=None, runs_root=None, default=DEFAULT_DOMAIN):
+    """Find the folders for a domain, by default `default`, and tenant; creates nothing."""
     if domain and runs_root:
         raise InputError("--domain has no effect with --runs-root: leave one of them out")
     domain = domain or _setting("RESULTS_DOMAIN")
     tenant = tenant or current_tenant()
-    results = child_folder(results_root(), domain or DEFAULT_DOMAIN, "domain")
+    results = child_folder(results_root(), domain or default, "domain")
     if tenant:
         results = child_folder(results / TENANTS, tenant, "tenant")
     root = home = results / "runs"
     if runs_root is not None:
         root = home = followed(Path(runs_root))
-        paths.refuse_whole_disk(root)
     elif not (domain or tenant):
         root = results_root()
     check_tenant(root, tenant)
-    return RegistryFolders(root, home, results, tenant)
+    return RegistryFolders(root, home, results, tenant, domain or default)
+
+
+def evaluations_folder(tenant=None):
+    """Where evaluators write, whatever the domain: ``results``, or the tenant's folder there."""
+    if tenant:
+        return child_folder(results_root() / TENANTS, tenant, "tenant")
+    return results_root()
 
 
 def current_tenant():

@@ -152,7 +152,7 @@ def read_matrix(path):
     if path.suffix.lower() == ".json":
         value = _commented_json(path)
     else:
-        value = read_yaml(path, "matrix file")
+        value = read_yaml(path)
     try:
         return Matrix.model_validate(value)
     except ValidationError as error:

@@ -1,30 +1,26 @@
 """Cases to edit and documents to search: annotated, extracted or planted; and annotated texts."""
 
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, create_model
 
 from casebook import paths
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
+from casebook.data.tables import ROLES, read_roles, read_table, records_of
 from casebook.errors import InputError
-from casebook.readers import read_json, read_jsonl, read_yaml
+from casebook.readers import parse_json, read_jsonl, read_yaml
 from casebook.sensitivity.citations import neighbours, neighbours_or_next
 from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN, Domain, validate_record
 from casebook.sensitivity.edits import COUNSEL, DOCKETS, LEAST_TERMS, MONTHS, Vocabulary
 from casebook.sensitivity.extract import extract_sheet
-from casebook.sensitivity.facts import (
-    FactSheet,
-    contradictions,
-    from_dict,
-    present_types,
-)
+from casebook.sensitivity.facts import FactSheet, contradictions, from_dict, present_types
 
 ANNOTATED_CASES = paths.DATA / "counterfactual" / "cases.jsonl"
 ANNOTATED_TEXTS = paths.DATA / "counterfactual" / "extraction"
@@ -46,7 +42,7 @@ class CaseCollection:
 
 
 def case_collection(name, *, cases=6, values=4, per_line=12, seed=0, domain=SHIPPED_DOMAIN):
-    """Give the planted collection, of some sizes, or a data set whose questions are cases."""
+    """The planted collection, of some sizes, or a data set whose questions are cases."""
     if name == PLANTED:
         if domain is not SHIPPED_DOMAIN:
             raise InputError(
@@ -58,57 +54,51 @@ def case_collection(name, *, cases=6, values=4, per_line=12, seed=0, domain=SHIP
 
 
 def annotated_collection(documents, name):
-    """Take the project's own annotated cases against some collection."""
-    cases = read_cases()
-    counts = account(cases) | {"annotated by": "the project, not validated by experts"}
-    sheets = [case.sheet for case in cases]
-    annotations = annotation_frame(case.record for case in cases)
+    """The project's own annotated cases against some collection."""
+    cases, _ = read_cases()
     return CaseCollection(
         name=f"annotated_cases_on_{name}",
-        sheets=sheets,
+        sheets=[case.sheet for case in cases],
         documents=documents,
-        annotations=annotations,
+        annotations=annotation_frame(cases),
         neighbours=neighbours,
-        account=counts,
+        account=account(cases) | {"annotated by": "the project, not validated by experts"},
     )
 
 
-def user_collection(path, corpus, domain=SHIPPED_DOMAIN):
-    """Take cases from a file, annotated or not, against the documents of a folder."""
+def user_collection(path, corpus, domain=SHIPPED_DOMAIN, **said):
+    """Cases of a file, annotated or not, against the documents of a folder."""
     if corpus is None:
         raise InputError(
             f"{path}: the cases need documents to search: name their folder too (corpus)"
         )
-    cases = read_cases(path, domain)
+    cases, reading = read_cases(path, domain, **said)
     documents = read_collection(corpus)
     vocabulary = Vocabulary(documents["text"])
     if not any(len(vocabulary.terms(case.sheet)) >= LEAST_TERMS for case in cases):
         raise InputError(
-            f"{path}: no case has {LEAST_TERMS} words that tell the documents of {corpus} apart, "
+            f"{path}: no case has {LEAST_TERMS} words that distinguish the documents of {corpus}, "
             "so none can be scored: add facts, or documents about such cases"
         )
-    annotated = [case for case in cases if case.annotated]
-    others = [case for case in cases if not case.annotated]
+    cases.sort(key=lambda case: not case.annotated)
+    counts = account(cases)
+    if reading.unread:
+        counts["columns not read"] = ", ".join(reading.unread)
     return CaseCollection(
         name=Path(path).stem,
-        sheets=[case.sheet for case in annotated + others],
+        sheets=[case.sheet for case in cases],
         documents=documents,
-        annotations=annotation_frame((case.record for case in annotated), domain.fact_types),
+        annotations=annotation_frame(cases, domain.fact_types),
         neighbours=partial(neighbours_or_next, domain=domain),
-        account=account(cases),
+        account=counts,
         domain=domain,
     )
 
 
 def extracted_collection(dataset, domain=SHIPPED_DOMAIN):
-    """Take the questions of a dataset, whole judgments, as cases.
-
-    Those that cannot be edited are left out and counted.
-    """
-    no_fact = "judgments without an extracted fact, left out"
-    contradictory = "sheets that contradict themselves, left out"
-    poor = f"sheets of fewer than {LEAST_TERMS} informative terms, left out"
-    counts = {no_fact: 0, contradictory: 0, poor: 0}
+    """The questions of a dataset, whole judgments, as cases; the others are counted."""
+    counts = dict.fromkeys(_WHY_NO_CASE, 0)
+    no_fact, contradictory, poor = counts
     sheets = []
     vocabulary = Vocabulary(dataset.documents["text"])
     for name, text in zip(dataset.queries["query_id"], dataset.queries["text"], strict=True):
@@ -124,10 +114,9 @@ def extracted_collection(dataset, domain=SHIPPED_DOMAIN):
     if not sheets:
         counted = ", ".join(f"{n} {why}" for why, n in counts.items() if n)
         raise InputError(f"{dataset.name}: no question is a case to edit: {counted}")
-    precedents = {
-        case: [document for document, grade in grades.items() if grade > 0]
-        for case, grades in dataset.qrels.items()
-    }
+    precedents = {}
+    for case, grades in dataset.qrels.items():
+        precedents[case] = [document for document, grade in grades.items() if grade > 0]
     return CaseCollection(
         name=dataset.name,
         sheets=sheets,
@@ -140,161 +129,106 @@ def extracted_collection(dataset, domain=SHIPPED_DOMAIN):
     )
 
 
+_WHY_NO_CASE = (
+    "judgments without an extracted fact, left out",
+    "sheets that contradict themselves, left out",
+    f"sheets of fewer than {LEAST_TERMS} informative terms, left out",
+)
+
+
 # ---- annotated cases: what decides them
 
-DECISIVE = "dispositive_facts"
-NOT_DECISIVE = "non_dispositive_facts"
-IMPORTANCE = "expert_importance_ranking"
-
-
-def _fact_type(name, info):
-    """Refuse a name that is no fact type of the domain."""
-    fact_types = (info.context or SHIPPED_DOMAIN).fact_types
-    if name not in fact_types:
-        raise ValueError(
-            f"{name!r} is no fact type: choose from {', '.join(map(repr, fact_types))}"
-        )
-    return name
-
-
-def _rank(rank, info):
-    """Refuse a rank beyond the number of fact types."""
-    n_types = len((info.context or SHIPPED_DOMAIN).fact_types)
-    if rank > n_types:
-        raise ValueError(f"a rank must be less than or equal to {n_types}")
-    return rank
-
-
-_Type = Annotated[str, AfterValidator(_fact_type)]
-_Importance = Annotated[float, Field(ge=1), AfterValidator(_rank)]
-
-
-class CaseRecord(BaseModel):
-    """A line of a file of cases: the facts of a case, and what somebody says decides it."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    case_id: str
-    fact_sheet: dict
-    dispositive_facts: list[_Type] | None = None
-    non_dispositive_facts: list[_Type] | None = None
-    expert_importance_ranking: dict[_Type, _Importance] | None = None
-    title: Any = None
-    citation: Any = None
-    court: Any = None
-    jurisdiction: Any = None
-    facts: Any = None
-    rationale: Any = None
-    annotation: Any = None
-    split: Any = None
-
-    @model_validator(mode="after")
-    def _once(self):
-        """Refuse a fact type that is named twice."""
-        types = Counter((self.dispositive_facts or []) + (self.non_dispositive_facts or []))
-        for name, count in types.items():
-            if count > 1:
-                raise ValueError(f"{name} is named twice under {DECISIVE} and {NOT_DECISIVE}")
-        return self
-
-
-CASE_KEYS = tuple(CaseRecord.model_fields)
-"""What a line of a file of cases may hold; the first two it must."""
+CASE_KEYS = tuple(ROLES["cases"])
+"""What a row of a file of cases may hold; the first it must."""
 
 
 class Case(NamedTuple):
-    """The sheet of one case, and its line of the file."""
+    """The sheet of a case; which fact types decide it, or do not, and their ranks (1 is most)."""
 
     sheet: FactSheet
-    record: dict
+    decides: dict
+    importance: dict
 
     @property
     def annotated(self):
         """Whether somebody said what decides it."""
-        return any(self.record.get(key) for key in (DECISIVE, NOT_DECISIVE, IMPORTANCE))
+        return bool(self.decides or self.importance)
 
 
-def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN):
-    """Read cases from JSON lines, or from a .json file of one case or of a list.
+def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=None):
+    """Cases of a table, a row a case, or of a .json of one case; and what was read of it.
 
     A case is a fact sheet with its annotations, or the sheet alone; its fact types and acts are
     those of the domain.
     """
-    cases = {}
-    for where, record in _records(Path(path)):
-        case = _case(where, record, domain)
-        name = case.sheet.case_id
-        if name in cases:
-            raise InputError(f"{where}: case {name!r} comes twice")
-        cases[name] = case
-    if not cases:
-        raise InputError(f"{path}: holds no cases")
-    return list(cases.values())
+    table = read_table(path, rows, parse=parse_json, alone=True)
+    # Without a column of sheets, the columns without a role are the facts.
+    known = {*CASE_KEYS, *(columns or {}).values()}
+    is_flat = "fact_sheet" not in [*table, *(columns or {})]
+    facts = [name for name in table if is_flat and name not in known]
+    reading = read_roles(table, "cases", ["case_id"], columns, further=facts)
+    reading.texts("case_id")
+    reading.refuse_repeats("case_id")
+    model = _record_model(domain.fact_types)
+    cases = []
+    for row, cells in records_of(reading.table):
+        filled = {name: cell for name, cell in cells.items() if cell != ""}
+        if is_flat:
+            filled["fact_sheet"] = {name: filled[name] for name in facts if name in filled}
+        where = f"{path}:{row}"
+        record = validate_record(where, filled, model)
+        decides = dict.fromkeys(record.dispositive_facts, True)
+        decides |= dict.fromkeys(record.non_dispositive_facts, False)
+        if len(decides) < len([*record.dispositive_facts, *record.non_dispositive_facts]):
+            reading.refuse(row, "a fact type is named twice under the facts that decide or do not")
+        facts_of_case = {"case_id": filled["case_id"], **record.fact_sheet}
+        sheet = from_dict(facts_of_case, where, domain=domain)
+        cases.append(Case(sheet, decides, record.expert_importance_ranking))
+    return cases, reading
 
 
-def _records(path):
-    """Give each record of a file with its place for errors."""
-    if path.suffix.lower() != ".json":
-        return ((f"{path}:{number}", record) for number, record in read_jsonl(path, {}))
-    content = read_json(path)
-    if not isinstance(content, list):
-        return [(str(path), content)]
-    return [(f"{path}: case {number}", record) for number, record in enumerate(content, 1)]
-
-
-def _case(where, record, domain):
-    """Take one case from a record; the facts of a sheet alone stand beside its name."""
-    if isinstance(record, dict) and "fact_sheet" not in record:
-        sheet = {key: value for key, value in record.items() if key not in CASE_KEYS}
-        record = {key: value for key, value in record.items() if key in CASE_KEYS} | {
-            "fact_sheet": sheet
-        }
-    validate_record(where, record, CaseRecord, domain)
-    sheet = from_dict({"case_id": record["case_id"], **record["fact_sheet"]}, where, domain=domain)
-    return Case(sheet, record | {"case_id": sheet.case_id})
+def _record_model(fact_types):
+    """The facts of a case, and what somebody says decides it."""
+    name = Literal[fact_types]
+    rank = Annotated[float, Field(ge=1, le=len(fact_types))]
+    return create_model(
+        "CaseRecord",
+        __config__=ConfigDict(strict=True),
+        fact_sheet=dict,
+        dispositive_facts=(list[name], []),
+        non_dispositive_facts=(list[name], []),
+        expert_importance_ranking=(dict[name, rank], {}),
+    )
 
 
 def account(cases):
-    """Count cases, annotations, and annotated types of which a sheet has nothing to change."""
-    annotated = [case for case in cases if case.annotated]
-    n_pairs = 0
+    """Numbers of cases, annotations, and annotated types of which a sheet has nothing to change."""
     n_untestable = 0
-    for case in annotated:
-        decided = {*(case.record.get(DECISIVE) or ()), *(case.record.get(NOT_DECISIVE) or ())}
-        ranked = decided | set(case.record.get(IMPORTANCE) or ())
-        n_pairs += len(decided)
-        n_untestable += len(ranked - {*present_types(case.sheet), "Evidence"})  # it can be added
+    for case in cases:
+        types = {*case.decides, *case.importance}
+        n_untestable += len(types - {*present_types(case.sheet), "Evidence"})  # it can be added
+    n_annotated = sum(case.annotated for case in cases)
     return {
         "read": len(cases),
-        "annotated": len(annotated),
-        "without annotations": len(cases) - len(annotated),
-        "pairs": n_pairs,
+        "annotated": n_annotated,
+        "without annotations": len(cases) - n_annotated,
+        "pairs": sum(len(case.decides) for case in cases),
         "untestable_types": n_untestable,
     }
 
 
-def annotation_frame(records, fact_types=FACT_TYPES):
-    """Bring annotations into rows of case_id, fact_type, dispositive and importance (1 is most)."""
+ANNOTATION_COLUMNS = ["case_id", "fact_type", "dispositive", "importance"]
+
+
+def annotation_frame(cases, fact_types=FACT_TYPES):
+    """Annotations as rows of case_id, fact_type, dispositive and importance (1 is most)."""
     rows = []
-    for record in records:
-        case = record["case_id"]
-        ranks = record.get(IMPORTANCE) or {}
-        sides = {True: record.get(DECISIVE) or (), False: record.get(NOT_DECISIVE) or ()}
+    for case in cases:
         for name in fact_types:
-            decides = next((side for side, types in sides.items() if name in types), None)
-            if decides is not None or name in ranks:
-                rows.append((case, name, decides, ranks.get(name, np.nan)))
-    return pd.DataFrame(rows, columns=["case_id", "fact_type", "dispositive", "importance"])
-
-
-def annotations_of_weights(weights):
-    """Turn planted weights (cases x fact types) into annotations: above 0, a fact decides."""
-    ranks = weights.rank(axis=1, ascending=False)
-    rows = [
-        (c, n, bool(weights.loc[c, n] > 0), float(ranks.loc[c, n]))
-        for c in weights.index
-        for n in weights
-    ]
-    return pd.DataFrame(rows, columns=["case_id", "fact_type", "dispositive", "importance"])
+            if name in case.decides or name in case.importance:
+                rank = case.importance.get(name, np.nan)
+                rows.append((case.sheet.case_id, name, case.decides.get(name), rank))
+    return pd.DataFrame(rows, columns=ANNOTATION_COLUMNS)
 
 
 # ---- planted cases: in each area of law two fact types decide, unequally, and two are noise
@@ -313,29 +247,29 @@ _INERT = tuple(words[:6] for words in (MONTHS, DOCKETS, COUNSEL))
 
 
 def plant_cases(cases=6, values=4, per_line=12, seed=0):
-    """Generate a corpus, cases, and which facts decide each."""
+    """A generated corpus, cases, and which facts decide each."""
     documents = _planted_documents(values, per_line, np.random.default_rng([seed, 41]))
     rng = np.random.default_rng([seed, 42])
     sheets = []
-    weights_by_case = {}
+    annotations = []
     precedents = {}
-    for area, weights in AREA_WEIGHTS.items():
-        decisive = [name for name, weight in weights.items() if weight]
+    for area in AREA_WEIGHTS:
+        weights = pd.Series(AREA_WEIGHTS[area])[list(FACT_TYPES)]
+        ranks = weights.rank(ascending=False)
+        line = ["area", *weights.index[weights > 0]]
         for number in range(1, cases + 1):
             name = f"{area}-{number:02d}"
             facts = _facts(area, rng.integers(values, size=2), rng)
             sheets.append(_sheet(name, facts))
-            weights_by_case[name] = {kind: weights[kind] for kind in FACT_TYPES}
-            same_line = documents["area"] == area
-            for kind in decisive:
-                same_line &= documents[kind] == facts[kind]
-            precedents[name] = documents.loc[same_line, "doc_id"].tolist()
-    weight_table = pd.DataFrame.from_dict(weights_by_case, orient="index")
+            of_line = (documents[line] == pd.Series(facts)[line]).all(axis=1)
+            precedents[name] = documents.loc[of_line, "doc_id"].tolist()
+            for kind, weight in weights.items():
+                annotations.append((name, kind, weight > 0, ranks[kind]))
     return CaseCollection(
         name=PLANTED,
         sheets=sheets,
         documents=documents,
-        annotations=annotations_of_weights(weight_table),
+        annotations=pd.DataFrame(annotations, columns=ANNOTATION_COLUMNS),
         neighbours=_next_value,
         account={"areas of law": len(AREA_WEIGHTS), "seed": seed},
         precedents=precedents,
@@ -359,7 +293,7 @@ def _planted_documents(values, per_line, rng):
 
 
 def _facts(area, line, rng):
-    """Draw the facts of one document: those of its line, and noise."""
+    """Facts of one document: those of its line, and noise."""
     facts = {"area": area}
     for name in FACT_TYPES:
         choices = PLANTED_VALUES[name]
@@ -371,7 +305,7 @@ def _facts(area, line, rng):
 
 
 def _text(row, rng):
-    """Write a document: each fact as often as its weight says, and inert words."""
+    """A document: each fact as often as its weight says, and inert words."""
     sentences = []
     for name, weight in AREA_WEIGHTS[row["area"]].items():
         sentences += [_PLANTED["sentences"][name].format(row[name])] * (
@@ -385,7 +319,7 @@ def _text(row, rng):
 
 
 def _sheet(name, facts):
-    """Make the fact sheet of a case; the other side is left out."""
+    """The fact sheet of a case; the other side is left out."""
     ages = [{"value": facts["Numerical"], "descriptor": _PLANTED["subjects"][facts["area"]]}]
     record = {
         "case_id": name,
@@ -400,17 +334,14 @@ def _sheet(name, facts):
 def _next_value(section):
     """The sections next to one in the planted list."""
     sections = PLANTED_VALUES["Section"]
-    if section not in sections:
-        return []
-    at = sections.index(section)
-    return [sections[i] for i in (at - 1, at + 1) if 0 <= i < len(sections)]
+    pairs = [*pairwise(sections), *pairwise(reversed(sections))]
+    return sorted(second for first, second in pairs if first == section)
 
 
 # ---- texts: the facts that they tell
 
 
-@dataclass(frozen=True)
-class GoldText:
+class GoldText(NamedTuple):
     """One text, its split, and the sheet that somebody wrote of it."""
 
     id: str
@@ -420,7 +351,7 @@ class GoldText:
 
 
 def read_gold():
-    """Read our annotated texts."""
+    """Our annotated texts."""
     texts = []
     for _, record in read_jsonl(ANNOTATED_TEXTS / "texts.jsonl", {"id": str, "text": str}):
         name = record["id"]

@@ -278,7 +278,7 @@ def read_domain(path):
     if path is None:
         return SHIPPED_DOMAIN
     path = Path(path)
-    content = read_yaml(path, "file of facts")
+    content = read_yaml(path)
     if not isinstance(content, dict) or not content:
         raise InputError(f"{path}: give the lists facts, acts or both")
     unknown = sorted(map(str, content.keys() - {"facts", "acts"}))
@@ -315,10 +315,10 @@ def read_domain(path):
     )
 
 
-def validate_record(where, record, model, context=None):
-    """Give an entry or a line of a file as a pydantic model; one that does not fit is refused."""
+def validate_record(where, record, model):
+    """An entry or a row of a file as a pydantic model; one that does not fit is refused."""
     try:
-        return model.model_validate(record, context=context)
+        return model.model_validate(record)
     except ValidationError as error:
         keys = ", ".join(model.model_fields)
         problem = first_problem(error).replace("Value error, ", "")

@@ -1,9 +1,9 @@
 """Edits that change one fact of a sheet, their order for a budget, and placebos of the same size.
 
 Every query of a placebo-controlled tree ends with inert words of its case: filing month, docket
-number, names of counsel. A placebo leaves the facts as they are and exchanges, drops or adds such
-words, exactly as many as the edit it is matched to drops and adds. It moves what any change of
-that size moves.
+number, names of counsel, or, where documents have no such, words of theirs that occur in no fact.
+A placebo leaves the facts as they are and exchanges, drops or adds such words, exactly as many as
+the edit it is matched to drops and adds. It moves what any change of that size moves.
 """
 
 import hashlib
@@ -328,7 +328,11 @@ DOCKETS = tuple(
 )  # neither a year nor the number of a section of the usual acts
 CONTEXT_WORDS = 4  # inert words of a query: one month, one docket number, names
 LEAST_TERMS = 3  # informative terms below which a sheet is too poor to be a query
-NO_INERT_WORDS = "the collection holds no inert words (months, dockets, counsel) for placebos"
+MOST_OWN_WORDS = 40  # of a collection, that placebos draw from
+NO_INERT_WORDS = (
+    "the collection holds too few inert words for placebos: months, dockets and counsel, or words "
+    "that occur in no fact"
+)
 _TEMPLATE = TEMPLATE_LABELS.union(word_lists()["template"]["other words"])
 
 
@@ -364,19 +368,54 @@ class Inert(NamedTuple):
     months: tuple = MONTHS
     dockets: tuple = DOCKETS
     counsel: tuple = COUNSEL
+    own: tuple = ()  # of a collection without the others
 
 
-def inert_words(collection, kinds=(MONTHS, DOCKETS, COUNSEL), size=CONTEXT_WORDS):
-    """Choose inert words that tell the documents of a collection apart.
+NO_WORDS = Inert((), (), ())
 
-    The collection is texts or a `Vocabulary`.
+
+def inert_words(
+    collection,
+    kinds=(MONTHS, DOCKETS, COUNSEL),
+    size=CONTEXT_WORDS,
+    sheets=(),
+    domain=SHIPPED_DOMAIN,
+):
+    """Inert words that distinguish the documents of a collection, which is texts or a `Vocabulary`.
+
+    Where it has too few of some kinds, they are words of its own that occur in no fact of the
+    sheets, those first that are about as frequent as the words of the facts.
     """
     vocabulary = collection if isinstance(collection, Vocabulary) else Vocabulary(collection)
     informative = [tuple(filter(vocabulary.informative, words)) for words in kinds]
     usable = [words if len(words) > 2 else () for words in informative]
-    if sum(map(len, usable)) < 2 * size:
-        return Inert((), (), ())
-    return Inert(*usable)
+    if sum(map(len, usable)) >= 2 * size:
+        return Inert(*usable)
+    own = _own_words(vocabulary, sheets, domain)
+    return NO_WORDS._replace(own=own) if len(own) >= 2 * size else NO_WORDS
+
+
+def _own_words(vocabulary, sheets, domain):
+    """Words of a collection that occur in no fact, nearest in frequency to those of facts."""
+    frequencies = [vocabulary.df[word] for sheet in sheets for word in vocabulary.terms(sheet)]
+    if not frequencies:
+        return ()
+    of_facts = [facts.query_text(sheet, caps=False, words=True) for sheet in sheets]
+    of_facts += [name for value in _fact_values(domain) for name in (value, facts.in_words(value))]
+    no_own = _TEMPLATE.union(re.findall(r"\w+", " ".join(of_facts).lower()))
+    usual = np.median(frequencies)
+    distance = {}
+    for word in sorted(vocabulary.df):
+        if len(word) > 2 and word.isalpha() and word not in no_own and vocabulary.informative(word):
+            distance[word] = abs(math.log(vocabulary.df[word] / usual))
+    return tuple(sorted(distance, key=distance.get)[:MOST_OWN_WORDS])
+
+
+def _fact_values(domain):
+    """What facts may be, and become by an edit."""
+    yield from (*facts.PARTY_TYPES, *facts.EVIDENCE_TYPES, *facts.CASE_OUTCOMES, *domain.acts)
+    for name, kind in domain.types.items():
+        yield from (name, kind.unit, *(kind.values or ()))
 
 
 @dataclass(frozen=True)
@@ -386,25 +425,23 @@ class Writer:
     context: tuple = ()
     outcome: bool = False
     caps: bool = True
+    label: str = "Month, docket and counsel: "
 
     def __call__(self, sheet):
-        """Give the query of a sheet."""
+        """The query of a sheet."""
         query = facts.query_text(sheet, self.outcome, self.caps)
-        return (
-            f"{query} Month, docket and counsel: {', '.join(self.context)}."
-            if self.context
-            else query
-        )
+        return f"{query} {self.label}{', '.join(self.context)}." if self.context else query
 
 
 def with_context(case_id, inert, seed=0, size=CONTEXT_WORDS, *, outcome=False, caps=True):
-    """Give the writer of one case: its inert words depend on case and seed alone."""
+    """The writer of one case: its inert words depend on case and seed alone."""
     rng = _rng(seed, "context", case_id)
     chosen = [str(rng.choice(kind)) for kind in inert if kind][:size]
     for kind in reversed(inert):
         left = [word for word in kind if word not in chosen]
         chosen += map(str, rng.choice(left, min(size - len(chosen), len(left)), replace=False))
-    return Writer(tuple(chosen), outcome=outcome, caps=caps)
+    label = "" if inert.own else Writer.label
+    return Writer(tuple(chosen), outcome, caps, label)
 
 
 def placebo_edits(sheet, write, removed, added, inert, draws=1, seed=0):

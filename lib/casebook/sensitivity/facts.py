@@ -363,7 +363,7 @@ def query_text(sheet, outcome=False, caps=True, words=False):
     ``Union Of India`` for ``UnionOfIndia``.
     """
     limits = TEMPLATE_LIMITS if caps else dict.fromkeys(TEMPLATE_LIMITS)
-    label = _in_words if words else str
+    label = in_words if words else str
     evidence = {item.evidence_type for item in sheet.evidence_items[: limits["evidence"]]}
     parts = {
         "Sections cited": list(sheet.sections_cited[: limits["sections"]]),
@@ -387,7 +387,8 @@ def further_text(fact):
     return f"{value} {fact.unit}".strip()
 
 
-def _in_words(name):
+def in_words(name):
+    """A name of several words with blanks: ``Union Of India``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
 
 

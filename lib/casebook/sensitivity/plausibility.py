@@ -276,7 +276,7 @@ def _share(part, outcome, cluster="case_id"):
 def labelled_edits():
     """Read edits that a person called sensible or absurd: list of record, sheet and edit."""
     sheets = {text.id: text.sheet for text in read_gold()}
-    sheets |= {case.sheet.case_id: case.sheet for case in read_cases()}
+    sheets |= {case.sheet.case_id: case.sheet for case in read_cases()[0]}
     edits = []
     for _, record in read_jsonl(LABELLED_EDITS, {"sheet": str, "fact": str}):
         sheet = sheets[record["sheet"]]

@@ -5,20 +5,22 @@ from pathlib import Path
 
 import pandas as pd
 
+from casebook.data.tables import ENDINGS
 from casebook.errors import InputError
 from casebook.models.answers import costs_in_words, load_judging_model, prices_of_tokens
 from casebook.models.language import load_language_model
-from casebook.readers import read_lines
+from casebook.readers import read_lines, suffix_of
 from casebook.retrieval.index import CorpusIndex
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import read_cases
 from casebook.sensitivity.citations import neighbours_or_next
 from casebook.sensitivity.domain import SHIPPED_DOMAIN
+from casebook.sensitivity.edits import inert_words
 from casebook.sensitivity.extract import extract_sheet, extract_with_model
 from casebook.sensitivity.facts import present_types
 from casebook.sensitivity.plausibility import ModelValidator, accept_rates, rules
-from casebook.sensitivity.study import case_search, number_of
-from casebook.sensitivity.tree import grow_trees
+from casebook.sensitivity.study import case_search, gaps, number_of
+from casebook.sensitivity.tree import TreeSettings, grow_trees
 
 MAX_JUDGMENT_BYTES = 20_000_000
 CASES_LISTED = 5  # names of cases in a message
@@ -27,18 +29,21 @@ CASES_LISTED = 5  # names of cases in a message
 # ---- from a file to a tree
 
 
-def read_case(path, extractor=None, name=None, domain=SHIPPED_DOMAIN):
-    """Read a case, and the notes on it.
+def read_case(path, extractor=None, name=None, domain=SHIPPED_DOMAIN, **said):
+    """A case, and the notes on it.
 
-    It is a case in JSON, chosen by name if there are several, or a judgment in text.
+    It is a case of a table, chosen by name if there are several, or a judgment in text.
     """
     path = Path(path)
-    if path.suffix.lower() in (".json", ".jsonl"):
+    if suffix_of(path) in ENDINGS:
         if extractor:
             raise InputError(f"{path}: is a fact sheet already: leave --extractor out")
-        return _chosen_sheet(path, name, domain), ()
-    if name:
-        raise InputError(f"{path}: is the text of one judgment: leave --case out")
+        cases, reading = read_cases(path, domain, **said)
+        return _chosen_sheet(path, name, cases), (str(reading),)
+    if name or said.get("columns") or said.get("rows"):
+        raise InputError(
+            f"{path}: is the text of one judgment: leave --case, --columns and --rows out"
+        )
     if path.is_file() and path.stat().st_size > MAX_JUDGMENT_BYTES:
         raise InputError(f"{path}: is larger than {MAX_JUDGMENT_BYTES:,} bytes: no judgment")
     text = "\n".join(line for _, line in read_lines(path))
@@ -52,9 +57,9 @@ def read_case(path, extractor=None, name=None, domain=SHIPPED_DOMAIN):
     return extraction.sheet, extraction.notes
 
 
-def _chosen_sheet(path, name, domain):
-    """Give the sheet of the only case of a file, or of the case of a name."""
-    sheets = {case.sheet.case_id: case.sheet for case in read_cases(path, domain)}
+def _chosen_sheet(path, name, cases):
+    """The sheet of the only case of a file, or of the case of a name."""
+    sheets = {case.sheet.case_id: case.sheet for case in cases}
     if name is None and len(sheets) == 1:
         name = next(iter(sheets))
     if name not in sheets:
@@ -92,11 +97,16 @@ def run_case(
     settings=None,
     validator=None,
     domain=SHIPPED_DOMAIN,
+    say=None,
 ):
-    """Grow the tree of one case over a collection; see `casebook.sensitivity.tree.grow_trees`."""
+    """Tree of one case over a collection; `say` takes the lines of `gaps` before it is grown."""
+    settings = settings or TreeSettings()
     search = case_search(mode, CorpusIndex(documents, encoder), k)
     neighbours = partial(neighbours_or_next, domain=domain)
-    (tree,) = grow_trees([sheet], search, settings, neighbours, validator, domain=domain)
+    inert = inert_words(search.vocabulary, sheets=[sheet], domain=domain)
+    for line in gaps([sheet], neighbours, inert, settings, domain) if say else ():
+        say(line)
+    (tree,) = grow_trees([sheet], search, settings, neighbours, validator, inert, domain=domain)
     if tree.root.ranking.error:
         raise InputError(f"{sheet.case_id}: {tree.root.ranking.error}")
     return tree

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.frames import area_contrasts
 from casebook.plugins import is_plugin
 from casebook.progress import track
 from casebook.retrieval.ablation import load_retriever
@@ -14,8 +15,14 @@ from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import config_for
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.domain import SHIPPED_DOMAIN, Domain
-from casebook.sensitivity.edits import Vocabulary, inert_words
+from casebook.sensitivity.edits import (
+    NO_INERT_WORDS,
+    Vocabulary,
+    inert_words,
+    single_fact_edits,
+)
 from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT, case_scores, evaluate_sensitivity
+from casebook.sensitivity.facts import present_types
 from casebook.sensitivity.tree import (
     DISPLACEMENT,
     FOOTRULE,
@@ -28,7 +35,6 @@ from casebook.sensitivity.tree import (
     grow_trees,
     placebo_frame,
 )
-from casebook.stats.areas import auroc_contrast
 from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.samples import number_or_none
 
@@ -151,16 +157,17 @@ class SensitivityStudy:
         pairs = evaluation.score_pairs(self.scores(system), self.annotations)
         pairs["baseline"] = evaluation.score_pairs(baseline, self.annotations)["score"]
         pairs = pairs.dropna(subset=["score", "baseline", "dispositive"])
-        row = auroc_contrast(
+        rows = area_contrasts(
             pairs["dispositive"],
-            pairs["score"],
-            pairs["baseline"],
+            pairs[["score", "baseline"]],
+            [("score", "baseline")],
+            pairs["case_id"].tolist(),
             level=level,
-            clusters=pairs["case_id"].tolist(),
         )
+        row = rows.iloc[0].to_dict() | {"system": system, "against": against}
         if pairs.empty:
             row["reason"] = self.why_no_excess(system)
-        return {"system": system, "against": against, **row}
+        return row
 
     def why_no_excess(self, system):
         """Say why no edit of a system has an excess over placebos."""
@@ -278,18 +285,23 @@ def run_sensitivity_study(
     encoder=None,
     chunking=True,
     n_resamples=10_000,
+    say=None,
 ):
-    """Grow the trees of a collection of cases under several systems and random order.
+    """Trees of a collection of cases under several systems and random order.
 
     A system is a name or a retriever of the user's own. `validator` judges the edits, by default
-    by `plausibility.rules`. `inert` are the words of placebos, by default those that tell the
-    documents apart.
+    by `plausibility.rules`. `inert` are the words of placebos, by default those of
+    `edits.inert_words`. `say` takes the lines of `gaps` before anything is searched.
     """
     settings = settings or TreeSettings()
     index = CorpusIndex(cases.documents, encoder)
     vocabulary = Vocabulary(index.texts)  # once: long judgments take seconds
     if inert is None:
-        inert = inert_words(vocabulary)
+        inert = inert_words(vocabulary, sheets=cases.sheets, domain=cases.domain)
+    if say is not None:
+        told = (cases.domain, cases.annotations)
+        for line in gaps(cases.sheets, cases.neighbours, inert, settings, *told):
+            say(line)
     trees = dict.fromkeys([*systems, RANDOM_ORDER])
     # Rerankers first: their pass over the tokens gives the pooled vectors of others.
     for system in track(sorted(trees, key=_has_no_reranker), "systems"):
@@ -320,6 +332,30 @@ def run_sensitivity_study(
         seed=settings.seed,
         domain=cases.domain,
     )
+
+
+def gaps(sheets, neighbours, inert, settings, domain=SHIPPED_DOMAIN, annotations=None):
+    """What cases and documents lack, a line for each: the edits and measures that it rules out."""
+    present = {name for sheet in sheets for name in present_types(sheet)}
+    edits = [
+        edit for sheet in sheets for edit in single_fact_edits(sheet, neighbours, domain=domain)
+    ]
+    edited = {edit.fact_type for edit in edits}
+    for name in domain.fact_types:
+        if name not in edited:
+            why = "no other value of it is known" if name in present else "no case has one"
+            yield f"{name}: {why}, so no edit of it is made"
+    if settings.placebo_draws and inert.own:
+        words = f"{len(inert.own)} words of the documents, such as {', '.join(inert.own[:4])}"
+        yield f"the documents have few months, dockets and counsel: placebos exchange {words}"
+    elif settings.placebo_draws and not any(inert):
+        yield f"{NO_INERT_WORDS}; no excess over placebos is measured"
+    if annotations is None:
+        return
+    if annotations.empty:
+        yield "no case is annotated: accuracies, AUROC and Spearman are not defined"
+    elif annotations["dispositive"].nunique() < 2:
+        yield "all annotated facts decide, or none does: AUROC is not defined"
 
 
 def _has_no_reranker(system):

@@ -152,7 +152,7 @@ def grow_trees(
         Judges an edit of a sheet, by default by `plausibility.rules`; only accepted edits are
         tried.
     inert : Inert, optional
-        Words of placebos; by default those that tell the documents of the collection apart.
+        Words of placebos; by default those of `edits.inert_words`.
     domain : Domain, optional
         Acts and fact types of the user's own, as `read_domain` gives them.
 
@@ -181,7 +181,7 @@ def grow_trees(
     """
     settings = settings or TreeSettings()
     if inert is None:
-        inert = edits.inert_words(search.vocabulary)
+        inert = edits.inert_words(search.vocabulary, sheets=sheets, domain=domain)
     if validator is None:
         validator = partial(rules, domain=domain)
     trees = [_rooted(sheet, search, settings, inert, domain) for sheet in sheets]
@@ -219,7 +219,7 @@ def _rooted(sheet, search, settings, inert, domain):
         raise InputError(f"{sheet.case_id}: {problems[0]}")
     write = edits.with_context(
         sheet.case_id,
-        inert if settings.placebo_draws else (),
+        inert if settings.placebo_draws else edits.NO_WORDS,
         settings.seed,
         settings.context_words,
         outcome=settings.outcome,

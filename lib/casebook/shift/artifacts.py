@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from casebook.data import load
 from casebook.errors import InputError
@@ -43,6 +44,7 @@ from casebook.stats.samples import check_choice
 RESULT = "shift-training-result.json"
 READABLE = "shift-training-result.md"
 STATS = "training_stats.json"
+SPLIT = "split.json"
 _LEGACY_RESULT = "result.json"
 RUN_SYSTEMS = ("baseline", "posneg")
 SELECTION_WEIGHTS = {"map@1": 0.7, "ndcg@3": 0.3}  # of the documented selection score
@@ -138,7 +140,9 @@ def train_shift(setup, root):
     scale = min(scale for scale, score in scores.items() if score >= best_score - TIE)
     training_workflow, _ = names_of(data.dataset)
     result = training_result(shift, training_workflow, means[0.0], means[scale], labels, scale)
-    return write_training(root, result, shift.stats), result, shift.stats
+    folder = write_training(root, result, shift.stats)
+    write_json(folder / SPLIT, {part: data.query_ids for part, data in parts.items()})
+    return folder, result, shift.stats
 
 
 def documented_measure_means(data, vectors):
@@ -210,18 +214,23 @@ def training_result(shift, workflow, before, after, labels, scale):
 
 
 def write_training(root, result, stats):
-    """Write the three files of a training; the later of one second has the higher number."""
-    stem = f"{result.values['WorkflowName']}-training_{result.created:%Y%m%d_%H%M%S}"
-    for number in itertools.count():
-        folder = Path(root) / f"{stem}_{number:03d}"
-        with contextlib.suppress(FileExistsError):
-            folder.mkdir(parents=True)
-            break
+    """Write the three files of a training."""
+    folder = stamped_folder(root, f"{result.values['WorkflowName']}-training", result.created)
     values = result.values | {"BaseDirectory": folder.name}
     write_json(folder / STATS, vars(stats))
     _write_readable(folder / READABLE, values["WorkflowName"], _readable_training(result, values))
     write_json(folder / RESULT, values)
     return folder
+
+
+def stamped_folder(root, stem, moment):
+    """A new folder named after a moment in milliseconds, or the next free one."""
+    milliseconds = moment.microsecond // 1000
+    for number in itertools.count(milliseconds):
+        folder = Path(root) / f"{stem}_{moment:%Y%m%d_%H%M%S}_{number:03d}"
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(parents=True)
+            return folder
 
 
 def _readable_training(result, values):
@@ -383,8 +392,9 @@ def run_shift(setup, result, layout, *, scale=None, arguments=None):
     }
     vectors = {"baseline": test.queries, "posneg": shifted}
     groups = group_labels(test)
+    names = named_groups(test, groups)
     frames = {
-        system: per_query(test, vectors[system]).assign(Group=groups) for system in RUN_SYSTEMS
+        system: per_query(test, vectors[system]).assign(Group=names) for system in RUN_SYSTEMS
     }
     metrics = _means_and_delta(test, vectors, groups, note)
     values = _documented(data, metrics, train_means, started)
@@ -411,11 +421,19 @@ def run_shift(setup, result, layout, *, scale=None, arguments=None):
     return RunReport(folder, records, metrics, values, note)
 
 
+def named_groups(data, labels):
+    """Name of each query's group in the data; those that share a question are one group."""
+    if data.dataset.groups is None:
+        return labels
+    own = pd.Series([data.dataset.groups[query] for query in data.query_ids])
+    joined = own.groupby(labels).transform(lambda names: "+".join(sorted(set(names))))
+    return joined.tolist()
+
+
 def _write_run(layout, values, metrics, frames, started):
     """Write scores of both systems and their means, as documented; gives the folder."""
     workflow = values["WorkflowName"]
-    name = f"{workflow}-run_{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
-    folder = layout.results / name
+    folder = stamped_folder(layout.results, f"{workflow}-run", started)
     for system, frame in frames.items():
         write_per_query(folder / per_query_name(system), frame)
     write_json(folder / "metrics-posneg.json", values)

@@ -19,6 +19,7 @@ from casebook.files import write_json
 from casebook.frames import contrasts
 from casebook.measures.ranking import evaluate
 from casebook.runs.record import now, utc
+from casebook.runs.registry import evaluations_folder
 from casebook.shift.artifacts import check_split, prepare, shift_queries, unapplied
 from casebook.shift.embedded import SMALLEST_NORM, group_labels, ranking_order
 from casebook.stats.intervals import FEWEST, too_few
@@ -186,6 +187,22 @@ def judge_shift(
     return GateReport(profile, decision, verdict, checks)
 
 
+def gate_table(study, systems, **resampling):
+    """Every rule of the documented gate on every one of some shifts that moved a question."""
+    tables = []
+    for system in systems:
+        if system in study.unmoved:
+            continue
+        evaluation = evaluate_shift(study.data, study.fits[system].shifted())
+        report = judge_shift(evaluation, clusters=study.clusters, **resampling)
+        tables.append(pd.DataFrame(report.checks).assign(shift=study.names[system]))
+    if not tables:
+        return pd.DataFrame()
+    checks = pd.concat(tables, ignore_index=True)
+    columns = ["shift", "metric", "delta", "low", "high", "eps", "n", "verdict", "reason"]
+    return checks[columns].dropna(axis=1, how="all")
+
+
 def _rule_verdict(result, check, interval_reason, decision, clusters):
     """Verdict and reason of one rule."""
     if result.degenerate:
@@ -252,8 +269,10 @@ def run_evaluators(
         vectors = test.queries
     evaluation = evaluate_shift(test, vectors, baseline=baseline, mode=mode)
     manifest = _manifest(test, evaluation, started, shift=shift, mode=mode, labels=labels)
+    manifest["source"] = str(setup.dataset)
     run_id = manifest["runId"]
-    folder = layout.results / f"{started:%Y%m%d_%H%M%S}_{manifest['kind']}_{run_id}"
+    name = f"{started:%Y%m%d_%H%M%S}_{manifest['kind']}_{run_id}"
+    folder = evaluations_folder(layout.tenant) / name
     write_json(folder / "run_manifest.json", manifest)
     report = None
     if baseline:
@@ -297,7 +316,11 @@ def _manifest(test, evaluation, started, *, shift, mode, labels):
         "refCount": len(test.documents),
         "embeddingsRoot": None,
         "refsManifestPath": None,
-        "refsManifest": None,
+        "refsManifest": {
+            "totalDocuments": len(test.documents),
+            "dimensions": test.documents.shape[1],
+            "provider": labels["Encoder"],
+        },
         "labels": labels,
         "metrics": evaluation.metrics,
         "degenerate": evaluation.degenerate,

@@ -2,6 +2,7 @@
 
 from collections import namedtuple
 from dataclasses import dataclass
+from functools import cached_property
 from types import SimpleNamespace
 
 import numpy as np
@@ -296,28 +297,45 @@ Selection = namedtuple("Selection", "shift options scale tau")
 
 @dataclass(frozen=True, eq=False)
 class CrossFit:
-    """Movements of all queries at scale 1, scales and thresholds.
+    """Shifts of the queries of each fold, learned on folds that share no group with it."""
 
-    Those of a query are learned on folds that share no group with it.
-    """
-
-    moves: np.ndarray
-    scales: np.ndarray
-    taus: np.ndarray
+    data: object
     folds: list
     selections: list
 
-    def shifted(self, data, scale=None):
-        """Shifted queries, at the chosen scales or at a fixed one."""
-        scales = self.scales if scale is None else np.full(len(data), float(scale))
-        return data.queries + scales[:, None] * self.moves
+    def shifted(self, data=None, scale=None):
+        """Shifted queries, at the chosen scales or at a fixed one; of these or of reworded ones."""
+        queries = (data or self.data).queries
+        vectors = queries.copy()
+        for fold, selection in zip(self.folds, self.selections, strict=True):
+            by = selection.scale if scale is None else scale
+            vectors[fold] += by * selection.shift.move(queries[fold])
+        return vectors
+
+    @cached_property
+    def lengths(self):
+        """How far each query is moved."""
+        return np.linalg.norm(self.shifted() - self.data.queries, axis=1)
+
+    @cached_property
+    def taus(self):
+        """Threshold of the gap rule for each query."""
+        taus = np.zeros(len(self.data))
+        for fold, selection in zip(self.folds, self.selections, strict=True):
+            taus[fold] = selection.tau
+        return taus
+
+    @property
+    def is_learned(self):
+        """Whether any shift could be learned, whatever its scale."""
+        return (self.shifted(scale=1.0) != self.data.queries).any()
 
     @property
     def unmoved(self):
         """Why no query was moved; None if any was."""
-        if (self.scales[:, None] * self.moves).any():
+        if self.lengths.any():
             return None
-        if not self.moves.any():
+        if not self.is_learned:
             return "no shift was learned, so no question was moved"
         if len(self.folds) == 1:
             return "scale 0 was chosen, so no question was moved"
@@ -326,15 +344,10 @@ class CrossFit:
     def choices(self):
         """What was chosen in each fold."""
         rows = []
-        for n, (fold, selection) in enumerate(zip(self.folds, self.selections, strict=True), 1):
-            row = {
-                "fold": n,
-                "held out": len(fold),
-                "scale": selection.scale,
-                "tau": selection.tau,
-                "length": np.linalg.norm(self.moves[fold], axis=1).mean(),
-            }
-            rows.append(row | selection.options)
+        for number, (fold, selection) in enumerate(zip(self.folds, self.selections, strict=True)):
+            length = np.linalg.norm(selection.shift.move(self.data.queries[fold]), axis=1).mean()
+            row = {"fold": number + 1, "held out": len(fold), "scale": selection.scale}
+            rows.append(row | {"length": length} | selection.options)
         return pd.DataFrame(rows)
 
 
@@ -367,19 +380,7 @@ def cross_fit(data, grid, *, scales=CANDIDATE_SCALES, k=5, by="group", seed=0):
     for fold in held_out:
         training = np.setdiff1d(np.arange(len(data)), fold).tolist()
         selections.append(select_shift(data, training, grid, scales=scales, k=k, by=by, seed=seed))
-    return _applied(data, held_out, selections)
-
-
-def _applied(data, held_out, selections):
-    """Apply to each fold what was chosen for it."""
-    moves = np.zeros_like(data.queries)
-    scales = np.zeros(len(data))
-    taus = np.zeros(len(data))
-    for fold, selection in zip(held_out, selections, strict=True):
-        moves[fold] = selection.shift.move(data.queries[fold])
-        scales[fold] = selection.scale
-        taus[fold] = selection.tau
-    return CrossFit(moves, scales, taus, held_out, selections)
+    return CrossFit(data, held_out, selections)
 
 
 def fit_in_sample(data, grid, scales=CANDIDATE_SCALES):
@@ -387,4 +388,4 @@ def fit_in_sample(data, grid, scales=CANDIDATE_SCALES):
     candidates = [(options, learn(data, None, options).move(data.queries)) for options in grid]
     options, scale, _ = best_scale(data, candidates, scales)
     selection = Selection(learn(data, None, options), options, scale, np.nan)
-    return _applied(data, [list(range(len(data)))], [selection])
+    return CrossFit(data, [list(range(len(data)))], [selection])

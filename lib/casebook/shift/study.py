@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -9,85 +10,60 @@ import pandas as pd
 
 from casebook.data.sets import drift_stages
 from casebook.errors import InputError
-from casebook.frames import UNTESTED, contrasts, single_contrasts
 from casebook.models.encoders import load_encoder
+from casebook.readers import read_yaml
 from casebook.retrieval.ablation import ScoredSystems
-from casebook.shift.embedded import SHIFT_MEASURES, embed, group_labels, ranking_order, unit
+from casebook.scores import Scores
+from casebook.shift.embedded import (
+    SHIFT_MEASURES,
+    embed,
+    group_labels,
+    per_query,
+    ranking_order,
+    unit,
+)
 from casebook.shift.learn import (
     AS_DOCUMENTED,
     CANDIDATE_SCALES,
     DOCUMENTED_MODE,
     FIXED_SCALES,
+    GAP_MEASURE,
     LEARNERS,
     RIDGE,
     SELECTION_MEASURE,
     cross_fit,
     fit_in_sample,
 )
+from casebook.shift.segments import gap_gain, oracle
+from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import check_count, generator
 
 BASELINE = "baseline"
 CHANCE = "chance"
+# Also evaluated with single queries held out, in-sample, and beside random directions.
+MAIN_SYSTEMS = (AS_DOCUMENTED, DOCUMENTED_MODE, RIDGE)
 RANDOM = "{}-random"
+LEAKING = "{}-leaking"
 IN_SAMPLE = "{}-in-sample"
 CEILING = "{}-oracle-scale"
-# Also evaluated in-sample, and with single queries held out.
-MAIN_SYSTEMS = (AS_DOCUMENTED, DOCUMENTED_MODE, RIDGE)
 MOST_TIMED = 50  # questions: more would change a median little
 TRAIN_STAGE = 1  # of the three of a generated collection that drifts
-_DRIFT_COLUMNS = ["seed", "stage", "system", "query_id", "group", "moved", "baseline", "shifted"]
-_GAIN_COLUMNS = [
-    "system",
-    "gain",
-    "gain low",
-    "gain high",
-    "p",
-    "p_adjusted",
-    "better",
-    "equal",
-    "worse",
-    "n",
-    "groups",
-    "verdict",
-    "reason",
-]
-_DRIFT_TABLE_COLUMNS = [
-    "system",
-    "stage",
-    "baseline",
-    "gain",
-    "gain low",
-    "gain high",
-    "lowest",
-    "highest",
-    "moved",
-    "seeds",
-    "n",
-    "reason",
-]
-
-_READERS_NAMES = {
-    AS_DOCUMENTED: "EmbeddingShift's shift, scale 1",
-    DOCUMENTED_MODE: "EmbeddingShift's shift, chosen scale",
-    "posneg-unit": "unit directions",
-    "posneg-violation": "only violating negatives",
-    "posneg-relative": "clipped to relative length",
-    "posneg-contrast": "contrast of means",
-    RIDGE: "ridge map",
-    BASELINE: "no shift",
-    CHANCE: "random order",
-}
 
 
-def reader_names():
-    """Give what readers call each system."""
-    names = dict(_READERS_NAMES)
+def _systems():
+    """Readers' names of all systems, and what they are called in a sentence."""
+    systems = read_yaml(Path(__file__).parent / "systems.yml")
+    suffixes = systems.pop("suffixes")
+    names = {key: system["name"] for key, system in systems.items()}
+    phrases = {key: system["phrase"] for key, system in systems.items()}
     for system in MAIN_SYSTEMS:
-        name = names[system]
-        names[RANDOM.format(system)] = f"random direction, length of {name}"
-        names[IN_SAMPLE.format(system)] = f"{name}, in sample"
-        names[CEILING.format(system)] = f"{name.removesuffix(', chosen scale')}, oracle scale"
-    return names
+        for suffix, words in suffixes.items():
+            names[system + suffix] = f"{names[system]}; {words}"
+            phrases[system + suffix] = f"{phrases[system]} ({words})"
+    return names, phrases
+
+
+NAMES, PHRASES = _systems()
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,12 +73,13 @@ class ShiftStudy(ScoredSystems):
     data: object
     scores: dict  # for each measure a frame, queries x systems
     fits: dict  # cross-fitted learners by name
-    leaking: dict  # the same with folds that share groups
-    in_sample: dict  # learners on the queries that they are evaluated on
-    draws: dict  # means of each random direction
-    seed: int
+    others: dict  # fits that leak, or are evaluated in sample
+    by: str
 
     control = CHANCE
+    names = NAMES
+    phrases = PHRASES
+    unmeasured = None
 
     @property
     def dataset(self):
@@ -111,20 +88,55 @@ class ShiftStudy(ScoredSystems):
 
     @property
     def controls(self):
-        """Systems that are shown but not tested: controls and bounds."""
-        return tuple(
-            name for name in self.scores[SELECTION_MEASURE] if name not in {BASELINE, *self.fits}
-        )
+        """Systems that have learned nothing."""
+        return [CHANCE, *map(RANDOM.format, MAIN_SYSTEMS)]
+
+    @property
+    def bounds(self):
+        """Systems that have seen questions, or the labels, that they are evaluated on."""
+        known = {BASELINE, *self.fits, *self.controls}
+        return [name for name in self.scores[SELECTION_MEASURE] if name not in known]
 
     @cached_property
     def unmoved(self):
         """Systems that moved no query, and why: they were not measured."""
-        fits = self.fits | {IN_SAMPLE.format(name): fit for name, fit in self.in_sample.items()}
-        reasons = {name: fit.unmoved for name, fit in fits.items()}
+        reasons = {name: fit.unmoved for name, fit in (self.fits | self.others).items()}
         for name in MAIN_SYSTEMS:
             reasons[RANDOM.format(name)] = reasons[name]
-            reasons[CEILING.format(name)] = None if self.fits[name].moves.any() else reasons[name]
+            reasons[CEILING.format(name)] = None if self.fits[name].is_learned else reasons[name]
         return {name: reason for name, reason in reasons.items() if reason}
+
+    @property
+    def unseen(self):
+        """The questions that an answer is about, within a question."""
+        groups = self.dataset.cluster
+        if self.by == "document":
+            return "questions about documents that it was not learned from"
+        if self.by == "query":
+            return f"new questions of the {groups} that it was learned from"
+        number = len(set(self.clusters))
+        if number < FEWEST:  # an interval that says nothing of further groups
+            return f"questions of these {number} {groups}, each time learned from the others"
+        return f"questions of {groups} that it was not learned from"
+
+    def same_inputs(self, pairs):
+        """Pairs of systems that rank by the same vectors, with the reason."""
+        still = self.unmoved | {BASELINE: None}
+        return {
+            (system, against): still[system] or still[against]
+            for system, against in pairs
+            if system in still and against in still
+        }
+
+    @cached_property
+    def notes(self):
+        """Learners that chose an end of what they could choose from."""
+        notes = {}
+        for name, fit in self.fits.items():
+            ends = _ends(fit.choices(), LEARNERS[name], _scales(name))
+            if ends:
+                notes[name] = f"{NAMES[name]}: {' and '.join(ends)}, so more might do better."
+        return notes
 
     @cached_property
     def clusters(self):
@@ -142,29 +154,24 @@ def run_shift_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws
             "at least 3 are needed, to learn from one, choose on another and hold out the third"
         )
     fits = {name: _fit(data, name, k=k, by=by, seed=seed) for name in LEARNERS}
+    others = {}
+    for name in MAIN_SYSTEMS:
+        if by != "query":
+            others[LEAKING.format(name)] = _fit(data, name, k=k, by="query", seed=seed)
+        others[IN_SAMPLE.format(name)] = fit_in_sample(data, LEARNERS[name], _scales(name))
     frames = {BASELINE: data.score(data.queries)}
-    for name, fit in fits.items():
-        frames[name] = data.score(fit.shifted(data))
+    for name, fit in (fits | others).items():
+        frames[name] = data.score(fit.shifted())
     frames[CHANCE] = data.chance()
-    means_of_draws = {}
     for name in MAIN_SYSTEMS:
-        mean_scores, means_of_draws[name] = random_directions(
-            data, fits[name], draws=draws, seed=seed
-        )
-        frames[RANDOM.format(name)] = mean_scores
-    leaking = {}
-    in_sample = {}
-    for name in MAIN_SYSTEMS:
-        leaking[name] = _fit(data, name, k=k, by="query", seed=seed)
-        in_sample[name] = fit_in_sample(data, LEARNERS[name], _scales(name))
-        frames[IN_SAMPLE.format(name)] = data.score(in_sample[name].shifted(data))
+        frames[RANDOM.format(name)] = random_directions(fits[name], draws=draws, seed=seed)
         if name not in FIXED_SCALES:
-            frames[CEILING.format(name)] = oracle_scale(data, fits[name])
+            frames[CEILING.format(name)] = oracle_scale(fits[name])
     scores = {
         measure: pd.DataFrame({name: frame[measure] for name, frame in frames.items()})
         for measure in SHIFT_MEASURES
     }
-    return ShiftStudy(data, scores, fits, leaking, in_sample, means_of_draws, seed)
+    return ShiftStudy(data, scores, fits, others, by)
 
 
 def _fit(data, name, *, k, seed, by="group"):
@@ -177,68 +184,106 @@ def _scales(name):
     return FIXED_SCALES.get(name, CANDIDATE_SCALES)
 
 
-def random_directions(data, fit, *, draws=20, seed=0):
-    """Random shifts as long as the fitted ones: scores averaged over draws, means of each draw."""
+def _ends(choices, grid, scales):
+    """In how many folds the largest scale was chosen, or the first or last penalty."""
+    penalties = [options["penalty"] for options in grid if "penalty" in options]
+    ends = {"scale": [max(scales)] if len(scales) > 1 else [], "penalty": penalties}
+    texts = []
+    for name, tried in ends.items():
+        n_folds = choices[name].isin(tried).sum() if tried else 0
+        if n_folds:
+            values = " or ".join(f"{value:g}" for value in tried)
+            folds = f"{n_folds} of {len(choices)} folds"
+            texts.append(f"{folds} chose the {name} {values}, an end of those tried")
+    return texts
+
+
+def random_directions(fit, *, draws=20, seed=0):
+    """Scores of random shifts as long as the fitted ones, averaged over draws."""
     check_count("draws", draws)
-    lengths = fit.scales * np.linalg.norm(fit.moves, axis=1)
+    data = fit.data
     frames = []
     for draw in range(draws):
         rng = generator(seed, "random direction", draw)
         vectors = data.queries.copy()
         for fold in fit.folds:
             direction = rng.normal(size=data.queries.shape[1])
-            vectors[fold] += lengths[fold, None] * direction / np.linalg.norm(direction)
+            vectors[fold] += fit.lengths[fold, None] * direction / np.linalg.norm(direction)
         frames.append(data.score(vectors))
-    return sum(frames) / draws, pd.DataFrame([frame.mean() for frame in frames])
+    return sum(frames) / draws
 
 
-def oracle_scale(data, fit):
-    """Choose the best scale of each query and measure by its labels: a ceiling, not a system."""
-    frames = [data.score(fit.shifted(data, scale)) for scale in CANDIDATE_SCALES]
+def oracle_scale(fit):
+    """Scores at the best scale of each query and measure by its labels: a ceiling, no system."""
+    frames = [fit.data.score(fit.shifted(scale=scale)) for scale in CANDIDATE_SCALES]
     best = np.max(frames, axis=0)
     return pd.DataFrame(best, index=frames[0].index, columns=frames[0].columns)
 
 
-def planned_gains(study, measure=SELECTION_MEASURE, *, n_resamples=10_000, margin=0.0):
-    """Compare every learned shift with no shift: one family of contrasts over groups of queries."""
-    pairs = [(name, BASELINE) for name in study.fits]
-    not_measured = {pair: study.unmoved[pair[0]] for pair in pairs if pair[0] in study.unmoved}
-    return contrasts(
-        study.scores[measure],
-        pairs,
-        study.clusters,
-        margin=margin,
-        n_resamples=n_resamples,
-        seed=study.seed,
-        not_measured=not_measured,
+def ranks(study, system, most=20):
+    """Questions whose first relevant document a shift moves most: its ranks before and after."""
+    before = per_query(study.data, study.data.queries)
+    after = per_query(study.data, study.fits[system].shifted())
+    texts = study.dataset.queries.set_index("query_id")["text"]
+    rows = pd.DataFrame({"id": before["QueryId"], "question": before["QueryId"].map(texts)})
+    rows = rows.assign(before=before["Rank"], after=after["Rank"])
+    gain = after["Ap1"] - before["Ap1"]  # of the reciprocal rank
+    moved = rows.loc[gain[gain != 0].sort_values(ascending=False, kind="stable").index]
+    if len(moved) > most:
+        return pd.concat([moved.head(most // 2), moved.tail(most // 2)])
+    return moved
+
+
+def scores_by_scale(study, system, measure=SELECTION_MEASURE):
+    """Scores of a shift at every scale but 0, beside no shift: queries x scales, as text."""
+    fit = study.fits[system]
+    scales = [scale for scale in CANDIDATE_SCALES if scale]
+    values = {BASELINE: study.scores[measure][BASELINE]}
+    for scale in scales:
+        scored = study.data.score(fit.shifted(scale=scale), [measure])
+        values[f"{scale:g}"] = scored[measure]
+    return pd.DataFrame(values)
+
+
+def segmented(study, system, measure):
+    """Scores where all questions are shifted, those of the gap rule, or those of the oracle."""
+    fit = study.fits[system]
+    before = per_query(study.data, study.data.queries)
+    after = per_query(study.data, fit.shifted())
+    unshifted = study.scores[measure][BASELINE]
+    shifted = study.scores[measure][system]
+    by_rule = gap_gain(before, after) >= fit.taus
+    by_labels = oracle(before, after, GAP_MEASURE)
+    return pd.DataFrame(
+        {
+            BASELINE: unshifted,
+            system: shifted,
+            "gap rule": unshifted.mask(by_rule, shifted),
+            "oracle": unshifted.mask(by_labels, shifted),
+        }
     )
 
 
-def gains(study, planned, n_resamples=10_000):
-    """Gain of every system over no shift: of `planned_gains`, and the others each on its own."""
-    frame = study.scores[SELECTION_MEASURE]
-    differences = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
-    signs = np.sign(differences.round(12))
-    pairs = [(name, BASELINE) for name in differences]
-    alone = single_contrasts(frame, pairs, study.clusters, n_resamples=n_resamples, seed=study.seed)
-    names = {"difference": "gain", "low": "gain low", "high": "gain high"}
-    family = planned.rename(columns=names).set_index("system").to_dict("index")
+def learning(study):
+    """What happened when each additive shift was learned, a row a fold."""
     rows = []
-    alone = alone.rename(columns=names).drop(columns=["p", "p_adjusted"])
-    for row in alone.to_dict("records"):
-        name = row["system"]
-        row |= {
-            "verdict": UNTESTED,
-            "better": (signs[name] == 1).sum(),
-            "equal": (signs[name] == 0).sum(),
-            "worse": (signs[name] == -1).sum(),
-        }
-        if name in study.unmoved:
-            row |= dict.fromkeys(names.values()) | {"reason": study.unmoved[name]}
-        rows.append(row | family.get(name, {}))
-    table = pd.DataFrame(rows, columns=_GAIN_COLUMNS)
-    numeric = ["gain", "gain low", "gain high", "p", "p_adjusted"]
-    return table.astype(dict.fromkeys(numeric, float) | {"reason": object})
+    for system, fit in study.fits.items():
+        for number, selection in enumerate(fit.selections, 1):
+            if hasattr(selection.shift, "stats"):
+                about = {"shift": NAMES[system], "fold": number}
+                cancelled = selection.shift.cancel_reason is not None
+                rows.append(about | vars(selection.shift.stats) | {"cancelled": cancelled})
+    columns = {
+        "shift": "shift",
+        "fold": "fold",
+        "Cases": "cases",
+        "ContradictoryPairs": "opposed",
+        "PreClipDeltaNorm": "length",
+        "PostClipDeltaNorm": "clipped to",
+        "ResultantLength": "resultant length",
+        "cancelled": "cancelled",
+    }
+    return pd.DataFrame(rows)[list(columns)].rename(columns=columns)
 
 
 def milliseconds_per_question(study):
@@ -268,67 +313,46 @@ def _seconds(data, documents, row, selection):
     return perf_counter() - start
 
 
-def run_drift(seeds, encoder="minilm", *, k=5):
-    """Learn on stage 1 of generated collections, and evaluate on every stage."""
+def drift_scores(seeds, encoder="minilm", *, k=5, **resampling):
+    """Scores of shifts learned on stage 1 of generated collections: `Scores` by stage."""
     if isinstance(encoder, str):
         encoder = load_encoder(encoder)
-    frames = []
+    parts = {}
+    moved = {BASELINE}
     for seed in seeds:
         stages = [embed(dataset, encoder) for dataset in drift_stages(seed=seed)]
-        for system in MAIN_SYSTEMS:
-            fit = _fit(stages[TRAIN_STAGE], system, k=k, seed=seed)
-            for stage, data in enumerate(stages):  # the same questions in the same order
-                rows = _drift_rows(data, fit)
-                frames.append(rows.assign(seed=seed, stage=stage, system=system)[_DRIFT_COLUMNS])
-    if not frames:
-        return pd.DataFrame(columns=_DRIFT_COLUMNS)
-    return pd.concat(frames, ignore_index=True)
+        fits = {name: _fit(stages[TRAIN_STAGE], name, k=k, seed=seed) for name in MAIN_SYSTEMS}
+        moved |= {name for name, fit in fits.items() if not fit.unmoved}
+        for stage, data in enumerate(stages):  # the same questions in the same order
+            vectors = {name: fit.shifted(data) for name, fit in fits.items()}
+            part = pd.DataFrame(
+                {
+                    name: data.score(queries, [SELECTION_MEASURE])[SELECTION_MEASURE]
+                    for name, queries in {BASELINE: data.queries, **vectors}.items()
+                }
+            )
+            part["family"] = [f"{seed} {data.dataset.groups[query]}" for query in part.index]
+            part.index = [f"{seed} {query}" for query in part.index]
+            parts.setdefault(f"stage {stage}", []).append(part)
+    return {
+        stage: _stage_scores(stage, pd.concat(rows), moved, resampling)
+        for stage, rows in parts.items()
+    }
 
 
-def _drift_rows(data, fit):
-    """Scores of the queries of one stage, without and with the shifts of their folds."""
-    vectors = data.queries.copy()
-    for fold, selection in zip(fit.folds, fit.selections, strict=True):
-        vectors[fold] += selection.scale * selection.shift.move(data.queries[fold])
-    rows = pd.DataFrame({"query_id": data.query_ids})
-    rows["group"] = rows["query_id"].map(data.dataset.groups)
-    rows["moved"] = (vectors != data.queries).any(axis=1)
-    rows["baseline"] = data.score(data.queries, [SELECTION_MEASURE])[SELECTION_MEASURE].array
-    rows["shifted"] = data.score(vectors, [SELECTION_MEASURE])[SELECTION_MEASURE].array
-    return rows
-
-
-def drift_table(rows, n_resamples=10_000, seed=0):
-    """Gain at each stage over all collections, with the lowest and highest gain of a collection."""
-    lines = []
-    for (system, stage), part in rows.groupby(["system", "stage"], sort=False):
-        gain = part["shifted"] - part["baseline"]
-        scores = part[["shifted", "baseline"]]
-        families = part["seed"].astype(str) + " " + part["group"].astype(str)
-        found = contrasts(
-            scores, [tuple(scores)], families, n_resamples=n_resamples, seed=seed
-        ).iloc[0]
-        gain_of_seed = gain.groupby(part["seed"]).mean()
-        line = {
-            "system": system,
-            "stage": stage,
-            "baseline": part["baseline"].mean(),
-            "moved": part["moved"].sum(),
-            "seeds": len(gain_of_seed),
-            "n": found["n"],
-        }
-        if part["moved"].any():
-            line |= {
-                "gain": found["difference"],
-                "gain low": found["low"],
-                "gain high": found["high"],
-            }
-            line["lowest"] = gain_of_seed.min()
-            line["highest"] = gain_of_seed.max()
-            line["reason"] = found["reason"]
-        else:
-            line["reason"] = "every fold chose scale 0, so no question was moved"
-        lines.append(line)
-    table = pd.DataFrame(lines, columns=_DRIFT_TABLE_COLUMNS)
-    numeric = ["baseline", "gain", "gain low", "gain high", "lowest", "highest"]
-    return table.astype(dict.fromkeys(numeric, float))
+def _stage_scores(stage, rows, moved, resampling):
+    """Scores of one stage of all collections."""
+    still = "every fold chose scale 0, so no question was moved"
+    return Scores(
+        rows.drop(columns="family"),
+        SELECTION_MEASURE,
+        "generated",
+        "generated collections",
+        part=stage,
+        clusters=rows["family"],
+        cluster="families of questions",
+        names=NAMES,
+        phrases=PHRASES,
+        same_input=lambda pairs: {pair: still for pair in pairs if not set(pair) <= moved},
+        **resampling,
+    )

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.stats.intervals import Interval, cluster_codes, resampled_clusters
+from casebook.stats.intervals import Interval, cluster_sums, resampled_clusters
 from casebook.stats.samples import ROUNDING
 from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS
 
@@ -72,17 +72,6 @@ def auroc_difference(positive, scores, against, *, level=0.95, clusters=None, un
     return Interval(area, max(area - half, -1.0), min(area + half, 1.0), level, n, "t", reason)
 
 
-def auroc_contrast(positive, scores, against, *, level=0.95, clusters=None, units=None):
-    """Contrast of two AUROCs as a row of ``contrasts.json``; what is undefined is NaN."""
-    area = auroc_difference(positive, scores, against, level=level, clusters=clusters, units=units)
-    return area.row("difference") | {
-        "level": auroc(positive, scores).row()["value"],
-        "baseline": auroc(positive, against).row()["value"],
-        "groups": area.n if clusters is None else len(set(clusters)),
-        "reason": area.reason,
-    }
-
-
 def _checked(positive, *scores):
     scores = np.array(scores, dtype=float)
     if not np.isfinite(scores).all():
@@ -104,37 +93,32 @@ def _student(positive, scores, against, level, clusters, units):
     if reason not in (None, INTERVAL_BY_UNIT):
         return area, None, reason
     # Obuchowski's variance, from what every cluster contributes by each of the classes.
-    groups = codes.max() + 1
-    deviations = placements - area
-    contributions = []
-    weights = np.zeros(groups)
-    variance = 0.0
-    for of_class in (positive, ~positive):
-        members = np.bincount(codes[of_class], minlength=groups) / of_class.sum()
-        parts = np.bincount(codes[of_class], deviations[of_class], groups) / of_class.sum()
-        clusters_of_class = np.count_nonzero(members)
-        if clusters_of_class < 2:
-            return area, None, "fewer_than_two_clusters"
-        variance += parts @ parts * clusters_of_class / (clusters_of_class - 1)
-        contributions.append(parts)
-        weights += members
-    variance += 2 * contributions[0] @ contributions[1] * groups / (groups - 1)
+    of_class = np.stack([positive, ~positive], axis=1)
+    shares = of_class / of_class.sum(axis=0)
+    members, _ = cluster_sums(shares, codes)
+    parts, _ = cluster_sums(shares * (placements - area)[:, None], codes)
+    groups = len(parts)
+    of_groups = np.count_nonzero(members, axis=0)
+    if of_groups.min() < 2:
+        return area, None, "fewer_than_two_clusters"
+    variance = np.sum(parts**2 * of_groups / (of_groups - 1))
+    variance += 2 * parts[:, 0] @ parts[:, 1] * groups / (groups - 1)
     # Shared clusters can cancel all variance but for rounding.
-    if variance <= ROUNDING**2:
+    if variance <= ROUNDING**2 + ROUNDING * np.sum(parts**2):
         return area, None, "no_variation"
+    weights = members.sum(axis=1)
     effective = weights.sum() ** 2 / np.sum(weights**2)
     return area, special.stdtrit(effective - 1, (1 + level) / 2) * math.sqrt(variance), reason
 
 
 def _resampled_rows(n, clusters, units):
-    """Cluster of each row by number, or the row's own; and why not the given clusters."""
+    """What is resampled: clusters of rows, or units, or rows; and why not the given clusters."""
     if units is None:
         resampled, reason = resampled_clusters(clusters, n)
-    else:
-        cluster_of = dict(zip(units, clusters, strict=True))
-        enough, reason = resampled_clusters(list(cluster_of.values()), len(cluster_of))
-        resampled = units if enough is None else clusters
-    return np.arange(n) if resampled is None else cluster_codes(resampled, n), reason
+        return np.arange(n) if resampled is None else resampled, reason
+    cluster_of = dict(zip(units, clusters, strict=True))
+    resampled, reason = resampled_clusters(list(cluster_of.values()), len(cluster_of))
+    return units if resampled is None else clusters, reason
 
 
 def _placements(positive, scores):

@@ -14,6 +14,7 @@ from casebook.stats.samples import (
     check_share,
     generator,
     number_or_none,
+    row_blocks,
     score_matrix,
 )
 from casebook.verdicts import INTERVAL_BY_UNIT
@@ -27,8 +28,6 @@ FEWEST = 6
 ENOUGH = 20
 """Units, or clusters, from which BCa may widen Student's interval."""
 
-MOST_DIGITS = 6
-TOO_SMALL = {0: "no_units", 1: "fewer_than_two_units"}
 BLOCK_ELEMENTS = 2**18
 
 
@@ -54,40 +53,28 @@ class Interval:
             "reason": self.reason,
         }
 
-    def columns(self):
-        """What every table of estimates shows of each, NaN where undefined: `STATISTICS`."""
-        numbers = zip(STATISTICS, (self.estimate, self.low, self.high), strict=True)
-        return {name: math.nan if number is None else number for name, number in numbers}
-
     def row(self, name="value"):
-        """Columns of the estimate under a name of its own, and n."""
-        columns = self.columns()
-        return {name: columns.pop("value"), **columns, "n": self.n}
+        """Columns of an estimate in a table and n, NaN where undefined."""
+        numbers = [math.nan if x is None else x for x in (self.estimate, self.low, self.high)]
+        return dict(zip((name, "low", "high"), numbers, strict=True)) | {"n": self.n}
 
 
 def bounds_text(low, high, spec="z.3f"):
-    """Write bounds as text, with further digits where the interval would seem to have no width."""
-    if any(bound is None or math.isnan(bound) for bound in (low, high)):
+    """Bounds as text, with further digits where the interval would seem to have no width."""
+    if low is None or high is None or math.isnan(low + high):
         return "[no interval]"
     if low == high:  # a range of what is possible; no statistic has such an interval
         return "exactly"
-    for digits in range(MOST_DIGITS):
-        texts = [f"{bound:{spec}}" for bound in (low, high)]
-        if texts[0] != texts[1]:
-            break
-        spec = f"{spec.partition('.')[0]}.{MOST_DIGITS - 2 + digits}f"
-    return f"[{texts[0]}, {texts[1]}]"
-
-
-def estimate_text(number):
-    """Write a number of ``numbers.json`` with its interval."""
-    return f"{number['value']:z.3f} {bounds_text(*number['ci'])}"
+    if f"{low:{spec}}" != f"{high:{spec}}":
+        return f"[{low:{spec}}, {high:{spec}}]"
+    sign, digits = spec.removesuffix("f").split(".")
+    return bounds_text(low, high, f"{sign}.{int(digits) + 1}f")
 
 
 def bounded(name, interval):
     """Columns of one of several estimates of a row, such as ``accuracy`` and ``accuracy low``."""
-    columns = interval.columns()
-    return {name: columns.pop("value")} | {f"{name} {key}": x for key, x in columns.items()}
+    row = interval.row(name)
+    return {name: row[name], f"{name} low": row["low"], f"{name} high": row["high"]}
 
 
 # Means over units or clusters.
@@ -142,60 +129,54 @@ def bootstrap_mean(values, *, level=0.95, clusters=None, n_resamples=10_000, see
     check_share("level", level)
     check_count("n_resamples", n_resamples)
     X, _ = score_matrix(values)
-    if len(X):
-        intervals = _intervals_of_columns(X, clusters, level, n_resamples, seed, shares)
-    else:
+    n = len(X)
+    if not n:
         intervals = [Interval(None, None, None, level, 0, "hull", "no_units")] * X.shape[1]
-    return intervals[0] if np.ndim(values) == 1 else intervals
-
-
-def _intervals_of_columns(X, clusters, level, n_resamples, seed, shares):
-    """Interval of the mean of every column, as `bootstrap_mean`."""
+        return intervals[0] if np.ndim(values) == 1 else intervals
+    clusters, reason_of_all = resampled_clusters(clusters, n)
     # Summing from the first row keeps the digits of scores with a common offset.
-    origin = X[0]
-    clusters, reason_of_all = resampled_clusters(clusters, len(X))
-    sums, sizes = cluster_sums(X - origin, clusters)
+    sums, sizes = cluster_sums(X - X[0], clusters)
     groups = len(sizes)
-    means = sums.sum(axis=0) / sizes.sum()
-    flat = np.ptp(X, axis=0) <= ROUNDING * np.abs(X).max(axis=0)
+    means = X[0] + sums.sum(axis=0) / sizes.sum()
     bounds = np.full((2, X.shape[1]), np.nan)
-    if groups >= FEWEST and not flat.all():
-        bounds = _mean_bounds(sums, sizes, means, level, n_resamples, seed)
-        bounds = origin + np.clip(bounds, (X - origin).min(axis=0), (X - origin).max(axis=0))
-        bounds[:, flat] = np.nan
+    if groups >= FEWEST:
+        bounds = X[0] + _mean_bounds(sums, sizes, level, n_resamples, seed)
+        bounds = np.clip(bounds, X.min(axis=0), X.max(axis=0))
     intervals = []
-    for k, mean in enumerate(origin + means):
-        low, high = bounds[:, k]
+    for x, mean, low, high in zip(X.T, means, *bounds, strict=True):
         reason = reason_of_all
-        is_share = shares and np.isin(X[:, k], (0, 1)).all()
-        if is_share and groups >= FEWEST and (clusters is None or flat[k]):
+        is_flat = np.ptp(x) <= ROUNDING * np.abs(x).max()
+        is_share = shares and groups >= FEWEST and np.isin(x, (0, 1)).all()
+        if is_share and (clusters is None or is_flat):
             score = wilson(float(np.clip(mean, 0, 1)) * groups, groups, level)
-            low = np.fmin(low, score.low)
-            high = np.fmax(high, score.high)
-        elif flat[k]:
+            low = min(low, score.low)
+            high = max(high, score.high)
+        elif is_flat:
+            low = high = None
             reason = too_few(groups, clusters) or "no_variation"
         low = number_or_none(low)
         high = number_or_none(high)
-        intervals.append(Interval(float(mean), low, high, level, len(X), "hull", reason))
-    return intervals
+        intervals.append(Interval(float(mean), low, high, level, n, "hull", reason))
+    return intervals[0] if np.ndim(values) == 1 else intervals
 
 
-def _mean_bounds(sums, sizes, means, level, n_resamples, seed):
+def _mean_bounds(sums, sizes, level, n_resamples, seed):
     """Student's t by the jackknife over clusters, and BCa where there are enough."""
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     groups = len(sizes)
+    means = sums.sum(axis=0) / sizes.sum()
     without = (sums.sum(axis=0) - sums) / (sizes.sum() - sizes)[:, None]
-    effective = sizes.sum() ** 2 / np.sum(sizes**2)
     influence = without.mean(axis=0) - without
     error = np.sqrt((groups - 1) / groups * np.sum(influence**2, axis=0))
+    effective = sizes.sum() ** 2 / np.sum(sizes**2)
     low, high = means + special.stdtrit(effective - 1, tails)[:, None] * error
     if groups >= ENOUGH:
-        draws = ratio_draws(sums, sizes, n_resamples, seed)
-        quantiles = special.ndtri(tails)
+        resamples = resample_counts(groups, n_resamples, seed)
+        draws = np.concatenate([(W @ sums) / (W @ sizes)[:, None] for W in resamples])
         for k, mean in enumerate(means):
-            bca_low, bca_high = bca_bounds(draws[:, k], mean, quantiles, influence[:, k])
-            low[k] = min(low[k], bca_low)
-            high[k] = max(high[k], bca_high)
+            bca = bca_bounds(draws[:, k], mean, special.ndtri(tails), influence[:, k])
+            low[k] = min(low[k], bca[0])
+            high[k] = max(high[k], bca[1])
     return np.stack([low, high])
 
 
@@ -231,59 +212,48 @@ def bca_bounds(draws, estimate, quantiles, influence, *, tolerance=None, clip_bi
 
 
 def cluster_codes(clusters, n):
-    """Give each cluster a number, in the order of their first observation."""
+    """Number of the cluster of each unit, in the order of their first observation."""
     labels = np.asarray(clusters, dtype=object)
     if labels.shape != (n,):
         raise InputError(f"clusters must name one cluster for each of {n} units")
     codes, _ = pd.factorize(labels)
     if (codes < 0).any():
         raise InputError(f"{(codes < 0).sum()} of {n} units have no cluster")
-    return codes.astype(np.int64)
+    return codes
 
 
 def cluster_sums(values, clusters=None):
     """Sum the columns within each cluster: sums [clusters, columns], sizes [clusters]."""
     if clusters is None:
         return values, np.ones(len(values))
-    codes = cluster_codes(clusters, len(values))
-    sizes = np.bincount(codes).astype(float)
-    sums = [np.bincount(codes, column, len(sizes)) for column in values.T]
-    return np.stack(sums, axis=1) if sums else np.empty((len(sizes), 0)), sizes
+    by_cluster = pd.DataFrame(values).groupby(cluster_codes(clusters, len(values)))
+    return by_cluster.sum().to_numpy(), by_cluster.size().to_numpy(float)
 
 
 def resample_counts(units, n_resamples, seed):
     """Yield blocks [resamples, units]: how often each unit was drawn."""
-    rows = max(1, BLOCK_ELEMENTS // units)
-    for block, start in enumerate(range(0, n_resamples, rows)):
-        size = min(rows, n_resamples - start)
+    for block, rows in row_blocks(n_resamples, max(1, BLOCK_ELEMENTS // units)):
         rng = generator(seed, "bootstrap", block)
-        picks = rng.integers(0, units, (size, units), dtype=np.int32)
-        picks = picks + units * np.arange(size)[:, None]
-        counts = np.bincount(picks.ravel(), minlength=size * units)
-        yield counts.reshape(size, units).astype(float)
-
-
-def ratio_draws(sums, sizes, n_resamples, seed):
-    """Bootstrap draws [resamples, columns] of sums over sizes of drawn clusters."""
-    blocks = resample_counts(len(sizes), n_resamples, seed)
-    return np.concatenate([(W @ sums) / (W @ sizes)[:, None] for W in blocks])
+        picks = rng.integers(0, units, (rows, units), dtype=np.int32)
+        picks = picks + units * np.arange(rows)[:, None]
+        counts = np.bincount(picks.ravel(), minlength=rows * units)
+        yield counts.reshape(rows, units).astype(float)
 
 
 def resampled_clusters(clusters, n):
     """Clusters to resample, None for single units, and the reason where there are too few."""
     if clusters is None:
         return None, too_few(n, None)
-    groups = int(cluster_codes(clusters, n).max(initial=-1)) + 1
-    if groups >= FEWEST:
+    if len(np.unique(cluster_codes(clusters, n))) >= FEWEST:
         return clusters, None
     return None, too_few(n, None) or INTERVAL_BY_UNIT
 
 
 def too_few(groups, clusters):
-    """Say why so few units or clusters get no interval; None if there are enough."""
-    kind = "units" if clusters is None else "clusters"
+    """Reason why so few units or clusters have no interval; None if there are enough."""
     if groups >= FEWEST:
         return None
+    kind = "units" if clusters is None else "clusters"
     return f"fewer_than_six_{kind}" if groups else "no_units"
 
 
@@ -291,21 +261,20 @@ def too_few(groups, clusters):
 
 
 def bootstrap_statistic(data, statistic, *, level=0.95, n_resamples=2_000, seed=0):
-    """Percentile interval of any statistic of the rows of a table."""
+    """Percentile interval of any statistic of the rows of an array."""
+    data = np.asarray(data)
     n = len(data)
-    rows = data.iloc if isinstance(data, pd.DataFrame) else np.asarray(data)
-    estimate = number_or_none(statistic(data)) if n else None
-    if n < 2:
-        return Interval(estimate, None, None, level, n, "percentile", TOO_SMALL[n])
-    rng = generator(seed, "bootstrap statistic")
-    draws = np.array(
-        [statistic(rows[rng.integers(0, n, n)]) for _ in range(n_resamples)], dtype=float
-    )
+    estimate = statistic(data) if n else None
+    draws = np.empty(0)
+    if n > 1:
+        rng = generator(seed, "bootstrap statistic")
+        samples = (data[rng.integers(0, n, n)] for _ in range(n_resamples))
+        draws = np.array([statistic(sample) for sample in samples], dtype=float)
     return percentile_interval(estimate, draws, n, level=level)
 
 
 def resampled_counts(cells, n_cells, clusters=None, *, n_resamples=1000, seed=0):
-    """Count the cells of a table and of its bootstrap resamples; also give the number of units.
+    """Counts of the cells of a table and of its bootstrap resamples, and the number of units.
 
     The counts have shape [1 + n_resamples, n_cells], the table's own first. Equal units (rows, or
     clusters of rows) are one kind: a resample is one multinomial draw of the kinds.
@@ -316,38 +285,32 @@ def resampled_counts(cells, n_cells, clusters=None, *, n_resamples=1000, seed=0)
         copies = np.bincount(cells, minlength=n_cells)
     else:
         codes = cluster_codes(clusters, len(cells))
-        size = int(codes.max(initial=-1)) + 1
-        counts = np.bincount(codes * n_cells + cells, minlength=size * n_cells)
-        kinds, copies = np.unique(counts.reshape(size, n_cells), axis=0, return_counts=True)
+        counts = pd.crosstab(codes, cells).reindex(columns=range(n_cells), fill_value=0)
+        kinds, copies = np.unique(counts.to_numpy(), axis=0, return_counts=True)
     units = int(copies.sum())
     samples = copies[None]
     if units >= FEWEST:
-        rng = generator(seed, "counts")
-        resamples = rng.multinomial(units, copies / units, size=n_resamples)
-        samples = np.concatenate([samples, resamples])
+        draws = generator(seed, "counts").multinomial(units, copies / units, size=n_resamples)
+        samples = np.concatenate([samples, draws])
     return samples @ kinds, units
 
 
 def percentile_interval(estimate, draws, n, *, level=0.95, reason=None):
     """Percentile interval from the values of a statistic on the resamples."""
     estimate = number_or_none(estimate)
-    if estimate is None:
-        why = reason or TOO_SMALL.get(n, "undefined_in_resamples")
+    low = high = why = None
+    if estimate is None and reason:
+        why = reason
     elif not len(draws):
         why = too_few(n, None) or "fewer_than_six_clusters"
-    elif np.isnan(draws).any():
+    elif estimate is None or np.isnan(draws).any():
         why = "undefined_in_resamples"
     else:
-        low, high = percentile_bounds(draws, level)
-        if low < high:
-            return Interval(estimate, float(low), float(high), level, n, "percentile")
-        why = "no_variation"
-    return Interval(estimate, None, None, level, n, "percentile", why)
-
-
-def percentile_bounds(draws, level):
-    """Quantiles of the draws that leave equal shares out on both sides."""
-    return np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
+        if low == high:
+            low = high = None
+            why = "no_variation"
+    return Interval(estimate, low, high, level, n, "percentile", why)
 
 
 # Shares.
@@ -416,19 +379,18 @@ def newcombe(successes_a, n_a, successes_b, n_b, level=0.95):
 
 def clustered_wilson(successes, sizes, level=0.95):
     """Wilson's interval of a share of units in clusters, at the effective sample size."""
-    units = np.asarray(sizes, float)
-    wins = np.asarray(successes, float)[units > 0]
-    units = units[units > 0]
-    n = int(units.sum())
-    clusters = len(units)
+    wins = np.asarray(successes, float)
+    sizes = np.asarray(sizes, float)
+    n = int(sizes.sum())
+    clusters = np.count_nonzero(sizes)
     share = float(wins.sum() / n) if n else None
     reason = too_few(clusters, "clusters")
     if reason:
         return Interval(share, None, None, level, n, "clustered wilson", reason)
-    size = float(clusters)
+    effective = clusters
     if 0 < share < 1:
-        variance = clusters / (clusters - 1) * np.sum((wins - share * units) ** 2) / n**2
-        size = float(n / max(1.0, variance / (share * (1 - share) / n)))
-    score = wilson(share * size, size, level)
+        variance = clusters / (clusters - 1) * np.sum((wins - share * sizes) ** 2) / n**2
+        effective = n / max(1.0, variance / (share * (1 - share) / n))
+    score = wilson(share * effective, effective, level)
     low = min(score.low, share)
     return Interval(share, low, max(score.high, share), level, n, "clustered wilson")

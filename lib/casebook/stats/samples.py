@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.readers import did_you_mean
 
 ROUNDING = 8 * np.finfo(float).eps
 """Relative rounding error granted to a score that a few operations produced."""
@@ -33,34 +34,11 @@ def score_matrix(scores):
 
 
 def paired_scores(a, b):
-    """Check two paired samples; series are paired by label, arrays by position."""
-    if isinstance(a, pd.Series) and isinstance(b, pd.Series):
-        if not (a.index.is_unique and b.index.is_unique):
-            raise InputError("a unit occurs more than once in a paired sample")
-        unpaired = a.index.symmetric_difference(b.index)
-        if len(unpaired):
-            raise InputError(
-                f"{len(unpaired)} units are scored in one sample only (first: {unpaired[0]})"
-            )
-        b = b.reindex(a.index)
-    a = np.asarray(a)
-    b = np.asarray(b)
-    if a.ndim != 1 or a.shape != b.shape:
-        raise InputError(
-            f"paired samples must be 1-D and of one length, not {a.shape} and {b.shape}"
-        )
-    return score_matrix(np.stack([a, b], axis=1))[0]
-
-
-def paired_differences(a, b=None):
-    """Differences of two paired samples, free of rounding noise around zero."""
-    pairs = paired_scores(a, np.zeros(len(a)) if b is None else b)
-    if not len(pairs):
-        raise InputError("there are no units to compare")
-    resolution = ROUNDING * np.abs(pairs).max()
-    differences = pairs[:, 0] - pairs[:, 1]
-    differences[np.abs(differences) <= resolution] = 0.0
-    return differences, float(resolution)
+    """Table of two paired samples; series are paired by label, arrays by position."""
+    try:
+        return pd.DataFrame({"a": a, "b": b})
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"the samples do not pair: {problem}") from None
 
 
 def system_pairs(systems, baseline=None):
@@ -86,6 +64,12 @@ def generator(seed, purpose, block=0):
     return np.random.Generator(stream(seed, purpose, block))
 
 
+def row_blocks(n, rows):
+    """Number and size of every block of so many of n rows."""
+    for block, start in enumerate(range(0, n, rows)):
+        yield block, min(rows, n - start)
+
+
 def check_count(name, value, least=1):
     """Raise InputError unless `value` is an integer of at least `least`."""
     if not isinstance(value, int | np.integer) or value < least:
@@ -101,7 +85,9 @@ def check_share(name, value):
 def check_choice(name, value, choices):
     """Raise InputError unless `value` is one of `choices`."""
     if value not in choices:
-        raise InputError(f"unknown {name} {value!r}: choose from {', '.join(map(str, choices))}")
+        near = did_you_mean(str(value), choices)
+        known = ", ".join(map(str, choices))
+        raise InputError(f"unknown {name} {value!r}{near}: choose from {known}")
 
 
 def number_or_none(value):

@@ -4,7 +4,7 @@
 """
 
 import math
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 import pandas as pd
@@ -15,8 +15,8 @@ from casebook.stats.intervals import BLOCK_ELEMENTS, Interval
 from casebook.stats.samples import (
     ROUNDING,
     check_count,
-    paired_differences,
     paired_scores,
+    row_blocks,
     score_matrix,
     stream,
     system_pairs,
@@ -24,20 +24,11 @@ from casebook.stats.samples import (
 from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS
 
 LEAST_BLOCK_ROWS = 16
-MOST_EXACT_UNITS = 24
-MOST_EXACT_CLUSTERS = 40
 LARGEST_T = 1000.0
 
 
-@dataclass(frozen=True)
-class SignFlips:
-    """Mean differences with p-values and intervals, one entry per column."""
-
-    difference: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    p: np.ndarray
-    p_adjusted: np.ndarray
+#: Mean differences with p-values and intervals, an array each with an entry per column.
+SignFlips = namedtuple("SignFlips", "difference low high p p_adjusted")
 
 
 def sign_flips(sums, sizes, *, level, n_resamples, seed):
@@ -46,75 +37,71 @@ def sign_flips(sums, sizes, *, level, n_resamples, seed):
     The columns of `sums` are one family: p_adjusted is single-step max-T of Westfall and Young
     1993 on ``|sum| / sqrt(sum of squares)``. An interval holds the values that the same test does
     not reject when they are subtracted from its column (Hartigan 1969); it is NaN where no value,
-    or every value, is rejected.
+    or every value, is rejected, and without a level.
     """
-    subset, subset_sizes = _drawn_subsets(sums, sizes, n_resamples, seed)
+    # Sums and sizes of the clusters whose sign stays, a row per pattern.
+    table = np.column_stack([sums, sizes])
+    kept = [bits @ table for bits in sign_patterns(len(sizes), n_resamples, seed)]
+    kept, kept_sizes = np.split(np.concatenate(kept), [-1], axis=1)
     total = sums.sum(axis=0)
-    size = sizes.sum()
+    rest = total - kept
     slack = 1e-9 * np.abs(sums).sum(axis=0)
-    rest = total - subset
-    subset[np.abs(subset) <= slack] = 0.0
+    kept[np.abs(kept) <= slack] = 0.0
     rest[np.abs(rest) <= slack] = 0.0
-    norm = np.sqrt(np.sum(sums**2, axis=0))
-    unit = np.where(norm > 0, norm, 1.0)
-    statistic = np.abs(total) / unit
     # A pattern turns one of two halves. Its |sum| reaches that of the data where 0 lies between
     # the halves' means.
-    extreme = subset * rest <= 0
-    others = _largest_of_others(np.abs(rest - subset) / unit)
-    extreme_in_family = extreme | (others >= statistic - slack / unit)
-    n_patterns = len(subset) + 1  # and the pattern of the data
+    extreme = kept * rest <= 0
+    norm = np.sqrt(np.sum(sums**2, axis=0))
+    unit = np.where(norm > 0, norm, 1.0)
+    others = _largest_of_others(np.abs(rest - kept) / unit)
+    extreme_in_family = extreme | (others >= (np.abs(total) - slack) / unit)
+    n_patterns = len(kept) + 1  # and the pattern of the data
     p = (extreme.sum(axis=0) + 1) / n_patterns
     p_adjusted = (extreme_in_family.sum(axis=0) + 1) / n_patterns
-    # A value is rejected unless more than this many patterns, less that of the data, are as
-    # extreme as the data.
-    rank = int(np.floor((1 - level) * n_patterns + 1e-9))
     low = np.full(len(total), np.nan)
     high = np.full(len(total), np.nan)
-    for k in np.flatnonzero(norm > 0):
-        halves = _half_means(subset[:, k], rest[:, k], subset_sizes, size)
-        down, up = _family_reach(others[:, k], sums[:, k], sizes)
-        mean = total[k] / size
-        # Where a pattern is as extreme as the data: between these two values.
-        low[k] = _kth_smallest(np.minimum(halves[0], mean - down), rank)
-        high[k] = -_kth_smallest(-np.maximum(halves[1], mean + up), rank)
-    # Rounding must not let an interval contradict its test.
-    not_rejected = p_adjusted > 1 - level
-    low[not_rejected] = np.minimum(low[not_rejected], 0.0)
-    high[not_rejected] = np.maximum(high[not_rejected], 0.0)
-    return SignFlips(total / size, low, high, p, p_adjusted)
+    if level is not None:
+        # A value is rejected unless more than this many patterns, less that of the data, are as
+        # extreme as the data.
+        rank = int(np.floor((1 - level) * n_patterns + 1e-9))
+        lower, upper = _half_means(kept, rest, kept_sizes, sizes.sum())
+        for k in np.flatnonzero(norm > 0):
+            down, up = _family_reach(others[:, k], sums[:, k], sizes)
+            mean = total[k] / sizes.sum()
+            # Where a pattern is as extreme as the data: between these two values.
+            low[k] = _kth_smallest(np.minimum(lower[:, k], mean - down), rank)
+            high[k] = -_kth_smallest(-np.maximum(upper[:, k], mean + up), rank)
+        # Rounding must not let an interval contradict its test.
+        not_rejected = p_adjusted > 1 - level
+        low[not_rejected] = np.minimum(low[not_rejected], 0.0)
+        high[not_rejected] = np.maximum(high[not_rejected], 0.0)
+    return SignFlips(total / sizes.sum(), low, high, p, p_adjusted)
 
 
-def _drawn_subsets(sums, sizes, n_resamples, seed):
-    """Sums and sizes of the clusters whose sign stays, a row per pattern; all patterns if few.
-
-    Of two complementary patterns one is listed, and the pattern of the data is not.
-    """
-    groups = len(sizes)
-    if groups <= MOST_EXACT_CLUSTERS and 2 ** (groups - 1) <= n_resamples:
-        # The last cluster is never in, so that no complement occurs; nor the empty set.
-        others = (bits[bits.any(axis=1)] for bits in all_signs(groups - 1))
-        patterns = [np.pad(bits, ((0, 0), (0, 1))) * 1.0 for bits in others]
-    else:
-        patterns = (bits * 1.0 for bits in random_signs(groups, n_resamples, seed))
-    table = np.column_stack([sums, sizes])
-    subsets = np.concatenate([bits @ table for bits in patterns])
-    return subsets[:, :-1], subsets[:, -1]
+def sign_patterns(groups, n_resamples, seed):
+    """Blocks of sign vectors as bits: random ones; all but mirror images, and the data, if few."""
+    if 2 ** (groups - 1) <= n_resamples:
+        codes = np.arange(1, 2 ** (groups - 1))[:, None]
+        yield codes >> np.arange(groups) & 1
+        return
+    for block, rows in row_blocks(n_resamples, max(LEAST_BLOCK_ROWS, BLOCK_ELEMENTS // groups)):
+        words = stream(seed, "signs", block).random_raw((rows, -(-groups // 64)))
+        yield np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=groups)
 
 
 def _largest_of_others(statistics):
     """Largest statistic of the other columns, by pattern and column; -inf without others."""
     if statistics.shape[1] < 2:
         return np.full_like(statistics, -np.inf)
-    ranked = np.sort(statistics, axis=1)
+    ranked = np.partition(statistics, -2, axis=1)
     return np.where(statistics == ranked[:, -1:], ranked[:, -2:-1], ranked[:, -1:])
 
 
-def _half_means(subset, rest, subset_sizes, size):
+def _half_means(kept, rest, kept_sizes, size):
     """Lower and higher mean of the two halves of each pattern; unbounded where a half is empty."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = np.stack([subset / subset_sizes, rest / (size - subset_sizes)])
-    parted = (subset_sizes > 0) & (subset_sizes < size)
+        means = np.stack([kept / kept_sizes, rest / (size - kept_sizes)])
+    parted = (kept_sizes > 0) & (kept_sizes < size)
     return np.where(parted, means.min(axis=0), -np.inf), np.where(parted, means.max(axis=0), np.inf)
 
 
@@ -124,17 +111,17 @@ def _family_reach(others, sums, sizes):
     With a value g below the mean subtracted, the statistic is
     ``g N / sqrt(a + 2 b g + c g^2)``; it is solved for g.
     """
-    deviations = sums - sizes * sums.sum() / sizes.sum()
+    size = sizes.sum()
+    deviations = sums - sizes * sums.sum() / size
     a = np.sum(deviations**2)
     b = np.sum(sizes * deviations)
     c = np.sum(sizes**2)
+    squares = np.square(np.maximum(others, 0.0))
     if a <= ROUNDING * np.sum(sums**2):
         # Equal differences: the statistic is the same at every distance.
-        reach = np.where(np.square(others) * c * (1 + 1e-9) >= sizes.sum() ** 2, np.inf, 0.0)
-        reach[np.isneginf(others)] = 0.0
+        reach = np.where(squares * c * (1 + 1e-9) >= size**2, np.inf, 0.0)
         return reach, reach
-    squares = np.square(np.maximum(others, 0.0))
-    discriminant = b**2 * squares**2 + (sizes.sum() ** 2 - squares * c) * squares * a
+    discriminant = b**2 * squares**2 + (size**2 - squares * c) * squares * a
     root = np.sqrt(np.maximum(discriminant, 0.0))
     reaches = []
     for slope in (b, -b):
@@ -155,23 +142,6 @@ def _kth_smallest(values, k):
     return value if np.isfinite(value) else np.nan
 
 
-def random_signs(n, n_resamples, seed):
-    """Yield blocks of random sign vectors, as bits."""
-    rows = max(LEAST_BLOCK_ROWS, BLOCK_ELEMENTS // n)
-    for block, start in enumerate(range(0, n_resamples, rows)):
-        size = min(rows, n_resamples - start)
-        words = stream(seed, "signs", block).random_raw((size, -(-n // 64)))
-        yield np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=n)
-
-
-def all_signs(n):
-    """Yield blocks of the ``2**n`` sign vectors, as bits."""
-    rows = max(LEAST_BLOCK_ROWS, BLOCK_ELEMENTS // max(n, 1))
-    for start in range(0, 2**n, rows):
-        codes = np.arange(start, min(start + rows, 2**n), dtype="<u8")[:, None]
-        yield np.unpackbits(codes.view(np.uint8), axis=1, count=n, bitorder="little")
-
-
 def bounds_of_difference(differences, low, high, reason):
     """Bounds of a mean difference, None where there is no interval, and the reason."""
     rounding = ROUNDING * np.abs(differences).max()
@@ -189,17 +159,8 @@ def bounds_of_difference(differences, low, high, reason):
 # All pairs of systems at once.
 
 
-@dataclass(frozen=True)
-class RandomisationResult:
-    """Outcome of a randomisation test: floats for one pair, arrays for many."""
-
-    statistic: float | np.ndarray
-    pvalue: float | np.ndarray
-    pvalue_max_t: float | np.ndarray | None
-    pairs: tuple | None
-    n: int
-    n_resamples: int
-    exact: bool
+#: Outcome of a randomisation test: floats for one pair, arrays for many.
+RandomisationResult = namedtuple("RandomisationResult", "statistic pvalue pvalue_max_t pairs n")
 
 
 def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0):
@@ -213,8 +174,8 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0):
         Scores of the second system. Without it a table `a` is tested in all pairs of
         its columns, and a 1-D `a` is taken as the differences themselves.
     n_resamples : int, default 100000
-        Number of random sign vectors. All ``2**units`` are enumerated instead if they are
-        no more, and the units no more than 24.
+        Number of random sign vectors. All ``2**(units - 1)``, of mirror images one, are
+        enumerated instead if they are no more.
     seed : int, default 0
         Seed. The p-values depend on nothing else: not on threads, nor on the machine.
 
@@ -231,7 +192,7 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0):
     Notes
     -----
     ``p = (c + 1) / (B + 1)`` with c of B sign vectors at least as extreme as the data
-    (Phipson & Smyth 2010), or ``c / 2**n`` when enumerated; never 0. Sums that differ
+    (Phipson & Smyth 2010), or their share when enumerated; never 0. Sums that differ
     only by the rounding of the scores count as ties.
 
     All pairs share the signs. The adjusted p-value is the share of sign vectors whose
@@ -243,46 +204,33 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0):
     Examples
     --------
     >>> test = paired_randomization([0.9, 0.6, 0.5, 0.8], [0.5, 0.4, 0.5, 0.2])
-    >>> test.pvalue, test.exact
-    (0.25, True)
+    >>> test.pvalue, test.n
+    (0.25, 4)
     """
     check_count("n_resamples", n_resamples)
-    if b is None and np.ndim(a) == 1:
-        b = np.zeros(len(a))
-    X, systems = score_matrix(a) if b is None else (paired_scores(a, b), [0, 1])
-    n = len(X)
-    if not n:
+    is_one_pair = b is not None or np.ndim(a) == 1
+    if is_one_pair:
+        a = paired_scores(a, np.zeros(len(a)) if b is None else b)
+    X, systems = score_matrix(a)
+    if not len(X):
         raise InputError("there are no units to compare")
-    if X.shape[1] < 2:
+    if len(systems) < 2:
         raise InputError("a comparison needs at least two systems")
+    first, second = system_pairs(systems).T
     # Differences from one system keep the digits of scores with a common offset.
     relative = X - X[:, :1]
-    first, second = system_pairs(systems).T
-    differences = relative[:, first] - relative[:, second]
-    slack = 1e-11 * np.abs(relative).max(axis=1).sum() + ROUNDING * np.abs(X).max(axis=1).sum()
-    threshold = np.abs(differences.sum(axis=0)) - slack
-    exact = n <= MOST_EXACT_UNITS and 2**n <= n_resamples
-    norms = np.sqrt(np.sum(differences**2, axis=0))
-    scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-    total = relative.sum(axis=0)
-    hits = np.zeros(len(first), dtype=np.int64)
-    maxima = []
-    for bits in all_signs(n) if exact else random_signs(n, n_resamples, seed):
-        signed = 2 * (bits.astype(float) @ relative) - total
-        sums = np.abs(signed[:, first] - signed[:, second])
-        hits += np.count_nonzero(sums >= threshold, axis=0)
-        maxima.append((sums * scale).max(axis=1))
-    maxima = np.sort(np.concatenate(maxima))
-    hits_max = len(maxima) - np.searchsorted(maxima, threshold * scale, side="left")
-    # The data are one of the enumerated sign vectors, but none of the random ones.
-    data = int(not exact)
-    found = [differences.mean(axis=0)]
-    found += [(count + data) / (len(maxima) + data) for count in (hits, hits_max)]
+    flips = sign_flips(
+        relative[:, first] - relative[:, second],
+        np.ones(len(X)),
+        level=None,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+    found = flips.difference, flips.p, flips.p_adjusted
+    if is_one_pair:
+        return RandomisationResult(*(float(values[0]) for values in found), None, len(X))
     pairs = tuple((systems[i], systems[j]) for i, j in zip(first, second, strict=True))
-    if np.ndim(a) == 1:
-        found = [float(values[0]) for values in found]
-        pairs = None
-    return RandomisationResult(*found, pairs, n, len(maxima), exact)
+    return RandomisationResult(*found, pairs, len(X))
 
 
 # Families of hypotheses.
@@ -300,71 +248,55 @@ def holm(pvalues):
 # Effect sizes.
 
 
-@dataclass(frozen=True)
-class EffectSizes:
-    """Sizes of a paired effect, first system minus second."""
-
-    dz: Interval
-    rank_biserial: float | None
-
-
-def effect_sizes(a, b=None, *, level=0.95):
-    """Cohen's dz, whose interval inverts the noncentral t, and the rank-biserial correlation."""
-    from scipy.stats import rankdata  # slow to import
-
-    differences, resolution = paired_differences(a, b)
-    biserial = None
-    if differences.any():
-        untied = differences[differences != 0]
-        sizes = np.abs(untied)
-        ranks = rankdata(np.round(sizes / sizes.max(), 12))  # blind to rounding
-        biserial = float(np.sum(np.sign(untied) * ranks) / np.sum(ranks))
+def cohens_dz(differences, *, level=0.95):
+    """Cohen's dz of paired differences, with the interval that inverts the noncentral t."""
     n = len(differences)
-    low = high = dz = None
     if n < 2:
-        reason = "fewer_than_two_units"
-    elif np.ptp(differences) <= resolution:
-        reason = "no_variation"
-    else:
-        dz = float(differences.mean() / differences.std(ddof=1))
-        t = dz * math.sqrt(n)
-        reason = "out_of_range"
-        if abs(t) <= LARGEST_T:  # scipy's noncentral t is not reliable further out
-            tails = np.array([(1 + level) / 2, (1 - level) / 2])
-            low, high = (special.nctdtrinc(n - 1, tails, t) / math.sqrt(n)).tolist()
-            reason = None
-    return EffectSizes(Interval(dz, low, high, level, n, "noncentral-t", reason), biserial)
+        return Interval(None, None, None, level, n, "noncentral-t", "fewer_than_two_units")
+    if np.ptp(differences) <= ROUNDING * np.abs(differences).max():
+        return Interval(None, None, None, level, n, "noncentral-t", "no_variation")
+    dz = float(np.mean(differences) / np.std(differences, ddof=1))
+    t = dz * math.sqrt(n)
+    if abs(t) > LARGEST_T:  # scipy's noncentral t is not reliable further out
+        return Interval(dz, None, None, level, n, "noncentral-t", "out_of_range")
+    tails = np.array([(1 + level) / 2, (1 - level) / 2])
+    low, high = special.nctdtrinc(n - 1, tails, t) / math.sqrt(n)
+    return Interval(dz, float(low), float(high), level, n, "noncentral-t")
+
+
+def rank_biserial(differences):
+    """Rank-biserial correlation of paired differences; None if all are 0."""
+    differences = np.asarray(differences)
+    untied = differences[differences != 0]
+    if not len(untied):
+        return None
+    sizes = np.abs(untied)
+    ranks = pd.Series(sizes / sizes.max()).round(12).rank()  # blind to rounding
+    return float(np.sum(np.sign(untied) * ranks) / np.sum(ranks))
 
 
 # Counts: the sign test and McNemar's.
 
 
-@dataclass(frozen=True)
-class SignTest:
-    """Outcome of a sign test; the logarithm of its p-value never underflows."""
-
-    statistic: float | None
-    pvalue: float | None
-    n: int
-    log_pvalue: float | None = None
-    reason: str | None = None
+#: Outcome of a sign test; the logarithm of its p-value never underflows.
+SignTest = namedtuple("SignTest", "statistic pvalue n log_pvalue reason", defaults=[None])
 
 
 def exact_sign_test(wins, losses):
     """Exact two-sided test that wins and losses are equally likely."""
     n = int(wins + losses)
     if n == 0:
-        return SignTest(None, None, 0, reason="no_units")
+        return SignTest(None, None, 0, None, "no_units")
     most = max(wins, losses)
     k = np.arange(min(wins, losses) + 1)
     log_terms = -special.betaln(k + 1, n - k + 1) - math.log(n + 1)
     log_tail = float(special.logsumexp(log_terms)) - n * math.log(2)
     pvalue = positive(2 * special.betainc(most, n - most + 1, 0.5))
-    return SignTest(float(most), pvalue, n, log_pvalue=min(0.0, math.log(2) + log_tail))
+    return SignTest(float(most), pvalue, n, min(0.0, math.log(2) + log_tail))
 
 
 def positive(pvalue):
-    """Keep a p-value that underflows, or exceeds 1 by rounding, within (0, 1]."""
+    """A p-value that underflows, or exceeds 1 by rounding, within (0, 1]."""
     return min(1.0, max(float(pvalue), math.ulp(0.0)))
 
 
@@ -384,20 +316,10 @@ def mcnemar(a, b):
 def minimal_detectable_effect(sd, n, *, alpha=0.05, power=0.8):
     """Smallest true mean difference that the paired t test finds with this power.
 
-    The test is two-sided. None for one unit.
+    The test is two-sided; that it finds a difference in the wrong direction is left out. None for
+    one unit.
     """
-    from scipy import optimize  # slow to import
-
     if n < 2:
         return None
     critical = special.stdtrit(n - 1, 1 - alpha / 2)
-
-    def missing(noncentrality):
-        # The lower tail mirrors an upper one; scipy gives NaN where it is below 1e-9.
-        below = np.nan_to_num(1 - special.nctdtr(n - 1, -noncentrality, critical))
-        return power - (1 - special.nctdtr(n - 1, noncentrality, critical) + below)
-
-    high = 1.0
-    while missing(high) > 0:
-        high *= 2
-    return sd / math.sqrt(n) * optimize.brentq(missing, 0.0, high, xtol=1e-13)
+    return float(sd / math.sqrt(n) * special.nctdtrinc(n - 1, 1 - power, critical))
