@@ -59,10 +59,13 @@ def test_a_sentence_has_the_verdict_and_the_names_of_the_row():
     assert twin.startswith("Twin of old and the old system hardly differ in points: ")
 
 
-def test_another_measure_or_baseline_changes_every_word():
+def test_another_measure_baseline_or_null_changes_every_word():
     rows = made(measure="marks@3").contrasts([("old", "new")])
     assert rows["margin"].tolist() == [0]
     assert made(measure="nDCG@3").contrasts([("new", "old")])["margin"].tolist() == [0.01]
+    places = made().estimates(null=0.3)
+    expected = "Points is above 0.3 for New system; not shown to differ from 0.3 for "
+    assert finding(places) == f"{expected}Old system and Twin of old."
     for text in (sentence(rows.iloc[0]), finding(rows), caption(rows)):
         assert "points" not in text and "marks@3" in text
     assert finding(rows) == "In marks@3, the old system is below the new system."
@@ -84,11 +87,14 @@ def test_a_pair_that_was_not_run_is_said_and_is_no_part_of_the_family(chapter, w
     for part in (rows, rows[:1]):
         assert caption(part).endswith("Not run, and so not compared: other.")
     assert rows["p_adjusted"][1] == made().contrasts([("new", "old")])["p_adjusted"][0]
-    chapter.keep(rows)
+    scores = made(control="old")
+    chapter.keep(rows, scores.estimates())
     assert len(written("contrasts")["my_question"]["exam"]["points"]) == 1
+    number = written("numbers")["my_question"]["exam"]["new"]["points"]
+    assert number["control"] == pytest.approx(scores.values["old"].mean(), abs=1e-6)
 
 
-def test_the_best_says_how_it_was_chosen():
+def test_the_best_says_how_it_was_chosen_and_the_same_input_is_not_measured():
     choice = made().best(["old", "twin"], "rivals")
     assert choice.role == "the best of 2 rivals by mean points on 40 pupils"
     further = Choice(choice.system, "the best of 3 others")
@@ -97,6 +103,8 @@ def test_the_best_says_how_it_was_chosen():
     assert row["role"] == f"{choice.role} and {further.role}"
     assert row["role"] in sentence(row)
     assert made().best(["old"], unless="twin") == Choice("twin", "")
+    alike = made(same_input=lambda pairs: {pairs[0]: "equal"}).contrasts(pairs[:1])
+    assert alike[["verdict", "reason"]].to_numpy().tolist() == [["cannot be measured", "equal"]]
 
 
 def test_one_comparison_has_one_verdict_wherever_it_is_shown():
@@ -110,11 +118,6 @@ def test_one_comparison_has_one_verdict_wherever_it_is_shown():
     ranking = scores.ranking(pairs)
     assert ranking["tie_class"].tolist() == ["1", "2", "2"]
     assert "not shown to be lower: none." in finding(ranking)
-
-
-def test_the_same_input_is_not_measured():
-    rows = made(same_input=lambda pairs: {pairs[0]: "equal"}).contrasts([("twin", "old")])
-    assert rows[["verdict", "reason"]].to_numpy().tolist() == [["cannot be measured", "equal"]]
 
 
 def test_parts_have_their_own_rows():
@@ -152,13 +155,6 @@ def test_a_difference_between_kinds_of_units_has_errors_by_cluster():
         scores.between(first | True, "young", "old")
 
 
-def test_places_are_those_of_the_null():
-    rows = made().estimates(null=0.3)
-    expected = "Points is above 0.3 for New system; not shown to differ from 0.3 for "
-    assert finding(rows) == f"{expected}Old system and Twin of old."
-    assert "above 0.3" in sentence(rows.iloc[0])
-
-
 def test_an_answer_is_the_headline_of_its_row(chapter, written):
     row = made().contrasts([("new", "old")]).iloc[0]
     chapter.answer("Has {system} more {measure} than {against}?", row)
@@ -168,14 +164,6 @@ def test_an_answer_is_the_headline_of_its_row(chapter, written):
     assert (first["measure"], first["decision"]) == ("points", "better")
     assert first["answers"]["helps"] == second["answers"]["hurts"] == "Yes"
     assert second["answers"]["helps"] == "No, the other way round"
-
-
-def test_a_chapter_keeps_rows_under_their_own_measure(chapter, written):
-    scores = made(control="old")
-    chapter.keep(scores.contrasts([("new", "old")]), scores.estimates())
-    assert list(written("contrasts")["my_question"]["exam"]) == ["points"]
-    number = written("numbers")["my_question"]["exam"]["new"]["points"]
-    assert number["control"] == pytest.approx(scores.values["old"].mean(), abs=1e-6)
 
 
 def test_two_cells_keep_two_files_and_a_cell_run_again_its_own(chapter, tmp_path, monkeypatch):

@@ -200,11 +200,12 @@ def effects(frame, xlabel, margin=0.0, *, row="row", value="value", series="seri
         frame = frame.assign(colour=verdict_colours(frame))
     figure = values(frame, xlabel, None)
     axes = figure.axes[0]
-    axes.axvspan(-margin, margin, color=CONTROL, alpha=0.2, lw=0)
+    if margin:
+        axes.axvspan(-margin, margin, color=CONTROL, alpha=0.2, lw=0)
     axes.axvline(0, color=INK, lw=1)
-    largest = 1.08 * np.abs(axes.dataLim.intervalx).max()
+    largest = np.nanmax([frame[["value", "low", "high"]].abs().max(axis=None), margin])
     if largest:
-        axes.set_xlim(-largest, largest)
+        axes.set_xlim(-1.08 * largest, 1.08 * largest)
     return figure
 
 

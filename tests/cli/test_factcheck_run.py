@@ -198,7 +198,7 @@ WRONG_OPTIONS = [
     (["--original", "--stance", "public"], "--stance has no effect with --original"),
     (["--mode", "x"], "mode"),
     (["--ratings", "/nowhere.yml"], "nowhere.yml"),
-    (["--label", "yes=TRUE"], "mapped to 'TRUE', which is none of SUPPORTED"),
+    (["--values", "yes=TRUE"], "mapped to 'TRUE', which is none of SUPPORTED"),
 ]
 
 

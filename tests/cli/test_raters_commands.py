@@ -45,8 +45,9 @@ def study(casebook, tmp_path):
     """Make a study and fill its forms, as the page for readers shows."""
     systems = write_answers(tmp_path)
     raters = ["--rater=r1:lay", "--rater=r2:lay", "--rater=r3:expert"]
-    code, out, _ = casebook("forms", tmp_path / "pilot", *systems, *raters)
+    code, out, err = casebook("forms", tmp_path / "pilot", *systems, *raters)
     assert code == 0 and "publish" in out
+    assert "omega.jsonl: 20 rows; read: item = 'item_id', prompt, answer; not read" in err
     code, out, _ = casebook("simulate", tmp_path / "pilot", tmp_path / "back", "--blank=0.05")
     assert code == 0 and "not judged" in out
     return tmp_path

@@ -215,22 +215,14 @@ def test_the_command_reports_checks_and_is_read_by_a_chapter(casebook, write, tm
     run = ["run", "retrieval_ablation", "--dry-run", "--run", "x", "-p", "dataset=./out"]
     assert casebook(*run)[0] == 0
     code, out, err = casebook("convert", *words)
-    assert (code, out) == (1, "") and "out: exists: name a new folder, or replace it with" in err
-    code, out, _ = casebook("convert", *words, "--force", "--json")
+    assert (code, out) == (1, "") and "out: exists: name a new folder" in err
+    code, out, _ = casebook("convert", "other", *words[1:], "--json")
     assert code == 0 and json.loads(out)["corpus"]["rows"] == 3
-    (tmp_path / "out" / "notes.txt").write_text("mine")
-    code, _, err = casebook("convert", *words, "--force")
-    assert code == 1 and "out: holds notes.txt, which no conversion wrote" in err
-    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
 
 
-def test_splits_are_named_and_what_is_read_is_never_replaced(casebook, write, tmp_path):
+def test_splits_are_named(casebook, write, tmp_path):
     write()
     tables = ["--corpus", "corpus.csv", "--queries", "queries.csv"]
     code, out, _ = casebook("convert", "out", *tables, "--qrels", "dev=qrels.csv")
     assert code == 0 and out.endswith("-p dataset=./out -p split=dev\n")
-    assert contents(tmp_path / "out", "dev") == (DOCUMENTS, QUERIES, QRELS)
-    for out in ("out", "."):
-        code, _, err = casebook("convert", out, "--corpus", "out/corpus.jsonl", "--force")
-        assert code == 1 and "name another folder" in err
     assert contents(tmp_path / "out", "dev") == (DOCUMENTS, QUERIES, QRELS)

@@ -188,7 +188,7 @@ def test_a_map_of_labels_holds_for_every_computation(score, write):
     """G26: the original definition was left at 0 of 0."""
     rows = labels("true", "false", "nei", "true", "false", "nei")
     ours = {"true": S, "false": N, "nei": NEI}
-    words = [part for word, label in ours.items() for part in ("--label", f"{word}={label}")]
+    words = [part for word, label in ours.items() for part in ("--values", f"{word}={label}")]
     code, out, _ = score(write("kk.csv", rows), write("p.csv", rows), "--json", *words)
     found = json.loads(out)
     rows = [row | {"label": ours[row["label"]]} for row in rows]
@@ -200,7 +200,7 @@ def test_a_map_of_labels_holds_for_every_computation(score, write):
 def test_submissions_in_the_form_of_fever_are_read(score, write):
     gold = write("gold.jsonl", labels("SUPPORTS", "REFUTES"))
     rows = [{"id": 1, "predicted_label": "SUPPORTS"}, {"id": 2, "predicted_label": "SUPPORTS"}]
-    words = ("--label", f"SUPPORTS={S}", "--values", f"REFUTES={N}")
+    words = ("--values", f"SUPPORTS={S}", "--values", f"REFUTES={N}")
     code, out, _ = score(gold, write("pred.jsonl", rows), *words)
     assert code == 0 and "label = 'predicted_label'" in out
     code, out, _ = score(gold, write("pred.csv", rows), "--json", *words)

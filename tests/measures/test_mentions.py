@@ -129,13 +129,15 @@ NEGATIONS = [
     ("He didn't pay the rent.", "He did pay the rent.", True),
     ("The claim is not without merit.", "The claim has merit.", False),
     ("The tenant pays rent.", "The tenant pays the rent.", False),
+    ("A tenant must pay rent.", "The tenant may pay rent.", True),
 ]
 
 
-def test_negations():
-    beside = "Unrelated words here."
-    found = [bool(find_flip(text, [beside, source])) for text, source, _ in NEGATIONS]
+def test_flips():
+    found = [bool(find_flip(text, ["Beside it.", source])) for text, source, _ in NEGATIONS]
     assert found == [turned for *_, turned in NEGATIONS]
+    assert find_flip("A tenant must pay.", ["Nothing in common."]) is None
+    assert find_flip("It is so.", ["It is so."]) is None
 
 
 def test_modality():
@@ -143,7 +145,3 @@ def test_modality():
     assert modality("He shall pay.") == "obligation"
     assert modality("She is entitled to stay.") == "permission"
     assert modality("It rains.") is None
-    found = find_flip("A tenant must pay rent.", ["The tenant may pay rent."])
-    assert found == ["permission to obligation"]
-    assert find_flip("A tenant must pay.", ["Nothing in common."]) is None
-    assert find_flip("It is so.", ["It is so."]) is None

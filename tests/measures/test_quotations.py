@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from casebook.measures.quotations import (
     STATES,
     bracket_references,
-    find_quotes,
     quote_states,
     share_quoted_rightly,
 )
@@ -186,9 +185,8 @@ def test_a_share_needs_a_quotation():
 @few
 @given(marks, marks)
 def test_any_text_is_read(text, source):
-    for start, end in find_quotes(text):
-        assert 0 < start < end < len(text)
-    assert {state for _, state in quote_states(text, [source])} <= set(STATES)
+    states = {state for _, state in quote_states(text, [source])}
+    assert states <= set(STATES)
 
 
 @few

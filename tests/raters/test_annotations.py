@@ -3,9 +3,7 @@
 import json
 import string
 
-import krippendorff
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import not_refused
@@ -13,7 +11,6 @@ from refusals import not_refused
 from casebook import read_ratings
 from casebook.data.tables import ROLES, reading_text
 from casebook.errors import InputError
-from casebook.measures.agreement import krippendorff_alpha
 from casebook.paths import ROOT
 from casebook.raters.annotations import read_counts, read_criteria, read_square
 
@@ -99,15 +96,6 @@ def test_twelve_layouts_give_the_same_table(tmp_path):
         assert "raters ann, bob, cy; numbers from 1 to 5; 1 missing" in notes, layout
 
 
-def test_a_sheet_of_a_workbook_is_named(tmp_path):
-    with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
-        WIDE.to_excel(book, sheet_name="other", index=False)
-        LONG.to_excel(book, sheet_name="mine", index=False)
-    assert read_ratings(tmp_path / "two.xlsx", rows="mine").equals(QUALITY.astype(float))
-    with pytest.raises(InputError, match="has the sheets other, mine: type --rows SHEET"):
-        read_ratings(tmp_path / "two.xlsx")
-
-
 def test_each_criterion_has_its_raters_and_its_scale(tmp_path):
     frames = read_criteria(written(tmp_path, "a.csv", csv(BOTH)))
     assert frames["quality"].equals(QUALITY.astype(float))
@@ -119,16 +107,15 @@ def test_each_criterion_has_its_raters_and_its_scale(tmp_path):
     )
 
 
-def test_alpha_of_a_file_is_that_of_another_implementation(tmp_path):
-    frame = read_ratings(written(tmp_path, "a.csv", csv(LONG)))
-    expected = krippendorff.alpha(QUALITY.to_numpy(float).T, level_of_measurement="ordinal")
-    assert krippendorff_alpha(frame, n_resamples=0).estimate == pytest.approx(expected)
-
-
 # Odd files that are read: content, options, the table as lists.
 READ = [
     ("item,A,B\n1,no,yes\n2,no,no\n", {"raters": "A,B"}, [["no", "yes"], ["no", "no"]]),
     ("item,A,B\n1,none,mild\n", {"raters": "A,B", "values": {"none": "none"}}, [["none", "mild"]]),
+    (
+        "item,A,B\n1,yes,N/A\n2,Yes,yes \n",
+        {"raters": "A, B", "values": {"N/A": "", "Yes": "yes", "yes ": "yes"}},
+        [["yes", None], ["yes", "yes"]],
+    ),
     ("item,A,B\n1,yes,\n2,,\n", {"raters": "A,B"}, [["yes", None], [None, None]]),
     ("A,B\n1,2\n1,3\n", {"raters": "A,B"}, [[1, 2], [1, 3]]),
     ("category,num,A,B\nx,9,1,2\n", {"raters": "A,B"}, [[1, 2]]),
@@ -211,14 +198,6 @@ def test_doubtful_files_are_refused_with_what_to_type(tmp_path):
             raise
 
     assert not_refused(read, [((text, told), match) for text, told, match in REFUSED]) == []
-
-
-def test_what_a_refusal_types_is_then_read(tmp_path):
-    text = "item,A,B\n1,yes,yes\n2,no,No\n3,N/A,yes\n4,Yes,yes \n5,no,no\n6,yes,no\n"
-    path = written(tmp_path, "case.csv", text)
-    values = {"N/A": "", "Yes": "yes", "No": "no", "yes ": "yes"}
-    frame = read_ratings(path, raters="A,B", values=values).dropna()
-    assert (frame["A"] == frame["B"]).mean() == 0.8
 
 
 # --- votes

@@ -133,6 +133,20 @@ def test_a_case_is_the_same_in_every_form(tmp_path, name):
         assert case.importance == {"Section": 1, "PartyType": 2}
 
 
+def test_names_of_ones_own_and_lists_within_objects_are_told(tmp_path):
+    path = tmp_path / "cases.json"
+    mine = {"name": "a-v-b", "sheet": GOOD["fact_sheet"], "weather": "fair"}
+    path.write_text(json.dumps({"export": [mine]}), encoding="utf-8")
+    columns = {"case_id": "name", "fact_sheet": "sheet"}
+    ((case,), reading) = read_cases(path, columns=columns, rows="export")
+    assert case.sheet == facts.from_dict(FLAT) and reading.unread == ["weather"]
+    path.write_text(json.dumps({"name": "a-v-b"} | GOOD["fact_sheet"]), encoding="utf-8")
+    with pytest.raises(InputError, match="type --columns case_id=COLUMN"):
+        read_cases(path)
+    ((case,), reading) = read_cases(path, columns={"case_id": "name"})
+    assert case.sheet == facts.from_dict(FLAT) and reading.unread == []
+
+
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=30)
 
 
@@ -170,7 +184,7 @@ def test_planted_documents_say_a_fact_as_often_as_its_weight():
 
 
 def test_inert_words_are_as_common_as_values_of_noise():
-    assert [len(kind) for kind in inert_words(plant_cases().documents["text"])] == [6, 6, 6]
+    assert [len(kind) for kind in inert_words(plant_cases().documents["text"])] == [6, 6, 6, 0]
 
 
 def test_precedents_share_the_values_that_decide():

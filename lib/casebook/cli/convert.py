@@ -24,7 +24,6 @@ def convert(
     max_missing: option(
         float, "Largest share of judgements that may name what is not there.", min=0, max=1
     ) = 0.05,
-    force: option(bool, "Replace a folder that was made by this command.", "--force") = False,
     as_json: Json = False,
 ):
     """Convert tables (CSV, TSV, JSON lines, xlsx, parquet) to a folder for all chapters.
@@ -40,7 +39,6 @@ def convert(
         splits,
         columns=pairs(columns, "=", "--columns TABLE.COLUMN=YOURS"),
         max_missing=max_missing,
-        force=force,
     )
     report = {part: reading.record() for part, reading in readings.items()}
     lines = [str(reading) for reading in readings.values()]

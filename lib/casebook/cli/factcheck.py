@@ -14,12 +14,11 @@ from casebook.cli.common import (
     Resamples,
     Rows,
     Seed,
+    Values,
     argument,
     command_group,
     exclusive,
-    meanings,
     option,
-    pairs,
     refuse_idle,
     said,
     say,
@@ -45,12 +44,6 @@ Stance = option(
 )
 Decomposition = option(str, "rules, documented, none, model:NAME or module:object.")
 Gate = option(str, "Least credibility of a source: none, low, medium or high.")
-Spellings = option(
-    list[str] | None,
-    "WORD=MEANING, such as REFUTES=NOT_SUPPORTED; WORD= if missing; repeatable.",
-    "--values",
-    "--label",
-)
 OTHER_LABELS = "exclude, negative or three_class"
 
 
@@ -65,7 +58,7 @@ def score(
     cluster: option(str | None, "Column of GOLD whose equal values are resampled together.") = None,
     baseline: option(Path | None, "Predictions of a claim-only model, CSV or JSONL.") = None,
     columns: Columns = None,
-    values: Spellings = None,
+    values: Values = None,
     rows: Rows = None,
     resamples: Resamples = 1000,
     seed: Seed = 0,
@@ -82,9 +75,7 @@ def score(
         groups=group or (),
         cluster=cluster,
         baseline=baseline,
-        columns=pairs(columns, "=", "--columns ROLE=COLUMN"),
-        labels=meanings(values),
-        rows=rows,
+        **said(columns, values, rows),
         n_resamples=resamples,
         seed=seed,
     )
@@ -105,7 +96,7 @@ def run(
     k: option(int, "Queries for each part of a claim.", "--k", min=1, max=5) = 3,
     ratings: option(Path | None, "Table of credibility ratings, YAML.") = None,
     columns: Columns = None,
-    values: Spellings = None,
+    values: Values = None,
     rows: Rows = None,
     lists: Lists = "json",
     original: Original = False,
@@ -260,7 +251,7 @@ def ablate(
     claims: argument(Path | None, "Table with claim and label.", show_default="own") = None,
     corpus: Corpus = None,
     columns: Columns = None,
-    values: Spellings = None,
+    values: Values = None,
     rows: Rows = None,
     rate: option(
         list[float] | None, "Share of documents with a planted contradiction; repeatable."

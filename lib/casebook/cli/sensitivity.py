@@ -7,16 +7,19 @@ import typer
 from casebook import assistant, explain, retrieval, sensitivity
 from casebook.cli.common import (
     DOCUMENTS,
+    Columns,
     Json,
     Original,
     Out,
     Resamples,
+    Rows,
     Seed,
     argument,
     command_group,
     echo,
     exclusive,
     option,
+    pairs,
     plain,
     print_json,
     say,
@@ -58,6 +61,8 @@ def run(
     case: argument(Path, f"{CASES_HELP}, or judgment text."),
     dataset: argument(str, f"Data set, or folder: {DOCUMENTS}."),
     name: option(str | None, "Which case, if the file holds several.", "--case") = None,
+    columns: Columns = None,
+    rows: Rows = None,
     mode: Mode = "full",
     encoder: Encoder = None,
     k: K = 10,
@@ -100,7 +105,8 @@ def run(
             seed=seed,
         )
     domain = sensitivity.domain.read_domain(facts)
-    sheet, notes = sensitivity.report.read_case(case, extractor, name, domain)
+    told = {"columns": pairs(columns, "=", "--columns ROLE=COLUMN"), "rows": rows}
+    sheet, notes = sensitivity.report.read_case(case, extractor, name, domain, **told)
     judge = sensitivity.report.validator_for(validator, original, domain)
     documents = assistant.log.documents_of(dataset)
     tree = sensitivity.report.run_case(
@@ -146,6 +152,8 @@ def evaluate(
     context: typer.Context,
     cases: argument(Path, f"{CASES_HELP}."),
     corpus: option(Path, f"{DOCUMENTS}."),
+    columns: Columns = None,
+    rows: Rows = None,
     mode: Mode = "full",
     encoder: Encoder = None,
     k: K = 10,
@@ -182,7 +190,8 @@ def evaluate(
             depth or 1, children, placebo_draws=placebos, seed=seed
         )
     domain = sensitivity.domain.read_domain(facts)
-    collection = sensitivity.cases.user_collection(cases, corpus, domain)
+    told = {"columns": pairs(columns, "=", "--columns ROLE=COLUMN"), "rows": rows}
+    collection = sensitivity.cases.user_collection(cases, corpus, domain, **told)
     judge = sensitivity.report.validator_for(validator, original, domain)
     study = sensitivity.study.run_sensitivity_study(
         collection,

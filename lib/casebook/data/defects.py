@@ -78,14 +78,10 @@ def _row(check, split, found, everything):
 
 
 def _repeated_texts(kind, split, texts):
-    first = {}
-    repeated = []
-    for name, text in texts.items():
-        if text in first:
-            repeated.append(f"{name} = {first[text]}")
-        else:
-            first[text] = name
-    return _row(f"{kind} of one text", split, repeated, texts)
+    first = pd.Series(texts.index, texts).groupby(level=0).first()
+    repeated = texts[texts.duplicated()]
+    pairs = repeated.index + " = " + repeated.map(first)
+    return _row(f"{kind} of one text", split, pairs, texts)
 
 
 def _judgement_rows(split, judged, documents, questions):

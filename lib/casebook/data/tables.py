@@ -33,6 +33,7 @@ ROLES = read_yaml(Path(__file__).with_name("roles.yml"))
 """Roles of columns by door, each with the exact names that are read."""
 ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", *BOOKS, ".parquet")
 MOST_COLUMNS = 10_000
+MOST_PAIRS = 3  # that a refusal proposes
 LONGEST = 300  # characters of a refusal
 IN_EXPERIMENT = "CASEBOOK_IN_EXPERIMENT"
 """Variable of the environment where parameters are typed, as ``-p columns=``, and no options."""
@@ -44,20 +45,16 @@ NUMBER = r"[+-]?(?:\d{1,200}\.?\d*|\.\d+)(?:[eE][+-]?\d\d?)?"
 
 def refusal(path, problem, row=None):
     """Error of one line, for a file or a row of it."""
-    where = str(path)
-    if len(where) > 80:
-        where = f"...{where[-77:]}"
-    if row is not None:
-        where = f"{where}:{row}"
+    where = str(path) if len(str(path)) <= 80 else f"...{str(path)[-77:]}"
+    where = where if row is None else f"{where}:{row}"
     line = "".join(sign if sign.isprintable() else " " for sign in f"{where}: {problem}")
     return InputError(line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}...")
 
 
 def listed(names, most=10):
     """Names with commas: the first ones, then how many more."""
-    names = [str(name) for name in names]
+    names = [str(name) or "''" for name in names]
     shown = [name if len(name) <= 24 else f"{name[:21]}..." for name in names[:most]]
-    shown = [name or "''" for name in shown]
     while len(", ".join(shown)) > 110:
         shown.pop()
     if len(shown) < len(names):
@@ -71,23 +68,14 @@ def short(value):
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def to_type(option, value, room=120):
-    """What to type, an option or in an experiment a parameter: as many pairs of it as fit."""
-    typed = _typed(option, value)
-    while isinstance(value, dict) and len(value) > 1 and len(typed) > room:
-        value = dict(list(value.items())[:-1])
-        typed = _typed(option, value)
-    return typed
-
-
-def _typed(option, value):
+def to_type(option, value):
+    """What to type, an option or in an experiment a parameter; of many pairs the first ones."""
+    pairs = dict(list(value.items())[:MOST_PAIRS]) if isinstance(value, dict) else None
     if os.environ.get(IN_EXPERIMENT):
         name = "records" if option == "rows" else option
-        text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
+        text = json.dumps(pairs, ensure_ascii=False) if pairs else value
         return f"-p {shlex.quote(f'{name}={text}')}"
-    words = (
-        [f"{name}={cell}" for name, cell in value.items()] if isinstance(value, dict) else [value]
-    )
+    words = [f"{name}={cell}" for name, cell in pairs.items()] if pairs else [value]
     return " ".join(f"--{option} {shlex.quote(word)}" for word in words)
 
 
@@ -110,7 +98,7 @@ def read_table(path, rows=None, parse=parse_cells, alone=False):
     elif kind in (".jsonl", ".ndjson"):
         table = _of_records(path, read_jsonl(path, parse=parse))
     elif kind == ".json":
-        table = _of_records(path, enumerate(_list_of_rows(path, rows, parse, alone), 1))
+        table = _of_records(path, _list_of_rows(path, rows, parse, alone))
     elif kind == ".parquet":
         table = _of_records(path, _parquet(path))
     else:
@@ -126,33 +114,31 @@ def _delimited(path, kind):
     told = re.fullmatch("sep=(.)", first)
     if told:
         return enumerate(csv_rows(path, rest, told[1]), 2)
-    if kind == ".tsv":
-        return enumerate(csv_rows(path, text, "\t"), 1)
     header = re.sub('"[^"]*"', "", first)
     marks = [mark for mark in ",;\t" if mark in header] or [","]
+    if kind == ".tsv":
+        marks = ["\t"]
     if len(marks) > 1:
-        one, other = marks[:2]
-        problem = f"the header has {one!r} and {other!r}: put sep={one} or sep={other} into a line"
-        raise refusal(path, f"{problem} before it")
+        way = f"put sep={marks[0]} or sep={marks[1]} into a line before it"
+        raise refusal(path, f"the header has {marks[0]!r} and {marks[1]!r}: {way}")
     return enumerate(csv_rows(path, text, marks[0]), 1)
 
 
 def _sheet(path, name):
     """Numbered rows of the one sheet of a workbook, or of the named one; formulas have values."""
     sheets = {sheet.name: sheet for sheet in read_book(path).sheets}
-    if name is None and len(sheets) == 1:
-        name = next(iter(sheets))
+    name = next(iter(sheets)) if name is None and len(sheets) == 1 else name
     if name not in sheets:
         raise refusal(path, f"has the sheets {listed(sheets)}: type {to_type('rows', 'SHEET')}")
-    sheet = sheets[name]
-    require_values(path, sheet.name, sheet.table)
-    yield sheet.head, list(sheet.table)
-    for row, cells in zip(sheet.table.index, sheet.table.to_numpy(), strict=True):
+    table = sheets[name].table
+    require_values(path, name, table)
+    yield sheets[name].head, list(table)
+    for row, cells in zip(table.index, table.to_numpy(), strict=True):
         yield int(row), [cell_text(cell) for cell in cells]
 
 
 def _list_of_rows(path, rows, parse, alone):
-    """The list of a JSON file: all of it, or what `rows` names."""
+    """Numbered objects of a JSON file: of all of it, or of the list that `rows` names."""
     content = read_json(path, parse=parse)
     found = part_of(content, rows.split(".")) if rows else content
     if alone and isinstance(found, dict):
@@ -164,32 +150,42 @@ def _list_of_rows(path, rows, parse, alone):
     for number, record in enumerate(found, 1):
         if not isinstance(record, dict):
             raise refusal(path, f"is no object: {short(record)}", number)
-    return found
+        yield number, record
 
 
 def _lists_within(content, part=""):
     """Paths of the lists of objects in an object."""
     for name, value in content.items() if isinstance(content, dict) else ():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
+        if isinstance(value, list) and isinstance(next(iter(value), None), dict):
             yield f"{part}{name}"
         yield from _lists_within(value, f"{part}{name}.")
 
 
-def _of_cells(path, rows):
+def _parquet(path):
+    """Numbered objects of a parquet file."""
+    try:
+        from pyarrow import parquet
+
+        return enumerate(parquet.read_table(path).to_pylist(), 1)
+    except ImportError:
+        way = "pip install pyarrow, or write JSON lines"
+        raise refusal(path, f"parquet needs the package pyarrow: {way}") from None
+    except Exception as error:  # pyarrow raises many kinds on damaged files
+        raise refusal(path, f"is no parquet file, or is damaged: {error}") from error
+
+
+def _of_cells(path, numbered):
     """Take the first filled row for the names of columns; empty rows are left out."""
-    filled = {number: cells for number, cells in rows if any(cells)}
+    filled = {number: cells for number, cells in numbered if any(cells)}
     if len(filled) < 2:
         raise refusal(path, "has no rows under a header")
     names = [name.strip() for name in filled.pop(min(filled))]
-    _check_names(path, names)
     for number, cells in filled.items():
         if len(cells) != len(names):
             problem = f"has {len(cells)} cells, the header {len(names)}: put a cell that holds"
             raise refusal(path, f"{problem} the separator in quotes, a decimal comma too", number)
-    table = pd.DataFrame(list(filled.values()), list(filled), names, dtype=object)
-    if "" in table and not table[""].any():
-        table = table.drop(columns="")
-    return table
+    table = _table(path, filled, names)
+    return table.drop(columns=[name for name in table if not name and not table[name].any()])
 
 
 def _of_records(path, numbered):
@@ -197,39 +193,25 @@ def _of_records(path, numbered):
     records = dict(numbered)
     if not records:
         raise refusal(path, "has no rows")
-    _check_names(path, {name for record in records.values() for name in record})
-    return pd.DataFrame(list(records.values()), list(records), dtype=object)
+    names = dict.fromkeys(name for record in records.values() for name in record)
+    return _table(path, records, list(names))
 
 
-def _parquet(path):
-    """Numbered objects of a parquet file."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise InputError(
-            f"{path}: parquet needs the package pyarrow: pip install pyarrow, or write JSON lines"
-        ) from None
-    try:
-        return enumerate(pyarrow.parquet.read_table(path).to_pylist(), 1)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise refusal(path, f"is no parquet file, or is damaged: {error}") from error
-
-
-def records_of(table):
-    """Yield (row of the file, record) of a table, without the members that a record has not."""
-    for row, record in zip(table.index, table.to_dict("records"), strict=True):
-        yield row, {name: cell for name, cell in record.items() if cell == cell}
-
-
-def _check_names(path, names):
-    """Refuse too many columns, and two of one name."""
+def _table(path, rows, names):
+    """Table of numbered rows; neither too many columns nor two of one name."""
     if len(names) > MOST_COLUMNS:
         problem = f"has {len(names):,} columns, more than {MOST_COLUMNS:,}"
         raise refusal(path, f"{problem}: give a row to each of what stands in columns")
     for name, n in Counter(names).items():
         if n > 1:
             raise refusal(path, f"column {short(name)} stands twice in the header: rename one")
+    return pd.DataFrame(list(rows.values()), list(rows), names, dtype=object)
+
+
+def records_of(table):
+    """Yield (row of the file, record) of a table, without the members that a record has not."""
+    for row, record in zip(table.index, table.to_dict("records"), strict=True):
+        yield row, {name: cell for name, cell in record.items() if cell == cell}
 
 
 # --- columns and their roles
@@ -241,51 +223,37 @@ def cell_text(value):
         return value
     if value is None or value != value:
         return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text.removesuffix(".0")
 
 
 def part_of(value, path):
     """Part of a nested value: names, places in a list, and ``*`` for each of a list."""
-    for position, name in enumerate(path):
-        whole = ".".join(path[position:])
-        if isinstance(value, dict):
-            if whole in value:
-                return value[whole]
-            value = value.get(name)
-        elif isinstance(value, list) and name == "*":
-            return [part_of(each, path[position + 1 :]) for each in value]
-        elif isinstance(value, list) and re.fullmatch(r"-?\d+", name):
-            value = next(iter(value[int(name) :]), None)
-        else:
-            return None
-    return value
+    if not path:
+        return value
+    name, *rest = path
+    if isinstance(value, list) and name == "*":
+        return [part_of(each, rest) for each in value]
+    if isinstance(value, list) and re.fullmatch(r"-?\d+", name):
+        return part_of(next(iter(value[int(name) :]), None), rest)
+    if isinstance(value, dict):
+        whole = ".".join(path)
+        return value[whole] if whole in value else part_of(value.get(name), rest)
+    return None
 
 
 def _column(table, name):
-    """A column by its name, or a part of it by its path: (column, cells)."""
-    parts = name.split(".")
-    for size in range(len(parts), 0, -1):
-        head = ".".join(parts[:size])
-        if head in table:
-            return head, [cell_text(part_of(value, parts[size:])) for value in table[head]]
-    return None, []
+    """Cells of a column, or of a part of it by its path; none of a column that is not there."""
+    if name in table:
+        return list(map(cell_text, table[name]))
+    head, *path = name.split(".")
+    return [cell_text(part_of(cell, path)) for cell in table.get(head, ())]
 
 
 def _names_within(table):
     """Names of columns; of one that holds objects, the paths of their members."""
-    for name in table:
-        member = next((value for value in table[name] if value == value and value), None)
-        yield from _paths(name, member)
-
-
-def _paths(name, value):
-    if not isinstance(value, dict):
-        yield name
-        return
-    for member, inner in value.items():
-        yield from _paths(f"{name}.{member}", inner)
+    first = {name: next(iter(table[name].dropna()), None) for name in table}
+    return list(pd.json_normalize(first))
 
 
 def read_roles(table, door, needed, columns=None, values=None, lists="json", further=(), hint=""):
@@ -321,24 +289,21 @@ def read_roles(table, door, needed, columns=None, values=None, lists="json", fur
         In one line of at most 300 characters.
     """
     path = table.attrs["path"]
+    columns = columns or {}
     further = dict(further) if isinstance(further, dict) else {name: name for name in further}
-    chosen = _chosen(table, door, columns or {}, further)
-    for role in [role for role in chosen if role not in (*needed, *(columns or ()))]:
-        if not table[chosen[role]].map(cell_text).map(bool).any():
-            del chosen[role]  # an empty column says nothing
+    chosen = _chosen(table, door, columns, further) | further
     lacking = [role for role in needed if role not in chosen]
     if lacking:
-        raise refusal(path, _lacking(table, door, lacking, chosen, further) + hint)
-    chosen |= further
-    cells = {}
-    read = set()
-    for role, name in chosen.items():
-        column, cells[role] = _column(table, name)
-        if column is None or (column != name and not any(cells[role])):
-            there = list(_names_within(table))
+        raise refusal(path, _lacking(table, door, lacking, chosen) + hint)
+    cells = {role: _column(table, name) for role, name in chosen.items()}
+    for role, name in list(chosen.items()):
+        if not any(cells[role]) and name not in table:
+            there = _names_within(table)
             guess = did_you_mean(name, there)
             raise refusal(path, f"has no {short(name)} for {role}{guess}; it has {listed(there)}")
-        read.add(column)
+        if not any(cells[role]) and role not in (*needed, *columns, *further):
+            del cells[role], chosen[role]  # an empty column says nothing
+    read = {name if name in table else name.partition(".")[0] for name in chosen.values()}
     unread = [name for name in table if name not in read]
     frame = pd.DataFrame(cells, table.index, dtype=object)
     values = {word: cell_text(meaning) for word, meaning in (values or {}).items()}
@@ -354,9 +319,8 @@ def _chosen(table, door, columns, further):
             raise InputError(f"columns: {short(role)} is no role here{guess}: choose from {roles}")
     chosen = {}
     for role, names in ROLES[door].items():
-        there = [name for name in names if name in table.columns.difference(further.values())]
-        if role in columns:
-            there = [columns[role]]
+        there = [name for name in names if name in table and name not in further.values()]
+        there = [columns[role]] if role in columns else there
         if len(there) > 1:
             ways = " or ".join(to_type("columns", {role: name}) for name in there)
             raise refusal(table.attrs["path"], f"{listed(there)} may each be the {role}: {ways}")
@@ -365,35 +329,21 @@ def _chosen(table, door, columns, further):
     return chosen
 
 
-def _lacking(table, door, lacking, chosen, further):
+def _lacking(table, door, lacking, chosen):
     """What a file lacks, what it has, and what to type: a near name is proposed, never read."""
-    taken = {*chosen.values(), *further.values()}
-    there = list(_names_within(table))
-    others = [name for name in there if name not in taken]
-    proposed = {}
-    for role, names in ROLES[door].items():
-        if role not in chosen:
-            proposed[role] = _near(names, others)
+    there = _names_within(table)
+    others = [name for name in there if name not in chosen.values()]
+    by_end = {name.split(".")[-1]: name for name in others}
+    proposed = dict.fromkeys(lacking, "COLUMN")
+    for role in [role for role in ROLES[door] if role not in chosen]:
+        ends = {end for name in ROLES[door][role] for end in near_names(name, by_end, 3)}
+        near = [name for name in others if name.split(".")[-1] in ends]
+        if len(near) == 1:
+            proposed[role] = near[0]
     if len(others) == len(lacking) == 1:
         proposed[lacking[0]] = others[0]
-    typed = {role: proposed[role] or "COLUMN" for role in lacking}
-    typed |= {role: name for role, name in proposed.items() if name}
     no = "; ".join(f"{role} ({', '.join(ROLES[door][role])})" for role in lacking)
-    start = f"has no {no}; it has {listed(there)}: type "
-    room = LONGEST - len(start) - min(len(str(table.attrs["path"])), 80) - len(": ")
-    return start + to_type("columns", typed, room)
-
-
-def _near(names, columns):
-    """The one column, or path, that has nearly one of some names; None if there are more."""
-    by_end = {}
-    for column in columns:
-        by_end.setdefault(column.rpartition(".")[2], []).append(column)
-    near = set()
-    for name in names:
-        for end in near_names(name, by_end, 3):
-            near.update(by_end[end])
-    return near.pop() if len(near) == 1 else None
+    return f"has no {no}; it has {listed(there)}: type {to_type('columns', proposed)}"
 
 
 # --- what was read
@@ -422,13 +372,13 @@ class Reading:
 
     def record(self):
         """The same for the record of a run, a row of a table of files; no folder is in it."""
-        pairs = self.columns.items()
+        read = [
+            role if role == name else f"{role} = {name!r}" for role, name in self.columns.items()
+        ]
         return {
             "file": self.path.name,
             "rows": len(self.table),
-            "read": ", ".join(
-                role if role == name else f"{role} = {name!r}" for role, name in pairs
-            ),
+            "read": ", ".join(read),
             "not read": ", ".join(map(str, self.unread)) or "nothing",
             "notes": "; ".join(self.notes),
         }
@@ -455,12 +405,12 @@ class Reading:
         """Cells that are text."""
         cells = self.cells(role)
         column = self.columns.get(role, role)
-        for row, cell in cells[~cells.map(_is_text)].items():
-            part = next(iter(cell), "text") if isinstance(cell, dict) else "0.text"
-            part = to_type("columns", {role: f"{column}.{part}"})
-            self.refuse(row, f"{role} is {short(cell)}: say which part of it, as in {part}")
-        if not may_be_empty:
-            for row in cells.index[cells.str.strip() == ""][:1]:
+        for row, cell in cells.items():
+            if not isinstance(cell, str):
+                part = next(iter(cell), "text") if isinstance(cell, dict) else "0.text"
+                way = to_type("columns", {role: f"{column}.{part}"})
+                self.refuse(row, f"{role} is {short(cell)}: say which part of it, as in {way}")
+            if not may_be_empty and not cell.strip():
                 self.refuse(row, f"{role} (column {short(column)}) is empty")
         return cells
 
@@ -469,15 +419,13 @@ class Reading:
         cells = self.cells(role)
         lists = [_list_of(cell, self.lists_as) for cell in cells]
         for (row, cell), texts in zip(cells.items(), lists, strict=True):
-            if texts is None and isinstance(cell, list):
-                part = to_type("columns", {role: f"{self.columns[role]}.*.text"})
-                self.refuse(row, f"{role} {short(cell)}: say which part of each is text: {part}")
             if texts is None and cell != "":
-                ways = (
-                    f"{to_type('lists', 'one')} (a single text), python (['a', 'b']), or the mark: "
-                )
-                ways += to_type("lists", "|")
-                self.refuse(row, f"{role} {short(cell)} is no JSON list of texts: type {ways}")
+                part = to_type("columns", {role: f"{self.columns[role]}.*.text"})
+                way = f"say which part of each is text: {part}"
+                if not isinstance(cell, list):
+                    one, mark = to_type("lists", "one"), to_type("lists", "|")
+                    way = f"type {one} (a single text), python, or the mark: {mark}"
+                self.refuse(row, f"{role} {short(cell)} is no JSON list of texts: {way}")
         return pd.Series(lists, cells.index, dtype=object)
 
     def numbers(self, role, hint=""):
@@ -498,17 +446,25 @@ class Reading:
         `allowed`, all others, unless `others` may stand.
         """
         words = self.texts(role, may_be_empty=True).astype(str)
-        for word, meaning in self.values.items() if allowed else ():
-            if meaning not in ("", *allowed):
+        for word, meaning in self.values.items():
+            if allowed and meaning not in ("", *allowed):
                 problem = f"values: {short(word)} is mapped to {short(meaning)}, which is none of"
                 raise InputError(f"{problem} {', '.join(allowed)}")
-        doubts = _doubts(words[words != ""].unique(), self.values, allowed, others)
+        known = dict.fromkeys(ROLES["missing"], "")
+        known |= {_folded(label): label for label in (*self.values.values(), *allowed)}
+        known |= {_folded(word): meaning for word, meaning in self.values.items()}
+        is_open = others or not allowed
+        doubts = {}
+        for word in words[words != ""].unique():
+            likely = known.setdefault(_folded(word), word if is_open else "LABEL")
+            if likely != word and word not in self.values:
+                doubts[word] = likely
         if doubts:
             row = words.index[words.isin(list(doubts))][0]
             own = f"LABEL: {', '.join(allowed)}" if allowed else "WORD=WORD keeps it"
-            found = listed(map(repr, doubts))
             way = f"type {to_type('values', doubts)} (WORD= is missing; {own})"
-            self.refuse(row, f"{role}: what do these words mean: {found}? {way}")
+            problem = f"{role}: what do these words mean: {listed(map(repr, doubts))}?"
+            self.refuse(row, f"{problem} {way}")
         return self._meanings(words)
 
     def _meanings(self, words):
@@ -518,10 +474,9 @@ class Reading:
         """Cells that name somebody or something; two spellings of one name are refused."""
         words = self.texts(role)
         spellings = {}
-        for word in words.unique():
+        for row, word in words.drop_duplicates().items():
             usual = spellings.setdefault(_folded(word), word)
             if usual != word:
-                row = words.index[words == word][0]
                 problem = f"{role} {short(word)} is {short(usual)} but for case or blanks"
                 self.refuse(row, f"{problem}: write one of them")
         return words
@@ -533,50 +488,23 @@ def reading_text(record):
     return f"{record['file']}: {read}" + (f"\n  {record['notes']}" if record["notes"] else "")
 
 
-def _is_text(cell):
-    return isinstance(cell, str)
+def _folded(word):
+    return " ".join(word.casefold().replace("_", " ").split())
 
 
 def _list_of(cell, lists_as):
     """The texts of a cell; None if it is empty or not written as told."""
-    if cell == "":
+    ways = {"json": parse_cells, "python": _printed_list, "one": lambda text: [text]}
+    way = ways.get(lists_as, lambda text: text.split(lists_as))
+    try:
+        found = way(cell) if cell and isinstance(cell, str) else cell
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
-    if isinstance(cell, str):
-        if lists_as == "one":
-            return [cell]
-        if lists_as not in ("json", "python"):
-            return cell.split(lists_as)
-        try:
-            cell = parse_cells(cell) if lists_as == "json" else _printed_list(cell)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            return None
-    is_list = isinstance(cell, list) and all(map(_is_text, cell))
-    return cell if is_list else None
+    is_list = isinstance(found, list) and all(isinstance(text, str) for text in found)
+    return found if is_list else None
 
 
 def _printed_list(text):
     """A list as Python prints it; one of numpy has no commas, and Python would join its texts."""
     value = ast.literal_eval(text)
     return value if repr(value) == text else None
-
-
-def _doubts(words, values, allowed, others):
-    """Words of which nobody said what they mean, each with a likely meaning."""
-    known = {_folded(label): label for label in (*values.values(), *allowed)}
-    known |= {_folded(word): meaning for word, meaning in values.items()}
-    doubts = {}
-    for word in words:
-        folded = _folded(word)
-        if allowed and not others:
-            likely = known.get(folded, "LABEL")
-        else:
-            likely = known.setdefault(folded, word)
-        if folded in ROLES["missing"] and word not in allowed:
-            likely = ""
-        if likely != word and word not in values:
-            doubts[word] = likely
-    return doubts
-
-
-def _folded(word):
-    return " ".join(word.casefold().replace("_", " ").split())

@@ -291,17 +291,15 @@ def _short_question(text):
     return " ".join(text.split()[:60]).rstrip(".,;:?!") + "."
 
 
-# --- explanations of the user's own
+# --- one's own explanations
 
 
 def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
-    """Read explanations of documents of a folder (sources), or of texts of the file (contexts)."""
+    """Explanations of documents of a folder (sources), or of texts of the file (contexts)."""
     texts = {}
     if folder is not None:
         documents = read_collection(folder)
-        for document, text in zip(documents["doc_id"], documents["text"], strict=True):
-            if text.strip():
-                texts[document] = text
+        texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
     table = read_table(path, rows)
     reading = read_roles(table, "explanations", ["explanation"], columns, lists=lists)
     if "id" not in reading:
@@ -311,20 +309,22 @@ def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
     explanations = reading.texts("explanation")
     contexts = reading.lists("contexts")
     source = reading.texts("source", may_be_empty=True)
-    documents = reading.lists("sources").where(source == "", source.map(lambda name: [name]))
+    named = reading.lists("sources").where(source == "", source.map(lambda name: [name]))
+    for row in keys.index[contexts.map(bool) == named.map(bool)][:1]:
+        kinds = "'source' (an id), 'sources' (a list of ids) or 'contexts' (a list of texts)"
+        reading.refuse(row, f"name one of {kinds}")
+    for row, name in named.explode().dropna().items():
+        if not texts.get(name, "").strip():
+            problem = "name the folder of the sources too"
+            if folder:
+                problem = f"{folder} has no such document with text"
+            reading.refuse(row, f"source {name!r}: {problem}")
+    sources = {name: text for name, text in texts.items() if text.strip()}
     source_of = {}
-    sources = dict(texts)
-    for row, key in keys.items():
-        if bool(contexts[row]) == bool(documents[row]):
-            kinds = "'source' (an id), 'sources' (a list of ids) or 'contexts' (a list of texts)"
-            reading.refuse(row, f"name one of {kinds}")
-        parts = contexts[row]
-        words = contexts[row]
-        if documents[row]:
-            parts = list(dict.fromkeys(documents[row]))
-            _check_documents(parts, texts, folder, path, row)
-            words = [texts[document] for document in parts]
+    for key, words, names in zip(keys, contexts, named, strict=True):
+        parts = words or list(dict.fromkeys(names))
         source_of[key] = "\0".join(parts)
+        words = words or [texts[name] for name in parts]
         sources.setdefault(source_of[key], "\n\n".join(words))
     n_contexts = contexts.map(bool).sum()
     reading.notes.append(f"{n_contexts} with contexts, {len(table) - n_contexts} with sources")
@@ -338,15 +338,6 @@ def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
         {},
         reading.record(),
     )
-
-
-def _check_documents(documents, texts, folder, path, number):
-    for document in documents:
-        if document not in texts:
-            problem = "name the folder of the sources too"
-            if folder:
-                problem = f"{folder} has no such document with text"
-            raise InputError.at(path, number, f"source {document!r}: {problem}")
 
 
 def limited(explained, limit, seed):

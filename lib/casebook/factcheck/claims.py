@@ -60,7 +60,8 @@ def shipped_documents():
 
 def read_claims(documents=None, split="all"):
     """Our own claims, with the span of every quote that decides them."""
-    texts = _texts(shipped_documents() if documents is None else documents)
+    documents = shipped_documents() if documents is None else documents
+    texts = documents.set_index("doc_id")["text"].to_dict()
     claims = []
     for number, row in read_jsonl(CLAIMS, {}):
         atoms = [
@@ -102,12 +103,13 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
     frame["category"] = reading.texts("category", may_be_empty=True)
     group = reading.texts("group", may_be_empty=True)
     frame["group"] = group.where(group != "", frame["id"])
-    texts = None if documents is None else _texts(documents)
+    texts = None if documents is None else documents.set_index("doc_id")["text"].to_dict()
     evidence = reading.cells("evidence")
     claims = []
     for row, fields in zip(frame.index, frame.to_dict("records"), strict=True):
         quotes = evidence[row] or []
-        if not isinstance(quotes, list) or not all(map(_is_quote, quotes)):
+        is_list = isinstance(quotes, list) and all(isinstance(quote, dict) for quote in quotes)
+        if not is_list or not all(quote.get("doc_id") and quote.get("quote") for quote in quotes):
             problem = f"evidence {short(quotes)} is no list of objects with doc_id and quote"
             way = to_type("columns", {"evidence": "-"})
             reading.refuse(row, f"{problem}: write some, or type {way}")
@@ -117,11 +119,6 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
     counts = labels.replace("", "none").value_counts()
     reading.notes.append("labels " + ", ".join(f"{label} {n}" for label, n in counts.items()))
     return claims, reading
-
-
-def _is_quote(quote):
-    fits = isinstance(quote, dict) and {"doc_id", "quote"} <= quote.keys()
-    return fits and str(quote["quote"]).strip() != ""
 
 
 def read_labelled(path, documents=None, **said):
@@ -137,10 +134,6 @@ def read_labelled(path, documents=None, **said):
         ways = f"an evaluation needs {', '.join(CLAIM_LABELS)}; 'casebook factcheck run' needs none"
         raise refusal(path, f"{problem} (first: {unlabelled[0]!r}): {ways}")
     return claims, reading
-
-
-def _texts(documents):
-    return dict(zip(documents["doc_id"], documents["text"], strict=True))
 
 
 def _atom(path, number, text, label, evidence, texts):

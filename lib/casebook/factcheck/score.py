@@ -65,7 +65,7 @@ def score_files(
     baseline=None,
     groups=(),
     cluster=None,
-    labels=None,
+    values=None,
     columns=None,
     rows=None,
     policy=None,
@@ -85,8 +85,8 @@ def score_files(
         Columns of `gold` to score by.
     cluster : str, optional
         Column of `gold` whose values belong together.
-    labels : dict, optional
-        Further spellings, such as ``{"REFUTES": "NOT_SUPPORTED"}``; they hold for every number.
+    values : dict, optional
+        What words mean, ``{"REFUTES": "NOT_SUPPORTED"}``; it holds for every number.
     columns : dict, optional
         Role to its column, ``{"label": "verdict"}``; ``gold.label`` is that of `gold` alone,
         ``predicted.label`` that of the predictions.
@@ -123,16 +123,14 @@ def score_files(
     for name in further:
         if name in RESERVED_COLUMNS:
             raise refusal(gold, f"column {name!r} groups nothing: name another one")
-    told = {"values": labels, "rows": rows}
-    of_gold = _told_of("gold", columns)
-    of_predicted = _told_of("predicted", columns)
-    true, reading = read_verdict_labels(gold, of_gold, is_gold=True, further=further, **told)
-    verdicts, predictions = read_verdict_labels(predicted, of_predicted, **told)
+    told = {"columns": columns, "values": values, "rows": rows}
+    true, reading = read_verdict_labels(gold, is_gold=True, further=further, **told)
+    verdicts, predictions = read_verdict_labels(predicted, **told)
     joined, account = join_labels(true, verdicts, (gold, predicted))
     account["readings"] = [reading.record(), predictions.record()]
     baselines = None
     if baseline is not None:
-        verdicts, predictions = read_verdict_labels(baseline, of_predicted, **told)
+        verdicts, predictions = read_verdict_labels(baseline, **told)
         claim_only, _ = join_labels(true, verdicts, (gold, baseline))
         baselines = {"claim_only": claim_only["predicted"]}
         account["readings"].append(predictions.record())
@@ -148,34 +146,26 @@ def score_files(
     )
 
 
-def _told_of(file, columns):
-    """Columns of one of the files: those of all, and those with its name before the role."""
-    told = {}
-    for role, column in (columns or {}).items():
-        prefix, _, rest = role.rpartition(".")
-        if prefix in ("", file):
-            told[rest] = column
-    return told
-
-
 def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=False, further=()):
     """Labels of a file by ``id``, with ``confidence`` or columns to group by; and its reading.
 
     A gold label is one of ours. Of verdicts another word is off-label, unless it differs from one
     of ours, or from one that `values` names, in case or blanks only.
     """
+    file, other = ("gold.", "predicted.") if is_gold else ("predicted.", "gold.")
+    told = {"confidence": "-"} if is_gold else {}
+    for role, column in (columns or {}).items():
+        if not role.startswith(other):
+            told[role.removeprefix(file)] = column
     table = read_table(path, rows)
-    if is_gold:
-        columns = {"confidence": "-"} | (columns or {})
-    reading = read_roles(table, "labels", ["id", "label"], columns, values, further=further)
-    known = (*GOLD_LABELS, *SYNONYMS)
+    reading = read_roles(table, "labels", ["id", "label"], told, values, further=further)
     frame = pd.DataFrame({"id": reading.texts("id")})
-    frame["label"] = reading.labels("label", known, others=not is_gold)
+    frame["label"] = reading.labels("label", (*GOLD_LABELS, *SYNONYMS), others=not is_gold)
     for row in frame.index[frame["label"] == ""] if is_gold else ():
         reading.refuse(row, "label is empty: give every claim of the gold file one")
     if "confidence" in reading:
         frame["confidence"] = reading.numbers("confidence")
-        for row in frame.index[frame["confidence"].notna() & ~frame["confidence"].between(0, 1)]:
+        for row in frame.index[~frame["confidence"].fillna(0).between(0, 1)]:
             reading.refuse(row, f"confidence {frame['confidence'][row]:g} is not from 0 to 1")
     for name in further:
         frame[name] = reading.texts(name, may_be_empty=True)

@@ -7,7 +7,7 @@ panel, percent agreement, and a reason for all that is None.
 """
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -24,7 +24,7 @@ from casebook.measures.coefficients import (
     Kappa,
 )
 from casebook.stats.intervals import FEWEST, bca_bounds, cluster_codes, resample_counts
-from casebook.stats.samples import check_choice, check_count, number_or_none
+from casebook.stats.samples import check_choice, number_or_none
 
 COEFFICIENT_TITLES = {
     "percent_agreement": "percent agreement",
@@ -62,21 +62,14 @@ class Agreement:
     n_left_out: int = 0
     percent_agreement: float | None = None
     expected: float | None = None
-    reasons: dict = field(default_factory=dict)
+    reason: str | None = None  # of no estimate, else of what else is None
 
     @property
     def bounds(self):
         """Bounds for this panel and for a new one, as columns of a table; None where none are."""
-        bounds = [*(self.panel_ci or (None, None)), *(self.new_panel_ci or (None, None))]
         names = ("panel_low", "panel_high", "new_panel_low", "new_panel_high")
+        bounds = [*(self.panel_ci or (None, None)), *(self.new_panel_ci or (None, None))]
         return dict(zip(names, bounds, strict=True))
-
-    @property
-    def reason(self):
-        """Why the estimate is None, else which intervals are None and why."""
-        if "estimate" in self.reasons:
-            return self.reasons["estimate"]
-        return "; ".join(f"{name}: {code}" for name, code in self.reasons.items()) or None
 
 
 # From a coefficient and a table of ratings to the estimate with both intervals.
@@ -123,20 +116,23 @@ def measure(
         If the ratings are no such table, or an option is wrong.
     """
     check_choice("coefficient", name, COEFFICIENTS)
-    check_count("n_resamples", n_resamples, least=0)
     panel = as_panel(ratings, categories, wide)
     build = partial(COEFFICIENTS[name], **settings)
     coefficient = build(panel)
     used = coefficient.panel
     estimate, reason = coefficient.estimate()
-    counts = {
-        "n_items": used.n_items,
-        "n_raters": used.n_raters,
-        "n_left_out": panel.n_items - used.n_items,
-        "percent_agreement": Kappa(panel if reason else used, "none", needs=()).estimate()[0],
-    }
+    percent, _ = Kappa(panel if reason else used, "none", needs=()).estimate()
+    found = Agreement(
+        name,
+        estimate,
+        n_items=used.n_items,
+        n_raters=used.n_raters,
+        n_left_out=panel.n_items - used.n_items,
+        percent_agreement=percent,
+        reason=reason,
+    )
     if reason:
-        return Agreement(name, None, **counts, reasons={"estimate": reason})
+        return found
     # What is drawn: items, or clusters of them.
     units = np.arange(used.n_items)
     copies = slice(None)
@@ -144,9 +140,9 @@ def measure(
         units = cluster_codes(clusters, panel.n_items)[coefficient.used_items]
         units = copies = np.unique(units, return_inverse=True)[1]
     n = int(units.max()) + 1
-    blocks = resample_counts(n, n_resamples, seed) if n > 1 else ()
-    draws = [coefficient.values(drawn[:, copies]) for drawn in blocks]
-    draws = np.concatenate([np.empty(0), *draws])
+    draws = np.empty(0)
+    for drawn in resample_counts(n, n_resamples, seed) if n > 1 else ():
+        draws = np.append(draws, coefficient.values(drawn[:, copies]))
     # Standard error: by influence, else of the draws.
     se = None
     influence = coefficient.influence() if n > 1 else None
@@ -160,19 +156,18 @@ def measure(
     reasons = {"panel_ci": reason}
     if se is None:
         reasons["se"] = "undefined_in_resamples" if len(draws) else reason
+    intervals = {"panel_ci": panel_ci}
     if isinstance(coefficient, IntraclassCorrelation):
         if clusters is not None:
             raise InputError("clusters: an intraclass correlation takes every item as a unit")
         intervals, of_model = coefficient.intervals()
         reasons |= of_model
     else:
-        new_panel_ci, reasons["new_panel_ci"] = _new_panel_interval(
+        intervals["new_panel_ci"], reasons["new_panel_ci"] = _new_panel_interval(
             coefficient, estimate, build, panel, panel_ci, reason
         )
-        intervals = {"panel_ci": panel_ci, "new_panel_ci": new_panel_ci}
-    reasons = {key: code for key, code in reasons.items() if code}
-    counts["expected"] = coefficient.expected
-    return Agreement(name, estimate, se, **intervals, **counts, reasons=reasons)
+    reason = "; ".join(f"{key}: {code}" for key, code in reasons.items() if code) or None
+    return replace(found, se=se, **intervals, expected=coefficient.expected, reason=reason)
 
 
 def bootstrap_interval(draws, estimate, n, influence=None, kind="items"):
@@ -251,8 +246,7 @@ def krippendorff_alpha(ratings, level="ordinal", n_resamples=1000, **options):
     >>> round(krippendorff_alpha([[1, 1], [2, 2], [3, 2], [5, 4]]).estimate, 3)
     0.889
     """
-    options |= {"level": level, "n_resamples": n_resamples}
-    return measure("krippendorff_alpha", ratings, **options)
+    return measure("krippendorff_alpha", ratings, level=level, n_resamples=n_resamples, **options)
 
 
 percent_agreement = partial(measure, "percent_agreement")
@@ -282,11 +276,8 @@ def agreement_results(
     """Many coefficients of one panel, by name; one that cannot take the ratings has a reason."""
     panel = as_panel(ratings, categories, wide)
     settings = {"gwet_ac2": {"weights": weights}, "krippendorff_alpha": {"level": level}}
-    results = {}
-    for name in coefficients:
-        options = settings.get(name, {})
-        results[name] = measure(name, panel, n_resamples=n_resamples, seed=seed, **options)
-    return results
+    options = {"n_resamples": n_resamples, "seed": seed}
+    return {x: measure(x, panel, **options, **settings.get(x, {})) for x in coefficients}
 
 
 def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
@@ -325,9 +316,8 @@ def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
     0  krippendorff_alpha  4  3
     """
     results = agreement_results(ratings, level, n_resamples, **options)
-    rows = [vars(found) | found.bounds | {"reason": found.reason} for found in results.values()]
-    table = pd.DataFrame(rows).drop(columns=["panel_ci", "new_panel_ci", "reasons"])
-    return table.astype({"reason": object})
+    table = pd.DataFrame([vars(found) | found.bounds for found in results.values()])
+    return table.drop(columns=["panel_ci", "new_panel_ci"]).astype({"reason": object})
 
 
 def leave_one_rater_out(ratings, coefficient="krippendorff_alpha", *, categories=None, wide=False):
@@ -367,7 +357,7 @@ class RatingPanel:
 
     @property
     def values(self):
-        """Categories as numbers: themselves, or 1, 2, ... for labels in order."""
+        # Categories as numbers: themselves, or 1, 2, ... for labels in order.
         is_number = self.scale.dtype.kind in "iuf"
         return self.scale.to_numpy(float) if is_number else np.arange(1.0, len(self.scale) + 1)
 
@@ -377,19 +367,12 @@ class RatingPanel:
 
     @cached_property
     def counts(self):
-        return self.one_hot.sum(axis=1, dtype=float)
+        counts = [(self.codes == k).sum(axis=1) for k in range(len(self.scale))]
+        return np.array(counts, dtype=float).reshape(len(self.scale), self.n_items).T
 
     @cached_property
     def per_item(self):
         return self.counts.sum(axis=1)
-
-    @property
-    def vary(self):
-        # Whether the pairable ratings fall into more than one category.
-        return np.count_nonzero(self.counts[self.per_item >= 2].any(axis=0)) > 1
-
-    def keep(self, rows):
-        return replace(self, codes=self.codes[rows])
 
     def only(self, columns):
         return replace(self, codes=self.codes[:, columns], raters=self.raters[columns])

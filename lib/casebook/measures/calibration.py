@@ -5,7 +5,8 @@ the bias of small bins), and errors by coverage (AURC), all on weighted units, s
 resample is a row of weights.
 """
 
-from dataclasses import dataclass, replace
+from collections import namedtuple
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -42,16 +43,8 @@ MEASURES = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Calibration:
-    """Measures and controls by name, the bins, risk by coverage, and numbers of statements."""
-
-    measures: dict
-    controls: dict
-    bins: pd.DataFrame
-    curve: pd.DataFrame
-    n: int
-    missing: int
+#: Measures and controls by name, the bins, risk by coverage, and numbers of statements.
+Calibration = namedtuple("Calibration", "measures controls bins curve n missing")
 
 
 def calibration(outcome, probability, *, n_bins=10, clusters=None, n_resamples=1000, seed=0):
@@ -99,7 +92,7 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, n_resamples=1
     measures["auroc"] = auroc(y, p, clusters=groups)
     return Calibration(
         measures=measures,
-        controls={name: float(value) for name, value in controls.items()},
+        controls=pd.Series(controls, dtype=float).to_dict(),
         bins=_bin_table(y, p, bins),
         curve=_coverage_curve(y, p, len(stated)),
         n=n,
@@ -128,9 +121,8 @@ def _statistics(weights, y, p, bins):
     """Statistics of units that count several times, weights of shape [resamples, units]."""
     in_bin = np.eye(bins.max() + 1)[bins]
     n = weights.sum(axis=1)
-    found = _of_bins(
-        weights @ in_bin, weights @ (p[:, None] * in_bin), weights @ (y[:, None] * in_bin)
-    )
+    sums = [weights @ (x[:, None] * in_bin) for x in (np.ones(len(p)), p, y)]
+    found = _of_bins(*sums)
     explained = found["reliability"] - found["resolution"] + found["uncertainty"]
     found["within_bins"] = weights @ (p - y) ** 2 / n - explained
     # Errors by coverage, the surest first; equal probabilities are covered together.

@@ -4,6 +4,7 @@ Most have observed and expected agreement, linear in features of the items, so t
 the value by each weight is known too.
 """
 
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import combinations
 
@@ -17,15 +18,16 @@ MEASUREMENT_LEVELS = ("nominal", "ordinal", "interval", "ratio")
 WEIGHTS = ("identity", "linear", "quadratic", "ordinal", "ratio")
 ICC_FORMS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
 ABOUT = {  # the panel of which an analysis of variance has an interval, and why not of the other
-    1: ("panel_ci", "new_panel_ci", "raters_nested_in_items"),
-    2: ("new_panel_ci", "panel_ci", "raters_are_drawn"),
-    3: ("panel_ci", "new_panel_ci", "raters_are_fixed"),
+    "1": ("panel_ci", "new_panel_ci", "raters_nested_in_items"),
+    "2": ("new_panel_ci", "panel_ci", "raters_are_drawn"),
+    "3": ("panel_ci", "new_panel_ci", "raters_are_fixed"),
 }
 MOST_CATEGORIES = 2000
 TAIL = 0.975  # of intervals of 95 %
 STEP = 1e-20j  # of derivatives: the imaginary part of what it moves, without rounding
 ALIKE = "no_variation"
 OF_ALL = ("fewer_than_two_raters", "no_pairable_items")
+# Why a coefficient is undefined on a panel; all pairable ratings may be alike.
 REASONS = {
     "raters_unknown": lambda panel: panel.raters is None,
     "needs_two_raters": lambda panel: panel.n_raters != 2,
@@ -34,9 +36,8 @@ REASONS = {
     "no_pairable_items": lambda panel: not (panel.per_item >= 2).any(),
     "labels_without_order": lambda panel: not panel.ordered,
     "too_many_categories": lambda panel: len(panel.values) > MOST_CATEGORIES,
-    ALIKE: lambda panel: not panel.vary,
+    ALIKE: lambda panel: np.count_nonzero(panel.counts[panel.per_item >= 2].any(axis=0)) < 2,
 }
-"""Why a coefficient that needs it is undefined on a panel."""
 
 
 def credit(kind, panel):
@@ -73,7 +74,7 @@ class Coefficient:
 
     def __init__(self, panel, used_items):
         self.used_items = used_items
-        self.panel = panel.keep(used_items)
+        self.panel = replace(panel, codes=panel.codes[used_items])
 
     def estimate(self):
         """The estimate, or None and why."""
@@ -106,9 +107,8 @@ class Kappa(Coefficient):
         super().__init__(panel, used_items)
         self.chance_term = chance
         self.weights = weights
-        self.needs = (*needs, "too_many_categories")
-        if weights != "identity":
-            self.needs = (*self.needs, "labels_without_order")
+        order = () if weights == "identity" else ("labels_without_order",)
+        self.needs = (*needs, "too_many_categories", *order)
         self.lowest = 0.0 if chance == "none" else -np.inf
 
     @cached_property
@@ -237,8 +237,7 @@ class IntraclassCorrelation(OfCompleteItems):
     def __init__(self, panel, form="2,1"):
         check_choice("form", form, ICC_FORMS)
         super().__init__(panel)
-        self.model = int(form[0])
-        self.is_average = form[2] == "k"
+        self.form = form
 
     def values(self, weights):
         return self.analysis(weights)[0]
@@ -247,7 +246,7 @@ class IntraclassCorrelation(OfCompleteItems):
         """F interval of the panel that the model is about, and reasons for what there is not."""
         bounds = self.analysis(np.ones((1, self.panel.n_items)))[1:, 0]
         interval = tuple(bounds.tolist()) if np.isfinite(bounds).all() else None
-        about, other, reason = ABOUT[self.model]
+        about, other, reason = ABOUT[self.form[0]]
         return {about: interval}, {other: reason, about: None if interval else ALIKE}
 
     @np.errstate(all="ignore")
@@ -263,15 +262,15 @@ class IntraclassCorrelation(OfCompleteItems):
         between = (of_items - centre) / (n - 1)
         df = (n - 1) * (k - 1)
         error = np.maximum(total - of_items - of_raters + centre, 0.0) / df
-        if self.model == 1:
+        if self.form[0] == "1":
             df = n * (k - 1)
             error = (total - of_items) / df
-        raters = (of_raters - centre) / (k - 1) if self.model == 2 else error
+        raters = (of_raters - centre) / (k - 1) if self.form[0] == "2" else error
         # Rounding may leave a trace of variance where there is none, as in a draw of one item.
         below = between + (k - 1) * error + k * (raters - error) / n
         icc = np.where(below > 1e-12 * total / n, (between - error) / below, np.nan)
         # Bounds of one rater; degrees of freedom of drawn raters by Satterthwaite.
-        if self.model == 2:
+        if self.form[0] == "2":
             a = k * icc / (n * (1 - icc)) * raters
             b = (1 + k * icc * (n - 1) / (n * (1 - icc))) * error
             df = (a + b) ** 2 / (a**2 / (k - 1) + b**2 / df)
@@ -281,7 +280,7 @@ class IntraclassCorrelation(OfCompleteItems):
         low = n * (between - f_low * error) / (f_low * common + n * between)
         high = n * (f_high * between - error) / (common + n * f_high * between)
         analysis = np.stack([icc, *np.where(error > 1e-12 * between, [low, high], np.nan)])
-        if self.is_average:
+        if self.form[2] == "k":
             # The mean of all raters by Spearman and Brown.
             below = 1 + (k - 1) * analysis
             analysis = np.where(below > 1e-12, k * analysis / below, np.nan)
@@ -326,4 +325,3 @@ COEFFICIENTS = {
     **{f"icc_{form[0]}_{form[2]}": partial(IntraclassCorrelation, form=form) for form in ICC_FORMS},
     "kendall_w": KendallW,
 }
-"""What computes a coefficient on a panel."""

@@ -24,12 +24,12 @@ from casebook.text import STOP_LIST, content_words, passages, sentence_texts
 
 THRESHOLD = 0.4
 PASSAGE_WORDS = 200
+# The document states content words, its code counts function words too.
 RULES = {
     "documented": "COUNTERCASE's rule",
     "code": "COUNTERCASE's rule in its code",
     "corrected": "Standard",
 }
-"""Rules and their names; the document states content words, its code counts function words too."""
 MATCHED = "matched"
 MISMATCHED = "mismatched"
 THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -104,8 +104,8 @@ def inverse_frequency(texts):
     """Weights of words by how few texts hold them; None stands for a word of no text."""
     n = len(texts) + 1
     frequency = Counter(word for text in texts for word in content_words(text))
-    weights = {word: math.log(n / (count + 1)) + 1 for word, count in frequency.items()}
-    return weights | {None: math.log(n) + 1}
+    rarity = {None: n} | {word: n / (count + 1) for word, count in frequency.items()}
+    return {word: math.log(times) + 1 for word, times in rarity.items()}
 
 
 def grounded_share(shares, threshold=THRESHOLD):
@@ -148,9 +148,8 @@ def documented_faithfulness(explanation, sources, in_code=False):
     """
     supports = documented_shares(explanation, sources, in_code)
     shares = [support.share for support in supports if support.share is not None]
-    if not shares:
-        return 1.0 if in_code else None
-    return grounded_share(shares)
+    score = 1.0 if in_code else None
+    return grounded_share(shares) if shares else score
 
 
 def documented_shares(explanation, sources, in_code=False):
@@ -181,8 +180,7 @@ def sentence_shares(explanation, sources):
 
 def pair_sources(explanations, sources, source_of, *, draws=3, seed=0, pool=None):
     """Foreign sources for each explanation: those of others, or of a pool of sources."""
-    pool = [source_of[key] for key in explanations] if pool is None else pool
-    candidates = sorted(set(pool), key=str)
+    candidates = sorted(set(pool or map(source_of.get, explanations)), key=str)
     if len({sources[source] for source in candidates}) < 2:
         raise InputError("mismatched sources need at least two different sources")
     rng = generator(seed, "mismatched sources")
@@ -226,11 +224,10 @@ def separation(rows, rule):
 def threshold_sweep(rows, thresholds=THRESHOLDS, **options):
     """Score of own and of foreign sources at several thresholds."""
     claims = rows.assign(rule=pd.Categorical(rows["rule"], list(RULES))).dropna(subset="share")
-    parts = []
-    for threshold in thresholds:
-        parts.append(claims.assign(threshold=threshold, score=claims["share"] >= threshold - 1e-12))
+    claims = claims.merge(pd.DataFrame({"threshold": thresholds}), how="cross")
+    claims["score"] = claims["share"] >= claims["threshold"] - 1e-12
     keys = ["rule", "threshold", "condition"]
-    units = pd.concat(parts).groupby([*keys, "explanation", "own"], sort=False, observed=True)
+    units = claims.groupby([*keys, "explanation", "own"], sort=False, observed=True)
     scores = _means("score", units["score"].mean().reset_index(), keys, **options)
     explanations = rows.groupby("rule")["explanation"].nunique()
     return scores.assign(without_claim=scores["rule"].map(explanations) - scores["n"])
@@ -257,12 +254,11 @@ def by_sentence_length(rows, **options):
     return _means("share", claims, ["rule", "condition", "words"], **options)
 
 
-def _means(name, frame, keys, *, n_resamples=10_000, seed=0):
+def _means(name, frame, keys, **options):
     """Means of groups of a frame, with intervals by own sources."""
     rows = []
     for key, part in frame.groupby(keys, observed=True):
-        clusters = part["own"].tolist()
-        options = {"clusters": clusters, "n_resamples": n_resamples, "seed": seed}
-        mean = bootstrap_mean(part[name].to_numpy(dtype=float), **options)
+        scores = part[name].to_numpy(dtype=float)
+        mean = bootstrap_mean(scores, clusters=part["own"].tolist(), **options)
         rows.append(dict(zip(keys, key, strict=True)) | mean.row(name))
     return pd.DataFrame(rows, columns=[*keys, name, "low", "high", "n"])

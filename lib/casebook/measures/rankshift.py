@@ -8,7 +8,6 @@ correlation).
 
 import itertools
 from collections import Counter
-from functools import reduce
 
 import numpy as np
 import pandas as pd
@@ -17,11 +16,8 @@ from scipy import optimize, special, stats
 from casebook.errors import InputError
 from casebook.stats.samples import check_count, check_share
 
-MOST_PERMUTED_ITEMS = 7
-"""Items of an exact null: 5,040 orders."""
-
-CORRELATION_STEPS = 1000
-"""Steps of the tested correlation from 0 to 1; of 4 items without ties it has multiples of .2."""
+MOST_PERMUTED_ITEMS = 7  # of an exact null: 5,040 orders
+CORRELATION_STEPS = 1000  # from 0 to 1; of 4 items without ties it has multiples of .2
 
 
 def mean_displacement(before, after, k=10):
@@ -201,9 +197,15 @@ def spearman_null(x, y):
     return steps.value_counts(normalize=True).sort_index()
 
 
-def mean_null(nulls):
+def mean_null(nulls, total=(1.0,)):
     """Distribution of the sum of independent cases, from the null of each."""
-    return reduce(_add, nulls, np.ones(1))
+    for null in nulls:
+        wider = np.zeros(len(total) + 2 * CORRELATION_STEPS)
+        for value, share in null.items():
+            start = value + CORRELATION_STEPS
+            wider[start : start + len(total)] += share * np.asarray(total)
+        total = wider
+    return total
 
 
 def mean_spearman_test(pairs):
@@ -237,11 +239,11 @@ def cases_needed(true, null=0.0, *, n_items=4):
     """Cases with which the mean correlation is shown to exceed a value, at .05 with power .8."""
     of_one_case = tilted(n_items, null)
     of_one_true_case = tilted(n_items, true)
-    sum_under_null = sum_under_truth = np.ones(1)
+    sum_under_null = sum_under_truth = (1.0,)
     in_a_row = 0  # numbers of cases that reach the power
     for count in range(1, 400 + 11):  # at most 400 cases, and the ten that follow, see below
-        sum_under_null = _add(sum_under_null, of_one_case)
-        sum_under_truth = _add(sum_under_truth, of_one_true_case)
+        sum_under_null = mean_null([of_one_case], sum_under_null)
+        sum_under_truth = mean_null([of_one_true_case], sum_under_truth)
         significant = np.cumsum(sum_under_null[::-1]) <= 0.05 * (1 + 1e-9)
         # The exact test is discrete: its power is not monotone in the number of cases.
         power = sum_under_truth[::-1][significant].sum()
@@ -249,12 +251,3 @@ def cases_needed(true, null=0.0, *, n_items=4):
         if in_a_row == 11:
             return count - 10
     return None
-
-
-def _add(total, null):
-    """One more case, convolved into the distribution of a sum."""
-    wider = np.zeros(len(total) + 2 * CORRELATION_STEPS)
-    for value, share in null.items():
-        start = value + CORRELATION_STEPS
-        wider[start : start + len(total)] += share * total
-    return wider

@@ -495,7 +495,7 @@ def _write_column(sheet, number, column, texts):
     sheet.column_dimensions[letter].width = column.width
     _write_text(sheet.cell(1, number), column.name, "head")
     for line, text in enumerate(texts, start=2):
-        if column.locked:
+        if column.kind in ("id", "text"):
             _write_text(sheet.cell(line, number), text, "given")
         else:
             sheet.cell(line, number).style = "rating" if column.kind == "rating" else "note"

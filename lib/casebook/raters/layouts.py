@@ -1,10 +1,10 @@
 """Layouts of forms: columns, scales, what raters are told; and names of the files of a study."""
 
+from collections import namedtuple
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from casebook.readers import read_yaml
-from casebook.tables import enumerated
 
 FORMS = "for_raters"
 SEALED = "sealed"
@@ -20,20 +20,8 @@ ABOUT_SHEET = "about"
 RATING_POINTS = (1, 2, 3, 4, 5)
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column of a form: an id, a text, a choice, a rating or a note."""
-
-    name: str
-    kind: str
-    width: int
-    choices: tuple = ()
-    required: bool = True
-
-    @property
-    def locked(self):
-        """Whether the rater must leave the column alone."""
-        return self.kind in {"id", "text"}
+#: One column of a form: an id, a text, a choice, a rating or a note.
+Column = namedtuple("Column", "name kind width choices required", defaults=((), True))
 
 
 @dataclass(frozen=True)
@@ -59,46 +47,33 @@ class FormLayout:
     @property
     def answers(self):
         """Columns that the rater fills, notes left out."""
-        return [column for column in self.columns if column.kind in {"choice", "rating"}]
+        return [column for column in self.columns if column.kind in ("choice", "rating")]
 
     def rubric_lines(self, kind, guess=None):
-        """Give the task and the points of each scale for such raters, as lines of cells."""
+        """The task and the points of each scale for such raters, as lines of cells."""
         lines = [(text,) for text in self.task]
         if guess:
             lines.append((f"guess, after the ratings: {guess} S1, S2, or DK (do not know).",))
         lines.append((RUBRIC["return"],))
         for scale, wording in self.scales.items():
             lines += [(), (scale, "what it means")]
-            for number, level in enumerate(wording["levels"]):
-                anchor = f"{level}. {wording[kind][number]}" if kind in wording else level
-                lines.append((str(RATING_POINTS[number]), anchor))
+            levels = wording["levels"]
+            if kind in wording:
+                levels = map("{}. {}".format, levels, wording[kind])
+            lines += zip(map(str, RATING_POINTS), levels, strict=True)
         return lines
+
+
+def _layout(name):
+    rubric = RUBRIC[name]
+    columns = tuple(Column(**column) for column in rubric["columns"])
+    return FormLayout(name, rubric["key"], columns, tuple(rubric["task"]), rubric["scales"])
 
 
 # Sides of an answer: left and right, as columns of a form name them and as judgements do.
 FORM_SIDES = {"s1": "left", "s2": "right"}
 RUBRIC = read_yaml(Path(__file__).with_name("rubric.yml"))
 PAIRED_SCALES = tuple(RUBRIC["paired"]["scales"])
-
-
-def _layout(name):
-    """Read a layout; `ratings` among its columns stands for one column per side and scale."""
-    rubric = RUBRIC[name]
-    columns = []
-    for column in rubric["columns"]:
-        if column["kind"] == "ratings":
-            columns += [
-                Column(f"{scale}_{side}", "rating", column["width"], RATING_POINTS)
-                for side in FORM_SIDES
-                for scale in rubric["scales"]
-            ]
-        else:
-            columns.append(Column(**column))
-    scales = enumerated(rubric["scales"])
-    task = tuple(line.replace("SCALES", scales) for line in rubric["task"])
-    return FormLayout(name, rubric["key"], tuple(columns), task, rubric["scales"])
-
-
 GUESS = Column("guess", "choice", 10, ("S1", "S2", "DK"), required=False)
 EVIDENCE = Column("evidence", "text", 60)
 PAIRED = _layout("paired")
@@ -106,7 +81,7 @@ LIKERT = _layout("likert")
 
 
 def paired_layout(*, guess=False, evidence=False):
-    """Give the layout of comparisons, with the evidence of both answers and a guess if wanted."""
+    """Layout of comparisons, with the evidence of both answers and a guess if wanted."""
     columns = list(PAIRED.columns)
     task = PAIRED.task
     if evidence:
@@ -118,7 +93,7 @@ def paired_layout(*, guess=False, evidence=False):
 
 
 def form_layout(names):
-    """Find the layout of a form by the names of its columns."""
+    """The layout of a form, by the names of its columns."""
     if "preferred" not in names:
         return LIKERT
     return paired_layout(guess=GUESS.name in names, evidence=EVIDENCE.name in names)

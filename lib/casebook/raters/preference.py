@@ -299,7 +299,7 @@ def dependence(votes, *, n_resamples=2_000, seed=0):
     sizes = np.isfinite(scores).sum(axis=1)
     n = int(sizes.sum())
     icc = bootstrap_statistic(scores, _icc, n_resamples=n_resamples, seed=seed)
-    cells = icc.columns()
+    cells = icc.row()
     effect = 1 + (np.sum(sizes**2) / max(n, 1) - 1) * cells["value"]
     of_items = {
         "ICC(1) of votes on one item": cells,

@@ -66,13 +66,13 @@ def annotated_collection(documents, name):
     )
 
 
-def user_collection(path, corpus, domain=SHIPPED_DOMAIN):
+def user_collection(path, corpus, domain=SHIPPED_DOMAIN, **said):
     """Cases of a file, annotated or not, against the documents of a folder."""
     if corpus is None:
         raise InputError(
             f"{path}: the cases need documents to search: name their folder too (corpus)"
         )
-    cases, reading = read_cases(path, domain)
+    cases, reading = read_cases(path, domain, **said)
     documents = read_collection(corpus)
     vocabulary = Vocabulary(documents["text"])
     if not any(len(vocabulary.terms(case.sheet)) >= LEAST_TERMS for case in cases):
@@ -155,17 +155,18 @@ class Case(NamedTuple):
         return bool(self.decides or self.importance)
 
 
-def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN):
+def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=None):
     """Cases of a table, a row a case, or of a .json of one case; and what was read of it.
 
     A case is a fact sheet with its annotations, or the sheet alone; its fact types and acts are
     those of the domain.
     """
-    table = read_table(path, parse=parse_json, alone=True)
+    table = read_table(path, rows, parse=parse_json, alone=True)
     # Without a column of sheets, the columns without a role are the facts.
-    is_flat = "fact_sheet" not in table
-    facts = [name for name in table if is_flat and name not in CASE_KEYS]
-    reading = read_roles(table, "cases", ["case_id"], further=facts)
+    known = {*CASE_KEYS, *(columns or {}).values()}
+    is_flat = "fact_sheet" not in [*table, *(columns or {})]
+    facts = [name for name in table if is_flat and name not in known]
+    reading = read_roles(table, "cases", ["case_id"], columns, further=facts)
     reading.texts("case_id")
     reading.refuse_repeats("case_id")
     model = _record_model(domain.fact_types)
@@ -180,8 +181,8 @@ def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN):
         decides |= dict.fromkeys(record.non_dispositive_facts, False)
         if len(decides) < len([*record.dispositive_facts, *record.non_dispositive_facts]):
             reading.refuse(row, "a fact type is named twice under the facts that decide or do not")
-        sheet = {"case_id": filled["case_id"], **record.fact_sheet}
-        sheet = from_dict(sheet, where, domain=domain)
+        facts_of_case = {"case_id": filled["case_id"], **record.fact_sheet}
+        sheet = from_dict(facts_of_case, where, domain=domain)
         cases.append(Case(sheet, decides, record.expert_importance_ranking))
     return cases, reading
 

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from casebook.data.tables import ENDINGS
 from casebook.errors import InputError
 from casebook.models.answers import costs_in_words, load_judging_model, prices_of_tokens
 from casebook.models.language import load_language_model
-from casebook.readers import read_lines
+from casebook.readers import read_lines, suffix_of
 from casebook.retrieval.index import CorpusIndex
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import read_cases
@@ -28,19 +29,21 @@ CASES_LISTED = 5  # names of cases in a message
 # ---- from a file to a tree
 
 
-def read_case(path, extractor=None, name=None, domain=SHIPPED_DOMAIN):
-    """Read a case, and the notes on it.
+def read_case(path, extractor=None, name=None, domain=SHIPPED_DOMAIN, **said):
+    """A case, and the notes on it.
 
-    It is a case in JSON, chosen by name if there are several, or a judgment in text.
+    It is a case of a table, chosen by name if there are several, or a judgment in text.
     """
     path = Path(path)
-    if path.suffix.lower() in (".json", ".jsonl"):
+    if suffix_of(path) in ENDINGS:
         if extractor:
             raise InputError(f"{path}: is a fact sheet already: leave --extractor out")
-        cases, reading = read_cases(path, domain)
+        cases, reading = read_cases(path, domain, **said)
         return _chosen_sheet(path, name, cases), (str(reading),)
-    if name:
-        raise InputError(f"{path}: is the text of one judgment: leave --case out")
+    if name or said.get("columns") or said.get("rows"):
+        raise InputError(
+            f"{path}: is the text of one judgment: leave --case, --columns and --rows out"
+        )
     if path.is_file() and path.stat().st_size > MAX_JUDGMENT_BYTES:
         raise InputError(f"{path}: is larger than {MAX_JUDGMENT_BYTES:,} bytes: no judgment")
     text = "\n".join(line for _, line in read_lines(path))

@@ -53,15 +53,10 @@ class Interval:
             "reason": self.reason,
         }
 
-    def columns(self):
-        """What every table of estimates shows of each, NaN where undefined: `STATISTICS`."""
-        numbers = zip(STATISTICS, (self.estimate, self.low, self.high), strict=True)
-        return {name: math.nan if number is None else number for name, number in numbers}
-
     def row(self, name="value"):
-        """Columns of the estimate under a name of its own, and n."""
-        columns = self.columns()
-        return {name: columns.pop("value"), **columns, "n": self.n}
+        """Columns of an estimate in a table and n, NaN where undefined."""
+        numbers = [math.nan if x is None else x for x in (self.estimate, self.low, self.high)]
+        return dict(zip((name, "low", "high"), numbers, strict=True)) | {"n": self.n}
 
 
 def bounds_text(low, high, spec="z.3f"):
@@ -78,8 +73,8 @@ def bounds_text(low, high, spec="z.3f"):
 
 def bounded(name, interval):
     """Columns of one of several estimates of a row, such as ``accuracy`` and ``accuracy low``."""
-    columns = interval.columns()
-    return {name: columns.pop("value")} | {f"{name} {key}": x for key, x in columns.items()}
+    row = interval.row(name)
+    return {name: row[name], f"{name} low": row["low"], f"{name} high": row["high"]}
 
 
 # Means over units or clusters.

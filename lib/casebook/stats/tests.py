@@ -4,7 +4,7 @@
 """
 
 import math
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 import pandas as pd
@@ -27,15 +27,8 @@ LEAST_BLOCK_ROWS = 16
 LARGEST_T = 1000.0
 
 
-@dataclass(frozen=True)
-class SignFlips:
-    """Mean differences with p-values and intervals, one entry per column."""
-
-    difference: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    p: np.ndarray
-    p_adjusted: np.ndarray
+#: Mean differences with p-values and intervals, an array each with an entry per column.
+SignFlips = namedtuple("SignFlips", "difference low high p p_adjusted")
 
 
 def sign_flips(sums, sizes, *, level, n_resamples, seed):
@@ -166,15 +159,8 @@ def bounds_of_difference(differences, low, high, reason):
 # All pairs of systems at once.
 
 
-@dataclass(frozen=True)
-class RandomisationResult:
-    """Outcome of a randomisation test: floats for one pair, arrays for many."""
-
-    statistic: float | np.ndarray
-    pvalue: float | np.ndarray
-    pvalue_max_t: float | np.ndarray
-    pairs: tuple | None
-    n: int
+#: Outcome of a randomisation test: floats for one pair, arrays for many.
+RandomisationResult = namedtuple("RandomisationResult", "statistic pvalue pvalue_max_t pairs n")
 
 
 def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0):
@@ -292,28 +278,21 @@ def rank_biserial(differences):
 # Counts: the sign test and McNemar's.
 
 
-@dataclass(frozen=True)
-class SignTest:
-    """Outcome of a sign test; the logarithm of its p-value never underflows."""
-
-    statistic: float | None
-    pvalue: float | None
-    n: int
-    log_pvalue: float | None = None
-    reason: str | None = None
+#: Outcome of a sign test; the logarithm of its p-value never underflows.
+SignTest = namedtuple("SignTest", "statistic pvalue n log_pvalue reason", defaults=[None])
 
 
 def exact_sign_test(wins, losses):
     """Exact two-sided test that wins and losses are equally likely."""
     n = int(wins + losses)
     if n == 0:
-        return SignTest(None, None, 0, reason="no_units")
+        return SignTest(None, None, 0, None, "no_units")
     most = max(wins, losses)
     k = np.arange(min(wins, losses) + 1)
     log_terms = -special.betaln(k + 1, n - k + 1) - math.log(n + 1)
     log_tail = float(special.logsumexp(log_terms)) - n * math.log(2)
     pvalue = positive(2 * special.betainc(most, n - most + 1, 0.5))
-    return SignTest(float(most), pvalue, n, log_pvalue=min(0.0, math.log(2) + log_tail))
+    return SignTest(float(most), pvalue, n, min(0.0, math.log(2) + log_tail))
 
 
 def positive(pvalue):
