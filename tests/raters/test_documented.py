@@ -107,6 +107,8 @@ def with_clarity(path):
     if Path(path).name == "rubric.yml":
         paired = table["paired"]
         paired["scales"]["clarity"] = paired["scales"]["usefulness"]
+        column = {"kind": "rating", "width": 13, "choices": [1, 2, 3, 4, 5]}
+        paired["columns"] += [column | {"name": f"clarity_{side}"} for side in ("s1", "s2")]
     return table
 
 readers.read_yaml = with_clarity
