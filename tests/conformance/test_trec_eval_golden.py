@@ -10,7 +10,7 @@ from casebook.measures.ranking import evaluate, parse_measure
 pytestmark = pytest.mark.data
 
 # All grades are 0 and 1 here; unj_k is what Judged@k leaves of 1 when k are retrieved.
-NAMES = {"rbp": "RBP(p=0.9)", "unj_5": "Judged@5", "unj_20": "Judged@20"}
+NAMES = {"unj_5": "Judged@5", "unj_20": "Judged@20"}
 
 
 @pytest.fixture(scope="module")
