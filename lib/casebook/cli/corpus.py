@@ -5,7 +5,6 @@ import os
 from pathlib import Path
 
 import typer
-from joblib import cpu_count
 
 from casebook import batch, retrieval
 from casebook.cli.common import (
@@ -63,7 +62,9 @@ def encode(
     exclusive(context, "scheduler", "workers", "threads")
     use_models(device, precision, batch_size)
     if scheduler is None:  # before a library reads it, here and in the workers
-        os.environ["OMP_NUM_THREADS"] = str(threads or max(1, cpu_count() // workers))
+        import joblib  # slow
+
+        os.environ["OMP_NUM_THREADS"] = str(threads or max(1, joblib.cpu_count() // workers))
     with _cluster(workers, scheduler) as cluster:
         summary = retrieval.encoding.encode_folder(
             folder, out, encoder, shard_size, cluster, titles
