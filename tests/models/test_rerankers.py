@@ -8,7 +8,6 @@ from casebook.models.cache import TokenVectors
 from casebook.models.rerankers import (
     CrossEncoderReranker,
     MaxSimReranker,
-    RememberedScores,
 )
 
 WORDS = ["a", "b", "c", "d", "e"]

@@ -59,7 +59,7 @@ def search_folder(folder, questions, depth, mode="full", encoder=None, filters=N
 
 def open_corpus(folder, dataset, encoder):
     """Open the encoded documents of a data set, with an encoder that keeps vectors of questions."""
-    index = EncodedCorpus(folder, load_encoder(encoder), remember_scores=True)
+    index = EncodedCorpus(folder, load_encoder(encoder))
     index.encoder()
     index.check_documents(dataset.documents)
     return index
@@ -115,10 +115,9 @@ class EncodedCorpus(CorpusIndex):
 
     has_words_of_passages = False
 
-    def __init__(self, folder, encoder=None, remember_scores=False):
+    def __init__(self, folder, encoder=None):
         self.place = folder
         self.folder, self.contents = check_corpus(folder)
-        self.remember_scores = remember_scores
         self.model_settings = model_settings()
         self._encoder = encoder or self.contents["encoder"]
         self._passages = {}
@@ -152,7 +151,7 @@ class EncodedCorpus(CorpusIndex):
 
     def with_encoder(self, encoder):
         """Give the same corpus with another way to encode questions."""
-        return EncodedCorpus(self.place, encoder, self.remember_scores)
+        return EncodedCorpus(self.place, encoder)
 
     def check_documents(self, documents):
         """Refuse a collection that is not the one that was encoded."""
