@@ -16,7 +16,7 @@ from casebook.measures import agreement
 # Fingerprint of what a loader gives (documents, questions, judgements; claims; votes; ratings),
 # and of its groups.
 FINGERPRINTS = {
-    "climate_fever_claims": "5dcd17a3",
+    "climate_fever_claims": "eff61713",
     "consumer_contracts_qa": "e6640af3 455ff361",
     "consumer_contracts_qa_dev": "e78c4ced ef8caebf",
     "consumer_contracts_qa_test": "27fc78a0 200dcb1e",

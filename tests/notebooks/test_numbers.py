@@ -30,6 +30,7 @@ EXPECTED = {
         ("code", "faithfulness"): 26.5 / 34,
         ("corrected", "AUROC of faithfulness, foreign sentence"): 0.914551,
         ("corrected", "AUROC of share, negation turned"): 0.50692,
+        ("documented", "drops of faithfulness, quotation stitched"): 7 / 32,
     },
     ("rater_agreement", "reconstruction"): {
         ("documented", "rag_wins / n_effective"): 113 / 176,

@@ -19,7 +19,8 @@ from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.search import EXPANSIONS, PRESETS, BM25Index
 from casebook.retrieval.settings import MODES
 
-CUT = {"max_words": 20, "overlap": 6, "max_passages": 5}
+PASSAGES = {"max_words": 20, "overlap": 6, "max_passages": 5}
+CUT = {**PASSAGES, "passages_from": 0}
 SYSTEMS = [mode for mode in MODES if mode != "bm25_chunked"]
 FILTERS = {"year": {"gt": 2010}, "source": "act"}
 
@@ -47,7 +48,7 @@ def made_collection(size):
 
 def on_disk(documents, folder, encoder, size=50, client=None):
     """Encode documents in shards of a size; give their index."""
-    encode_corpus(documents, encoder, folder, size, client, tuple(CUT.values()))
+    encode_corpus(documents, encoder, folder, size, client, tuple(PASSAGES.values()))
     return EncodedCorpus(folder, encoder)
 
 
@@ -110,7 +111,7 @@ def test_collection_and_filters_are_those_in_memory(indexes):
     one, stored, _ = indexes
     pd.testing.assert_frame_equal(stored.documents, one.documents.drop(columns="text"))
     assert list(stored.texts) == one.texts
-    passages, expected = (index.passages(tuple(CUT.values())) for index in (stored, one))
+    passages, expected = (index.passages(tuple(PASSAGES.values())) for index in (stored, one))
     assert list(passages.texts) == expected.texts
     assert np.bincount(expected.owner).max() == CUT["max_passages"]
     np.testing.assert_array_equal(passages.vectors[np.arange(len(passages))], expected.vectors)
@@ -137,7 +138,7 @@ def test_what_a_corpus_does_not_hold_is_said(indexes):
     _, stored, _ = indexes
     words = "BM25 of whole documents, not of passages, by the presets default, leaderboard"
     for settings_of, message in (
-        ({}, "holds whole documents and passages of 20 words"),
+        ({"passages_from": 0}, "holds whole documents and passages of 20 words"),
         ({"bm25_chunks": True, **CUT}, words),
         ({"mode": "bm25", "bm25_preset": "okapi_porter"}, words),
     ):

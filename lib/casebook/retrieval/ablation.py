@@ -19,7 +19,7 @@ from casebook.readers import read_yaml
 from casebook.retrieval.encoded import open_corpus
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import EVALUATION_DEPTH, HybridRetriever, RetrievalResult
-from casebook.retrieval.run_files import coverage_of_runs, coverage_text, ranked_run, runs_on
+from casebook.retrieval.run_files import coverage_of_run, coverage_text, ranked_run, runs_on
 from casebook.retrieval.settings import (
     CHOSEN_ON,
     MODES,
@@ -103,8 +103,8 @@ def retrieve(dataset, system):
     if dataset.candidates is not None:
         pools = [dataset.candidates[query] for query in dataset.queries["query_id"]]
     if isinstance(system, Mapping):
-        (row,) = coverage_of_runs(dataset, {"": system}).to_dict("records")
-        return CallableResult(ranked_run(dataset, system), coverage_text(row))
+        coverage = coverage_text(coverage_of_run(dataset, system))
+        return CallableResult(ranked_run(dataset, system), coverage)
     if isinstance(system, HybridRetriever):
         return system.retrieve_many(texts, candidates=pools)
     rows = scores_by_callable(system, texts, EVALUATION_DEPTH, set(dataset.documents["doc_id"]))

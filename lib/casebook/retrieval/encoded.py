@@ -28,7 +28,7 @@ from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.ranked import ABSENT, as_mask, best_first, metadata_mask, to_run
 from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 
-FORMAT = 2  # of the files; those of another one are written anew
+FORMAT = 3  # of the files; those of another one are written anew
 CONTENTS = "encoded.json"  # written last: what it names is whole
 VECTORS = "vectors.npy"
 SHARDS = "shards.json"  # SHA-256 of the vectors of each shard: {"0-50000": ...}
@@ -143,6 +143,11 @@ class EncodedCorpus(CorpusIndex):
     def doc_ids(self):
         """Ids of the documents."""
         return self.documents["doc_id"].tolist()
+
+    @property
+    def median_words(self):
+        """Words of the document in the middle by length."""
+        return self.contents["median_words"]
 
     @property
     def texts(self):

@@ -115,6 +115,7 @@ def _write(index, cut, files, encode, size, client):
         "files": {path.relative_to(files).as_posix(): sha256_file(path) for path in paths},
         "documents": len(index),
         "passages": len(passages),
+        "median_words": index.median_words,
         "shards": len(shards),
         "dims": np.load(files / VECTORS, mmap_mode="r").shape[1],
     }

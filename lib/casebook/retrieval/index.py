@@ -78,6 +78,11 @@ class CorpusIndex:
         return index
 
     @cached_property
+    def median_words(self):
+        """Words of the document in the middle by length."""
+        return float(np.median([len(text.split()) for text in self.texts]))
+
+    @cached_property
     def _rows(self):
         return {doc_id: row for row, doc_id in enumerate(self.doc_ids)}
 

@@ -92,7 +92,7 @@ class EmbeddedDataset:
         """Expected value of a random order of each query's pool, computed and not drawn."""
         pools = zip(self.query_ids, self.pools, strict=True)
         run = {query: dict.fromkeys(self.doc_ids[pool], 0.0) for query, pool in pools}
-        return random_order(self.qrels(), run, list(measures)).frame()
+        return random_order(self.qrels(), run, list(measures))
 
 
 def embed(dataset, encoder="minilm"):

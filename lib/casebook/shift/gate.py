@@ -106,14 +106,14 @@ def _evaluators(data, vectors, mode, durations):
 
 def _ranking(data, vectors, scores, mode, measure):
     if mode == "per-query":
-        return evaluate(data.qrels(), data.run(vectors), [measure]).values(measure)
+        return evaluate(data.qrels(), data.run(vectors), [measure]).frame()[measure].to_numpy()
     # The first reference is the relevant one, and ties keep the references' order.
     qrels = {query: {"0": 1} for query in data.query_ids}
     run = {}
     for query, cosines in zip(data.query_ids, scores, strict=True):
         order = ranking_order(cosines)
         run[query] = {str(doc): -float(rank) for rank, doc in enumerate(order)}
-    return evaluate(qrels, run, [measure]).values(measure)
+    return evaluate(qrels, run, [measure]).frame()[measure].to_numpy()
 
 
 # The checks are a list of dicts: metric, delta, low, high, n, eps, verdict and reason of each rule.
