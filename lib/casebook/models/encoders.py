@@ -249,6 +249,11 @@ class PluggedEncoder(Encoder, EncoderWrapper):
             "query": getattr(encoder, "encode_queries", encoder),
             "document": getattr(encoder, "encode_documents", encoder),
         }
+        if not all(map(callable, self._towers.values())):
+            raise InputError(
+                f"{name}: expected a callable texts -> vectors, or an object with encode_queries "
+                f"and encode_documents, found {type(encoder).__name__}"
+            )
         self.name = name
         self._keeps_vectors = keeps_vectors
         source = source_of(name)
@@ -375,9 +380,9 @@ def _sentence_transformer(folder, pooling, settings):
     if architecture in _DPR_TOWERS:  # whose BERT is read: its own output has no tokens
         kind = getattr(importlib.import_module("transformers"), architecture)
         tower = kind.from_pretrained(folder, use_safetensors=True, dtype=settings.precision)
-        transformer.model = getattr(tower, _DPR_TOWERS[architecture]).bert_model.to(settings.device)
+        transformer.model = getattr(tower, _DPR_TOWERS[architecture]).bert_model.to(model.device)
         transformer.modality_config = {"text": _LAST_HIDDEN_STATE}
         transformer.module_output_name = "token_embeddings"
     modules = importlib.import_module("sentence_transformers.sentence_transformer.modules")
     layers = [transformer, modules.Pooling(transformer.get_embedding_dimension(), pooling)]
-    return torch_library().SentenceTransformer(modules=layers, device=settings.device)
+    return torch_library().SentenceTransformer(modules=layers, device=model.device)
