@@ -64,7 +64,7 @@ class EntailmentModel(PairModel):
         return np.stack([self._remembered[pair] for pair in pairs])
 
     def _computed(self, texts):
-        """Probabilities of pairs in the order of the model's outputs, rounded: the rest is noise."""
+        """Probabilities of pairs in the order of the outputs, rounded: the rest is noise."""
         if not texts:
             return {"entailment": TokenVectors.of_rows(np.zeros((0, len(self.labels))))}
         self.costs["from the cache"] -= len(texts)
