@@ -36,7 +36,7 @@ PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d
 DOWNLOAD_SWITCH = "CASEBOOK_ALLOW_DOWNLOAD"
 BATCH_SIZE = 16
 _IDENTITY_SUFFIXES = {".json", ".model", ".safetensors", ".txt"}
-#: Files of a model's folder, of which one of each kind is needed: transformers makes up a tokenizer.
+#: Files of a model's folder, of which one of each kind is needed: a tokenizer would be made up.
 _NEEDED = {
     "settings: config.json or modules.json": ["config.json", "modules.json"],
     "safetensors weights; pickles are not read": ["**/*.safetensors"],
