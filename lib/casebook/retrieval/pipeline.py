@@ -371,7 +371,8 @@ class HybridRetriever:
             candidates=np.where(nearest >= 0, rows.reshape(nearest.shape), ABSENT),
             scale_relevance=config.mmr_relevance == "fused",
         )
-        diverse = fused.reorder(order, values)
+        ids = np.take_along_axis(fused.ids, np.maximum(order, 0), axis=1)
+        diverse = RankedLists(np.where(order >= 0, ids, ABSENT), values)
         stages["mmr"] = stages["mmr"].replace(semantic.rows, diverse)
         return semantic.rows, fused, nearest
 
