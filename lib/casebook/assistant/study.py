@@ -17,7 +17,8 @@ from casebook.data.cards import card_of
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
-from casebook.explain.study import corrupt, explain_dataset
+from casebook.explain.defects import corrupt
+from casebook.explain.study import explain_dataset
 from casebook.frames import OTHER, PLANNED
 from casebook.measures.faithfulness import documented_faithfulness, faithfulness
 from casebook.measures.mentions import share_named

@@ -178,6 +178,9 @@ def _rows_of_frame(frame, kind, value):
 def _coded(column):
     """Ids as numbers of their texts, and these texts."""
     codes, ids = pd.factorize(column)
+    ids = np.asarray(ids, object)
+    if pd.api.types.infer_dtype(ids) == "string":
+        return codes, ids
     numbers, texts = pd.factorize(np.array([str(name) for name in ids], object))
     return numbers[codes], texts
 

@@ -307,7 +307,7 @@ class HybridRetriever:
         if not semantic.queries or not self.config.uses_encoder:
             return None
         encoder = self.index.encoder(self.config.query_reading)
-        if self._late_interaction and not self.index.remember_scores and hasattr(encoder, "cache"):
+        if self._late_interaction and hasattr(encoder, "cache"):
             # Its pass over the tokens gives the vectors too, which the cache then has.
             encoder.token_vectors(semantic.queries, "query")
         return encoder.encode_queries(semantic.queries)
@@ -371,7 +371,8 @@ class HybridRetriever:
             candidates=np.where(nearest >= 0, rows.reshape(nearest.shape), ABSENT),
             scale_relevance=config.mmr_relevance == "fused",
         )
-        diverse = fused.reorder(order, values)
+        ids = np.take_along_axis(fused.ids, np.maximum(order, 0), axis=1)
+        diverse = RankedLists(np.where(order >= 0, ids, ABSENT), values)
         stages["mmr"] = stages["mmr"].replace(semantic.rows, diverse)
         return semantic.rows, fused, nearest
 

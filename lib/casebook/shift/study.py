@@ -37,6 +37,7 @@ from casebook.shift.learn import (
 from casebook.shift.segments import gap_gain, oracle
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import check_count, generator
+from casebook.trec import ranked
 
 BASELINE = "baseline"
 CHANCE = "chance"
@@ -118,6 +119,16 @@ class ShiftStudy(ScoredSystems):
         if number < FEWEST:  # an interval that says nothing of further groups
             return f"questions of these {number} {groups}, each time learned from the others"
         return f"questions of {groups} that it was not learned from"
+
+    def runs(self):
+        """Runs of the learned shifts, and without one: scores by query and document, best first."""
+        vectors = {BASELINE: self.data.queries}
+        vectors |= {system: fit.shifted() for system, fit in self.fits.items()}
+        found = {}
+        for system, queries in vectors.items():
+            run = self.data.run(queries)
+            found[system] = {query: dict(ranked(scores)) for query, scores in run.items()}
+        return found
 
     def same_inputs(self, pairs):
         """Pairs of systems that rank by the same vectors, with the reason."""
