@@ -315,7 +315,8 @@ def forest(frame):
     if len(set(frame["part"])) > 1 and len(set(labels(frame.drop(columns="part")))) > 1:
         series = {"series": "part"}
     rows["row"] = labels(frame.drop(columns=list(series.values())))
-    label = " and ".join(frame["measure"].unique())
+    measures = frame["measure"].unique()
+    label = " and ".join(measures) if len(measures) <= 3 else f"{len(measures)} measures"
     quantity = frame["quantity"].iloc[0]
     label += f", {quantity}" if quantity else ""
     if "tie_class" in rows:
