@@ -90,6 +90,7 @@ def test_areas_of_systems_beside_the_type_alone(study):
     area = metrics.roc_auc_score(pairs["dispositive"].astype(bool), pairs["score"])
     assert rows.loc["bm25", "value"] == pytest.approx(area)
     assert rows["verdict"].tolist()[:2] == ["better", "undecided"]
+    assert rows.loc["type alone", "verdict"] == "no difference"
     assert rows.loc["type alone", "value"] == 0.5  # each type decides in two of four areas
 
 

@@ -42,7 +42,15 @@ from casebook.sensitivity.tree import (
 )
 from casebook.stats.samples import check_choice
 from casebook.tables import FACTS
-from casebook.verdicts import BETTER, NOT_MEASURED, UNDECIDED, WORSE, margin_of, verdict_of
+from casebook.verdicts import (
+    BETTER,
+    NO_DIFFERENCE,
+    NOT_MEASURED,
+    UNDECIDED,
+    WORSE,
+    margin_of,
+    verdict_of,
+)
 
 STUDY_SYSTEMS = ("bm25", "dense", "full")
 RANDOM_ORDER = "random"
@@ -230,7 +238,8 @@ class SensitivityStudy:
             of_pairs = pairs["dispositive"], pairs[["score"]].set_axis([name], axis=1)
             tables.append(frames.areas(*of_pairs, pairs["case_id"].tolist()))
         rows = pd.concat(tables, ignore_index=True)
-        verdicts = interval_verdicts(rows, 0.5)
+        is_exact = rows["value"].eq(0.5) & rows["low"].isna()  # every pair scores the same
+        verdicts = interval_verdicts(rows, 0.5).mask(is_exact, NO_DIFFERENCE)
         told = {"null": 0.5, "margin": margin_of(AREA), "control_name": "chance"}
         return self._of_pairs().described(rows.assign(verdict=verdicts, **told))
 
