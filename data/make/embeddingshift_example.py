@@ -36,9 +36,7 @@ def execute(root, *words):
 
 def newest(root, name):
     """Read the newest file of a name that a command wrote."""
-    files = sorted(
-        Path(root).glob(f"results/insurance/*/{name}"), key=lambda file: file.stat().st_mtime_ns
-    )
+    files = sorted(Path(root).glob(f"results/**/{name}"), key=lambda file: file.stat().st_mtime_ns)
     return json.loads(files[-1].read_text(encoding="utf-8"))
 
 

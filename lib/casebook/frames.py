@@ -19,6 +19,7 @@ from casebook.stats.intervals import (
     bootstrap_mean,
     cluster_codes,
     cluster_sums,
+    clustered_wilson,
     resampled_clusters,
     wilson,
 )
@@ -116,8 +117,15 @@ def coefficients(intervals, groups=None, control=np.nan):
 
 
 def shares(counts, *, level=0.95):
-    """Shares of counts, (successes, trials) by system, as a frame like that of `estimates`."""
-    return coefficients({name: wilson(*count, level) for name, count in counts.items()})
+    """Shares of counts, (successes, trials) by system, as a frame like that of `estimates`.
+
+    Of dependent trials they are lists, a number for each cluster.
+    """
+    found = {}
+    for name, (successes, trials) in counts.items():
+        interval = wilson if np.ndim(trials) == 0 else clustered_wilson
+        found[name] = interval(successes, trials, level)
+    return coefficients(found)
 
 
 def areas(positive, scores, clusters=None, units=None, *, level=0.95):

@@ -107,10 +107,12 @@ def data_folder(text):
 def refuse_unusable(name, path):
     """Refuse a path of the command line that leads to itself, or that is a pipe without an end."""
     try:
-        target = Path(path).resolve()
+        is_pipe = Path(path).resolve().is_fifo()
     except RuntimeError:  # Python before 3.13
         raise InputError(f"{name}: {path}: goes through links that lead to themselves") from None
-    if target.is_fifo():  # no path leads to a pipe of the shell: <(zcat run.gz), /dev/stdin
+    except OSError:  # such as a value that is too long for a name: whoever reads it says so
+        return
+    if is_pipe:  # no path leads to a pipe of the shell: <(zcat run.gz), /dev/stdin
         raise InputError(f"{name}: {path}: is no file or folder, but a pipe: name a file")
 
 

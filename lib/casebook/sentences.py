@@ -61,6 +61,7 @@ SHARES = {
     "P@1": "a right document comes first for {level}",
     "Success@1": "a right document comes first for {level}",
     "Success@10": "a right document is among the first ten for {level}",
+    "share of copies that score lower": "the score drops for {level}",
 }
 
 

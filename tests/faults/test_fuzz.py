@@ -28,7 +28,7 @@ from casebook.runs.repeat import read_matrix
 from casebook.sensitivity.cases import read_cases
 from casebook.sheets import read_book
 from casebook.shift.segments import read_segments
-from casebook.trec import read_beir_qrels, read_qrels, read_run
+from casebook.trec import read_qrels, read_run
 
 MUTANTS = 300  # of each reader
 SECONDS = 10  # for one input; more is a hang
@@ -147,7 +147,7 @@ SEGMENTS = {"segments": [{"name": "a", "queries": ["q1", "q2"]}]}
 READERS = {
     "TREC run": (text_seed("a.run", TREC_RUN), read_run),
     "TREC qrels": (text_seed("a.qrels", QRELS), read_qrels),
-    "BEIR qrels": (text_seed("a.tsv", BEIR), read_beir_qrels),
+    "BEIR qrels": (text_seed("a.tsv", BEIR), read_qrels),
     "grid": (copied(DEFAULT_GRID), load_grid),
     "card": (copied(CARDS / "privacy_qa.yml"), load_card),
     "YAML": (copied(CARDS / "insurance.yml"), read_yaml),

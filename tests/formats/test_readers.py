@@ -21,7 +21,7 @@ from casebook.readers import (
     read_lines,
     read_yaml,
 )
-from casebook.trec import read_beir_qrels, read_qrels, read_run
+from casebook.trec import read_qrels, read_run
 
 BROKEN = [
     ("", "Expecting value"),
@@ -100,7 +100,7 @@ def records(path):
 TEXTS = {
     "run": ("x", read_run, "q1 Q0 a 1 2.5 s\nq1 Q0 b 2 1.5 s\nq2 Q0 a 1 0.5 s\n"),
     "qrels": ("x", read_qrels, "# note\nq1 0 a 1\n\nq1 0 b 0\nq2 0 a 2\n"),
-    "beir": ("x", read_beir_qrels, "query-id\tcorpus-id\tscore\nq\td\t1\nq\te\t2\n"),
+    "beir": ("x", read_qrels, "query-id\tcorpus-id\tscore\nq\td\t1\nq\te\t2\n"),
     "jsonl": ("x", lambda p: list(read_jsonl(p, {"a": str})), '{"a": "1"}\n\n{"a": ""}\n'),
     "csv": ("x.csv", records, "id,label\n1,é\n2,b\n"),
     "json": ("x.json", records, '[\n{"id": 1},\n{"id": 2}\n]\n'),
@@ -156,7 +156,7 @@ PARTS = {
 READERS = {
     "run": read_run,
     "qrels": read_qrels,
-    "beir.tsv": read_beir_qrels,
+    "beir.tsv": read_qrels,
     "x.jsonl": lambda path: read_frame(path, "_id", "doc_id"),
     "x.csv": records,
     "x.json": read_json,

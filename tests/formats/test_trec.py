@@ -1,14 +1,13 @@
-"""TREC files: every accepted form, every refusal with its line, and both ways of reading agree."""
+"""TREC files: every accepted form, every refusal with its line, and what others read of them."""
 
 import gzip
-import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
-from casebook.trec import read_beir_qrels, read_qrels, read_run, write_run
+from casebook.trec import read_qrels, read_run, write_run
 
 
 def write(folder, data, name="file.txt"):
@@ -21,9 +20,8 @@ RUN_TEXT = b"q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 -1e-3 tag\nq2 Q0 d1 1 7 tag\n"
 RUN_TABLE = {"q1": {"d1": 2.5, "d2": -1e-3}, "q2": {"d1": 7.0}}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_every_accepted_form_gives_the_same_run(tmp_path):
+    forms = [
         RUN_TEXT,
         RUN_TEXT.rstrip(),
         RUN_TEXT.replace(b"\n", b"\r\n"),
@@ -32,11 +30,10 @@ RUN_TABLE = {"q1": {"d1": 2.5, "d2": -1e-3}, "q2": {"d1": 7.0}}
         RUN_TEXT.replace(b"tag", b"tag and more"),
         b"# note\n\n" + RUN_TEXT + b"  \n# 9 Q0 d 1 1 t\n#q9 Q0 d 1 no t\n#q9 Q0 d 1 1\n",
         b"\xef\xbb\xbf" + RUN_TEXT,
-        gzip.compress(RUN_TEXT, mtime=0),  # the name of a test holds no time
-    ],
-)
-def test_every_accepted_form_gives_the_same_run(tmp_path, text):
-    assert read_run(write(tmp_path, text)) == RUN_TABLE
+    ]
+    wrong = [text for text in forms if read_run(write(tmp_path, text)) != RUN_TABLE]
+    assert not wrong
+    assert read_run(write(tmp_path, gzip.compress(RUN_TEXT), "run.gz")) == RUN_TABLE
 
 
 def test_lines_of_a_query_need_not_be_together(tmp_path):
@@ -51,72 +48,68 @@ def test_an_id_with_a_hash_is_an_id_where_its_fields_are_there(tmp_path, before)
     path = write(tmp_path, before + b"#7 Q0 e 1 2.5 tag\n")
     assert read_run(path) == {"#7": {"e": 2.5}}
     path = write(tmp_path, b"query-id\tcorpus-id\tscore\n#7\te\t1\n")
-    assert read_beir_qrels(path) == {"#7": {"e": 1}}
+    assert read_qrels(path) == {"#7": {"e": 1}}
 
 
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        (b"q1 Q0 d9 3 1.5", "expected 6 fields"),
-        (b"q1 Q0 d9 3 nan tag", "'nan' is not a finite number"),
-        (b"q1 Q0 d9 3 inf tag", "'inf' is not a finite number"),
-        (b"q1 Q0 d9 3 1e999 tag", "'1e999' is not a finite number"),
-        (b"q1 Q0 d9 3 1_0 tag", "'1_0' is not a finite number"),
-        (b"q1 Q0 d9 3 - tag", "'-' is not a finite number"),
-        (b"q1 Q0 d1 3 1.5 tag", "document 'd1' appears twice for query 'q1'"),
-        (b"q1 Q0 d\xff 3 1.5 tag", "not valid UTF-8"),
-    ],
-)
-def test_a_bad_run_line_is_named(tmp_path, line, problem):
-    path = write(tmp_path, RUN_TEXT + line + b"\n")
-    with pytest.raises(InputError, match=re.escape(problem)) as error:
-        read_run(path)
-    assert str(error.value).startswith(f"{path}:4: ")
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        (b"q 0 d", "expected 4 fields"),
-        (b"q 0 d 1 more", "expected 4 fields"),
-        (b"q 0 d 1.0", "'1.0' is not an integer"),
-        (b"q 0 d 99999999999", "is not an integer"),
-        (b"q 0 old 1", "appears twice"),
-    ],
-)
-def test_a_bad_judgement_is_named(tmp_path, line, problem):
-    path = write(tmp_path, b"# pool\nq 0 old 1\n" + line + b"\n")
-    with pytest.raises(InputError, match=problem) as error:
-        read_qrels(path)
-    assert f"{path}:3: " in str(error.value)
-
-
-@pytest.mark.parametrize("text", [b"", b"\n\n", b"# only a comment\n"])
-def test_a_file_without_data_is_refused(tmp_path, text):
-    with pytest.raises(InputError, match="no data line"):
-        read_run(write(tmp_path, text))
+def test_a_bad_line_is_named(tmp_path):
+    """In one line, after a comment and without one: other lines are read another way."""
+    of_run = {
+        b"q1 Q0 d9 3 1.5": "expected 6 fields",
+        b"q1 Q0 d9 3 nan tag": "'nan' is not a finite number",
+        b"q1 Q0 d9 3 inf tag": "'inf' is not a finite number",
+        b"q1 Q0 d9 3 1e999 tag": "'1e999' is not a finite number",
+        b"q1 Q0 d9 3 1_0 tag": "'1_0' is not a finite number",
+        b"q1 Q0 d9 3 - tag": "'-' is not a finite number",
+        b"q1 Q0 d1 3 1.5 tag": "document 'd1' appears twice for query 'q1'",
+    }
+    of_qrels = {
+        b"q 0 d": "expected 4 fields",
+        b"q 0 d 1 more": "expected 4 fields",
+        b"q 0 d 1.5": "'1.5' is not a whole number",
+        b"q 0 d1 1": "appears twice",
+    }
+    regular = {
+        read_run: (of_run, RUN_TEXT),
+        read_qrels: (of_qrels, b"q 0 d1 1\nq 0 d2 1\nq 0 d 0\n"),
+    }
+    wrong = []
+    for read, (lines, text) in regular.items():
+        for line, problem in lines.items():
+            for start, place in ((b"", 4), (b"# note\n", 5)):
+                path = write(tmp_path, start + text + line + b"\n")
+                with pytest.raises(InputError) as error:
+                    read(path)
+                if not str(error.value).startswith(f"{path}:{place}: ") or problem not in str(
+                    error.value
+                ):
+                    wrong.append(str(error.value))
+    assert not wrong
 
 
 def test_unreadable_files_are_refused(tmp_path):
+    for text in (b"", b"\n\n", b"# only a comment\n"):
+        with pytest.raises(InputError, match="no data line"):
+            read_run(write(tmp_path, text))
+    with pytest.raises(InputError, match="is not UTF-8"):
+        read_run(write(tmp_path, RUN_TEXT + b"q1 Q0 d\xff 3 1.5 tag\n"))
     with pytest.raises(InputError, match="No such file"):
         read_run(tmp_path / "absent")
     with pytest.raises(InputError, match="cannot be read"):
         read_run(tmp_path)
     damaged = gzip.compress(RUN_TEXT)[:-9]
-    with pytest.raises(InputError, match="damaged gzip"):
-        read_run(write(tmp_path, damaged))
+    with pytest.raises(InputError, match="damaged"):
+        read_run(write(tmp_path, damaged, "run.gz"))
 
 
 def test_beir_judgements_need_their_header(tmp_path):
     rows = b"q 1\td 1\t2\nq 1\td2\t0\n"
     header = b"query-id\tcorpus-id\tscore\n"
     path = write(tmp_path, header + rows)
-    assert read_beir_qrels(path) == {"q 1": {"d 1": 2, "d2": 0}}
-    with pytest.raises(InputError, match=":1: expected the header"):
-        read_beir_qrels(write(tmp_path, rows))
+    assert read_qrels(path) == {"q 1": {"d 1": 2, "d2": 0}}
+    with pytest.raises(InputError, match=":1: expected 4 fields"):
+        read_qrels(write(tmp_path, rows))
     with pytest.raises(InputError, match=":2: expected 3 fields"):
-        read_beir_qrels(write(tmp_path, header + b"q\td\n"))
+        read_qrels(write(tmp_path, header + b"q\td\n"))
 
 
 ids = st.text("abc#é-9\U0001f4c4", min_size=1, max_size=20)
@@ -146,15 +139,15 @@ def test_a_written_run_is_ranked(tmp_path):
 @pytest.mark.parametrize(
     ("run", "tag", "message"),
     [
-        ({"#": {"d": 1.0}}, "t", "'#' would start a comment line"),
+        ({"#": {"d": 1.0}}, "t", "'#' is empty, holds white space or is '#'"),
         (
             {"q": {"d d": 1.0}},
             "t",
-            "'d d' .* cannot hold white space .*: rename it in the collection",
+            "'d d' .* holds white space .*: rename it in the collection",
         ),
-        ({"": {"d": 1.0}}, "t", "'' is empty or holds white space"),
+        ({"": {"d": 1.0}}, "t", "'' is empty, holds white space"),
         ({"q": {"d": float("nan")}}, "t", "score nan of q d is not finite"),
-        ({"q": {"d": 1.0}}, "two words", "tag 'two words' is empty or holds"),
+        ({"q": {"d": 1.0}}, "two words", "tag 'two words' is empty, holds"),
     ],
 )
 def test_what_would_not_read_back_is_not_written(tmp_path, run, tag, message):
@@ -163,73 +156,45 @@ def test_what_would_not_read_back_is_not_written(tmp_path, run, tag, message):
     assert not list(tmp_path.iterdir())
 
 
-blank = st.sampled_from([" ", " ", " ", "\t", "  ", "\r", "\x0b", "\x00", ""])
 tokens = st.one_of(
-    st.sampled_from(["q1", "q1", "q2", "d1", "d2", "#", "é", "\ud800", "0", "1_0", "nan"]),
-    st.text("ab0", max_size=20),
-    st.floats().map(repr),
-    st.integers(-(10**20), 10**20).map(str),
-    st.text("0123456789.-+e_", max_size=22),
-)
-decimals = st.one_of(
+    st.sampled_from(["q1", "q2", "d1", "d2", "#", "é", "0", "1", "nan", "a-much-longer-id"]),
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
-    st.decimals(-1000, 1000, places=6).map(str),
-    st.text("0123456789.-+e_", min_size=1, max_size=22),
+    st.text("0123456789.-+e", min_size=1, max_size=22),
 )
+lines = st.lists(st.lists(tokens, min_size=3, max_size=7), min_size=1, max_size=4)
+blanks = st.sampled_from([" ", " ", "\t", "  "])
 
 
-@st.composite
-def regular_lines(draw, numbers):
-    """Lines of the right shape, now and then spoilt."""
-    lines = []
-    for _ in range(draw(st.integers(1, 6))):
-        query = draw(st.sampled_from(["q1", "q2", "a-much-longer-query-id"]))
-        document = draw(st.text("ab", min_size=1, max_size=18))
-        lines.append([query, "0", document, *draw(numbers)])
-    return lines
-
-
-def render(lines, separators, end):
-    separator = iter(separators)
-    return end.join(
-        "".join(token + next(separator, " ") for token in line[:-1]) + line[-1] for line in lines
-    )
-
-
-def outcome(read, path, text, before):
-    path.write_bytes(before + text.encode("utf-8", "surrogatepass"))
+@settings(max_examples=200, deadline=None)
+@given(lines=lines, blank=blanks, kind=st.sampled_from([(read_run, 6, 4), (read_qrels, 4, 3)]))
+def test_a_file_is_what_its_blanks_part_or_is_refused(tmp_path_factory, lines, blank, kind):
+    """The fields are those of `str.split`, the number is Python's."""
+    read, n_fields, place = kind
+    path = tmp_path_factory.getbasetemp() / "fuzzed"
+    path.write_text("".join(f"{blank.join(fields)}\n" for fields in lines))
     try:
-        return read(path)
+        found = read(path)
     except InputError as error:
-        line = re.search(r":(\d+): ", str(error))
-        return re.sub(r":\d+: ", ": ", str(error)), line and int(line[1]) - before.count(b"\n")
+        assert "\n" not in str(error)
+        return
+    expected = {}
+    for fields in lines:
+        if not fields[0].startswith("#"):
+            expected.setdefault(fields[0], {})[fields[2]] = float(fields[place])
+            assert len(fields) >= n_fields
+    assert found == expected
 
 
-def assert_agree(path, text, read):
-    assert outcome(read, path, text, b"") == outcome(read, path, text, b"# note\n")
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    lines=regular_lines(st.tuples(st.just("1"), decimals, st.just("tag"))),
-    separators=st.lists(blank, max_size=8),
-    end=st.sampled_from(["\n", "\r\n", "\n\n", "\n#\n"]),
-)
-def test_runs(tmp_path_factory, lines, separators, end):
-    path = tmp_path_factory.getbasetemp() / "fuzzed.run"
-    assert_agree(path, render(lines, separators, end), read_run)
-
-
-@settings(max_examples=150, deadline=None)
-@given(lines=regular_lines(st.tuples(tokens)), separators=st.lists(blank, max_size=8))
-def test_judgements(tmp_path_factory, lines, separators):
-    path = tmp_path_factory.getbasetemp() / "fuzzed.qrels"
-    assert_agree(path, render(lines, separators, "\n"), read_qrels)
+@settings(max_examples=60, deadline=None)
+@given(run=runs, grade=st.integers(-(2**40), 2**40))
+def test_regular_lines_are_never_refused(tmp_path_factory, run, grade):
+    path = tmp_path_factory.getbasetemp() / "regular"
+    path.write_text("".join(f"{q} 0 {d} {grade}\n" for q, row in run.items() for d in row))
+    assert read_qrels(path) == {query: dict.fromkeys(row, grade) for query, row in run.items()}
 
 
 def test_fields_that_only_add_up_are_refused(tmp_path):
-    """Seven fields and five are twelve, as six and six are; a line that is cut shows the
-    same way."""
+    """Seven fields and five are twelve, as six and six are; so are those of a line that is cut."""
     path = tmp_path / "run"
     for text in ("q Q0 a 1 2.0 t more\nq Q0 b 2 1.0\n", "q Q0 a 1 2.0\nt q Q0 b 2 1.0 t\n"):
         path.write_text(text)

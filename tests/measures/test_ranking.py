@@ -35,9 +35,6 @@ def value(name, query="q1", **options):
         ("nDCG@3", (3 / LOG4) / (3 + 2 / LOG3 + 1 / LOG4)),
         ("AP(rel=2)", (1 / 3) / 2),
         ("P@4", 2 / 4),
-        ("RBP", 0.2 * (0.8**2 + 0.8**3)),
-        ("RBP(p=0.5)@3", 0.5 * 0.5**2),
-        ("RBP(p=.5, rel=2)", 0.5 * 0.5**2),
         ("Judged@2", 1 / 2),
         ("Judged@10", 3 / 4),
         ("original:MRR@10", 1 / 3),
@@ -77,7 +74,6 @@ def test_embedding_shift_keys_on_one_relevant_document():
             "P@5 p@5 precision@5 p_5",
             "R@10 recall@10 r@10 RECALL_10",
             "Success@1 success@1 success_1",
-            "RBP(p=0.9) rbp(p=0.9)",
             "P(rel=2)@5 p(rel=2)@5",
         ]
     ]
@@ -95,7 +91,6 @@ def test_letter_case_and_spelling_change_no_measure(spellings):
         ("map@1", "AP@1; .*original:map@1"),
         ("ndcg@3", "nDCG@3; .*original:ndcg@3"),
         ("NDCG@5", "graded nDCG; .*original:NDCG@5"),
-        ("rbp", "RBP.p=0.8., binary; .*RBP.p=0.9"),
     ]
 )
 def test_a_spelling_that_means_something_else_elsewhere_names_both(name, both):
@@ -122,15 +117,15 @@ def test_policies_for_missing_and_irrelevant_queries():
     for options, expected in [
         ({}, list(ap)),
         ({"missing": "skip"}, ["q1", "q2", "q3"]),
-        ({"missing": "skip", "no_relevant": "skip"}, ["q1", "q2"]),
     ]:
         result = evaluate(QRELS, RUN, "AP", **options)
-        assert result.query_ids == expected
+        assert result.frame().index.tolist() == expected
         assert result.mean["AP"] == pytest.approx(np.mean([ap[query] for query in expected]))
         accounting = result.accounting
         assert (accounting.missing, accounting.no_relevant) == (("q4",), ("q3",))
-        assert accounting.evaluated == len(expected)
-    assert evaluate(QRELS, RUN | {"q4": {}}).accounting.counts() == {
+        assert accounting.evaluated == tuple(expected)
+    accounting = evaluate(QRELS, RUN | {"q4": {}}).accounting
+    assert {name: len(ids) for name, ids in accounting._asdict().items()} == {
         "judged": 4,
         "retrieved": 5,
         "evaluated": 4,
@@ -164,31 +159,31 @@ def test_every_form_of_input_gives_the_same(tmp_path):
     commented.write_text("# pool\n" + qrels.read_text())
     for inputs in (frames, (qrels, run), (QRELS, run), (str(qrels), RUN), (commented, run)):
         result = evaluate(*inputs)
-        assert result.query_ids == expected.query_ids
-        assert (result.matrix == expected.matrix).all()
+        assert result.frame().equals(expected.frame())
         assert result.accounting == expected.accounting
 
 
 def test_a_bad_measure_is_refused():
     cases = [
-        ("nDCG@0", "must be an integer from 1"),
-        ("P@1.5", "must be an integer from 1"),
-        ("P", "needs a cutoff"),
-        ("Rprec@5", "takes no cutoff"),
+        ("nDCG@0", "did you mean 'nDCG'., k an integer from 1"),
+        ("P@1.5", "k an integer from 1"),
+        ("P", "did you mean 'P@k'|choose from nDCG, AP, RR, P@k"),
+        ("P@k", "unknown measure"),
         ("ndgc@10", "did you mean 'nDCG'"),
         ("loudness", "choose from nDCG, AP"),
-        ("original:mrr@10", "did you mean 'original:MRR'"),
-        ("nDCG(rel=2)@10", "allowed are none"),
-        ("P(rel=0)@5", "rel of .* must be an integer from 1"),
-        ("RBP(p=1)", "p of .* must be between 0 and 1"),
+        ("original:mrr@10", "did you mean 'original:MRR@k'"),
+        ("original:map@2", "did you mean 'original:map@1'"),
+        ("original:ndcg@3@5", "unknown measure"),
+        ("nDCG(rel=2)@10", "takes no rel: AP, RR"),
+        ("P(rel=0)@5", "unknown measure"),
     ]
     rows = [((QRELS, RUN, name), problem) for name, problem in cases]
     assert misnamed(evaluate, rows, InputError) == []
 
 
 CLOSED = [
-    *("nDCG", "nDCG@2", "RR", "RR@2", "P@2", "P(rel=2)@1", "R@3", "Success@2", "Rprec"),
-    *("RBP(p=0.7)@3", "Judged@2", "original:MRR@3", "original:NDCG@2", "original:Recall@1"),
+    *("nDCG", "nDCG@2", "RR", "RR@2", "P@2", "P(rel=2)@1", "R@3", "Success@2"),
+    *("Judged@2", "original:MRR@3", "original:NDCG@2", "original:Recall@1"),
     *("original:map@1", "original:ndcg@3"),
 ]
 
@@ -205,10 +200,10 @@ def test_values_of_a_random_order_equal_the_mean_over_all_orders(judged, documen
         f"q{i}": {name: -float(rank) for rank, name in enumerate(order)}
         for i, order in enumerate(orders)
     }
-    values = evaluate(qrels, runs, CLOSED).matrix
+    values = evaluate(qrels, runs, CLOSED).frame().to_numpy()
     run = {"q": dict.fromkeys(documents, 0.5)}
     assert np.allclose(
-        random_order({"q": judged}, run, CLOSED).matrix[0], values.mean(axis=0), atol=1e-12
+        random_order({"q": judged}, run, CLOSED).iloc[0], values.mean(axis=0), atol=1e-12
     )
 
 
@@ -224,7 +219,7 @@ def test_a_printed_evaluation_shows_means_with_intervals():
     qrels = {f"q{number}": {"a": 1} for number in range(8)}
     run = {f"q{number}": {"a": number % 3, "b": 1.0} for number in range(8)}
     result = evaluate(qrels, run, "RR")
-    interval = bootstrap_mean(result.values("RR"))
+    interval = bootstrap_mean(result.frame()["RR"])
     text = f"{interval.estimate:.4f}  [{interval.low:.4f}, {interval.high:.4f}]"
     assert str(result).startswith("8 queries; 95 % intervals")
     assert str(result).endswith(text)

@@ -42,11 +42,10 @@ PYTREC = {
     "recip_rank": "RR",
     "success_1": "Success@1",
     "success_5": "Success@5",
-    "Rprec": "Rprec",
 }
 UNLEVELLED = {"ndcg": "nDCG", "ndcg_cut_1": "nDCG@1", "ndcg_cut_5": "nDCG@5"}
 REQUESTED = {"map", "map_cut.5", "P.1,10", "recall.5", "recip_rank", "success.1,5"}
-REQUESTED |= {"Rprec", "ndcg", "ndcg_cut.1,5"}
+REQUESTED |= {"ndcg", "ndcg_cut.1,5"}
 
 
 def with_level(name, level):
@@ -70,7 +69,7 @@ def test_equal_to_pytrec_eval(tmp_path_factory, level, judged_only, pair):
     write_run(files[1], run)
     for inputs in (pair, files):
         result = evaluate(*inputs, names.values(), judged_only=judged_only, missing="skip")
-        assert set(result.query_ids) == peer.keys()
+        assert set(result.frame().index) == peer.keys()
         for query, row in result.per_query.items():
             # Once nothing is left to rank, pytrec_eval divides 0 by 0.
             expected = {name: np.nan_to_num(peer[query][key]) for key, name in names.items()}
@@ -84,7 +83,7 @@ def test_equal_to_ir_measures_without_ties(pair, rel):
     assume(all(len(set(row.values())) == len(row) for row in run.values()))
     run = {query: {d: float(s) for d, s in row.items()} for query, row in run.items()}
     names = ["nDCG@5", f"AP(rel={rel})@5", f"RR(rel={rel})@3", f"P(rel={rel})@5", "Judged@5"]
-    names += [f"R(rel={rel})@5", f"Success(rel={rel})@5", f"Rprec(rel={rel})"]
+    names += [f"R(rel={rel})@5", f"Success(rel={rel})@5"]
     ours = evaluate(qrels, run, names).per_query
     parsed = [ir_measures.parse_measure(name) for name in names]
     for metric in ir_measures.iter_calc(parsed, qrels, run):
@@ -92,15 +91,15 @@ def test_equal_to_ir_measures_without_ties(pair, rel):
         assert ours[metric.query_id][name] == pytest.approx(metric.value, abs=1e-12), name
 
 
-PERFECT = ["nDCG", "nDCG@5", "AP", "RR", "Rprec", "original:NDCG@5", "original:map@1"]
-IMPERFECT = ["AP@5", "RR@5", "P@5", "R@5", "Success@5", "RBP", "Judged@5", "original:ndcg@3"]
+PERFECT = ["nDCG", "nDCG@5", "AP", "RR", "original:NDCG@5", "original:map@1"]
+IMPERFECT = ["AP@5", "RR@5", "P@5", "R@5", "Success@5", "Judged@5", "original:ndcg@3"]
 
 
 @settings(max_examples=60, deadline=None)
 @given(pair=collections(tied_scores))
 def test_ranges_hold_and_a_perfect_run_is_perfect(pair):
     qrels, run = pair
-    matrix = evaluate(qrels, run, PERFECT + IMPERFECT).matrix
+    matrix = evaluate(qrels, run, PERFECT + IMPERFECT).frame().to_numpy()
     assert ((matrix >= 0) & (matrix <= 1 + 1e-12)).all()
     perfect = {q: {d: float(g) for d, g in row.items()} for q, row in qrels.items()}
-    assert np.allclose(evaluate(qrels, perfect, PERFECT).matrix, 1.0)
+    assert np.allclose(evaluate(qrels, perfect, PERFECT).frame(), 1.0)

@@ -9,7 +9,7 @@ from casebook.models.cache import TokenVectors
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import MODES
 
-CHUNKS = {"max_words": 20, "overlap": 6}
+CHUNKS = {"max_words": 20, "overlap": 6, "passages_from": 0}
 QUERIES = ["may a user cancel and get a refund", "sue in court", "契約解除 🙂", "zzz"]
 READS = [m for m in MODES if not m.startswith("bm25")]
 

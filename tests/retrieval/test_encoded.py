@@ -11,15 +11,16 @@ from small_retrieval import HashingEncoder
 
 from casebook.errors import InputError
 from casebook.files import locked
-from casebook.retrieval import encoded
+from casebook.retrieval import encoded, encoding
 from casebook.retrieval.encoded import EncodedCorpus
 from casebook.retrieval.encoding import encode_corpus
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.search import EXPANSIONS, PRESETS, BM25Index
+from casebook.retrieval.search import PRESETS, BM25Index
 from casebook.retrieval.settings import MODES
 
-CUT = {"max_words": 20, "overlap": 6, "max_passages": 5}
+PASSAGES = {"max_words": 20, "overlap": 6, "max_passages": 5}
+CUT = {**PASSAGES, "passages_from": 0}
 SYSTEMS = [mode for mode in MODES if mode != "bm25_chunked"]
 FILTERS = {"year": {"gt": 2010}, "source": "act"}
 
@@ -47,7 +48,7 @@ def made_collection(size):
 
 def on_disk(documents, folder, encoder, size=50, client=None):
     """Encode documents in shards of a size; give their index."""
-    encode_corpus(documents, encoder, folder, size, client, tuple(CUT.values()))
+    encode_corpus(documents, encoder, folder, size, client, tuple(PASSAGES.values()))
     return EncodedCorpus(folder, encoder)
 
 
@@ -80,37 +81,76 @@ def indexes(request, tmp_path_factory):
         yield one, stored, queries
 
 
-@pytest.mark.parametrize("mode", SYSTEMS)
-def test_every_stage_is_that_of_an_index_in_memory(indexes, mode):
+def test_every_stage_is_that_of_an_index_in_memory(indexes):
     one, stored, queries = indexes
-    check_same(one, stored, queries, mode)
-    check_same(one, stored, queries, mode, filters=FILTERS)
     rng = np.random.default_rng(0)
     pools = [rng.choice(one.doc_ids, 30, replace=False).tolist() for _ in queries]
-    check_same(one, stored, queries, mode, candidates=pools, filters={"year": {"lt": 2020}})
+    for mode in SYSTEMS:
+        check_same(one, stored, queries, mode)
+        check_same(one, stored, queries, mode, filters=FILTERS)
+        check_same(one, stored, queries, mode, candidates=pools, filters={"year": {"lt": 2020}})
 
 
-TREATMENTS = [
-    {"query_words": 4, "query_words_from": 1},
-    *({"query_expansion": name} for name in EXPANSIONS),
-    {"dense_scope": "mean"},
-    {"dense_scope": "document", "rerank_tokens": 6},
-]
-
-
-@pytest.mark.parametrize("treatment", TREATMENTS, ids=str)
-def test_queries_are_treated_as_in_memory(indexes, treatment):
+def test_queries_are_treated_as_in_memory(indexes):
     one, stored, queries = indexes
     stored = stored.with_encoder(HashingEncoder())
-    for options in ({}, {"filters": FILTERS}):
-        check_same(one, stored, queries, "full", treatment, **options)
+    for treatment in (
+        {"query_words": 4, "query_words_from": 1},
+        {"query_expansion": "rm3"},
+        {"dense_scope": "mean"},
+        {"dense_scope": "document", "rerank_tokens": 6},
+    ):
+        for options in ({}, {"filters": FILTERS}):
+            check_same(one, stored, queries, "full", treatment, **options)
+
+
+def test_twenty_thousand_documents_with_ties_are_ranked_in_exact_order(tmp_path):
+    """A fifth of the documents are copies of others, so that whole blocks of a list are ties."""
+    rng = np.random.default_rng(1)
+    words = np.array([f"w{n}" for n in range(2000)])
+    texts = [" ".join(rng.choice(words, 12)) for _ in range(16_000)]
+    texts += [texts[place] for place in rng.integers(0, 400, 4000)]
+    documents = pd.DataFrame({"doc_id": [f"d{n}" for n in range(20_000)], "text": texts})
+    queries = texts[:6] + [" ".join(rng.choice(words, 3)) for _ in range(4)]
+    one = CorpusIndex(documents, HashingEncoder())
+    stored = on_disk(documents, tmp_path, HashingEncoder(), None, SlotsHere(7))
+    assert stored.contents["shards"] == 7
+    for mode in ("bm25", "dense", "fused"):
+        check_same(one, stored, queries, mode, depth=100)
+    lists = HybridRetriever(one, mode="bm25").retrieve_many(queries[:1]).stages["bm25"]
+    assert (np.diff(lists.scores[0]) == 0).sum() > 5
+
+
+class SlotsHere:
+    """Workers that are none: the work is done where it is asked for."""
+
+    def __init__(self, slots):
+        self.slots = slots
+
+    def submit(self, function, *arguments):
+        return function(*arguments)
+
+    def gather(self, results):
+        return results
+
+
+def test_each_worker_has_a_shard_unless_it_would_be_too_large(tmp_path, monkeypatch):
+    documents, _ = made_collection(200)
+    sizes = {}
+    for slots in (1, 3):
+        stored = on_disk(documents, tmp_path / str(slots), HashingEncoder(), None, SlotsHere(slots))
+        sizes[slots] = stored.contents["shards"]
+    monkeypatch.setattr(encoding, "MOST_IN_A_SHARD", 50)
+    stored = on_disk(documents, tmp_path / "many", HashingEncoder(), None)
+    assert sizes == {1: 1, 3: 3}
+    assert stored.contents["shards"] == -(-len(np.load(stored.folder / "vectors.npy")) // 50) > 3
 
 
 def test_collection_and_filters_are_those_in_memory(indexes):
     one, stored, _ = indexes
     pd.testing.assert_frame_equal(stored.documents, one.documents.drop(columns="text"))
     assert list(stored.texts) == one.texts
-    passages, expected = (index.passages(tuple(CUT.values())) for index in (stored, one))
+    passages, expected = (index.passages(tuple(PASSAGES.values())) for index in (stored, one))
     assert list(passages.texts) == expected.texts
     assert np.bincount(expected.owner).max() == CUT["max_passages"]
     np.testing.assert_array_equal(passages.vectors[np.arange(len(passages))], expected.vectors)
@@ -137,7 +177,7 @@ def test_what_a_corpus_does_not_hold_is_said(indexes):
     _, stored, _ = indexes
     words = "BM25 of whole documents, not of passages, by the presets default, leaderboard"
     for settings_of, message in (
-        ({}, "holds whole documents and passages of 20 words"),
+        ({"passages_from": 0}, "holds whole documents and passages of 20 words"),
         ({"bm25_chunks": True, **CUT}, words),
         ({"mode": "bm25", "bm25_preset": "okapi_porter"}, words),
     ):
@@ -217,7 +257,9 @@ def test_a_file_that_is_missing_or_changed_is_named_and_written_again(tmp_path):
             again = on_disk(documents, tmp_path, encoder)
             n_shards = again.contents["shards"]
             expected = 0
-            if name in ("vectors.npy", "shards.json"):  # one shard, or what no digest is known of
+            if name.startswith("shards"):
+                expected = 1
+            elif name == "vectors.npy":
                 expected = 1 if damaged and len(damaged) == len(whole) else n_shards
             assert encoder.calls == expected, (name, damaged and len(damaged))
         if name == "vectors.npy":
@@ -258,7 +300,7 @@ def test_what_cannot_be_encoded_is_refused(tmp_path):
         def encode_documents(self, texts):
             return super().encode_documents(texts[:1])
 
-    with pytest.raises(InputError, match=r"hashing: gave shape \(1, 24\) for 50 texts"):
+    with pytest.raises(InputError, match=r"hashing: 1 vectors of 50 texts"):
         on_disk(documents, tmp_path, Short())
     with locked(tmp_path / ".lock", str), pytest.raises(InputError, match="encodes to it: wait"):
         on_disk(documents, tmp_path, HashingEncoder())

@@ -372,3 +372,41 @@ def test_only_long_documents_have_their_queries_cut():
         found[least] = [hit.doc_id for hit in system.retrieve(question)]
     assert found[0] == found[6] and len(found[6]) == 1  # of 10, 2 and 8 words: 6.7 in the mean
     assert found[7] == found[10_000] and len(found[7]) == 3
+
+
+def test_a_long_question_keeps_the_order_of_the_first_stage(index):
+    long = "may a user cancel and get a refund of the fee"
+    queries = [long, "sue in court"]
+    limited = retriever(index, rerank_words=5).retrieve_many(queries)
+    first_stage = retriever(index, "fused").retrieve_many(queries)
+    unlimited = retriever(index, rerank_words=None).retrieve_many(queries)
+    found = limited.final.ids.tolist()
+    assert found[0] == first_stage.final.ids[0].tolist() != unlimited.final.ids[0].tolist()
+    assert found[1] == unlimited.final.ids[1].tolist()
+
+
+def test_short_documents_are_not_cut(index):
+    """Their median is what counts."""
+    median = int(np.median([len(text.split()) for text in index.texts]))
+    for least, mode in {median + 1: "no_chunking", median: "full"}.items():
+        found = retriever(index, passages_from=least).retrieve_many(QUERIES)
+        expected = retriever(index, mode, passages_from=0).retrieve_many(QUERIES)
+        assert found.config.chunking == expected.config.chunking
+        assert found.final.ids.tolist() == expected.final.ids.tolist()
+
+
+def test_marginal_relevance_by_similarity_picks_as_its_formula(index, hashing):
+    """The document: lambda times the similarity, less the largest one with what was picked."""
+    config = {"mmr": True, "mmr_pool": 12, "mmr_lambda": 0.4, "mmr_relevance": "similarity"}
+    system = retriever(index, "full", chunking=False, reranker=None, **config)
+    stages = system.retrieve_many(QUERIES[:2]).stages
+    vectors = hashing.encode_documents(index.texts).astype(float)
+    for row, query in enumerate(hashing.encode_queries(QUERIES[:2]).astype(float)):
+        pool = [document for document in stages["fused"].ids[row].tolist() if document >= 0]
+        picked = []
+        while len(picked) < 12:
+            left = [document for document in pool if document not in picked]
+            redundancy = [max((vectors[d] @ vectors[p] for p in picked), default=0) for d in left]
+            gain = 0.4 * (vectors[left] @ query) - 0.6 * np.array(redundancy)
+            picked.append(left[int(np.argmax(gain))])
+        assert stages["mmr"].ids[row].tolist() == picked

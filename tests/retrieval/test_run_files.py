@@ -13,7 +13,7 @@ from casebook.errors import InputError
 from casebook.retrieval.ablation import retrieve, run_ablation
 from casebook.retrieval.pipeline import EVALUATION_DEPTH
 from casebook.retrieval.run_files import (
-    coverage_of_runs,
+    coverage_of_run,
     coverage_text,
     read_runs,
     run_name,
@@ -145,9 +145,8 @@ def test_what_a_run_lacks_has_too_much_or_in_one_place_is_counted(smoke):
     first, second, *_ = smoke.queries["query_id"]
     many = {f"other-{n}": float(n) for n in range(EVALUATION_DEPTH + 5)}
     run = {first: {"home-1": 1.0, "home-2": 1.0}, second: many, "elsewhere": {"home-1": 1.0}}
-    (row,) = coverage_of_runs(smoke, {"mine": run}).to_dict("records")
+    row = coverage_of_run(smoke, run)
     assert row == {
-        "system": "mine",
         "questions": 34,
         "matched": 2,
         "missing": 32,

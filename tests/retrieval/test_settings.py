@@ -74,7 +74,7 @@ def test_settings_at_their_bounds_are_good():
 
 
 def test_unknown_mode_names_the_known_ones():
-    with pytest.raises(InputError, match="unknown mode 'fulll': choose from full"):
+    with pytest.raises(InputError, match=r"unknown mode 'fulll'.*did you mean 'full'"):
         config_for("fulll")
 
 
@@ -89,10 +89,18 @@ def test_the_documented_combination_has_its_own_name():
         True,
     )
     assert (config.question_tokens, config.agreement) == (None, None)
+    assert (config.mmr_relevance, config.passages_from, config.rerank_words) == (
+        "similarity",
+        0,
+        None,
+    )
+    as_in_code = config_for("documented_rrf")
+    assert as_in_code == config.model_copy(update={"mmr_relevance": "fused"})
 
 
 def test_published_systems_read_every_word_and_the_full_one_has_treatments_beside_it():
-    published = {"bm25", "bm25_stemmed", "bm25_chunked", "rrf", "rrf_chunked", "documented"}
+    published = {"bm25", "bm25_stemmed", "bm25_chunked", "rrf", "rrf_chunked"}
+    published |= {"documented", "documented_rrf"}
     whole = {mode for mode in MODES if config_for(mode).query_words is None}
     assert whole == published | {"query_whole"}
     assert config_for("query_whole") == PipelineConfig(query_words=None)

@@ -241,7 +241,7 @@ BAD = [
     (["gate", "one"], "no run is promoted for"),
     (["gate", "one", "--gate", "/no/such/gate.yml"], "gate.yml: cannot be read: No such"),
     (["gate", "one", "--collection", "x"], "--collection has no effect"),
-    (["gate"], "name a run, or a log"),
+    (["gate"], "name a run, a log with --log, or a table with --scores"),
 ]
 
 

@@ -255,8 +255,9 @@ def public_paths(studies):
             )
             rightness += found["verdict"][0] not in ("undecided", "same")
             study = Scored(pd.DataFrame({"a": draw(rng)}), labels)
-            low, high = study.numbers(n_resamples=2000, seed=seed)["a"]["nDCG@10"]["ci"]
-            scored += not low <= 0 <= high
+            frame = study.scores["nDCG@10"]
+            row = estimates(frame, study.clusters, n_resamples=2000, seed=seed).iloc[0]
+            scored += not row["low"] <= 0 <= row["high"]
         share, _ = rejections(sizes, studies)
         for path, count in {
             "fact-check comparison": rightness,

@@ -31,21 +31,18 @@ METHODS = Path(__file__).parents[2] / "book" / "methods"
 MEASURE = "nDCG@10"
 FIXED = ["bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked", "rrf"]
 FIXED += ["rrf_chunked", "reranker_only", "documented"]
-PARTS = [*FIXED, "with_mmr", "fused", "fused_mmr"]
+PARTS = [*FIXED, "with_mmr", "fused", "fused_mmr", "no_chunking"]
 NAMES = ["full", *PARTS]
 WHOLE = {"chunking": False}  # as in notebooks/experiments.yml
 SHORT = {"max_passages": 4}  # minutes instead of an hour
-LISTS = {
-    "rank fusion of two": {"lists": ("bm25", "dense"), "fusion": "rrf"},
-    "standardised sum of three": {},
-}
+NEVER = 1_000_000  # words of no document
+# The least work first, which wins among equals.
 CANDIDATES = {
-    f"{name}, {tokens}, {agreement}": {**lists, "question_tokens": tokens, "agreement": agreement}
-    for (name, lists), tokens, agreement in itertools.product(
-        LISTS.items(), (None, 32, 64, 128), (None, (0.5, 0.8), (0.6, 0.8))
-    )
+    f"passages from {least}, reranked to {most}": {"passages_from": least, "rerank_words": most}
+    for least, most in itertools.product((NEVER, 200, 130, 0), (80, 100, 150, None))
 }
-DEFAULT = "standardised sum of three, 64, (0.5, 0.8)"
+CANDIDATES["documented"] = {"mode": "documented"}
+DEFAULT = "passages from 200, reranked to 100"
 
 
 def collection(name, documents, queries, relevant):
@@ -207,7 +204,7 @@ COLLECTIONS = {
 
 def scores(data, settings):
     index, systems = (
-        CorpusIndex(data.documents, remember_scores=True),
+        CorpusIndex(data.documents),
         {n: {"mode": n, **settings} for n in NAMES},
     )
     if settings == WHOLE:  # what reads chunks would take hours, or is there already
@@ -216,12 +213,7 @@ def scores(data, settings):
         systems["bm25_chunked"] = {"mode": "bm25_chunked", "chunking": True}
     systems |= {name: {**own, **settings} for name, own in CANDIDATES.items()}
     if data.key == "fire2017_irled":  # whatever reads would read for hours
-        words = {
-            "full",
-            "bm25",
-            "bm25_stemmed",
-            *(name for name, own in CANDIDATES.items() if own["question_tokens"]),
-        }
+        words = {"full", "bm25", "bm25_stemmed", *CANDIDATES} - {"documented"}
         systems = {name: own for name, own in systems.items() if name in words}
     retrievers = {name: HybridRetriever(index, **own) for name, own in systems.items()}
     study = run_ablation(data, retrievers, [MEASURE])

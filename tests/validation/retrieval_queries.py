@@ -41,6 +41,7 @@ BM25 = {
 }
 # What the full pipeline did before anything here was chosen.
 AS_BEFORE = {"query_words": None, "dense_scope": "passage", "rerank_tokens": None}
+AS_BEFORE |= {"passages_from": 0, "rerank_words": None}
 PARTS = ["bm25", "bm25_stemmed", "bm25_chunked", "dense", "rrf", "rrf_chunked", "reranker_only"]
 FULL = {
     "full": AS_BEFORE,
@@ -97,7 +98,7 @@ SEMANTIC |= {
 
 
 def scores(data, systems):
-    index = CorpusIndex(data.documents, remember_scores=True)
+    index = CorpusIndex(data.documents)
     retrievers = {}
     for name, settings in systems.items():
         retrievers[name] = HybridRetriever(index, **{"mode": "full", **settings})

@@ -17,8 +17,8 @@ from casebook.assistant.study import (
     paired_contrast,
     system_differences,
     tool_measures,
+    with_reasons,
 )
-from casebook.explain.study import with_reasons
 from casebook.stats.areas import auroc
 from casebook.stats.intervals import (
     cluster_codes,

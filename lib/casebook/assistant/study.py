@@ -18,14 +18,10 @@ from casebook.assistant.log import (
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
-from casebook.explain.study import (
-    corrupt,
-    detection_row,
-    detector_scores,
-    explain_dataset,
-    with_reasons,
-)
-from casebook.frames import areas, contrasts, estimates
+from casebook.explain.defects import both_scored, corrupt, detected, detector_scores, drops
+from casebook.explain.defects import scored_copies as scores_of_copies
+from casebook.explain.study import explain_dataset
+from casebook.frames import contrasts, estimates
 from casebook.measures.faithfulness import (
     documented_faithfulness,
     faithfulness,
@@ -158,6 +154,14 @@ def _template(system, answer, clause_ids, clauses):
         "contexts": [clauses[clause_id] for clause_id in clause_ids],
         "context_ids": clause_ids,
     }
+
+
+def with_reasons(rows, columns=None):
+    """Rows as a frame in which a missing reason is None, whatever type pandas infers."""
+    table = pd.DataFrame(rows, columns=columns)
+    for name in table.columns.intersection(["reason", "noticed_reason"]):
+        table[name] = pd.Series([row.get(name) for row in rows], dtype=object)
+    return table
 
 
 # --- scores of single answers
@@ -524,8 +528,8 @@ MOST_COPIED = 150  # answers of which copies are made
 MOST_BYTES = 400_000  # of single answers; the page says the same in less than half of it
 
 
-def planted_defects(log, system, *, copies=None, n_resamples=10_000, seed=0):
-    """Measure how well detectors tell a system's answers from copies with one defect each.
+def planted_defects(log, system, *, copies=None, seed=0):
+    """What detectors make of copies of a system's answers with one defect each.
 
     Returns a row per defect and detector, `REPORTED_DETECTOR` among them: ``auroc`` with interval
     over groups, ``copies``, ``judged`` (those that the detector can score at all), and ``noticed``,
@@ -534,72 +538,61 @@ def planted_defects(log, system, *, copies=None, n_resamples=10_000, seed=0):
     """
     if copies is None:
         copies = scored_copies(log, system, seed=seed)
-    if not copies:
-        return pd.DataFrame(columns=["defect", "detector", "copies", "judged"])
-    groups = _copied_answers(log, system)["group"]
     rows = []
-    for (defect, detector), pair in copies.items():
-        row = {"defect": defect, "detector": detector, "copies": len(pair)}
-        rows.append(row | _detection(pair.dropna(), groups, n_resamples=n_resamples, seed=seed))
-    return with_reasons(rows)
+    for defect, versions in copies.groupby("defect", sort=False):
+        for detector in DETECTOR_NAMES:
+            row = {"defect": defect, "detector": detector, "copies": len(versions) // 2}
+            rows.append(row | _detection(both_scored(versions, detector), detector))
+    return with_reasons(rows, None if rows else ["defect", "detector", "copies", "judged"])
+
+
+def _detection(judged, detector):
+    if judged.empty:
+        return {"judged": 0}
+    [share], [area] = (table.to_dict("records") for table in detected(judged, detector))
+    names = {"value": "noticed", "low": "noticed_low", "high": "noticed_high"}
+    names["reason"] = "noticed_reason"
+    row = {"judged": area["n"], "auroc": area["value"]}
+    row |= {name: area[name] for name in ["low", "high", "groups", "reason"]}
+    return row | {name: share[key] for key, name in names.items()}
 
 
 def scored_copies(log, system, *, seed=0):
-    """Score a system's answers, and copies with one defect each, by every detector.
+    """Scores of a system's answers, and of copies with one defect each, by every detector.
 
-    Gives for every defect and detector a frame with the scores of ``copy`` and ``original``, by the
-    id of the question; nothing where there are fewer than two answers.
+    A frame as `casebook.explain.defects.scored_copies` gives it, by the id of the question; without
+    rows where there are fewer than two answers.
     """
-    copied = _copied_answers(log, system)
+    with_contexts = log[(log["system"] == system) & log["contexts"].map(bool)]
+    copied = with_contexts.head(MOST_COPIED).set_index("id")
     answers = {
         key: without_references(text)
         for key, text in copied["answer"].items()
         if not abstains(text)
     }
     if len(answers) < 2:
-        return {}
-    contexts = copied["contexts"].to_dict()
-    sources = {key: "\n\n".join(texts) for key, texts in contexts.items()}
-    weights = inverse_frequency(sources.values())
-    originals = _detector_frame(answers, contexts, sources, weights)
+        return pd.DataFrame(columns=["defect", "key", "source", "original", *DETECTOR_NAMES])
+    sources = copied["contexts"].map("\n\n".join)
+    weights = inverse_frequency(sources.tolist())
+
+    def score(key, text, _defect=None):
+        grounded = faithfulness(text, copied.loc[key, "contexts"]).score
+        scores = detector_scores(text, sources[key], weights) | {REPORTED_DETECTOR: grounded}
+        return {name: scores[name] for name in DETECTOR_NAMES}
+
     spoilt = {"answer swapped": _swapped(answers, copied["group"])} | corrupt(answers, seed=seed)
-    pairs = {}
-    for defect, texts in track(spoilt.items(), "defects"):
-        copies = _detector_frame(texts, contexts, sources, weights)
-        for detector in DETECTOR_NAMES:
-            original = originals[detector].reindex(copies.index)
-            pairs[defect, detector] = pd.DataFrame({"copy": copies[detector], "original": original})
-    return pairs
-
-
-def _copied_answers(log, system):
-    """Give the answers of a system of which copies are made, by the id of the question."""
-    with_contexts = log[(log["system"] == system) & log["contexts"].map(bool)]
-    return with_contexts.head(MOST_COPIED).set_index("id")
+    return scores_of_copies(answers, spoilt, copied["group"], score)
 
 
 def missed_defects(copies):
-    """Name the detectors that miss each defect: question to defect to names, by `scored_copies`."""
+    """Names of the detectors that miss each defect: question to defect to names."""
     missed = {}
-    for (defect, detector), pair in copies.items():
-        scored = pair.dropna()
-        for key, is_missed in (scored["copy"] >= scored["original"]).items():
-            names = missed.setdefault(key, {}).setdefault(DEFECT_NAMES[defect], [])
-            if is_missed:
-                names.append(DETECTOR_NAMES[detector])
+    for defect in copies["defect"].unique():
+        lower = drops(copies, defect, list(DETECTOR_NAMES)).dropna(how="all")
+        for key, judged in lower.iterrows():
+            names = [DETECTOR_NAMES[name] for name in judged.index[judged == 0]]
+            missed.setdefault(key, {})[DEFECT_NAMES[defect]] = names
     return missed
-
-
-def _detector_frame(texts, contexts, sources, weights):
-    """Scores of answers by every detector."""
-    rows = {}
-    for key, text in texts.items():
-        rows[key] = {
-            REPORTED_DETECTOR: faithfulness(text, contexts[key]).score,
-            **detector_scores(text, sources[key], weights),
-        }
-    columns = list(DETECTOR_NAMES)
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).astype(float)
 
 
 def _swapped(answers, groups):
@@ -607,31 +600,6 @@ def _swapped(answers, groups):
     keys = list(answers)
     partners = of_another_group(groups[keys].tolist(), range(len(keys)))
     return {key: answers[keys[partner]] for key, partner in zip(keys, partners, strict=True)}
-
-
-def _detection(pair, groups, *, n_resamples, seed):
-    """AUROC of originals against copies, and the share of copies below their own original."""
-    if pair.empty:
-        return {"judged": 0}
-    clusters = groups[pair.index].tolist()
-    is_original = [True] * len(pair) + [False] * len(pair)
-    scores = pair["original"].tolist() + pair["copy"].tolist()
-    area = areas(is_original, {"auroc": scores}, clusters * 2)
-    is_blind = (pair["copy"] == pair["original"]).all()
-    row = {"judged": len(pair)} | detection_row(area, is_blind=is_blind)
-    below = pd.DataFrame({"noticed": (pair["copy"] < pair["original"]).astype(float)})
-    share = estimates(
-        below,
-        clusters if groups.duplicated().any() else None,
-        n_resamples=n_resamples,
-        seed=seed,
-    ).iloc[0]
-    return row | {
-        "noticed": share["value"],
-        "noticed_low": share["low"],
-        "noticed_high": share["high"],
-        "noticed_reason": share["reason"],
-    }
 
 
 def weakest_defect(defects):

@@ -86,7 +86,7 @@ def processes(number):
 
 
 class _SingleThreadedProcesses(ProcessPoolExecutor):
-    """Processes of one thread each.
+    """Processes of one thread each, unless the environment says how many.
 
     A library reads the number of threads when it is loaded, which is before `_begin_process`.
     """

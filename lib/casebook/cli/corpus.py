@@ -1,6 +1,7 @@
 """``casebook corpus``: encode a large collection on disk, and search it."""
 
 import contextlib
+import os
 from pathlib import Path
 
 import typer
@@ -13,7 +14,6 @@ from casebook.cli.common import (
     Out,
     Precision,
     Scheduler,
-    Workers,
     argument,
     command_group,
     echo,
@@ -36,9 +36,19 @@ def encode(
     folder: argument(Path, "BEIR folder with corpus.jsonl."),
     out: option(Path, "Folder of the encoded corpus."),
     encoder: option(str, "Name of the encoder.") = "minilm",
-    shard_size: option(int, "Vectors that are computed and kept at a time.", min=1) = 50_000,
+    shard_size: option(
+        int | None,
+        "Vectors that are computed and kept at a time; else as many shards as workers, of at most "
+        "50,000 vectors.",
+        min=1,
+    ) = None,
     titles: option(bool, "Encode titles with the texts.") = True,
-    workers: Workers = 1,
+    workers: option(int, "Processes of this machine that encode.", min=1) = 1,
+    threads: option(
+        int | None,
+        "Threads of the model in each process; else the cores of this machine over its processes.",
+        min=1,
+    ) = None,
     scheduler: Scheduler = None,
     device: Device = None,
     precision: Precision = None,
@@ -49,8 +59,12 @@ def encode(
 
     Example: casebook corpus encode my_folder --out encoded --workers 2
     """
-    exclusive(context, "scheduler", "workers")
+    exclusive(context, "scheduler", "workers", "threads")
     use_models(device, precision, batch_size)
+    if scheduler is None:  # before a library reads it, here and in the workers
+        import joblib  # slow
+
+        os.environ["OMP_NUM_THREADS"] = str(threads or max(1, joblib.cpu_count() // workers))
     with _cluster(workers, scheduler) as cluster:
         summary = retrieval.encoding.encode_folder(
             folder, out, encoder, shard_size, cluster, titles

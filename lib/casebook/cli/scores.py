@@ -82,8 +82,8 @@ def evaluate(
             "reason": found["reason"],
         }
     lines.append("intervals: 95 %, Student t and BCa over queries")
-    counts = result.accounting.counts()
-    del counts["evaluated"]
+    queries = result.accounting._asdict()
+    counts = {name: len(ids) for name, ids in queries.items() if name != "evaluated"}
     texts = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items()]
     lines.append(f"queries: {', '.join(texts)}")
     values = {"measures": measures, "queries": counts, "per_query": result.per_query}

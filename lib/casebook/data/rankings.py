@@ -14,27 +14,24 @@ from casebook.data.tables import (
     short,
 )
 from casebook.readers import parse_cells, read_json, read_lines, suffix_of
-from casebook.trec import grade_of, score_of
+from casebook.trec import LAYOUTS, number_of
 
 ROLES = ["query", "document", "value"]
-NUMBERS = {"run": (5, score_of), "qrels": (4, grade_of)}
-"""Kind of file to the field of a TREC line that is a number, and how it is read."""
 
 
 def is_table(path, kind):
     """Whether a file is a table or JSON: by its ending, unless its first line is one of TREC."""
     if suffix_of(path) not in (".csv", ".tsv"):
         return suffix_of(path) in ENDINGS
-    place, number_of = NUMBERS[kind]
     fields = next((line.split() for _, line in read_lines(path) if line.strip()), [])
     try:
-        number_of(fields[place - 1])
+        number_of(fields[LAYOUTS[kind].value], kind)
     except (ValueError, IndexError):
         return True
     return False
 
 
-def read_rankings(path, kind, columns=None):
+def read_rankings(path, kind, columns=None, prefix=""):
     """Scores of a run, or grades of judgements, of a table or a JSON object.
 
     Parameters
@@ -45,6 +42,8 @@ def read_rankings(path, kind, columns=None):
         Scores are finite numbers, grades whole ones.
     columns : dict, optional
         Role (query, document, value) to the name of its column.
+    prefix : str
+        What is typed before a role, ``qrels.``.
 
     Returns
     -------
@@ -58,24 +57,18 @@ def read_rankings(path, kind, columns=None):
     path = Path(path)
     content = read_json(path, parse=parse_cells) if suffix_of(path) == ".json" else []
     if isinstance(content, list):
-        reading = read_roles(read_table(path), kind, ROLES, columns)
+        reading = read_roles(read_table(path), kind, ROLES, columns, prefix=prefix)
     else:
         reading = _of_object(path, content)
-    queries = reading.texts("query")
-    documents = reading.texts("document")
+    keys = zip(reading.texts("query"), reading.texts("document"), strict=True)
     reading.refuse_repeats("query", "document")
-    number_of = NUMBERS[kind][1]
+    values = reading.texts("value", may_be_empty=True)
     rankings = {}
-    for row, query, document, text in zip(
-        queries.index, queries, documents, reading.texts("value", may_be_empty=True), strict=True
-    ):
+    for (query, document), (row, text) in zip(keys, values.items(), strict=True):
         try:
-            # int and float take 1_0 for a number; other tools write grades as 1.0.
-            value = number_of(text.replace("_", "?").removesuffix(".0"))
-        except ValueError:
-            what = "score {} is not a finite" if kind == "run" else "grade {} is not a whole"
-            reading.refuse(row, f"{what.format(short(text))} number")
-        rankings.setdefault(query, {})[document] = value
+            rankings.setdefault(query, {})[document] = number_of(text, kind)
+        except ValueError as error:
+            reading.refuse(row, str(error))
     reading.notes.append(f"{len(rankings)} queries")
     return rankings, reading
 

@@ -26,8 +26,8 @@ THRESHOLD = 0.4
 PASSAGE_WORDS = 200
 # The document states content words, its code counts function words too.
 RULES = {
-    "documented": "COUNTERCASE's rule",
-    "code": "COUNTERCASE's rule in its code",
+    "documented": "COUNTERCASE as stated",
+    "code": "COUNTERCASE as coded",
     "corrected": "Standard",
 }
 MATCHED = "matched"

@@ -3,8 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,174 +17,69 @@ ORIGINAL = "original:"
 
 
 # Formulas. ``score`` gives the value of each query, and ``at_random`` its mean over all orders
-# of the documents; ``value`` is that of a first relevant document at a rank. A query for which
-# the denominator is zero scores 0, as in trec_eval.
-# What they get, `judgements`, is a `casebook.measures.ranking.RankedJudgements`.
+# of the documents, from `ranked` (a `casebook.measures.ranking.RankedJudgements`), the last rank
+# that counts, and the least grade of a relevant document. A query for which the denominator is
+# zero scores 0, as in trec_eval.
 
 
 @dataclass(frozen=True)
-class Formula:
-    """A measure with its parameters: last rank that counts, least grade of a relevant document."""
+class GainSum:
+    """Sum over the judged documents among the first k of gain times discount, normalised."""
 
-    cutoff: float
-    rel: int = 1
+    gain: Callable
+    discount: Callable
+    norm: Callable
 
-    def relevant(self, judgements):
-        return judgements.grade >= self.rel
+    def score(self, ranked, k, rel):
+        weight = np.where(ranked.rank <= k, self.discount(ranked.rank), 0.0)
+        return self._normalised(ranked, k, rel, weight)
 
-
-@dataclass(frozen=True)
-class GainSum(Formula):
-    """Sum over retrieved judged documents of gain times discount, normalised."""
-
-    def gain(self, grade):
-        return (grade >= self.rel).astype(np.float64)
-
-    def discount(self, rank):
-        return np.ones(len(rank))
-
-    def last_rank(self, judgements):
-        """Last rank that counts: a number, or one for each judged document."""
-        return self.cutoff
-
-    def score(self, judgements):
-        counted = judgements.is_retrieved & (judgements.rank <= self.last_rank(judgements))
-        rank = np.where(counted, judgements.rank, 1.0)
-        gains = self.gain(judgements.grade) * counted * self.discount(rank)
-        return _ratio(judgements.sum_by_query(gains), self.normaliser(judgements))
-
-    def at_random(self, judgements):
+    def at_random(self, ranked, k, rel):
         """Each rank is equally likely."""
-        length = np.maximum(judgements.n_retrieved, 1)[judgements.query]
-        last_rank = np.minimum(self.last_rank(judgements), length).astype(np.int64)
-        ranks = np.arange(1.0, length.max(initial=0) + 1)
-        cumulative = np.concatenate([[0.0], np.cumsum(self.discount(ranks))])
-        mean_discount = cumulative[last_rank] / length
-        gains = self.gain(judgements.grade) * judgements.is_retrieved * mean_discount
-        return _ratio(judgements.sum_by_query(gains), self.normaliser(judgements))
+        length = np.maximum(ranked.n_retrieved, 1)
+        sums = np.cumsum(self.discount(np.arange(1.0, length.max() + 1)))
+        mean = sums[np.minimum(k, length).astype(int) - 1] / length
+        weight = np.where(ranked.rank > 0, mean[ranked.query], 0.0)
+        return self._normalised(ranked, k, rel, weight)
 
-
-class Precision(GainSum):
-    """Share of the first k documents that are relevant."""
-
-    def normaliser(self, judgements):
-        return float(self.cutoff)
-
-
-class Recall(GainSum):
-    """Share of the relevant documents that stand among the first k."""
-
-    def normaliser(self, judgements):
-        return judgements.n_relevant(self.rel)
-
-
-class RPrecision(Recall):
-    """Precision among as many documents as are relevant."""
-
-    def last_rank(self, judgements):
-        return judgements.n_relevant(self.rel)[judgements.query]
-
-
-class JudgedShare(GainSum):
-    """Share of the first k documents that are judged."""
-
-    def gain(self, grade):
-        return np.ones(len(grade))
-
-    def normaliser(self, judgements):
-        return np.minimum(judgements.n_retrieved, self.cutoff).astype(np.float64)
+    def _normalised(self, ranked, k, rel, weight):
+        gains = self.gain(ranked.grade, rel)
+        return _ratio(ranked.total(gains * weight), self.norm(ranked, k, gains))
 
 
 @dataclass(frozen=True)
-class RankBiasedPrecision(GainSum):
-    """Relevant documents, each next rank weighing p times as much."""
+class FirstRelevant:
+    """A function of the rank of the first relevant document."""
 
-    p: float = 0.8
+    value: Callable
+    last_rank: float = np.inf
 
-    def discount(self, rank):
-        """Chance that a reader of persistence p stops at a rank."""
-        return (1.0 - self.p) * self.p ** (rank - 1.0)
+    def score(self, ranked, k, rel):
+        is_hit = (ranked.grade >= rel) & (ranked.rank <= min(k, self.last_rank))
+        first = np.full(len(ranked.query_ids), np.inf)
+        np.minimum.at(first, ranked.query[is_hit], ranked.rank[is_hit])
+        return self.value(first).astype(float)
 
-    def normaliser(self, judgements):
-        """The discounts of all ranks sum to 1."""
-        return 1.0
-
-
-class NDCG(GainSum):
-    """Discounted cumulative gain, over that of the ideal order."""
-
-    def gain(self, grade):
-        return np.maximum(grade, 0).astype(np.float64)
-
-    def discount(self, rank):
-        return _log_discount(rank)
-
-    def normaliser(self, judgements):
-        """Discounted gain of the ideal order: by descending grade."""
-        order = np.lexsort((-judgements.grade, judgements.query))
-        rank = np.arange(1.0, len(order) + 1) - judgements.bounds[judgements.query]
-        gains = self.gain(judgements.grade[order]) * self.discount(rank) * (rank <= self.cutoff)
-        return judgements.sum_by_query(gains)
-
-
-class BinaryNDCG(NDCG):
-    """nDCG of relevant or not."""
-
-    gain = GainSum.gain
-
-
-class FirstRelevant(Formula):
-    """A function of the rank of the first relevant document; 0 without one."""
-
-    def score(self, judgements):
-        hit = self.relevant(judgements) & judgements.is_retrieved
-        hit &= judgements.rank <= self.cutoff
-        first_hits = np.flatnonzero(hit & (judgements.count_to_here(hit) == 1))
-        values = np.zeros(len(judgements.query_ids))
-        values[judgements.query[first_hits]] = self.value(judgements.rank[first_hits])
-        return values
-
-    def at_random(self, judgements):
+    def at_random(self, ranked, k, rel):
         """The chance that the first relevant document stands at a rank, from rank to rank."""
-        length = judgements.n_retrieved
-        hits = judgements.sum_by_query(self.relevant(judgements) & judgements.is_retrieved)
-        values = np.zeros(len(judgements.query_ids))
+        length = ranked.n_retrieved
+        hits = ranked.total((ranked.grade >= rel) & (ranked.rank > 0))
         chance = hits / np.maximum(length, 1)
-        for rank in range(1, int(min(length.max(initial=0), self.cutoff)) + 1):
+        values = np.zeros(len(length))
+        for rank in range(1, int(min(length.max(), k, self.last_rank)) + 1):
             values += chance * self.value(np.array([float(rank)]))
             chance *= np.maximum(length - hits - rank + 1, 0) / np.maximum(length - rank, 1)
         return values
 
 
-class ReciprocalRank(FirstRelevant):
-    """One over the rank of the first relevant document."""
-
-    def value(self, rank):
-        return 1.0 / rank
-
-
-class Success(FirstRelevant):
-    """1 if a relevant document is retrieved."""
-
-    def value(self, rank):
-        return np.ones(len(rank))
-
-
-class DiscountedFirst(FirstRelevant):
-    """Discount of nDCG at the first relevant document."""
-
-    def value(self, rank):
-        return _log_discount(rank)
-
-
-class AveragePrecision(Formula):
+class AveragePrecision:
     """Mean over all relevant documents of the precision at their rank."""
 
-    def score(self, judgements):
-        relevant = self.relevant(judgements)
-        hit = relevant & judgements.is_retrieved & (judgements.rank <= self.cutoff)
-        precision = np.where(hit, judgements.count_to_here(relevant) / judgements.rank, 0.0)
-        return _ratio(judgements.sum_by_query(precision), judgements.sum_by_query(relevant))
+    def score(self, ranked, k, rel):
+        is_relevant = ranked.grade >= rel
+        precision = ranked.count_to_here(is_relevant) / ranked.rank
+        precision = np.where(is_relevant & (ranked.rank <= k), precision, 0.0)
+        return _ratio(ranked.total(precision), ranked.total(is_relevant))
 
 
 @dataclass(frozen=True)
@@ -198,20 +92,23 @@ class PluginFormula:
     name: str
     function: Callable
 
-    def score(self, judgements):
-        values = np.empty(len(judgements.query_ids))
-        for number, (low, high) in enumerate(itertools.pairwise(judgements.bounds)):
-            found = slice(low, low + np.isfinite(judgements.rank[low:high]).sum())
-            by_rank = np.full(judgements.n_retrieved[number], None)
-            by_rank[judgements.rank[found].astype(np.int64) - 1] = judgements.grade[found]
-            grades = judgements.grade[low:high].tolist()
-            value = called(self.name, self.function, by_rank.tolist(), grades)
+    def score(self, ranked, k, rel):
+        values = []
+        bounds = itertools.pairwise([*ranked.starts, len(ranked.query)])
+        for query, length, (low, high) in zip(
+            ranked.query_ids, ranked.n_retrieved, bounds, strict=True
+        ):
+            grades = ranked.grade[low:high].astype(int).tolist()
+            by_rank = [None] * length
+            for grade, rank in zip(grades, ranked.rank[low:high], strict=True):
+                if rank > 0:
+                    by_rank[int(rank) - 1] = grade
+            value = called(self.name, self.function, by_rank, grades)
             value = called(self.name, np.asarray, value, float)
             if value.ndim or not np.isfinite(value):
-                query = judgements.query_ids[number]
                 raise InputError(f"{self.name}: no finite number for query {query!r}")
-            values[number] = value
-        return values
+            values.append(float(value))
+        return np.array(values)
 
 
 def _ratio(numerator, denominator):
@@ -219,62 +116,87 @@ def _ratio(numerator, denominator):
     return np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator != 0)
 
 
-def _log_discount(rank):
+# Gains of grades, discounts of ranks, and norms
+
+
+def positive(grade, rel):
+    return np.maximum(grade, 0.0)
+
+
+def relevance(grade, rel):
+    return (grade >= rel).astype(float)
+
+
+def presence(grade, rel):
+    return np.ones(len(grade))
+
+
+def log_discount(rank):
     return 1.0 / np.log2(rank + 1.0)
 
 
-# The measures by name. `build` takes the cutoff (infinite without one) and the parameters.
+def first_k(ranked, k, gains):
+    return np.full(len(ranked.query_ids), float(k))
 
 
-@dataclass(frozen=True)
-class Family:
-    """A measure with open parameters."""
-
-    build: Callable
-    cutoff: str = "optional"
-    parameters: tuple[str, ...] = ("rel",)
+def all_gains(ranked, k, gains):
+    return ranked.total(gains)
 
 
-FAMILIES = {
-    "nDCG": Family(NDCG, parameters=()),
-    "AP": Family(AveragePrecision),
-    "RR": Family(ReciprocalRank),
-    "P": Family(Precision, "required"),
-    "R": Family(Recall, "required"),
-    "Success": Family(Success, "required"),
-    "Rprec": Family(RPrecision, "none"),
-    "RBP": Family(RankBiasedPrecision, parameters=("p", "rel")),
-    "Judged": Family(JudgedShare, parameters=()),
-    "original:MRR": Family(ReciprocalRank, "required", ()),
-    "original:NDCG": Family(BinaryNDCG, "required", ()),
-    "original:Recall": Family(Recall, "required", ()),
+def length(ranked, k, gains):
+    return np.minimum(ranked.n_retrieved, float(k))
+
+
+def best_order(ranked, k, gains):
+    """Discounted gain of the documents by descending gain."""
+    order = np.lexsort((-gains, ranked.query))
+    rank = np.arange(1.0, len(order) + 1) - ranked.starts[ranked.query]
+    return ranked.total(gains[order] * log_discount(rank) * (rank <= k))
+
+
+FORMULAS = {
+    "nDCG": GainSum(positive, log_discount, best_order),
+    "AP": AveragePrecision(),
+    "RR": FirstRelevant(np.reciprocal),
+    "P@k": GainSum(relevance, np.ones_like, first_k),
+    "R@k": GainSum(relevance, np.ones_like, all_gains),
+    "Success@k": FirstRelevant(np.isfinite),
+    "Judged": GainSum(presence, np.ones_like, length),
+    "original:MRR@k": FirstRelevant(np.reciprocal),
+    "original:NDCG@k": GainSum(relevance, log_discount, best_order),
+    "original:Recall@k": GainSum(relevance, np.ones_like, all_gains),
+    "original:map@1": FirstRelevant(np.reciprocal),
+    "original:ndcg@3": FirstRelevant(log_discount, last_rank=3),
 }
-# The @ is a part of these two names, which take neither cutoff nor parameter.
-WHOLE_NAMES = {
-    "original:map@1": ReciprocalRank(np.inf),
-    "original:ndcg@3": DiscountedFirst(3),
-}
+"""Measures by name; one with ``@k`` needs a cutoff, one without may have one."""
+LEVELLED = ("AP", "RR", "P@k", "R@k", "Success@k")
+"""Measures that may be told the least grade of a relevant document, as in ``P(rel=2)@5``."""
 
 # Names follow ir_measures, ``nDCG@10``, ``P(rel=2)@5``; trec_eval's own, ``ndcg_cut_10``,
 # ``map``, and everyday ones, ``mrr@10``, are accepted too, all in any letter case. The formula
 # of a document is meant by its prefix alone.
-_GRAMMAR = re.compile(
-    r"(?P<family>(?:original:)?\w+)(?:\((?P<settings>[^()]*)\))?(?:@(?P<cutoff>.+))?"
+_NAME = re.compile(
+    r"((?:original:)?[a-z_]+?)(?:\(rel=([1-9]\d*)\))?(?:(?:@|(?:_cut)?_)([1-9]\d*))?", re.IGNORECASE
 )
-_TREC_NAME = re.compile(r"^(?:(map|ndcg)_cut|(p|recall|success))_(\d+)$", re.IGNORECASE)
-SPELLINGS = {name.lower(): name for name in FAMILIES if not name.startswith(ORIGINAL)}
-SPELLINGS |= {"map": "AP", "mrr": "RR", "recip_rank": "RR", "recall": "R", "precision": "P"}
-SPELLINGS |= {name: name for name in FAMILIES if name.startswith(ORIGINAL)}
-_VALUES = {
-    "cutoff": ("0*[1-9][0-9]*", int, "an integer from 1"),
-    "rel": ("0*[1-9][0-9]*", int, "an integer from 1"),
-    "p": (r"0?\.0*[1-9][0-9]*", float, "between 0 and 1"),
+SPELLINGS = {
+    "ndcg": "nDCG",
+    "ap": "AP",
+    "map": "AP",
+    "rr": "RR",
+    "mrr": "RR",
+    "recip_rank": "RR",
+    "p": "P",
+    "precision": "P",
+    "r": "R",
+    "recall": "R",
+    "success": "Success",
+    "judged": "Judged",
 }
 
 
 @dataclass(frozen=True)
 class MeasureInfo:
-    """What a measure means."""
+    """What a measure means, and how it differs elsewhere."""
 
     name: str
     definition: str
@@ -282,75 +204,54 @@ class MeasureInfo:
     parity_note: str = ""
 
 
+INFO = {
+    key: MeasureInfo(**entry)
+    for key, entry in read_yaml(Path(__file__).with_name("ranking_measures.yml")).items()
+}
+
+
 @dataclass(frozen=True)
 class Measure:
-    """A measure ready to be computed, and its definition, source, and how it differs elsewhere."""
+    """A measure ready to be computed."""
 
-    name: str
-    formula: object = field(repr=False)
-    info: MeasureInfo = field(repr=False)
+    formula: object
+    info: MeasureInfo
+    cutoff: float = np.inf
+    rel: int = 1
 
+    def score(self, ranked):
+        return self.formula.score(ranked, self.cutoff, self.rel)
 
-@cache
-def _catalogue():
-    entries = read_yaml(Path(__file__).with_name("ranking_measures.yml"))
-    return {
-        family: MeasureInfo(parity_note=entry.pop("note", ""), **entry)
-        for family, entry in entries.items()
-    }
+    def at_random(self, ranked):
+        return self.formula.at_random(ranked, self.cutoff, self.rel)
 
 
 def list_measures():
-    """List the `MeasureInfo` of every measure."""
-    return list(_catalogue().values())
+    """`MeasureInfo` of every measure."""
+    return list(INFO.values())
 
 
 def describe(name):
     """`MeasureInfo` of a measure: definition, source, and how it differs elsewhere."""
-    return _catalogue().get(name) or parse_measure(name).info
+    return parse_measure(name).info
 
 
 def parse_measure(name):
-    """Find the measure of a name."""
-    if name in WHOLE_NAMES:
-        return Measure(name, WHOLE_NAMES[name], _catalogue()[name])
+    """The measure of a name."""
     if is_plugin(name) and not name.startswith(ORIGINAL):
         function = callable_plugin(name, "(grades, judged) -> number")
         about = (function.__doc__ or "A measure of one's own.").strip().splitlines()[0]
-        return Measure(name, PluginFormula(name, function), MeasureInfo(name, about, name))
-    match = _GRAMMAR.fullmatch(_TREC_NAME.sub(r"\1\2@\3", name))
-    spelling = match["family"] if match else name
-    key = SPELLINGS.get(spelling if spelling.startswith(ORIGINAL) else spelling.lower())
+        return Measure(PluginFormula(name, function), MeasureInfo(name, about, name))
+    match = _NAME.fullmatch(name)
+    base, rel, cutoff = match.groups() if match else (name, None, None)
+    base = SPELLINGS.get(base.lower(), base)
+    keys = [name, f"{base}@k", base] if cutoff else [base]
+    key = next((key for key in keys if match and key in FORMULAS), None)
     if key is None:
-        near = did_you_mean(spelling, [*FAMILIES, *SPELLINGS], n=3)
-        near = near or f": choose from {', '.join(FAMILIES)}"
-        raise InputError(f"unknown measure {name!r}{near}")
-    family = FAMILIES[key]
-    cutoff = match["cutoff"]
-    if cutoff is None and family.cutoff == "required":
-        raise InputError(f"measure {name!r} needs a cutoff, such as {name}@10")
-    if cutoff is not None and family.cutoff == "none":
-        raise InputError(f"measure {name!r} takes no cutoff")
-    last_rank = np.inf if cutoff is None else _value(name, "cutoff", cutoff)
-    parameters = _parameters(name, match["settings"] or "", family.parameters)
-    return Measure(name, family.build(last_rank, **parameters), _catalogue()[key])
-
-
-def _parameters(name, settings, allowed):
-    """Parse what stands in parentheses: ``rel=2, p=0.9``."""
-    parameters = {}
-    for setting in filter(str.strip, settings.split(",")):
-        key, _, text = map(str.strip, setting.partition("="))
-        if key not in allowed:
-            names = ", ".join(allowed) or "none"
-            raise InputError(f"parameter {key!r} of {name!r}: allowed are {names}")
-        parameters[key] = _value(name, key, text)
-    return parameters
-
-
-def _value(name, key, text):
-    """Parse one parameter of a measure, or its cutoff."""
-    pattern, kind, requirement = _VALUES[key]
-    if not re.fullmatch(pattern, text):
-        raise InputError(f"{key} of {name!r} must be {requirement}, not {text!r}")
-    return kind(text)
+        near = did_you_mean(base, FORMULAS, n=3) or f": choose from {', '.join(FORMULAS)}"
+        raise InputError(f"unknown measure {name!r}{near}, k an integer from 1")
+    if key == name:
+        cutoff = None  # the @1 of original:map@1 is a part of its name
+    if rel and key not in LEVELLED:
+        raise InputError(f"measure {name!r} takes no rel: {', '.join(LEVELLED)} do")
+    return Measure(FORMULAS[key], INFO[key], int(cutoff or 0) or np.inf, int(rel or 1))

@@ -1,6 +1,5 @@
 """The retrieval ablation: the same queries through many systems, scored and compared."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from casebook.readers import read_yaml
 from casebook.retrieval.encoded import open_corpus
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import EVALUATION_DEPTH, HybridRetriever, RetrievalResult
-from casebook.retrieval.run_files import coverage_of_runs, coverage_text, ranked_run, runs_on
+from casebook.retrieval.run_files import coverage_of_run, coverage_text, ranked_run, runs_on
 from casebook.retrieval.settings import (
     CHOSEN_ON,
     MODES,
@@ -29,26 +28,14 @@ from casebook.retrieval.settings import (
     config_for,
 )
 from casebook.runs.manifest import write_manifest
-from casebook.stats.intervals import bootstrap_mean
 
 ABLATION_MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 CONTROL_SYSTEMS = ("random", "constant")
 NO_DOCUMENT = ""  # id that no judgement names
 RETRIEVER_SIGNATURE = "(queries, k) -> ids, scores"
 PUBLISHED_FIGURES = Path(__file__).with_name("published.yml")
-PUBLISHED_COLUMNS = [
-    "source",
-    "system",
-    "split",
-    "measure",
-    "published",
-    "ours",
-    "ours low",
-    "ours high",
-    "n",
-    "difference",
-    "kind",
-]
+PUBLISHED_COLUMNS = ["source", "system", "split", "measure", "published", "ours", "ours low"]
+PUBLISHED_COLUMNS += ["ours high", "n", "difference", "kind"]
 
 
 def run_ablation(dataset, systems, measures=ABLATION_MEASURES):
@@ -71,7 +58,7 @@ def run_ablation(dataset, systems, measures=ABLATION_MEASURES):
     -------
     Ablation
         ``scores``: for each measure a frame, queries x systems; ``results``: what each system
-        returned, with the lists and costs of all stages; ``numbers``, ``rows``.
+        returned, with the lists and costs of all stages; ``rows()``.
 
     Raises
     ------
@@ -97,28 +84,21 @@ def run_ablation(dataset, systems, measures=ABLATION_MEASURES):
 
 
 def retrieve(dataset, system):
-    """Put all queries of a dataset through one system, which ranks their candidates or all."""
+    """What a system returns for all queries of a dataset, of their candidates or all documents."""
     texts = dataset.queries["text"].tolist()
-    pools = None
-    if dataset.candidates is not None:
-        pools = [dataset.candidates[query] for query in dataset.queries["query_id"]]
-    if isinstance(system, Mapping):
-        (row,) = coverage_of_runs(dataset, {"": system}).to_dict("records")
-        return CallableResult(ranked_run(dataset, system), coverage_text(row))
+    queries = dataset.queries["query_id"].tolist()
     if isinstance(system, HybridRetriever):
+        pools = dataset.candidates and [dataset.candidates[query] for query in queries]
         return system.retrieve_many(texts, candidates=pools)
+    if isinstance(system, Mapping):
+        coverage = coverage_text(coverage_of_run(dataset, system))
+        return CallableResult(ranked_run(dataset, system), coverage)
     rows = scores_by_callable(system, texts, EVALUATION_DEPTH, set(dataset.documents["doc_id"]))
-    if pools is not None:
-        rows = [_restricted(row, set(pool)) for row, pool in zip(rows, pools, strict=True)]
-    return CallableResult(rows)
-
-
-def _restricted(scores, pool):
-    return {doc: score for doc, score in scores.items() if doc in pool}
+    return CallableResult(ranked_run(dataset, dict(zip(queries, rows, strict=True))))
 
 
 def scores_by_callable(retriever, queries, depth, doc_ids):
-    """Ask a retriever of the user, and check its answer: scores by document for each query."""
+    """Answer of a retriever of the user, checked: scores by document for each query."""
     name = getattr(retriever, "__qualname__", type(retriever).__name__)
     answer = called(name, retriever, queries, depth)
     try:
@@ -126,28 +106,29 @@ def scores_by_callable(retriever, queries, depth, doc_ids):
             list(zip(ids, map(float, scores), strict=True))
             for ids, scores in zip(*answer, strict=True)
         ]
-        rows = [dict(entries) for entries in lists]
     except (TypeError, ValueError, OverflowError):
         lists = []
-        rows = []
-    if len(rows) != len(queries):
+    if len(lists) != len(queries):
         expected = f"ids and scores of equal lengths for each of {len(queries)} questions"
         raise InputError(f"{name}: expected two lists: {expected}")
-    if any(len(row) < len(entries) for row, entries in zip(rows, lists, strict=True)):
-        raise InputError(f"{name}: a document is given twice for one question")
-    unknown = set().union(*rows) - doc_ids
-    if unknown:
-        example = next(iter(unknown))
-        raise InputError(f"{name}: {len(unknown)} ids are no documents, such as {example!r}")
-    not_finite = [doc for row in rows for doc, score in row.items() if not math.isfinite(score)]
-    if not_finite:
-        n = len(not_finite)
-        raise InputError(f"{name}: {n} scores are not finite, such as that of {not_finite[0]!r}")
-    return rows
+    found = pd.DataFrame(
+        [(row, *entry) for row, entries in enumerate(lists) for entry in entries],
+        columns=["row", "document", "score"],
+    )
+    checks = {
+        "a document is given twice for one question: {}": found.duplicated(["row", "document"]),
+        "ids are no documents, such as {!r}": ~found["document"].isin(doc_ids),
+        "scores are not finite, such as that of {!r}": ~np.isfinite(found["score"].astype(float)),
+    }
+    for problem, wrong in checks.items():
+        if wrong.any():
+            example = found["document"][wrong.idxmax()]
+            raise InputError(f"{name}: {wrong.sum()} {problem.format(example)}")
+    return [dict(entries) for entries in lists]
 
 
 def load_retriever(name, documents=None):
-    """Import a retriever of the user; a class is called with the documents."""
+    """Retriever of the user, imported; a class is called with the documents."""
     return callable_plugin(name, RETRIEVER_SIGNATURE, documents)
 
 
@@ -164,19 +145,16 @@ class CallableResult:
 
 
 def score(dataset, results, measures):
-    """Score results against the judgements: for each measure a frame, queries x systems."""
+    """Scores of results by the judgements: for each measure a frame, queries x systems."""
     query_ids = dataset.queries["query_id"]
-    measures = list(measures)
     by_system = {}
     for system, result in results.items():
         run = result.run(query_ids)
         if not any(run.values()):  # which counts as 0, though a run without a document is refused
             run = {query_ids.iloc[0]: {NO_DOCUMENT: 0.0}}
-        by_system[system] = evaluate(dataset.qrels, run, measures).frame()
-    return {
-        measure: pd.DataFrame({system: frame[measure] for system, frame in by_system.items()})
-        for measure in measures
-    }
+        by_system[system] = evaluate(dataset.qrels, run, list(measures)).frame()
+    table = pd.concat(by_system, axis=1).swaplevel(axis=1)
+    return {measure: table[measure] for measure in measures}
 
 
 class ScoredSystems:
@@ -189,32 +167,16 @@ class ScoredSystems:
     def clusters(self):
         """Group of each query; None where queries are independent."""
         groups = self.dataset.groups
-        if groups is None:
-            return None
         frame = next(iter(self.scores.values()))
-        return [groups[query] for query in frame.index]
+        return None if groups is None else [groups[query] for query in frame.index]
 
     def rows(self):
         """Tidy rows, one per query and system, with a column for each measure."""
-        columns = {}
-        for measure, frame in self.scores.items():
-            columns[measure] = frame.unstack()  # noqa: PD010
+        columns = {measure: frame.unstack() for measure, frame in self.scores.items()}  # noqa: PD010
         rows = pd.DataFrame(columns).rename_axis(["system", "query_id"]).reset_index()
         groups = self.dataset.groups
         rows["group"] = rows["query_id"] if groups is None else rows["query_id"].map(groups)
         return rows[["query_id", "group", "system", *self.scores]]
-
-    def numbers(self, *, n_resamples=10_000, seed=0):
-        """Give every mean as in ``numbers.json``, with interval, n and control."""
-        numbers = {system: {} for system in next(iter(self.scores.values()))}
-        for measure, frame in self.scores.items():
-            control = frame[self.control].mean() if self.control in frame else None
-            intervals = bootstrap_mean(
-                frame, clusters=self.clusters, n_resamples=n_resamples, seed=seed
-            )
-            for system, interval in zip(frame, intervals, strict=True):
-                numbers[system][measure] = interval.number(control)
-        return numbers
 
 
 @dataclass(frozen=True)
@@ -230,6 +192,11 @@ class Ablation(ScoredSystems):
     names = SYSTEM_NAMES
     phrases = SYSTEM_PHRASES
 
+    def runs(self, stage="final"):
+        """Runs of all systems."""
+        queries = self.dataset.queries["query_id"].tolist()
+        return {system: result.run(queries, stage) for system, result in self.results.items()}
+
     @property
     def own(self):
         """Systems of the user: retrievers and runs."""
@@ -244,17 +211,15 @@ class Ablation(ScoredSystems):
     @property
     def notes(self):
         """What readers have to know of a system on these data, by system."""
-        notes = {
-            name: f"Run {name}: {result.coverage}."
-            for name, result in self.results.items()
-            if getattr(result, "coverage", None)
-        }
+        notes = {}
+        for name in self.own:
+            if self.results[name].coverage:
+                notes[name] = f"Run {name}: {self.results[name].coverage}."
         for system, keys in CHOSEN_ON.items():
             if self.dataset.key in keys:
-                phrase = SYSTEM_PHRASES[system]
                 notes[system] = (
-                    f"The rules of {phrase} were chosen on {len(keys)} collections, this one "
-                    "among them."
+                    f"The rules of {SYSTEM_PHRASES[system]} were chosen on {len(keys)} "
+                    "collections, this one among them."
                 )
         return notes
 
@@ -269,11 +234,14 @@ class Ablation(ScoredSystems):
         return same_inputs(self.results, pairs)
 
 
+# --- systems
+
+
 def open_index(data, encoder="minilm", corpus=None):
     """Index of a collection: in memory, or of documents that are encoded on disk."""
     if corpus:
         return open_corpus(corpus, data, encoder)
-    return CorpusIndex(data.documents, encoder, remember_scores=True)
+    return CorpusIndex(data.documents, encoder)
 
 
 def systems(index, data, modes=None, retrievers=None, runs=None, max_missing=0.05, **settings):
@@ -308,30 +276,13 @@ def systems(index, data, modes=None, retrievers=None, runs=None, max_missing=0.0
     return compared | runs_on([data], runs, max_missing)
 
 
-def means_table(numbers, measures=ABLATION_MEASURES):
-    """Means of `ScoredSystems.numbers` as a table: system, n, then each measure with its bounds."""
-    rows = []
-    for system, by_measure in numbers.items():
-        row = {"system": system, "n": by_measure[measures[0]]["n"]}
-        for measure in measures:
-            low, high = by_measure[measure]["ci"]
-            row[measure] = by_measure[measure]["value"]
-            row[f"{measure} low"] = low
-            row[f"{measure} high"] = high
-        rows.append(row)
-    table = pd.DataFrame(rows)
-    # None, for no interval, becomes NaN.
-    return table.astype(dict.fromkeys(table.columns[2:], float))
-
-
 def compared_systems(index, queries, modes=None, **settings):
-    """Name the pipelines that the chapter compares: those asked for, and BM25 beside them.
+    """Names of the pipelines that the chapter compares: those asked for, and BM25 beside them.
 
     BM25 with the cut of the pipeline is a baseline wherever it reads something else.
     """
     names = [name for name in MODES if name not in QUERY_TREATMENTS] if modes is None else modes
-    leading = "full" if names else "bm25"
-    names = dict.fromkeys([leading, "bm25", *names])
+    names = dict.fromkeys(["full" if names else "bm25", "bm25", *names])
     bm25 = index.passages().bm25("default")
     limit = config_for("bm25_cut", **settings).words_read(bm25.mean_words)
     if limit is None or bm25.count_words(queries).max() <= limit:
@@ -339,86 +290,62 @@ def compared_systems(index, queries, modes=None, **settings):
     return list(names | {"bm25_cut": None})
 
 
-def milliseconds_per_question(results, n_questions, encoding=0.0):
+def same_inputs(results, pairs):
+    """Pairs of systems that read the same on every query, with the reason."""
+    reasons = {}
+    for pair in pairs:
+        both = [results.get(system) for system in pair]
+        if not all(isinstance(result, RetrievalResult) for result in both):
+            continue  # nobody can tell what a callable reads
+        if both[0].config == both[1].config:
+            reasons[pair] = "both are one system with these settings"
+        elif _differ_in(both, "mmr") and both[0].config.reranker:
+            documents = [np.sort(result.stages["rerank"].ids, axis=1) for result in both]
+            if np.array_equal(*documents):
+                reasons[pair] = (
+                    "marginal relevance dropped no document, so the reranker read the same ones"
+                )
+        elif _differ_in(both, "query_words", "query_reading"):
+            # A word more or less, or another window, changes the scores of a list.
+            lists = [
+                [result.stages[name].scores for name in both[0].config.lists] for result in both
+            ]
+            if all(map(np.array_equal, *lists)):
+                reasons[pair] = "both read the same of these questions"
+    return reasons
+
+
+def _differ_in(both, *names):
+    """Whether two systems have the same settings but for some."""
+    first, second = (result.config.model_dump(exclude=set(names)) for result in both)
+    return first == second
+
+
+def milliseconds_per_question(results, n_questions):
     """Processor time of each pipeline for a question; building the index is left out.
 
     What a system finds remembered because another one did the same before it, the encoding of
-    questions and the reranker's scores, counts as what the other one took. `encoding` is the time
-    of a question whose vectors nobody has kept, in milliseconds.
+    questions and the reranker's scores, counts as what the other one took.
     """
-    pipelines = {
-        name: result
+    costs = {
+        name: result.costs["cpu_s"]
         for name, result in results.items()
         if isinstance(result, RetrievalResult) and name not in CONTROL_SYSTEMS
     }
-    if not pipelines:
-        return {}
-    costs = pd.DataFrame({name: result.costs["cpu_s"] for name, result in pipelines.items()}).T
-    configs = pd.Series({name: result.config for name, result in pipelines.items()})
-    uses_encoder = configs.map(lambda config: config.uses_encoder)
-    for stage, shared in (("encode queries", uses_encoder), ("rerank", configs.map(_reranked))):
-        if stage in costs:
-            longest = costs.groupby(shared)[stage].transform("max")
-            costs[stage] = longest.where(costs[stage].notna())
-    if "encode queries" in costs:
-        least = uses_encoder * encoding * n_questions / 1000
-        costs["encode queries"] = costs["encode queries"].clip(lower=least)
+    costs = pd.DataFrame(costs).T
+    configs = [results[name].config for name in costs.index]
+    shared = {
+        "encode queries": [config.uses_encoder for config in configs],
+        "rerank": [f"{config.reranker} on {config.cut}" for config in configs],
+    }
+    for stage in shared.keys() & set(costs):
+        longest = costs.groupby(shared[stage])[stage].transform("max")
+        costs[stage] = longest.where(costs[stage].notna())
     total = costs.drop(columns="index", errors="ignore").sum(axis=1)
     return (1000 * total / n_questions).to_dict()
 
 
-def _reranked(config):
-    """Name what the reranker of a system reads."""
-    return f"{config.reranker} on {config.cut}"
-
-
-def same_inputs(results, pairs):
-    """Pairs of systems that read the same on every query, with the reason."""
-    reasons = {}
-    for system, against in pairs:
-        result = results.get(system)
-        baseline = results.get(against)
-        if not (isinstance(result, RetrievalResult) and isinstance(baseline, RetrievalResult)):
-            continue  # nobody can tell what a callable reads
-        if result.config == baseline.config:
-            reasons[system, against] = "both are one system with these settings"
-        elif _differ_in_mmr_alone(result, baseline) and _rerank_the_same(result, baseline):
-            reasons[system, against] = (
-                "marginal relevance dropped no document, so the reranker read the same ones"
-            )
-        elif _differ_beyond_queries(result, baseline):
-            reasons[system, against] = "both read the same of these questions"
-    return reasons
-
-
-def _differ_in_mmr_alone(result, baseline):
-    return result.config.model_copy(update={"mmr": baseline.config.mmr}) == baseline.config
-
-
-def _differ_beyond_queries(result, baseline):
-    """Whether two systems differ only in what they read of questions longer than these."""
-    first = result.config
-    second = baseline.config
-    shared = {"query_words": second.query_words, "query_reading": second.query_reading}
-    if first.model_copy(update=shared) != second:
-        return False
-    for preset in ("default", "leaderboard"):
-        index = result.index.passages().bm25(preset)
-        limits = {config.words_read(index.mean_words) for config in (first, second)}
-        least = min((limit for limit in limits if limit), default=None)
-        if len(limits) > 1 and index.count_words(result.queries).max() > least:
-            return False
-    if first.query_reading == second.query_reading:
-        return True
-    encoder = result.index.encoder()
-    return encoder.count_tokens(result.queries).max() <= encoder.max_tokens
-
-
-def _rerank_the_same(result, baseline):
-    if not result.config.reranker:
-        return False
-    documents = np.sort(result.stages["rerank"].ids, axis=1)
-    return np.array_equal(documents, np.sort(baseline.stages["rerank"].ids, axis=1))
+# --- tables
 
 
 def halves(data, first=None, second=None):
@@ -428,64 +355,59 @@ def halves(data, first=None, second=None):
     parts = halve(data.groups or {query: query for query in data.qrels}, seed=0)
     if not all(parts.values()):
         raise InputError(f"{data.name}: all questions are of one group, which cannot be divided")
+    names = "first", "second"
     return [
         data.subset(queries, f"{data.split}_{name}_half")
-        for name, queries in zip(("first", "second"), parts.values(), strict=True)
+        for name, queries in zip(names, parts.values(), strict=True)
     ]
 
 
 def published_figures(key, index, *, n_resamples=10_000, seed=0):
-    """Compare figures that others published for a data set with ours under their settings."""
-    rows = []
+    """Figures that others published for a data set, and ours under their settings."""
+    tables = [pd.DataFrame(columns=PUBLISHED_COLUMNS)]
     for figure in read_yaml(PUBLISHED_FIGURES).get(key, []):
-        retriever = HybridRetriever(index, **figure["settings"])
-        measures = list(figure["values"])
-        study = run_ablation(load(key, figure["split"]), {"ours": retriever}, measures)
-        for measure, published in figure["values"].items():
-            frame = estimates(
-                study.scores[measure], study.clusters, n_resamples=n_resamples, seed=seed
-            )
-            ours = frame.iloc[0]
-            rows.append(
-                {
-                    "source": figure["source"],
-                    "system": figure["system"],
-                    "split": figure["split"],
-                    "measure": measure,
-                    "published": published,
-                    "ours": ours["value"],
-                    "ours low": ours["low"],
-                    "ours high": ours["high"],
-                    "n": ours["n"],
-                    "difference": ours["value"] - published,
-                    "kind": "reproduced" if figure.get("reproduces", True) else "reference",
-                }
-            )
-    table = pd.DataFrame(rows, columns=PUBLISHED_COLUMNS)
+        systems = {"ours": HybridRetriever(index, **figure["settings"])}
+        study = run_ablation(load(key, figure["split"]), systems, list(figure["values"]))
+        ours = pd.concat(
+            estimates(frame, study.clusters, n_resamples=n_resamples, seed=seed)
+            for frame in study.scores.values()
+        )
+        ours = ours.rename(columns={"value": "ours", "low": "ours low", "high": "ours high"})
+        ours = ours.assign(
+            **{name: figure[name] for name in ("source", "system", "split")},
+            measure=list(figure["values"]),
+            published=list(figure["values"].values()),
+            kind="reproduced" if figure.get("reproduces", True) else "reference",
+        )
+        tables.append(ours.assign(difference=ours["ours"] - ours["published"]))
+    table = pd.concat(tables, ignore_index=True)[PUBLISHED_COLUMNS]
     return table.astype({"ours low": float, "ours high": float})
 
 
 def data_table(dataset):
-    """Describe a dataset in a few rows of item and value."""
-    rows = list(dataset.counts.items())
-    ranked = "all documents" if dataset.candidates is None else "judged documents only"
-    rows.append(("ranked for each query", ranked))
-    titles = dataset.documents.get("title", pd.Series(dtype=object)).fillna("")
+    """A dataset in a few rows of item and value."""
+    documents = dataset.documents
+    rows = dict(dataset.counts)
+    rows["ranked for each query"] = (
+        "all documents" if dataset.candidates is None else "judged documents only"
+    )
+    titles = documents["title"].fillna("") if "title" in documents else pd.Series(dtype=object)
     if titles.any():
-        pairs = zip(titles, dataset.documents["text"], strict=True)
+        pairs = zip(titles, documents["text"], strict=True)
         searched = all(text.startswith(title.strip()) for title, text in pairs)
-        rows.append(("titles", "searched with the texts" if searched else "not searched"))
+        rows["titles"] = "searched with the texts" if searched else "not searched"
     if dataset.missing:
-        rows.append(("judged but missing", dataset.missing))
+        rows["judged but missing"] = dataset.missing
     if dataset.groups is not None:
-        groups = {dataset.groups[query] for query in dataset.queries["query_id"]}
-        rows.append(("groups of dependent queries", len(groups)))
+        rows["groups of dependent queries"] = (
+            dataset.queries["query_id"].map(dataset.groups).nunique()
+        )
     if dataset.card is not None:
         licence = dataset.card.licence
         use = "non-commercial only" if licence.non_commercial else "permissive"
-        rows.append(("licence", f"{licence.name} ({use})"))
-    rows.append(("fingerprint", dataset.fingerprint[:16]))
-    return pd.DataFrame(rows, columns=["item", "value"])
+        rows["licence"] = f"{licence.name} ({use})"
+    rows["fingerprint"] = dataset.fingerprint[:16]
+    return pd.DataFrame(rows.items(), columns=["item", "value"])
 
 
 def kept_by_stage(study, system):
@@ -493,7 +415,6 @@ def kept_by_stage(study, system):
 
     A question without a relevant document has no row.
     """
-    judged = study.dataset.qrels
     result = study.results[system]
     cuts = {"Any list": ("fused", None), "Returned": ("final", EVALUATION_DEPTH)}
     if isinstance(result, RetrievalResult):
@@ -501,26 +422,46 @@ def kept_by_stage(study, system):
         lists = {SYSTEM_NAMES[name]: (name, config.pool) for name in config.lists}
         cuts = lists | cuts | {f"First {config.top_k}": ("final", config.top_k)}
     queries = study.dataset.queries["query_id"].tolist()
-    relevant = {q: {doc for doc, grade in judged[q].items() if grade > 0} for q in queries}
-    asked = [query for query in queries if relevant[query]]
     shares = {}
     for label, (stage, depth) in cuts.items():
         ranked = result.run(queries, stage)
-        kept = {query: relevant[query] & set(list(ranked[query])[:depth]) for query in asked}
-        shares[label] = {query: len(kept[query]) / len(relevant[query]) for query in asked}
-    return pd.DataFrame(shares, index=asked)
+        shares[label] = {}
+        for query, relevant in relevant_documents(study.dataset).items():
+            kept = relevant.intersection(list(ranked[query])[:depth])
+            shares[label][query] = len(kept) / len(relevant)
+    return pd.DataFrame(shares)
+
+
+def lost_documents(study, system, depth=10):
+    """Questions of which a system loses a relevant document, by where it loses it."""
+    returned = study.runs()[system]
+    listed = study.runs("fused")[system]
+    lost = {"lost: in no list": [], "lost: by the last cut": []}
+    for query, relevant in relevant_documents(study.dataset).items():
+        if relevant - listed[query].keys():
+            lost["lost: in no list"].append(query)
+        if relevant & listed[query].keys() - set(list(returned[query])[:depth]):
+            lost["lost: by the last cut"].append(query)
+    return {tag: ids for tag, ids in lost.items() if ids}
+
+
+def relevant_documents(dataset):
+    """Relevant documents of each question that has one."""
+    found = {}
+    for query in dataset.queries["query_id"]:
+        relevant = {doc for doc, grade in dataset.qrels.get(query, {}).items() if grade > 0}
+        if relevant:
+            found[query] = relevant
+    return found
 
 
 def ingest(folder, dataset, vectors, provider, passages=None):
-    """Write the manifest of indexed `Passages` and their vectors, by default whole documents."""
+    """Manifest of indexed `Passages` and their vectors, by default whole documents, written."""
     passages = passages or CorpusIndex(dataset.documents).passages()
-    doc_ids = dataset.documents["doc_id"].tolist()
-    owner = passages.owner
-    number_in_document = np.arange(len(owner)) - np.searchsorted(owner, owner)
-    rows = [row for row, text in enumerate(passages.texts) if text.strip()]
-    chunks = []
-    for row in rows:
-        chunks.append((doc_ids[owner[row]], int(number_in_document[row]), passages.texts[row]))
+    doc_ids = dataset.documents["doc_id"].to_numpy()[passages.owner]
+    chunks = pd.DataFrame({"document": doc_ids, "text": list(passages.texts)})
+    chunks.insert(1, "number", chunks.groupby("document").cumcount())
+    chunks = chunks[chunks["text"].str.strip() != ""]
     preprocessing = {"loader": dataset.card.loader if dataset.card else "beir"}
     if passages.cut:
         max_words, overlap, _ = passages.cut
@@ -529,8 +470,8 @@ def ingest(folder, dataset, vectors, provider, passages=None):
         folder,
         dataset.key,
         "refs",
-        chunks,
-        vectors=np.asarray(vectors)[rows],
+        list(chunks.itertuples(index=False, name=None)),
+        vectors=np.asarray(vectors)[chunks.index],
         provider=provider,
         input_root=dataset.name,
         preprocessing=preprocessing,

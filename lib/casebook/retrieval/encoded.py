@@ -7,7 +7,6 @@ memory. `casebook.retrieval.encoding` writes the files.
 
 import functools
 import hashlib
-import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -28,17 +27,17 @@ from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.ranked import ABSENT, as_mask, best_first, metadata_mask, to_run
 from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 
-FORMAT = 2  # of the files; those of another one are written anew
+FORMAT = 4  # of the files; those of another one are written anew
 CONTENTS = "encoded.json"  # written last: what it names is whole
 VECTORS = "vectors.npy"
-SHARDS = "shards.json"  # SHA-256 of the vectors of each shard: {"0-50000": ...}
+SHARDS = "shards"  # folder of the SHA-256 of the vectors of each shard: 0-50000.sha256
 VECTORS_AT_ONCE = 50_000  # that a search has in memory
-_QUERIES_AT_ONCE = 256
+_CUT = "passages of {} words with {} shared, at most {} of each"
 _CHANGED = "gone, or changed since it was encoded: encode the collection again"
 
 
 def search_folder(folder, questions, depth, mode="full", encoder=None, filters=None):
-    """Search an encoded corpus for the questions of a BEIR folder by a system; give a run."""
+    """Run of a system on an encoded corpus, for the questions of a BEIR folder."""
     queries = read_questions(questions)
     index = EncodedCorpus(folder, encoder)
     retriever = HybridRetriever(index, mode=mode)
@@ -48,25 +47,23 @@ def search_folder(folder, questions, depth, mode="full", encoder=None, filters=N
     stage = "final"
     if len(config.lists) == 1 and not config.mmr and config.reranker is None:
         stage = config.lists[0]  # its scores are those of the search
-    run = {}
-    for start in range(0, len(queries), _QUERIES_AT_ONCE):
-        block = queries[start : start + _QUERIES_AT_ONCE]
-        result = retriever.retrieve_many(block["text"].tolist(), filters=filters, depth=depth)
-        lists = result.stages[stage].truncate(depth)
-        run |= to_run(lists, block["query_id"].tolist(), index.doc_ids)
-    return run
+    result = retriever.retrieve_many(queries["text"].tolist(), filters=filters, depth=depth)
+    return to_run(result.stages[stage].truncate(depth), queries["query_id"], index.doc_ids)
 
 
 def open_corpus(folder, dataset, encoder):
-    """Open the encoded documents of a data set, with an encoder that keeps vectors of questions."""
-    index = EncodedCorpus(folder, load_encoder(encoder), remember_scores=True)
-    index.encoder()
+    """Encoded documents of a data set, with an encoder that keeps vectors of questions."""
+    index = EncodedCorpus(folder, load_encoder(encoder))
+    index.encoder()  # refused if it is another one
     index.check_documents(dataset.documents)
     return index
 
 
+# --- whether the files are whole
+
+
 def check_corpus(folder):
-    """Give the folder of a corpus' files, and its contents; refuse one that is not whole."""
+    """Folder of a corpus' files, and its contents; refuses one that is not whole."""
     path = Path(folder) / CONTENTS
     if not path.is_file():
         raise InputError(f"{folder}: no {CONTENTS}: the corpus is not encoded to its end")
@@ -77,23 +74,24 @@ def check_corpus(folder):
     for name, digest in contents["files"].items():
         if not (files / name).is_file() or sha256_file(files / name) != digest:
             raise InputError(f"{files / name}: {_CHANGED}")
-    for shard in damaged_shards(files / VECTORS, read_json(files / SHARDS)):
-        raise InputError(f"{files / VECTORS}: shard {shard} is {_CHANGED}")
+    for path, is_whole in stored_shards(files).items():
+        if not is_whole:
+            raise InputError(f"{files / VECTORS}: shard {path.stem} is {_CHANGED}")
     return files, contents
 
 
-def damaged_shards(path, digests):
-    """Shards, such as ``0-50000``, of which an array does not hold the vectors."""
+def stored_shards(files):
+    """Files of digests, and whether the array holds the vectors of each."""
+    paths = sorted((files / SHARDS).glob("*.sha256"))
     try:
-        vectors = np.load(path, mmap_mode="r")
+        vectors = np.load(files / VECTORS, mmap_mode="r")
     except (OSError, ValueError, EOFError):
-        return list(digests)
-    damaged = []
-    for shard, digest in digests.items():
-        rows = vectors[slice(*map(int, shard.split("-")))]
-        if hashlib.sha256(rows.tobytes()).hexdigest() != digest:
-            damaged.append(shard)
-    return damaged
+        return dict.fromkeys(paths, False)
+    whole = {}
+    for path in paths:
+        rows = vectors[slice(*map(int, path.stem.split("-")))]
+        whole[path] = hashlib.sha256(rows.tobytes()).hexdigest() == path.read_text()
+    return whole
 
 
 def seal(contents):
@@ -102,9 +100,12 @@ def seal(contents):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+# --- the collection
+
+
 @functools.cache
 def uncached_encoder(encoder, settings):
-    """Load an encoder that is named, without vectors on disk: the corpus has them."""
+    """Encoder, by name without vectors on disk: the corpus has them."""
     if not isinstance(encoder, str):
         return encoder
     return load_encoder(encoder, cache=False, **asdict(settings))
@@ -115,13 +116,19 @@ class EncodedCorpus(CorpusIndex):
 
     has_words_of_passages = False
 
-    def __init__(self, folder, encoder=None, remember_scores=False):
+    def __init__(self, folder, encoder=None):
         self.place = folder
         self.folder, self.contents = check_corpus(folder)
-        self.remember_scores = remember_scores
+        self.documents = pd.DataFrame(read_json(self.folder / "documents.json"))
+        self.doc_ids = self.documents["doc_id"].tolist()
+        self.median_words = self.contents["median_words"]
         self.model_settings = model_settings()
         self._encoder = encoder or self.contents["encoder"]
         self._passages = {}
+
+    @property
+    def texts(self):
+        return self.passages().texts
 
     @cached_property
     def _truncating_encoder(self):
@@ -135,35 +142,13 @@ class EncodedCorpus(CorpusIndex):
             )
         return encoder
 
-    @cached_property
-    def documents(self):
-        """Ids and metadata of the documents."""
-        return pd.DataFrame(read_json(self.folder / "documents.json"))
-
-    @cached_property
-    def doc_ids(self):
-        """Ids of the documents."""
-        return self.documents["doc_id"].tolist()
-
-    @property
-    def texts(self):
-        """Texts of the documents, read where they are needed."""
-        return self.passages().texts
-
-    def with_encoder(self, encoder):
-        """Give the same corpus with another way to encode questions."""
-        return EncodedCorpus(self.place, encoder, self.remember_scores)
-
     def check_documents(self, documents):
         """Refuse a collection that is not the one that was encoded."""
-        pairs = zip(documents["doc_id"], documents["text"], strict=True)
-        stored = zip(self.doc_ids, self.texts, strict=True)
-        different = next((a for a, b in itertools.zip_longest(pairs, stored) if a != b), None)
-        if len(documents) != len(self) or different:
-            where = f"document {different[0]!r}" if different else "the number of documents"
+        same_ids = documents["doc_id"].tolist() == self.doc_ids
+        if not same_ids or documents["text"].tolist() != list(self.texts):
             raise InputError(
-                f"{self.place}: does not hold the documents of the data set, of which {where} "
-                "differs: encode them by 'casebook corpus encode', with titles or without as here"
+                f"{self.place}: does not hold the documents of the data set: encode them by "
+                "'casebook corpus encode', with titles or without as here"
             )
 
     def passages(self, cut=None):
@@ -171,88 +156,58 @@ class EncodedCorpus(CorpusIndex):
         stored_cut = self.contents["cut"]
         if cut is not None and list(cut) != stored_cut:
             raise InputError(
-                f"{self.place}: holds whole documents and {_cut_text(stored_cut)}, not "
-                f"{_cut_text(cut)}: choose another system, or load the collection"
+                f"{self.place}: holds whole documents and {_CUT.format(*stored_cut)}, not "
+                f"{_CUT.format(*cut)}: choose another system, or load the collection"
             )
         if cut not in self._passages:
             self._passages[cut] = StoredPassages(self, cut)
         return self._passages[cut]
 
 
-def _cut_text(cut):
-    max_words, overlap, max_passages = cut
-    most = "all of them" if max_passages is None else f"the {max_passages} most central of each"
-    return f"passages of {max_words} words with {overlap} shared, {most}"
-
-
 class StoredPassages(Passages):
     """Passages of a corpus on disk, or its whole documents."""
 
-    @cached_property
-    def _part(self):
-        return self.index.folder / ("documents" if self.cut is None else "passages")
+    def __init__(self, index, cut):
+        super().__init__(index, cut)
+        part = index.folder / ("documents" if cut is None else "passages")
+        # Document, start and end of each, the row of its vector, its first and last byte.
+        owner, start, end, rows, *span = np.load(part / "table.npy", mmap_mode="r")
+        texts = StoredTexts(index.folder / "texts.npy", *span)
+        self.chunks = Chunks(texts, *map(np.asarray, (owner, start, end)))
+        self.vectors = StoredVectors(index.folder / VECTORS, rows)
+        self.dense = SearchInBlocks(self.vectors)
+        self.token_frequencies = np.load(part / "tokens.npy")
 
-    @cached_property
-    def _table(self):
-        """Document, start and end of each, the row of its vector, its first and last byte."""
-        return np.load(self._part / "table.npy", mmap_mode="r")
-
-    @cached_property
-    def chunks(self):
-        """Passages, whose texts are read where they are needed."""
-        owner, start, end = map(np.asarray, self._table[:3])
-        return Chunks(StoredTexts(self.index.folder, *self._table[4:]), owner, start, end)
-
-    @cached_property
-    def token_frequencies(self):
-        """Passages that hold each token of the encoder."""
-        return np.load(self._part / "tokens.npy")
-
-    @cached_property
-    def vectors(self):
-        """Vectors of the passages, read where they are needed."""
-        vectors = np.load(self.index.folder / VECTORS, mmap_mode="r")
-        return VectorRows(vectors, np.asarray(self._table[3]))
-
-    @cached_property
-    def dense(self):
-        """Search of the vectors."""
-        return SearchInBlocks(self.vectors, len(self))
-
-    def bm25(self, preset):
-        """BM25 of whole documents, with settings of `casebook.retrieval.search.PRESETS`."""
+    def _bm25_of(self, preset):
         presets = self.index.contents["presets"]
         if self.cut is not None or preset not in presets:
             raise InputError(
                 f"{self.index.place}: holds BM25 of whole documents, not of passages, by the "
                 f"presets {', '.join(presets)}: choose another system, or load the collection"
             )
-        if preset not in self._bm25:
-            folder = self.index.folder / preset
-            self._bm25[preset] = BM25Index(self.texts, folder=folder, **PRESETS[preset])
-        return self._bm25[preset]
+        return BM25Index(self.texts, folder=self.index.folder / preset, **PRESETS[preset])
 
 
 class StoredTexts(Sequence):
     """Texts by their first and last bytes, decoded when they are asked for."""
 
-    def __init__(self, folder, starts, ends):
-        self._bytes = np.load(folder / "texts.npy", mmap_mode="r")
-        self._starts = starts
-        self._ends = ends
+    def __init__(self, path, starts, ends):
+        self._bytes = np.load(path, mmap_mode="r")
+        self._spans = starts, ends
 
     def __len__(self):
-        return len(self._ends)
+        return len(self._spans[0])
 
     def __getitem__(self, item):
-        return self._bytes[self._starts[item] : self._ends[item]].tobytes().decode()
+        start, end = (places[item] for places in self._spans)
+        return self._bytes[start:end].tobytes().decode()
 
 
-class VectorRows:
+class StoredVectors:
     """Rows of an array, read when they are asked for by an array of numbers."""
 
-    def __init__(self, vectors, rows):
-        self._vectors = vectors
+    def __init__(self, path, rows):
+        self._vectors = np.load(path, mmap_mode="r")
         self._rows = rows
 
     def __getitem__(self, items):
@@ -268,16 +223,15 @@ class VectorRows:
 class SearchInBlocks:
     """Vectors of which some are in memory at a time, with the lists of one search of all."""
 
-    def __init__(self, vectors, size):
+    def __init__(self, vectors):
         self._vectors = vectors
-        self._size = size
 
     def search(self, query_vectors, k, allowed=None):
-        """Find the most similar vectors of every query; exact."""
+        """Most similar vectors of every query; exact."""
         mask = as_mask(allowed)
         ids = []
         scores = []
-        for start in range(0, self._size, VECTORS_AT_ONCE):
+        for start in range(0, len(self._vectors), VECTORS_AT_ONCE):
             block = slice(start, start + VECTORS_AT_ONCE)
             part = None if mask is None else mask[:, block]
             lists = DenseIndex(self._vectors[block]).search(query_vectors, k, part)

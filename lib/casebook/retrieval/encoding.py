@@ -7,11 +7,12 @@ so that other texts or another encoder never write over what somebody reads; ``e
 names the folder, is written last and in one step.
 """
 
+import contextlib
 import hashlib
 import json
+import math
 import os
 import shutil
-from collections import deque
 from pathlib import Path
 
 import numpy as np
@@ -22,32 +23,32 @@ from casebook.files import locked, sha256_file, write_json
 from casebook.models.device import model_settings
 from casebook.models.encoders import PACKAGED
 from casebook.models.rerankers import token_frequencies
-from casebook.readers import read_json
 from casebook.retrieval.encoded import (
     CONTENTS,
     SHARDS,
     VECTORS,
     check_corpus,
-    damaged_shards,
     seal,
+    stored_shards,
     uncached_encoder,
 )
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.settings import PipelineConfig
 
-SHARD_SIZE = 50_000  # vectors
+MOST_IN_A_SHARD = 50_000  # vectors
 STORED_PRESETS = ("default", "leaderboard")  # of BM25
 
 
-def encode_folder(folder, out, encoder=PACKAGED, size=SHARD_SIZE, client=None, titles=True):
-    """Encode the documents of a folder, for the whole pipeline; give a summary."""
+def encode_folder(folder, out, encoder=PACKAGED, size=None, client=None, titles=True):
+    """Encode the documents of a BEIR folder: see `encode_corpus`."""
     return encode_corpus(read_collection(folder, titles), encoder, out, size, client)
 
 
-def encode_corpus(documents, encoder, out, size=SHARD_SIZE, client=None, cut=None):
-    """Encode documents, or what is still missing of them; give a summary.
+def encode_corpus(documents, encoder, out, size=None, client=None, cut=None):
+    """Encode documents, or what is still missing of them, for the whole pipeline; gives a summary.
 
     The encoder is named, or an object that can be sent to workers; `cut` is `PipelineConfig.cut`.
+    Shards have so many vectors that each worker of `client` has one, unless `size` says how many.
     """
     settings = model_settings()
     model = uncached_encoder(encoder, settings)
@@ -62,8 +63,10 @@ def encode_corpus(documents, encoder, out, size=SHARD_SIZE, client=None, cut=Non
     out = Path(out)
     files = out / f"files-{_hash_of(index, model, about)[:16]}"
     with locked(out / ".lock", f"{out}: {{}} encodes to it: wait, or name another one".format):
-        contents = _whole(out, files)
-        if contents is None:
+        stored = contents = None
+        with contextlib.suppress(InputError):
+            stored, contents = check_corpus(out)
+        if stored != files:
             files.mkdir(exist_ok=True)
             encode = encoder, settings, model.model_hash
             contents = about | _write(index, tuple(about["cut"]), files, encode, size, client)
@@ -82,28 +85,19 @@ def _hash_of(index, model, about):
     return digest.hexdigest()
 
 
-def _whole(out, files):
-    """Contents of a corpus whose files are there as they were written, or None."""
-    try:
-        stored, contents = check_corpus(out)
-    except InputError:
-        return None
-    return contents if stored == files else None
-
-
 def _write(index, cut, files, encode, size, client):
-    """Write all files of a corpus; give what is to be known of them."""
+    """Write all files of a corpus; gives what is to be known of them."""
     passages = index.passages(cut)
     documents = index.passages()
     rows, further = _document_rows(passages, index.texts)
     texts = [*passages.texts, *(index.texts[document] for document in further)]
-    shards = write_vectors(files, texts, encode, size, client)
+    shards, dims = write_vectors(files, texts, encode, size, client)
 
     data = [text.encode() for text in index.texts]
-    first_bytes = np.cumsum([0, *map(len, data)])
     np.save(files / "texts.npy", np.frombuffer(b"".join(data), dtype=np.uint8))
     columns = index.documents.drop(columns="text").to_dict("list")
     (files / "documents.json").write_text(json.dumps(columns, ensure_ascii=False), "utf-8")
+    first_bytes = np.cumsum([0, *map(len, data)])
     _write_part(files / "documents", documents, rows, first_bytes)
     _write_part(files / "passages", passages, np.arange(len(passages)), first_bytes)
     for preset in STORED_PRESETS:
@@ -115,20 +109,19 @@ def _write(index, cut, files, encode, size, client):
         "files": {path.relative_to(files).as_posix(): sha256_file(path) for path in paths},
         "documents": len(index),
         "passages": len(passages),
-        "shards": len(shards),
-        "dims": np.load(files / VECTORS, mmap_mode="r").shape[1],
+        "median_words": index.median_words,
+        "shards": shards,
+        "dims": dims,
     }
 
 
 def _document_rows(passages, texts):
     """Row of each document among the vectors, and the documents that are no passage."""
-    sizes = np.bincount(passages.owner, minlength=len(texts))
     rows = np.searchsorted(passages.owner, np.arange(len(texts)))
-    further = [
-        document
-        for document, text in enumerate(texts)
-        if sizes[document] != 1 or passages.texts[rows[document]] != text
-    ]
+    further = []
+    for document, text in enumerate(texts):
+        if passages.texts[rows[document]] != text:
+            further.append(document)
     rows[further] = len(passages) + np.arange(len(further))
     return rows, further
 
@@ -146,70 +139,63 @@ def _write_part(folder, part, rows, first_bytes):
     np.save(folder / "tokens.npy", token_frequencies(part.index.encoder(), part.texts))
 
 
-def write_vectors(folder, texts, encode, size, client=None):
-    """Write the vectors of texts into one array, except shards that are there; give digests.
+# --- vectors
 
-    `encode` is an encoder or its name, the settings of models, and the hash of the model.
+
+def write_vectors(files, texts, encode, size=None, client=None):
+    """Write the vectors of texts into one array, except shards that are there.
+
+    `encode` is an encoder or its name, the settings of models, and the hash of the model. Gives the
+    number of shards and of dimensions.
     """
-    path = (folder / VECTORS).absolute()  # workers may run elsewhere
-    starts = range(0, len(texts), size)
-    shards = {f"{start}-{min(start + size, len(texts))}": start for start in starts}
-    try:
-        stored = read_json(folder / SHARDS)
-    except InputError:  # not there, or damaged
-        stored = {}
-    kept = (stored.keys() & shards) - set(damaged_shards(path, stored))
-    digests = {shard: stored[shard] for shard in kept}
+    workers = 1 if client is None else client.slots
+    size = size or min(MOST_IN_A_SHARD, math.ceil(len(texts) / workers))
+    files = files.absolute()  # workers may run elsewhere
+    shards = {}
+    for start in range(0, len(texts), size):
+        part = texts[start : start + size]
+        shards[files / SHARDS / f"{start}-{start + len(part)}.sha256"] = part
+    kept = []
+    for path, is_whole in stored_shards(files).items():
+        if is_whole and path in shards:
+            kept.append(path)
+        else:
+            path.unlink()
     if not kept:
-        path.unlink(missing_ok=True)
         dims = vectors_of(texts[:1], *encode).shape[1]
-        np.lib.format.open_memmap(path, "w+", np.float32, (len(texts), dims))
-    missing = {shard: start for shard, start in shards.items() if shard not in kept}
-    parts = ((start, texts[start : start + size]) for start in missing.values())
-    written = on_workers(client, write_shard, parts, path, encode)
-    for shard, digest in zip(missing, written, strict=True):
-        digests[shard] = digest
-        write_json(folder / SHARDS, digests)
-    return digests
+        np.lib.format.open_memmap(files / VECTORS, "w+", np.float32, (len(texts), dims))
+        (files / SHARDS).mkdir(exist_ok=True)
+    work = [(path, part, encode) for path, part in shards.items() if path not in kept]
+    if client is None:
+        for shard in work:
+            write_shard(*shard)
+    else:
+        client.gather([client.submit(write_shard, *shard) for shard in work])
+    return len(shards), np.load(files / VECTORS, mmap_mode="r").shape[1]
 
 
-def write_shard(part, path, encode):
-    """Encode texts on any worker, and write their vectors from a row of an array; give a digest.
+def write_shard(digest, texts, encode):
+    """Write the vectors of texts to their place in the array, on any worker, and then a digest.
 
     A full disk is an error to the calls of files, and a signal to those of mapped memory.
     """
-    start, texts = part
+    path = digest.parents[1] / VECTORS
     vectors = vectors_of(texts, *encode)
-    offset = np.load(path, mmap_mode="r").offset
+    start = int(digest.stem.partition("-")[0])
     with path.open("r+b") as stream:
-        stream.seek(offset + start * vectors[0].nbytes)
+        stream.seek(np.load(path, mmap_mode="r").offset + start * vectors[0].nbytes)
         stream.write(vectors.tobytes())
         stream.flush()
         os.fsync(stream.fileno())
-    return hashlib.sha256(vectors.tobytes()).hexdigest()
+    digest.write_text(hashlib.sha256(vectors.tobytes()).hexdigest())
 
 
 def vectors_of(texts, encoder, settings, model_hash):
-    """Encode texts; each process loads a named model once."""
+    """Vectors of texts; each process loads a named model once."""
     encoder = uncached_encoder(encoder, settings)
     if encoder.model_hash != model_hash:
         raise InputError(f"encoder {encoder.name}: another model on this worker")
     vectors = np.ascontiguousarray(encoder.encode_documents(texts), dtype=np.float32)
-    if vectors.ndim != 2 or len(vectors) != len(texts):
-        shape = f"shape {vectors.shape} for {len(texts)} texts"
-        raise InputError(f"encoder {encoder.name}: gave {shape}")
+    if len(vectors) != len(texts):
+        raise InputError(f"encoder {encoder.name}: {len(vectors)} vectors of {len(texts)} texts")
     return vectors
-
-
-def on_workers(client, function, items, *arguments):
-    """Call a function on every item, in order: here, or on a cluster, which has few at a time."""
-    if client is None:
-        for item in items:
-            yield function(item, *arguments)
-        return
-    pending = deque()
-    for item in items:
-        if len(pending) >= 2 * client.slots:
-            yield from client.gather([pending.popleft()])
-        pending.append(client.submit(function, item, *arguments))
-    yield from client.gather(list(pending))

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
+import pandas as pd
 
 from casebook.errors import InputError
 from casebook.retrieval.ranked import (
@@ -19,7 +20,9 @@ from casebook.retrieval.ranked import (
     positive_depth,
     rank_entries,
     stack,
+    to_run,
 )
+from casebook.trec import ranked
 
 _DECIMALS = 9  # sums over more or less padding differ in their last bits
 # Queries at a time, so that their lists, or their vectors, stay in the cache of the processor.
@@ -72,8 +75,8 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
     if lists and all(isinstance(entry, Mapping) for entry in lists):
         return _fused_runs(lists, k, depth, weights)
     if lists and all(isinstance(entry, list | tuple) for entry in lists):
-        return _fused_ids(lists, k, depth, weights)
-    lists, weights = _checked(lists, weights)
+        return list(_fused_ids(lists, k, depth, weights).items())
+    weights = _checked(lists, weights)
     if not 0 <= k < np.inf:
         raise InputError(f"the rank constant of fusion must be at least 0, got {k}")
     if depth is not None:
@@ -86,47 +89,39 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
 
 
 def _fused_runs(runs, k, depth, weights):
-    """Fuse runs query by query, in which a query may be missing, or the scores of one query."""
+    """Runs fused query by query, in which a query may be missing, or the scores of one query."""
     if not any(isinstance(entry, Mapping) for run in runs for entry in run.values()):
-        return dict(_fused_ids([_by_score(scores) for scores in runs], k, depth, weights))
-    queries = dict.fromkeys(itertools.chain.from_iterable(runs))
-    return {
-        query: dict(_fused_ids([_by_score(run.get(query, {})) for run in runs], k, depth, weights))
-        for query in queries
-    }
-
-
-def _by_score(scores):
-    """Give ids, the highest score first; ties by id, as trec_eval has them."""
-    if any(math.isnan(score) for score in scores.values()):
-        raise InputError("a score of a run is NaN: it has no rank")
-    return sorted(sorted(scores, reverse=True), key=scores.get, reverse=True)
+        return _fused_runs([{"": scores} for scores in runs], k, depth, weights)[""]
+    fused = {}
+    for query in dict.fromkeys(itertools.chain.from_iterable(runs)):
+        lists = []
+        for run in runs:
+            scores = run.get(query, {})
+            if any(math.isnan(score) for score in scores.values()):
+                raise InputError("a score of a run is NaN: it has no rank")
+            lists.append([document for document, _ in ranked(scores)])
+        fused[query] = _fused_ids(lists, k, depth, weights)
+    return fused
 
 
 def _fused_ids(lists, k, depth, weights):
-    """Fuse lists of ids of one query."""
-    ids = list(dict.fromkeys(itertools.chain.from_iterable(lists)))
-    positions = {doc_id: position for position, doc_id in enumerate(ids)}
-    ranked_lists = []
+    """Scores of the ids of one query's lists, best first."""
+    ids = pd.Index(dict.fromkeys(itertools.chain.from_iterable(lists)), dtype=object)
+    entries = []
     for number, entry in enumerate(lists, 1):
         if len(set(entry)) < len(entry):
             raise InputError(f"list {number} names a document twice: leave one of them out")
-        row = [positions[doc_id] for doc_id in entry]
-        ranked_lists.append(RankedLists([row], [np.arange(len(row), 0.0, -1.0)]))
-    fused = reciprocal_rank_fusion(ranked_lists, k, depth, weights)
-    return [
-        (ids[position], score)
-        for position, score in zip(fused.ids[0].tolist(), fused.scores[0].tolist(), strict=True)
-        if position != ABSENT
-    ]
+        places = ids.get_indexer(pd.Index(entry, dtype=object))
+        entries.append(RankedLists([places], [-np.arange(len(entry))]))
+    return to_run(reciprocal_rank_fusion(entries, k, depth, weights), [""], ids)[""]
 
 
 def weighted_sum(lists, weights=None):
     """Fuse ranked lists by the weighted sum of their scores, each list's scaled to [0, 1]."""
-    lists, weights = _checked(lists, weights)
-    values = []
-    for entry, weight in zip(lists, weights, strict=True):
-        values.append(weight[:, None] * min_max(entry.scores, entry.ids >= 0))
+    values = [
+        weight[:, None] * min_max(entry.scores, entry.ids >= 0)
+        for entry, weight in zip(lists, _checked(lists, weights), strict=True)
+    ]
     return _sum_by_document(lists, values)
 
 
@@ -136,26 +131,19 @@ def standardised_sum(lists, weights=None, pool=50, depth=100):
     A document that a list lacks gets the list's lowest score, or 0 if that is lower and the list is
     not full.
     """
-    lists, weights = _checked(lists, weights)
     lists = [entry.truncate(depth) for entry in lists]
     ids = reciprocal_rank_fusion(lists, depth=pool).ids
     total = np.zeros(ids.shape)
     best_ranks = np.full(ids.shape, np.inf)
-    for entry, weight in zip(lists, weights, strict=True):
+    for entry, weight in zip(lists, _checked(lists, weights), strict=True):
         scores = entry.scores_of(ids)
-        scores = np.where(np.isnan(scores), _lowest_scores(entry, depth)[:, None], scores)
-        scores = np.where(ids >= 0, scores, -np.inf)
-        total += weight[:, None] * z_scores(RankedLists(ids, scores))
+        lowest = np.where(entry.ids >= 0, entry.scores, np.inf).min(axis=1, initial=np.inf)
+        lowest = np.where(entry.lengths < depth, np.minimum(lowest, 0.0), lowest)
+        scores = np.where(np.isnan(scores), lowest[:, None], scores)
+        total += weight[:, None] * z_scores(RankedLists(ids, np.where(ids >= 0, scores, -np.inf)))
         best_ranks = np.fmin(best_ranks, entry.ranks_of(ids))
     total = np.where(ids >= 0, np.round(total, _DECIMALS), -np.inf)
     return best_first(ids, total, best_ranks)
-
-
-def _lowest_scores(lists, depth):
-    """Score of documents that a list lacks [Q]."""
-    scores = np.where(lists.ids >= 0, lists.scores, np.inf)
-    lowest = scores.min(axis=1, initial=np.inf)
-    return np.where(lists.lengths < depth, np.minimum(lowest, 0.0), lowest)
 
 
 def z_scores(lists):
@@ -163,8 +151,7 @@ def z_scores(lists):
     filled = lists.ids >= 0
     n = np.maximum(lists.lengths, 1)[:, None]
     scores = np.where(filled, lists.scores, 0.0)
-    mean = scores.sum(axis=1, keepdims=True) / n
-    centred = np.where(filled, scores - mean, 0.0)
+    centred = np.where(filled, scores - scores.sum(axis=1, keepdims=True) / n, 0.0)
     deviation = np.sqrt((centred**2).sum(axis=1, keepdims=True) / n)
     return centred / np.where(deviation > 0, deviation, 1.0)
 
@@ -179,56 +166,46 @@ def min_max(scores, filled):
 
 
 def _checked(lists, weights):
-    """Lists of the same queries, and their weights [lists, 1 or Q]."""
-    lists = list(lists)
+    """Weights of lists of the same queries [lists, 1 or Q]."""
     if len({entry.shape[0] for entry in lists}) != 1:
         raise InputError("fusion needs at least one ranked list, and all of the same queries")
-    if weights is None:
-        weights = np.ones(len(lists))
-    weights = np.asarray(weights, float)
+    weights = np.asarray(np.ones(len(lists)) if weights is None else weights, float)
     fits = weights.shape in ((len(lists),), (len(lists), lists[0].shape[0]))
     valid = (np.isfinite(weights) & (weights >= 0)).all()
-    all_zero = weights.size and not weights.any()
-    if not fits or not valid or all_zero:
+    if not fits or not valid or (weights.size and not weights.any()):
         raise InputError(
             f"fusion of {len(lists)} lists needs as many weights, at least 0 and not all 0"
         )
-    return lists, weights.reshape(len(lists), -1)
+    return weights.reshape(len(lists), -1)
 
 
 def _sum_by_document(lists, values):
-    """Add up the values of each document of each query, and rank the sums.
+    """Sums of the values of each document of each query, ranked.
 
     Best first; equal ones by the best rank in any list, then by position.
     """
     ranks = np.concatenate([np.arange(entry.shape[1]) for entry in lists])
     # Values of a document are added best rank first, so that the same ranks in other lists give the
     # same sum to the last bit, and a tie stays a tie.
-    columns = np.argsort(ranks, kind="stable")
-    ranks = ranks[columns]
-    ids = np.concatenate([entry.ids for entry in lists], axis=1)[:, columns]
-    values = np.concatenate(values, axis=1)[:, columns]
-    blocks = []
-    for start in range(0, len(ids), _FUSION_BLOCK):
-        block = slice(start, start + _FUSION_BLOCK)
-        blocks.append(_ranked_sums(ids[block], values[block], ranks))
-    return stack(blocks) if blocks else RankedLists.empty(0)
+    order = np.argsort(ranks, kind="stable")
+    ids = np.concatenate([entry.ids for entry in lists], axis=1)[:, order]
+    values = np.concatenate(values, axis=1)[:, order]
+    blocks = [slice(start, start + _FUSION_BLOCK) for start in range(0, len(ids), _FUSION_BLOCK)]
+    return stack([_ranked_sums(ids[block], values[block], ranks[order]) for block in blocks])
 
 
 def _ranked_sums(ids, values, ranks):
     rows, columns = np.nonzero(ids >= 0)
-    if rows.size == 0:
-        return RankedLists.empty(len(ids))
     # One number for query, document and column, whose order is that of all three.
-    n_documents = ids.max() + 1
+    n_documents = ids.max(initial=0) + 1
     n_columns = ids.shape[1]
     keys = (rows * n_documents + ids[rows, columns]) * n_columns + columns
-    pairs, columns = np.divmod(np.sort(keys), n_columns)
+    pairs, columns = np.divmod(np.sort(keys), max(n_columns, 1))
     starts = np.flatnonzero(np.diff(pairs, prepend=-1))
-    totals = np.add.reduceat(values[pairs // n_documents, columns], starts)
+    totals = np.add.reduceat(values[pairs // n_documents, columns], starts) if len(starts) else []
     rows, documents = np.divmod(pairs[starts], n_documents)
     best_ranks = ranks[columns[starts]]
-    return rank_entries(rows, documents, totals, len(values), ranks=best_ranks)
+    return rank_entries(rows, documents, np.asarray(totals), len(values), ranks=best_ranks)
 
 
 def maximal_marginal_relevance(
@@ -300,11 +277,8 @@ def maximal_marginal_relevance(
     values = np.full((len(relevance), k), -np.inf)
     for start in range(0, len(relevance), _MMR_BLOCK):
         block = slice(start, start + _MMR_BLOCK)
-        if candidates is None:
-            vectors_of_block = vectors[block]
-        else:
-            vectors_of_block = vectors[np.maximum(candidates[block], 0)]
-        order[block], values[block] = _picks(relevance[block], vectors_of_block, lambda_, k)
+        rows = block if candidates is None else np.maximum(candidates[block], 0)
+        order[block], values[block] = _picks(relevance[block], vectors[rows], lambda_, k)
     return order, values
 
 
@@ -316,24 +290,18 @@ def _picks(relevance, vectors, lambda_, k):
     rows = np.arange(n_queries)
     norms = np.sqrt(np.einsum("qcd,qcd->qc", vectors, vectors))
     norms = np.where(norms > 0, norms, np.inf)
-    redundancy = np.full((n_queries, n_candidates), -np.inf)
-    if lambda_ > 0:
-        gain = lambda_ * relevance
-    else:
-        gain = np.where(relevance > -np.inf, 0.0, -np.inf)
+    redundancy = np.zeros((n_queries, n_candidates))
+    gain = np.multiply(lambda_, relevance, out=relevance.copy(), where=relevance > -np.inf)
     for step in range(min(k, n_candidates)):
-        if step == 0:  # the most relevant one, whatever lambda is
-            marginal_gain = gain
-            pick = relevance.argmax(axis=1)
-        else:
-            marginal_gain = gain - (1 - lambda_) * redundancy
-            pick = marginal_gain.argmax(axis=1)
+        marginal_gain = gain - (1 - lambda_) * redundancy
+        # The most relevant one comes first, whatever lambda is.
+        pick = (marginal_gain if step else relevance).argmax(axis=1)
         order[:, step] = np.where(gain[rows, pick] > -np.inf, pick, ABSENT)
         values[:, step] = marginal_gain[rows, pick]
         gain[rows, pick] = -np.inf
         direction = vectors[rows, pick] / norms[rows, pick, None]
         cosines = np.matmul(vectors, direction[:, :, None])[:, :, 0] / norms
-        np.maximum(redundancy, cosines, out=redundancy)
+        redundancy = np.maximum(redundancy, cosines) if step else cosines
     if np.isnan(redundancy).any():
         raise InputError("a candidate vector holds NaN: check the embeddings")
     return order, values

@@ -31,24 +31,21 @@ class CorpusIndex:
 
     The documents are what `documents_frame` takes.
 
-    With `remember_scores` late-interaction scores of queries and documents stay in memory, for
-    experiments that run the same queries with many settings. `settings`, from
-    `casebook.models.device.model_settings`, says how models that are named run.
+    `settings`, from `casebook.models.device.model_settings`, is how models that are named run.
     """
 
     has_words_of_passages = True
 
-    def __init__(self, documents, encoder=None, remember_scores=False, settings=None):
-        self.documents = _checked_documents(documents_frame(documents))
+    def __init__(self, documents, encoder=None, settings=None):
+        self.documents = _checked(documents_frame(documents))
         self.texts = self.documents["text"].tolist()
         self.doc_ids = self.documents["doc_id"].tolist()
-        self.remember_scores = remember_scores
         self.model_settings = settings or model_settings()
         self._encoder = encoder or "minilm"
         self._passages = {}
 
     def __len__(self):
-        return len(self.texts)
+        return len(self.doc_ids)
 
     def encoder(self, query_reading="truncated"):
         """Encoder that reads long queries ``truncated`` or in ``windows``."""
@@ -71,49 +68,59 @@ class CorpusIndex:
         return self._passages[cut]
 
     def with_encoder(self, encoder):
-        """Give the same collection with another way to encode questions; what is built is shared.
+        """The same collection with another way to encode questions; what is built is shared.
 
         The encoder must give the vectors of documents that this one gives.
         """
-        index = CorpusIndex(self.documents, encoder, settings=self.model_settings)
+        index = copy.copy(self)
+        index._truncating_encoder = encoder
+        index._windowed_encoder = WindowedQueries(encoder)
+        index._passages = {}
         for cut, passages in self._passages.items():
-            index._passages[cut] = passages.of_index(index)
+            index._passages[cut] = copy.copy(passages)
+            index._passages[cut].index = index
+            index._passages[cut]._rerankers = {}
         return index
 
     @cached_property
+    def median_words(self):
+        """Words of the document in the middle by length."""
+        return float(np.median([len(text.split()) for text in self.texts]))
+
+    @cached_property
     def _rows(self):
-        return {doc_id: row for row, doc_id in enumerate(self.doc_ids)}
+        return pd.Index(self.doc_ids)
 
     def positions(self, doc_ids):
-        """Find documents by id."""
-        missing = [doc_id for doc_id in doc_ids if doc_id not in self._rows]
-        if missing:
-            n = len(missing)
+        """Places of documents by id."""
+        places = self._rows.get_indexer(list(doc_ids))
+        missing = np.flatnonzero(places < 0)
+        if len(missing):
             raise InputError(
-                f"{n} candidate ids are not in the collection, the first is {missing[0]!r}"
+                f"{len(missing)} candidate ids are not in the collection, the first is "
+                f"{doc_ids[missing[0]]!r}"
             )
-        return np.array([self._rows[doc_id] for doc_id in doc_ids], dtype=np.int64)
+        return places
 
 
 def documents_frame(documents):
-    """Give a collection as a frame of doc_id, text and metadata.
+    """Frame of a collection: doc_id, text and metadata.
 
     It may be a frame, a list of texts, whose places from "0" are their ids, a list of
     ``{"doc_id": ..., "text": ...}``, ``{id: text}`` or ``{id: {"text": ...}}``. An id may also be
     called ``_id``, ``id`` or ``docno``.
     """
-    if isinstance(documents, Mapping) and isinstance(documents.get("text"), list | tuple):
-        documents = pd.DataFrame(dict(documents))  # a column in each entry
-    elif isinstance(documents, Mapping):
-        documents = pd.DataFrame(
+    if isinstance(documents, Mapping):
+        documents = [
             {"doc_id": str(name)} | (entry if isinstance(entry, Mapping) else {"text": entry})
             for name, entry in documents.items()
-        )
-    elif isinstance(documents, list | tuple) and _are(str, documents):
-        places = [str(place) for place in range(len(documents))]
-        documents = pd.DataFrame({"doc_id": places, "text": list(documents)})
-    elif isinstance(documents, list | tuple) and _are(Mapping, documents):
-        documents = pd.DataFrame(list(documents))
+        ]
+    if isinstance(documents, list | tuple):
+        if all(isinstance(entry, Mapping) for entry in documents):
+            documents = pd.DataFrame(list(documents))
+        elif all(isinstance(entry, str) for entry in documents):
+            places = map(str, range(len(documents)))
+            documents = pd.DataFrame({"doc_id": list(places), "text": list(documents)})
     if not isinstance(documents, pd.DataFrame):
         kind = type(documents).__name__
         raise InputError(
@@ -126,28 +133,25 @@ def documents_frame(documents):
     return documents.rename(columns={column: "doc_id"}).astype({"doc_id": str})
 
 
-def _are(kind, entries):
-    return all(isinstance(entry, kind) for entry in entries)
-
-
-def _checked_documents(documents):
+def _checked(documents):
     missing = {"doc_id", "text"} - set(documents.columns)
     if missing:
         raise InputError(f"documents lack the column {min(missing)!r}")
     if documents.empty:
         raise InputError("a collection needs at least one document")
     documents = documents.reset_index(drop=True)
-    repeated = documents["doc_id"].duplicated()
-    if repeated.any():
-        raise InputError(f"document {documents['doc_id'][repeated.idxmax()]!r} occurs twice")
+    ids = documents["doc_id"]
     textless = ~documents["text"].map(lambda text: isinstance(text, str))
-    if textless.any():
-        raise InputError(f"document {documents['doc_id'][textless.idxmax()]!r} has no text")
+    for wrong, problem in ((ids.duplicated(), "occurs twice"), (textless, "has no text")):
+        if wrong.any():
+            raise InputError(f"document {ids[wrong.idxmax()]!r} {problem}")
     return documents
 
 
 class Passages:
     """One way of cutting a collection, and what is built on it, once."""
+
+    token_frequencies = None  # passages that hold each token, if they have been counted already
 
     def __init__(self, index, cut):
         self.index = index
@@ -157,13 +161,6 @@ class Passages:
 
     def __len__(self):
         return len(self.texts)
-
-    def of_index(self, index):
-        """Give what is built, without rerankers, for another index of the same documents."""
-        passages = copy.copy(self)
-        passages.index = index
-        passages._rerankers = {}
-        return passages
 
     @cached_property
     def chunks(self):
@@ -188,24 +185,26 @@ class Passages:
 
     @cached_property
     def vectors(self):
-        """Vectors of the passages."""
         return self.index.encoder().encode_documents(self.texts)
 
     @cached_property
     def dense(self):
-        """Index of the vectors."""
+        """Search of the vectors."""
         return DenseIndex(self.vectors)
 
     @cached_property
     def mean_dense(self):
-        """Index of the vectors, and of those of whole documents."""
+        """Search of the vectors, and of those of whole documents."""
         return MeanDenseIndex(self.vectors, self.index.passages().vectors, self.owner)
 
     def bm25(self, preset):
-        """BM25 index with settings of `casebook.retrieval.search.PRESETS`."""
+        """BM25 with settings of `casebook.retrieval.search.PRESETS`."""
         if preset not in self._bm25:
-            self._bm25[preset] = BM25Index(self.texts, **PRESETS[preset])
+            self._bm25[preset] = self._bm25_of(preset)
         return self._bm25[preset]
+
+    def _bm25_of(self, preset):
+        return BM25Index(self.texts, **PRESETS[preset])
 
     def reranker(self, name, query_reading, query_tokens=None):
         """Reranker of these passages; see `casebook.retrieval.rerank.build_reranker`."""
@@ -214,30 +213,31 @@ class Passages:
             self._rerankers[key] = build_reranker(name, self, query_reading, query_tokens)
         return self._rerankers[key]
 
+    @cached_property
+    def _bounds(self):
+        """First passage of each document, and the end of the last one's."""
+        return np.searchsorted(self.owner, np.arange(len(self.index) + 1))
+
     def nearest(self, query_vectors, documents):
         """Passage of each document [Q, C] that is nearest to its query, the first of equals."""
-        bounds = np.searchsorted(self.owner, np.arange(self.owner[-1] + 2))
         best = np.full(documents.shape, -1)
         for row, query in enumerate(query_vectors):
             wanted = documents[row][documents[row] >= 0]
-            sizes = bounds[wanted + 1] - bounds[wanted]
-            segments = np.repeat(np.arange(len(wanted)), sizes)
-            starts = np.cumsum(sizes) - sizes
-            passages = np.arange(len(segments)) + np.repeat(bounds[wanted] - starts, sizes)
+            passages = [np.arange(*self._bounds[document : document + 2]) for document in wanted]
+            if not passages:
+                continue
+            starts = np.cumsum([0, *map(len, passages[:-1])])
             # Single-precision products: more digits are noise that would decide ties.
-            similarity = np.round(self.vectors[passages] @ query, 6)
-            order = np.lexsort((-similarity, segments))
-            best[row, : len(wanted)] = passages[order[starts]]
+            similarity = np.round(self.vectors[np.concatenate(passages)] @ query, 6)
+            parts = np.split(similarity, starts[1:])
+            best[row, : len(wanted)] = [
+                numbers[part.argmax()] for numbers, part in zip(passages, parts, strict=True)
+            ]
         return best
 
     def similarity(self, query_vectors, passages):
         """Inner product of each query with its passages [Q, C]."""
         return np.einsum("qcd,qd->qc", self.vectors[np.maximum(passages, 0)], query_vectors)
-
-    @property
-    def token_frequencies(self):
-        """Passages that hold each token of the encoder, if they have been counted already."""
-        return None
 
 
 # Parts of texts in the order of their documents: text, document, start and end of each.

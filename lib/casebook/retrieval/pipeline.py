@@ -109,6 +109,8 @@ class HybridRetriever:
         elif (device, precision, batch_size) != (None, None, None):
             raise InputError("the index has its device already: give a frame or none")
         self.index = documents
+        if self.config.chunking and documents.median_words < self.config.passages_from:
+            self.config = self.config.model_copy(update={"chunking": False})
 
     def retrieve(self, query, top_k=None, filters=None):
         """Retrieve documents for one query.
@@ -234,9 +236,11 @@ class HybridRetriever:
         # 5 reranking
         if config.reranker:
             stages["rerank"] = stages["reranked"] = ranking.truncate(config.mmr_pool)
-            if semantic.queries:
+            reranked = batch.part(np.flatnonzero(batch.weights * self._is_reranked(batch)))
+            if reranked.queries:
+                of_reranked = vectors[np.isin(semantic.rows, reranked.rows)]
                 with _timed(costs, "rerank"):
-                    sources.insert(0, self._rerank(stages, semantic, vectors, reranker))
+                    sources.insert(0, self._rerank(stages, reranked, of_reranked, reranker))
             ranking = stages["reranked"]
 
         # 6 attribution, by the caller: the first source that has a passage of a document decides
@@ -258,6 +262,11 @@ class HybridRetriever:
         if config.question_tokens is None or (config.lists == ("bm25",) and not config.reranker):
             return np.ones(len(queries))
         return config.semantic_weight(self.index.encoder().count_tokens(queries))
+
+    def _is_reranked(self, batch):
+        """Whether each query is short enough for the reranker."""
+        limit = self.config.rerank_words or np.inf
+        return np.array([len(query.split()) <= limit for query in batch.queries])
 
     def _prepared(self, semantic):
         """Build what the stages need: the reranker, and for each list its passages and index."""
@@ -298,7 +307,7 @@ class HybridRetriever:
         if not semantic.queries or not self.config.uses_encoder:
             return None
         encoder = self.index.encoder(self.config.query_reading)
-        if self._late_interaction and not self.index.remember_scores and hasattr(encoder, "cache"):
+        if self._late_interaction and hasattr(encoder, "cache"):
             # Its pass over the tokens gives the vectors too, which the cache then has.
             encoder.token_vectors(semantic.queries, "query")
         return encoder.encode_queries(semantic.queries)
@@ -348,17 +357,22 @@ class HybridRetriever:
         config = self.config
         fused = stages["fused"].take(semantic.rows)
         nearest = self._passages.nearest(vectors, fused.ids)
+        relevance = fused.scores
+        if config.mmr_relevance == "similarity":
+            similarity = self._passages.similarity(vectors, nearest)
+            relevance = np.where(nearest >= 0, similarity, -np.inf)
         # Vectors of the candidates alone, since those of a large corpus are on disk.
         passages, rows = np.unique(np.maximum(nearest, 0), return_inverse=True)
         order, values = maximal_marginal_relevance(
-            fused.scores,
+            relevance,
             self._passages.vectors[passages],
             config.mmr_lambda,
             min(config.mmr_pool, fused.shape[1]),
             candidates=np.where(nearest >= 0, rows.reshape(nearest.shape), ABSENT),
-            scale_relevance=True,
+            scale_relevance=config.mmr_relevance == "fused",
         )
-        diverse = fused.reorder(order, values)
+        ids = np.take_along_axis(fused.ids, np.maximum(order, 0), axis=1)
+        diverse = RankedLists(np.where(order >= 0, ids, ABSENT), values)
         stages["mmr"] = stages["mmr"].replace(semantic.rows, diverse)
         return semantic.rows, fused, nearest
 

@@ -36,19 +36,11 @@ class RankedLists:
     def of(cls, rows, ids, scores, n_queries, depth=None):
         """Lists of sorted entries, queries ascending; of each query the first `depth`."""
         columns = np.arange(rows.size) - np.searchsorted(rows, rows)
-        if depth is None:
-            depth = columns.max(initial=0) + 1
-        else:
-            keep = columns < depth
-            rows = rows[keep]
-            ids = ids[keep]
-            scores = scores[keep]
-            columns = columns[keep]
-        padded_ids = np.full((n_queries, depth), ABSENT)
-        padded_ids[rows, columns] = ids
-        padded_scores = np.full((n_queries, depth), -np.inf)
-        padded_scores[rows, columns] = scores
-        return cls(padded_ids, padded_scores)
+        shape = n_queries, columns.max(initial=0) + 1
+        lists = cls(np.full(shape, ABSENT), np.full(shape, -np.inf))
+        lists.ids[rows, columns] = ids
+        lists.scores[rows, columns] = scores
+        return lists if depth is None else lists.truncate(depth).padded(depth)
 
     @property
     def shape(self):
@@ -65,12 +57,11 @@ class RankedLists:
         k = positive_depth(k)
         return RankedLists(self.ids[:, :k], self.scores[:, :k])
 
-    def reorder(self, order, scores):
-        """Pick entries by column, -1 for none, and give them scores."""
-        ids = np.where(
-            order >= 0, np.take_along_axis(self.ids, np.maximum(order, 0), axis=1), ABSENT
-        )
-        return RankedLists(ids, np.where(ids >= 0, scores, -np.inf))
+    def padded(self, width):
+        """Lists that are filled up to a width."""
+        missing = ((0, 0), (0, width - self.shape[1]))
+        ids = np.pad(self.ids, missing, constant_values=ABSENT)
+        return RankedLists(ids, np.pad(self.scores, missing, constant_values=-np.inf))
 
     def take(self, rows):
         """Lists of some queries."""
@@ -81,11 +72,10 @@ class RankedLists:
         if len(rows) == len(self.ids):
             return lists
         width = max(self.shape[1], lists.shape[1])
-        ids = padded(self.ids, width, ABSENT)
-        ids[rows] = padded(lists.ids, width, ABSENT)
-        scores = padded(self.scores, width, -np.inf)
-        scores[rows] = padded(lists.scores, width, -np.inf)
-        return RankedLists(ids, scores)
+        replaced = self.padded(width)
+        replaced.ids[rows] = lists.padded(width).ids
+        replaced.scores[rows] = lists.padded(width).scores
+        return replaced
 
     def columns_of(self, wanted):
         """Column of each wanted id in the list of its own query; -1 where it is not listed."""
@@ -148,25 +138,16 @@ def best_first(ids, scores, ranks=None):
 
 def stack(parts):
     """Join the lists of blocks of queries."""
-    width = max(part.shape[1] for part in parts)
-    return RankedLists(
-        np.concatenate([padded(part.ids, width, ABSENT) for part in parts]),
-        np.concatenate([padded(part.scores, width, -np.inf) for part in parts]),
-    )
-
-
-def padded(block, width, fill):
-    """Copy of rows that are filled up to a width."""
-    return np.pad(block, ((0, 0), (0, width - block.shape[1])), constant_values=fill)
+    width = max((part.shape[1] for part in parts), default=1)
+    parts = [RankedLists.empty(0).padded(width), *(part.padded(width) for part in parts)]
+    ids = np.concatenate([part.ids for part in parts])
+    return RankedLists(ids, np.concatenate([part.scores for part in parts]))
 
 
 def collapse(lists, owner):
     """Turn lists of passages into lists of documents at their best passages, and these passages."""
     owner = np.asarray(owner, np.int64)
-    rows, columns = np.nonzero(lists.ids >= 0)
-    best = _without_repeats(rows, owner[lists.ids[rows, columns]])
-    rows = rows[best]
-    columns = columns[best]
+    rows, columns = _first_of_each(np.where(lists.ids >= 0, owner[lists.ids], ABSENT))
     passages = RankedLists.of(
         rows, lists.ids[rows, columns], lists.scores[rows, columns], len(lists.ids)
     )
@@ -177,16 +158,16 @@ def collapse(lists, owner):
 def extend(head, *tails):
     """Continue lists below their end by what other lists hold; scores become reciprocal ranks."""
     ids = np.concatenate([head.ids, *(tail.ids for tail in tails)], axis=1)
-    rows, columns = np.nonzero(ids >= 0)
-    best = _without_repeats(rows, ids[rows, columns])
-    rows = rows[best]
+    rows, columns = _first_of_each(ids)
     ranks = np.arange(rows.size) - np.searchsorted(rows, rows) + 1.0
-    return RankedLists.of(rows, ids[rows, columns[best]], 1 / ranks, len(ids))
+    return RankedLists.of(rows, ids[rows, columns], 1 / ranks, len(ids))
 
 
-def _without_repeats(rows, ids):
-    """Entries at which a query has an id for the first time."""
-    return np.flatnonzero(~pd.DataFrame({"row": rows, "id": ids}).duplicated())
+def _first_of_each(ids):
+    """Rows and columns at which a row has an id for the first time."""
+    rows, columns = np.nonzero(ids >= 0)
+    repeated = pd.DataFrame({"row": rows, "id": ids[rows, columns]}).duplicated()
+    return rows[~repeated], columns[~repeated]
 
 
 def to_run(lists, query_ids, doc_ids):
@@ -200,10 +181,6 @@ def to_run(lists, query_ids, doc_ids):
     }
 
 
-def _is_not_in(values, excluded):
-    return ~values.isin(excluded)
-
-
 _OPERATORS = {
     "eq": operator.eq,
     "ne": operator.ne,
@@ -212,9 +189,8 @@ _OPERATORS = {
     "gte": operator.ge,
     "lte": operator.le,
     "in": pd.Series.isin,
-    "not_in": _is_not_in,
+    "not_in": lambda values, excluded: ~values.isin(excluded),
 }
-_OF_LISTS = ("in", "not_in")  # operators
 
 
 def metadata_mask(documents, where):
@@ -241,7 +217,7 @@ def metadata_mask(documents, where):
                     f"filter on {column!r} uses no operator {name!r}; operators: {operators}"
                 )
             try:
-                if name not in _OF_LISTS and not pd.api.types.is_scalar(operand):
+                if not name.endswith("in") and not pd.api.types.is_scalar(operand):
                     raise TypeError("one value is compared with one value")
                 values = values[_OPERATORS[name](values, operand)]
             except TypeError as error:

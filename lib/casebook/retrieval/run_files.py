@@ -6,8 +6,6 @@ table with a column each for query, document and score (`casebook.data.rankings`
 
 from pathlib import Path
 
-import pandas as pd
-
 from casebook.data.rankings import is_table, read_rankings
 from casebook.data.tables import ENDINGS
 from casebook.errors import InputError
@@ -15,7 +13,7 @@ from casebook.paths import valid_name
 from casebook.readers import OPENERS
 from casebook.retrieval.pipeline import EVALUATION_DEPTH
 from casebook.retrieval.settings import SYSTEM_NAMES
-from casebook.trec import read_run
+from casebook.trec import ranked, read_run
 
 _ENDINGS = (*ENDINGS, ".res", ".run", ".trec", ".txt")  # left out of a system's name
 
@@ -41,17 +39,15 @@ def read_runs(paths):
         With file and line, if a file cannot be read, holds a document twice for a query or a
         score that is no finite number, or if two files have one name.
     """
-    if paths is None:
-        paths = []
-    elif isinstance(paths, str | Path):
-        paths = [paths]
+    paths = [paths] if isinstance(paths, str | Path) else paths or []
     runs = {}
-    file_of = {}
+    earlier = {}
     for path in map(Path, paths):
         name = run_name(path)
-        earlier = file_of.setdefault(name.casefold(), path)
-        if earlier != path or name in runs:
-            raise InputError(f"{path}: its system {name!r} is that of {earlier}: rename the file")
+        same = earlier.get(name.casefold())
+        if same:
+            raise InputError(f"{path}: its system {name!r} is that of {same}: rename the file")
+        earlier[name.casefold()] = path
         runs[name] = read_run_file(path)
     return runs
 
@@ -93,13 +89,12 @@ def ranked_run(dataset, run):
             pool = set(dataset.candidates[query])
             depth = max(depth, len(pool))
             scores = {document: score for document, score in scores.items() if document in pool}
-        ranked = sorted(scores.items(), key=lambda item: (item[1], item[0]), reverse=True)
-        rows.append(dict(ranked[:depth]))
+        rows.append(dict(ranked(scores)[:depth]))
     return rows
 
 
-def coverage_of_runs(dataset, runs):
-    """Count what runs hold of the questions and documents of a data set: a row for each run.
+def coverage_of_run(dataset, run):
+    """Counts of what a run holds of the questions and documents of a data set.
 
     ``missing`` questions are those that the run has no document for; they count as 0. ``extra``
     ones are not in this split. ``entries`` are pairs of question and document; ``unknown`` of them
@@ -109,26 +104,19 @@ def coverage_of_runs(dataset, runs):
     """
     documents = set(dataset.documents["doc_id"])
     questions = dataset.queries["query_id"].tolist()
-    rows = []
-    for system, run in runs.items():
-        matched_queries = [query for query in questions if run.get(query)]
-        scores = [run[query] for query in matched_queries]
-        ranked = ranked_run(dataset, run)
-        entries = sum(map(len, scores))
-        rows.append(
-            {
-                "system": system,
-                "questions": len(questions),
-                "matched": len(matched_queries),
-                "missing": len(questions) - len(matched_queries),
-                "extra": len(run.keys() - set(questions)),
-                "entries": entries,
-                "unknown": sum(len(row.keys() - documents) for row in scores),
-                "unranked": entries - sum(map(len, ranked)),
-                "tied": sum(len(set(row.values())) < len(row) for row in ranked),
-            }
-        )
-    return pd.DataFrame(rows)
+    found = [run[query] for query in questions if run.get(query)]
+    lists = ranked_run(dataset, run)
+    entries = sum(map(len, found))
+    return {
+        "questions": len(questions),
+        "matched": len(found),
+        "missing": len(questions) - len(found),
+        "extra": len(run.keys() - set(questions)),
+        "entries": entries,
+        "unknown": sum(len(row.keys() - documents) for row in found),
+        "unranked": entries - sum(map(len, lists)),
+        "tied": sum(len(set(row.values())) < len(row) for row in lists),
+    }
 
 
 def runs_on(datasets, paths, max_missing):
@@ -138,42 +126,37 @@ def runs_on(datasets, paths, max_missing):
     """
     runs = read_runs(paths)
     for dataset in datasets:
-        rows = coverage_of_runs(dataset, runs).to_dict("records")
-        for (system, run), row in zip(runs.items(), rows, strict=True):
-            _check_run(dataset, system, run, row, max_missing)
+        for system, run in runs.items():
+            _check_run(dataset, system, run, max_missing)
     return runs
 
 
-def _check_run(dataset, system, run, row, max_missing):
+def _check_run(dataset, system, run, max_missing):
+    counts = coverage_of_run(dataset, run)
     questions = dataset.queries["query_id"].tolist()
-    if not row["matched"]:
+    if not counts["matched"]:
         raise InputError(
             f"runs: {system} has none of the {len(questions)} questions of {dataset.name}, such as "
             f"{questions[0]!r}; it has {len(run)}, such as {next(iter(run))!r}"
         )
-    if row["unknown"] > max_missing * row["entries"]:
-        documents = set(dataset.documents["doc_id"])
-        names = [name for query in questions for name in run.get(query, ())]
-        example = next(name for name in names if name not in documents)
+    if counts["unknown"] > max_missing * counts["entries"]:
+        names = {name for query in questions for name in run.get(query, ())}
+        example = min(names - set(dataset.documents["doc_id"]))
         raise InputError(
             f"runs: {system} names documents that {dataset.name} lacks, such as {example!r}: "
-            f"{row['unknown']} of {row['entries']} entries, max_missing is {max_missing:.0%}: "
-            "is it a run on another collection?"
+            f"{counts['unknown']} of {counts['entries']} entries, max_missing is "
+            f"{max_missing:.0%}: is it a run on another collection?"
         )
 
 
-def coverage_text(row):
-    """What a run holds, in one line, from a row of `coverage_of_runs`."""
-    text = f"{row['matched']} of {row['questions']} questions matched"
+def coverage_text(counts):
+    """What a run holds, in one line, of `coverage_of_run`."""
     parts = {
-        "missing, which count as 0": row["missing"],
-        "extra": row["extra"],
-        "with tied scores": row["tied"],
+        "{missing} missing, which count as 0": counts["missing"],
+        "{extra} extra": counts["extra"],
+        "{tied} with tied scores": counts["tied"],
+        "{unknown} of {entries} entries name unknown documents": counts["unknown"],
+        "{unranked} of {entries} entries are not ranked": counts["unranked"],
     }
-    counts = [f"{count} {name}" for name, count in parts.items() if count]
-    text = ", ".join([text, *counts])
-    of_entries = {"name unknown documents": row["unknown"], "are not ranked": row["unranked"]}
-    for name, count in of_entries.items():
-        if count:
-            text += f", {count} of {row['entries']} entries {name}"
-    return text
+    said = ["{matched} of {questions} questions matched", *(part for part in parts if parts[part])]
+    return ", ".join(said).format_map(counts)

@@ -71,10 +71,14 @@ class PipelineConfig(pydantic.BaseModel):
     pool: PositiveInt = 50  # documents of each list that are fused
     mmr: bool = False
     mmr_lambda: Proportion = 0.7
+    # Relevance in marginal relevance: the fused scores of a query, scaled, or cosines with it.
+    mmr_relevance: Literal["fused", "similarity"] = "fused"
     # Documents that the reranker reads; marginal relevance keeps as many.
     mmr_pool: PositiveInt = 50
     # Or maxsim-mean, pass-through, cross-encoder:NAME, module:object.
     reranker: str | None = "maxsim"
+    # Longest query in words that is reranked; None: all.
+    rerank_words: PositiveInt | None = 100
     # Tokens of a query that late interaction reads, the rarest ones; None: all.
     rerank_tokens: PositiveInt | None = 128
     # Share of the fused score in the final one.
@@ -82,6 +86,8 @@ class PipelineConfig(pydantic.BaseModel):
     # Correlations with the encoder at which the weight of the reranker begins to rise, and is full.
     agreement: tuple[Correlation, Correlation] | None = (0.5, 0.8)
     chunking: bool = True
+    # Documents are cut into passages where their median has at least so many words.
+    passages_from: NonNegativeInt = 200
     max_words: PositiveInt = 130
     overlap: NonNegativeInt = 40
     max_passages: PositiveInt | None = 16  # the most central ones of a long document

@@ -20,6 +20,12 @@ LONGEST_TEXT = 400  # characters of an item's own text
 OPENING = 120  # characters of a document
 MOST_BYTES = 250_000  # of one chapter's items, so that a report stays small
 NOT_FIELDS = ("id", "system", "text", "marked")
+# Of the questions of a study of rankings.
+MOST_MEASURES = 5
+DEPTH = 10
+FIRST = f"first {DEPTH} documents"
+NOTHING = f"nothing relevant in the first {DEPTH}"
+MOST_BYTES_OF_RANKINGS = 900_000  # every system is kept
 
 
 def item_page(
@@ -118,6 +124,79 @@ def item_page(
         return len(items_json(collect(count)))
 
     return collect(1 + bisect.bisect_right(range(2, len(items) + 1), most_bytes, key=size))
+
+
+def ranking_items(
+    study,
+    focus=None,
+    against=None,
+    tags=None,
+    part_of=(),
+    ready=(),
+    most_bytes=MOST_BYTES_OF_RANKINGS,
+):
+    """Collect the questions of a study of rankings, those first on which its systems differ most.
+
+    Parameters
+    ----------
+    study : Ablation or ShiftStudy
+        Its data set, ``scores``, ``runs()`` and readers' names; all its systems are kept.
+    focus, against : str, optional
+        The system under study, and what a reader compares it with at first.
+    tags : dict of str to list of str, optional
+        Ids of the questions of each tag.
+    part_of : mapping, optional
+        Part of a question by its id, which is a tag too.
+    ready : sequence of (str, str, str)
+        What a reader may want to see beside where ``focus`` is worse: text, system, and the system
+        that is better there; left out if one was not run.
+    """
+    data = study.dataset
+    measures = list(study.scores)[:MOST_MEASURES]
+    first = study.scores[measures[0]]
+    asked = data.queries[data.queries["query_id"].isin(first.index)]
+    questions = asked[["query_id", "text"]].rename(columns={"query_id": "id"})
+    relevant = {
+        query: [document for document, grade in data.qrels[query].items() if grade > 0]
+        for query in questions["id"]
+    }
+    runs = study.runs()
+    systems = sorted(runs, key=lambda name: name != focus)
+    tested = [name for name in systems if name not in study.controls]
+    results = []
+    for system in systems:
+        rows = pd.DataFrame({name: study.scores[name][system] for name in measures})
+        rows = rows.loc[list(relevant)].rename_axis("id").reset_index().assign(system=system)
+        rows[FIRST] = [list(runs[system][query])[:DEPTH] for query in relevant]
+        pairs = zip(relevant.values(), rows[FIRST], strict=True)
+        rows[NOTHING] = [set(wanted).isdisjoint(found) for wanted, found in pairs]
+        results.append(rows)
+    results = pd.concat(results)
+    opened = set().union(*relevant.values(), *results[results["system"].isin(tested)][FIRST])
+    texts = data.documents[data.documents["doc_id"].isin(opened)].set_index("doc_id")["text"]
+    tags = dict(tags or {})
+    for query, part in dict(part_of).items():
+        tags.setdefault(f"part: {part}", []).append(query)
+    for tag, ids in tags.items():
+        questions[tag] = questions["id"].isin(ids)
+    questions["marked"] = questions["relevant documents"] = list(relevant.values())
+    scores = first.loc[list(relevant), tested].to_numpy()
+    spread = scores.max(axis=1) - scores.min(axis=1)
+    if against:
+        phrase = [study.phrases.get(system, system) for system in (focus, against)]
+        worse = (f"questions where {phrase[0]} is worse than {phrase[1]}", focus, against)
+        ready = [worse, *(row for row in ready if set(row[1:]) <= set(systems))]
+    page = item_page(
+        questions.iloc[np.argsort(-spread, kind="stable")],
+        results,
+        against=against,
+        ready=[*ready, *((NOTHING, system, None) for system in tested[:1])],
+        card=data.card,
+        documents=texts.to_dict(),
+        most_bytes=most_bytes,
+    )
+    # Under readers' names, by which marks of figures find them.
+    return page | {"systems": [study.names.get(system, system) for system in page["systems"]]}
 
 
 def _permitted(frame, shown, item_texts, document_texts):

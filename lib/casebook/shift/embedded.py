@@ -95,7 +95,7 @@ class EmbeddedDataset:
 
     def chance(self, measures=SHIFT_MEASURES):
         """Expected value of a random order of each query's pool, computed and not drawn."""
-        return random_order(self.qrels(), self.run(self.queries), list(measures)).frame()
+        return random_order(self.qrels(), self.run(self.queries), list(measures))
 
 
 def embed(dataset, encoder="minilm"):

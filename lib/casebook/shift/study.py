@@ -28,6 +28,7 @@ from casebook.shift.learn import (
 from casebook.shift.segments import gap_gain, oracle
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import generator
+from casebook.trec import ranked
 
 BASELINE = "baseline"
 CHANCE = "chance"
@@ -96,6 +97,16 @@ class ShiftStudy(ScoredSystems):
             "query": f"new questions of the {groups} that it was learned from",
             "group": f"questions of {groups} that it was not learned from",
         }[self.by]
+
+    def runs(self):
+        """Runs of the learned shifts, and without one: scores by query and document, best first."""
+        vectors = {BASELINE: self.data.queries}
+        vectors |= {system: fit.shifted() for system, fit in self.fits.items()}
+        found = {}
+        for system, queries in vectors.items():
+            run = self.data.run(queries)
+            found[system] = {query: dict(ranked(scores)) for query, scores in run.items()}
+        return found
 
     def same_inputs(self, pairs):
         """Pairs of systems that rank by the same vectors, with the reason."""

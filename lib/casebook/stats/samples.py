@@ -85,9 +85,9 @@ def check_share(name, value):
 def check_choice(name, value, choices):
     """Raise InputError unless `value` is one of `choices`."""
     if value not in choices:
-        near = did_you_mean(str(value), choices)
+        near = did_you_mean(str(value), choices) or ":"
         known = ", ".join(map(str, choices))
-        raise InputError(f"unknown {name} {value!r}{near}: choose from {known}")
+        raise InputError(f"unknown {name} {value!r}{near} choose from {known}")
 
 
 def number_or_none(value):

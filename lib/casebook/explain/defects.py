@@ -1,0 +1,309 @@
+"""Copies of texts with one defect each, and what measures of faithfulness make of them."""
+
+import itertools
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from casebook import frames
+from casebook.findings import interval_verdicts
+from casebook.measures.faithfulness import (
+    faithfulness,
+    grounded_share,
+    inverse_frequency,
+    pair_sources,
+    sentence_shares,
+)
+from casebook.measures.mentions import find_flip, share_named
+from casebook.measures.quotations import find_quotes, share_quoted_rightly
+from casebook.readers import read_yaml
+from casebook.runs.headlines import per_cent
+from casebook.scores import Scores
+from casebook.sentences import upper
+from casebook.stats.intervals import cluster_sums, resampled_clusters
+from casebook.stats.samples import generator
+from casebook.tables import enumerated
+from casebook.text import sentence_texts, sentences
+from casebook.verdicts import BETTER, NO_UNIT_DIFFERS, margin_of
+
+_NAMES = read_yaml(Path(__file__).parent / "names.yml")
+DETECTORS = {key: words["name"] for key, words in _NAMES["measures"].items()}
+"""Measures and their names. The faithfulness of a rule is its share of grounded sentences."""
+PHRASES = {key: words["phrase"] for key, words in _NAMES["measures"].items()}
+DEFECTS = _NAMES["defects"]
+SWAPPED, *PLANTED_DEFECTS = DEFECTS
+FAITHFULNESS = [name for name in DETECTORS if name.endswith(" faithfulness")]
+WORDS = [("corrected", "documented"), ("corrected", "code")]
+LOWER = "share of copies that score lower"
+AUROC = "AUROC"
+NO_WORD = "no explanation has a content word"
+
+
+# --- copies
+
+
+_NUMBER = re.compile(r"(?<![\w.(\[])\d{1,3}(?:,\d{3})*(?![\w)\]])")
+_AUXILIARY = re.compile(
+    r"\b(?P<verb>may|must|shall|will|can|is|are|was|were|has|have|does|do)\b(?P<negation> not)?"
+)
+_BREAK = re.compile(r"(?<=[.:?!]) (?=[A-Z“])")
+
+
+def corrupt(explanations, *, seed=0):
+    """Copies of explanations with one defect each: {defect: {key: text}}.
+
+    A text that does not allow a defect has no copy.
+    """
+    keys = list(explanations)
+    order = generator(seed, "corruptions").permutation(len(keys))
+    following = {keys[a]: keys[b] for a, b in zip(order, np.roll(order, -1), strict=True)}
+    copies = {defect: {} for defect in PLANTED_DEFECTS}
+    for key, text in explanations.items():
+        donor = explanations[following[key]]
+        spoilt = {
+            "number changed": _number_changed(text),
+            "negation turned": _negation_turned(text),
+            "foreign sentence": _foreign_sentence(text, donor),
+            "quotation stitched": _stitched(text, donor),
+        }
+        for defect, copy in spoilt.items():
+            if copy is not None and copy != text:
+                copies[defect][key] = copy
+    return copies
+
+
+def _number_changed(text):
+    """Double the last number and add one."""
+    matches = list(_NUMBER.finditer(text))
+    if not matches:
+        return None
+    last = matches[-1]
+    number = int(last.group().replace(",", ""))
+    return f"{text[: last.start()]}{2 * number + 1}{text[last.end() :]}"
+
+
+def _negation_turned(text):
+    """Take the "not" from the last auxiliary verb, or add it."""
+    matches = list(_AUXILIARY.finditer(text))
+    if not matches:
+        return None
+    last = matches[-1]
+    turned = last["verb"] if last["negation"] else f"{last['verb']} not"
+    return f"{text[: last.start()]}{turned}{text[last.end() :]}"
+
+
+def _foreign_sentence(text, donor):
+    """Replace the last sentence by that of another text."""
+    return text[: _start_of_last_sentence(text)] + donor[_start_of_last_sentence(donor) :]
+
+
+def _start_of_last_sentence(text):
+    starts = [match.end() for match in _BREAK.finditer(text)]
+    return starts[-1] if starts else 0
+
+
+def _stitched(text, donor):
+    """Replace the second half of the last quotation by that of another text."""
+    quotes = find_quotes(text)
+    donor_quotes = find_quotes(donor)
+    if not quotes or not donor_quotes:
+        return None
+    start, end = quotes[-1]
+    donor_start, donor_end = donor_quotes[-1]
+    words = text[start:end].split()
+    donor_words = donor[donor_start:donor_end].split()
+    stitched = words[: len(words) // 2] + donor_words[len(donor_words) // 2 :]
+    return f"{text[:start]}{' '.join(stitched)}{text[end:]}"
+
+
+# --- scores of copies
+
+
+def detector_scores(explanation, source, weights):
+    """Scores of an explanation by every measure, higher for more faithful.
+
+    A score is None where there is nothing to judge.
+    """
+    faithful = {}
+    mean_shares = {}
+    for rule, supports in sentence_shares(explanation, source).items():
+        shares = [support.share for support in supports if support.share is not None]
+        faithful[f"{rule} faithfulness"] = grounded_share(shares) if shares else None
+        mean_shares[rule] = np.mean(shares) if shares else None
+    source_sentences = tuple(sentence_texts(source))
+    same_polarity = []
+    for start, end in sentences(explanation):
+        turned = find_flip(explanation[start:end], source_sentences)
+        if turned is not None:
+            same_polarity.append(not turned)
+    return {
+        **faithful,
+        **mean_shares,
+        "weighted": faithfulness(explanation, source, weights=weights).mean_share,
+        "mentions": share_named(explanation, source),
+        "polarity": np.mean(same_polarity) if same_polarity else None,
+        "quotes": share_quoted_rightly(explanation, [source]),
+    }
+
+
+def explanation_copies(explained, *, seed=0):
+    """Scored explanations and their copies; the first defect is the source of another one."""
+    weights = inverse_frequency(list(explained.own_sources.values()))
+    foreign = pair_sources(*explained.texts, draws=1, seed=seed)
+    swapped = {key: explained.sources[source] for key, (source,) in foreign.items()}
+    own = {key: explained.sources[source] for key, source in explained.source_of.items()}
+    spoilt = {SWAPPED: explained.explanations} | corrupt(explained.explanations, seed=seed)
+
+    def score(key, text, defect=None):
+        source = swapped[key] if defect == SWAPPED else own[key]
+        return detector_scores(text, source, weights)
+
+    return scored_copies(explained.explanations, spoilt, explained.source_of, score)
+
+
+def scored_copies(originals, copies, source_of, score):
+    """Scores of texts and of their copies: two rows for each defect and key.
+
+    ``copies`` are {defect: {key: text}}; ``score`` takes key, text and perhaps the defect, and
+    gives a dict by measure.
+    """
+    of_originals = {key: score(key, text) for key, text in originals.items()}
+    rows = []
+    for defect, texts in copies.items():
+        for key, text in texts.items():
+            row = {"defect": defect, "key": key, "source": source_of[key]}
+            rows.append(row | {"original": True} | of_originals[key])
+            rows.append(row | {"original": False} | score(key, text, defect))
+    measures = dict.fromkeys(rows[0].keys() - {"defect", "key", "source", "original"}, float)
+    return pd.DataFrame(rows).astype(measures)
+
+
+# --- what the measures make of copies
+
+
+def drops(copies, defect, measures):
+    """Copies with a defect that score below their original, 1 or 0; missing: not judged."""
+    versions = copies[copies["defect"] == defect].set_index("key")
+    originals = versions.loc[versions["original"], measures]
+    spoilt = versions.loc[~versions["original"], measures]
+    return (spoilt < originals).astype(float).where(spoilt.notna() & originals.notna())
+
+
+def lower_scores(explained, copies, margin=None, **settings):
+    """Whether copies score below their original by the measures that are compared, by defect."""
+    margin = margin_of("share") if margin is None else margin
+    compared = list(dict.fromkeys(itertools.chain(FAITHFULNESS, *WORDS)))
+    scores = {}
+    for defect in copies["defect"].unique():
+        lower = drops(copies, defect, compared)
+        unmeasured = NO_WORD if lower.dropna().empty else None
+        judged = lower.fillna(0.0) if unmeasured else lower.dropna()
+        scores[DEFECTS[defect]] = Scores(
+            judged,
+            LOWER,
+            explained.name,
+            explained.title,
+            unit="copies",
+            part=DEFECTS[defect],
+            clusters=pd.Series(explained.source_of).loc[judged.index],
+            cluster="sources",
+            names=DETECTORS,
+            phrases=PHRASES,
+            unmeasured=unmeasured,
+            margin=margin,
+            **settings,
+        )
+    return scores
+
+
+def contrasts(scores, system):
+    """One faithfulness against the others, the one that notices most first; and shares of words.
+
+    ``scores`` are those of `lower_scores`; the contrasts of a defect are one family.
+    """
+    others = [name for name in FAITHFULNESS if name != system]
+    tables = []
+    for of_defect in scores.values():
+        best = of_defect.best(others, "versions")
+        pairs = [(system, best), *((system, other) for other in others), *WORDS]
+        tables.append(of_defect.contrasts(pairs).assign(dataset=of_defect.dataset))
+    return pd.concat(tables, ignore_index=True)
+
+
+def detection(scores, copies, notices=0.5):
+    """Share of copies that score lower, and AUROC of originals over copies: two frames.
+
+    A row for each defect and measure; ``n`` are the copies of which original and copy have a
+    score. A measure that scores every copy as its original has an AUROC of 1/2 without interval.
+    ``notices`` is the share above which a measure is said to notice a defect.
+    """
+    shares = []
+    areas = []
+    for defect, versions in copies.groupby("defect", sort=False):
+        of_defect = scores[DEFECTS[defect]]
+        for measure in DETECTORS:
+            judged = both_scored(versions, measure)
+            if judged.empty:
+                continue
+            share, area = detected(judged, measure)
+            shares.append(of_defect.described(share.assign(dataset=of_defect.dataset)))
+            area = area.assign(dataset=of_defect.dataset, measure=AUROC)
+            areas.append(of_defect.described(area))
+    shares = pd.concat(shares, ignore_index=True)
+    verdicts = interval_verdicts(shares, notices)
+    return shares.assign(null=notices, margin=0.0, verdict=verdicts), pd.concat(
+        areas, ignore_index=True
+    )
+
+
+def both_scored(versions, measure):
+    """Originals and copies of which a measure can score both."""
+    return versions[versions[measure].notna().groupby(versions["key"]).transform("all")]
+
+
+def detected(versions, measure):
+    """Share and AUROC of one measure on originals and copies, all of them scored.
+
+    The share has Wilson's interval over sources, or over copies of too few sources.
+    """
+    spoilt = versions[~versions["original"]].set_index("key")
+    originals = versions[versions["original"]].set_index("key").loc[spoilt.index, measure]
+    sources = spoilt["source"].tolist()
+    lower = (spoilt[measure] < originals).to_numpy(float)
+    clusters, reason = resampled_clusters(sources, len(lower))
+    sums, sizes = cluster_sums(lower, np.arange(len(lower)) if clusters is None else clusters)
+    share = frames.shares({measure: (sums.ravel(), sizes)})
+    share = share.assign(reason=pd.Series([reason], dtype=object))
+    scores = versions[[measure]]
+    area = frames.areas(versions["original"], scores, versions["source"], versions["key"])
+    if (spoilt[measure] == originals).all():
+        area = area.assign(low=np.nan, high=np.nan, reason=NO_UNIT_DIFFERS)
+    counts = {"n": len(lower), "groups": len(set(sources)), "control": 0.5}
+    return share.assign(**counts), area.assign(**counts)
+
+
+def noticed(shares):
+    """Which measures notice which defects: the interval of the share lies above the limit."""
+    measures = {}
+    for phrase, of_measure in shares.groupby("system_phrase", sort=False):
+        found = of_measure.loc[of_measure["verdict"] == BETTER, "part"].radd("a ")
+        measures.setdefault(enumerated([*found] or ["none of the defects"]), []).append(phrase)
+    texts = []
+    for found, phrases in measures.items():
+        verb = "notice" if len(phrases) > 1 else "notices"
+        texts.append(f"{enumerated(phrases)} {verb} {found}")
+    limit = per_cent(shares["null"].iloc[0])
+    return f"{upper('; '.join(texts))} (the score drops on more than {limit} of the copies)."
+
+
+def by_rule(rows):
+    """Rows under the keys of ``numbers.json``: rule, and what is measured of which defect."""
+    is_share = ~rows["system"].isin(FAITHFULNESS)
+    of = is_share.map({True: "share", False: "faithfulness"})
+    defects = rows["part"].map({name: defect for defect, name in DEFECTS.items()})
+    rules = {name: name.removesuffix(" faithfulness") for name in FAITHFULNESS}
+    measures = rows["measure"].replace(LOWER, "drops")
+    rows = rows.assign(measure=measures + " of " + of + ", " + defects)
+    return rows.replace({"system": rules, "against": rules})
