@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+import yaml
 from refusals import not_refused
 
 from casebook import Explainer, extract_sheet
@@ -40,9 +41,9 @@ def hull(tmp_path_factory):
 
 def read(folder, text):
     path = folder / "mine.yml"
-    # Through JSON: entries that are one object twice would be written as an anchor.
-    content = text if isinstance(text, str) else json.dumps(text)
-    path.write_text(content, encoding="utf-8")
+    if not isinstance(text, str):
+        text = yaml.safe_dump(json.loads(json.dumps(text)))  # without anchors
+    path.write_text(text, encoding="utf-8")
     return read_domain(path)
 
 
