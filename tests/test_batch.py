@@ -288,5 +288,5 @@ def test_a_worker_without_the_device_is_refused():
     here = Expected.here()
     assert here.difference() == ""
     elsewhere = replace(here, settings=ModelSettings("mps"))
-    reason = "device mps: this machine has no MPS device; it has cpu"
+    reason = "device 'mps': this machine has cpu"
     assert elsewhere.difference() == f"cannot run models ({reason})"

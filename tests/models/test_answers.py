@@ -7,13 +7,7 @@ from pydantic import BaseModel
 from serving import completion, replying, response
 
 from casebook.errors import InputError
-from casebook.models.answers import (
-    PRICES_VARIABLE,
-    AnswerCache,
-    CachedModel,
-    money,
-    prices_of_tokens,
-)
+from casebook.models.answers import PRICES_VARIABLE, CachedModel, money, prices_of_tokens
 from casebook.models.language import Endpoint, NoAnswer
 
 pytestmark = pytest.mark.usefixtures("fresh_answers")
@@ -23,28 +17,27 @@ class Stance(BaseModel):
     stance: str
 
 
-def test_answers_are_found_by_model_and_question(tmp_path):
-    cache = AnswerCache(tmp_path)
-    assert cache.load("m", ["a"]) == {}
-    cache.store("m", {"a": {"stance": "é"}, "b": [0.5]})
-    cache.store("n", {"a": 1})
-    assert AnswerCache(tmp_path).load("m", ["b", "a", "c"]) == {"a": {"stance": "é"}, "b": [0.5]}
+def test_only_the_answer_is_kept_and_a_damaged_one_is_asked_again():
+    answer = response(completion('{"stance": "supports"}'))
+    with replying(lambda prompt: [answer]) as (url, asked):
+        model = CachedModel(Endpoint("m", url))
+        model.complete_json("the secret claim", Stance)
+        (path,) = model.folder.rglob("*.json")
+        assert json.loads(path.read_text()) == {"stance": "supports"}
+        path.write_text("{")
+        CachedModel(Endpoint("m", url)).complete_json("the secret claim", Stance)
+    assert len(asked) == 2
+    assert json.loads(path.read_text()) == {"stance": "supports"}
 
 
 def test_a_place_that_takes_nothing_only_warns(tmp_path):
-    (tmp_path / "file").write_text("")
-    cache = AnswerCache(tmp_path / "file")
-    with pytest.warns(UserWarning, match="answers of models are not kept"):
-        cache.store("m", {"a": 1})
-    assert cache.load("m", ["a"]) == {}
-
-
-def test_no_question_and_no_text_is_kept(tmp_path):
     answer = response(completion('{"stance": "supports"}'))
     with replying(lambda prompt: [answer]) as (url, _):
-        CachedModel(Endpoint("m", url)).complete_json("the secret claim", Stance)
-    (path,) = AnswerCache().folder.rglob("*.json")
-    assert json.loads(path.read_text()) == {"stance": "supports"}
+        model = CachedModel(Endpoint("m", url))
+        model.folder = tmp_path / "file"
+        model.folder.write_text("")
+        with pytest.warns(UserWarning, match="answers of models are not kept"):
+            assert model.complete_json("Is it?", Stance) == {"stance": "supports"}
 
 
 def test_a_question_is_paid_for_once(monkeypatch):
@@ -68,24 +61,28 @@ def test_a_question_is_paid_for_once(monkeypatch):
 
 def test_a_failure_is_not_kept_and_a_refused_key_is_not_tried_again(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    replies = iter(
-        [
-            response(completion("perhaps")),
-            response(completion("perhaps")),
-            response({"error": {"message": "no key"}}, status="401 Unauthorized"),
-        ]
-    )
+    refused = response({"error": {"message": "no key"}}, status="401 Unauthorized")
+    replies = iter([response(completion("perhaps")), refused])
     with replying(lambda prompt: [next(replies)]) as (url, asked):
         model = CachedModel(Endpoint("m", url))
         with pytest.raises(NoAnswer, match="no JSON object"):
             model.complete_json("Is it?", Stance)
-        with pytest.raises(NoAnswer, match="401: no key; no key was sent: set OPENAI_API_KEY"):
-            model.complete_json("Is it?", Stance)
-        with pytest.raises(NoAnswer, match="401"):
-            model.complete_json("And that?", Stance)
-    assert len(asked) == 3
-    assert model.costs["prompt tokens"] == 200
+        for question in ("Is it?", "And that?"):
+            with pytest.raises(NoAnswer, match="401: no key; the key is that of OPENAI_API_KEY"):
+                model.complete_json(question, Stance)
+    assert len(asked) == 2
+    assert model.costs["prompt tokens"] == 100
     assert model.costs["from the cache"] == 0
+
+
+def test_a_server_that_fails_three_times_is_not_asked_for_each_further_claim():
+    broken = response({"error": {"message": "out of order"}}, status="500 No")
+    with replying(lambda prompt: [broken]) as (url, asked):
+        model = CachedModel(Endpoint("m", url))
+        for number in range(6):
+            with pytest.raises(NoAnswer, match="the server answers 500: out of order"):
+                model.complete_json(f"Claim {number}", Stance)
+    assert len(asked) == 3
 
 
 def test_prices_are_two_numbers(monkeypatch):
@@ -93,13 +90,3 @@ def test_prices_are_two_numbers(monkeypatch):
         monkeypatch.setenv(PRICES_VARIABLE, text)
         with pytest.raises(InputError, match="give two numbers"):
             prices_of_tokens()
-
-
-def test_a_damaged_answer_is_asked_again(tmp_path):
-    cache = AnswerCache(tmp_path)
-    cache.store("m", {"a": 1})
-    (path,) = tmp_path.rglob("*.json")
-    path.write_text("{")
-    assert cache.load("m", ["a"]) == {}
-    cache.store("m", {"a": 2})
-    assert cache.load("m", ["a"]) == {"a": 2}

@@ -1,7 +1,6 @@
 """Language models against a local server that behaves well, badly, or not at all."""
 
 import asyncio
-import json
 import math
 
 import pytest
@@ -24,30 +23,26 @@ def test_an_answer_is_the_object_within_the_words(endpoint):
     assert Endpoint("m", url).complete_json("Is it?", Plausibility) == {"plausible": True}
     assert asked[0]["temperature"] == 0
     assert asked[0]["messages"][0]["content"].startswith("Is it?")
+    schema = {"name": "Plausibility", "schema": Plausibility.model_json_schema()}
+    assert asked[0]["response_format"] == {"type": "json_schema", "json_schema": schema}
 
 
-def test_one_retry_tells_what_was_wrong(endpoint):
+def test_what_does_not_fit_is_no_answer_and_says_what_was_wrong(endpoint):
+    wrong = []
     for bad, problem in [
-        ("perhaps", "no JSON object"),
-        ('{"plausible": "yes"}', "field plausible: Input should be a valid boolean, not 'yes'"),
+        ("perhaps", "Expecting value"),
+        ('{"plausible": "yes"}', "field plausible: Input should be a valid boolean"),
         ("{}", "field plausible: Field required"),
         ('{"plausible": NaN}', "field plausible: Input should be a valid boolean"),
-        ("{" * 5000, "no JSON object"),
+        ("{" * 5000, "no JSON object as asked"),
         ('{"plausible": true, "why": "\\ud800"}', "Invalid JSON"),
     ]:
-        url, asked = endpoint(bad, GOOD)
-        answer = Endpoint("m", url).complete_json("Is it?", Plausibility)
-        assert answer == {"plausible": True}, bad
-        again = asked[1]["messages"][0]["content"]
-        assert f"was refused: {problem}" in again, bad
-
-
-def test_nonsense_twice_is_no_answer(endpoint):
-    url, asked = endpoint("perhaps")
-    with pytest.raises(NoAnswer, match="no JSON object") as error:
-        Endpoint("m", url).complete_json("Is it?", Plausibility)
-    assert error.value.cause == "nonsense"
-    assert len(asked) == 2
+        url, asked = endpoint(bad)
+        with pytest.raises(NoAnswer, match="no JSON object as asked") as error:
+            Endpoint("m", url).complete_json("Is it?", Plausibility)
+        if error.value.cause != "nonsense" or problem not in str(error.value) or len(asked) != 1:
+            wrong.append((bad, str(error.value)))
+    assert wrong == []
 
 
 def test_bad_servers_are_named(endpoint, monkeypatch):
@@ -63,23 +58,13 @@ def test_bad_servers_are_named(endpoint, monkeypatch):
         ({"delay": 0.5}, "timeout", "endpoint:m: no answer within 0.2 s"),
     ]:
         url, _ = endpoint(GOOD, **behaviour)
-        model = Endpoint("m", url, timeout=0.2 if cause == "timeout" else 60)
+        model = Endpoint("m", url, timeout=0.2 if cause == "timeout" else 60, retries=0)
         with pytest.raises(NoAnswer) as error:
             model.complete_json("Is it?", Plausibility)
         text = str(error.value)
         if error.value.cause != cause or message not in text or "sk-secret" in text:
             wrong.append((behaviour, text))
     assert wrong == []
-
-
-@pytest.mark.parametrize("value", ["sk-secret-key", "p%40ss-word", "p@ss-word", "bWU6cEBzcy13b3Jk"])
-def test_a_wrong_answer_that_repeats_key_or_password_is_told_without(endpoint, monkeypatch, value):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-key")
-    url, _ = endpoint(json.dumps({"plausible": f"{'x' * 120} {value}"}))
-    model = Endpoint("m", url.replace("://", "://me:p%40ss-word@"))
-    with pytest.raises(NoAnswer, match=r"xx \*\*\*") as error:
-        model.complete_json("Is it?", Plausibility)
-    assert value not in str(error.value)
 
 
 def test_a_malformed_address_is_one_line_without_the_password():
@@ -122,7 +107,7 @@ def test_unknown_names_and_missing_settings(monkeypatch):
 def test_a_busy_server_is_asked_again():
     replies = [response({}, "Retry-After: 0.01", status="429 Busy")] * 2 + [response(completion())]
     with replying(lambda prompt: [replies.pop(0)]) as (url, asked):
-        assert Endpoint("m", url, retries=2).complete("Is it?") == "Four egg whites."
+        assert Endpoint("m", url, retries=2).reply("Is it?").text == "Four egg whites."
     assert len(asked) == 3
 
 
@@ -134,7 +119,7 @@ def test_neither_key_nor_prompt_goes_to_another_host(monkeypatch):
             replying(lambda prompt: [moved]) as (url, _),
             pytest.raises(NoAnswer, match=f"answers 307: moved to {elsewhere}: name that address"),
         ):
-            Endpoint("m", url).complete("Is it?")
+            Endpoint("m", url).reply("Is it?")
     assert asked == []
 
 
@@ -142,7 +127,7 @@ def test_a_notebook_whose_event_loop_runs_can_ask(endpoint):
     url, _ = endpoint(GOOD)
 
     async def cell():
-        return Endpoint("m", url).complete("Is it?")
+        return Endpoint("m", url).reply("Is it?").text
 
     assert asyncio.run(cell()) == GOOD
 
@@ -161,7 +146,7 @@ def test_tokens_are_counts_or_the_reply_is_no_answer():
             replying(lambda prompt, reply=reply: [reply]) as (url, _),
             pytest.raises(NoAnswer, match="no chat completion: field usage"),
         ):
-            Endpoint("m", url).complete("Is it?")
+            Endpoint("m", url).reply("Is it?")
 
 
 def test_a_server_need_not_count_tokens():
@@ -172,12 +157,7 @@ def test_a_server_need_not_count_tokens():
         assert told == ("Four egg whites.", None, None, False, "")
 
 
-def test_settings_that_no_request_can_have(monkeypatch):
-    for timeout in (0, -1, math.nan, math.inf):
-        with pytest.raises(InputError, match=r"timeout .*: give seconds"):
-            Endpoint("m", "http://h/v1", timeout=timeout)
-    with pytest.raises(InputError, match="give the name of a model"):
-        Endpoint("\udcff", "http://h/v1")
+def test_a_key_that_no_request_can_have_is_refused_and_not_said(monkeypatch):
     for key in ("sk\nX: y", "schl\u00fcssel"):
         monkeypatch.setenv("OPENAI_API_KEY", key)
         with pytest.raises(InputError, match=r"^OPENAI_API_KEY: holds") as error:

@@ -5,11 +5,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.models.cache import TokenVectors
-from casebook.models.rerankers import (
-    CrossEncoderReranker,
-    MaxSimReranker,
-    RememberedScores,
-)
+from casebook.models.rerankers import CrossEncoderReranker, MaxSimReranker
 
 WORDS = ["a", "b", "c", "d", "e"]
 VECTORS = np.random.default_rng(0).normal(size=(5, 4))
@@ -34,7 +30,7 @@ class Letters:
         return TokenVectors(VECTORS[flat].astype(np.float32), flat, lengths)
 
 
-def by_hand(query, passages, weights, whole):
+def by_hand(query, passages, weights):
     ids = [WORDS.index(word) for word in query.split()]
     weight = np.array([weights[i] for i in ids])
 
@@ -44,13 +40,12 @@ def by_hand(query, passages, weights, whole):
         return weight @ best / weight.sum()
 
     single = [score(text) for text in passages if text]
-    return (1 - whole) * max(single) + whole * score(" ".join(passages))
+    return 0.5 * max(single) + 0.5 * score(" ".join(passages))
 
 
-@pytest.mark.parametrize("whole", [0, 0.5, 1])
 @pytest.mark.parametrize("weighting", ["idf", "mean"])
-def test_scores_equal_the_definition(weighting, whole):
-    reranker = MaxSimReranker(Letters(), PASSAGES, OWNER, weighting, whole)
+def test_scores_equal_the_definition(weighting):
+    reranker = MaxSimReranker(Letters(), PASSAGES, OWNER, weighting)
     queries = ["a c", "e", "b b d"]
     candidates = np.array([[2, 0, 1], [1, -1, -1], [0, 1, 2]])
     scores, passages = reranker.scores(queries, candidates)
@@ -62,7 +57,7 @@ def test_scores_equal_the_definition(weighting, whole):
         if document < 0:
             assert (scores[row, column], passages[row, column]) == (-np.inf, -1)
             continue
-        expected = by_hand(queries[row], documents[document], weights, whole)
+        expected = by_hand(queries[row], documents[document], weights)
         assert scores[row, column] == pytest.approx(expected, abs=1e-5)
         assert OWNER[passages[row, column]] == document
     assert passages[0, 0] == 4
@@ -89,7 +84,6 @@ def test_large_collections_load_only_what_is_asked_for(monkeypatch):
     held = MaxSimReranker(Letters(), PASSAGES, OWNER).scores(["a c"], [[2, 0]])
     monkeypatch.setattr("casebook.models.rerankers.MAX_PASSAGES_IN_MEMORY", 0)
     reranker = MaxSimReranker(Letters(), PASSAGES, OWNER)
-    assert not reranker.prepare()
     loaded = reranker.scores(["a c"], [[2, 0]])
     np.testing.assert_array_equal(loaded[0], held[0])
     np.testing.assert_array_equal(loaded[1], held[1])
@@ -120,38 +114,8 @@ def test_cross_encoder_scores_pairs_like_the_bare_model(tmp_path, make_classifie
     assert reranker.scores([], np.zeros((0, 3), int)).shape == (0, 3)
 
 
-def test_cross_encoder_with_two_outputs_is_refused(tmp_path, make_classifier):
-    reranker = CrossEncoderReranker(make_classifier(tmp_path / "two", 2), ["you"])
+def test_what_is_no_cross_encoder_of_one_score_is_refused(tmp_path, make_classifier, bert_pair):
     with pytest.raises(InputError, match="gives 2 scores per pair"):
-        reranker.scores(["sue"], [[0]])
-
-
-class Counting:
-    """A reranker whose scores are known, and that counts what it is asked."""
-
-    def __init__(self):
-        self.asked = 0
-
-    def prepare(self):
-        return True
-
-    def scores(self, queries, candidates):
-        valid = candidates >= 0
-        self.asked += int(valid.sum())
-        lengths = np.array([len(query) for query in queries])[:, None]
-        scores = np.where(valid, lengths + candidates / 10, -np.inf)
-        return scores, np.where(valid, 2 * candidates, -1)
-
-
-def test_scores_are_those_of_the_reranker_and_asked_for_once():
-    plain, counted = Counting(), Counting()
-    remembered = RememberedScores(counted)
-    batches = [
-        (["a", "bb"], [[0, 3, -1], [2, -1, -1]]),
-        (["bb", "a", "ccc"], [[2, 5, 0], [3, 0, -1], [-1, 6, 1]]),
-    ]
-    for queries, candidates in batches * 2:
-        expected = plain.scores(queries, np.array(candidates))
-        for found, wanted in zip(remembered.scores(queries, candidates), expected, strict=True):
-            np.testing.assert_array_equal(found, wanted)
-    assert counted.asked == 7
+        CrossEncoderReranker(make_classifier(tmp_path / "two", 2), ["you"])
+    with pytest.raises(InputError, match=r"is no classifier \(BertModel architecture\)"):
+        CrossEncoderReranker(bert_pair[0], ["you"])

@@ -21,10 +21,16 @@ EXPECTED = {
         ("baseline", "P@1"): 29 / 34,
     },
     ("counterfactual_sensitivity", "planted"): {
-        ("bm25", "auroc"): 0.890625,
-        ("bm25", "footrule Section"): 0.528458,
-        ("bm25", "footrule Evidence over placebo"): 0.110341,
+        ("bm25", "share of placebos above the threshold"): 0.765217,
     },
+    ("counterfactual_sensitivity", "planted_Section"): {
+        ("bm25", "normalised footrule"): 0.528458,
+    },
+    ("counterfactual_sensitivity", "planted_Evidence"): {
+        ("bm25", "normalised footrule beyond placebos"): 0.110341,
+    },
+    ("deciding_facts", "planted"): {("bm25", "AUROC"): 0.890625},
+    ("deciding_facts", "annotated_cases_on_planted"): {("bm25", "AUROC"): 0.568182},
     ("explanation_quality", "smoke"): {
         ("documented", "faithfulness"): 21 / 34,
         ("code", "faithfulness"): 26.5 / 34,
@@ -71,4 +77,4 @@ def test_numbers_of_a_chapter(chapter, dataset):
 
 def test_the_comparison_lists_the_runs_of_all_other_chapters():
     runs = pd.read_csv(run_dir("smoke") / "tables" / "run_comparison-smoke.runs.csv")
-    assert len(runs) >= len(EXPECTED)
+    assert len(runs) >= len({chapter for chapter, _ in EXPECTED})

@@ -12,11 +12,11 @@ from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.frames import area_contrasts
 from casebook.measures.rankshift import normalised_footrule
+from casebook.retrieval.pipeline import HybridRetriever
 from casebook.sensitivity.cases import AREA_WEIGHTS, PLANTED_VALUES, case_collection, plant_cases
 from casebook.sensitivity.evaluation import (
     DECISIVE_DISPLACEMENT,
     coverage,
-    development_threshold,
     documented_evaluation,
     documented_scores,
     score_pairs,
@@ -35,14 +35,8 @@ from casebook.sensitivity.items import (
 from casebook.sensitivity.plausibility import Decision
 from casebook.sensitivity.report import evaluation_report
 from casebook.sensitivity.study import run_sensitivity_study
-from casebook.sensitivity.tree import TreeSettings, excess
-from casebook.sensitivity.wordings import (
-    OTHER_QUESTION,
-    PARAPHRASE,
-    invariance,
-    invariance_table,
-    wording_pairs,
-)
+from casebook.sensitivity.tree import CaseSearch, TreeSettings, excess
+from casebook.sensitivity.wordings import wording_pairs, wording_scores
 from casebook.stats.intervals import bootstrap_mean
 
 
@@ -88,39 +82,54 @@ def test_placebos_exceed_the_documented_threshold(study):
     assert (blind["dispositive_accuracy"], blind["non_dispositive_accuracy"]) == (1, 0)
 
 
-def test_agreement_with_annotations_beside_the_type_alone(study):
-    table = study.agreement().set_index("system")
-    assert list(table.index) == ["bm25", "random", "type alone"]
-    assert table.loc["bm25", "balanced accuracy, held out"] > 0.7
-    assert table.loc["bm25", "MCC, held out"] > 0.4
-    scores = study.scores("bm25")
-    limit = development_threshold(scores.iloc[::2], study.annotations)
-    pairs = score_pairs(scores.iloc[1::2], study.annotations).dropna(subset="score")
-    held = metrics.balanced_accuracy_score(
-        pairs["dispositive"].astype(bool), pairs["score"] > limit
-    )
-    assert table.loc["bm25", "balanced accuracy, held out"] == pytest.approx(held)
-    assert table.loc["bm25", "AUROC of excess"] > table.loc["bm25", "AUROC uncorrected"] - 0.05
-    alone = table.loc["type alone"]
-    assert alone["pairs"] == table.loc["bm25", "pairs"] == 96
-    assert alone["AUROC of excess"] == 0.5  # each type decides in two of four areas
-    assert replace(study, annotations=study.annotations.head(0)).agreement().empty
+def test_areas_of_systems_beside_the_type_alone(study):
+    rows = study.areas().set_index("system")
+    assert list(rows.index) == ["bm25", "random", "type alone"]
+    assert set(rows["n"]) == {96} and set(rows["null"]) == {0.5}
+    pairs = score_pairs(study.case_scores("bm25"), study.annotations)
+    area = metrics.roc_auc_score(pairs["dispositive"].astype(bool), pairs["score"])
+    assert rows.loc["bm25", "value"] == pytest.approx(area)
+    assert rows["verdict"].tolist()[:2] == ["better", "undecided"]
+    assert rows.loc["type alone", "verdict"] == "no difference"
+    assert rows.loc["type alone", "value"] == 0.5  # each type decides in two of four areas
 
 
-def test_numbers_carry_what_every_number_carries(study):
-    numbers = study.numbers()["bm25"]
-    assert (numbers["auroc"]["control"], numbers["auroc"]["n"]) == (0.5, 96)
-    assert numbers["share of placebos above the threshold"]["control"] == 0.0
-    assert (
-        numbers["share of placebos above the threshold"]["n"]
-        == (study.placebos["bm25"]["status"] == "ok").sum()
-    )
+def test_rows_of_edits_say_what_they_are_of(study):
+    beyond = study.beyond("bm25").iloc[0]
+    edges = study.edges["bm25"]
+    edges = edges[edges["status"] == "ok"]
+    assert beyond["value"] == pytest.approx(excess(edges).mean())
+    assert beyond["level"] == pytest.approx(edges["footrule"].mean())
+    assert beyond["value"] == pytest.approx(beyond["level"] - beyond["baseline"])
+    assert (beyond["verdict"], beyond["unit"], beyond["cluster"]) == ("better", "edits", "cases")
+    rows = study.beyond_by_type(["bm25"]).set_index("dataset")
+    moved = study.moved_by_type().set_index(["system", "dataset"])
     for row in study.sensitivity("bm25").to_dict("records"):
-        number = numbers[f"footrule {row['fact type']} over placebo"]
-        assert number["value"] == row["excess"]
-        assert number["ci"] == [row["excess low"], row["excess high"]]
-        assert numbers[f"footrule {row['fact type']}"]["control"] == row["placebo"]
+        part = rows.loc[f"planted_{row['fact type']}"]
+        assert [part[name] for name in ("value", "low", "high")] == [
+            row[name] for name in ("excess", "excess low", "excess high")
+        ]
+        assert (part["verdict"] == "better") == (row["p_holm"] <= 0.05 and row["excess"] > 0)
+        of_type = moved.loc["bm25", f"planted_{row['fact type']}"]
+        assert (of_type["value"], of_type["control"]) == (row["sensitivity"], row["placebo"])
+    above = study.placebos_above("bm25").iloc[0]
+    placebos = study.placebos["bm25"]
+    assert above["n"] == (placebos["status"] == "ok").sum()
+    assert above["value"] == pytest.approx((placebos["displacement"] > 1.5).mean())
     assert {"Placebo", "Section"} <= set(study.rows()["fact_type"])
+
+
+def test_a_second_edit_is_compared_with_the_first_that_it_follows(study):
+    dose = study.dose("bm25")
+    deep = [node for tree in study.trees["bm25"] for node in tree.nodes if node.depth == 2]
+    assert len(dose.values) == len(deep) > 50
+    row = dose.contrasts([("two changed facts", "one changed fact")]).iloc[0]
+    assert row["groups"] == 24 and row["verdict"] == "better"
+
+
+def test_shares_above_the_threshold_are_compared_case_by_case(study):
+    row = study.above("bm25").contrasts([("facts that decide", "other facts")]).iloc[0]
+    assert (row["n"], row["verdict"], row["unit"]) == (24, "better", "cases")
 
 
 def test_fewer_than_six_cases_have_intervals_by_edit_that_say_so():
@@ -135,11 +144,9 @@ def test_fewer_than_six_cases_have_intervals_by_edit_that_say_so():
     used = types[types["edges"] >= 6]
     assert len(used) and used[["excess low", "excess high"]].notna().all(axis=None)
     assert set(used["reason"]) == {"interval_by_unit"}
-    measured = study.evaluated("bm25", threshold=0.1)
-    for name in ("auroc", "balanced_accuracy", "dispositive"):
-        low, high = measured[name]["ci"]
-        assert low < measured[name]["value"] < high, name
-        assert measured[name]["reason"] == "interval_by_unit"
+    measured = study.evaluated("bm25")["auroc"]
+    low, high = measured["ci"]
+    assert low < measured["value"] < high and measured["reason"] == "interval_by_unit"
 
 
 def test_intervals_against_two_baselines_hold_together():
@@ -151,8 +158,8 @@ def test_intervals_against_two_baselines_hold_together():
     )
     rows = study.against_simple("dense").set_index("against")
     assert set(rows.index) == {"bm25", "type alone"}
-    pairs = score_pairs(study.scores("dense"), study.annotations)
-    pairs["simple"] = score_pairs(study.scores("bm25"), study.annotations)["score"]
+    pairs = score_pairs(study.case_scores("dense"), study.annotations)
+    pairs["simple"] = score_pairs(study.case_scores("bm25"), study.annotations)["score"]
     pairs = pairs.dropna(subset=["score", "simple"])
     sides = pairs["dispositive"], pairs[["score", "simple"]], [("score", "simple")]
     together = area_contrasts(*sides, pairs["case_id"], level=0.975).iloc[0]
@@ -167,7 +174,7 @@ def test_excess_is_compared_with_the_documented_measure_on_the_same_pairs(study)
     assert list(rows.index) == ["bm25", "random"]
     row = rows.loc["bm25"]
     assert row["level"] == pytest.approx(study.evaluated("bm25")["auroc"]["value"])
-    documented = study.scores("bm25", "displacement", over_placebo=False)
+    documented = study.case_scores("bm25", "displacement", over_placebo=False)
     pairs = score_pairs(documented, study.annotations)
     area = metrics.roc_auc_score(pairs["dispositive"].astype(bool), pairs["score"])
     assert row["baseline"] == pytest.approx(area)
@@ -189,10 +196,12 @@ def test_a_validator_that_accepts_nothing_leaves_everything_undefined():
     study = run_sensitivity_study(
         cases, ["bm25"], TreeSettings(1, 4), validator=lambda *_: never, n_resamples=200
     )
-    assert study.edges["bm25"].empty and study.placebos_above("bm25") == {}
+    assert study.edges["bm25"].empty and study.placebos_above("bm25").empty
     types = study.sensitivity("bm25")
     assert types["excess"].isna().all() and set(types["reason"]) == {"not assessed: no edge"}
-    assert study.agreement()["AUROC of excess"].isna().all()
+    assert study.beyond("bm25")["reason"].tolist() == ["not assessed: no edge"]
+    assert study.areas()["value"].isna().all() and study.dose("bm25").values.empty
+    assert study.above("bm25").unmeasured.startswith("no case has edits of both")
     assert study.against_simple("bm25")["difference"].isna().all()
     stated, code = study.documented("bm25")
     assert (stated["dispositive_accuracy"], stated["non_dispositive_accuracy"]) == (0, 1)
@@ -254,12 +263,12 @@ def edited(few):
 
 
 @pytest.fixture(scope="module")
-def page(edited, few):
-    return edit_items(edited, few.precedents, "bm25")
+def page(edited):
+    return edit_items(edited, "bm25")
 
 
 def cells_of(page, item):
-    """Give what each system did with an edit, as fields by name."""
+    """What each system did with an edit, as fields by name."""
     rows = [dict(zip(page["columns"], row, strict=True)) for row in item["cells"]]
     return dict(zip(page["systems"], rows, strict=True))
 
@@ -283,7 +292,7 @@ def test_fields_are_what_the_trees_and_edges_say(edited, page, few):
     for item, node in pairs.values():
         fields = dict(item["fields"])
         row = edges.loc[(fields["case"], node.name)]
-        cells = cells_of(page, item)["bm25"]
+        cells = cells_of(page, item)["BM25"]
         before, after = node.parent.ranking.cases, node.ranking.cases
         assert [names[place] for place in cells[BEFORE]] == list(before)
         assert [names[place] for place in cells[AFTER]] == list(after)
@@ -299,7 +308,7 @@ def test_tags_of_edits_follow_facts_and_systems(edited, page, few):
     places = {item["id"]: place for place, item in enumerate(page["items"])}
     above, more, lost = ([], [], [])
     for name, (item, node) in tried(edited, page).items():
-        cells = cells_of(page, item)["bm25"]
+        cells = cells_of(page, item)["BM25"]
         above += [places[name]] * (cells["mean rank displacement"] > 1.5)
         more += [places[name]] * ((cells[BEYOND] or 0) > 0)
         wanted = set(few.precedents[node.sheet.case_id])
@@ -320,7 +329,7 @@ def test_edits_of_the_cases_come_first_and_those_that_moved_most(page):
     assert len(set(names)) == len(names) == page["asked"]
     deeper = [place not in page["tags"][OF_CASE] for place in range(len(names))]
     assert deeper == sorted(deeper) and any(deeper)
-    moved = [cells_of(page, item)["bm25"][BEYOND] for item in page["items"]]
+    moved = [cells_of(page, item)["BM25"][BEYOND] for item in page["items"]]
     own = [
         by for by, is_deeper in zip(moved, deeper, strict=True) if not is_deeper and by is not None
     ]
@@ -329,12 +338,11 @@ def test_edits_of_the_cases_come_first_and_those_that_moved_most(page):
 
 def test_without_permission_queries_stay_away(edited, monkeypatch):
     monkeypatch.setattr("casebook.runs.items.may_show", lambda _: frozenset())
-    hidden = edit_items(edited, {}, "bm25")
+    hidden = edit_items(edited, "bm25")
     assert hidden["documents"] == []
     assert not {"query", "placebo of the same size"} & {
         name for item in hidden["items"] for name, _ in item["fields"]
     }
-    assert not any(item["marked"] for item in hidden["items"])
 
 
 class Words:
@@ -383,19 +391,18 @@ def test_only_near_mutual_neighbours_with_one_answer_pair(dataset):
         wording_pairs(ungrouped, Words())
 
 
-def test_a_retriever_of_ones_own_reads_both_wordings(dataset):
-    name = f"{__name__}:Counting"
-    rows = invariance(wording_pairs(dataset, Words()), dataset.documents, [name], k=5)
-    assert set(rows["system"]) == {name} and rows["footrule"].notna().all()
-
-
 def test_wordings_move_results_less_than_other_questions(dataset):
+    own = f"{__name__}:Counting"
+    scores = wording_scores(dataset, Words(), ["bm25", own], k=5, n_resamples=200)
+    assert scores.values.shape == (2, 4)
+    lists = HybridRetriever(dataset.documents, mode="bm25", chunking=True)
     pairs = wording_pairs(dataset, Words())
-    rows = invariance(pairs, dataset.documents, ["bm25"], k=5)
-    table = invariance_table(rows, n_resamples=200).iloc[0]
-    assert table["pairs"] == 2
-    assert table[PARAPHRASE] < table[OTHER_QUESTION]
-    own = rows[rows["kind"] == PARAPHRASE]
-    assert table[PARAPHRASE] == pytest.approx(own["footrule"].mean())
+    search = CaseSearch(lists, 5)
+    both = [search(pairs[column].tolist()) for column in ("first", "second")]
+    moved = [normalised_footrule(a.cases, b.cases, 5) for a, b in zip(*both, strict=True)]
+    assert scores.values["bm25"].tolist() == pytest.approx(moved)
+    means = scores.values.mean()
+    assert means["bm25"] < means["bm25, other question"]
+    one = replace(dataset, queries=dataset.queries.head(3), groups={f"q{n}": "a" for n in range(3)})
     with pytest.raises(InputError, match="two groups"):
-        invariance(pairs.head(1), dataset.documents, ["bm25"], k=5)
+        wording_scores(one, Words(), ["bm25"], k=5)

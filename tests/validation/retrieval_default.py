@@ -204,7 +204,7 @@ COLLECTIONS = {
 
 def scores(data, settings):
     index, systems = (
-        CorpusIndex(data.documents, remember_scores=True),
+        CorpusIndex(data.documents),
         {n: {"mode": n, **settings} for n in NAMES},
     )
     if settings == WHOLE:  # what reads chunks would take hours, or is there already

@@ -98,7 +98,7 @@ SEMANTIC |= {
 
 
 def scores(data, systems):
-    index = CorpusIndex(data.documents, remember_scores=True)
+    index = CorpusIndex(data.documents)
     retrievers = {}
     for name, settings in systems.items():
         retrievers[name] = HybridRetriever(index, **{"mode": "full", **settings})

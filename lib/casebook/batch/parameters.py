@@ -28,7 +28,6 @@ DATA_PARAMETERS = (
     "dataset",
     "datasets",
     "rating_set",
-    "annotated_on",
     "paraphrases",
     "transfer_sets",
 )

@@ -72,9 +72,6 @@ BatchSize = option(int | None, "Texts that they read at a time; else CASEBOOK_BA
 def use_models(device, precision, batch_size):
     """Set how this command, and the processes that it starts, run models; refuse what is absent."""
     settings = models.device.model_settings(device, precision, batch_size)
-    note = models.device.slow_precision(settings)
-    if note:
-        typer.echo(f"note: {note}", err=True)
     if (device, precision, batch_size) != (None, None, None):
         os.environ.update(settings.environment())
 

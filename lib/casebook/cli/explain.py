@@ -60,4 +60,4 @@ def score(
     )
     report = explain.study.score_report(explained, scored)
     reading = [data.tables.reading_text(explained.reading)]
-    show_report(report, as_json, out, reading, *explain.study.score_parts(report))
+    show_report(report, as_json, out, reading, *explain.study.score_parts(explained, scored))

@@ -1,11 +1,12 @@
 """Data cards: YAML files with the content, checksums and licence of each data set."""
 
 from functools import cache
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
+import jinja2
 import pydantic
-from pydantic import AfterValidator, Field, NonNegativeInt, StringConstraints
+from pydantic import AfterValidator, NonNegativeInt, StringConstraints
 
 from casebook import paths
 from casebook.credentials import holds_secret
@@ -33,9 +34,7 @@ KIND_OF_LOADER = {
 }
 # Beginnings of SPDX names of licences under which a report may show whole texts.
 OPEN_LICENCES = ("MIT", "Apache-2.0", "BSD-", "CC0-", "CC-BY-3", "CC-BY-4", "CC-BY-SA-")
-
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-CardText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_TEMPLATE = Path(__file__).with_name("card.md.jinja")
 
 
 def _inside(path):
@@ -47,6 +46,9 @@ def _inside(path):
 
 
 RelativePath = Annotated[str, AfterValidator(_inside)]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+# A text of one line, however the card breaks it.
+Line = Annotated[str, AfterValidator(lambda text: " ".join(text.split()))]
 
 
 class _Strict(pydantic.BaseModel):
@@ -56,11 +58,11 @@ class _Strict(pydantic.BaseModel):
 class Licence(_Strict):
     """Licence of the data themselves, not of the package that carries them."""
 
-    name: CardText
-    spdx: CardText | None = None
+    name: Line
+    spdx: Line | None = None
     non_commercial: bool
-    url: CardText | None = None
-    notes: CardText | None = None
+    url: Line | None = None
+    notes: Line | None = None
 
 
 class FileSpec(_Strict):
@@ -77,22 +79,17 @@ class Source(_Strict):
     mirror: RelativePath | None = None
     wheel: Annotated[str, StringConstraints(pattern=r"^[\w.-]+==[\w.]+$")] | None = None
     url: Annotated[str, StringConstraints(pattern=r"^https://")] | None = None
-    member: RelativePath | None = None
+    member: RelativePath | None = None  # of the wheel
     rename: dict[str, RelativePath] = {}
     files: list[RelativePath] = []
 
     @pydantic.model_validator(mode="after")
     def _exactly_one(self):
-        places = [self.shipped, self.mirror, self.wheel, self.url]
-        if sum(map(bool, places)) != 1:
+        if sum(map(bool, [self.shipped, self.mirror, self.wheel, self.url])) != 1:
             raise ValueError("give exactly one of shipped, mirror, wheel, url")
         if holds_secret(self.url):
-            raise ValueError(
-                "the url holds a password or a key, and cards are published: "
-                "leave it out, use a mirror"
-            )
-        if self.member and not self.wheel:
-            raise ValueError("member belongs to a wheel")
+            problem = "the url holds a password or a key, and cards are published"
+            raise ValueError(f"{problem}: leave it out, use a mirror")
         return self
 
     def path_of(self, name):
@@ -102,11 +99,7 @@ class Source(_Strict):
     def __str__(self):
         if self.wheel:
             return f"package {self.wheel}"
-        if self.url:
-            return self.url
-        if self.mirror:
-            return f"mirror/{self.mirror}"
-        return "the project"
+        return self.url or (f"mirror/{self.mirror}" if self.mirror else "the project")
 
 
 class Split(_Strict):
@@ -115,36 +108,33 @@ class Split(_Strict):
     documents: NonNegativeInt
     queries: NonNegativeInt
     judgements: NonNegativeInt
-    note: CardText | None = None
+    note: Line | None = None
 
 
 class Card(_Strict):
     """Everything that is known about a data set before it is read."""
 
     key: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_]*$")]
-    title: CardText
-    description: CardText
+    title: Line
+    description: Line
     licence: Licence
-    citation: CardText
+    citation: Line
     loader: Literal[tuple(KIND_OF_LOADER)]  # a card names none by its path
-    sources: Annotated[list[Source], Field(min_length=1)]
-    files: Annotated[dict[RelativePath, FileSpec], Field(min_length=1)]
+    sources: list[Source]
+    files: dict[RelativePath, FileSpec]
     fingerprint: Sha256 | None = None
-    counts: dict[str, NonNegativeInt] = {}
-    splits: Annotated[dict[str, Split], Field(min_length=1)]
+    splits: dict[str, Split]
     default_split: str
-    caveats: list[CardText] = []
+    caveats: list[Line] = []
 
     @pydantic.model_validator(mode="after")
     def _consistent(self):
         if self.default_split not in self.splits:
             raise ValueError(f"default_split {self.default_split!r} is not a split")
-        files_of_sources = set()
         for source in self.sources:
-            files_of_sources.update(source.rename, source.files)
-        unlisted = files_of_sources - set(self.files)
-        if unlisted:
-            raise ValueError(f"sources name {sorted(unlisted)}: no file")
+            for name in self.files_of(source):
+                if name not in self.files:
+                    raise ValueError(f"sources name {name!r}, which is no file")
         if not self.fingerprint and not all(file.sha256 for file in self.files.values()):
             raise ValueError("a file without sha256 needs the card's fingerprint")
         return self
@@ -166,16 +156,6 @@ class Card(_Strict):
     def name_of(self, split):
         """Name of a split: the key alone if it is the default one."""
         return self.key if split == self.default_split else f"{self.key}_{split}"
-
-    def expect(self, counts):
-        """Refuse files whose counts, {name: number}, are not those of the card."""
-        for name, number in counts.items():
-            expected = self.counts.get(name)
-            if number != expected:
-                raise InputError(
-                    f"{self.key}: expected {expected} {name}, found "
-                    f"{number}: the files are not the ones of the card"
-                )
 
 
 def load_card(path):
@@ -208,17 +188,12 @@ def cards():
 
 def card_of(dataset):
     """Card of a data set or of a part of one (``key_split``, ``key.system``), or None."""
-    all_cards = cards()
-    keys = [
-        key for key in all_cards if dataset == key or dataset.startswith((f"{key}_", f"{key}."))
-    ]
-    if not keys:
-        return None
-    return all_cards[max(keys, key=len)]
+    keys = [key for key in cards() if f"{dataset}_".startswith((f"{key}_", f"{key}."))]
+    return cards()[max(keys, key=len)] if keys else None
 
 
 def may_show(card):
-    """Give the texts that a report may show: ``items`` (questions, claims) and ``documents``.
+    """The texts that a report may show: ``items`` (questions, claims) and ``documents``.
 
     Of data under a non-commercial licence only what its authors wrote is shown.
     """
@@ -232,43 +207,5 @@ def may_show(card):
 
 def as_markdown(card):
     """A card as Markdown."""
-    licence = card.licence
-    address = f" ({licence.url})" if licence.url else ""
-    lines = [
-        f"# {card.title}\n\n`{card.key}`: {_one_line(card.description)}\n",
-        f"- Licence: {licence.name}{address}",
-        f"- Non-commercial use only: {'yes' if licence.non_commercial else 'no'}",
-    ]
-    if licence.notes:
-        lines.append(f"- About the licence: {_one_line(licence.notes)}")
-    lines.append(f"- Citation: {_one_line(card.citation)}\n\n## Splits\n")
-    lines += _splits_as_markdown(card)
-    lines.append("\n## Files\n")
-    for name, file in card.files.items():
-        identity = f"sha256 `{file.sha256}`" if file.sha256 else "identified by its content"
-        lines.append(f"- `{name}`: {identity}")
-    if card.fingerprint:
-        lines.append(f"- content of these files: sha256 `{card.fingerprint}`")
-    lines.append(f"\nSources, in this order: {', '.join(map(str, card.sources))}.")
-    if card.caveats:
-        lines.append("\n## Limits\n")
-        lines += [f"- {_one_line(caveat)}" for caveat in card.caveats]
-    return "\n".join(lines) + "\n"
-
-
-def _splits_as_markdown(card):
-    """Lines of the table of splits, and of the notes on them."""
-    lines = ["| split | documents | queries | judgements |\n|---|---:|---:|---:|"]
-    notes = [""]
-    for name, split in card.splits.items():
-        title = f"{name} (default)" if name == card.default_split else name
-        lines.append(
-            f"| {title} | {split.documents:,} | {split.queries:,} | {split.judgements:,} |"
-        )
-        if split.note:
-            notes.append(f"- `{name}`: {_one_line(split.note)}")
-    return lines + notes
-
-
-def _one_line(text):
-    return " ".join(text.split())
+    template = jinja2.Template(_TEMPLATE.read_text(), trim_blocks=True, lstrip_blocks=True)
+    return template.render(card=card) + "\n"

@@ -1,16 +1,15 @@
 """Collections in folders: BEIR, documents with TREC judgements, and Mini-Insurance."""
 
 import math
+import operator
 from pathlib import Path
-from typing import Annotated
 
 import pandas as pd
-import pydantic
 
-from casebook.data.cards import first_problem
 from casebook.data.rankings import is_table, read_rankings
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
+from casebook.paths import valid_name
 from casebook.readers import read_frame, read_json, read_text
 from casebook.trec import read_qrels
 
@@ -19,61 +18,88 @@ from casebook.trec import read_qrels
 MAX_MISSING = 0.05
 
 
-def load_beir(folder, split="test", *, key=None, card=None, titles=True, max_missing=MAX_MISSING):
+def load_folder(folder, split="test", *, key=None, max_missing=MAX_MISSING):
+    """One split of a folder in the BEIR or the Mini-Insurance layout."""
+    check_folder(folder)
+    if not (folder / "policies").is_dir():
+        return load_beir(folder, valid_name(split, "split"), key=key, max_missing=max_missing)
+    if split != "test":
+        raise InputError(f"{folder}: Mini-Insurance has the split 'test' only, not {split!r}")
+    return read_mini_insurance(folder, key=key)
+
+
+def load_beir(folder, split="test", *, key=None, max_missing=MAX_MISSING, card=None):
     """One split of a BEIR folder: ``corpus.jsonl``, ``queries.jsonl``, ``qrels/*.tsv``."""
     folder = Path(folder)
-    corpus_path = one_of(folder, "corpus")
-    queries_path = one_of(folder, "queries")
-    qrels_path = folder / "qrels" / f"{split}.tsv"
-    if not qrels_path.is_file():
-        raise InputError(f"{qrels_path}: no such file; {_other_judgements(folder)}")
-    return _assemble(
-        key=key or folder.resolve().name,
-        split=split,
-        documents=_documents(corpus_path, "_id", titles),
-        queries=read_frame(queries_path, "_id", "query_id"),
-        qrels_path=qrels_path,
-        max_missing=max_missing,
-        card=card,
-    )
+    files = one_of(folder, "corpus"), one_of(folder, "queries"), folder / "qrels" / f"{split}.tsv"
+    if not files[2].is_file():
+        raise InputError(f"{files[2]}: no such file; {_other_judgements(folder)}")
+    key = key or folder.resolve().name
+    return load_trec(*files, key=key, split=split, id_field="_id", card=card, share=max_missing)
 
 
-def load_trec(documents, queries, qrels, *, key, split="all", id_field="id", card=None):
-    """Documents and queries in JSON lines with judgements in TREC format."""
-    return _assemble(
-        key=key,
-        split=split,
-        documents=_documents(documents, id_field, titles=False),
-        queries=read_frame(queries, id_field, "query_id"),
-        qrels_path=Path(qrels),
-        max_missing=MAX_MISSING,
-        card=card,
+def load_trec(
+    documents, queries, qrels, *, key, split="all", id_field="id", card=None, share=MAX_MISSING
+):
+    """Documents and queries in JSON lines with judgements in TREC format, or in a table.
+
+    At most this `share` of judgements may be about what is not there.
+    """
+    documents = _documents(documents, id_field)
+    queries = read_frame(queries, id_field, "query_id")
+    if is_table(qrels, "qrels"):
+        grades, _ = read_rankings(qrels, "qrels")
+    else:
+        grades = read_qrels(qrels)
+    judged = pd.Series(grades, dtype=object).map(list).explode()
+    queries = queries[queries["query_id"].isin(list(grades))].reset_index(drop=True)
+    is_asked = judged.index.isin(queries["query_id"])
+    is_lacking = is_asked & ~judged.isin(documents["doc_id"])
+    missing = judged[~is_asked | is_lacking]
+    found = len(missing) / len(judged)
+    if found > share:
+        query, document = next(missing.items())
+        unknown = (
+            f"document {document!r}" if query in set(queries["query_id"]) else f"query {query!r}"
+        )
+        raise InputError(
+            f"{qrels}: judges the {unknown}, which does not exist; "
+            f"{len(missing)} of {len(judged)} judgements name such ids ({found:.1%}), max_missing "
+            f"is {share:.0%}: correct the files, or allow them with "
+            f"max_missing={math.ceil(100 * found) / 100:.2f}"
+        )
+    groups = None
+    if "group" in queries:
+        groups = dict(zip(queries["query_id"], queries["group"], strict=True))
+    return RetrievalDataset(
+        key,
+        split,
+        documents,
+        queries,
+        {query: grades[query] for query in queries["query_id"]},
+        card,
+        groups=groups,
+        lacking=frozenset(judged[is_lacking]),
+        unasked=judged.index[~is_asked].value_counts(sort=False).to_dict(),
     )
 
 
 def read_collection(folder, titles=True):
-    """Read documents of a BEIR folder, or the .txt and .md files of any other; no judgements."""
+    """Documents of a BEIR folder, or the .txt and .md files of any other; no judgements."""
     folder = Path(folder)
     check_folder(folder)
-    if any((folder / f"corpus{end}").is_file() for end in (".jsonl", ".jsonl.gz")):
-        return _documents(one_of(folder, "corpus"), "_id", titles)
-    return _text_files(folder)
-
-
-def _text_files(folder):
-    """Documents of a folder of .txt and .md files."""
+    if any(folder.glob("corpus.jsonl*")):
+        documents = _documents(one_of(folder, "corpus"), "_id")
+        return with_titles(documents) if titles else documents
     texts = {}
     for path in sorted(folder.rglob("*")):
         if path.suffix.lower() in (".txt", ".md") and path.is_file():
-            text = read_text(path)
-            if text.strip():
-                texts[path.relative_to(folder).as_posix()] = text
-    if not texts:
-        raise InputError(
-            f"{folder}: holds no documents: put a corpus.jsonl (BEIR layout), .txt or .md files "
-            "there"
-        )
-    return pd.DataFrame({"doc_id": list(texts), "text": list(texts.values())})
+            texts[path.relative_to(folder).as_posix()] = read_text(path)
+    rows = [(name, text) for name, text in texts.items() if text.strip()]
+    if not rows:
+        remedy = "put a corpus.jsonl (BEIR layout), .txt or .md files there"
+        raise InputError(f"{folder}: holds no documents: {remedy}")
+    return pd.DataFrame(rows, columns=["doc_id", "text"])
 
 
 def read_questions(path):
@@ -85,11 +111,10 @@ def read_questions(path):
 
 def check_folder(folder):
     """Refuse what is no folder, and say so of a file."""
-    folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
+    if Path(folder).is_file():
         remedy = "give the folder with its corpus.jsonl (BEIR layout), or one of .txt and .md files"
         raise InputError(f"{folder}: is a file, not a folder: {remedy}")
-    if not folder.is_dir():
+    if not Path(folder).is_dir():
         raise InputError(f"{folder}: no such folder")
 
 
@@ -102,13 +127,12 @@ def _other_judgements(folder):
 
 
 def with_titles(documents):
-    """Let the text of each document begin with its title: title, blank, text."""
+    """The text of each document after its title: title, blank, text."""
     if "title" not in documents:
         return documents
-    pairs = zip(documents["title"].fillna(""), documents["text"], strict=True)
-    return documents.assign(
-        text=[f"{title} {text}".strip() if title else text for title, text in pairs]
-    )
+    titled = (documents["title"].fillna("") + " " + documents["text"]).str.strip()
+    has_title = documents["title"].fillna("") != ""
+    return documents.assign(text=titled.where(has_title, documents["text"]))
 
 
 def one_of(folder, stem):
@@ -119,132 +143,46 @@ def one_of(folder, stem):
     raise InputError(f"{folder}: is no BEIR folder: it has no {stem}.jsonl")
 
 
-def _documents(path, id_field, titles):
-    documents = read_frame(path, id_field, "doc_id", ("title", "text"), blank=True)
-    return with_titles(documents) if titles else documents
-
-
-def _assemble(*, key, split, documents, queries, qrels_path, max_missing, card):
-    """Join the three parts, and account for judgements about what is not there."""
-    if is_table(qrels_path, "qrels"):
-        qrels, reading = read_rankings(qrels_path, "qrels")
-        judged = reading.table
-    else:
-        qrels = read_qrels(qrels_path)
-        pairs = [(query, document) for query, grades in qrels.items() for document in grades]
-        judged = pd.DataFrame(pairs, columns=["query", "document"])
-    queries = queries[queries["query_id"].isin(list(qrels))].reset_index(drop=True)
-    is_unasked = ~judged["query"].isin(queries["query_id"])
-    is_lacking = ~is_unasked & ~judged["document"].isin(documents["doc_id"])
-    missing = judged[is_unasked | is_lacking]
-    share = len(missing) / len(judged)
-    if share > max_missing:
-        row = missing.index[0]
-        kind = "query" if is_unasked[row] else "document"
-        raise InputError(
-            f"{qrels_path}: judges the {kind} {missing[kind][row]!r}, which does not exist; "
-            f"{len(missing)} of {len(judged)} judgements name such ids ({share:.1%}), max_missing "
-            f"is {max_missing:.0%}: correct the files, or allow them with "
-            f"max_missing={math.ceil(100 * share) / 100:.2f}"
-        )
-    groups = None
-    if "group" in queries:
-        groups = dict(zip(queries["query_id"], queries["group"], strict=True))
-    return RetrievalDataset(
-        key,
-        split,
-        documents,
-        queries,
-        {query: qrels[query] for query in queries["query_id"]},
-        card,
-        groups=groups,
-        lacking=frozenset(judged["document"][is_lacking]),
-        unasked=judged["query"][is_unasked].value_counts(sort=False).to_dict(),
-    )
-
-
-NonBlankText = Annotated[str, pydantic.StringConstraints(pattern=r"\S")]
-
-
-class _Question(pydantic.BaseModel):
-    """One question of the Mini-Insurance layout; other fields are metadata."""
-
-    model_config = pydantic.ConfigDict(strict=True, extra="allow")
-
-    id: NonBlankText
-    text: NonBlankText
-    relevantDocId: NonBlankText  # noqa: N815
-    # Two fields of our own: what one id cannot say.
-    relevant: dict[str, pydantic.NonNegativeInt] | None = None
-    group: NonBlankText | None = None
+def _documents(path, id_field):
+    return read_frame(path, id_field, "doc_id", ("title", "text"), blank=True)
 
 
 def read_mini_insurance(folder, *, key=None):
-    """Read ``policies/<id>.txt`` and ``queries/queries.json``.
+    """``policies/<id>.txt`` and ``queries/queries.json``, a list of id, text and relevantDocId.
 
-    A query is an object with ``id``, ``text`` and ``relevantDocId``.
-
-    Ids are equal whatever their case.
+    Ids are equal whatever their case. Two fields are ours: ``relevant`` has the grades of several
+    policies, and ``group`` the label of dependent questions.
     """
     folder = Path(folder)
-    documents = _policies(folder / "policies")
-    policy_ids = {name.casefold(): name for name in documents["doc_id"]}
+    policies = {path.stem: path for path in sorted((folder / "policies").glob("*.txt"))}
+    names = {name.casefold(): name for name in policies}
     path = folder / "queries" / "queries.json"
-    rows = read_json(path)
-    if not isinstance(rows, list) or not rows:
-        raise InputError(f"{path}: must be a list of at least one query")
+    rows = read_json(path) if names else []
+    if len(names) < max(1, len(policies)) or not isinstance(rows, list) or not rows:
+        problem = "holds no policy, two that differ in case alone, or no list of queries"
+        raise InputError(f"{folder}: {problem}: policies/*.txt, queries/queries.json")
     qrels = {}
-    groups = {}
     for number, row in enumerate(rows, 1):
-        question, grades = _question(row, policy_ids, where=f"{path}: row {number}")
-        qrels[question.id] = grades
-        groups[question.id] = question.group
-    if len({query.casefold() for query in qrels}) < len(rows):
-        raise InputError(f"{path}: an id occurs twice; case does not count")
-    if not any(groups.values()):
-        groups = None
-    elif not all(groups.values()):
-        raise InputError(f"{path}: field group must be in all rows, or in none")
-    queries = pd.DataFrame(rows)
-    further = queries.columns.drop(["id", "text", "relevantDocId", "relevant"], errors="ignore")
-    queries = queries[["id", "text", *further]].rename(columns={"id": "query_id"})
+        try:
+            stated = row.get("relevant") or {row["relevantDocId"]: 1}
+            grades = {
+                names[policy.casefold()]: operator.index(grade) for policy, grade in stated.items()
+            }
+            qrels[row["id"]] = grades
+            row["text"].strip()
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            problem = f"lacks {error}, a field or the file of a policy: id, text, relevantDocId"
+            raise InputError(f"{path}: row {number}: {problem}") from None
+    queries = pd.DataFrame(rows).rename(columns={"id": "query_id"})
+    groups = None
+    if "group" in queries:
+        groups = dict(zip(queries["query_id"], queries["group"], strict=True))
+    queries = queries.drop(columns=["relevantDocId", "relevant"], errors="ignore")
+    texts = []
+    for policy in policies.values():
+        read_text(policy)  # which says what is no UTF-8
+        # With its last line end, on which embeddings by hash depend.
+        texts.append(policy.read_text(encoding="utf-8-sig"))
+    documents = pd.DataFrame({"doc_id": list(policies), "title": "", "text": texts})
     name = key or folder.resolve().name
     return RetrievalDataset(name, "test", documents, queries, qrels, groups=groups)
-
-
-def _policies(folder):
-    """Policies of a folder as documents, whose ids differ in more than case."""
-    paths_of_policies = sorted(folder.glob("*.txt"))
-    names = [path.stem for path in paths_of_policies]
-    texts = [_policy(path) for path in paths_of_policies]
-    if not names or len({name.casefold() for name in names}) < len(names):
-        raise InputError(f"{folder}: holds no policy (*.txt), or two that differ in case alone")
-    return pd.DataFrame({"doc_id": names, "title": "", "text": texts})
-
-
-def _question(row, policy_ids, where):
-    """One question and the grades of its policies, {doc_id: grade}."""
-    try:
-        question = _Question.model_validate(row)
-    except ValueError as error:
-        raise InputError(f"{where}: {first_problem(error)}") from error
-    stated_grades = question.relevant or {question.relevantDocId: 1}
-    grades = {name.casefold(): grade for name, grade in stated_grades.items()}
-    for policy in grades:
-        if policy not in policy_ids:
-            raise InputError(f"{where}: names the policy {policy!r}, which has no file")
-    best = max(grades.values())
-    is_best = grades.get(question.relevantDocId.casefold()) == best > 0
-    if not is_best or len(grades) < len(stated_grades):
-        raise InputError(
-            f"{where}: relevantDocId {question.relevantDocId!r} has not the best grade, "
-            "or a policy is judged twice"
-        )
-    return question, {policy_ids[policy]: grade for policy, grade in grades.items()}
-
-
-def _policy(path):
-    """A text with its line ends, on which embeddings by hash depend."""
-    if not read_text(path).strip():  # which says what is no UTF-8
-        raise InputError(f"{path}: is empty: write the policy, or remove the file")
-    return path.read_text(encoding="utf-8-sig")

@@ -2,15 +2,14 @@
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 
 from casebook import paths
-from casebook.data import claims, folders, sets, sources
+from casebook.data import claims, sets, sources
 from casebook.data.cards import cards
 from casebook.data.defects import folder_defects
-from casebook.data.folders import MAX_MISSING, with_titles
+from casebook.data.folders import MAX_MISSING, load_folder, with_titles
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.plugins import callable_plugin, called, is_plugin
@@ -35,7 +34,7 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
         Whether the text of a document begins with its title (retrieval only).
     max_missing : float
         For a folder: largest share of judgements, 0 to 1, that may name a document or
-        query that it lacks, see `casebook.data.folders.load_beir`.
+        query that it lacks, see `casebook.data.folders.load_folder`.
 
     Returns
     -------
@@ -62,20 +61,22 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
     location = paths.data_folder(name)
     if location:
         key, folder = location
-        return _load_folder(key, folder, split or "test", titles, max_missing)
-    dataset = _load_plugin(name, split) if is_plugin(name) else _load_card(name, split, kind)
+        dataset = load_folder(folder, split or "test", key=key, max_missing=max_missing)
+    elif is_plugin(name):
+        dataset = _of_plugin(name, split)
+    else:
+        dataset = _of_card(name, split, kind)
     if titles and isinstance(dataset, RetrievalDataset):
         return replace(dataset, documents=with_titles(dataset.documents))
     return dataset
 
 
-def _load_card(name, split, kind):
+def _of_card(name, split, kind):
     card, split_in_name = resolve(name)
     if card.kind != kind:
         keys = ", ".join(key for key, candidate in cards().items() if candidate.kind == kind)
-        raise InputError(
-            f"dataset {card.key!r} holds {card.kind} data, not {kind} data: choose from {keys}"
-        )
+        problem = f"holds {card.kind} data, not {kind} data: choose from {keys}"
+        raise InputError(f"dataset {card.key!r} {problem}")
     if split_in_name and split not in (None, split_in_name):
         raise InputError(f"dataset {name!r} names split {split_in_name!r}, not {split!r}")
     split = split_in_name or split or card.default_split
@@ -84,28 +85,12 @@ def _load_card(name, split, kind):
     return read_split(card, sources.present(card), split)
 
 
-def _load_folder(key, folder, split, titles, max_missing):
-    folders.check_folder(folder)
-    if isinstance(titles, str) or not 0 <= max_missing <= 1:
-        raise InputError("titles is true or false, max_missing a share from 0 to 1")
-    split = paths.valid_name(split, "split")
-    if (folder / "policies").is_dir():
-        if split != "test":
-            raise InputError(
-                f"{folder}: the Mini-Insurance layout has the split 'test' only, not {split!r}"
-            )
-        return folders.read_mini_insurance(folder, key=key)
-    return folders.load_beir(folder, split, key=key, titles=titles, max_missing=max_missing)
-
-
-def _load_plugin(name, split):
+def _of_plugin(name, split):
     function = callable_plugin(name, "() -> RetrievalDataset")
     dataset = called(name, function, split) if split else called(name, function)
     if not isinstance(dataset, RetrievalDataset):
-        raise InputError(
-            f"{name}: expected a casebook.data.splits.RetrievalDataset, "
-            f"found {type(dataset).__name__}"
-        )
+        expected = "a casebook.data.splits.RetrievalDataset"
+        raise InputError(f"{name}: expected {expected}, found {type(dataset).__name__}")
     paths.valid_name(dataset.key, "dataset")
     return dataset
 
@@ -113,15 +98,13 @@ def _load_plugin(name, split):
 def read_split(card, files, split):
     """Run the card's loader on {name: path}, and compare counts and fingerprint with the card."""
     module = claims if card.kind == "claims" else sets
-    loader = getattr(module, card.loader)
-    dataset = loader(card, files, split)
-    for name, count in dataset.counts.items():
-        expected = getattr(card.splits[split], name)
-        if count != expected:
-            raise InputError(
-                f"{card.key}, split {split}: expected {expected:,} {name}, found "
-                f"{count:,}: the files are not the ones of the card"
-            )
+    dataset = getattr(module, card.loader)(card, files, split)
+    expected = card.splits[split].model_dump(include=set(dataset.counts))
+    if dataset.counts != expected:
+        raise InputError(
+            f"{card.key}, split {split}: expected {_counted(expected)}, found "
+            f"{_counted(dataset.counts)}: the files are not the ones of the card"
+        )
     if card.fingerprint not in (None, dataset.fingerprint):
         raise InputError(
             f"{card.key}: the content has the fingerprint {dataset.fingerprint}, not "
@@ -130,8 +113,12 @@ def read_split(card, files, split):
     return dataset
 
 
+def _counted(counts):
+    return ", ".join(f"{n:,} {name}" for name, n in counts.items())
+
+
 def list_datasets():
-    """Name the datasets that have a card.
+    """Names of the datasets that have a card.
 
     Returns
     -------
@@ -149,21 +136,14 @@ def list_datasets():
 
 def resolve(name):
     """Card, and split if one is named, behind a dataset name."""
-    all_cards = cards()
-    if name not in all_cards and str(name).strip(".") and Path(str(name)).is_dir():
-        raise InputError(f"dataset {name!r} is a folder here: write ./{name}")
-    if name not in all_cards and Path(str(name)).is_file():
-        folders.check_folder(name)
     paths.valid_name(name, "dataset")
-    if name in all_cards:
-        return all_cards[name], None
-    for key, card in all_cards.items():
+    for key, card in cards().items():
         split = name.removeprefix(f"{key}_")
-        if split != name and split in card.splits:
-            return card, split
+        if name == key or (split != name and split in card.splits):
+            return card, None if name == key else split
     raise InputError(
-        f"unknown dataset {name!r}{did_you_mean(name, all_cards)}; known are "
-        f"{', '.join(all_cards)}; a folder is written ./{name}"
+        f"unknown dataset {name!r}{did_you_mean(name, cards())}; known are "
+        f"{', '.join(cards())}; a folder is written ./{name}"
     )
 
 
@@ -174,13 +154,14 @@ def pull(names=None):
     """
     files = []
     problems = []
-    for card in _chosen(names):
+    for name in cards() if names is None else names:
+        card, _ = resolve(name)
+        if names is None and not sources.reachable(card):
+            reason = f"in no public place, and {sources.MIRROR_VARIABLE} is not set"
+            print(f"{card.key}: left out: {reason}", file=sys.stderr)
+            continue
         try:
-            if names is not None or sources.reachable(card):
-                files += sources.pull(card).values()
-            else:
-                reason = f"in no public place, and {sources.MIRROR_VARIABLE} is not set"
-                print(f"{card.key}: left out: {reason}", file=sys.stderr)
+            files += sources.pull(card).values()
         except InputError as error:
             problems.append(str(error))
     if problems:
@@ -188,56 +169,40 @@ def pull(names=None):
     return files
 
 
-def _chosen(names):
-    """Distinct cards of some names, or all."""
-    if names is None:
-        return list(cards().values())
-    chosen = {}
-    for name in names:
-        card, _ = resolve(name)
-        chosen[card.key] = card
-    return list(chosen.values())
-
-
 def check(names=None):
     """Verify hashes and counts of the datasets on this machine: a row per dataset and split.
 
-    A folder of the user's own is read, and has a row for each of its `folder_defects`. ``status``
-    is ``ok``, ``absent`` or ``bad``, ``detail`` says the counts or what is wrong.
+    A folder of one's own is read, and has a row for each of its `folder_defects`. ``status`` is
+    ``ok``, ``absent`` or ``bad``, ``detail`` says the counts or what is wrong.
     """
     rows = []
-    if names is not None:
-        for location in filter(None, map(paths.data_folder, names)):
-            rows += _check_folder(*location)
-        names = [name for name in names if paths.data_folder(name) is None]
-    for card in _chosen(names):
-        status, files_or_problem = sources.status(card)
-        if status != "ok":
-            rows.append((card.key, "", status, files_or_problem))
-            continue
-        for split in card.splits:
-            try:
-                dataset = read_split(card, files_or_problem, split)
-            except InputError as error:
-                rows.append((card.key, split, "bad", str(error)))
-            else:
-                counts = ", ".join(f"{n:,} {name}" for name, n in dataset.counts.items())
-                rows.append((card.key, split, "ok", counts))
+    for name in cards() if names is None else names:
+        location = paths.data_folder(name)
+        rows += _check_folder(*location) if location else _check_card(resolve(name)[0])
     return pd.DataFrame(rows, columns=["dataset", "split", "status", "detail"])
 
 
+def _check_card(card):
+    status, files = sources.status(card)
+    if status != "ok":
+        return [(card.key, "", status, files)]
+    return [_check_split(card.key, split, read_split, card, files) for split in card.splits]
+
+
+def _check_split(key, split, read, *arguments):
+    """Row of a split that is read."""
+    try:
+        dataset = read(*arguments, split)
+    except InputError as error:
+        return key, split, "bad", str(error)
+    missing = getattr(dataset, "missing", "")
+    return key, split, "ok", "; ".join(filter(None, [_counted(dataset.counts), missing]))
+
+
 def _check_folder(key, folder):
-    """Read every split of a folder, and look for defects: rows as those of `check`."""
+    """Rows of the splits of a folder, and of its defects."""
     splits = sorted(path.stem for path in folder.glob("qrels/*.tsv")) or ["test"]
-    rows = []
-    for split in splits:
-        try:
-            dataset = _load_folder(key, folder, split, titles=True, max_missing=MAX_MISSING)
-        except InputError as error:
-            rows.append((key, split, "bad", str(error)))
-        else:
-            counts = ", ".join(f"{n:,} {name}" for name, n in dataset.counts.items())
-            rows.append((key, split, "ok", "; ".join(filter(None, [counts, dataset.missing]))))
+    rows = [_check_split(key, split, load_folder, folder) for split in splits]
     try:
         defects = folder_defects(folder)
     except InputError:  # of a file that none of the splits could be read with

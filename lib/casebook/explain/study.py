@@ -375,32 +375,25 @@ def score_report(explained, scored):
     return report | {"items": items}
 
 
-def score_parts(report):
+def score_parts(explained, scored):
     """Scores of explanations as lines and tables for people."""
-    against = {FAITHFULNESS: CONDITIONS[MISMATCHED], SENTENCES: "chance"}
-    numbers = []
-    for rule, title in RULES.items():
-        for measure, of_measure in report[rule].items():
-            row = {"rule": title, "measure": measure, "against": against[measure]}
-            numbers.append(row | of_measure)
-    numbers = pd.DataFrame(numbers)
-    numbers[["low", "high"]] = numbers["ci"].tolist()
+    names = {"system_name": "rule", "control_name": "against"}
     columns = ["rule", "measure", "value", "low", "high", "against", "control", "n", "reason"]
-    items = []
-    for item in report["items"]:
-        row = {"id": item["id"]}
-        for rule, title in RULES.items():
-            row[title] = item[rule]["faithfulness"]
-            row[f"{title}, foreign"] = item[rule]["foreign"]
-        shares = pd.Series(item["corrected"]["shares"], dtype=float)
-        shares.index += 1
-        row["sentences not grounded"] = ", ".join(map(str, shares.index[shares < THRESHOLD]))
-        items.append(row)
+    numbers = scored.estimates.rename(columns=names)[columns]
+    items = pd.DataFrame(index=pd.Index(explained.explanations, name="id"))
+    for rule, title in RULES.items():
+        items[title] = scored.grounded[rule][MATCHED]
+        items[f"{title}, foreign"] = scored.grounded[rule][MISMATCHED]
+    rows = scored.rows
+    is_matched = (rows["rule"] == "corrected") & (rows["condition"] == MATCHED)
+    weak = rows[is_matched & (rows["share"] < THRESHOLD)]
+    sentence_numbers = (weak["sentence"] + 1).astype(str).groupby(weak["explanation"])
+    items["sentences not grounded"] = sentence_numbers.agg(", ".join)
     title = (
-        f"{report['explanations']}: {len(items)} explanations, sentences grounded at "
+        f"{explained.name}: {len(items)} explanations, sentences grounded at "
         f"{THRESHOLD:.0%} of their words"
     )
-    return [title], numbers[columns], pd.DataFrame(items)
+    return [title], numbers, items.fillna({"sentences not grounded": ""}).reset_index()
 
 
 def readable(table):

@@ -16,7 +16,6 @@ from casebook.sensitivity.domain import SHIPPED_DOMAIN
 from casebook.sensitivity.edits import TEMPLATE_LABELS
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import (
-    NUMBERS,
     PARTY_SIDES,
     fact_at,
     fact_fields,
@@ -143,24 +142,21 @@ class Explainer:
         self.max_words = max_words
         self.domain = domain
         self.weights = TermWeights(texts.values())
-        self._passages = {}
+        self._cut = lru_cache(maxsize=None)(self._cut)
 
     def passage(self, sheet, document):
-        """Give the passage of a document that shares most with a sheet, the first of equal ones."""
+        """The passage of a document that shares most with a sheet, the first of equal ones."""
         if document not in self.texts:
             raise InputError(f"document {document!r} has no text to explain it with")
-        if document not in self._passages:
-            self._passages[document] = self._cut(document)
         query = query_text(sheet, words=True)
 
         def overlap(passage):
             shared = self.weights.shared(query, passage.text)
             return sum(self.weights.weight(term) for term, _, _ in shared)
 
-        return max(self._passages[document], key=overlap)
+        return max(self._cut(document), key=overlap)
 
     def _cut(self, document):
-        """Cut a document into passages."""
         text = self.texts[document]
         start = 0
         cut = []
@@ -180,21 +176,13 @@ class Explainer:
         after = node.ranking
         if before.error or after.error:
             return None
-        # Of a case that is in both lists, the passage for the sheet before the edit.
-        case_passages = self._passages_by_case(node.sheet, after)
-        case_passages |= self._passages_by_case(node.parent.sheet, before)
-        return explain_edge(
-            node.edit.fact_type,
-            (node.parent.sheet, node.sheet),
-            (before.cases, after.cases),
-            case_passages,
-            self.documented,
-            self.domain,
-        )
-
-    def _passages_by_case(self, sheet, retrieval):
-        pairs = zip(retrieval.cases, retrieval.documents, strict=True)
-        return {case: self.passage(sheet, document) for case, document in pairs}
+        shown = {}  # of a case that is in both lists, the passage for the sheet before the edit
+        for sheet, ranking in [(node.sheet, after), (node.parent.sheet, before)]:
+            for case, document in zip(ranking.cases, ranking.documents, strict=True):
+                shown[case] = self.passage(sheet, document)
+        lists = before.cases, after.cases
+        sheet = node.parent.sheet
+        return explain_edge(sheet, node.edit, lists, shown, self.documented, self.domain)
 
     def __call__(self, node):
         """Explain a node for its report: each result, and the edit."""
@@ -281,23 +269,44 @@ _ASSERTED = {
 }
 
 
-def explain_edge(fact_type, sheets, lists, passages, documented=False, domain=SHIPPED_DOMAIN):
-    """Explain what an edit did to the results.
+def explain_edge(sheet, edit, lists, passages, documented=False, domain=SHIPPED_DOMAIN):
+    """Explain what an edit of a sheet did to the results.
 
-    Given are the sheets and the lists of cases before and after it, and {case: passage shown}.
+    Given are the lists of cases before and after it, and {case: passage shown}.
     """
     before, after = lists
     dropped = [case for case in before if case not in after]
     new = [case for case in after if case not in before]
-    changes = fact_changes(*sheets)
-    sentences = _change_sentences(sheets, changes)
-    sentences += _list_sentences(dropped, "left the list")
-    sentences += _list_sentences(new, "came in")
+    sentences = [Sentence(f"{edit.description}.", "change")]
+    for cases, what in [(dropped, "left the list"), (new, "came in")]:
+        if cases:
+            number = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
+            others = " and others" if len(cases) > MOST_CASES else ""
+            names = ", ".join(cases[:MOST_CASES])
+            sentences.append(Sentence(f"{number} {what}: {names}{others}.", "lists"))
     if dropped or new:
-        if documented and fact_type in _ASSERTED:
-            sentences.append(Sentence(_ASSERTED[fact_type], "reason", checked=False))
+        if documented and edit.fact_type in _ASSERTED:
+            sentences.append(Sentence(_ASSERTED[edit.fact_type], "reason", checked=False))
         else:
-            sentences += _reasons(sheets, changes, (dropped, new), passages, documented, domain)
+            old_facts = facts_by_key(sheet)
+            new_facts = facts_by_key(edit.sheet)
+            shown = [
+                {case: passages[case] for case in cases if case in passages}
+                for cases in (dropped, new)
+            ]
+            reasons = _reasons(
+                old_facts, new_facts, len(dropped), "left", shown[0], documented, domain
+            )
+            reasons += _reasons(
+                new_facts, old_facts, len(new), "came in", shown[1], documented, domain
+            )
+            if not reasons and not documented:
+                text = (
+                    "No passage shown of a case that left tells of the old fact, "
+                    "and none of a case that came in of the new one."
+                )
+                reasons = [Sentence(text, "reason")]
+            sentences += reasons
     elif documented:
         text = "The fact is not operative: the same cases are found."
         sentences.append(Sentence(text, "order", checked=False))
@@ -308,83 +317,23 @@ def explain_edge(fact_type, sheets, lists, passages, documented=False, domain=SH
     return Explanation(tuple(sentences), used, documented)
 
 
-def _list_sentences(cases, what):
-    """Say which cases left or came in, if any did."""
-    if not cases:
-        return []
-    number = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
-    others = " and others" if len(cases) > MOST_CASES else ""
-    names = ", ".join(cases[:MOST_CASES])
-    return [Sentence(f"{number} {what}: {names}{others}.", "lists")]
-
-
-def _change_sentences(sheets, changes):
-    """Write a sentence for each fact that changed, was added or was taken away."""
-    if not changes:
-        return [Sentence("No fact changed.", "change")]
-    before, after = sheets
+def _reasons(facts, others, n_cases, what, shown, documented, domain):
+    """A sentence for each fact that only one of two sheets has, and that passages shown state."""
     sentences = []
-    for fact_type, old_field, new_field in changes:
-        if new_field is None:
-            text = f"{fact_type} taken away: {_described(before, old_field)}"
-            if fact_key(before, old_field) in facts_by_key(after):
-                text += " (another fact still says so)"
-        else:
-            new = _described(after, new_field)
-            text = f"{fact_type} added: {new}"
-            if old_field is not None:
-                text = f"{fact_type} changed: {_described(before, old_field)} became {new}"
-            keys = [fact_key(after, field) for field in fact_fields(after)]
-            if keys.count(fact_key(after, new_field)) > 1:
-                text += " (another fact says so too)"
-        sentences.append(Sentence(f"{text}.", "change"))
-    return sentences
-
-
-def _reasons(sheets, changes, cases, passages, documented, domain):
-    """Say where cases that left state the old fact, and cases that came in the new one."""
-    before, after = sheets
-    dropped, new = cases
-    old_fields = [old_field for _, old_field, _ in changes]
-    new_fields = [new_field for _, _, new_field in changes]
-    sentences = [
-        *_fact_sentences(before, old_fields, dropped, "left", passages, documented, domain),
-        *_fact_sentences(after, new_fields, new, "came in", passages, documented, domain),
-    ]
-    if not sentences and not documented:
-        text = (
-            "No passage shown of a case that left tells of the old fact, "
-            "and none of a case that came in of the new one."
-        )
-        sentences.append(Sentence(text, "reason"))
-    return sentences
-
-
-def _fact_sentences(sheet, fields, cases, what, passages, documented, domain):
-    """Write a sentence for each known fact that passages of cases state."""
-    names = {}
-    for field in fields:
-        if field is not None and fact_at(sheet, field) != "Unknown":
-            names[fact_key(sheet, field)] = fact_text(sheet, field)
-    sentences = []
-    for key, name in names.items():
+    for key in [key for key in facts if key not in others]:
         support = []
-        for case in cases:
-            if case in passages:
-                position = facts_of(passages[case].text, domain).get(key)
-                if position:
-                    support.append(passages[case].support(*position))
-        if not support:
-            continue
+        for passage in shown.values():
+            position = facts_of(passage.text, domain).get(key)
+            if position:
+                support.append(passage.support(*position))
+        verb = "tells" if len(support) == 1 else "tell"
+        text = (
+            f"Of {n_cases} that {what}, {len(support)} {verb} of {facts[key]} in the passage shown."
+        )
         if documented:
-            text = f"{name} is cited by a case of the list."
-        else:
-            verb = "tells" if len(support) == 1 else "tell"
-            text = (
-                f"Of {len(cases)} that {what}, {len(support)} {verb} of {name} "
-                "in the passage shown."
-            )
-        sentences.append(Sentence(text, "reason", tuple(support)))
+            text = f"{facts[key]} is cited by a case of the list."
+        if support:
+            sentences.append(Sentence(text, "reason", tuple(support)))
     return sentences
 
 
@@ -433,58 +382,6 @@ def fact_text(sheet, field):
     if hasattr(fact, "value"):
         return f"age {number_text(fact.value)}"
     return getattr(fact, "evidence_type", fact)
-
-
-def _described(sheet, field):
-    """Write a fact with what it is about, if the sheet says so."""
-    fact = fact_at(sheet, field)
-    if hasattr(fact, "fact_type"):
-        return further_text(fact)
-    text = fact_text(sheet, field)
-    about = getattr(fact, "context", "") or getattr(fact, "descriptor", "")
-    return f"{text} ({about})" if about else text
-
-
-def fact_changes(before, after):
-    """List what differs between two sheets: (fact type, field before or None, after or None)."""
-    changes = []
-    for side in PARTY_SIDES:
-        field = f"parties.{side}_type"
-        if fact_at(before, field) != fact_at(after, field):
-            changes.append(("PartyType", field, field))
-    changes += _list_changes("Evidence", "evidence_items", before, after)
-    changes += _list_changes("Section", "sections_cited", before, after)
-    for kind in NUMBERS:
-        changes += _list_changes("Numerical", f"numerical_facts.{kind}", before, after)
-    for _, old_field, new_field in _list_changes("", "further_facts", before, after):
-        sheet, field = (after, new_field) if new_field else (before, old_field)
-        changes.append((fact_at(sheet, field).fact_type, old_field, new_field))
-    return changes
-
-
-def _list_changes(fact_type, field, before, after):
-    """List what differs between two lists of facts; of as many facts each one by its position."""
-    old = fact_at(before, field)
-    new = fact_at(after, field)
-    if len(old) == len(new):
-        return [
-            (fact_type, f"{field}.{i}", f"{field}.{i}") for i in range(len(old)) if old[i] != new[i]
-        ]
-    removed = [(fact_type, f"{field}.{i}", None) for i in _unmatched(old, new)]
-    added = [(fact_type, None, f"{field}.{i}") for i in _unmatched(new, old)]
-    return removed + added
-
-
-def _unmatched(facts, others):
-    """Give the positions of facts that have no equal among others, each of which counts once."""
-    left = list(others)
-    positions = []
-    for i, fact in enumerate(facts):
-        if fact in left:
-            left.remove(fact)
-        else:
-            positions.append(i)
-    return positions
 
 
 # --- terms

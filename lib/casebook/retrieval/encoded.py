@@ -53,7 +53,7 @@ def search_folder(folder, questions, depth, mode="full", encoder=None, filters=N
 
 def open_corpus(folder, dataset, encoder):
     """Encoded documents of a data set, with an encoder that keeps vectors of questions."""
-    index = EncodedCorpus(folder, load_encoder(encoder), remember_scores=True)
+    index = EncodedCorpus(folder, load_encoder(encoder))
     index.encoder()  # refused if it is another one
     index.check_documents(dataset.documents)
     return index
@@ -116,13 +116,12 @@ class EncodedCorpus(CorpusIndex):
 
     has_words_of_passages = False
 
-    def __init__(self, folder, encoder=None, remember_scores=False):
+    def __init__(self, folder, encoder=None):
         self.place = folder
         self.folder, self.contents = check_corpus(folder)
         self.documents = pd.DataFrame(read_json(self.folder / "documents.json"))
         self.doc_ids = self.documents["doc_id"].tolist()
         self.median_words = self.contents["median_words"]
-        self.remember_scores = remember_scores
         self.model_settings = model_settings()
         self._encoder = encoder or self.contents["encoder"]
         self._passages = {}

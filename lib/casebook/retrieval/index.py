@@ -31,18 +31,15 @@ class CorpusIndex:
 
     The documents are what `documents_frame` takes.
 
-    With `remember_scores` late-interaction scores of queries and documents stay in memory, for
-    experiments that run the same queries with many settings. `settings`, from
-    `casebook.models.device.model_settings`, says how models that are named run.
+    `settings`, from `casebook.models.device.model_settings`, is how models that are named run.
     """
 
     has_words_of_passages = True
 
-    def __init__(self, documents, encoder=None, remember_scores=False, settings=None):
+    def __init__(self, documents, encoder=None, settings=None):
         self.documents = _checked(documents_frame(documents))
         self.texts = self.documents["text"].tolist()
         self.doc_ids = self.documents["doc_id"].tolist()
-        self.remember_scores = remember_scores
         self.model_settings = settings or model_settings()
         self._encoder = encoder or "minilm"
         self._passages = {}
@@ -76,7 +73,6 @@ class CorpusIndex:
         The encoder must give the vectors of documents that this one gives.
         """
         index = copy.copy(self)
-        index.remember_scores = False
         index._truncating_encoder = encoder
         index._windowed_encoder = WindowedQueries(encoder)
         index._passages = {}

@@ -307,7 +307,7 @@ class HybridRetriever:
         if not semantic.queries or not self.config.uses_encoder:
             return None
         encoder = self.index.encoder(self.config.query_reading)
-        if self._late_interaction and not self.index.remember_scores and hasattr(encoder, "cache"):
+        if self._late_interaction and hasattr(encoder, "cache"):
             # Its pass over the tokens gives the vectors too, which the cache then has.
             encoder.token_vectors(semantic.queries, "query")
         return encoder.encode_queries(semantic.queries)

@@ -24,7 +24,7 @@ _DECIMALS = 9  # sums over more or less padding differ in their last bits
 
 def _late_interaction(passages, query_reading, query_tokens, weighting):
     """MaxSim over the tokens of all of a document's passages."""
-    from casebook.models.rerankers import MaxSimReranker, RememberedScores
+    from casebook.models.rerankers import MaxSimReranker
 
     reranker = MaxSimReranker(
         passages.index.encoder(query_reading),
@@ -34,10 +34,6 @@ def _late_interaction(passages, query_reading, query_tokens, weighting):
         query_tokens=query_tokens,
         frequencies=passages.token_frequencies,
     )
-    # One pass over a small collection gives tokens, and pooled vectors for the dense list.
-    reranker.prepare()
-    if passages.index.remember_scores:
-        reranker = RememberedScores(reranker)
 
     def rerank(queries, documents, nearest):
         return reranker.scores(queries, documents)

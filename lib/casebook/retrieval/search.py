@@ -10,15 +10,14 @@ import math
 import os
 from collections import Counter
 
-import bm25s
 import faiss
 import numpy as np
 import scipy.sparse
 import Stemmer
-from bm25s.stopwords import STOPWORDS_EN, STOPWORDS_EN_PLUS
 
 from casebook.errors import InputError
 from casebook.files import write_json
+from casebook.lazy import module_without
 from casebook.models.cache import unit_rows
 from casebook.readers import read_json
 from casebook.retrieval.ranked import (
@@ -30,6 +29,8 @@ from casebook.retrieval.ranked import (
     stack,
 )
 from casebook.stats.samples import check_choice
+
+bm25s = module_without("bm25s", "jax")  # which it would load, and which is not used here
 
 _PDPABENCH = {
     "method": "okapi",
@@ -48,7 +49,11 @@ PRESETS = {
 }
 # Words and stop words of BM25 are those of bm25s and of the PDPABench authors, and not
 # `casebook.text`'s: published scores are reproduced only with them.
-_STOP_LISTS = {"en": STOPWORDS_EN, "en_plus": STOPWORDS_EN_PLUS, None: []}
+_STOP_LISTS = {
+    "en": bm25s.stopwords.STOPWORDS_EN,
+    "en_plus": bm25s.stopwords.STOPWORDS_EN_PLUS,
+    None: [],
+}
 _TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 BM25_K1 = 1.5
 BM25_B = 0.75

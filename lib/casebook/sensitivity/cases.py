@@ -15,9 +15,16 @@ from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.data.tables import ROLES, read_roles, read_table, records_of
 from casebook.errors import InputError
+from casebook.parameters import needs
 from casebook.readers import parse_json, read_jsonl, read_yaml
 from casebook.sensitivity.citations import neighbours, neighbours_or_next
-from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN, Domain, validate_record
+from casebook.sensitivity.domain import (
+    FACT_TYPES,
+    SHIPPED_DOMAIN,
+    Domain,
+    read_domain,
+    validate_record,
+)
 from casebook.sensitivity.edits import COUNSEL, DOCKETS, LEAST_TERMS, MONTHS, Vocabulary
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import FactSheet, contradictions, from_dict, present_types
@@ -39,6 +46,46 @@ class CaseCollection:
     account: dict
     precedents: dict = field(default_factory=dict, repr=False)
     domain: Domain = field(default=SHIPPED_DOMAIN, repr=False)
+    title: str = ""  # readers' name
+    real: bool = False  # annotated as they are, so that edited cases say nothing
+
+    def account_table(self):
+        """What was read, for readers: the domain's own facts among it."""
+        counts = {"documents": len(self.documents), "cases": len(self.sheets)}
+        counts["annotated pairs of case and fact type"] = len(self.annotations)
+        counts |= self.account
+        own = self.domain.account() or {}
+        counts |= {f"your own {name}": value for name, value in own.items()}
+        if self.domain.notes:
+            counts["replaced"] = "; ".join(self.domain.notes)
+        texts = {name: str(value) for name, value in counts.items()}
+        return pd.DataFrame(texts.items(), columns=["what", "value"])
+
+
+def open_cases(dataset, planted=None, cases=None, corpus=None, facts=None):
+    """Cases of a file with a folder of documents, or else those of a data set.
+
+    `planted` are sizes of the planted collection, `facts` is a file of further fact types.
+    """
+    needs("cases", cases, corpus=corpus)
+    domain = read_domain(facts)
+    if cases:
+        return user_collection(cases, corpus, domain)
+    return case_collection(dataset, **planted or {}, domain=domain)
+
+
+def annotated_sets(dataset, planted=None, cases=None, corpus=None, facts=None):
+    """Cases of which somebody says what decides them: a list of `CaseCollection`.
+
+    They are those of a file, or our annotated cases over the documents of a data set, after the
+    planted ones where it is these.
+    """
+    if cases or facts or corpus:
+        return [open_cases(dataset, planted, cases, corpus, facts)]
+    if dataset != PLANTED:
+        return [annotated_collection(load(dataset).documents, dataset)]
+    ours = case_collection(PLANTED, **planted or {})
+    return [ours, annotated_collection(ours.documents, PLANTED)]
 
 
 def case_collection(name, *, cases=6, values=4, per_line=12, seed=0, domain=SHIPPED_DOMAIN):
@@ -63,6 +110,8 @@ def annotated_collection(documents, name):
         annotations=annotation_frame(cases),
         neighbours=neighbours,
         account=account(cases) | {"annotated by": "the project, not validated by experts"},
+        title="our annotated cases",
+        real=True,
     )
 
 
@@ -92,6 +141,7 @@ def user_collection(path, corpus, domain=SHIPPED_DOMAIN, **said):
         neighbours=partial(neighbours_or_next, domain=domain),
         account=counts,
         domain=domain,
+        title=f"the cases of {Path(path).name}",
     )
 
 
@@ -124,6 +174,7 @@ def extracted_collection(dataset, domain=SHIPPED_DOMAIN):
         annotations=annotation_frame([]),
         neighbours=partial(neighbours_or_next, domain=domain),
         account=counts | {"fingerprint": dataset.fingerprint[:16]},
+        title=dataset.card.title if dataset.card else dataset.name,
         precedents=precedents,
         domain=domain,
     )
@@ -272,6 +323,7 @@ def plant_cases(cases=6, values=4, per_line=12, seed=0):
         annotations=pd.DataFrame(annotations, columns=ANNOTATION_COLUMNS),
         neighbours=_next_value,
         account={"areas of law": len(AREA_WEIGHTS), "seed": seed},
+        title="the planted collection",
         precedents=precedents,
     )
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from casebook.measures.classification import formulas
 from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.domain import FACT_TYPES
 from casebook.sensitivity.plausibility import ACCEPT
@@ -18,20 +17,13 @@ from casebook.sensitivity.tree import (
     excess,
 )
 from casebook.stats.areas import auroc
-from casebook.stats.intervals import (
-    bootstrap_mean,
-    bounded,
-    percentile_interval,
-    resampled_clusters,
-    resampled_counts,
-)
+from casebook.stats.intervals import bootstrap_mean, bounded
 from casebook.stats.tests import holm, paired_randomization
 
 DECISIVE_DISPLACEMENT = 1.5
 """Mean rank displacement above which a fact type is called decisive, documented."""
 LEAST_COMMON = 3
 """Fact types that a documented rank correlation needs."""
-CHANCE_LEVELS = {"balanced_accuracy": 0.5, "mcc": 0.0}
 NOT_ASSESSED = "not assessed: no edge"
 NO_PLACEBO = "no matched placebo"
 LEFT_OUT = (NOOP, INVALID, BOTH_EMPTY, POOR_QUERY)
@@ -49,77 +41,61 @@ def sensitivity(
     n_resamples=10_000,
     seed=0,
 ):
-    """Aggregate the edges of each fact type, beside their placebos.
+    """Change by the edits of each fact type, beside that by their placebos.
 
-    A type without an edge is not assessed. `clusters` is ``case``, or ``item``, a fact of a case;
+    A type without an edit is not assessed. `clusters` is ``case``, or ``item``, a fact of a case;
     p is the sign-flip test of the clusters' mean excess.
     """
+    options = {"n_resamples": n_resamples, "seed": seed}
     rows = []
     for name in fact_types:
         part = edges[edges["fact_type"] == name]
-        used = part[part["status"] == OK]
-        row = {
-            "fact type": name,
-            "edges": len(used),
-            "cases": used["case_id"].nunique(),
-            **{status: int((part["status"] == status).sum()) for status in LEFT_OUT},
-            **_aggregate(used, measure, clusters, n_resamples=n_resamples, seed=seed),
-        }
-        if not len(used) and row[POOR_QUERY]:
-            row["reason"] = part.loc[part["status"] == POOR_QUERY, "reason"].iloc[0]
-        rows.append(row)
+        used = part[part["status"] == OK].astype({measure: float, f"placebo_{measure}": float})
+        cluster = used["case_id"] if clusters == "case" else used["case_id"] + "\0" + used["item"]
+        beyond = excess(used, measure)
+        moved, above = (
+            bootstrap_mean(
+                values.dropna().to_numpy(),
+                clusters=cluster[values.notna()].tolist(),
+                shares=False,
+                **options,
+            )
+            for values in (used[measure], beyond)
+        )
+        means = beyond.dropna().groupby(cluster, sort=False).mean().to_numpy()
+        tested = paired_randomization(means, **options).pvalue if len(means) > 1 else None
+        rows.append(
+            {
+                "fact type": name,
+                "edges": len(used),
+                "cases": used["case_id"].nunique(),
+                **{status: int((part["status"] == status).sum()) for status in LEFT_OUT},
+                **bounded("sensitivity", moved),
+                "placebo": used[f"placebo_{measure}"].mean(),
+                **bounded("excess", above),
+                "p": tested,
+                "p_holm": None,
+                "reason": _why_undefined(part, beyond) or moved.reason or above.reason,
+            }
+        )
     frame = pd.DataFrame(rows)
-    frame.insert(frame.columns.get_loc("p") + 1, "p_holm", holm(frame["p"].tolist()))
-    return frame.astype(
-        dict.fromkeys(frame.columns[frame.columns.get_loc("sensitivity") : -1], float)
-    )
+    frame["p_holm"] = holm(frame["p"].tolist())
+    return frame.astype(dict.fromkeys(frame.loc[:, "sensitivity":"p_holm"], float))
 
 
-def _aggregate(used, measure, clusters, *, n_resamples, seed):
-    """Mean, placebo mean, excess and p of one type."""
-    cluster = used["case_id"] if clusters == "case" else used["case_id"] + "\0" + used["item"]
-    frame = pd.DataFrame(
-        {"cluster": cluster, "value": used[measure].astype(float), "excess": excess(used, measure)}
-    )
-    moved = _cluster_mean(frame, "value", n_resamples=n_resamples, seed=seed)
-    beyond = _cluster_mean(frame, "excess", n_resamples=n_resamples, seed=seed)
-    with_excess = frame.dropna(subset="excess")
-    reason = moved.reason or beyond.reason
-    placebo = None
-    if frame["value"].isna().all():
-        reason = NOT_ASSESSED
-    elif with_excess.empty:
-        reason = NO_PLACEBO
-        if "no_placebo" in used:
-            reason = used["no_placebo"].dropna().mode().get(0, NO_PLACEBO)
-    else:
-        placebo = used[f"placebo_{measure}"].astype(float).mean()
-    p = None
-    means = with_excess.groupby("cluster", sort=False)["excess"].mean().to_numpy()
-    if len(means) > 1:
-        p = paired_randomization(means, n_resamples=n_resamples, seed=seed).pvalue
-    return {
-        **bounded("sensitivity", moved),
-        "placebo": placebo,
-        **bounded("excess", beyond),
-        "p": p,
-        "reason": reason,
-    }
-
-
-def _cluster_mean(frame, column, *, n_resamples, seed):
-    defined = frame.dropna(subset=column)
-    return bootstrap_mean(
-        defined[column].to_numpy(float),
-        clusters=defined["cluster"].tolist(),
-        shares=False,
-        n_resamples=n_resamples,
-        seed=seed,
-    )
+def _why_undefined(part, beyond):
+    """Why edits of a type have no change or no excess; None if they have."""
+    if beyond.notna().any():
+        return None
+    if beyond.empty:
+        poor = part[part["status"] == POOR_QUERY]
+        return poor["reason"].iloc[0] if len(poor) else NOT_ASSESSED
+    reasons = part.get("no_placebo", pd.Series(dtype=object)).dropna()
+    return reasons.mode().get(0, NO_PLACEBO)
 
 
 def case_scores(edges, measure=FOOTRULE, over_placebo=True, fact_types=FACT_TYPES):
-    """Give the sensitivity of each case (row) to each fact type; NaN where it was not assessed."""
+    """Sensitivity of each case (row) to each fact type; NaN where it was not assessed."""
     used = edges[edges["status"] == OK]
     values = excess(used, measure) if over_placebo else used[measure]
     return _by_case(edges, used, values, fact_types)
@@ -162,7 +138,7 @@ def coverage(edges, cases, fact_types=FACT_TYPES):
 
 
 def shares_above(edges, placebos, annotations):
-    """Give each case's share of edits above the threshold: by what they change, and of placebos."""
+    """Each case's share of edits above the threshold: by what they change, and of placebos."""
     used = edges[edges["status"] == OK].merge(annotations, how="left", on=["case_id", "fact_type"])
     decides = used["dispositive"]
     groups = {
@@ -240,25 +216,17 @@ def _documented_spearman(scores, importance):
     return 1 - 6 * squares / (n * (n * n - 1))
 
 
-def evaluate_sensitivity(scores, annotations, threshold=None, *, n_resamples=10_000, seed=0):
+def evaluate_sensitivity(scores, annotations, *, n_resamples=10_000, seed=0):
     """Score sensitivities (cases x fact types) against annotations, over pairs of case and type.
 
-    Numbers of the book, with intervals over cases: ``auroc``; ``spearman`` over cases, with p of
-    the exact null; and with a threshold, above which a score is high, ``balanced_accuracy``,
-    ``mcc``, ``dispositive`` and ``non_dispositive``.
+    Numbers of the book, with intervals over cases: ``auroc``, and ``spearman`` over cases with p of
+    the exact null.
     """
     pairs = score_pairs(scores, annotations)
-    decided = pairs.dropna(subset=["score", "dispositive"])
-    truth = decided["dispositive"].astype(bool).to_numpy()
-    values = decided["score"].to_numpy(float)
-    cases = decided["case_id"].tolist()
-    numbers = {"auroc": auroc(truth, values, clusters=cases).number(0.5)}
-    if threshold is not None:
-        numbers |= _threshold_numbers(
-            truth, values > threshold, cases, n_resamples=n_resamples, seed=seed
-        )
-    numbers["spearman"] = _spearman_number(pairs, n_resamples=n_resamples, seed=seed)
-    return numbers
+    decided = decided_pairs(scores, annotations)
+    area = auroc(decided["dispositive"], decided["score"], clusters=decided["case_id"].tolist())
+    spearman = _spearman_number(pairs, n_resamples=n_resamples, seed=seed)
+    return {"auroc": area.number(0.5), "spearman": spearman}
 
 
 def _spearman_number(pairs, *, n_resamples, seed):
@@ -274,86 +242,27 @@ def _spearman_number(pairs, *, n_resamples, seed):
     return mean.number(0.0) | {"p": test["p"], "undefined": test["undefined"]}
 
 
-def _threshold_numbers(truth, high, cases, *, n_resamples, seed):
-    """Measures of one threshold with intervals that resample cases."""
-    clusters, few = resampled_clusters(cases, len(truth))
-    # Two classes by the two decisions, and none without one.
-    cells = 3 * (~truth).astype(int) + (~high).astype(int)
-    tables, _ = resampled_counts(cells, 6, clusters, n_resamples=n_resamples, seed=seed)
-    resampled = formulas(tables.reshape(-1, 2, 3))
-    reason = "class_without_gold_or_prediction" if len(truth) else "no_units"
-    names = {
-        "balanced_accuracy": "balanced_accuracy",
-        "mcc": "mcc",
-        "dispositive": "recall",
-        "non_dispositive": "recall_not_supported",
-    }
-    numbers = {}
-    for name, measure in names.items():
-        value, *draws = resampled[measure]
-        number = percentile_interval(value, draws, len(truth), reason=reason).number(
-            CHANCE_LEVELS.get(name)
-        )
-        if number["value"] is not None:
-            number["reason"] = number["reason"] or few
-        numbers[name] = number
-    return numbers
-
-
-def accuracy_by_threshold(scores, annotations, thresholds, *, n_resamples=10_000, seed=0):
-    """Score at each threshold: a description, nothing is chosen by it."""
-    rows = []
-    for threshold in thresholds:
-        numbers = evaluate_sensitivity(
-            scores, annotations, threshold, n_resamples=n_resamples, seed=seed
-        )
-        for name in ("dispositive", "non_dispositive", "balanced_accuracy"):
-            number = numbers[name]
-            rows.append((threshold, name, number["value"], *number["ci"]))
-    columns = ["threshold", "measure", "value", "low", "high"]
-    return pd.DataFrame(rows, columns=columns).astype({"low": float, "high": float})
-
-
-def development_threshold(scores, annotations):
-    """Choose the threshold of the largest balanced accuracy on a development split.
-
-    None where nothing separates.
-    """
-    pairs = score_pairs(scores, annotations).dropna(subset=["score", "dispositive"])
-    truth = pairs["dispositive"].astype(bool).to_numpy()
-    values = pairs["score"].to_numpy(float)
-    levels = np.unique(values)
-    if len(levels) < 2 or truth.all() or not truth.any():
-        return None
-
-    def balanced_accuracy(threshold):
-        high = values > threshold
-        return high[truth].mean() + (~high[~truth]).mean()
-
-    return float(max((levels[1:] + levels[:-1]) / 2, key=balanced_accuracy))
-
-
 def placebo_threshold(placebos, measure, quantile=0.95):
-    """Take a quantile of the cases' mean placebo as threshold; None without placebos."""
+    """Quantile of the cases' mean placebo as threshold; None without placebos."""
     means = placebos[placebos["status"] == OK].groupby("case_id")[measure].mean().dropna()
     return float(means.quantile(quantile)) if len(means) else None
 
 
 def score_pairs(scores, annotations):
-    """Join scores and annotations, pair by pair."""
+    """Scores and annotations, pair by pair."""
     table = scores.rename_axis(index="case_id", columns=None).reset_index()
     table = table.melt("case_id", var_name="fact_type", value_name="score")
     return annotations.merge(table, how="left", on=["case_id", "fact_type"])
 
 
+def decided_pairs(scores, annotations):
+    """Pairs with a score of which somebody said whether the fact decides the case."""
+    pairs = score_pairs(scores, annotations).dropna(subset=["score", "dispositive"])
+    return pairs.astype({"dispositive": bool})
+
+
 def type_scores(scores, annotations):
     """Score by the fact type alone: a control that reads no case and searches nothing."""
-    pairs = score_pairs(scores, annotations).dropna(subset=["score", "dispositive"])
-    share = (
-        pairs["dispositive"]
-        .astype(float)
-        .groupby(pairs["fact_type"])
-        .mean()
-        .reindex(scores.columns)
-    )
+    pairs = decided_pairs(scores, annotations)
+    share = pairs.groupby("fact_type")["dispositive"].mean().reindex(scores.columns)
     return scores.notna().astype(float).mul(share).where(scores.notna())

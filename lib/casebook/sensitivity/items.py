@@ -1,14 +1,12 @@
 """Single edits: what they and placebos of their size did to the lists of every system."""
 
-from collections import defaultdict
-
 import pandas as pd
 
 from casebook.data.cards import card_of
 from casebook.runs.items import MOST_BYTES, item_page, word_changes
 from casebook.sensitivity.domain import FACT_TYPES
 from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT
-from casebook.sensitivity.study import RANDOM_ORDER
+from casebook.sensitivity.study import NAMES, RANDOM_ORDER
 from casebook.sensitivity.tree import DISPLACEMENT, FOOTRULE
 from casebook.tables import FACTS
 
@@ -17,10 +15,9 @@ MOVED = "rank change (normalised footrule)"
 DISPLACED = "mean rank displacement"
 BEFORE = "cases before the edit; ✓ should be found"
 AFTER = "cases after it"
-EFFECT = [BEYOND, MOVED, "rank change by placebos", DISPLACED, BEFORE, AFTER]
+BY_PLACEBOS = "rank change by placebos"
 PLACEBO = "placebo of the same size"
 TAGS = ["fact", "depth", "decides"]
-DESCRIPTION = ["text", "case", "query", PLACEBO, *TAGS, "marked"]
 OF_CASE = "edit of the case"
 DECIDES = {True: "decides", False: "does not decide", None: "not annotated"}
 ABOVE = f"above {DECISIVE_DISPLACEMENT:g}"
@@ -30,18 +27,18 @@ LOST_ALL = "lost every precedent"
 _OPERATIONS = {"add": "{new} added", "remove": "{old} removed"}
 
 
-def edit_items(study, precedents, focus=None, most_bytes=MOST_BYTES):
-    """Collect the edits that change a query: of the cases as they are, which moved most, first.
+def edit_items(study, focus, most_bytes=MOST_BYTES):
+    """The edits that change a query: of the cases as they are, which moved most, first.
 
     An edit is identified by its case and by the query before and after it. Systems try the same
     edits of a case, but may expand different ones.
     """
-    systems = sorted(study.systems, key=lambda name: name != focus)
+    precedents = study.cases.precedents
     decisive = study.annotations.set_index(["case_id", "fact_type"])["dispositive"].to_dict()
     names = {}
     items = {}
     results = []
-    for system in systems:
+    for system in sorted(study.systems, key=lambda name: name != focus):
         edges = study.edges[system].set_index(["case_id", "node"]).to_dict("index")
         for case, node, placebos in _edits(study.trees[system]):
             edit = (case, node.parent.query, node.query)
@@ -49,48 +46,59 @@ def edit_items(study, precedents, focus=None, most_bytes=MOST_BYTES):
                 name = f"{case} {node.name}"
                 names[edit] = f"{name} ({system})" if name in items else name
                 decides = DECIDES[decisive.get((case, node.edit.fact_type))]
-                marked = sorted(precedents.get(case, ()))
-                items[names[edit]] = [*_described(case, node, placebos), decides, marked]
+                items[names[edit]] = _described(case, node, placebos) | {
+                    "decides": decides,
+                    "marked": sorted(precedents.get(case, ())),
+                }
             row = edges[case, node.name]
-            lists = [list(node.parent.ranking.cases), list(node.ranking.cases)]
-            if system == RANDOM_ORDER:
-                lists = [None, None]
-            moved = [row[FOOTRULE], row[f"placebo_{FOOTRULE}"], row[DISPLACEMENT]]
-            lost = _lost_all(node, precedents.get(case, ()))
-            results.append([names[edit], system, moved[0] - moved[1], *moved, *lists, lost])
-    results = pd.DataFrame(results, columns=["id", "system", *EFFECT, LOST_ALL])
+            before, after = node.parent.ranking.cases, node.ranking.cases
+            wanted = set(precedents.get(case, ()))
+            lost = wanted.intersection(before) and not wanted.intersection(after)
+            is_blind = system == RANDOM_ORDER
+            result = {
+                "id": names[edit],
+                "system": NAMES.get(system, system),
+                BEYOND: row[FOOTRULE] - row[f"placebo_{FOOTRULE}"],
+                MOVED: row[FOOTRULE],
+                BY_PLACEBOS: row[f"placebo_{FOOTRULE}"],
+                DISPLACED: row[DISPLACEMENT],
+                BEFORE: None if is_blind else list(before),
+                AFTER: None if is_blind else list(after),
+                LOST_ALL: bool(lost) and not node.ranking.error,
+            }
+            results.append(result)
+    results = pd.DataFrame(results)
     results[MOVED_MORE] = results[BEYOND] > 0
     results[MOVED_NO_MORE] = results[BEYOND] <= 0
     results[ABOVE] = results[DISPLACED] > DECISIVE_DISPLACEMENT
-    items = pd.DataFrame(items.values(), index=list(items), columns=DESCRIPTION)
+    items = pd.DataFrame(items.values(), index=list(items))
     beyond = results.drop_duplicates("id").set_index("id")[BEYOND]
     order = items.assign(deeper=items["depth"] != OF_CASE, moved=-beyond)
     items = items.loc[order.sort_values(["deeper", "moved"], kind="stable").index]
     tags = pd.get_dummies(items[TAGS], prefix="", prefix_sep="").astype(bool)
+    first = results["system"].iloc[0]
     return item_page(
         items.drop(columns=TAGS).join(tags).rename_axis("id").reset_index(),
         results,
         noun="edit",
-        ready=[
-            (tag, systems[0], None) for tag in (MOVED_MORE, ABOVE, LOST_ALL) if results[tag].any()
-        ],
+        ready=[(tag, first, None) for tag in (MOVED_MORE, ABOVE, LOST_ALL) if results[tag].any()],
         card=card_of(study.name),
-        documents=_texts(study.documents),
+        documents=_texts(study.cases.documents),
         item_texts=["query", PLACEBO],
         most_bytes=most_bytes,
     )
 
 
 def _edits(trees):
-    """Yield case, node and placebos of its size of every edit that changes the query."""
+    """Case, node and placebos of its size of every edit that changes the query."""
     for tree in trees:
-        placebos = defaultdict(list)
+        placebos = {}
         for node in tree.placebos:
             if not node.ranking.error:
-                placebos[_size(node)].append(node)
+                placebos.setdefault(_size(node), []).append(node)
         for node in tree.nodes[1:]:
             if not node.edit.noop:
-                yield tree.case_id, node, placebos[_size(node)]
+                yield tree.case_id, node, placebos.get(_size(node), [])
 
 
 def _size(node):
@@ -98,29 +106,22 @@ def _size(node):
 
 
 def _described(case, node, placebos):
-    """Give text, case, query, placebo, fact and depth of an edit."""
     edit = node.edit
     fact = FACTS.get(edit.fact_type, edit.fact_type)
     change = _OPERATIONS.get(edit.operation, "{old} becomes {new}")
     before = node.parent.query
-    return [
-        f"{fact}: {change.format(old=edit.old, new=edit.new)}",
-        case,
-        word_changes(before, node.query),
-        word_changes(before, placebos[0].query) if placebos else None,
-        fact,
-        OF_CASE if node.depth == 1 else "edit of an edited case",
-    ]
-
-
-def _lost_all(node, precedents):
-    """Whether a list had precedents and has none after the edit."""
-    before, after = (set(precedents) & set(one.ranking.cases) for one in (node.parent, node))
-    return bool(before) and not after and not node.ranking.error
+    return {
+        "text": f"{fact}: {change.format(old=edit.old, new=edit.new)}",
+        "case": case,
+        "query": word_changes(before, node.query),
+        PLACEBO: word_changes(before, placebos[0].query) if placebos else None,
+        "fact": f"part: {fact}",
+        "depth": OF_CASE if node.depth == 1 else "edit of an edited case",
+    }
 
 
 def _texts(documents):
-    """Give the planted facts of each document, or its text."""
+    """The planted facts of each document, or its text."""
     texts = {}
     for row in documents.to_dict("records"):
         facts = [str(row[name]) for name in FACT_TYPES if name in row]

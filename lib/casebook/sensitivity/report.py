@@ -7,10 +7,12 @@ import pandas as pd
 
 from casebook.data.tables import ENDINGS
 from casebook.errors import InputError
+from casebook.frames import DIFFERENCE_COLUMNS
 from casebook.models.answers import costs_in_words, load_judging_model, prices_of_tokens
 from casebook.models.language import load_language_model
 from casebook.readers import read_lines, suffix_of
 from casebook.retrieval.index import CorpusIndex
+from casebook.runs.outputs import number
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import read_cases
 from casebook.sensitivity.citations import neighbours_or_next
@@ -19,7 +21,7 @@ from casebook.sensitivity.edits import inert_words
 from casebook.sensitivity.extract import extract_sheet, extract_with_model
 from casebook.sensitivity.facts import present_types
 from casebook.sensitivity.plausibility import ModelValidator, accept_rates, rules
-from casebook.sensitivity.study import case_search, gaps, number_of
+from casebook.sensitivity.study import case_search, gaps
 from casebook.sensitivity.tree import TreeSettings, grow_trees
 
 MAX_JUDGMENT_BYTES = 20_000_000
@@ -116,39 +118,34 @@ def run_case(
 
 
 def evaluation_report(study, system, threshold=evaluation.DECISIVE_DISPLACEMENT):
-    """Evaluate one system of a study: original and standard measures, as plain data."""
+    """One system of a study: original and standard measures, as plain data."""
     poor = sum(tree.poor is not None for tree in study.trees[system])
-    rate = accept_rates(study.decisions(system), study.domain.fact_types).iloc[-1]
-    n_decided = int(rate["accepted"] + rate["rejected"])
+    rate = accept_rates(study.decisions(system), study.fact_types).iloc[-1]
+    n_decided = rate["accepted"] + rate["rejected"]
+    accepted = number(rate.to_dict() | {"n": n_decided}, "rate", "rate low", "rate high")
+    above = study.placebos_above(system, threshold).to_dict("records")
     report = {
         "cases": study.name,
         "mode": system,
         "threshold": threshold,
         "original": None,
-        "standard": {
-            "accept rate": number_of(rate, "rate", n=n_decided, control=None),
-            **study.placebos_above(system, threshold),
-        },
+        "standard": {"accept rate": accepted} | {row["measure"]: number(row) for row in above},
         "poor queries": poor,
     }
     if len(study.annotations):
         report["original"], report["original in its code"] = study.documented(system, threshold)
-        report["against"] = study.against_simple(system).to_dict("records")
-        report["standard"] |= _agreement(study, system)
+        against = study.against_simple(system)[[*DIFFERENCE_COLUMNS, "level", "baseline", "reason"]]
+        report["against"] = against.to_dict("records")
+        measured = study.evaluated(system)
+        if not measured["auroc"]["n"]:
+            measured["auroc"]["reason"] = study.why_no_excess(system)
+        report["standard"] |= measured
     report["fact types"] = study.sensitivity(system).to_dict("records")
     return report
 
 
-def _agreement(study, system):
-    numbers = study.evaluated(system)
-    auroc = numbers["auroc"]
-    if auroc["value"] is None and not auroc["n"]:
-        auroc = auroc | {"reason": study.why_no_excess(system)}
-    return {"auroc": auroc, "spearman": numbers["spearman"]}
-
-
 def evaluation_parts(report):
-    """Write an evaluation for people: lines and tables."""
+    """An evaluation for people: lines and tables."""
     counts = ", ".join(
         f"{count} {name.replace('_', ' ')}" for name, count in report["counts"].items()
     )
@@ -167,18 +164,17 @@ def evaluation_parts(report):
         original["in its code"] = report["original in its code"].values()
         yield original
     yield ["standard measures, 95 % intervals over cases:"]
-    yield _standard_table(report["standard"])
+    titles = {"auroc": "AUROC of the excess", "spearman": "mean Spearman"}
+    rows = [
+        {"measure": titles.get(name, name), **of_measure}
+        for name, of_measure in report["standard"].items()
+    ]
+    table = pd.DataFrame(rows)
+    table[["low", "high"]] = table["ci"].tolist()
+    yield table.reindex(columns=["measure", "value", "low", "high", "n", "p", "reason"])
     if "against" in report:
         columns = ["against", "baseline", "difference", "low", "high", "n", "groups"]
         yield pd.DataFrame(report["against"])[columns]
     yield ["excess over placebo edits, normalised footrule:"]
     columns = ["fact type", "edges", "cases", "excess", "excess low", "excess high", "reason"]
     yield pd.DataFrame(report["fact types"])[columns]
-
-
-def _standard_table(numbers):
-    titles = {"auroc": "AUROC of the excess", "spearman": "mean Spearman"}
-    rows = [{"measure": titles.get(name, name), **number} for name, number in numbers.items()]
-    table = pd.DataFrame(rows)
-    table[["low", "high"]] = table["ci"].tolist()
-    return table.reindex(columns=["measure", "value", "low", "high", "n", "p", "reason"])

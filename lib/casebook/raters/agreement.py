@@ -1,0 +1,80 @@
+"""Agreement on ratings of any criteria, of these raters and of new ones, as rows."""
+
+import pandas as pd
+
+from casebook.findings import interval_verdicts
+from casebook.measures.agreement import COEFFICIENT_TITLES, agreement_table
+from casebook.runs.headlines import HELPS, HURTS
+from casebook.scores import Scores
+
+THESE = "these raters"
+PANELS = {THESE: "panel", "new raters": "new_panel"}
+WEAK = 0.667  # Krippendorff's least alpha for tentative conclusions
+
+
+def level_of(frame):
+    """Level of measurement of ratings, items x raters: numbers are ordinal, labels nominal."""
+    return "ordinal" if frame.to_numpy().dtype.kind == "f" else "nominal"
+
+
+def agreement_rows(frames, dataset, *, n_resamples=10_000, seed=0):
+    """Every coefficient of each criterion: a row for these raters on new items, one for new raters.
+
+    ``frames`` are those of `casebook.raters.annotations.read_criteria`.
+    """
+    rows = []
+    for criterion, frame in frames.items():
+        level = level_of(frame)
+        table = agreement_table(frame, level, wide=True, n_resamples=n_resamples, seed=seed)
+        chance = table.set_index("coefficient")["expected"].get("fleiss_kappa")
+        for row in table.to_dict("records"):
+            by_chance = chance if row["coefficient"] == "percent_agreement" else 0.0
+            for part, panel in PANELS.items():
+                rows.append(
+                    {
+                        "system": criterion,
+                        "part": part,
+                        "coefficient": row["coefficient"],
+                        "measure": COEFFICIENT_TITLES[row["coefficient"]],
+                        "value": row["estimate"],
+                        "low": row[f"{panel}_low"],
+                        "high": row[f"{panel}_high"],
+                        "n": row["n_items"],
+                        "raters": row["n_raters"],
+                        "control": by_chance,
+                        "reason": row["reason"],
+                    }
+                )
+    rows = pd.DataFrame(rows)
+    rows = rows.astype({"value": float, "low": float, "high": float})
+    rows = rows.assign(null=0.0, margin=0.0, verdict=interval_verdicts(rows))
+    return Scores(pd.DataFrame(), "agreement", dataset, unit="items").described(rows)
+
+
+def words_of(row):
+    """Words of the answer on one criterion: agreement may be beyond chance and weak."""
+    beyond = "Yes" if row["value"] >= WEAK else "Yes, but weakly"
+    return {
+        "answers": {HELPS: beyond, HURTS: "No, less than by chance"},
+        "words": {HELPS: "beyond chance", HURTS: "below chance"},
+        "method": "agreement.html",
+    }
+
+
+def alike(criterion, frame):
+    """On how many items all raters agree, of those with two ratings or more."""
+    rated = frame[frame.notna().sum(axis=1) > 1]
+    if rated.empty:
+        return f"No item has two ratings of {criterion}."
+    n_alike = (rated.max(axis=1) == rated.min(axis=1)).sum()
+    return f"{criterion}: all raters of an item agree on {n_alike:,} of {len(rated):,} items."
+
+
+def rating_counts(frames):
+    """How often each rater gave each rating of each criterion."""
+    counts = []
+    for criterion, frame in frames.items():
+        of_rater = frame.apply(pd.Series.value_counts).rename_axis("rating").fillna(0).astype(int)
+        of_rater.insert(0, "criterion", criterion)
+        counts.append(of_rater.reset_index())
+    return pd.concat(counts, ignore_index=True)
