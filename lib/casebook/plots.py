@@ -110,6 +110,7 @@ def _rows_figure(labels, height):
 
 def _drawn(frame, value, **names):
     """The columns that are drawn, under the names of their parts; bounds may be the value's own."""
+    frame = frame.reset_index(drop=True)  # rows of several tables may have one name
     own = f"{value} " if f"{value} low" in frame else ""
     names |= {"value": value, "low": f"{own}low", "high": f"{own}high"}
     names |= {column: column for column in ("address", "colour", "verdict", "reason")}

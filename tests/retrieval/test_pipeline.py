@@ -272,11 +272,10 @@ TEXTS = ["You may cancel.", "We may sue.", "You must pay the rent."]
     [
         dict(zip("abc", TEXTS, strict=True)),
         {name: {"text": text} for name, text in zip("abc", TEXTS, strict=True)},
-        {"_id": list("abc"), "text": TEXTS},
         [{"id": name, "text": text} for name, text in zip("abc", TEXTS, strict=True)],
         pd.DataFrame({"docno": list("abc"), "text": TEXTS}),
     ],
-    ids=["texts by id", "records by id", "columns", "records", "frame"],
+    ids=["texts by id", "records by id", "records", "frame"],
 )
 def test_a_collection_may_have_any_usual_form(documents):
     frame = pd.DataFrame({"doc_id": list("abc"), "text": TEXTS})

@@ -93,14 +93,15 @@ class ChapterResults:
         if not datasets:  # a demonstration answers nothing; its numbers say what it was made of
             datasets = {name for by_dataset in self.numbers.values() for name in by_dataset}
         keys = {card_of(name).key if card_of(name) else name for name in datasets}
-        dataset = keys.pop() if len(keys) == 1 else self.parameters.get("dataset")
-        if not isinstance(dataset, str):
+        if len(keys) == 1:
+            name = keys.pop()
+        elif isinstance(self.parameters.get("dataset"), str):
+            given = self.parameters["dataset"]
+            name, _ = data_folder(given) or (given, None)
+        else:
             return None
-        folder = data_folder(dataset)
-        if folder:
-            return folder[0]
-        card = card_of(dataset)
-        return card.title.partition(",")[0] if card else dataset
+        card = card_of(name)
+        return card.title.partition(",")[0] if card else name
 
 
 def read_chapters(run, cells=None):

@@ -42,16 +42,13 @@ def convert(out, corpus, queries=None, qrels=None, *, columns=None, max_missing=
     files = {}
     for name, path in tables.items():
         part, _, split = name.partition(" ")
-        try:
-            if part == "qrels":
-                lines, readings[name] = _judgements(path, columns[part], ids, max_missing)
-                files[f"qrels/{split}.tsv"] = lines
-            else:
-                rows, readings[name] = _texts(part, path, columns[part])
-                files[f"{part}.jsonl"] = rows["line"]
-                ids[part] = rows["id"]
-        except InputError as error:
-            raise InputError(str(error).replace("--columns ", f"--columns {part}.")) from None
+        if part == "qrels":
+            lines, readings[name] = _judgements(path, columns[part], ids, max_missing)
+            files[f"qrels/{split}.tsv"] = lines
+        else:
+            rows, readings[name] = _texts(part, path, columns[part])
+            files[f"{part}.jsonl"] = rows["line"]
+            ids[part] = rows["id"]
     with new_folder(Path(out), "name a new folder") as folder:
         for name, lines in files.items():
             (folder / name).parent.mkdir(exist_ok=True)
@@ -76,7 +73,7 @@ def _by_part(columns, parts):
 def _texts(part, path, columns):
     """Documents or questions as lines of JSON, with their further columns."""
     table = read_table(path, parse=parse_json)  # numbers of further columns stay numbers
-    reading = read_roles(table, part, ["id", "text"], columns)
+    reading = read_roles(table, part, ["id", "text"], columns, prefix=f"{part}.")
     for role in reading.columns:
         reading.texts(role, may_be_empty=role != "id")
     for row, name in reading.table["id"].items():
@@ -111,7 +108,7 @@ def _texts(part, path, columns):
 
 def _judgements(path, columns, ids, max_missing):
     """Judgements of questions and documents that are there."""
-    rankings, reading = read_rankings(path, "qrels", columns)
+    rankings, reading = read_rankings(path, "qrels", columns, prefix="qrels.")
     judged = [(query, *pair) for query, grades in rankings.items() for pair in grades.items()]
     rows = pd.DataFrame(judged, columns=JUDGED)
     is_asked = rows["query-id"].isin(ids["queries"])

@@ -31,7 +31,7 @@ def is_table(path, kind):
     return False
 
 
-def read_rankings(path, kind, columns=None):
+def read_rankings(path, kind, columns=None, prefix=""):
     """Scores of a run, or grades of judgements, of a table or a JSON object.
 
     Parameters
@@ -42,6 +42,8 @@ def read_rankings(path, kind, columns=None):
         Scores are finite numbers, grades whole ones.
     columns : dict, optional
         Role (query, document, value) to the name of its column.
+    prefix : str
+        What is typed before a role, ``qrels.``.
 
     Returns
     -------
@@ -55,7 +57,7 @@ def read_rankings(path, kind, columns=None):
     path = Path(path)
     content = read_json(path, parse=parse_cells) if suffix_of(path) == ".json" else []
     if isinstance(content, list):
-        reading = read_roles(read_table(path), kind, ROLES, columns)
+        reading = read_roles(read_table(path), kind, ROLES, columns, prefix=prefix)
     else:
         reading = _of_object(path, content)
     keys = zip(reading.texts("query"), reading.texts("document"), strict=True)

@@ -7,7 +7,7 @@ Every kind of split has a `key`, a `split`, a `card` or None, a `name`, `counts`
 import hashlib
 import json
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -111,13 +111,11 @@ class RetrievalDataset(DataSplit):
     @property
     def missing(self):
         """What the files lack or hold twice, with counts, in words; empty if nothing."""
-        documents = [document for grades in self.qrels.values() for document in grades]
-        about_lacking = sum(document in self.lacking for document in documents)
-        total = len(documents)
+        judged = [document in self.lacking for grades in self.qrels.values() for document in grades]
         parts = []
-        if about_lacking:
+        if any(judged):
             parts.append(
-                f"{about_lacking} of {total} judgements ({about_lacking / total:.1%}) name "
+                f"{sum(judged)} of {len(judged)} judgements ({sum(judged) / len(judged):.1%}) name "
                 f"{len(self.lacking)} document(s) that the collection lacks, "
                 "which count as not found"
             )
@@ -196,12 +194,12 @@ def connected_components(qrels):
 
 
 def _unique_ids(frame, column, key):
-    for value, n in Counter(frame[column].tolist()).items():
-        if n > 1:
-            raise InputError(f"{key}: {column} {value!r} occurs more than once")
-        if not isinstance(value, str):
-            raise InputError(f"{key}: {column} {value!r} is not text")
-    return set(frame[column])
+    ids = frame[column]
+    for value in ids[ids.duplicated()]:
+        raise InputError(f"{key}: {column} {value!r} occurs more than once")
+    for value in ids[~ids.map(lambda name: isinstance(name, str)).astype(bool)]:
+        raise InputError(f"{key}: {column} {value!r} is not text")
+    return set(ids)
 
 
 def _refuse_unknown(ids, existing, kind, key):

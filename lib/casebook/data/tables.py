@@ -256,7 +256,9 @@ def _names_within(table):
     return list(pd.json_normalize(first))
 
 
-def read_roles(table, door, needed, columns=None, values=None, lists="json", further=(), hint=""):
+def read_roles(
+    table, door, needed, columns=None, values=None, lists="json", further=(), hint="", prefix=""
+):
     """Columns of a table by their roles, or the refusal with what to type.
 
     Parameters
@@ -278,6 +280,8 @@ def read_roles(table, door, needed, columns=None, values=None, lists="json", fur
         Columns without a role, as scores: names, or names and columns.
     hint : str
         What else may be typed.
+    prefix : str
+        What is typed before a role, ``corpus.``.
 
     Returns
     -------
@@ -291,10 +295,10 @@ def read_roles(table, door, needed, columns=None, values=None, lists="json", fur
     path = table.attrs["path"]
     columns = columns or {}
     further = dict(further) if isinstance(further, dict) else {name: name for name in further}
-    chosen = _chosen(table, door, columns, further) | further
+    chosen = _chosen(table, door, columns, further, prefix) | further
     lacking = [role for role in needed if role not in chosen]
     if lacking:
-        raise refusal(path, _lacking(table, door, lacking, chosen) + hint)
+        raise refusal(path, _lacking(table, door, lacking, chosen, prefix) + hint)
     cells = {role: _column(table, name) for role, name in chosen.items()}
     for role, name in list(chosen.items()):
         if not any(cells[role]) and name not in table:
@@ -307,10 +311,10 @@ def read_roles(table, door, needed, columns=None, values=None, lists="json", fur
     unread = [name for name in table if name not in read]
     frame = pd.DataFrame(cells, table.index, dtype=object)
     values = {word: cell_text(meaning) for word, meaning in (values or {}).items()}
-    return Reading(path, frame, chosen, unread, list(further), values, lists)
+    return Reading(path, frame, chosen, unread, list(further), values, lists, prefix=prefix)
 
 
-def _chosen(table, door, columns, further):
+def _chosen(table, door, columns, further, prefix):
     """The column of each role: as told, else the one that has a listed name."""
     for role in columns:
         if role not in ROLES[door]:
@@ -322,26 +326,26 @@ def _chosen(table, door, columns, further):
         there = [name for name in names if name in table and name not in further.values()]
         there = [columns[role]] if role in columns else there
         if len(there) > 1:
-            ways = " or ".join(to_type("columns", {role: name}) for name in there)
+            ways = " or ".join(to_type("columns", {prefix + role: name}) for name in there)
             raise refusal(table.attrs["path"], f"{listed(there)} may each be the {role}: {ways}")
         if there and there != ["-"]:
             chosen[role] = there[0]
     return chosen
 
 
-def _lacking(table, door, lacking, chosen):
+def _lacking(table, door, lacking, chosen, prefix):
     """What a file lacks, what it has, and what to type: a near name is proposed, never read."""
     there = _names_within(table)
     others = [name for name in there if name not in chosen.values()]
     by_end = {name.split(".")[-1]: name for name in others}
     proposed = dict.fromkeys(lacking, "COLUMN")
     for role in [role for role in ROLES[door] if role not in chosen]:
-        ends = {end for name in ROLES[door][role] for end in near_names(name, by_end, 3)}
-        near = [name for name in others if name.split(".")[-1] in ends]
+        near = {end for name in ROLES[door][role] for end in near_names(name, by_end, 3)}
         if len(near) == 1:
-            proposed[role] = near[0]
+            proposed[role] = by_end[near.pop()]
     if len(others) == len(lacking) == 1:
         proposed[lacking[0]] = others[0]
+    proposed = {prefix + role: name for role, name in proposed.items()}
     no = "; ".join(f"{role} ({', '.join(ROLES[door][role])})" for role in lacking)
     return f"has no {no}; it has {listed(there)}: type {to_type('columns', proposed)}"
 
@@ -366,6 +370,7 @@ class Reading:
     values: dict = field(default_factory=dict)
     lists_as: str = "json"
     notes: list = field(default_factory=list)
+    prefix: str = ""
 
     def __str__(self):
         return reading_text(self.record() | {"file": str(self.path)})
@@ -408,7 +413,7 @@ class Reading:
         for row, cell in cells.items():
             if not isinstance(cell, str):
                 part = next(iter(cell), "text") if isinstance(cell, dict) else "0.text"
-                way = to_type("columns", {role: f"{column}.{part}"})
+                way = to_type("columns", {self.prefix + role: f"{column}.{part}"})
                 self.refuse(row, f"{role} is {short(cell)}: say which part of it, as in {way}")
             if not may_be_empty and not cell.strip():
                 self.refuse(row, f"{role} (column {short(column)}) is empty")

@@ -51,7 +51,6 @@ class CachedModel:
 
 
 def _keep(path, answer):
-    """Keep an answer; a place that takes nothing only warns."""
     try:
         write_text(path, json.dumps(answer, allow_nan=False))
     except OSError as error:

@@ -38,7 +38,6 @@ class TokenVectors:
 
     @cached_property
     def offsets(self):
-        """Where each text starts, and the end: shape (n + 1,)."""
         return np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
 
     def take(self, rows):
@@ -52,7 +51,6 @@ class TokenVectors:
 
     @classmethod
     def concatenate(cls, parts):
-        """Put several blocks of texts one after the other."""
         return cls(
             vectors=np.concatenate([part.vectors for part in parts]),
             token_ids=np.concatenate([part.token_ids for part in parts]),
@@ -61,7 +59,6 @@ class TokenVectors:
 
     @classmethod
     def of_rows(cls, rows):
-        """One vector a text, as texts of one token each."""
         ones = np.ones(len(rows), dtype=np.int64)
         return cls(rows, np.zeros_like(ones), ones)
 

@@ -127,7 +127,6 @@ class SentenceEncoder(Encoder):
         self._models = {}  # by folder
 
     def _model(self, role="document"):
-        """Model of a role, loaded when it is first needed."""
         folder = self.folders.get(role, self.folder)
         if folder not in self._models:
             self._models[folder] = _sentence_transformer(folder, self.pooling, self.settings)
@@ -322,7 +321,7 @@ def _hub_folder(name):
 
 
 def model_fingerprint(folder):
-    """Hash what decides a model's output: weights, settings and vocabulary."""
+    """Hash of what decides a model's output: weights, settings and vocabulary."""
     folder = Path(folder)
     _check_files(folder)
     names = []

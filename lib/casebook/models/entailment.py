@@ -52,21 +52,23 @@ class EntailmentModel(PairModel):
         """Probabilities of pairs, (n, 3) in the order of `CLASSES`."""
         pairs = list(zip(checked_texts(premises), checked_texts(hypotheses), strict=True))
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._remembered]
-        self.costs["questions"] += len(new)
-        self.costs["from the cache"] += len(new)  # until it is computed
-        texts = [json.dumps(pair) for pair in new]
+        if new:
+            self._remember(new)
+        rows = [self._remembered[pair] for pair in pairs]
+        return np.array(rows, dtype=float).reshape(len(pairs), len(CLASSES))
+
+    def _remember(self, pairs):
+        self.costs["questions"] += len(pairs)
+        self.costs["from the cache"] += len(pairs)  # until it is computed
+        texts = [json.dumps(pair) for pair in pairs]
         kept = self._cache.look_up(self.model_hash, "entailment", texts, self._computed)
-        shares = {column: kept.vectors[:, place] for column, place in self._columns.items()}
-        rows = np.column_stack([shares.get(name, np.zeros(len(new))) for name in CLASSES])
-        self._remembered |= dict(zip(new, rows, strict=True))
-        if not pairs:
-            return rows
-        return np.stack([self._remembered[pair] for pair in pairs])
+        shares = np.zeros((len(pairs), len(CLASSES)))
+        for name, column in self._columns.items():
+            shares[:, CLASSES.index(name)] = kept.vectors[:, column]
+        self._remembered |= dict(zip(pairs, shares.tolist(), strict=True))
 
     def _computed(self, texts):
         """Probabilities of pairs in the order of the outputs, rounded: the rest is noise."""
-        if not texts:
-            return {"entailment": TokenVectors.of_rows(np.zeros((0, len(self.labels))))}
         self.costs["from the cache"] -= len(texts)
         pairs = [tuple(json.loads(text)) for text in texts]
         tokenizer = self._model.tokenizer

@@ -70,8 +70,6 @@ class Usage(BaseModel):
 
 
 class _Completion(BaseModel):
-    """What is read of a chat completion."""
-
     choices: Annotated[list[_Choice], Field(min_length=1)]
     usage: Usage | None = None
 

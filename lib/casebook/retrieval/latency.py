@@ -9,15 +9,11 @@ import pandas as pd
 from casebook.models.cache import CachedEncoder, EmbeddingCache, EncoderWrapper
 from casebook.retrieval.pipeline import HybridRetriever
 
-LONGEST_OF_BANDS = (16, 64, 256)  # in tokens; the last band has no end
+BANDS = ("1 to 16", "17 to 64", "65 to 256", "257 and more")  # tokens
 QUESTIONS_PER_BAND = 25
 WARM_UP = "warm up"
-# Where the time of each stage of the pipeline is counted.
-PARTS = {
-    "encode queries": "encoding",
-    "rerank": "reranker",
-    "index": None,
-}
+PARTS = ("encoding", "search", "reranker")
+STAGES = {"encode queries": "encoding", "rerank": "reranker"}  # all others are the search
 
 
 class NewQuestions(EncoderWrapper):
@@ -61,28 +57,18 @@ def time_new_questions(index, queries, per_band=QUESTIONS_PER_BAND, **settings):
             for row in chosen:
                 times = _milliseconds(retriever.retrieve_many([queries[row]], depth=1).costs)
                 rows.append({"tokens": tokens[row], "band": bands[row], **times})
-    frame = pd.DataFrame(rows, columns=["tokens", "band", "encoding", "search", "reranker"])
-    frame["reranker"] = frame["reranker"].fillna(0.0)
-    frame["total"] = frame[["encoding", "search", "reranker"]].sum(axis=1)
+    frame = pd.DataFrame(rows, columns=["tokens", "band", *PARTS])
+    frame["total"] = frame[list(PARTS)].sum(axis=1)
     return frame.sort_values("tokens", kind="stable").reset_index(drop=True)
 
 
 def bands_of(tokens):
-    """Name the band of each length in tokens."""
-    names = []
-    lowest = 1
-    for longest in LONGEST_OF_BANDS:
-        names.append(f"{lowest} to {longest}")
-        lowest = longest + 1
-    names.append(f"{lowest} and more")
-    return [names[band] for band in np.searchsorted(LONGEST_OF_BANDS, tokens)]
+    """Band of each length in tokens."""
+    return np.array(BANDS)[np.searchsorted([16, 64, 256], tokens)].tolist()
 
 
 def _milliseconds(costs):
-    """Sum the stages of one question in three parts; building what is missing is left out."""
-    parts = {}
-    for stage, seconds in costs["cpu_s"].items():
-        part = PARTS.get(stage, "search")
-        if part is not None:
-            parts[part] = parts.get(part, 0.0) + 1000 * seconds
-    return parts
+    """Times of one question in three parts; building what is missing is left out."""
+    times = 1000 * costs["cpu_s"].drop("index")
+    of_part = times.groupby(lambda stage: STAGES.get(stage, "search")).sum()
+    return of_part.reindex(PARTS, fill_value=0.0).to_dict()

@@ -91,25 +91,20 @@ class BM25Index:
     ):
         self.size = len(texts)
         self._texts = texts
-        self._shares = {}  # of the words of feedback documents, by document
         self._token_pattern = token_pattern
         self._stopwords = list(_STOP_LISTS[stopwords])
         self._stemmer = None if stemmer is None else load_stemmer(stemmer)
-        if folder is None:
-            self._count(method, k1, b)
-        else:
+        if folder is not None:
             self._bm25 = bm25s.BM25.load(folder, mmap=True)
             self.mean_words = read_json(folder / _MEAN_WORDS)
-
-    def _count(self, method, k1, b):
-        # Double precision: single would make ties of scores that differ.
-        self._bm25 = bm25s.BM25(
-            k1=k1, b=b, method="lucene" if method == "okapi" else method, dtype="float64"
-        )
+            return
         tokens = self._tokens(self._texts)
         if not any(tokens):
             raise InputError("no text of the BM25 index holds a word to index")
         self.mean_words = sum(map(len, tokens)) / self.size
+        # Double precision: single would make ties of scores that differ.
+        variant = "lucene" if method == "okapi" else method
+        self._bm25 = bm25s.BM25(k1=k1, b=b, method=variant, dtype="float64")
         self._bm25.index(tokens, show_progress=False)
         if method == "okapi":
             _rescale_to_okapi(self._bm25.scores)
@@ -126,17 +121,16 @@ class BM25Index:
         one of `EXPANSIONS`.
         """
         mask = as_mask(allowed)
-        weighted = []
+        weighted = []  # numbers and weights of the words of each query
         for token_ids in self._token_ids(queries):
-            if words is not None:
-                token_ids = self._best_words(token_ids, words)
-            weighted.append((token_ids, None))
+            read = token_ids if words is None else self._best_words(token_ids, words)
+            weighted.append((read, np.ones(len(read))))
         if expansion is not None:
             check_choice("expansion", expansion, tuple(EXPANSIONS))
             expanded = EXPANSIONS[expansion]
             feedback = self._search(weighted, _FEEDBACK_DOCUMENTS, mask)
-            for row, (token_ids, _) in enumerate(weighted):
-                weighted[row] = expanded(self, token_ids, feedback.ids[row], feedback.scores[row])
+            found = zip(weighted, feedback.ids, feedback.scores, strict=True)
+            weighted = [expanded(self, query[0], ids, scores) for query, ids, scores in found]
         return self._search(weighted, k, mask)
 
     def count_words(self, queries):
@@ -151,13 +145,22 @@ class BM25Index:
         ]
 
     def _search(self, weighted, k, mask):
-        """Rank the texts that share a word with each query: numbers and weights of words."""
+        """Texts that share a word with each query, ranked."""
 
         def score(block):
-            scores = np.stack([_scores_of_words(self._bm25, *query) for query in weighted[block]])
+            scores = np.stack([self._scores(*query) for query in weighted[block]])
             return np.where(scores > 0, scores, -np.inf)
 
         return _lists_by_block(score, len(weighted), self.size, k, mask)
+
+    def _scores(self, token_ids, weights):
+        """Scores of all texts for some words; a word that stands twice counts twice."""
+        index = self._bm25.scores
+        scores = np.zeros(self.size)
+        for token_id, weight in zip(token_ids, weights, strict=True):
+            part = slice(*index["indptr"][token_id : token_id + 2])
+            scores[index["indices"][part]] += weight * index["data"][part]
+        return scores
 
     def _best_words(self, token_ids, limit):
         """Keep the words with the highest idf times log(1 + frequency), the first of equals."""
@@ -173,8 +176,9 @@ class BM25Index:
         """Weigh the words of a query and those of the documents that it finds (RM3)."""
         weights = Counter()
         for document, score in zip(documents[documents >= 0], scores, strict=False):
-            for word, share in self._shares_of(int(document)).items():
-                weights[word] += share * score
+            words = self._tokens([self._texts[int(document)]])[0]
+            for word, count in Counter(words).items():
+                weights[word] += count / len(words) * score
         # The first of equals is that whose word comes first in the alphabet.
         best = sorted(weights, key=lambda word: (-round(weights[word], _DECIMALS), word))
         best = best[:_FEEDBACK_WORDS]
@@ -186,14 +190,6 @@ class BM25Index:
             token_id = self._bm25.vocab_dict[word]
             expanded[token_id] += (1 - _WEIGHT_OF_QUERY) * weights[word] / total
         return np.array(list(expanded), dtype=np.int64), np.array(list(expanded.values()))
-
-    def _shares_of(self, document):
-        """Share of each word in a document."""
-        if document not in self._shares:
-            words = self._tokens([self._texts[document]])[0]
-            counts = Counter(words)
-            self._shares[document] = {word: n / len(words) for word, n in counts.items()}
-        return self._shares[document]
 
     def weights(self):
         """Weight of each word in each text, sparse [N, V]."""
@@ -229,21 +225,7 @@ def _lists_by_block(score, n_queries, n_items, k, mask):
         if mask is not None:
             scores = np.where(mask if len(mask) == 1 else mask[block], scores, -np.inf)
         blocks.append(from_scores(scores, k))
-    return stack(blocks) if blocks else RankedLists.empty(0)
-
-
-def _scores_of_words(index, token_ids, weights=None):
-    """Score all texts of an index for some words, which count once each without weights."""
-    size = index.scores["num_docs"]
-    if len(token_ids) == 0:
-        return np.zeros(size)
-    if weights is None:
-        return index.get_scores_from_ids(np.asarray(token_ids).tolist())
-    scores = np.zeros(size)
-    for token_id, weight in zip(token_ids, weights, strict=True):
-        part = slice(*index.scores["indptr"][token_id : token_id + 2])
-        scores[index.scores["indices"][part]] += weight * index.scores["data"][part]
-    return scores
+    return stack(blocks)
 
 
 def _rescale_to_okapi(index):
@@ -274,14 +256,13 @@ class DenseIndex:
         if queries.shape[1] != self.dims:
             raise InputError(f"queries have {queries.shape[1]} dimensions, the index {self.dims}")
         k = positive_depth(k)
-        mask = as_mask(allowed)
-        if mask is None or len(mask) == 1:  # the same for all queries
-            return self._search_in(None if mask is None else mask[0], queries, k)
-        return stack([self._search_in(part, queries[[row]], k) for row, part in enumerate(mask)])
-
-    def _search_in(self, allowed, queries, k):
         if allowed is None:
             return _most_similar(self._vectors, queries, k)
+        mask = as_mask(allowed)
+        parts = [queries] if len(mask) == 1 else np.split(queries, len(queries))
+        return stack([self._search_in(*each, k) for each in zip(mask, parts, strict=True)])
+
+    def _search_in(self, allowed, queries, k):
         positions = np.flatnonzero(allowed)
         if not len(positions):
             return RankedLists.empty(len(queries))

@@ -139,8 +139,7 @@ class PipelineConfig(pydantic.BaseModel):
             "lists must be distinct": len(set(self.lists)) == len(self.lists),
             "agreement must be two rising correlations": low < high,
             "overlap must be below max_words": self.overlap < self.max_words,
-            "pool must be at least top_k": self.pool >= self.top_k,
-            "mmr_pool must be at least top_k": self.mmr_pool >= self.top_k,
+            "pool and mmr_pool must be at least top_k": min(self.pool, self.mmr_pool) >= self.top_k,
         }
         for rule, holds in checks.items():
             if not holds:
