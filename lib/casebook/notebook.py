@@ -15,14 +15,25 @@ from casebook.runs.leaderboard import measure_table
 from casebook.runs.outputs import RunOutputs, number
 from casebook.sentences import PLACES, caption, finding, kind, labels, plain, reserves, units
 from casebook.tables import Table, p_value, reason_text, with_interval
-from casebook.verdicts import BETTER, EFFECTS, INTERVAL_BY_UNIT, OPPOSITE
+from casebook.verdicts import BETTER, EFFECTS, INTERVAL_BY_UNIT, NEUTRAL, OPPOSITE
 
 # What rows are of stands in the caption, so readers need no columns of it.
 ABOUT = [
     *("measure", "quantity", "dataset", "title", "part", "unit", "cluster", "margin"),
     *("family", "comparisons", "of", "of_name", "of_phrase", "system_unit", "against_unit"),
     *("system", "system_name", "system_phrase", "against", "against_name", "against_phrase"),
-    *("role", "note", "null", "control", "control_name", "groups", "level", "baseline", "p"),
+    *(
+        "role",
+        "note",
+        "neutral",
+        "null",
+        "control",
+        "control_name",
+        "groups",
+        "level",
+        "baseline",
+        "p",
+    ),
 ]
 NOT_KEPT = ("_phrase", "_unit", "note")  # what only sentences are made of
 TITLES = {"p_adjusted": "corrected p", "tie_class": "tie class"}
@@ -183,7 +194,10 @@ class Chapter:
             of_measure = {row["system"]: number(row) for row in level.to_dict("records")}
             title = level["measure"].iloc[0]
             margin = rows["margin"].iloc[0]
-            measures.append(measure_table(title, systems, of_measure, rows, margin))
+            table = measure_table(title, systems, of_measure, rows, margin)
+            if "neutral" in rows and rows["neutral"].eq(True).all():
+                table["words"] = NEUTRAL
+            measures.append(table)
         row = first.iloc[0]
         names = first["system_name"].tolist()
         protocol = f"{units(row)}, {row['title']}"
@@ -301,7 +315,8 @@ def forest(frame):
     if len(set(frame["part"])) > 1 and len(set(labels(frame.drop(columns="part")))) > 1:
         series = {"series": "part"}
     rows["row"] = labels(frame.drop(columns=list(series.values())))
-    label = " and ".join(frame["measure"].unique())
+    measures = frame["measure"].unique()
+    label = " and ".join(measures) if len(measures) <= 3 else f"{len(measures)} measures"
     quantity = frame["quantity"].iloc[0]
     label += f", {quantity}" if quantity else ""
     if "tie_class" in rows:

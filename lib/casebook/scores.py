@@ -11,7 +11,7 @@ from casebook import frames
 from casebook.errors import InputError
 from casebook.findings import interval_verdicts
 from casebook.readers import did_you_mean
-from casebook.verdicts import NOT_MEASURED, margin_of
+from casebook.verdicts import NEUTRAL, NOT_MEASURED, margin_of
 
 LEVEL = 0.95
 NOT_RUN = " was not run"
@@ -61,6 +61,10 @@ class Scores:
         Why nothing can be compared, such as that nothing is judged relevant.
     margin : float, optional
         Largest difference that does not matter; by default that of the measure.
+    neutral : bool
+        Whether nobody here knows if more is better: verdicts are then *higher* and *lower*.
+    level : float
+        Coverage of the intervals of contrasts; more than 0.95 where there are further families.
     n_resamples, seed : int
         Draws of all intervals and tests, and their seed.
 
@@ -100,6 +104,8 @@ class Scores:
     same_input: Callable | None = None
     unmeasured: str | None = None
     margin: float | None = None
+    neutral: bool = False
+    level: float = LEVEL
     n_resamples: int = 10_000
     seed: int = 0
 
@@ -154,7 +160,8 @@ class Scores:
         same = self.same_input(tested) if self.same_input else {}
         if self.unmeasured:
             same = dict.fromkeys(tested, self.unmeasured)
-        options = {"margin": self._margin, "n_resamples": self.n_resamples, "seed": self.seed}
+        options = {"margin": self._margin, "level": self.level}
+        options |= {"n_resamples": self.n_resamples, "seed": self.seed}
         rows = frames.contrasts(self.values, tested, self.clusters, not_measured=same, **options)
         rows["comparisons"] = (rows["verdict"] != NOT_MEASURED).sum()
         rows = rows.join(frames.count_units(self.values, tested))
@@ -162,6 +169,8 @@ class Scores:
         for pair, absence in absences.items():
             rows.loc[pair, ["verdict", "reason", "n"]] = [NOT_MEASURED, absence, 0]
         rows = rows.reset_index()
+        if self.neutral:
+            rows["verdict"] = rows["verdict"].replace(NEUTRAL)
         means = self.values.mean()
         rows["level"] = rows["system"].map(means)
         rows["baseline"] = rows["against"].map(means)
@@ -297,6 +306,8 @@ class Scores:
             "unit": self.unit,
             "cluster": self.cluster,
         }
+        if self.neutral:
+            about["neutral"] = True
         return rows.assign(**{column: of for column, of in about.items() if column not in rows})
 
     @property

@@ -9,7 +9,9 @@ from casebook.tables import enumerated, reason_text
 from casebook.verdicts import (
     BETTER,
     EQUIVALENT,
+    HIGHER,
     INTERVAL_BY_UNIT,
+    LOWER,
     NO_DIFFERENCE,
     NOT_MEASURED,
     UNDECIDED,
@@ -29,6 +31,7 @@ PAIRS = {
     UNDECIDED: "{system_phrase} and {against_phrase} are not shown to differ in {measure}",
     NOT_MEASURED: "{system_phrase} and {against_phrase} cannot be compared in {measure} here",
 }
+PAIRS |= {HIGHER: PAIRS[BETTER], LOWER: PAIRS[WORSE]}
 # Verdict on a contrast to its part of a sentence about several, of one system or of many.
 CLAUSES = {
     BETTER: "{one} {be} above {other}",
@@ -38,6 +41,7 @@ CLAUSES = {
     UNDECIDED: "{one} {be} not shown to differ from {other}",
     NOT_MEASURED: "{one} cannot be compared with {other}",
 }
+CLAUSES |= {HIGHER: CLAUSES[BETTER], LOWER: CLAUSES[WORSE]}
 # Verdict on a value to where it lies.
 PLACES = {
     BETTER: "above {null:g}",
@@ -56,6 +60,7 @@ COUNTS = {
     UNDECIDED: "undecided, which is not to say equal",
     NOT_MEASURED: "not measurable here",
 }
+COUNTS |= {HIGHER: COUNTS[BETTER], LOWER: COUNTS[WORSE]}
 # Measure to what it says of how many units, for readers who know no measures.
 SHARES = {
     "P@1": "a right document comes first for {level}",
@@ -191,6 +196,8 @@ def finding(frame):
     """Title of a figure of rows: what they show, in one sentence."""
     frame = frame[frame["n"] > 0]
     texts = []
+    if kind(frame) == "contrasts" and len(set(frame["measure"])) > 1:
+        return _measures_finding(frame)
     for measure, rows in frame.groupby("measure", sort=False):
         if kind(rows) == "differences":
             text = _units_finding(rows)
@@ -203,6 +210,16 @@ def finding(frame):
         else:
             text = f"{measure} is {_places_finding(rows)}"
         texts.append(text)
+    return f"{upper('; '.join(texts))}."
+
+
+def _measures_finding(frame):
+    """Pairs by verdict, with the measures in which they have it."""
+    texts = []
+    pairs = ["system_phrase", "against_phrase"]
+    for (system, against, verdict), rows in frame.groupby([*pairs, "verdict"], sort=False):
+        clause = CLAUSES[verdict].format(one=system, other=against, be="is", s="s")
+        texts.append(f"{clause} in {enumerated(list(rows['measure'].unique()))}")
     return f"{upper('; '.join(texts))}."
 
 
@@ -304,7 +321,8 @@ def caption(frame):
 def _about(rows):
     first = rows.iloc[0]
     text = "difference in " if "difference" in rows else ""
-    text += " and ".join(rows["measure"].unique())
+    measures = rows["measure"].unique()
+    text += " and ".join(measures) if len(measures) <= MOST_COUNTS else f"{len(measures)} measures"
     if "low" in rows:
         text += "; 95 % intervals"
     if "reason" in rows and (rows["reason"] == INTERVAL_BY_UNIT).any():

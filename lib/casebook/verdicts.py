@@ -36,6 +36,7 @@ NOT_MEASURED = "cannot be measured"
 # Of a measure of which nobody here says whether more is better, such as a score in a log.
 HIGHER = "higher"
 LOWER = "lower"
+NEUTRAL = {BETTER: HIGHER, WORSE: LOWER}
 
 # Verdict on a contrast to that on the same pair in the other direction, where it differs.
 OPPOSITE = {BETTER: WORSE, WORSE: BETTER, HIGHER: LOWER, LOWER: HIGHER}

@@ -11,18 +11,14 @@ from sklearn.metrics import roc_auc_score
 
 from casebook.assistant.judge import Judge, judge_answers, load_judge
 from casebook.assistant.log import read_log
-from casebook.assistant.scores import (
-    NO_CONTROL,
-    against_foreign_contexts,
-    agreement_with_people,
-    log_scores,
+from casebook.assistant.scores import log_scores, people_agreement, rank_correlation
+from casebook.assistant.study import (
+    foreign_contrasts,
+    levels,
     measure_name,
-    rank_correlation,
-    score_agreement,
-    score_differences,
-    score_means,
+    pair_contrasts,
+    score_answers,
 )
-from casebook.assistant.study import ANSWER_MEASURES, score_answers
 from casebook.errors import InputError
 from casebook.models.entailment import EntailmentModel
 from casebook.verdicts import INTERVAL_BY_UNIT
@@ -60,24 +56,24 @@ def with_scores(log):
 # --- scores of the log
 
 
+ABOUT = {"dataset": "facts", "n_resamples": 200}
+
+
 def test_a_score_keeps_its_name_apart_from_a_measure_of_ours(tmp_path):
     log = write_log(tmp_path / "a.jsonl", lambda _, number: {"faithfulness": number / 10})
     rows = with_scores(log)
     assert rows["faithfulness"].tolist() == [1.0] * 8  # ours: every answer is its context
-    mean = score_means(rows, n_resamples=200).iloc[0]
-    assert mean["measure"] == "log: faithfulness"
-    assert measure_name(mean["measure"]) == "Score in the log: faithfulness"
-    assert measure_name("faithfulness") == ANSWER_MEASURES["faithfulness"]
+    mean = levels(rows, ["log: faithfulness"], **ABOUT).iloc[0]
+    assert measure_name(mean["measure"]) == "score in the log: faithfulness"
     assert mean["value"] == pytest.approx(0.35) and mean["low"] < 0.35 < mean["high"]
-    assert (mean["smallest"], mean["largest"], mean["n"]) == (0, 0.7, 8)
-    assert np.isnan(mean["control"]) and mean["control_name"] == NO_CONTROL
+    assert mean["n"] == 8 and np.isnan(mean["control"])
 
 
 def test_an_undefined_score_is_not_zero(tmp_path):
     log = write_log(
         tmp_path / "a.jsonl", lambda _, number: {"recall": None if number < 2 else 1 + number % 2}
     )
-    mean = score_means(with_scores(log), n_resamples=200).iloc[0]
+    mean = levels(with_scores(log), ["log: recall"], **ABOUT).iloc[0]
     assert (mean["value"], mean["n"], mean["undefined"]) == (1.5, 6, 2)
 
 
@@ -87,9 +83,11 @@ def test_whether_more_is_better_only_the_tool_knows(tmp_path):
         lambda system, _: {"hallucination": 1.0 if system == "good" else 0.0, "score": 4},
         systems=("good", "bad"),
     )
-    table = score_differences(with_scores(log)).set_index("measure")
+    scores = ["log: hallucination", "log: score"]
+    table = pair_contrasts(with_scores(log), scores, [("good", "bad")], **ABOUT)
+    table = table.set_index("measure")
     row = table.loc["log: hallucination"]
-    assert (row["difference"], row["verdict"], row["wins"]) == (1.0, "higher", 8)
+    assert (row["difference"], row["verdict"], row["better"]) == (1.0, "higher", 8)
     assert table.loc["log: score", "verdict"] == "no difference"
 
 
@@ -126,28 +124,24 @@ def test_resamples_of_a_correlation_are_those_of_whole_clusters():
     assert rank_correlation([1] * 9, range(9)).reason == "no_variation"
 
 
-def test_a_score_is_held_against_people_and_against_ours(tmp_path):
-    people = ["good", 1, 0, 1, 1, 0, 1, 0]
-    people[0] = "fail"
+def test_a_score_is_held_against_people(tmp_path):
+    people = ["fail", 1, 0, 1, 1, 0, 1, 0]
     marks = [0.1, 0.9, 0.4, 0.8, 0.3, 0.2, 0.7, 0.35]
-    log = write_log(
-        tmp_path / "a.jsonl",
-        lambda _, number: {"human": people[number], "score": marks[number], "stars": number},
-    )
-    rows = with_scores(log)
-    agreement = score_agreement(rows, n_resamples=200).set_index(["measure", "against"])
-    row = agreement.loc[("log: score", "people")]
-    truth = [0, 1, 0, 1, 1, 0, 1, 0]
-    assert (row["statistic"], row["control"], row["n"]) == ("AUROC", 0.5, 8)
-    assert row["value"] == pytest.approx(roc_auc_score(truth, marks))
-    row = agreement.loc[("log: score", "token F1")]
-    assert row["value"] == pytest.approx(spearmanr(marks, rows["token F1"]).statistic)
-    assert (row["statistic"], row["control"]) == ("Spearman", 0)
-    # All answers are grounded: there is nothing to agree with.
-    blind = agreement.loc[("log: score", "faithfulness")]
-    assert np.isnan(blind["value"]) and blind["reason"] == "no_variation"
-    first = agreement_with_people(score_agreement(rows, n_resamples=200), "good")
-    assert (first["measure"], first["against"]) == ("log: score", "people")
+
+    def fields(_, number):
+        return {"human": people[number], "score": marks[number]}
+
+    rows = with_scores(write_log(tmp_path / "a.jsonl", fields))
+    agreement = people_agreement(rows, ["faithfulness", "log: score", "people"], **ABOUT)
+    blind, row = agreement.to_dict("records")
+    assert (row["measure"], row["null"], row["n"]) == ("AUROC, log: score and people", 0.5, 8)
+    assert row["value"] == pytest.approx(roc_auc_score([0, 1, 0, 1, 1, 0, 1, 0], marks))
+    assert blind["value"] == 0.5  # all answers are grounded
+    people[:] = range(8)
+    rows = with_scores(write_log(tmp_path / "a.jsonl", fields))
+    row = people_agreement(rows, ["log: score"], **ABOUT).iloc[0]
+    assert row["value"] == pytest.approx(spearmanr(marks, people).statistic)
+    assert row["measure"] == "Spearman's correlation, log: score and people"
 
 
 # --- a judge
@@ -196,12 +190,12 @@ def test_a_judge_scores_answers_and_the_same_answers_in_other_material(tmp_path,
     log = write_log(tmp_path / "a.jsonl", lambda *_: {}, systems=("good", "bad"))
     judged = judge_answers(log, f"{judges}:support", foreign=3)
     rows = score_answers(log).join(judged)
-    means = score_means(rows, n_resamples=200).set_index("system")
+    means = levels(rows, ["judge: support"], **ABOUT).set_index("system")
     assert means.loc["good", ["value", "control"]].tolist() == [1, 0]
     assert means.loc["bad", ["value", "control"]].tolist() == [0, 0]
     assert means.loc["good", "control_name"] == "contexts and references of other questions"
-    row = against_foreign_contexts(rows, "good").iloc[0]
-    assert (row["difference"], row["verdict"]) == (1, "higher")
+    row = foreign_contrasts(rows, "good", ["judge: support"], **ABOUT).iloc[-1]
+    assert (row["difference"], row["verdict"]) == (1, "better")
     asked = __import__(judges).asked
     assert judged.attrs["notes"] == [
         f"the judge {judges}:support was given 64 inputs in 64 calls; equal ones are asked once"

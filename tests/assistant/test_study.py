@@ -12,25 +12,20 @@ from casebook.assistant.gate import gate_logs
 from casebook.assistant.items import answer_items
 from casebook.assistant.log import read_log
 from casebook.assistant.study import (
-    ANSWER_MEASURES,
-    BM25_TEMPLATE,
-    GOLD_TEMPLATE,
-    REPORTED_DETECTOR,
     abstains,
-    against_foreign,
-    answer_means,
     demonstration,
+    foreign_contrasts,
+    levels,
+    pair_contrasts,
     planted_defects,
     score_answers,
     shipped_log,
     squad_text,
-    system_differences,
     token_f1,
     weakest_defect,
 )
-from casebook.data.cards import card_of
 from casebook.errors import InputError
-from casebook.verdicts import NO_DIFFERENCE, NO_UNIT_DIFFERS
+from casebook.verdicts import NO_DIFFERENCE
 
 WORDS = st.lists(
     st.sampled_from(
@@ -137,6 +132,10 @@ def log_of(path, material, answer, **systems):
     return path
 
 
+def copied(contexts, _):
+    return contexts
+
+
 @given(WORDS.map(" ".join), WORDS.map(" ".join))
 def test_agreement_is_that_of_squad(answer, reference):
     """The definition of SQuAD's evaluation script, by precision and recall."""
@@ -182,85 +181,57 @@ def test_abstentions(answer, expected):
     assert abstains(answer) is expected
 
 
+GOLD = "Template, gold clause quoted"
+OPENING = "Template, first clause of BM25 quoted"
+ABOUT = {"dataset": "kitchen", "n_resamples": 200}
+
+
 @pytest.mark.parametrize("material", [RECIPES, DECISIONS], ids=["recipes", "decisions"])
 def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path, material):
-    path = log_of(
-        tmp_path / "log.jsonl",
-        material,
-        lambda contexts, _: contexts,
-        bad=lambda *_: "Ask someone else.",
-    )
-    rows = score_answers(read_log(path))
-    means = answer_means(rows, n_resamples=200).set_index(["system", "measure"])
+    said = {"bad": lambda *_: "Ask someone else."}
+    rows = score_answers(read_log(log_of(tmp_path / "log.jsonl", material, copied, **said)))
+    means = levels(rows, ["faithfulness", "mentions"], **ABOUT).set_index(["system", "measure"])
     assert means.loc[("good", "faithfulness"), "value"] == 1
     assert means.loc[("good", "faithfulness"), "control"] < 0.2
     assert means.loc[("bad", "faithfulness"), "value"] == 0
     assert means.loc[("good", "mentions"), ["value", "control"]].tolist() == [1, 0]
-    baselines = against_foreign(rows, "good")
+    baselines = foreign_contrasts(rows, "good", ["faithfulness"], **ABOUT)
     assert baselines["against"].tolist() == ["contexts of other questions", "the question repeated"]
     assert baselines["baseline"][0] == pytest.approx(means.loc[("good", "faithfulness"), "control"])
-    row = system_differences(rows, ["faithfulness"]).iloc[0]
-    assert (row["system"], row["against"], row["difference"], row["verdict"]) == (
-        "good",
-        "bad",
-        1.0,
-        "better",
-    )
-    assert (row["wins"], row["ties"], row["losses"]) == (8, 0, 0)
+    row = pair_contrasts(rows, ["faithfulness"], [("good", "bad")], **ABOUT).iloc[0]
+    assert (row["difference"], row["verdict"], row["better"]) == (1.0, "better", 8)
 
 
 def test_agreement_with_references_that_are_all_the_same(tmp_path):
     material = [(question, contexts, "The baker pays.") for question, contexts, _ in RECIPES]
     said = {"also": lambda *_: "baker pays", "other": lambda *_: "Nobody."}
-    rows = score_answers(
-        read_log(log_of(tmp_path / "log.jsonl", material, lambda _, reference: reference, **said))
-    )
-    means = answer_means(rows, n_resamples=100).set_index(["measure", "system"])[
-        ["value", "control"]
-    ]
+    log = log_of(tmp_path / "log.jsonl", material, lambda _, reference: reference, **said)
+    rows = score_answers(read_log(log))
+    means = levels(rows, ["exact", "token F1"], **ABOUT).set_index(["measure", "system"])
     for measure in ("exact", "token F1"):
-        assert means.loc[measure].loc[["good", "also", "other"]].to_numpy().tolist() == [
-            [1, 1],
-            [1, 1],
-            [0, 0],
-        ]
-    found = system_differences(rows, ["token F1"]).set_index(["system", "against"])
-    assert found.loc[("good", "also"), ["p", "p_adjusted", "verdict"]].tolist() == [
-        1,
-        1,
-        NO_DIFFERENCE,
-    ]
+        found = means.loc[measure].loc[["good", "also", "other"], ["value", "control"]]
+        assert found.to_numpy().tolist() == [[1, 1], [1, 1], [0, 0]]
+    pairs = [("good", "also"), ("good", "other"), ("also", "other")]
+    found = pair_contrasts(rows, ["token F1"], pairs, **ABOUT).set_index(["system", "against"])
+    same = found.loc[("good", "also"), ["p", "p_adjusted", "verdict"]]
+    assert same.tolist() == [1, 1, NO_DIFFERENCE]
     assert found.loc[("good", "other"), "p_adjusted"] == pytest.approx(3 * 2 / 2**8)
 
 
 def test_planted_defects_are_found_at_known_rates(tmp_path):
-    path = log_of(tmp_path / "log.jsonl", DECISIONS, lambda contexts, _: contexts)
-    rates = planted_defects(read_log(path), "good").set_index(["defect", "detector"])
-    assert rates.loc[("answer swapped", "corrected"), "auroc"] == 1
-    assert rates.loc[("number changed", "mentions"), "noticed"] == 1
-    assert rates.loc[("negation turned", "polarity"), "noticed"] == 1
-    assert rates.loc[("negation turned", "corrected"), "auroc"] == 0.5  # words do not see it
-    assert rates.loc[("negation turned", "mentions"), "auroc"] == 0.5
-    assert rates.loc[("negation turned", REPORTED_DETECTOR), "noticed"] == 0  # a tie is not noticed
-    blind = rates.loc[("negation turned", REPORTED_DETECTOR)]
-    assert blind["reason"] == NO_UNIT_DIFFERS and np.isnan([blind["low"], blind["high"]]).all()
-    assert not (rates["low"] == rates["high"]).any()
-    assert (
-        rates.loc[("negation turned", REPORTED_DETECTOR), "noticed_high"] > 0.2
-    )  # Wilson's: few copies prove little
-
-
-def test_the_weakest_defect_is_that_of_the_measure_that_the_chapter_reports(tmp_path):
-    """F1: the best of six detectors said "mostly" where the chapter's own measure sees nothing."""
-    defects = planted_defects(
-        read_log(log_of(tmp_path / "log.jsonl", DECISIONS, lambda contexts, _: contexts)), "good"
-    )
-    weakest = weakest_defect(defects)
-    own = defects[(defects["detector"] == REPORTED_DETECTOR) & (defects["judged"] >= 5)]
-    assert (
-        weakest["detector"] == REPORTED_DETECTOR and weakest["value"] == own["noticed"].min() == 0
-    )
-    assert weakest_defect(defects.iloc[:0]) is None
+    log = read_log(log_of(tmp_path / "log.jsonl", DECISIONS, copied))
+    defects = planted_defects(log, "good", **ABOUT)
+    own = dict.fromkeys(("answer swapped", "negation turned"), "share of grounded sentences")
+    rates = defects.assign(defect=defects["measure"].str.rpartition(", ")[2])
+    rates = rates.set_index(["defect", "system"])
+    assert rates.loc[("answer swapped", own["answer swapped"]), "value"] == 1
+    assert rates.loc[("number changed", "share of named facts found"), "value"] == 1
+    blind = rates.loc[("negation turned", own["negation turned"])]
+    assert (blind["value"], blind["verdict"]) == (0, "worse")  # a tie is not noticed
+    assert blind["high"] > 0.2  # Wilson's: few copies prove little
+    weakest = weakest_defect(defects).iloc[0]
+    assert (weakest["system"], weakest["value"]) == (own["negation turned"], 0)
+    assert planted_defects(log[:1], "good", **ABOUT).empty
 
 
 def test_chinese_answers_are_read_by_character(tmp_path):
@@ -322,7 +293,8 @@ def test_what_failed_is_not_answered_and_not_a_wrong_answer(tmp_path):
     assert rows["answered"].tolist() == [0.0, 0.0] + [1.0] * 6
     for key in ("token F1", "exact", "faithfulness", "words"):
         assert rows[key].isna().tolist() == [True, True] + [False] * 6, key
-    undefined = answer_means(rows, n_resamples=200).set_index("measure")["undefined"]
+    measures = ["token F1", "answered"]
+    undefined = levels(rows, measures, **ABOUT).set_index("measure")["undefined"]
     assert undefined["token F1"] == 2 and undefined["answered"] == 0
 
 
@@ -347,14 +319,11 @@ def test_published_answers(mirror, monkeypatch):
     # The study's own record of its abstentions, and of recall at three.
     kept = rows[rows["system"] == "Qwen3, RAG"]
     assert kept["abstained"].sum() == 6
-    assert system_differences(rows, ["token F1"]).iloc[0]["verdict"] == "better"
+    pair = ("Qwen3, RAG", "Qwen3, no RAG")
+    assert pair_contrasts(rows, ["token F1"], [pair], **ABOUT).iloc[0]["verdict"] == "better"
 
 
 # --- the gate
-
-
-def copied(contexts, _):
-    return contexts
 
 
 def wrong(*_):
@@ -419,10 +388,10 @@ def test_without_a_mirror_templates_stand_in(monkeypatch, require):
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
     log, name = shipped_log("pdpabench")
     assert name == "consumer_contracts_qa"
-    assert log["system"].unique().tolist() == [GOLD_TEMPLATE, BM25_TEMPLATE]
+    assert log["system"].unique().tolist() == [GOLD, OPENING]
     assert all("Template" in system for system in log["system"].unique())
     assert (log.groupby("system")["id"].nunique() > 300).all()
-    quoted = log[log["system"] == BM25_TEMPLATE].iloc[0]
+    quoted = log[log["system"] == OPENING].iloc[0]
     assert quoted["answer"].split() == quoted["contexts"][0].split()[:60]
     assert "Each answer is a template" in demonstration(name) and demonstration("pdpabench") is None
 
@@ -431,7 +400,7 @@ def test_what_a_template_says_before_its_quotation_is_no_claim(require):
     """F1: q002 had .5 grounded sentences: the question that the template repeats was one of two."""
     require("consumer_contracts_qa")
     log, _ = shipped_log("consumer_contracts_qa")
-    gold = log[log["system"] == GOLD_TEMPLATE]
+    gold = log[log["system"] == GOLD]
     assert not gold["answer"].str.contains("It was found for").any()
     assert (score_answers(gold.head(60), foreign=0)["faithfulness"] == 1).all()
 
@@ -449,12 +418,10 @@ def fields_of(page, item, system):
 
 def test_items_hold_each_answer_and_what_does_not_support_it(scored):
     log, rows = scored
-    missed = {log["id"].iloc[0]: {"A turned negation": ["Mentions"]}}
-    choice = {"card": card_of("smoke"), "measure": "token F1", "focus": "Retrieval"}
-    page = answer_items(log, rows, missed=missed, **choice)
+    page = answer_items(log, rows, "token F1", "Retrieval", data="smoke")
     assert page["asked"] == len(page["items"]) == log["id"].nunique()
     assert page["systems"] == ["Retrieval", "No retrieval"] and page["withheld"] == []
-    assert page["measures"][0] == ANSWER_MEASURES["token F1"]
+    assert page["measures"][0] == "token F1"
     scores = rows.pivot_table("token F1", "id", "system")
     gap = scores.max(axis=1) - scores.min(axis=1)
     assert gap[[item["id"] for item in page["items"]]].is_monotonic_decreasing
@@ -468,19 +435,15 @@ def test_items_hold_each_answer_and_what_does_not_support_it(scored):
         shown = [page["documents"][place][1].removesuffix("…") for place in fields["contexts"]]
         pairs = zip(shown, answer["contexts"], strict=True)
         assert all(" ".join(text.split()).startswith(opening) for opening, text in pairs)
-    question = [item["id"] for item in page["items"]].index(log["id"].iloc[0])
-    assert page["tags"] == {
-        "A turned negation: missed by Mentions": [question],
-        "copy: A turned negation": [question],
-    }
-    alone = answer_items(log[log["system"] == "Retrieval"], rows, **choice | {"card": None})
+    one = log[log["system"] == "Retrieval"]
+    alone = answer_items(one, rows, "token F1", "Retrieval")
     assert alone["card"] is None and alone["systems"] == ["Retrieval"]
 
 
 def test_items_repeat_no_text_that_the_licence_does_not_allow(scored):
     log, rows = scored
-    card = card_of("consumer_contracts_qa")
-    page = answer_items(log, rows, card=card, measure="token F1", is_quotation=True)
+    source = {"data": "consumer_contracts_qa", "is_quotation": True}
+    page = answer_items(log, rows, "token F1", "Retrieval", **source)
     assert page["withheld"] == ["documents"] and page["items"][0]["text"]
     assert not {"answer", "not grounded"} & set(page["columns"])
     written = json.dumps([page["documents"], *(item["cells"] for item in page["items"])])

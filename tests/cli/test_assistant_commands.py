@@ -124,34 +124,23 @@ def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path
     """F2: "yes" for a token F1 of .19 against references of other questions."""
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     path = own_log(tmp_path / "a.jsonl", reference="The landlord looks after it, by the agreement.")
-    chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), n_resamples=200)
-    assert not [each for each in chapter["chapter"].headlines if "agree" in each.question]
-    assert [
-        text
-        for text in chapter["level_bullets"] + chapter["caution_bullets"]
-        if text.startswith("Agreement with the references: token F1 0.")
+    assert not [each for each in answers_to(path) if "wanted" in each["question"]]
+    (each,) = [
+        each for each in answers_to(path, agreement_level=0.8) if "wanted" in each["question"]
     ]
-    chapter = cells_of(
-        "10_assistant.ipynb", run="t", log=str(path), n_resamples=200, agreement_level=0.8
-    )
-    (each,) = [each for each in chapter["chapter"].headlines if "agree" in each.question]
-    assert (each.answer, each.null, each.against) == ("No, less", 0.8, "the level wanted, 0.8")
+    assert (each["decision"], each["null"]) == ("worse", 0.8)
 
 
 def test_answers_that_are_grounded_in_any_context_tell_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     path = own_log(tmp_path / "a.jsonl", answer="The landlord looks after it.")
-    chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), n_resamples=200)["chapter"]
-    each = chapter.headlines[0]
-    assert each.sentence.startswith("No difference in 7 questions. ")
+    assert answers_to(path)[0]["decision"] == "no difference"
 
 
 def test_templates_have_no_headline(tmp_path, monkeypatch):
     """F1: the front page had answers of an assistant that there was not."""
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
-    chapter = cells_of("10_assistant.ipynb", run="t", dataset="smoke", n_resamples=200)
-    assert chapter["chapter"].headlines == [] and not list(tmp_path.rglob("headlines/*"))
-    assert "A demonstration on templates" in chapter["opening"]
+    assert answers_to(None, dataset="smoke") == []
 
 
 def test_two_logs_are_given_as_a_list_and_the_answers_name_them(tmp_path, monkeypatch):
@@ -160,14 +149,11 @@ def test_two_logs_are_given_as_a_list_and_the_answers_name_them(tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     own_log(tmp_path / "a.jsonl")
     own_log(tmp_path / "b.jsonl", answer="Nobody knows the pudding.", faithfulness=0.5)
-    logs = ["a.jsonl", "b.jsonl"]
-    first = cells_of("10_assistant.ipynb", run="t", log=logs, n_resamples=200)["chapter"].headlines[
-        0
-    ]
-    assert first.question == "Are the answers grounded in their contexts?"
-    assert (first.dataset, first.system) == ("log a.jsonl, b.jsonl", "a")
-    assert (first.value + first.null, first.n) == (1, 7)
-    assert first.against.startswith("contexts of other questions (0.")
+    first = answers_to(["a.jsonl", "b.jsonl"])
+    assert first[0]["question"] == "Does a have a higher share of grounded sentences than b?"
+    assert (first[0]["dataset"], first[0]["system"]) == ("log a.jsonl, b.jsonl", "a")
+    assert (first[0]["value"], first[0]["n"]) == (1, 7)
+    assert first[1]["against"] == "contexts of other questions"
 
 
 @pytest.mark.parametrize(
@@ -188,9 +174,16 @@ def test_the_chapter_runs_where_nothing_has_a_baseline(tmp_path, monkeypatch, ro
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     path = tmp_path / "log.json"
     path.write_text(json.dumps(rows), encoding="utf-8")
-    chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), n_resamples=200)
-    assert not [each for each in chapter["chapter"].headlines if each.verdict in ("helps", "hurts")]
+    assert not [each for each in answers_to(path) if each["decision"] in ("better", "worse")]
     assert (tmp_path / "results/t/numbers/assistant.json").is_file()
+
+
+def answers_to(log, **parameters):
+    """Answers of the chapter on a log."""
+    chapter = cells_of("10_assistant.ipynb", run="t", log=log, n_resamples=200, **parameters)
+    outputs = chapter["chapter"].outputs
+    path = outputs.folder / "headlines" / f"{outputs.cell}.json"
+    return json.loads(path.read_text()) if path.is_file() else []
 
 
 def cells_of(notebook, **parameters):

@@ -71,14 +71,14 @@ def test_training_chooses_stores_and_prints_one_score(casebook):
     assert result["SelectionMapAt1Shifted"] == result["SelectionMapAt1Baseline"]
     out = casebook(*arguments)[1]
     assert "scale 0.0: selection score +0.0000" in out and "map@1" in out
-    assert "no scale raised the selection score" in out
+    assert "no scale raises the selection score" in out
 
 
 def test_the_chosen_scale_has_the_highest_stored_score(casebook, trained):
     result = trained["result"]
     setup = Setup("smoke")
     _, parts, _ = prepare(setup)
-    vector = read_training(trained["folder"]).vector
+    vector = read_training(trained["folder"]).values["DeltaVector"]
     dev = parts["dev"]
     means = {
         scale: documented_measure_means(dev, dev.queries + scale * vector)
@@ -174,7 +174,7 @@ BAD = [
     (["shift", "train", "smoke", "--mode", "micro", *FAST], "unknown mode"),
     (["shift", "train", "smoke", "--hardneg-topk", "0", *FAST], "hardneg-topk"),
     (["shift", "eval", "smoke", "--training", "nowhere"], "shift-training-result"),
-    (["segments", "compare", "--segments", "nowhere.json"], "no such segments file"),
+    (["segments", "compare", "--segments", "nowhere.json"], "cannot be read"),
     (
         ["shift", "train", "smoke", "--mode", "posneg-contrast", "--hardneg-topk", "2"],
         "--hardneg-topk has no effect",

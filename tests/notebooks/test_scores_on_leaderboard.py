@@ -34,8 +34,8 @@ def test_scores_of_a_tool_and_of_a_judge_are_measures_of_the_leaderboard(kept):
     assert kept["systems"] == ["short", "long"]
     brevity = {"short": 1 / 2, "long": 1 / 7}
     expected = {
-        "Score in the log: points": {k: statistics.mean(v) for k, v in POINTS.items()},
-        "Score of the judge: brevity": brevity,
+        "score in the log: points": {k: statistics.mean(v) for k, v in POINTS.items()},
+        "score of the judge: brevity": brevity,
     }
     for name, means in expected.items():
         measure = measures[name]
@@ -46,14 +46,14 @@ def test_scores_of_a_tool_and_of_a_judge_are_measures_of_the_leaderboard(kept):
         assert contrasts["verdict"]["words"] == ["higher"]
         assert (contrasts["better"], contrasts["worse"]) == ([8], [0])
         assert measure["words"] == {"better": "higher", "worse": "lower"}
-    points = measures["Score in the log: points"]["contrasts"]
+    points = measures["score in the log: points"]["contrasts"]
     assert points["low"][0] < points["difference"][0] < points["high"][0]
     # The judge read the same answers in other contexts; what the tool would have said is unknown.
-    assert measures["Score of the judge: brevity"]["levels"]["control"] == pytest.approx(
+    assert measures["score of the judge: brevity"]["levels"]["control"] == pytest.approx(
         list(brevity.values()), abs=1e-6
     )
-    assert measures["Score in the log: points"]["levels"]["control"] == [None, None]
+    assert measures["score in the log: points"]["levels"]["control"] == [None, None]
     # Only what lies between 0 and 1 has a limit below which a difference does not matter.
-    assert measures["Score in the log: points"]["margin"] is None
-    assert measures["Score of the judge: brevity"]["margin"] > 0
-    assert "words" not in measures["Sentences grounded in the contexts"]
+    assert measures["score in the log: points"]["margin"] is None
+    assert measures["score of the judge: brevity"]["margin"] > 0
+    assert "words" not in measures["share of grounded sentences"]

@@ -13,16 +13,13 @@ from casebook.errors import InputError
 from casebook.shift import study
 from casebook.shift.embedded import divide, embed, folds, group_labels, per_query
 from casebook.shift.learn import (
-    LEARNERS,
+    DOCUMENTED_MODE,
     TRAINING_MODES,
     cross_fit,
     learn_posneg,
     learn_ridge,
     select_shift,
 )
-
-GRID = LEARNERS["posneg-uniform"]
-
 
 NAMES = {
     "sha256": "sha256",
@@ -65,7 +62,7 @@ def test_shift_is_the_mean_of_positive_minus_negative(planted):
     documents = {"a": [1.0, 0, 0], "b": [0, 2.0, 0], "c": [0, 0, 1.0]}
     queries = {"q1": [0.9, 1, 0], "q2": [0, 0.1, 1], "q3": [1, 0, 0]}
     data = planted(queries, documents, {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"a": 1}})
-    shift = learn_posneg(data, max_norm=None)
+    shift = learn_posneg(data, max_norm=np.inf)
     # q1 ranks b before a, q2 ranks c before b; q3 is right and teaches nothing.
     assert shift.vector == pytest.approx(np.array([0.5, 0.0, -0.5]))
     assert (shift.stats.Cases, shift.stats.QueriesWithoutError) == (2, 1)
@@ -100,16 +97,16 @@ def test_clips(planted):
     assert shift.stats.PreClipDeltaNorm == pytest.approx(9 * np.sqrt(2))
     relative = learn_posneg(data, mode="posneg-relative")
     assert relative.norm == pytest.approx(0.13 * np.sqrt(1.25))
-    assert learn_posneg(data, max_norm=None).norm == pytest.approx(9 * np.sqrt(2))
+    assert learn_posneg(data, max_norm=np.inf).norm == pytest.approx(9 * np.sqrt(2))
 
 
-@pytest.mark.parametrize("mode", TRAINING_MODES)
-def test_a_planted_direction_is_found(decoys, mode):
-    shift = learn_posneg(decoys, mode=mode)
+def test_a_planted_direction_is_found(decoys):
     before = decoys.score(decoys.queries)["RR"].mean()
-    moved = decoys.queries + shift.move(decoys.queries) / shift.norm
-    assert decoys.score(moved)["RR"].mean() > before + 0.3
-    assert shift.vector[0] / shift.norm > 0.95
+    for mode in TRAINING_MODES:
+        shift = learn_posneg(decoys, mode)
+        moved = decoys.queries + shift.move(decoys.queries) / shift.norm
+        assert decoys.score(moved)["RR"].mean() > before + 0.3
+        assert shift.vector[0] / shift.norm > 0.95
 
 
 def test_nothing_to_learn_from_is_cancelled_not_an_error(planted):
@@ -123,22 +120,22 @@ def test_nothing_to_learn_from_is_cancelled_not_an_error(planted):
     assert "below epsilon" in shift.cancel_reason and not shift.move(np.ones((2, 2))).any()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"mode": "production"}, "unknown mode"),
-        ({"hard_negatives": 0}, "at least 1"),
-        ({"max_norm": 0}, "clip"),
-        ({"cancel_epsilon": -1}, "epsilon"),
-    ],
-)
-def test_wrong_options(decoys, options, message):
-    with pytest.raises(InputError, match=message):
-        learn_posneg(decoys, **options)
+WRONG = [
+    ({"mode": "production"}, "unknown mode"),
+    ({"hard_negatives": 0}, "at least 1"),
+    ({"max_norm": 0}, "clip"),
+    ({"cancel_epsilon": -1}, "epsilon"),
+]
+
+
+def test_wrong_options(decoys):
+    for options, message in WRONG:
+        with pytest.raises(InputError, match=message):
+            learn_posneg(decoys, **options)
 
 
 def test_a_planted_direction_helps_on_held_out_queries(decoys):
-    fit = cross_fit(decoys, GRID)
+    fit = cross_fit(decoys, DOCUMENTED_MODE)
     before = decoys.score(decoys.queries)["RR"].mean()
     after = decoys.score(fit.shifted())["RR"]
     assert after.mean() > before + 0.3
@@ -149,16 +146,16 @@ def test_a_planted_direction_helps_on_held_out_queries(decoys):
 
 def test_held_out_judgements_change_nothing_about_their_own_shift(smoke):
     """Whatever a fold's labels say, its movements come from the other folds."""
-    fit = cross_fit(smoke, GRID)
+    fit = cross_fit(smoke, DOCUMENTED_MODE)
     fold = fit.folds[0]
     relevant = list(smoke.relevant)
     for row in fold:
         relevant[row] = relevant[row][::-1].copy()
     flipped = embed(smoke.dataset, Simulated("semantic-hash"))
     flipped.relevant[:] = relevant
-    train = sorted(set(range(len(smoke))) - set(fold))
+    train = np.setdiff1d(range(len(smoke)), fold)
     for data in (smoke, flipped):
-        chosen = select_shift(data, train, GRID)
+        chosen = select_shift(data, train, DOCUMENTED_MODE)
         assert np.array_equal(chosen.shift.vector, fit.selections[0].shift.vector)
         assert chosen.scale == fit.selections[0].scale
 
@@ -263,4 +260,4 @@ def test_records_of_a_ranking(planted):
     assert row["Top2Score"] == pytest.approx(0.8)
     few = planted({"q": [1.0, 0]}, {"a": [1.0, 0]}, {"q": {"a": 1}})
     (row,) = per_query(few, few.queries).to_dict("records")
-    assert row["Top2DocId"] is None and np.isnan(row["Top2Score"])
+    assert np.isnan(row["Top2DocId"]) and np.isnan(row["Top2Score"])

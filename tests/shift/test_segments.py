@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from cases import failing
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,39 +85,32 @@ def test_means_counts_and_gains(write):
 
 
 def test_other_spelling_and_letter_case(write):
-    decisions = {"Q1": "varianta", "q2": "VariantB", "q3": "applyshift"}
-    path = write(
-        BASE,
-        MOVED,
-        decisions,
-        BaselinePath="absent.json",
-        variantApath="eval.perQuery.baseline.json",
-        VariantBPath="eval.perQuery.posneg.json",
-    )
+    path = write(BASE, MOVED, {"Q1": "varianta", "q2": "VariantB", "q3": "applyshift"})
+    text = path.read_text().replace("BaselinePath", "variantApath")
+    path.write_text(text.replace("PosNegPath", "VariantBPath"))
     found = compare_segments(read_segments(path), "MAP@1")
     assert found["counts"]["apply"] == 2
     assert found["metric"] == "map@1"
 
 
-@pytest.mark.parametrize(
-    ("decisions", "others", "message"),
-    [
-        ({"q1": "Maybe"}, {}, "'Maybe' is not ApplyShift"),
-        ({"q1": SKIP}, {}, "2 of 3 queries have no decision"),
-        ({"q1": SKIP, "q2": SKIP, "q3": SKIP, "z": SKIP}, {}, "unknown query 'z'"),
-        ({"q1": SKIP}, {"Metric": "ndcg@10"}, "metric 'ndcg@10'"),
-        ({"q1": SKIP}, {"BaselinePath": None}, "lacks BaselinePath"),
-        ({"q1": SKIP}, {"PosNegPath": "gone.json"}, "no such per-query file"),
-        (None, {}, "not a segments file"),
-    ],
-)
-def test_defects_are_errors(write, decisions, others, message):
-    path = write(BASE, MOVED, decisions, **others)
-    with pytest.raises(InputError, match=message):
-        compare_segments(read_segments(path))
+DEFECTS = [
+    ({"q1": "Maybe"}, {}, "decisions q1: .*ApplyShift"),
+    ({"q1": SKIP}, {}, "2 of 3 queries have no decision"),
+    ({"q1": SKIP, "q2": SKIP, "q3": SKIP, "z": SKIP}, {}, "unknown query 'z'"),
+    ({"q1": SKIP}, {"Metric": "ndcg@10"}, "metric: .*ndcg@3"),
+    ({"q1": SKIP}, {"BaselinePath": None}, "baselinepath: "),
+    ({"q1": SKIP}, {"PosNegPath": "gone.json"}, "no such per-query file"),
+    (None, {}, "decisions: "),
+]
 
 
-def test_no_shared_query_is_an_error(write):
+def test_defects_are_errors(write):
+    def check(decisions, others, message):
+        path = write(BASE, MOVED, decisions, **others)
+        with pytest.raises(InputError, match=message):
+            compare_segments(read_segments(path))
+
+    assert failing(check, DEFECTS) == []
     with pytest.raises(InputError, match="shares no query"):
         compare_segments(read_segments(write({"q1": 1}, {"q9": 1}, {"q1": SKIP})))
 
@@ -128,7 +122,8 @@ def test_written_files_read_back(write, tmp_path):
 
 
 def test_gap_gain_needs_a_second_document():
-    base, moved = records(BASE, 0.5), records(BASE, 0.3)
+    base = records(BASE, 0.5)
+    moved = records(BASE, 0.3)
     moved.loc[1, "Top2Score"] = np.nan
     gains = gap_gain(base, moved)
     assert gains[0] == pytest.approx(0.2)

@@ -14,7 +14,6 @@ from casebook.shift.embedded import embed
 from casebook.shift.learn import (
     AS_DOCUMENTED,
     DOCUMENTED_MODE,
-    LEARNERS,
     RIDGE,
     SELECTION_MEASURE,
     cross_fit,
@@ -59,7 +58,7 @@ def test_the_documented_setting_is_measured_at_scale_1_and_first(study):
     assert next(iter(study.fits)) == AS_DOCUMENTED
     fit = study.fits[AS_DOCUMENTED]
     assert {selection.scale for selection in fit.selections} == {1.0}
-    assert fit.unmoved is None
+    assert fit.unmoved() is None
     assert (fit.shifted() == study.fits[DOCUMENTED_MODE].shifted(scale=1.0)).all()
     scores = study.data.score(fit.shifted())[SELECTION_MEASURE]
     expected = study.scores[SELECTION_MEASURE]
@@ -99,7 +98,7 @@ def test_a_choice_at_the_end_of_what_was_tried_is_said(study):
 def test_insurance_as_documented_is_no_zero():
     """Scale 0, which our selection chooses there, is no result; scale 1 and 2 are."""
     data = embed(load("insurance"))
-    fit = cross_fit(data, LEARNERS[AS_DOCUMENTED], scales=(1.0,))
+    fit = cross_fit(data, AS_DOCUMENTED)
     base = data.score(data.queries, [SELECTION_MEASURE])[SELECTION_MEASURE]
     for scale, gain in {1.0: -0.012, 2.0: -0.045}.items():
         scores = data.score(fit.shifted(scale=scale), [SELECTION_MEASURE])[SELECTION_MEASURE]

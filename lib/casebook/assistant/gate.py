@@ -8,8 +8,8 @@ from casebook.assistant.log import checked_log, not_answered
 from casebook.assistant.study import (
     ANSWER_MEASURES,
     JUDGE_SCORE,
+    pair_contrasts,
     score_answers,
-    system_differences,
 )
 from casebook.errors import InputError
 from casebook.frames import gate_of_row
@@ -17,6 +17,8 @@ from casebook.stats.samples import check_choice
 from casebook.verdicts import INCOMPARABLE, MARGINS, worst_verdict
 
 GATED = ("answered", "faithfulness", "token F1")  # answered: nothing passes by answering less
+COLUMNS = ["system", "against", "measure", "level", "baseline", "difference", "low", "high", "n"]
+COLUMNS += ["groups", "p", "verdict", "reason"]
 
 
 def gate_logs(
@@ -77,113 +79,89 @@ def gate_logs(
     >>> gate_logs(log, log, ["token F1"])["verdict"]
     'pass'
     """
-    _check_gate(measures, margin)
+    for measure in measures or ():
+        check_choice("measure", measure, ANSWER_MEASURES)
+    if not 0 <= margin < math.inf:
+        raise InputError(f"margin {margin}: give a number from 0 on")
     new_log = checked_log(new, collection, **said)
     old_log = checked_log(old, collection, **said)
-    readings = new_log.attrs["readings"] + old_log.attrs["readings"]
     notes = [f"new: {note}" for note in not_answered(new_log["no_answer"])]
     notes += [f"old: {note}" for note in not_answered(old_log["no_answer"])]
-    something_failed = any("not answered" in note for note in notes)
+    gate = {"verdict": INCOMPARABLE, "rows": pd.DataFrame(), "notes": notes}
+    gate["readings"] = new_log.attrs["readings"] + old_log.attrs["readings"]
+    if notes and measures and "answered" not in measures and not common:
+        notes.append("no measure counts what was not answered: gate 'answered' too")
+        return gate
     if not (new_log.attrs["named"] and old_log.attrs["named"]):
         new_log = new_log.assign(id=new_log["question"])
         old_log = old_log.assign(id=old_log["question"])
-    new_systems = new_log["system"].unique().tolist()
-    old_systems = old_log["system"].unique().tolist()
-    partners, alone = _partners(new_systems, old_systems)
+    partners, alone = _partners(new_log["system"].unique(), old_log["system"].unique())
     notes += [f"system {system!r} has no partner in the other log" for system in alone]
-    incomparable = {"verdict": INCOMPARABLE, "rows": pd.DataFrame(), "notes": notes}
-    incomparable["readings"] = readings
-    if not partners:
-        notes.append("no system is in both logs")
-        return incomparable
-    if measures and "answered" not in measures and something_failed and not common:
-        notes.append("no measure counts what was not answered: gate 'answered' too")
-        return incomparable
-    rows = []
+    tables = []
     for new_system, old_system in partners:
-        new_answers = new_log[new_log["system"] == new_system]
-        old_answers = old_log[old_log["system"] == old_system]
-        same, different = _same_questions(new_answers, old_answers)
+        logs = {
+            "new": new_log[new_log["system"] == new_system],
+            "old": old_log[old_log["system"] == old_system],
+        }
+        merged = logs["new"].merge(logs["old"], on="id", how="outer")
+        is_same = merged["question_x"] == merged["question_y"]
+        same = merged.loc[is_same, "id"]
+        different = merged.loc[~is_same, "id"]
         if len(different) and not (common and len(same)):
             notes.append(
                 f"{len(different)} questions differ, such as {min(different)[:60]!r}; "
                 f"{len(same)} are the same"
             )
-            return incomparable | {"rows": pd.DataFrame(rows)}
+            return gate
         if len(different):
             notes.append(f"{len(different)} questions differ and are left out")
-        differences = _log_differences(
-            new_answers, old_answers, same, measures or GATED, judge, margin=margin, seed=seed
-        )
-        notes += differences.attrs["notes"]
-        differences = differences.assign(system=new_system, against=old_system)
-        rows += differences.to_dict("records")
-    if not rows:
-        notes.append("no measure is in both logs")
-        return incomparable
-    for row in rows:
-        row["verdict"] = gate_of_row(row, margin)
-    verdict = worst_verdict([row["verdict"] for row in rows])
-    return incomparable | {"verdict": verdict, "rows": pd.DataFrame(rows)}
+        rows = _scored(logs, same, judge, seed, notes)
+        of_judge = [column for column in rows if column.startswith(JUDGE_SCORE)]
+        chosen = [*(measures or GATED), *of_judge]
+        settings = {"dataset": "", "margin": margin, "neutral": False, "seed": seed}
+        found = pair_contrasts(rows, chosen, [("new", "old")], **settings)
+        tables.append(found.assign(system=new_system, against=old_system))
+    tables = [table for table in tables if "difference" in table]
+    if not tables:
+        notes.append("no measure is in both logs" if partners else "no system is in both logs")
+        return gate
+    rows = pd.concat(tables, ignore_index=True)[COLUMNS]
+    rows["verdict"] = [gate_of_row(row, margin) for row in rows.to_dict("records")]
+    return gate | {"verdict": worst_verdict(rows["verdict"].tolist()), "rows": rows}
 
 
-def _check_gate(measures, margin):
-    for measure in measures or ():
-        check_choice("measure", measure, ANSWER_MEASURES)
-    if not 0 <= margin < math.inf:
-        raise InputError(f"margin {margin}: give a number from 0 on")
-
-
-def _partners(new_systems, old_systems):
-    """Pair the systems of two logs, and give those without a partner.
-
-    They are paired by name, as the only ones, or as another model with and without retrieval.
-    """
-    by_ending = {system.rpartition(", ")[2]: system for system in old_systems}
-    endings = {system: system.rpartition(", ")[2] for system in new_systems}
-    if set(new_systems) & set(old_systems):
-        partners = [(system, system) for system in new_systems if system in old_systems]
-    elif len(new_systems) == len(old_systems) == 1:
-        partners = [(new_systems[0], old_systems[0])]
-    else:
-        partners = [
-            (system, by_ending[ending]) for system, ending in endings.items() if ending in by_ending
-        ]
-    paired = {system for pair in partners for system in pair}
-    alone = [system for system in [*new_systems, *old_systems] if system not in paired]
-    return partners, alone
-
-
-def _same_questions(new, old):
-    """Give the ids under which both ask the same question, and all others."""
-    merged = new.merge(old, on="id", how="outer")
-    same = merged["question_x"] == merged["question_y"]
-    return merged.loc[same, "id"], merged.loc[~same, "id"]
-
-
-def _log_differences(new, old, questions, measures, judge, *, margin, seed):
-    """Paired differences of new and old answers to the same questions, with notes on the judge."""
-    scores = []
-    notes = []
-    for name, answers in {"new": new, "old": old}.items():
+def _scored(logs, questions, judge, seed, notes):
+    """Scores of new and old answers to the same questions; notes on the judge are added."""
+    tables = []
+    for name, answers in logs.items():
         answers = answers[answers["id"].isin(questions)].assign(system=name)
         table = score_answers(answers, foreign=0, seed=seed)
         if judge is not None:
             from casebook.assistant.judge import judge_answers  # with models, which few need
 
-            judge_scores = judge_answers(answers, judge, foreign=0, seed=seed)
-            notes += [f"{name}: {note}" for note in judge_scores.attrs["notes"]]
-            table = table.join(judge_scores)
-        scores.append(table)
-    rows = pd.concat(scores, ignore_index=True)
-    rows["group"] = rows["id"].map(new.set_index("id")["group"])
-    of_judge = [column for column in rows if column.startswith(JUDGE_SCORE)]
-    if judge is not None and not of_judge:
+            judged = judge_answers(answers, judge, foreign=0, seed=seed)
+            notes += [f"{name}: {note}" for note in judged.attrs["notes"]]
+            table = table.join(judged)
+        tables.append(table)
+    rows = pd.concat(tables, ignore_index=True)
+    if judge is not None and not any(column.startswith(JUDGE_SCORE) for column in rows):
         reasons = [note for note in notes if "gave no score" in note] or ["no answer to judge"]
         raise InputError(f"--judge {judge}: {'; '.join(reasons)}")
-    measures = [*measures, *of_judge]
-    differences = system_differences(
-        rows, measures, pairs=[("new", "old")], margin=margin, seed=seed
-    )
-    differences.attrs["notes"] = notes
-    return differences
+    groups = logs["new"].set_index("id")["group"]
+    return rows.assign(group=rows["id"].map(groups))
+
+
+def _partners(new_systems, old_systems):
+    """Pairs of systems of two logs, and those without a partner.
+
+    They are paired by name, as the only ones, or as another model with and without retrieval.
+    """
+    partners = [(system, system) for system in new_systems if system in old_systems]
+    if not partners and len(new_systems) == len(old_systems) == 1:
+        partners = [(new_systems[0], old_systems[0])]
+    elif not partners:
+        by_ending = {system.rpartition(", ")[2]: system for system in old_systems}
+        endings = {system: system.rpartition(", ")[2] for system in new_systems}
+        partners = [(new, by_ending[end]) for new, end in endings.items() if end in by_ending]
+    paired = {system for pair in partners for system in pair}
+    return partners, [name for name in [*new_systems, *old_systems] if name not in paired]

@@ -1,60 +1,80 @@
-"""What is measured of an assistant's answers: scores, estimates, contrasts, planted defects."""
+"""What is measured of an assistant's answers: scores, levels, contrasts, planted defects."""
 
 import math
 import os
 import re
 import string
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import pandas as pd
 
 from casebook.assistant import ANSWERED, TEMPLATES
-from casebook.assistant.log import (
-    ASSISTANT_WORDS,
-    read_log,
-)
+from casebook.assistant.log import ASSISTANT_WORDS, checked_log, read_log
+from casebook.data.cards import card_of
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
-from casebook.explain.defects import both_scored, corrupt, detected, detector_scores, drops
-from casebook.explain.defects import scored_copies as scores_of_copies
+from casebook.explain.defects import corrupt
 from casebook.explain.study import explain_dataset
-from casebook.frames import contrasts, estimates
-from casebook.measures.faithfulness import (
-    documented_faithfulness,
-    faithfulness,
-    inverse_frequency,
-)
+from casebook.frames import OTHER, PLANNED
+from casebook.measures.faithfulness import documented_faithfulness, faithfulness
 from casebook.measures.mentions import share_named
 from casebook.measures.quotations import bracket_references, share_quoted_rightly
 from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.progress import track
 from casebook.readers import read_jsonl
-from casebook.stats.samples import clusters_of, generator, of_another_group
+from casebook.runs.headlines import HELPS, HURTS
+from casebook.scores import LEVEL, Choice, Scores  # noqa: F401
+from casebook.stats.samples import generator, of_another_group
 from casebook.text import UNSPACED
-from casebook.verdicts import MARGINS, margin_of
+from casebook.verdicts import MARGINS
 
 ANSWER_MEASURES = {key: words["name"] for key, words in ASSISTANT_WORDS["measures"].items()}
 """Key in the files to the name that readers see."""
-BASELINE_NAMES = {key: words.get("baseline") for key, words in ASSISTANT_WORDS["measures"].items()}
+BASELINES = {key: words.get("baseline") for key, words in ASSISTANT_WORDS["measures"].items()}
+GROUNDED = "faithfulness"
+LOG_SCORE = "log: "
+JUDGE_SCORE = "judge: "
+PEOPLE = "people"
+FOREIGN = "contexts and references of other questions"
+REPEATED = "the question repeated"
+IN_OTHERS = ", baselines"  # ending of the key of a measure
+WITH_PEOPLE = f" and {PEOPLE}"  # ending of the key of an agreement
+NOTICED = "below own original, "  # beginning of the key of a defect
+NOTICED_ANSWERS = {HELPS: "Yes, in most copies", HURTS: "No, not in most copies"}
 DEFECT_NAMES = ASSISTANT_WORDS["defects"]
-DETECTOR_NAMES = ASSISTANT_WORDS["detectors"]
-COMPARISONS = ASSISTANT_WORDS["comparisons"]
-REPORTED_DETECTOR = "faithfulness"  # of the detectors the measure that the chapter itself reports
+NOT_BETTER = "words"  # of which more is not better
 
 
-# --- logs that are shipped or published
+# --- logs, our own and others
 
-GOLD_TEMPLATE = "Template, gold clause quoted"
-BM25_TEMPLATE = "Template, first clause of BM25 quoted"
-_QUOTED = re.compile(r"“[^“”]*”$")
+
+def log_or_shipped(log, dataset, collection=None, columns=None, scores=(), **said):
+    """A log, or the one of a data set; what its rows are of; and what wrote them if no model did.
+
+    See `casebook.assistant.log.read_log` for the options.
+    """
+    if log:
+        answers = checked_log(log, collection, columns, scores, **said)
+        files = [log] if isinstance(log, str | Path) else log
+        name = "log " + ", ".join(Path(file).name for file in files)
+        title, written = name, None
+    else:
+        answers, name = shipped_log(dataset)
+        title, written = card_of(name).title, demonstration(name)
+    if written:
+        title = f"a demonstration on templates, {title}"
+    has_groups = answers["group"].ne(answers["id"]).any()
+    about = {"dataset": name, "title": title, "cluster": "groups" if has_groups else None}
+    return answers, about, written
 
 
 def shipped_log(name):
-    """Give the log of a data set and its name.
+    """Log of a data set, and its name.
 
     That is our own on ``smoke``, PDPABench's published answers, else templates. Where no mirror has
     PDPABench's answers, templates on ConsumerContractsQA stand in for them.
@@ -70,7 +90,7 @@ def shipped_log(name):
 
 
 def demonstration(name):
-    """Say what wrote the answers of a shipped log, where no language model did; else None."""
+    """What wrote the answers of a shipped log, where no language model did; else None."""
     if name == ANSWERED:
         return None
     sentences = ASSISTANT_WORDS["demonstrations"]
@@ -78,20 +98,20 @@ def demonstration(name):
 
 
 def _published_answers(folder):
-    """Read PDPABench's answers to its test questions, with the passages that the model saw."""
+    """PDPABench's answers to its test questions, with the passages that the model saw."""
     data = load(ANSWERED, "test", titles=False)
-    passages = {
-        row["doc_id"]: f"{row['citation']}: {row['text']}"
-        for row in data.documents.to_dict("records")
-    }
+    documents = data.documents
+    passages = documents["citation"] + ": " + documents["text"]
+    passages = dict(zip(documents["doc_id"], passages, strict=True))
     fields = {"qid": str, "query": str, "prediction": dict, "reranking": dict, "gold": dict}
     runs = []
     for system, run in ASSISTANT_WORDS["published"].items():
         rows = [row for _, row in read_jsonl(folder / run / "detailed_results.jsonl", fields)]
         runs.append(pd.json_normalize(rows).assign(system=system))
     log = pd.concat(runs, ignore_index=True)
-    passage_ids = [
-        [doc_id for doc_id in ids if doc_id in passages] for ids in log["reranking.used_ids_r3"]
+    ids = [
+        [doc_id for doc_id in ids if doc_id in passages] or None
+        for ids in log["reranking.used_ids_r3"]
     ]
     sections = log["gold.canonical_sections"].str[0].str.extract(r"(\d+[A-Z]*)")[0]
     return pd.DataFrame(
@@ -104,9 +124,9 @@ def _published_answers(folder):
             "system": log["system"],
             "answer": log["prediction.answer_text"].fillna(""),
             "contexts": pd.Series(
-                [[passages[doc_id] for doc_id in ids] or None for ids in passage_ids]
+                [found and [passages[doc_id] for doc_id in found] for found in ids]
             ),
-            "context_ids": pd.Series([ids or None for ids in passage_ids]),
+            "context_ids": pd.Series(ids),
             "relevant": [list(data.qrels.get(question_id, {})) for question_id in log["qid"]],
             "group": "section " + sections.fillna("none"),
             "cost": math.nan,
@@ -115,7 +135,7 @@ def _published_answers(folder):
 
 
 def _template_answers(name):
-    """Quote the clause that answers each question, and the first clause that BM25 finds."""
+    """Quotations of the clause that answers each question, and of the first clause of BM25."""
     from casebook.retrieval.pipeline import HybridRetriever
 
     data = load(name, titles=False)
@@ -124,44 +144,23 @@ def _template_answers(name):
     questions = data.queries.set_index("query_id")["text"].to_dict()
     retriever = HybridRetriever(data.documents, mode="bm25")
     retrieved = retriever.retrieve_many([questions[key] for key in explained.explanations], 3)
-    groups = data.groups or {}
     rows = []
     for number, (key, text) in enumerate(explained.explanations.items()):
-        gold_clause = explained.source_of[key]
-        row = {
-            "id": key,
-            "question": questions[key],
-            "reference": None,
-            "relevant": [gold_clause],
-            "abstained": None,
-            "group": groups.get(key, key),
-            "seconds": math.nan,
-            "cost": math.nan,
-        }
-        # Without what stands before the quotation: the question is no claim about the clause.
-        quotation = _QUOTED.search(text).group()
-        rows.append(row | _template(GOLD_TEMPLATE, quotation, [gold_clause], clauses))
+        gold = explained.source_of[key]
         hits = [hit.doc_id for hit in retrieved.hits(number)]
         opening = " ".join(clauses[hits[0]].split()[:60]) if hits else ""
-        rows.append(row | _template(BM25_TEMPLATE, opening, hits, clauses))
-    return pd.DataFrame(rows)
-
-
-def _template(system, answer, clause_ids, clauses):
-    return {
-        "system": system,
-        "answer": answer,
-        "contexts": [clauses[clause_id] for clause_id in clause_ids],
-        "context_ids": clause_ids,
-    }
-
-
-def with_reasons(rows, columns=None):
-    """Rows as a frame in which a missing reason is None, whatever type pandas infers."""
-    table = pd.DataFrame(rows, columns=columns)
-    for name in table.columns.intersection(["reason", "noticed_reason"]):
-        table[name] = pd.Series([row.get(name) for row in rows], dtype=object)
-    return table
+        # Without what stands before the quotation: the question is no claim about the clause.
+        quotation = re.search(r"“[^“”]*”$", text).group()
+        systems = {
+            "Template, gold clause quoted": (quotation, [gold]),
+            "Template, first clause of BM25 quoted": (opening, hits),
+        }
+        for system, (answer, ids) in systems.items():
+            row = {"id": key, "question": questions[key], "system": system, "answer": answer}
+            row |= {"contexts": [clauses[name] for name in ids], "context_ids": ids}
+            rows.append(row | {"relevant": [gold], "group": (data.groups or {}).get(key, key)})
+    unknown = {"reference": None, "abstained": None, "seconds": math.nan, "cost": math.nan}
+    return pd.DataFrame(rows).assign(**unknown)
 
 
 # --- scores of single answers
@@ -173,10 +172,11 @@ _ABSTAINS = re.compile(
 _REFERENCES = re.compile(r"\s*\[\d+(?:\s*[,;–-]\s*\d+)*\]")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation + "，。！？；：、（）")
+RANKING_MEASURES = ["nDCG@10", "R@10"]
 
 
 def abstains(answer):
-    """Say whether an answer is empty or declines to answer in its first 200 characters.
+    """Whether an answer is empty or declines to answer in its first 200 characters.
 
     This is a rule of thumb over phrases.
     """
@@ -184,7 +184,7 @@ def abstains(answer):
 
 
 def squad_text(text):
-    """Give a text as SQuAD compares it: lower case, no punctuation, articles or spare blanks.
+    """Text as SQuAD compares it: lower case, no punctuation, articles or spare blanks.
 
     Where a script has no blanks between words, each character counts as a word, as in MLQA's
     evaluation.
@@ -207,27 +207,21 @@ def token_f1(answer, reference):
 
 
 def without_references(answer):
-    """Take passage numbers such as [1] or [2, 3], which are no words, out of an answer."""
+    """An answer without passage numbers such as [1] or [2, 3], which are no words."""
     return _REFERENCES.sub("", answer)
 
 
 def grounding(answer, contexts):
-    """Score an answer against contexts; a score is None where there is nothing to judge."""
-    passage_numbers = bracket_references(answer)
+    """Scores of an answer against contexts; one is None where there is nothing to judge."""
+    numbers = bracket_references(answer)
     answer = without_references(answer)
-    documented = None
-    if contexts:
-        documented = documented_faithfulness(answer, contexts)
-    citations = None
-    if passage_numbers:
-        existing = [number for number in passage_numbers if number in range(len(contexts))]
-        citations = len(existing) / len(passage_numbers)
+    existing = [number for number in numbers if number in range(len(contexts))]
     return {
-        "faithfulness": faithfulness(answer, contexts).score,
-        "original:faithfulness": documented,
+        GROUNDED: faithfulness(answer, contexts).score,
+        "original:faithfulness": documented_faithfulness(answer, contexts) if contexts else None,
         "mentions": share_named(answer, "\n\n".join(contexts)),
         "quotations": share_quoted_rightly(answer, contexts),
-        "citations": citations,
+        "citations": len(existing) / len(numbers) if numbers else None,
     }
 
 
@@ -273,20 +267,15 @@ def score_answers(log, *, foreign=3, seed=0):
         _score_answer(row, contexts, references, foreign_ids[row.id])
         for row in track(log.itertuples(), "answers", len(log))
     ]
-    frame = pd.DataFrame(rows).reindex(columns=_SCORE_COLUMNS)
-    frame = pd.concat([frame, _retrieval_scores(log, foreign_ids)], axis=1)
-    return frame.astype(dict.fromkeys(frame.columns[5:], float))
-
-
-RANKING_MEASURES = ["nDCG@10", "R@10"]
-_SCORE_COLUMNS = ["id", "system", "group", "abstained", "closed", "seconds", "question repeated"]
-for _measure in ANSWER_MEASURES:
-    if _measure not in RANKING_MEASURES:
-        _SCORE_COLUMNS += [_measure, f"{_measure} baseline"]
+    frame = pd.DataFrame(rows).join(_retrieval_scores(log, foreign_ids))
+    columns = ["id", "system", "group", "abstained", "closed", "seconds", "question repeated"]
+    for measure in ANSWER_MEASURES:
+        columns += [measure, f"{measure} baseline"]
+    return frame.reindex(columns=columns).astype(dict.fromkeys(columns[5:], float))
 
 
 def first_contexts(log):
-    """Give the contexts of each question: those of the first system that has some."""
+    """Contexts of each question: those of the first system that has some."""
     contexts = {}
     for row in log.itertuples():
         if row.contexts:
@@ -295,7 +284,7 @@ def first_contexts(log):
 
 
 def draw_other_questions(log, n_questions, seed):
-    """Draw for each question some of other groups; of all others where there is one group."""
+    """For each question some of other groups; of all others where there is one group."""
     groups = dict(zip(log["id"], log["group"], strict=True))
     rng = generator(seed, "other questions")
     foreign_ids = {}
@@ -309,56 +298,42 @@ def draw_other_questions(log, n_questions, seed):
 
 
 def _score_answer(row, contexts, references, foreign_ids):
-    """Score an answer against its contexts and references, and against those of other questions."""
-    shown_contexts = row.contexts
-    if shown_contexts is None:
-        shown_contexts = contexts.get(row.id)
+    """Scores of an answer against its contexts and references, and those of other questions."""
+    shown = contexts.get(row.id) if row.contexts is None else row.contexts
     # Of an answer that failed there is no text that could be right or wrong.
     failed = isinstance(getattr(row, "no_answer", None), str)
-    abstained = row.abstained
-    if failed:
-        abstained = True
-    elif abstained is None:
-        abstained = abstains(row.answer)
-    scores = {
-        "id": row.id,
-        "system": row.system,
-        "group": row.group,
-        "abstained": abstained,
-        "closed": row.contexts is None,
-        "seconds": row.seconds,
-        "question repeated": None,
-        "answered": not abstained,
-        "words": None if failed else len(_words(row.answer)),
-    }
-    if shown_contexts:
-        scores["question repeated"] = faithfulness(row.question, shown_contexts).score
-    if shown_contexts is not None and not abstained:
-        scores |= grounding(row.answer, shown_contexts)
+    abstained = abstains(row.answer) if row.abstained is None else row.abstained
+    abstained = failed or abstained
+    scores = {"id": row.id, "system": row.system, "group": row.group, "abstained": abstained}
+    scores |= {"closed": row.contexts is None, "seconds": row.seconds, "answered": not abstained}
+    if shown:
+        scores["question repeated"] = faithfulness(row.question, shown).score
+    if shown is not None and not abstained:
+        scores |= grounding(row.answer, shown)
         scores |= _mean_baselines(
             [grounding(row.answer, contexts[key]) for key in foreign_ids if key in contexts]
         )
+    if not failed:
+        scores[NOT_BETTER] = len(_words(row.answer))
     if row.reference is not None and not failed:
         scores |= _agreement(row.answer, _references(row))
         scores |= _mean_baselines(
             [_agreement(row.answer, references[key]) for key in foreign_ids if key in references]
         )
-        scores["words baseline"] = len(_words(row.reference))
+        scores[f"{NOT_BETTER} baseline"] = len(_words(row.reference))
     return scores
 
 
 def _references(row):
-    """Give all reference answers to a question; logs of our own making have one."""
+    """All reference answers to a question; logs of our own making have one."""
     return getattr(row, "references", None) or [row.reference]
 
 
 def _agreement(answer, references):
     """Agreement with the reference that is closest, as SQuAD counts several."""
     exact = any(squad_text(answer) == squad_text(reference) for reference in references)
-    return {
-        "token F1": max(token_f1(answer, reference) for reference in references),
-        "exact": float(exact),
-    }
+    closest = max(token_f1(answer, reference) for reference in references)
+    return {"token F1": closest, "exact": float(exact)}
 
 
 def _mean_baselines(scores):
@@ -366,28 +341,23 @@ def _mean_baselines(scores):
 
 
 def _retrieval_scores(log, foreign_ids):
-    """Ranking measures of the contexts, and of those of other questions."""
+    """Ranking measures of the contexts, and of those of another question."""
     tables = [pd.DataFrame(columns=RANKING_MEASURES, dtype=float)]
+    log = log[log["relevant"].notna() & log["context_ids"].notna()]
     for _, answers in log.groupby("system", sort=False):
-        answers = answers[answers["relevant"].notna() & answers["context_ids"].notna()]
-        if answers.empty:
-            continue
         lists = dict(zip(answers["id"], answers["context_ids"], strict=True))
         foreign_lists = {}
         for question in lists:
-            candidates = [lists[key] for key in foreign_ids[question] if key in lists]
-            foreign_lists[question] = candidates[0] if candidates else []
+            others = [lists[key] for key in foreign_ids[question] if key in lists]
+            foreign_lists[question] = others[0] if others else []
         table = _ranking_scores(answers, lists)
         if any(foreign_lists.values()):
-            baseline = _ranking_scores(answers, foreign_lists)
-            table = table.join(baseline.add_suffix(" baseline"))
+            table = table.join(_ranking_scores(answers, foreign_lists).add_suffix(" baseline"))
         tables.append(table.set_index(answers.index))
-    columns = RANKING_MEASURES + [f"{measure} baseline" for measure in RANKING_MEASURES]
-    return pd.concat(tables).reindex(index=log.index, columns=columns)
+    return pd.concat(tables)
 
 
 def _ranking_scores(answers, lists):
-    """Ranking measures of lists of documents, a row per question."""
     qrels = {row.id: dict.fromkeys(row.relevant, 1) for row in answers.itertuples()}
     runs = {
         key: {doc_id: -float(rank) for rank, doc_id in enumerate(ids)} for key, ids in lists.items()
@@ -395,232 +365,210 @@ def _ranking_scores(answers, lists):
     return evaluate(qrels, runs, RANKING_MEASURES).frame().loc[answers["id"], RANKING_MEASURES]
 
 
-# --- means and differences
+# --- measures
 
 
 def defined_measures(rows, measures=ANSWER_MEASURES):
-    """Keep the measures that some answer has."""
+    """Measures that some answer has."""
     return [measure for measure in measures if rows[measure].notna().any()]
 
 
-LOG_SCORE = "log: "
-JUDGE_SCORE = "judge: "
-PEOPLE = "people"
-
-
 def tool_measures(rows):
-    """Name the columns with scores of a tool or a judge, and with people's ratings."""
+    """Columns with scores of a tool or a judge, and with people's ratings."""
     prefixes = (LOG_SCORE, JUDGE_SCORE)
     columns = [name for name in rows if name == PEOPLE or name.startswith(prefixes)]
     return defined_measures(rows, [name for name in columns if not name.endswith(" baseline")])
 
 
-def answer_means(rows, measures=ANSWER_MEASURES, *, n_resamples=10_000, seed=0):
-    """Mean of every system and measure, with its baseline and the number of undefined scores."""
-    means = []
+def measure_name(key):
+    """Name that readers see, which is never that of a measure of ours for another's."""
+    if key.startswith(LOG_SCORE):
+        return f"score in the log: {key.removeprefix(LOG_SCORE)}"
+    if key.startswith(JUDGE_SCORE):
+        return f"score of the judge: {key.removeprefix(JUDGE_SCORE)}"
+    if key.startswith(NOTICED):
+        return "share of copies noticed"
+    if key.endswith(WITH_PEOPLE):
+        return f"{key.partition(', ')[0]} with people's ratings"
+    names = ANSWER_MEASURES | {PEOPLE: "rating of people"}
+    return names.get(key.removesuffix(IN_OTHERS), key)
+
+
+def named(rows):
+    """Rows whose measures have readers' names in place of the keys of the files."""
+    return rows.assign(measure=[measure_name(key) for key in rows["measure"]])
+
+
+# --- levels and contrasts
+
+
+def answer_scores(rows, measure, systems, **about):
+    """Scores of systems on the questions on which all of them have a value.
+
+    ``about`` are fields of `casebook.scores.Scores`. A difference of shares below 0.05 does not
+    matter; of other scores no margin is stated, and of those of others not whether more is better.
+    """
+    by_system = {
+        system: answers.set_index("id")[measure] for system, answers in rows.groupby("system")
+    }
+    values = pd.DataFrame({system: by_system[system] for system in systems})
+    values = values.reindex(rows["id"].unique()).dropna()
+    return _scores(rows, values, measure, rows[measure], about)
+
+
+def _scores(rows, values, measure, scored, about):
+    groups = rows.drop_duplicates("id").set_index("id")["group"].loc[values.index]
+    is_share = scored.dropna().between(0, 1).all()
+    of_others = measure.startswith((LOG_SCORE, JUDGE_SCORE, PEOPLE))
+    quantity = "" if is_share else "points"
+    given = {
+        "quantity": NOT_BETTER if measure == NOT_BETTER else quantity,
+        "clusters": None if groups.is_unique else groups,
+        "margin": MARGINS["share"] if is_share else 0.0,
+        "neutral": of_others or measure == NOT_BETTER,
+    }
+    return Scores(values, measure, **given | about)
+
+
+def joined(tables):
+    """One frame of all rows; without any, an empty one that can be chosen from."""
+    if tables:
+        return pd.concat(tables, ignore_index=True)
+    return pd.DataFrame(columns=["dataset", "measure", "quantity", "system", "value", "n"])
+
+
+def levels(rows, measures, null=None, **about):
+    """Mean of every system and measure, its baseline, and how many answers have no value."""
+    tables = []
     for measure in defined_measures(rows, measures):
         for system, answers in rows.groupby("system", sort=False):
-            defined = answers.dropna(subset=[measure])
-            if defined.empty:
+            scores = answer_scores(answers, measure, [system], **about)
+            if scores.values.empty:
                 continue
-            mean = estimates(
-                defined[[measure]],
-                clusters_of(defined["group"]),
-                n_resamples=n_resamples,
-                seed=seed,
-            )
-            baseline = defined.get(f"{measure} baseline", pd.Series(dtype=float))
-            row = {
-                "system": system,
-                "measure": measure,
-                "control": baseline.mean(),
-                "control_name": BASELINE_NAMES.get(measure),
-                "undefined": len(answers) - len(defined),
-            }
-            means.append(mean.iloc[0].to_dict() | row)
-    return with_reasons(means)
+            baselines = answers.get(f"{measure} baseline", pd.Series(dtype=float))
+            known = baselines[answers[measure].notna()] if len(baselines) else baselines
+            row = scores.estimates(null).assign(control=known.mean())
+            row["control_name"] = BASELINES.get(measure, FOREIGN)
+            tables.append(row.assign(undefined=len(answers) - len(scores.values)))
+    return joined(tables)
 
 
-def paired_contrast(scores, groups, *, margin, level=0.95, seed=0):
-    """Contrast of the first of two columns of scores with the second, and the means of both."""
-    system, against = scores.columns
-    clusters = clusters_of(groups.loc[scores.index])
-    contrast = contrasts(
-        scores, [(system, against)], clusters, margin=margin, level=level, seed=seed
-    )
-    row = contrast.iloc[0].to_dict()
-    row["level"] = scores[system].mean()
-    row["baseline"] = scores[against].mean()
-    return row
+def pair_contrasts(rows, measures, pairs, family=PLANNED, **about):
+    """Contrasts of pairs of systems by measure, each on the questions where both have a value.
+
+    Intervals of one measure hold for all its pairs together (Bonferroni).
+    """
+    tables = []
+    for measure in defined_measures(rows, measures):
+        every = {pair: answer_scores(rows, measure, pair, **about) for pair in pairs}
+        every = {pair: scores for pair, scores in every.items() if len(scores.values)}
+        for pair, scores in every.items():
+            level = 1 - (1 - LEVEL) / len(every)
+            row = replace(scores, level=level).contrasts([pair], family)
+            row["p_adjusted"] = (row["p"] * len(every)).clip(upper=1)
+            tables.append(row.assign(comparisons=len(every)))
+    return joined(tables)
 
 
-def against_foreign(rows, system, *, seed=0):
-    """Contrasts of one system's faithfulness with simple baselines on the same answers.
+def other_pairs(rows, measures, planned, **about):
+    """Contrasts of all pairs that were not planned, as `pair_contrasts`."""
+    known = set()
+    if len(planned):
+        known = {frozenset(pair) for pair in planned[["system", "against"]].to_numpy()}
+    pairs = combinations(rows["system"].unique(), 2)
+    others = [pair for pair in pairs if frozenset(pair) not in known]
+    return pair_contrasts(rows, measures, others, OTHER, **about)
 
-    The first is faithfulness to the contexts of other questions. The others are the question
-    repeated as an answer, and the answers of each system that saw no contexts. A baseline that no
-    answer has is left out.
+
+def foreign_contrasts(rows, system, measures, **about):
+    """Contrasts of a system's scores with those of the same answers in foreign material.
+
+    Faithfulness is also held against that of the question repeated as an answer.
     """
     answers = rows[rows["system"] == system].set_index("id")
-    baselines = {
-        BASELINE_NAMES["faithfulness"]: answers["faithfulness baseline"],
-        "the question repeated": answers["question repeated"],
-    }
-    without_contexts = rows[rows["closed"] & (rows["system"] != system)]
-    for name, closed in without_contexts.groupby("system", sort=False):
-        scores = closed.set_index("id")["faithfulness"]
-        baselines[f"{name} (answers without contexts)"] = scores
-    comparisons = []
-    for name, scores in baselines.items():
-        pair = pd.DataFrame({system: answers["faithfulness"], name: scores}).dropna()
-        if len(pair):
-            comparisons.append(
-                paired_contrast(pair, answers["group"], margin=margin_of("share"), seed=seed)
-            )
-    return with_reasons(comparisons)
-
-
-def system_differences(
-    rows, measures=ANSWER_MEASURES, *, pairs=None, margin=MARGINS["share"], seed=0
-):
-    """Paired differences of systems by measure, over the questions on which both have a value.
-
-    Intervals of one measure hold together for all its pairs (Bonferroni). ``wins``, ``ties`` and
-    ``losses`` count questions.
-    """
-    pairs = pairs or list(combinations(rows["system"].unique(), 2))
-    groups = rows.drop_duplicates("id").set_index("id")["group"]
-    differences = []
-    for measure in defined_measures(rows, measures):
-        scores = rows.pivot_table(index="id", columns="system", values=measure)
-        family = [pair for pair in pairs if set(pair) <= set(scores)]
-        for system, against in family:
-            pair = scores[[system, against]].dropna()
-            if pair.empty:
-                continue
-            contrast = paired_contrast(
-                pair,
-                groups,
-                margin=0.0 if measure == "words" else margin,
-                level=1 - 0.05 / len(family),
-                seed=seed,
-            )
-            row = {"measure": measure} | contrast
-            row["p_adjusted"] = min(1.0, row["p"] * len(family))
-            if measure == "words":
-                row["verdict"] = _WORD_VERDICTS.get(row["verdict"], row["verdict"])
-            gain = pair[system] - pair[against]
-            counts = {
-                "wins": int((gain > 0).sum()),
-                "ties": int((gain == 0).sum()),
-                "losses": int((gain < 0).sum()),
-            }
-            differences.append(row | counts)
-    return with_reasons(differences)
-
-
-_WORD_VERDICTS = {"better": "more", "worse": "fewer"}  # more words are not better
+    baselines = [(GROUNDED, BASELINES[GROUNDED], f"{GROUNDED} baseline")]
+    baselines.append((GROUNDED, REPEATED, "question repeated"))
+    for measure in measures:
+        if measure.startswith(JUDGE_SCORE):
+            baselines.append((measure, FOREIGN, f"{measure} baseline"))
+    tables = []
+    for measure, name, column in baselines:
+        values = answers[[measure, column]].dropna().set_axis([system, name], axis=1)
+        if len(values):
+            scores = _scores(rows, values, measure + IN_OTHERS, rows[measure], about)
+            phrases = {name: name if name == REPEATED else f"the same answers in {name}"}
+            scores = replace(scores, phrases=phrases, neutral=False)
+            tables.append(scores.contrasts([(system, name)]))
+    return joined(tables)
 
 
 # --- planted defects
 
 MOST_COPIED = 150  # answers of which copies are made
-MOST_BYTES = 400_000  # of single answers; the page says the same in less than half of it
+DETECTORS = [GROUNDED, "mentions", "quotations"]
 
 
-def planted_defects(log, system, *, copies=None, seed=0):
-    """What detectors make of copies of a system's answers with one defect each.
+def planted_defects(log, system, *, seed=0, **about):
+    """Share of copies with one defect that a measure scores below the answer they were made from.
 
-    Returns a row per defect and detector, `REPORTED_DETECTOR` among them: ``auroc`` with interval
-    over groups, ``copies``, ``judged`` (those that the detector can score at all), and ``noticed``,
-    the share of these that score below their own original, with its interval. ``copies`` are those
-    of `scored_copies` with the same seed, which are made if they are not given.
+    A row per defect and measure, with its interval beside one half: a copy that scores the same is
+    not noticed. Nothing where fewer than two answers can be copied.
     """
-    if copies is None:
-        copies = scored_copies(log, system, seed=seed)
-    rows = []
-    for defect, versions in copies.groupby("defect", sort=False):
-        for detector in DETECTOR_NAMES:
-            row = {"defect": defect, "detector": detector, "copies": len(versions) // 2}
-            rows.append(row | _detection(both_scored(versions, detector), detector))
-    return with_reasons(rows, None if rows else ["defect", "detector", "copies", "judged"])
-
-
-def _detection(judged, detector):
-    if judged.empty:
-        return {"judged": 0}
-    [share], [area] = (table.to_dict("records") for table in detected(judged, detector))
-    names = {"value": "noticed", "low": "noticed_low", "high": "noticed_high"}
-    names["reason"] = "noticed_reason"
-    row = {"judged": area["n"], "auroc": area["value"]}
-    row |= {name: area[name] for name in ["low", "high", "groups", "reason"]}
-    return row | {name: share[key] for key, name in names.items()}
-
-
-def scored_copies(log, system, *, seed=0):
-    """Scores of a system's answers, and of copies with one defect each, by every detector.
-
-    A frame as `casebook.explain.defects.scored_copies` gives it, by the id of the question; without
-    rows where there are fewer than two answers.
-    """
-    with_contexts = log[(log["system"] == system) & log["contexts"].map(bool)]
-    copied = with_contexts.head(MOST_COPIED).set_index("id")
-    answers = {
-        key: without_references(text)
-        for key, text in copied["answer"].items()
-        if not abstains(text)
-    }
+    copied = log[(log["system"] == system) & log["contexts"].map(bool)]
+    copied = copied.head(MOST_COPIED).set_index("id")
+    answers = {key: without_references(text) for key, text in copied["answer"].items()}
+    answers = {key: text for key, text in answers.items() if not abstains(text)}
     if len(answers) < 2:
-        return pd.DataFrame(columns=["defect", "key", "source", "original", *DETECTOR_NAMES])
-    sources = copied["contexts"].map("\n\n".join)
-    weights = inverse_frequency(sources.tolist())
+        return joined([])
 
-    def score(key, text, _defect=None):
-        grounded = faithfulness(text, copied.loc[key, "contexts"]).score
-        scores = detector_scores(text, sources[key], weights) | {REPORTED_DETECTOR: grounded}
-        return {name: scores[name] for name in DETECTOR_NAMES}
+    def scored(texts):
+        scores = {key: grounding(text, copied["contexts"][key]) for key, text in texts.items()}
+        return pd.DataFrame.from_dict(scores, "index", float, [*grounding("", [])])[DETECTORS]
 
-    spoilt = {"answer swapped": _swapped(answers, copied["group"])} | corrupt(answers, seed=seed)
-    return scores_of_copies(answers, spoilt, copied["group"], score)
-
-
-def missed_defects(copies):
-    """Names of the detectors that miss each defect: question to defect to names."""
-    missed = {}
-    for defect in copies["defect"].unique():
-        lower = drops(copies, defect, list(DETECTOR_NAMES)).dropna(how="all")
-        for key, judged in lower.iterrows():
-            names = [DETECTOR_NAMES[name] for name in judged.index[judged == 0]]
-            missed.setdefault(key, {})[DEFECT_NAMES[defect]] = names
-    return missed
-
-
-def _swapped(answers, groups):
-    """Give each question the next answer of another group; the next one if there is none."""
+    # Each question gets the next answer of another group.
     keys = list(answers)
-    partners = of_another_group(groups[keys].tolist(), range(len(keys)))
-    return {key: answers[keys[partner]] for key, partner in zip(keys, partners, strict=True)}
+    partners = of_another_group(copied["group"][keys].tolist(), range(len(keys)))
+    swapped = {key: answers[keys[partner]] for key, partner in zip(keys, partners, strict=True)}
+    spoilt = {"answer swapped": swapped} | corrupt(answers, seed=seed)
+    originals = scored(answers)
+    tables = []
+    for defect, texts in track(spoilt.items(), "defects"):
+        gain = (scored(texts) - originals).reindex(list(texts))
+        for measure in DETECTORS:
+            values = (gain[[measure]].dropna() < 0).astype(float)
+            values = values.rename(columns=ANSWER_MEASURES)
+            if len(values):
+                key = NOTICED + defect
+                given = about | {"unit": "copies", "margin": 0.0, "seed": seed}
+                given["names"] = {name: f"{name}: {DEFECT_NAMES[defect]}" for name in values}
+                scores = _scores(copied.reset_index(), values, key, gain[measure], given)
+                tables.append(scores.estimates(null=0.5).assign(defect=DEFECT_NAMES[defect]))
+    return pd.concat(tables, ignore_index=True)
+
+
+def first_of(measures, rows):
+    """First of several measures that some row has."""
+    there = set(rows["measure"])
+    return next(measure for measure in measures if measure in there)
+
+
+def by_measure(levels, pairs, leading):
+    """Levels and pairs of each measure for the leaderboard: first what all systems have."""
+    tables = []
+    for measure, of_measure in levels.groupby("measure", sort=False):
+        compared = pairs[pairs["measure"] == measure]
+        if len(compared):
+            tables.append((named(of_measure), named(compared)))
+    n_systems = levels["system"].nunique()
+
+    def order(table):
+        is_leading = table[0]["measure"].iloc[0] == measure_name(leading)
+        return len(table[0]) < n_systems, not is_leading
+
+    return sorted(tables, key=order)
 
 
 def weakest_defect(defects):
-    """Give the defect that `REPORTED_DETECTOR` notices least; None where it judges too few copies.
-
-    Compared are defects of which it can judge half of the copies, and at least five; of equals that
-    with most copies.
-    """
-    rows = defects[defects["detector"] == REPORTED_DETECTOR]
-    rows = rows[rows["judged"] >= rows["copies"].clip(lower=10) / 2]
-    if rows.empty:
-        return None
-    row = rows.sort_values(["noticed", "judged"], ascending=[True, False], kind="stable").iloc[0]
-    return {
-        "defect": row["defect"],
-        "detector": row["detector"],
-        "copies": row["copies"],
-        "groups": row["groups"],
-        "value": row["noticed"],
-        "low": row["noticed_low"],
-        "high": row["noticed_high"],
-        "n": row["judged"],
-        "reason": row["noticed_reason"],
-    }
+    """Defect that the share of grounded sentences notices least, of at least five copies."""
+    rows = defects[(defects["system"] == ANSWER_MEASURES[GROUNDED]) & (defects["n"] >= 5)]
+    return rows.sort_values(["value", "n"], ascending=[True, False], kind="stable").head(1)

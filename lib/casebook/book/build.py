@@ -165,8 +165,11 @@ def _contents(chapters, generated):
         words = part.pop("executed_notebooks")
         words = words if isinstance(words, dict) else {}
         groups = experiments
-        if part is not holders[0]:  # which has what no other part names
-            groups = {name: experiments.pop(name) for name in words if name in experiments}
+        if part is not holders[0]:  # which has what no other part names and asks a question
+            shown = [name for name, group in experiments.items() if group[0].is_demonstration]
+            groups = {
+                name: experiments.pop(name) for name in [*words, *shown] if name in experiments
+            }
         part["chapters"] = _experiments(groups, order, words) + part.get("chapters", [])
     if "leaderboard.md" in generated and holders:
         entry = {"file": "generated/leaderboard", "title": "Leaderboard"}
@@ -182,7 +185,10 @@ def _experiments(groups, order, words):
     entries = []
     for experiment in filter(groups.get, dict.fromkeys([*order, *words, *groups])):
         group = groups[experiment]
-        entry = _entry(group[0], words.get(experiment) or short(group[0].experiment_title))
+        title = short(group[0].experiment_title)
+        if not group[0].is_demonstration:
+            title = words.get(experiment) or title
+        entry = _entry(group[0], title)
         entries.append(entry)
         titles = [short(chapter.data_title or chapter.cell) for chapter in group]
         for chapter, title in list(zip(group, titles, strict=True))[1:]:

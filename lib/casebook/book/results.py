@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from functools import cached_property
 
+from casebook.assistant import DEMONSTRATIONS
 from casebook.batch.run_folder import stored_record
 from casebook.data.cards import card_of, cards
 from casebook.paths import data_folder, run_dir
@@ -69,8 +70,15 @@ class ChapterResults:
         return cards_of(self.parameters, self.numbers)
 
     @cached_property
+    def is_demonstration(self):
+        """Whether its answers were written as templates, so that it answers nothing."""
+        return not DEMONSTRATIONS.isdisjoint(self.numbers.get("assistant", ()))
+
+    @cached_property
     def experiment_title(self):
         """The name of the experiment, which is the title of its notebook."""
+        if self.is_demonstration:
+            return "Demonstration on templates"
         path = run_dir(self.run) / "notebooks" / f"{self.cell}.ipynb"
         if not path.is_file():
             return self.cell

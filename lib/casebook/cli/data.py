@@ -41,7 +41,7 @@ def check(names: Names = None, as_json: Json = False):
     """
     rows = data.registry.check(names or None)
     show(rows, as_json, rows)
-    bad_datasets = rows.loc[rows["status"] == "bad", "dataset"]
+    bad_datasets = rows.loc[rows["status"] == "bad", "dataset"].unique()
     if len(bad_datasets):
         raise CheckFailed(
             f"{', '.join(bad_datasets)}: pull again: casebook data pull; or correct your folder"

@@ -62,27 +62,17 @@ def train(
         dataset, embedder=encoder, mode=mode, hard_negatives=hardneg_topk, by=by, seed=seed
     )
     layout = _layout(dataset, domain, tenant)
-    folder, result, stats = shift.artifacts.train_shift(setup, layout.results)
-    values = {name: value for name, value in result.values.items() if name != "DeltaVector"}
+    folder, values, stats = shift.artifacts.train_shift(setup, layout.results)
     lines = [f"{name:20} {value}" for name, value in vars(stats).items()]
     lines.append(
         f"scale {values['Scale']}: selection score {values['SelectionScore']:+z.4f} on the "
         "development questions, 0.7 times the change of map@1 plus 0.3 times that of ndcg@3"
     )
-    if not stats.QueriesUsed:
-        lines.append(
-            "nothing to learn: every training question already has a relevant document "
-            "in first place"
-        )
-    elif values["IsCancelled"]:
-        lines.append(f"cancelled: {values['CancelReason']}")
-    elif not values["Scale"]:
-        lines.append(
-            "no scale raised the selection score of the development questions: "
-            "the shift will not be applied"
-        )
-    lines.append(str(folder))
-    show({"folder": str(folder), "result": values, "stats": vars(stats)}, as_json, lines)
+    _, note = shift.artifacts.applied_scale(values)
+    lines += [note or "", str(folder)]
+    values = {name: value for name, value in values.items() if name != "DeltaVector"}
+    value = {"folder": str(folder), "result": values, "stats": vars(stats)}
+    show(value, as_json, filter(None, lines))
 
 
 @app.command()
@@ -105,31 +95,14 @@ def run(
     Example: casebook shift run insurance --latest --scale 0.5 --json
     """
     exclusive(context, "training", "latest")
-    layout = _layout(dataset, domain, tenant)
-    result, setup = _trained(dataset, layout, latest=latest, training=training)
-    report = shift.artifacts.run_shift(
-        setup,
-        result,
-        layout,
-        scale=scale,
-        arguments=_repeating_arguments(dataset, result, layout, scale),
-    )
-    folder = str(report.folder)
-    records = [str(path) for path in report.records]
-    lines = [report.note] if report.note else []
-    for measure, numbers in report.metrics.items():
-        cells = "  ".join(
-            f"{name} {shift.artifacts.text_of(number)}" for name, number in numbers.items()
-        )
-        lines.append(f"{measure:8} {cells}  n={numbers['delta']['n']}")
-    value = {
-        "folder": folder,
-        "runs": records,
-        "values": report.values,
-        "measures": report.metrics,
-        "note": report.note,
-    }
-    show(value, as_json, lines, [folder, *records])
+    layout, trained, setup = _trained(dataset, domain, tenant, latest, training)
+    arguments = _repeating_arguments(dataset, trained, layout, scale)
+    report = shift.artifacts.run_shift(setup, trained, layout, scale=scale, arguments=arguments)
+    lines = [report["note"]] if report["note"] else []
+    for measure, numbers in report["measures"].items():
+        cells = [f"{name} {shift.artifacts.text_of(number)}" for name, number in numbers.items()]
+        lines.append(f"{measure:8} {'  '.join(cells)}  n={numbers['delta']['n']}")
+    show(report, as_json, lines, [report["folder"], *report["runs"]])
 
 
 def _layout(dataset, domain, tenant):
@@ -137,11 +110,20 @@ def _layout(dataset, domain, tenant):
     return runs.registry.locate(domain, tenant, default=shift.artifacts.load_dataset(dataset).key)
 
 
-def _repeating_arguments(dataset, result, layout, scale):
+def _trained(dataset, domain, tenant, latest, folder):
+    """Folders, the training that the options name, and its setup; another tenant's is refused."""
+    layout = _layout(dataset, domain, tenant)
+    if folder is not None:
+        runs.registry.check_tenant(folder, layout.tenant)
+    trained = shift.artifacts.find_training(dataset, layout.results, newest=latest, folder=folder)
+    return layout, *trained
+
+
+def _repeating_arguments(dataset, trained, layout, scale):
     """Arguments of the command that runs this very training again, from any folder."""
     folder = Path(dataset)
-    in_results = result.folder.parent.resolve() == layout.results.resolve()
-    training = result.folder.name if in_results else str(result.folder.resolve())
+    in_results = trained.folder.parent.resolve() == layout.results.resolve()
+    training = trained.folder.name if in_results else str(trained.folder.resolve())
     arguments = ["shift", "run", str(folder.resolve()) if folder.is_dir() else dataset]
     arguments += ["--training", training, "--domain", layout.domain]
     if layout.tenant:
@@ -185,7 +167,7 @@ def eval_(
 
     Example: casebook shift eval insurance --gate-profile documented+cosine --json
     """
-    from casebook.shift.gate import rule_outcome, run_evaluators
+    from casebook.shift.gate import run_evaluators
 
     if not baseline:
         exclusive(
@@ -194,11 +176,10 @@ def eval_(
     if shift != "learned":
         exclusive(context, "shift", "scale", but=f"--shift {shift}")
     exclusive(context, "training", "latest")
-    layout = _layout(dataset, domain, tenant)
-    result, setup = _trained(dataset, layout, latest=latest, training=training)
+    layout, trained, setup = _trained(dataset, domain, tenant, latest, training)
     report = run_evaluators(
         setup,
-        result,
+        trained,
         layout,
         mode="shared" if shared_references else "per-query",
         shift=shift,
@@ -208,39 +189,13 @@ def eval_(
         eps=gate_eps,
         decision=gate_decision,
     )
-    verdict = None
-    notes = []
-    if report.gate is not None:
-        verdict = report.gate.verdict
-        notes = [rule_outcome(check) for check in report.gate.checks]
-    value = {
-        "folder": str(report.folder),
-        "verdict": verdict,
-        "notes": notes,
-        "n": report.n,
-        "metrics": report.metrics,
-        "note": report.note,
-    }
-    show(value, as_json, [*_metric_lines(report), *notes, str(report.folder)])
-    if verdict is not None:
-        runs.decide.settle(verdict, "; ".join(notes))
-
-
-def _metric_lines(report):
-    """Lines of the mean metrics of an evaluation, and what they are means of."""
-    for key, mean in report.metrics.items():
-        text = "undefined" if mean is None else f"{mean:.4f}"
-        yield f"{key} = {text}"
-    yield f"means over n = {report.n} test questions"
-    if report.note:
-        yield report.note
-
-
-def _trained(dataset, layout, *, latest, training):
-    """The training that the options name, and its setup; another tenant's is refused."""
-    if training is not None:
-        runs.registry.check_tenant(training, layout.tenant)
-    return shift.artifacts.find_training(dataset, layout.results, newest=latest, folder=training)
+    lines = [f"{key} = {mean:.4f}" for key, mean in report["metrics"].items()]
+    lines.append(f"means over n = {report['n']} test questions")
+    if report["note"]:
+        lines.append(report["note"])
+    show(report, as_json, lines, [*report["notes"], report["folder"]])
+    if report["verdict"]:
+        runs.decide.settle(report["verdict"], "; ".join(report["notes"]))
 
 
 @segments_app.command("compare")

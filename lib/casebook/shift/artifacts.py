@@ -5,7 +5,6 @@ import datetime
 import itertools
 import uuid
 from collections import namedtuple
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from casebook.files import write_json, write_text
 from casebook.measures.ranking import ORIGINAL
 from casebook.models.device import model_settings
 from casebook.models.encoders import load_encoder
-from casebook.readers import parse_json
+from casebook.readers import read_json
 from casebook.runs.record import (
     RunRecord,
     digest,
@@ -45,60 +44,36 @@ RESULT = "shift-training-result.json"
 READABLE = "shift-training-result.md"
 STATS = "training_stats.json"
 SPLIT = "split.json"
-_LEGACY_RESULT = "result.json"
-RUN_SYSTEMS = ("baseline", "posneg")
 SELECTION_WEIGHTS = {"map@1": 0.7, "ndcg@3": 0.3}  # of the documented selection score
-TIE = 1e-12
-LARGEST_SCALE = 1e6
 _TOP_DIMENSIONS = 8
-_COMMON_LABELS = ("DatasetHash", "SplitHash", "EncoderHash")  # of a training and its run
-_FIELDS = (
-    "WorkflowName",
-    "CreatedUtc",
-    "BaseDirectory",
-    "ComparisonRuns",
-    "Scale",
-    "Labels",
-    "ImprovementFirst",
-    "ImprovementFirstPlusDelta",
-    "DeltaImprovement",
-    "DeltaNorm",
-    "DeltaVector",
-    "TrainingMode",
-    "CancelOutEpsilon",
-    "IsCancelled",
-    "CancelReason",
-    "SelectionScore",
-    "SelectionSource",
+_TIE_DECIMALS = 12  # of selection scores
+_READ = (
+    *("WorkflowName", "CreatedUtc", "TrainingMode", "IsCancelled", "CancelReason", "Scale"),
+    *("DeltaVector", "Labels", "SelectionScore", "ImprovementFirstPlusDelta", "ImprovementFirst"),
 )
 
-
-@dataclass(frozen=True)
-class Setup:
-    """What a shift is learned on, and with which settings."""
-
-    dataset: str
-    embedder: str = "minilm"
-    mode: str = DOCUMENTED_MODE
-    hard_negatives: int = 1
-    by: str = "group"
-    seed: int = 0
-
-    def __post_init__(self):
-        check_choice("mode", self.mode, TRAINING_MODES)  # before any vector is computed
+# A stored training: its folder, and its fields under the documented names.
+Training = namedtuple("Training", "folder values")
+# What a shift is learned on, and with which settings.
+Setup = namedtuple(
+    "Setup",
+    "dataset embedder mode hard_negatives by seed",
+    defaults=("minilm", DOCUMENTED_MODE, 1, "group", 0),
+)
 
 
 def prepare(setup):
     """Load, embed and divide a dataset: all of it, its parts, and labels that fingerprint them."""
+    check_choice("mode", setup.mode, TRAINING_MODES)  # before any vector is computed
     encoder = load_encoder(setup.embedder)
     data = embed(load_dataset(setup.dataset), encoder)
     division = divide(data, by=setup.by, seed=setup.seed)
-    query_ids = {part: [data.query_ids[row] for row in rows] for part, rows in division.items()}
+    parts = {part: data.take(rows) for part, rows in division.items()}
     settings = model_settings().fingerprint
     labels = {
         "Dataset": data.dataset.name,
         "DatasetHash": data.dataset.fingerprint,
-        "SplitHash": digest(query_ids),
+        "SplitHash": digest({part: queries.query_ids for part, queries in parts.items()}),
         "SplitBy": setup.by,
         "SplitSizes": {part: len(rows) for part, rows in division.items()},
         "SplitShares": SPLIT_SHARES,
@@ -111,7 +86,7 @@ def prepare(setup):
         "CodeHash": library_digest(),
         "Queries": data.account(),
     }
-    return data, {part: data.take(rows) for part, rows in division.items()}, labels
+    return data, parts, labels
 
 
 def load_dataset(name):
@@ -126,29 +101,30 @@ def names_of(dataset):
     return f"{dataset.key}-posneg", f"{dataset.key}-PosNeg"
 
 
+# --- training
+
+
 def train_shift(setup, root):
     """Learn on the training queries, choose the scale on the development queries, store both."""
     data, parts, labels = prepare(setup)
-    shift = learn_posneg(parts["train"], mode=setup.mode, hard_negatives=setup.hard_negatives)
+    shift = learn_posneg(parts["train"], setup.mode, hard_negatives=setup.hard_negatives)
     dev = parts["dev"]
     means = {
         scale: documented_measure_means(dev, dev.queries + scale * shift.move(dev.queries))
         for scale in CANDIDATE_SCALES
     }
     scores = {scale: selection_score(means[0.0], shifted) for scale, shifted in means.items()}
-    best_score = max(scores.values())
-    scale = min(scale for scale, score in scores.items() if score >= best_score - TIE)
-    training_workflow, _ = names_of(data.dataset)
-    result = training_result(shift, training_workflow, means[0.0], means[scale], labels, scale)
-    folder = write_training(root, result, shift.stats)
-    write_json(folder / SPLIT, {part: data.query_ids for part, data in parts.items()})
-    return folder, result, shift.stats
+    scale = max(scores, key=lambda scale: round(scores[scale], _TIE_DECIMALS))  # first of equals
+    workflow, _ = names_of(data.dataset)
+    values = training_values(shift, workflow, means[0.0], means[scale], labels, scale)
+    folder = write_training(root, values, shift.stats)
+    write_json(folder / SPLIT, {part: queries.query_ids for part, queries in parts.items()})
+    return folder, values, shift.stats
 
 
 def documented_measure_means(data, vectors):
     """Means of map@1 and ndcg@3, by their documented names."""
-    means = data.score(vectors, DOCUMENTED_MEASURES).mean()
-    return {key.removeprefix(ORIGINAL): float(means[key]) for key in DOCUMENTED_MEASURES}
+    return data.score(vectors, DOCUMENTED_MEASURES).mean().set_axis(SELECTION_WEIGHTS).to_dict()
 
 
 def selection_score(before, after):
@@ -156,41 +132,11 @@ def selection_score(before, after):
     return sum(weight * (after[key] - before[key]) for key, weight in SELECTION_WEIGHTS.items())
 
 
-@dataclass(frozen=True)
-class TrainingResult:
-    """A learned shift as it is stored, under the documented names."""
-
-    values: dict = field(repr=False)
-    folder: Path | None = None
-
-    @property
-    def vector(self):
-        """The shift [D]; empty if none was stored."""
-        return np.array(self.values.get("DeltaVector") or [], dtype=np.float64)
-
-    @property
-    def created(self):
-        """When it was made, in UTC."""
-        moment = datetime.datetime.fromisoformat(self.values["CreatedUtc"])
-        return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
-
-    @property
-    def score(self):
-        """What the best result is chosen by: selection score, else documented improvement."""
-        if self.values.get("SelectionScore") is not None:
-            return float(self.values["SelectionScore"])
-        first_plus_delta = float(self.values.get("ImprovementFirstPlusDelta") or 0)
-        if abs(first_plus_delta) >= TIE:
-            return first_plus_delta
-        return float(self.values.get("ImprovementFirst") or 0)
-
-
-def training_result(shift, workflow, before, after, labels, scale):
-    """Describe a learned shift; ``before`` and ``after`` it: map@1 and ndcg@3 on dev."""
-    values = {
+def training_values(shift, workflow, before, after, labels, scale):
+    """Fields of a learned shift; ``before`` and ``after`` it: map@1 and ndcg@3 on dev."""
+    return {
         "WorkflowName": workflow,
         "CreatedUtc": utc(),
-        "BaseDirectory": "",
         "ComparisonRuns": shift.stats.Cases,
         "ImprovementFirst": 0.0,
         "ImprovementFirstPlusDelta": 0.0,
@@ -210,67 +156,64 @@ def training_result(shift, workflow, before, after, labels, scale):
         "SelectionNdcg3Shifted": after["ndcg@3"],
         "SelectionScore": selection_score(before, after),
     }
-    return TrainingResult(values)
 
 
-def write_training(root, result, stats):
+def write_training(root, values, stats):
     """Write the three files of a training."""
-    folder = stamped_folder(root, f"{result.values['WorkflowName']}-training", result.created)
-    values = result.values | {"BaseDirectory": folder.name}
+    created = datetime.datetime.fromisoformat(values["CreatedUtc"])
+    workflow = values["WorkflowName"]
+    folder = stamped_folder(root, f"{workflow}-training", created)
+    values["BaseDirectory"] = folder.name
     write_json(folder / STATS, vars(stats))
-    _write_readable(folder / READABLE, values["WorkflowName"], _readable_training(result, values))
     write_json(folder / RESULT, values)
+    vector = values["DeltaVector"]
+    largest = np.argsort(-np.abs(vector), kind="stable")[:_TOP_DIMENSIONS]
+    components = [(dimension, f"{vector[dimension]:+z.6f}") for dimension in largest]
+    fields = [pair for pair in values.items() if not isinstance(pair[1], list | dict)]
+    tables = {("field", "value"): fields, ("dimension", "value"): components}
+    _write_readable(folder / READABLE, workflow, tables)
     return folder
 
 
 def stamped_folder(root, stem, moment):
-    """A new folder named after a moment in milliseconds, or the next free one."""
-    milliseconds = moment.microsecond // 1000
-    for number in itertools.count(milliseconds):
+    """A new folder named after a moment, or the next free one of its second."""
+    for number in itertools.count():
         folder = Path(root) / f"{stem}_{moment:%Y%m%d_%H%M%S}_{number:03d}"
         with contextlib.suppress(FileExistsError):
             folder.mkdir(parents=True)
             return folder
 
 
-def _readable_training(result, values):
-    """Lines of a training for readers: its fields, and the largest components of its vector."""
-    fields = [(name, value) for name, value in values.items() if not isinstance(value, list | dict)]
-    vector = result.vector
-    largest = np.argsort(-np.abs(vector), kind="stable")[:_TOP_DIMENSIONS]
-    components = [
-        (dimension, f"{vector[dimension]:+z.6f}") for dimension in largest if vector[dimension]
-    ]
-    lines = _markdown_table(("field", "value"), fields)
-    return [*lines, "", *_markdown_table(("dimension", "value"), components)]
-
-
-def _markdown_table(head, body):
-    rows = [head, ["---"] * len(head), *body]
-    return [f"| {' | '.join(map(str, row))} |" for row in rows]
-
-
-def _write_readable(path, title, lines):
-    write_text(path, "\n".join([f"# {title}", "", *lines]) + "\n")
+def _write_readable(path, title, tables):
+    """Write tables, rows by the head of their columns, as Markdown."""
+    lines = [f"# {title}"]
+    for head, body in tables.items():
+        rows = [head, ["---"] * len(head), *body]
+        lines += ["", *(f"| {' | '.join(map(str, row))} |" for row in rows)]
+    write_text(path, "\n".join(lines) + "\n")
 
 
 def read_training(folder):
     """Read a training result; names in any letter case, with or without a byte order mark."""
-    folder = Path(folder)
-    candidates = [folder, folder / RESULT, folder / _LEGACY_RESULT]
-    files = [path for path in candidates if path.is_file()]
-    if not files:
+    names = (RESULT, "result.json")  # its older name
+    paths = [Path(folder) / name for name in names if (Path(folder) / name).is_file()]
+    if not paths:
         raise InputError(f"{folder}: no {RESULT}; run 'casebook shift train' first")
-    path = files[0]
-    spelling = {name.lower(): name for name in _FIELDS}
     try:
-        raw = parse_json(path.read_text(encoding="utf-8-sig"))
-        values = {spelling.get(name.lower(), name): value for name, value in raw.items()}
-        result = TrainingResult(values, path.parent)
-        _ = result.created, result.score, result.vector  # damaged values are found here
+        fields = {name.lower(): value for name, value in read_json(paths[0]).items()}
+        values = {name: fields[name.lower()] for name in _READ if name.lower() in fields}
+        values["DeltaVector"] = np.array(values["DeltaVector"], dtype=float)
+        _score(values)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: not a training result: {error}") from None
-    return result
+        raise InputError(f"{paths[0]}: not a training result: {error}") from None
+    return Training(Path(folder), values)
+
+
+def _score(values):
+    """What the best result is chosen by: selection score, else documented improvement."""
+    names = ("SelectionScore", "ImprovementFirstPlusDelta", "ImprovementFirst")
+    score = next(filter(None, (values.get(name) for name in names)), 0)
+    return round(float(score), _TIE_DECIMALS)
 
 
 def trainings(root, workflow):
@@ -288,124 +231,96 @@ def best_training(root, workflow, newest=False):
     The best is chosen among those that were not cancelled.
     """
     results = trainings(root, workflow)
+    if not newest:
+        results = [training for training in results if not training.values.get("IsCancelled")]
+        results.sort(key=lambda training: -_score(training.values))
     if not results:
-        raise InputError(f"{root}: no training of {workflow}: use 'casebook shift train' first")
-    if newest:
-        return results[0]
-    applicable = [result for result in results if not result.values.get("IsCancelled")]
-    if not applicable:
+        which = "" if newest else " that was not cancelled"
         raise InputError(
-            f"{root}: every training of {workflow} was cancelled: "
-            "--latest takes the newest, unapplied"
+            f"{root}: no training of {workflow}{which}: use 'casebook shift train' first"
         )
-    return max(applicable, key=lambda result: (round(result.score, 12), result.created))
+    return results[0]
 
 
 def find_training(dataset, root, *, newest=False, folder=None):
     """Find the training to apply, and the setup that it was made with."""
     if folder is None:
-        training_workflow, _ = names_of(load_dataset(dataset))
-        result = best_training(root, training_workflow, newest)
+        training = best_training(root, names_of(load_dataset(dataset))[0], newest)
     else:
         below_root = Path(root) / folder
-        if not Path(folder).exists() and below_root.exists():
-            folder = below_root
-        result = read_training(folder)
-    try:
-        labels = result.values["Labels"]
-        parameters = labels["Parameters"]
-        setup = Setup(
-            dataset=str(dataset),
-            embedder=labels["Encoder"],
-            mode=parameters["mode"],
-            hard_negatives=parameters["hard_negatives"],
-            by=labels["SplitBy"],
-            seed=labels["Seed"],
-        )
-    except (KeyError, TypeError):
+        training = read_training(below_root if below_root.exists() else folder)
+    labels = training.values.get("Labels")
+    if not labels:
         raise InputError(
-            f"{result.folder}: does not say which embedder and split it was made with; train again"
-        ) from None
-    return result, setup
+            f"{training.folder}: does not say which embedder and split it was made with; "
+            "train again"
+        )
+    options = {"by": labels["SplitBy"], "seed": labels["Seed"], **labels["Parameters"]}
+    return training, Setup(str(dataset), labels["Encoder"], **options)
 
 
-def check_split(labels, result):
+# --- application
+
+
+def check_split(labels, training):
     """Refuse a training whose data or division were other ones."""
-    trained = result.values.get("Labels") or {}
-    for key in _COMMON_LABELS:
-        if trained.get(key) != labels[key]:
+    for key in ("DatasetHash", "SplitHash", "EncoderHash"):
+        if training.values["Labels"].get(key) != labels[key]:
             raise InputError(
-                f"{result.folder}: was trained with another {key}; train again, "
+                f"{training.folder}: was trained with another {key}; train again, "
                 "so that no test query was learned from"
             )
 
 
-def shift_queries(data, result, scale=None):
-    """Apply a stored shift: queries and the scale used, 0 if the training was cancelled."""
-    scale = float(result.values.get("Scale", 1.0) if scale is None else scale)
-    if not abs(scale) <= LARGEST_SCALE:
-        raise InputError(
-            f"the scale must lie between -{LARGEST_SCALE:g} and {LARGEST_SCALE:g}, not {scale}"
-        )
-    if result.values.get("IsCancelled") or not result.vector.size:
-        return data.queries.copy(), 0.0
-    if result.vector.size != data.queries.shape[1]:
-        raise InputError(
-            f"the shift has {result.vector.size} dimensions, the queries "
-            f"{data.queries.shape[1]}: train with this embedder"
-        )
-    return data.queries + scale * result.vector, scale
-
-
-def unapplied(result, scale):
-    """Say why no shift was applied, if none was."""
+def applied_scale(values, scale=None):
+    """Scale at which a stored shift is applied, and why it moves nothing; None if it does."""
+    nothing = "no shift is applied, so there is nothing to measure"
+    if values["IsCancelled"]:
+        return 0.0, f"{nothing}: the training was cancelled: {values['CancelReason']}"
+    scale = float(values["Scale"] if scale is None else scale)
+    if not np.isfinite(scale):
+        raise InputError(f"the scale must be a finite number, not {scale}")
     if scale:
-        return None
-    if result.values.get("IsCancelled"):
-        why = f"the training was cancelled: {result.values.get('CancelReason')}"
-    else:
-        why = (
-            "the scale is 0, which training chooses if no scale raises the selection score "
-            "of the development questions"
-        )
-    return (
-        f"no shift was applied, so the two runs have the same input and nothing was measured: {why}"
+        return scale, None
+    return 0.0, (
+        f"{nothing}: the scale is 0, which training chooses if no scale raises the selection "
+        "score of the development questions"
     )
 
 
-RunReport = namedtuple("RunReport", "folder records metrics values note")
-
-
-def run_shift(setup, result, layout, *, scale=None, arguments=None):
+def run_shift(setup, training, layout, *, scale=None, arguments=None):
     """Evaluate a stored shift on the test queries, write its files and record two runs."""
     data, parts, labels = prepare(setup)
     started = now()
-    check_split(labels, result)
-    train = parts["train"]
+    check_split(labels, training)
     test = parts["test"]
-    shifted_train, _ = shift_queries(train, result, scale)
-    shifted, applied_scale = shift_queries(test, result, scale)
-    note = unapplied(result, applied_scale)
+    train = parts["train"]
+    scale, note = applied_scale(training.values, scale)
+    scales = {"baseline": 0.0, "posneg": scale}
+    moves = {system: by * training.values["DeltaVector"] for system, by in scales.items()}
+    vectors = {system: test.queries + move for system, move in moves.items()}
     train_means = {
-        "baseline": documented_measure_means(train, train.queries),
-        "posneg": documented_measure_means(train, shifted_train),
+        system: documented_measure_means(train, train.queries + move)
+        for system, move in moves.items()
     }
-    vectors = {"baseline": test.queries, "posneg": shifted}
-    groups = group_labels(test)
-    names = named_groups(test, groups)
-    frames = {
-        system: per_query(test, vectors[system]).assign(Group=names) for system in RUN_SYSTEMS
-    }
-    metrics = _means_and_delta(test, vectors, groups, note)
-    values = _documented(data, metrics, train_means, started)
-    values["Scale"] = applied_scale
-    values["TrainingId"] = result.folder.name
-    folder = _write_run(layout, values, metrics, frames, started)
-    _, workflow = names_of(data.dataset)
-    workflows = {"baseline": f"{workflow}-Baseline", "posneg": workflow}
-    scales = {"baseline": 0.0, "posneg": applied_scale}
+    clusters = group_labels(test)
+    metrics = _metrics(test, vectors, clusters, note)
+    about = {"Scale": scale, "TrainingId": training.folder.name, "CreatedUtc": utc(started)}
+    values = _documented(data, metrics, train_means) | about
+    workflow, name = names_of(data.dataset)
+    folder = stamped_folder(layout.results, f"{workflow}-run", started)
+    write_json(folder / "metrics-posneg.json", values)
+    table = [
+        (measure, *map(text_of, numbers.values()), numbers["delta"]["n"])
+        for measure, numbers in metrics.items()
+    ]
+    head = ("measure", "baseline", "shifted", "delta", "n")
+    _write_readable(folder / "metrics-posneg.md", workflow, {head: table})
     records = []
-    for system in RUN_SYSTEMS:
+    workflows = {"baseline": f"{name}-Baseline", "posneg": name}
+    for system, moved in vectors.items():
+        rows = per_query(test, moved).assign(Group=_group_names(test, clusters))
+        write_per_query(folder / per_query_name(system), rows)
         means = {measure: numbers[system]["value"] for measure, numbers in metrics.items()}
         means |= {f"train.{key}": mean for key, mean in train_means[system].items()}
         record = RunRecord.model_construct(
@@ -414,71 +329,57 @@ def run_shift(setup, result, layout, *, scale=None, arguments=None):
             started=started,
             completed=now(),
             success=True,
-            labels=labels | {"Training": result.folder.name, "Scale": scales[system]},
+            labels=labels | {"Training": training.folder.name, "Scale": scales[system]},
             metrics=means,
         )
-        records.append(record_run(layout, record, frames[system], arguments))
-    return RunReport(folder, records, metrics, values, note)
+        records.append(str(record_run(layout, record, rows, arguments)))
+    return {
+        "folder": str(folder),
+        "runs": records,
+        "values": values,
+        "measures": metrics,
+        "note": note,
+    }
 
 
-def named_groups(data, labels):
+def _group_names(data, clusters):
     """Name of each query's group in the data; those that share a question are one group."""
     if data.dataset.groups is None:
-        return labels
-    own = pd.Series([data.dataset.groups[query] for query in data.query_ids])
-    joined = own.groupby(labels).transform(lambda names: "+".join(sorted(set(names))))
+        return clusters
+    own = pd.Series(data.query_ids).map(data.dataset.groups)
+    joined = own.groupby(clusters).transform(lambda names: "+".join(sorted(set(names))))
     return joined.tolist()
 
 
-def _write_run(layout, values, metrics, frames, started):
-    """Write scores of both systems and their means, as documented; gives the folder."""
-    workflow = values["WorkflowName"]
-    folder = stamped_folder(layout.results, f"{workflow}-run", started)
-    for system, frame in frames.items():
-        write_per_query(folder / per_query_name(system), frame)
-    write_json(folder / "metrics-posneg.json", values)
-    rows = []
-    for measure, numbers in metrics.items():
-        texts = [text_of(number) for number in numbers.values()]
-        rows.append((measure, *texts, numbers["delta"]["n"]))
-    table = _markdown_table(("measure", "baseline", "shifted", "delta", "n"), rows)
-    _write_readable(folder / "metrics-posneg.md", workflow, table)
-    return folder
-
-
-def _means_and_delta(test, vectors, groups, note):
+def _metrics(test, vectors, clusters, note):
     """Means of both systems and their difference, by measure."""
-    scores = [test.score(vectors[system]) for system in RUN_SYSTEMS]
+    scores = {system: test.score(moved) for system, moved in vectors.items()}
     metrics = {}
     for measure in SHIFT_MEASURES:
-        columns = np.stack([frame[measure] for frame in scores], axis=1)
-        [baseline, shifted], [delta] = means_and_gains(columns, groups)
+        systems = pd.DataFrame({system: frame[measure] for system, frame in scores.items()})
+        means, gains = means_and_gains(systems, clusters)
+        delta = gains["posneg"]
         if note:
             delta |= {"value": None, "reason": "no shift was applied"}
-        metrics[measure.removeprefix(ORIGINAL)] = {
-            "baseline": baseline,
-            "posneg": shifted,
-            "delta": delta,
-        }
+        metrics[measure.removeprefix(ORIGINAL)] = means | {"delta": delta}
     return metrics
 
 
-def _documented(data, metrics, train_means, started):
+def _documented(data, metrics, train_means):
     """Results under their documented names."""
     counts = data.account()
     values = {
         "WorkflowName": names_of(data.dataset)[0],
-        "CreatedUtc": utc(started),
         "PolicyCount": len(data.documents),
         "EffectiveQueryCount": metrics["map@1"]["baseline"]["n"],
         "TotalQueryCount": counts["n_total"],
         "DroppedQueries": counts["reasons"],
     }
-    for key, stem in (("map@1", "Map"), ("ndcg@3", "Ndcg3")):
+    for key, stem in {"map@1": "Map", "ndcg@3": "Ndcg3"}.items():
         numbers = metrics[key]
         values[f"Delta{stem}"] = numbers["delta"]["value"]
         values[f"Delta{stem}Ci"] = numbers["delta"]["ci"]
-        for system, name in zip(RUN_SYSTEMS, ("Baseline", "PosNeg"), strict=True):
+        for system, name in {"baseline": "Baseline", "posneg": "PosNeg"}.items():
             values[f"{stem}{name}"] = numbers[system]["value"]
             values[f"Train{stem}{name}"] = train_means[system][key]
     return values
@@ -487,6 +388,6 @@ def _documented(data, metrics, train_means, started):
 def text_of(number):
     """Write a number with its interval, or why it has none."""
     low, high = number["ci"]
-    why = (number.get("reason") or "no interval").replace("_", " ")
+    why = (number["reason"] or "no interval").replace("_", " ")
     value = "not measured" if number["value"] is None else f"{number['value']:.3f}"
     return value + (f" ({why})" if low is None else f" [{low:.3f}, {high:.3f}]")

@@ -1,6 +1,5 @@
 """A dataset with its vectors, which shifts are learned from and evaluated on, and its divisions."""
 
-import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,7 +18,6 @@ SHIFT_MEASURES = ("nDCG@10", "RR", "P@1", "original:map@1", "original:ndcg@3")
 # Ap1 and Ndcg3 of the per-query records.
 DOCUMENTED_MEASURES = ("original:map@1", "original:ndcg@3")
 SPLIT_SHARES = {"train": 0.5, "dev": 0.2, "test": 0.3}
-GROUPINGS = ("group", "document", "query")
 SMALLEST_NORM = 1e-12
 TIE_DECIMALS = 12  # cosines that differ by less differ by rounding only
 
@@ -69,16 +67,23 @@ class EmbeddedDataset:
 
     def scores(self, vectors):
         """Cosines of each query vector with the documents of its pool."""
-        rounded = np.round(cosines(vectors, self.documents), TIE_DECIMALS)
-        return [row[pool] for pool, row in zip(self.pools, rounded, strict=True)]
+        cosines = np.round(unit(vectors) @ unit(self.documents).T, TIE_DECIMALS)
+        return [row[pool] for pool, row in zip(self.pools, cosines, strict=True)]
+
+    def rankings(self, vectors):
+        """Of each query, best first: its documents, their cosines, and which are relevant."""
+        pools = zip(self.pools, self.scores(vectors), self.relevant, strict=True)
+        for pool, scores, relevant in pools:
+            order = np.argsort(-scores, kind="stable")
+            yield pool[order], scores[order], relevant[order]
 
     def run(self, vectors):
         """Cosines by query id and document id."""
-        run = {}
         pools = zip(self.query_ids, self.pools, self.scores(vectors), strict=True)
-        for query, pool, scores in pools:
-            run[query] = dict(zip(self.doc_ids[pool], scores.tolist(), strict=True))
-        return run
+        return {
+            query: dict(zip(self.doc_ids[pool], scores.tolist(), strict=True))
+            for query, pool, scores in pools
+        }
 
     def qrels(self):
         """Judgements of the queries."""
@@ -90,9 +95,7 @@ class EmbeddedDataset:
 
     def chance(self, measures=SHIFT_MEASURES):
         """Expected value of a random order of each query's pool, computed and not drawn."""
-        pools = zip(self.query_ids, self.pools, strict=True)
-        run = {query: dict.fromkeys(self.doc_ids[pool], 0.0) for query, pool in pools}
-        return random_order(self.qrels(), run, list(measures))
+        return random_order(self.qrels(), self.run(self.queries), list(measures))
 
 
 def embed(dataset, encoder="minilm"):
@@ -100,107 +103,82 @@ def embed(dataset, encoder="minilm"):
     if isinstance(encoder, str):
         encoder = load_encoder(encoder)
     rows = {doc: row for row, doc in enumerate(dataset.documents["doc_id"])}
-    all_documents = sorted(rows, reverse=True)
-    query_ids = []
-    pools = []
-    relevant = []
+    candidates = dataset.candidates or dict.fromkeys(dataset.queries["query_id"], rows)
+    pools = {}
+    relevant = {}
     dropped = {}
     for query in dataset.queries["query_id"]:
-        pool = all_documents
-        if dataset.candidates is not None:
-            pool = sorted(dataset.candidates.get(query, ()), reverse=True)
+        pool = sorted(candidates.get(query, ()), reverse=True)
         grades = dataset.qrels.get(query, {})
         is_relevant = np.array([grades.get(doc, 0) > 0 for doc in pool])
-        if not is_relevant.any():
+        if is_relevant.any():
+            pools[query] = np.array([rows[doc] for doc in pool])
+            relevant[query] = is_relevant
+        else:
             dropped[query] = "no_relevant" if query in dataset.qrels else "no_judgement"
-            continue
-        query_ids.append(query)
-        pools.append(np.array([rows[doc] for doc in pool]))
-        relevant.append(is_relevant)
-    if not query_ids:
+    if not pools:
         raise InputError(f"{dataset.key}: no query has a relevant document to be found")
-    query_texts = dataset.queries.set_index("query_id")["text"].loc[query_ids].tolist()
-    queries = _finite(encoder.encode_queries(query_texts), "query")
-    document_texts = dataset.documents["text"].tolist()
-    documents = _finite(encoder.encode_documents(document_texts), "document")
-    return EmbeddedDataset(dataset, query_ids, queries, documents, pools, relevant, dropped)
-
-
-def _finite(vectors, kind):
-    """Refuse vectors that are not finite."""
-    vectors = np.asarray(vectors, dtype=np.float64)
-    invalid = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
-    if len(invalid):
-        raise InputError(f"{len(invalid)} {kind} vectors are not finite (first: row {invalid[0]})")
-    return vectors
-
-
-def cosines(queries, documents):
-    """Cosine of every query with every document; 0 where a vector has no length."""
-    return unit(np.asarray(queries, dtype=np.float64)) @ unit(documents).T
+    texts = dataset.queries.set_index("query_id")["text"]
+    return EmbeddedDataset(
+        dataset,
+        list(pools),
+        np.asarray(encoder.encode_queries(texts[list(pools)].tolist()), dtype=float),
+        np.asarray(encoder.encode_documents(dataset.documents["text"].tolist()), dtype=float),
+        list(pools.values()),
+        list(relevant.values()),
+        dropped,
+    )
 
 
 def unit(vectors):
-    """Give vectors the length 1; one without a length becomes zero."""
+    """Vectors at the length 1; one without a length becomes zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > SMALLEST_NORM)
 
 
-def ranking_order(scores):
-    """Order of the scores of one pool."""
-    return np.argsort(-scores, kind="stable")
-
-
 def per_query(data, vectors):
     """One documented record per query: its first relevant document, and the top three."""
-    values = data.score(vectors, DOCUMENTED_MEASURES).to_numpy()
     records = []
-    for row, cosine in enumerate(data.scores(vectors)):
-        order = ranking_order(cosine)
-        ranking = data.doc_ids[data.pools[row][order]]
-        rank = int(data.relevant[row][order].argmax()) + 1
-        record = [data.query_ids[row], ranking[rank - 1], rank, *values[row]]
-        for position in range(3):
-            if position < len(order):
-                record += [ranking[position], float(cosine[order[position]])]
-            else:
-                record += [None, math.nan]
+    for pool, cosines, relevant in data.rankings(vectors):
+        documents = data.doc_ids[pool]
+        first = int(relevant.argmax())
+        record = {"RelevantDocId": documents[first], "Rank": first + 1}
+        for place, name in enumerate(("Top", "Top2", "Top3")[: len(pool)]):
+            record[f"{name}DocId"] = documents[place]
+            record[f"{name}Score"] = cosines[place]
         records.append(record)
-    return pd.DataFrame(records, columns=list(PER_QUERY_FIELDS))
+    frame = pd.DataFrame(records, columns=list(PER_QUERY_FIELDS))
+    scores = data.score(vectors, DOCUMENTED_MEASURES)
+    documented = dict(zip(("Ap1", "Ndcg3"), scores.to_numpy().T, strict=True))
+    return frame.assign(QueryId=data.query_ids, **documented)
 
 
 def group_labels(data, by="group"):
     """Label queries; those of one group, else of one document, or of equal text share a label."""
-    check_choice("grouping", by, GROUPINGS)
+    check_choice("grouping", by, ("group", "document", "query"))
     if by == "query":
         return list(data.query_ids)
     groups = data.dataset.groups if by == "group" else None
     texts = data.dataset.queries.set_index("query_id")["text"]
     links = {}
-    for query in data.query_ids:
-        links[query] = {("text", " ".join(texts[query].lstrip("\ufeff").split()))}
+    for query, grades in data.qrels().items():
+        linked = [doc for doc, grade in grades.items() if grade]
         if groups is not None:
-            links[query].add(("group", groups[query]))
-        else:
-            links[query] |= {
-                ("document", doc) for doc, grade in data.dataset.qrels[query].items() if grade
-            }
-    labels = connected_components(links)
-    return [labels[query] for query in data.query_ids]
+            linked = [("group", groups[query])]
+        links[query] = [("text", *texts[query].lstrip("\ufeff").split()), *linked]
+    return list(connected_components(links).values())
 
 
 def divide(data, *, by="group", seed=0):
     """Rows of queries for train, dev and test (`SPLIT_SHARES`), which share no group."""
     groups = largest_first(dict(enumerate(group_labels(data, by))), seed)
-    sizes = [len(data) * share for share in SPLIT_SHARES.values()]
-    parts = dict(zip(SPLIT_SHARES, _deal(groups, sizes), strict=True))
-    empty = [part for part, rows in parts.items() if not rows]
-    if empty:
+    parts = _deal(groups, [len(data) * share for share in SPLIT_SHARES.values()])
+    if not all(parts):
         raise InputError(
-            f"{data.dataset.key}: {len(groups)} groups of queries are too few: "
-            f"no query is left for {', '.join(empty)}"
+            f"{data.dataset.key}: {len(groups)} groups of queries are too few for "
+            f"{', '.join(SPLIT_SHARES)}"
         )
-    return parts
+    return dict(zip(SPLIT_SHARES, parts, strict=True))
 
 
 def folds(data, k=5, *, by="group", seed=0, rows=None):
@@ -210,19 +188,19 @@ def folds(data, k=5, *, by="group", seed=0, rows=None):
     it depends on the seed.
     """
     check_count("k", k, least=2)
-    labels = group_labels(data, by)
-    if rows is None:
-        rows = range(len(data))
-    groups = largest_first({row: labels[row] for row in rows}, seed)
+    labels = dict(enumerate(group_labels(data, by)))
+    if rows is not None:
+        labels = {row: labels[row] for row in rows}
+    groups = largest_first(labels, seed)
     if len(groups) < 2:
         raise InputError(f"{data.dataset.key}: all queries are linked, so nothing can be held out")
     return _deal(groups, [0] * min(k, len(groups)))
 
 
 def _deal(groups, sizes):
-    """Deal groups of rows, the largest first, to the part that lacks most of its size."""
+    """Groups of rows, the largest first, each for the part that lacks most of its size."""
     parts = [[] for _ in sizes]
     for rows in groups:
-        lacking = [size - len(part) for size, part in zip(sizes, parts, strict=True)]
-        parts[lacking.index(max(lacking))] += rows
+        lacking = np.subtract(sizes, [len(part) for part in parts])
+        parts[lacking.argmax()] += rows
     return [sorted(part) for part in parts]

@@ -1,105 +1,95 @@
 """Shift some queries and skip others: the segments file, its comparison, gap rule and oracle."""
 
-from collections import namedtuple
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
+import pandas as pd
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
 from casebook.errors import InputError
 from casebook.files import write_json
-from casebook.frames import single_contrasts
-from casebook.readers import parse_json
+from casebook.frames import estimates, single_contrasts
+from casebook.readers import read_json
 from casebook.runs.outputs import number
-from casebook.runs.record import query_groups, read_per_query
-from casebook.stats.intervals import bootstrap_mean
+from casebook.runs.record import first_error, query_groups, read_per_query
 
-SEGMENT_SYSTEMS = ("Baseline", "PosNeg", "Segmented")
 PER_QUERY_COLUMNS = {"map@1": "Ap1", "ndcg@3": "Ndcg3"}
 APPLY = "ApplyShift"
 SKIP = "SkipShift"
-_DECISION_WORDS = {"applyshift": APPLY, "variantb": APPLY, "skipshift": SKIP, "varianta": SKIP}
+_WORDS = {"applyshift": APPLY, "variantb": APPLY, "skipshift": SKIP, "varianta": SKIP}
+
+Metric = Annotated[Literal["map@1", "ndcg@3"], BeforeValidator(lambda name: str(name).lower())]
+Decision = Annotated[
+    Literal["ApplyShift", "SkipShift"],
+    BeforeValidator(lambda word: _WORDS.get(str(word).lower(), word)),
+]
 
 
-# A segments file: two per-query files, and for each query whether to shift it.
-Segments = namedtuple("Segments", "metric eps baseline shifted decisions")
+class Segments(BaseModel):
+    """A segments file: two per-query files, and for each query whether to shift it."""
+
+    metric: Metric = Field("ndcg@3", serialization_alias="Metric")
+    eps: float | None = Field(None, serialization_alias="Eps")
+    baseline: Path = Field(
+        validation_alias=AliasChoices("baselinepath", "variantapath"),
+        serialization_alias="BaselinePath",
+    )
+    shifted: Path = Field(
+        validation_alias=AliasChoices("posnegpath", "variantbpath"),
+        serialization_alias="PosNegPath",
+    )
+    decisions: dict[str, Decision] = Field(serialization_alias="Decisions")
 
 
 def read_segments(path):
     """Read a segments file in either known spelling."""
-    path = Path(path)
+    raw = read_json(path)
+    if not isinstance(raw, dict):
+        raise InputError(f"{path}: not a segments file: it holds no object")
     try:
-        raw = parse_json(path.read_text(encoding="utf-8-sig"))
-        values = {key.lower(): value for key, value in raw.items()}
-        decisions = dict(values["decisions"])
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such segments file") from None
-    except KeyError:
-        raise InputError(f"{path}: lacks Decisions") from None
-    except (ValueError, AttributeError, TypeError) as error:
-        raise InputError(f"{path}: not a segments file: {error}") from None
-    files = []
-    for variant, name in (("varianta", "Baseline"), ("variantb", "PosNeg")):
-        value = values.get(f"{variant}path") or values.get(f"{name.lower()}path")
-        if value is None:
-            raise InputError(f"{path}: lacks {name}Path")
-        if not isinstance(value, str):
-            raise InputError(f"{path}: {name}Path must be the path of a file")
-        files.append(path.parent / value)
-    for query, word in decisions.items():
-        if str(word).lower() not in _DECISION_WORDS:
-            raise InputError(f"{path}: query {query}: {word!r} is not {APPLY} or {SKIP}")
-        decisions[query] = _DECISION_WORDS[str(word).lower()]
-    baseline, shifted = files
-    metric = _checked_metric(values.get("metric") or "ndcg@3", path)
-    return Segments(metric, values.get("eps"), baseline, shifted, decisions)
-
-
-def _checked_metric(metric, where="--metric"):
-    if str(metric).lower() not in PER_QUERY_COLUMNS:
-        raise InputError(f"{where}: metric {metric!r}: choose {', '.join(PER_QUERY_COLUMNS)}")
-    return str(metric).lower()
+        segments = Segments.model_validate({name.lower(): value for name, value in raw.items()})
+    except ValidationError as error:
+        raise InputError(f"{path}: {first_error(error)}") from None
+    segments.baseline = Path(path).parent / segments.baseline
+    segments.shifted = Path(path).parent / segments.shifted
+    return segments
 
 
 def write_segments(path, segments):
     """Write a segments file under the documented names."""
-    values = {
-        "Metric": segments.metric,
-        "Eps": segments.eps,
-        "BaselinePath": str(segments.baseline),
-        "PosNegPath": str(segments.shifted),
-        "Decisions": segments.decisions,
-    }
-    return write_json(path, values)
+    return write_json(path, segments.model_dump(mode="json", by_alias=True))
 
 
 def decisions_of(query_ids, apply):
     """Decisions in the documented words."""
-    words = np.where(apply, APPLY, SKIP).tolist()
-    return dict(zip(query_ids, words, strict=True))
+    return dict(zip(query_ids, np.where(apply, APPLY, SKIP).tolist(), strict=True))
 
 
 def compare_segments(segments, metric=None, *, seed=0):
     """Compare baseline, shifted and segmented rankings: counts, means and paired differences."""
-    metric = _checked_metric(metric or segments.metric)
+    metric = (metric or segments.metric).lower()
+    if metric not in PER_QUERY_COLUMNS:
+        raise InputError(f"metric {metric!r}: choose {', '.join(PER_QUERY_COLUMNS)}")
     base = _by_query(segments.baseline)
     shifted = _by_query(segments.shifted)
     used = base.index.intersection(shifted.index, sort=False)
     if used.empty:
         raise InputError(f"{segments.shifted}: shares no query with the baseline")
-    decisions = {query.lower(): word for query, word in segments.decisions.items()}
-    unknown = [query for query in decisions if query not in base.index.union(shifted.index)]
-    if unknown:
+    decisions = pd.Series(segments.decisions, dtype=object).rename(str.lower)
+    unknown = decisions.index.difference(base.index.union(shifted.index))
+    if len(unknown):
         raise InputError(
             f"decision about unknown query {unknown[0]!r}: it stands in neither "
             f"{segments.baseline} nor {segments.shifted}"
         )
-    undecided = [query for query in used if query not in decisions]
-    if undecided:
+    undecided = used.difference(decisions.index, sort=False)
+    if len(undecided):
         raise InputError(
             f"{len(undecided)} of {len(used)} queries have no decision "
             f"(first: {undecided[0]}): give each {APPLY} or {SKIP}"
         )
-    apply = np.array([decisions[query] == APPLY for query in used])
+    apply = decisions[used] == APPLY
     groups = query_groups(base.loc[used])
     counts = {
         "used": len(used),
@@ -119,29 +109,28 @@ def _by_query(path):
     return frame.set_index(frame["QueryId"].str.lower())
 
 
-def summarise(base, shifted, apply, groups=None, n_resamples=10_000, seed=0):
+def summarise(base, shifted, apply, groups=None, **resampling):
     """Means of three systems (kpi) and paired differences from the baseline (delta)."""
-    kpi = {name: {} for name in SEGMENT_SYSTEMS}
-    delta = {name: {} for name in SEGMENT_SYSTEMS[1:]}
+    summary = {"kpi": {}, "delta": {}}
     for measure, column in PER_QUERY_COLUMNS.items():
-        before = base[column].to_numpy(float)
-        after = shifted[column].to_numpy(float)
-        table = np.stack([before, after, np.where(apply, after, before)], axis=1)
-        means, gains = means_and_gains(table, groups, n_resamples, seed)
-        for system, mean in zip(kpi, means, strict=True):
-            kpi[system][measure] = mean
-        for system, gain in zip(delta, gains, strict=True):
-            delta[system][measure] = gain
-    return {"kpi": kpi, "delta": delta}
+        systems = {"Baseline": base[column], "PosNeg": shifted[column]}
+        systems["Segmented"] = base[column].mask(apply, shifted[column])
+        found = means_and_gains(pd.DataFrame(systems), groups, **resampling)
+        for kind, numbers in zip(summary, found, strict=True):
+            for system, value in numbers.items():
+                summary[kind].setdefault(system, {})[measure] = value
+    return summary
 
 
-def means_and_gains(table, groups, n_resamples=10_000, seed=0):
-    """Means of systems [queries, systems] and paired differences from the first, with intervals."""
-    means = bootstrap_mean(table, clusters=groups, n_resamples=n_resamples, seed=seed)
-    pairs = [(system, 0) for system in range(1, table.shape[1])]
-    gains = single_contrasts(table, pairs, groups, n_resamples=n_resamples, seed=seed)
-    rows = gains.to_dict("records")
-    return [interval.number() for interval in means], [number(row, "difference") for row in rows]
+def means_and_gains(scores, groups=None, **resampling):
+    """Means of systems, and differences from the first, with intervals as in ``numbers.json``."""
+    pairs = [(system, scores.columns[0]) for system in scores.columns[1:]]
+    means = estimates(scores, groups, **resampling)
+    gains = single_contrasts(scores, pairs, groups, **resampling)
+    return (
+        {row["system"]: number(row) for row in means.to_dict("records")},
+        {row["system"]: number(row, "difference") for row in gains.to_dict("records")},
+    )
 
 
 def gap_gain(base, shifted):
@@ -153,17 +142,12 @@ def gap_gain(base, shifted):
 
 def fit_tau(gains, differences):
     """Choose the threshold of the gap rule that gains most on development queries; inf: none."""
-    best_tau = np.inf
-    best_total = 0.0
-    for tau in np.unique(gains[np.isfinite(gains)])[::-1]:
-        total = differences[gains >= tau].sum()
-        if total > best_total + 1e-12:
-            best_tau = float(tau)
-            best_total = total
-    return best_tau
+    taus = np.r_[np.inf, np.unique(gains[np.isfinite(gains)])[::-1]]
+    totals = [differences[gains >= tau].sum() for tau in taus]
+    return float(taus[np.argmax(np.round(totals, 12))])
 
 
 def oracle(base, shifted, metric="ndcg@3", eps=0.0):
     """Decide with the labels of the reported queries: an upper bound, not a system."""
-    column = PER_QUERY_COLUMNS[_checked_metric(metric)]
+    column = PER_QUERY_COLUMNS[metric]
     return shifted[column].to_numpy(float) - base[column].to_numpy(float) > eps
