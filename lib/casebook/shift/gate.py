@@ -155,18 +155,6 @@ def _decided(row, threshold, decision, clusters):
     return found | {"verdict": gate_verdict(low, high, -threshold, inclusive=True)}
 
 
-def gate_table(study, systems, **resampling):
-    """Every rule of the documented gate on every one of some shifts that moved a question."""
-    checks = []
-    for system in systems:
-        if system not in study.unmoved:
-            evaluation = evaluate_shift(study.data, study.fits[system].shifted())
-            report = judge_shift(evaluation, clusters=study.clusters, **resampling)
-            checks += [{"shift": study.names[system], **check} for check in report.checks]
-    columns = ["shift", "metric", "delta", "low", "high", "eps", "n", "verdict", "reason"]
-    return pd.DataFrame(checks, columns=columns).dropna(axis=1, how="all")
-
-
 def run_evaluators(
     setup,
     training,

@@ -13,6 +13,7 @@ from casebook.readers import read_yaml
 from casebook.retrieval.ablation import ScoredSystems
 from casebook.scores import Scores
 from casebook.shift.embedded import SHIFT_MEASURES, embed, group_labels, per_query, unit
+from casebook.shift.gate import evaluate_shift, judge_shift
 from casebook.shift.learn import (
     AS_DOCUMENTED,
     CANDIDATE_SCALES,
@@ -238,6 +239,18 @@ def learning(study):
         "cancelled": "cancelled",
     }
     return pd.DataFrame(rows)[list(columns)].rename(columns=columns)
+
+
+def gate_table(study, systems, **resampling):
+    """Every rule of the documented gate on every one of some shifts that moved a question."""
+    checks = []
+    for system in systems:
+        if system not in study.unmoved:
+            evaluation = evaluate_shift(study.data, study.fits[system].shifted())
+            report = judge_shift(evaluation, clusters=study.clusters, **resampling)
+            checks += [{"shift": study.names[system], **check} for check in report.checks]
+    columns = ["shift", "metric", "delta", "low", "high", "eps", "n", "verdict", "reason"]
+    return pd.DataFrame(checks, columns=columns).dropna(axis=1, how="all")
 
 
 def milliseconds_per_question(study):
