@@ -152,8 +152,7 @@ class Chapter:
             frame = frame[frame["n"] > 0]
             for (dataset, measure), part in frame.groupby(["dataset", "measure"], sort=False):
                 if kind(part) == "contrasts":
-                    phrases = [name for name in part if name.endswith(NOT_KEPT)]
-                    self._contrasts.setdefault(dataset, {})[measure] = part.drop(columns=phrases)
+                    self._keep_contrasts(dataset, measure, part)
                     continue
                 systems = self._numbers.setdefault(dataset, {})
                 for row in part.to_dict("records"):
@@ -165,6 +164,14 @@ class Chapter:
         if items is not None:
             self._items = items
             self.outputs.items(items)
+
+    def _keep_contrasts(self, dataset, measure, rows):
+        """Keep contrasts beside others of the measure; a pair that is there already is replaced."""
+        phrases = [name for name in rows if name.endswith(NOT_KEPT)]
+        of_dataset = self._contrasts.setdefault(dataset, {})
+        rows = pd.concat([of_dataset.get(measure), rows.drop(columns=phrases)])
+        pair = ["system", "against"]
+        of_dataset[measure] = rows.drop_duplicates(pair, keep="last", ignore_index=True)
 
     def leaderboard(
         self, levels, pairs, baseline, *, controls=(), groups=None, milliseconds=None, timing=None
@@ -228,9 +235,12 @@ class Chapter:
             choice = {"system": row["system_name"], "against": row.get("against_name")}
             choice = {key: system for key, system in choice.items() if system}
             is_there = set(choice.values()) <= set(self._items["systems"])
+            listed = self._items["items"]
             if row["part"]:
                 choice["only"] = f"part: {row['part']}"
-                is_there = is_there and choice["only"] in tags
+                listed = tags.get(choice["only"], [])
+            # A mark leads to what it counts, or nowhere.
+            is_there = is_there and 0 < len(listed) <= row["n"]
             addresses.append(self.outputs.item_page(**choice) if is_there else None)
         return rows.assign(address=pd.Series(addresses, rows.index, dtype=object))
 

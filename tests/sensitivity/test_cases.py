@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -90,10 +91,11 @@ WRONG = [
 ]
 
 
-def test_wrong_case_names_file_and_line(tmp_path):
-    place = re.escape(f"{write(tmp_path, {})}:2")
+def test_wrong_case_names_file_and_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a long path would leave no room for the problem
+    place = re.escape(f"{write(Path(), {})}:2")
     bad = [(change, f"{place}.*{problem}") for change, problem in WRONG]
-    assert not_refused(lambda change: read_cases(write(tmp_path, {}, change)), bad) == []
+    assert not_refused(lambda change: read_cases(write(Path(), {}, change)), bad) == []
 
 
 def test_file_without_cases_is_refused(tmp_path):
