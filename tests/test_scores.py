@@ -178,7 +178,8 @@ def test_two_cells_keep_two_files_and_a_cell_run_again_its_own(chapter, tmp_path
 
 def test_marks_lead_to_items_that_there_are_or_nowhere(chapter):
     drawn = []
-    chapter.keep(items={"systems": ["New system", "Old system"], "tags": {"part: first": [0]}})
+    listed = {"systems": ["New system", "Old system"], "items": [{}]}
+    chapter.keep(items=listed | {"tags": {"part: first": [0]}})
     parts = made().by(dict.fromkeys(range(40), "first"))
     rows = pd.concat([made().estimates(), parts["first"].estimates()], ignore_index=True)
     chapter.draw(lambda rows: drawn.append(rows) or forest(rows), rows)
