@@ -216,8 +216,10 @@ def finding(frame):
 def _measures_finding(frame):
     """Pairs by verdict, with the measures in which they have it."""
     texts = []
-    pairs = ["system_phrase", "against_phrase"]
-    for (system, against, verdict), rows in frame.groupby([*pairs, "verdict"], sort=False):
+    groups = frame.groupby(["system_phrase", "against_phrase", "verdict"], sort=False)
+    if len(groups) > MOST_NAMED:
+        return f"{upper(_counts_finding(frame))}."
+    for (system, against, verdict), rows in groups:
         clause = CLAUSES[verdict].format(one=system, other=against, be="is", s="s")
         texts.append(f"{clause} in {enumerated(list(rows['measure'].unique()))}")
     return f"{upper('; '.join(texts))}."
@@ -229,7 +231,9 @@ def _counts_finding(rows):
     null = rows["null"].iloc[0] if "null" in rows else 0.0
     texts = [f"{counts[key]} {words[key].format(null=null)}" for key in words if key in counts]
     what = "differences in" if kind(rows) == "contrasts" else "values of"
-    return f"of {len(rows)} {what} {rows['measure'].iloc[0]}: {enumerated(texts)}"
+    measures = rows["measure"].unique()
+    of = measures[0] if len(measures) == 1 else f"{len(measures)} measures"
+    return f"of {len(rows)} {what} {of}: {enumerated(texts)}"
 
 
 def _contrasts_finding(rows):
