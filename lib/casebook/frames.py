@@ -39,7 +39,6 @@ from casebook.verdicts import (
     verdict_of,
 )
 
-UNTESTED = "not tested"
 ESTIMATE_COLUMNS = ["system", *STATISTICS, "n", "groups", "control", "reason"]
 DIFFERENCE_COLUMNS = ["system", "against", "difference", "low", "high", "n", "groups"]
 CONTRAST_COLUMNS = [*DIFFERENCE_COLUMNS, "p", "p_adjusted", "verdict", "reason"]

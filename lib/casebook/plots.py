@@ -45,15 +45,6 @@ _MOST_ITEMS = 400
 
 # Shades that letters are legible on, over light and over dark.
 SHADES = LinearSegmentedColormap.from_list("level", [to_rgba(OURS, 0), to_rgba(OURS, 0.45)])
-SIGNED = LinearSegmentedColormap.from_list(
-    "signed",
-    [
-        (0.0, to_rgba(WORSE, 0.45)),
-        (0.5, to_rgba(WORSE, 0)),
-        (0.5, to_rgba(BETTER, 0)),
-        (1.0, to_rgba(BETTER, 0.45)),
-    ],
-)
 _STYLE = {
     "axes.edgecolor": GRID,
     "axes.labelcolor": INK,
@@ -257,8 +248,6 @@ def matrix(
     table,
     label,
     shown="z.2f",
-    limits=(0, 1),
-    colours=SHADES,
     axes=None,
     addresses=None,
     counts=None,
@@ -278,7 +267,7 @@ def matrix(
         width = max(WIDTH, 0.85 * table.shape[1] + 1.6)
         _, axes = plt.subplots(figsize=(width, (0.17 * lines + 0.21) * len(names) + 1.0))
     # Zero has no colour, and seaborn writes nothing into a cell without a value.
-    style = {"cmap": colours, "vmin": limits[0], "vmax": limits[1], "cbar": False}
+    style = {"cmap": SHADES, "vmin": 0, "vmax": 1, "cbar": False}
     style |= {"linewidth": 1, "linecolor": GRID, "annot_kws": {"color": INK, "size": 11}}
     heads = {"xticklabels": _wrapped(table.columns, 12), "yticklabels": names}
     sns.heatmap(table.fillna(0), annot=texts, fmt="", ax=axes, **style, **heads)

@@ -87,22 +87,6 @@ def margin_of(measure):
     return MARGINS.get(measure.partition("@")[0], 0.0)
 
 
-# Verdict on a contrast to the words that say what one system does to the score of another.
-CHANGES = {
-    BETTER: "adds {size}",
-    WORSE: "takes {size} away",
-    EQUIVALENT: "changes nothing that matters",
-    NO_DIFFERENCE: "changes no score",
-    UNDECIDED: "is not shown to change anything",
-    NOT_MEASURED: "cannot be measured here",
-}
-
-
-def change_words(verdict, difference):
-    """What a change does: by how much if that is decided, else that it is not."""
-    return CHANGES[verdict].format(size=f"{abs(difference):.3f}")
-
-
 # --- headlines
 
 HELPS = "helps"

@@ -56,7 +56,7 @@ def page_of_figures(site, tmp_path_factory):
             outputs.figure("levels", plots.values(ROWS, "nDCG@10", None), "Levels.", ROWS),
             outputs.figure(
                 "scores",
-                plots.matrix(SCORES, "excess", "z.2f", (-1, 1), plots.SIGNED),
+                plots.matrix(SCORES, "excess"),
                 "Excess.",
                 alt="Sets",
             ),

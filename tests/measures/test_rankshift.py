@@ -13,12 +13,10 @@ from scipy import stats
 from casebook.errors import InputError
 from casebook.measures import rankshift
 from casebook.measures.rankshift import (
-    cases_needed,
     mean_null,
     mean_spearman_test,
     spearman,
     spearman_null,
-    tilted,
 )
 
 K = 10
@@ -188,14 +186,3 @@ def test_mean_over_cases_is_tested_by_the_enumeration_of_all():
     found = mean_spearman_test([([1, 1, 1], [1, 2, 3]), ([1, 2, 3, 4], [1, 2, 3, 4])])
     assert found == {"values": [None, 1], "undefined": 1, "p": pytest.approx(2 / 24)}
     assert mean_spearman_test([([1, 1], [1, 2])])["p"] is None
-
-
-def test_cases_needed_agree_with_simulation():
-    chosen, needed = tilted(4, 0.6), cases_needed(0.6)
-    assert chosen.sum() == pytest.approx(1)
-    assert chosen @ chosen.index / 1000 == pytest.approx(0.6)
-    rng = np.random.default_rng(0)
-    drawn = rng.choice(chosen.index, (4000, needed), p=chosen).sum(axis=1)
-    tail = np.cumsum(mean_null([tilted(4, 0.0)] * needed)[::-1])[::-1]
-    assert 0.78 < np.mean(tail[drawn + 1000 * needed] <= 0.05) < 0.88
-    assert cases_needed(0.8, 0.6) > needed

@@ -86,7 +86,7 @@ def test_columns_of_ones_own_names_are_drawn_as_those_of_the_usual_names():
 
 
 def test_a_matrix_writes_its_values_and_a_dash_for_none():
-    axes = plots.matrix(SCORES, "excess", "+z.2f", (-1, 1), plots.SIGNED).axes[0]
+    axes = plots.matrix(SCORES, "excess", "+z.2f").axes[0]
     assert words(axes) == ["+0.12", "\u22120.20", "–", "+0.50"]
     assert labels(axes.yaxis) == ["x", "y"] and labels(axes.xaxis) == ["a set", "another set"]
     pages = pd.DataFrame({"a set": ["#1", None], "another set": None}, ["x", "y"])

@@ -13,7 +13,6 @@ from casebook.runs.headlines import (
     answers_text,
     headlines_text,
     per_cent,
-    ranks_in_words,
 )
 
 NAMES = {"dataset": "smoke", "system": "a", "against": "b", "measure": "nDCG@10"}
@@ -136,16 +135,6 @@ def test_a_chapter_has_three_open_bullets_and_worse_answers_are_among_them():
     assert lines[8:] == ["- one.", "- two.", "", "</details>"]
     assert answers_text(headlines[:1], ["one."]).split("\n")[2:] == ["- one."]
     assert answers_text([], ["one."]) == "- one."
-
-
-def test_reciprocal_ranks_are_said_in_words():
-    ranks = pd.Series([1.0, 1.0, 0.5, 0.1, 1 / 11, 0.0, np.nan])
-    text = ranks_in_words(ranks, "held-out questions", "with b", ranks * 0.5)
-    assert text == (
-        "A right document comes first for 33 % of the held-out questions and among the first ten "
-        "for 67 %; with b, 0 % and 50 %."
-    )
-    assert ranks_in_words(pd.Series([np.nan])) is None
 
 
 def test_a_share_that_is_not_quite_none_or_all_does_not_look_so():

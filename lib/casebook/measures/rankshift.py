@@ -11,7 +11,7 @@ from collections import Counter
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, special, stats
+from scipy import stats
 
 from casebook.errors import InputError
 from casebook.stats.samples import check_count, check_share
@@ -197,13 +197,14 @@ def spearman_null(x, y):
     return steps.value_counts(normalize=True).sort_index()
 
 
-def mean_null(nulls, total=(1.0,)):
+def mean_null(nulls):
     """Distribution of the sum of independent cases, from the null of each."""
+    total = np.ones(1)
     for null in nulls:
         wider = np.zeros(len(total) + 2 * CORRELATION_STEPS)
         for value, share in null.items():
             start = value + CORRELATION_STEPS
-            wider[start : start + len(total)] += share * np.asarray(total)
+            wider[start : start + len(total)] += share * total
         total = wider
     return total
 
@@ -221,33 +222,3 @@ def mean_spearman_test(pairs):
         sums = np.arange(len(null)) - len(null) // 2
         test["p"] = min(1.0, float(null[np.abs(sums) >= observed].sum()))
     return test
-
-
-def tilted(n_items, mean):
-    """A distribution over orders of untied items with a chosen mean correlation."""
-    null = spearman_null(range(n_items), range(n_items))
-    values = null.index.to_numpy() / CORRELATION_STEPS
-
-    def shares(theta):
-        return special.softmax(np.log(null) + theta * values)
-
-    theta = optimize.brentq(lambda theta: shares(theta) @ values - mean, -60, 60)
-    return pd.Series(shares(theta), null.index)
-
-
-def cases_needed(true, null=0.0, *, n_items=4):
-    """Cases with which the mean correlation is shown to exceed a value, at .05 with power .8."""
-    of_one_case = tilted(n_items, null)
-    of_one_true_case = tilted(n_items, true)
-    sum_under_null = sum_under_truth = (1.0,)
-    in_a_row = 0  # numbers of cases that reach the power
-    for count in range(1, 400 + 11):  # at most 400 cases, and the ten that follow, see below
-        sum_under_null = mean_null([of_one_case], sum_under_null)
-        sum_under_truth = mean_null([of_one_true_case], sum_under_truth)
-        significant = np.cumsum(sum_under_null[::-1]) <= 0.05 * (1 + 1e-9)
-        # The exact test is discrete: its power is not monotone in the number of cases.
-        power = sum_under_truth[::-1][significant].sum()
-        in_a_row = in_a_row + 1 if power >= 0.8 else 0
-        if in_a_row == 11:
-            return count - 10
-    return None

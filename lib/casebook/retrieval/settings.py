@@ -188,11 +188,6 @@ class PipelineConfig(pydantic.BaseModel):
         return np.where(weight < _SMALLEST_WEIGHT, 0.0, weight)
 
 
-def system_name(system):
-    """Give what readers call a system; a system of the user keeps its name."""
-    return SYSTEM_NAMES.get(system, system)
-
-
 def config_for(mode, **settings):
     """Settings of a named system; those of the mode win."""
     check_choice("mode", mode, tuple(MODES))

@@ -203,27 +203,6 @@ def answers_text(headlines, bullets=()):
     return "\n".join(lines)
 
 
-def ranks_in_words(first_ranks, unit="questions", against=None, baseline=None):
-    """Say what reciprocal ranks of the first right document mean; nothing without any.
-
-    ``first_ranks`` and ``baseline`` are reciprocal ranks of the same questions, those of a baseline
-    that ``against`` names.
-    """
-    if not first_ranks.notna().any():
-        return None
-    text = (
-        f"A right document comes first for {_share(first_ranks, 1)} of the {unit} "
-        f"and among the first ten for {_share(first_ranks, 0.1)}"
-    )
-    if against:
-        text += f"; {against}, {_share(baseline, 1)} and {_share(baseline, 0.1)}"
-    return f"{text}."
-
-
-def _share(reciprocal_ranks, least):
-    return per_cent((reciprocal_ranks.dropna() >= least - 1e-9).mean())
-
-
 def per_cent(share):
     """Write a share in per cent; what is not quite none or all is not rounded to it."""
     text = f"{100 * share:.0f}"
