@@ -13,6 +13,7 @@ from casebook.errors import InputError
 from casebook.runs.headlines import Headline
 from casebook.runs.leaderboard import measure_table
 from casebook.runs.outputs import RunOutputs, number
+from casebook.scores import Choice
 from casebook.sentences import PLACES, caption, finding, kind, labels, plain, reserves, units
 from casebook.tables import Table, p_value, reason_text, with_interval
 from casebook.verdicts import BETTER, EFFECTS, INTERVAL_BY_UNIT, NEUTRAL, OPPOSITE
@@ -183,7 +184,7 @@ class Chapter:
         levels, pairs : sequence of pandas.DataFrame
             Rows of `Scores.estimates` and of `Scores.pairs`, a frame a measure; the measure that
             leads first.
-        baseline : Choice
+        baseline : str or Choice
             System that the others are compared with until a reader chooses another one.
         controls : sequence of str
             Systems that know nothing.
@@ -194,6 +195,7 @@ class Chapter:
         timing : str, optional
             What the milliseconds are, and what they leave out.
         """
+        baseline = Choice.of(baseline)
         first = levels[0]
         systems = first["system"].tolist()
         measures = []
@@ -229,7 +231,6 @@ class Chapter:
         """Rows with the address of the items behind each, where this chapter has items."""
         if self._items is None:
             return rows
-        tags = self._items["tags"]
         addresses = []
         for row in rows.to_dict("records"):
             choice = {"system": row["system_name"], "against": row.get("against_name")}
@@ -238,7 +239,7 @@ class Chapter:
             listed = self._items["items"]
             if row["part"]:
                 choice["only"] = f"part: {row['part']}"
-                listed = tags.get(choice["only"], [])
+                listed = self._items["tags"].get(choice["only"], [])
             # A mark leads to what it counts, or nowhere.
             is_there = is_there and 0 < len(listed) <= row["n"]
             addresses.append(self.outputs.item_page(**choice) if is_there else None)

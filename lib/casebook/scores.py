@@ -24,6 +24,11 @@ class Choice(NamedTuple):
     system: str
     role: str
 
+    @classmethod
+    def of(cls, system):
+        """The choice itself, or that of a system which was named."""
+        return system if isinstance(system, cls) else cls(system, "")
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -63,8 +68,8 @@ class Scores:
         Largest difference that does not matter; by default that of the measure.
     neutral : bool
         Whether nobody here knows if more is better: verdicts are then *higher* and *lower*.
-    level : float
-        Coverage of the intervals of contrasts; more than 0.95 where there are further families.
+    coverage : float
+        Of the intervals of contrasts; more than 0.95 where there are further families.
     n_resamples, seed : int
         Draws of all intervals and tests, and their seed.
 
@@ -105,7 +110,7 @@ class Scores:
     unmeasured: str | None = None
     margin: float | None = None
     neutral: bool = False
-    level: float = LEVEL
+    coverage: float = LEVEL
     n_resamples: int = 10_000
     seed: int = 0
 
@@ -151,7 +156,7 @@ class Scores:
         """
         roles = {}
         for system, against in pairs:
-            choice = against if isinstance(against, Choice) else Choice(against, "")
+            choice = Choice.of(against)
             roles.setdefault((system, choice.system), {})[choice.role] = True
         if absent == "refuse":
             self._refuse_absent(roles)
@@ -160,7 +165,7 @@ class Scores:
         same = self.same_input(tested) if self.same_input else {}
         if self.unmeasured:
             same = dict.fromkeys(tested, self.unmeasured)
-        options = {"margin": self._margin, "level": self.level}
+        options = {"margin": self._margin, "level": self.coverage}
         options |= {"n_resamples": self.n_resamples, "seed": self.seed}
         rows = frames.contrasts(self.values, tested, self.clusters, not_measured=same, **options)
         rows["comparisons"] = (rows["verdict"] != NOT_MEASURED).sum()
@@ -205,7 +210,7 @@ class Scores:
 
     def differences(self, system, against):
         """Difference of two systems on every unit, largest first."""
-        against = getattr(against, "system", against)
+        against = Choice.of(against).system
         self._refuse_absent([(system, against)])
         difference = (self.values[system] - self.values[against]).round(DIGITS)
         rows = difference.rename("difference").rename_axis("id").reset_index()
@@ -258,7 +263,7 @@ class Scores:
             if unless not in self.values:
                 known = f"{did_you_mean(unless, self.values)}; choose from {', '.join(self.values)}"
                 raise InputError(f"there is no score of {unless}{known}")
-            return Choice(unless, "")
+            return Choice.of(unless)
         means = self.values.mean()[[name for name in names if name in self.values]]
         if means.empty:
             raise InputError(f"none of the {what} was run: name the baseline")
@@ -331,7 +336,7 @@ class Scores:
 
 def pair(rows, system, against):
     """Row of a pair; a pair without a row is refused by name."""
-    against = getattr(against, "system", against)
+    against = Choice.of(against).system
     chosen = rows[(rows["system"] == system) & (rows["against"] == against)]
     if chosen.empty:
         raise InputError(f"{system} against {against} is none of the {len(rows)} pairs compared")

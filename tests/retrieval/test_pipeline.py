@@ -384,6 +384,24 @@ def test_a_long_question_keeps_the_order_of_the_first_stage(index):
     assert found[1] == unlimited.final.ids[1].tolist()
 
 
+def test_a_reranker_that_reads_no_question_is_not_built(index, monkeypatch):
+    def refused(*_):
+        raise AssertionError("a reranker is built")
+
+    monkeypatch.setattr("casebook.retrieval.index.Passages.reranker", refused)
+    queries = ["may a user cancel and get a refund of the fee"]
+    found = retriever(index, rerank_words=5).retrieve_many(queries).final.ids
+    expected = retriever(index, "fused").retrieve_many(queries).final.ids
+    assert found.tolist() == expected.tolist()
+
+
+def test_the_limit_is_that_of_late_interaction(index):
+    """Another reranker was asked for, and reads every question."""
+    queries = ["may a user cancel and get a refund of the fee"]
+    result = retriever(index, reranker="pass-through", rerank_words=5).retrieve_many(queries)
+    assert result.stages["rerank"].scores[0, :3].tolist() == [1, 1 / 2, 1 / 3]
+
+
 def test_short_documents_are_not_cut(index):
     """Their median is what counts."""
     median = int(np.median([len(text.split()) for text in index.texts]))

@@ -17,7 +17,7 @@ from casebook.data.cards import card_of
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
-from casebook.explain.defects import corrupt
+from casebook.explain.defects import corrupt, drops, scored_copies
 from casebook.explain.study import explain_dataset
 from casebook.frames import OTHER, PLANNED
 from casebook.measures.faithfulness import documented_faithfulness, faithfulness
@@ -28,7 +28,7 @@ from casebook.paths import DATA
 from casebook.progress import track
 from casebook.readers import read_jsonl
 from casebook.runs.headlines import HELPS, HURTS
-from casebook.scores import LEVEL, Choice, Scores  # noqa: F401
+from casebook.scores import LEVEL, Scores
 from casebook.stats.samples import generator, of_another_group
 from casebook.text import UNSPACED
 from casebook.verdicts import MARGINS
@@ -463,8 +463,8 @@ def pair_contrasts(rows, measures, pairs, family=PLANNED, **about):
         every = {pair: answer_scores(rows, measure, pair, **about) for pair in pairs}
         every = {pair: scores for pair, scores in every.items() if len(scores.values)}
         for pair, scores in every.items():
-            level = 1 - (1 - LEVEL) / len(every)
-            row = replace(scores, level=level).contrasts([pair], family)
+            coverage = 1 - (1 - LEVEL) / len(every)
+            row = replace(scores, coverage=coverage).contrasts([pair], family)
             row["p_adjusted"] = (row["p"] * len(every)).clip(upper=1)
             tables.append(row.assign(comparisons=len(every)))
     return joined(tables)
@@ -521,27 +521,28 @@ def planted_defects(log, system, *, seed=0, **about):
     if len(answers) < 2:
         return joined([])
 
-    def scored(texts):
-        scores = {key: grounding(text, copied["contexts"][key]) for key, text in texts.items()}
-        return pd.DataFrame.from_dict(scores, "index", float, [*grounding("", [])])[DETECTORS]
+    def score(key, text, _defect=None):
+        scores = grounding(text, copied["contexts"][key])
+        return {measure: scores[measure] for measure in DETECTORS}
 
     # Each question gets the next answer of another group.
     keys = list(answers)
     partners = of_another_group(copied["group"][keys].tolist(), range(len(keys)))
     swapped = {key: answers[keys[partner]] for key, partner in zip(keys, partners, strict=True)}
     spoilt = {"answer swapped": swapped} | corrupt(answers, seed=seed)
-    originals = scored(answers)
+    copies = scored_copies(answers, spoilt, copied["group"], score)
     tables = []
-    for defect, texts in track(spoilt.items(), "defects"):
-        gain = (scored(texts) - originals).reindex(list(texts))
+    for defect, versions in copies.groupby("defect", sort=False):
+        lower = drops(versions, DETECTORS).rename_axis("id")
         for measure in DETECTORS:
-            values = (gain[[measure]].dropna() < 0).astype(float)
-            values = values.rename(columns=ANSWER_MEASURES)
+            name = ANSWER_MEASURES[measure]
+            values = lower[[measure]].dropna().set_axis([name], axis=1)
             if len(values):
-                key = NOTICED + defect
                 given = about | {"unit": "copies", "margin": 0.0, "seed": seed}
-                given["names"] = {name: f"{name}: {DEFECT_NAMES[defect]}" for name in values}
-                scores = _scores(copied.reset_index(), values, key, gain[measure], given)
+                given["names"] = {name: f"{name}: {DEFECT_NAMES[defect]}"}
+                scores = _scores(
+                    copied.reset_index(), values, NOTICED + defect, values[name], given
+                )
                 tables.append(scores.estimates(null=0.5).assign(defect=DEFECT_NAMES[defect]))
     return pd.concat(tables, ignore_index=True)
 

@@ -183,9 +183,9 @@ def scored_copies(originals, copies, source_of, score):
 # --- what the measures make of copies
 
 
-def drops(copies, defect, measures):
-    """Copies with a defect that score below their original, 1 or 0; missing: not judged."""
-    versions = copies[copies["defect"] == defect].set_index("key")
+def drops(versions, measures):
+    """Copies with one defect that score below their original, 1 or 0; missing: not judged."""
+    versions = versions.set_index("key")
     originals = versions.loc[versions["original"], measures]
     spoilt = versions.loc[~versions["original"], measures]
     return (spoilt < originals).astype(float).where(spoilt.notna() & originals.notna())
@@ -196,8 +196,8 @@ def lower_scores(explained, copies, margin=None, **settings):
     margin = margin_of("share") if margin is None else margin
     compared = list(dict.fromkeys(itertools.chain(FAITHFULNESS, *WORDS)))
     scores = {}
-    for defect in copies["defect"].unique():
-        lower = drops(copies, defect, compared)
+    for defect, versions in copies.groupby("defect", sort=False):
+        lower = drops(versions, compared)
         unmeasured = NO_WORD if lower.dropna().empty else None
         judged = lower.fillna(0.0) if unmeasured else lower.dropna()
         scores[DEFECTS[defect]] = Scores(
@@ -244,10 +244,10 @@ def detection(scores, copies, notices=0.5):
     for defect, versions in copies.groupby("defect", sort=False):
         of_defect = scores[DEFECTS[defect]]
         for measure in DETECTORS:
-            judged = both_scored(versions, measure)
-            if judged.empty:
+            lower = drops(versions, [measure])[measure].dropna()
+            if lower.empty:
                 continue
-            share, area = detected(judged, measure)
+            share, area = detected(versions[versions["key"].isin(lower.index)], lower)
             shares.append(of_defect.described(share.assign(dataset=of_defect.dataset)))
             area = area.assign(dataset=of_defect.dataset, measure=AUROC)
             areas.append(of_defect.described(area))
@@ -258,27 +258,22 @@ def detection(scores, copies, notices=0.5):
     )
 
 
-def both_scored(versions, measure):
-    """Originals and copies of which a measure can score both."""
-    return versions[versions[measure].notna().groupby(versions["key"]).transform("all")]
-
-
-def detected(versions, measure):
+def detected(versions, lower):
     """Share and AUROC of one measure on originals and copies, all of them scored.
 
-    The share has Wilson's interval over sources, or over copies of too few sources.
+    ``lower`` are the `drops` of the measure. The share has Wilson's interval over sources, or over
+    copies of too few sources.
     """
-    spoilt = versions[~versions["original"]].set_index("key")
-    originals = versions[versions["original"]].set_index("key").loc[spoilt.index, measure]
-    sources = spoilt["source"].tolist()
-    lower = (spoilt[measure] < originals).to_numpy(float)
+    measure = lower.name
+    sources = versions.loc[~versions["original"], "source"].tolist()
     clusters, reason = resampled_clusters(sources, len(lower))
-    sums, sizes = cluster_sums(lower, np.arange(len(lower)) if clusters is None else clusters)
+    units = np.arange(len(lower)) if clusters is None else clusters
+    sums, sizes = cluster_sums(lower.to_numpy(), units)
     share = frames.shares({measure: (sums.ravel(), sizes)})
     share = share.assign(reason=pd.Series([reason], dtype=object))
     scores = versions[[measure]]
     area = frames.areas(versions["original"], scores, versions["source"], versions["key"])
-    if (spoilt[measure] == originals).all():
+    if versions.groupby("key")[measure].nunique().eq(1).all():
         area = area.assign(low=np.nan, high=np.nan, reason=NO_UNIT_DIFFERS)
     counts = {"n": len(lower), "groups": len(set(sources)), "control": 0.5}
     return share.assign(**counts), area.assign(**counts)

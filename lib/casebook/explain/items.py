@@ -20,8 +20,9 @@ def explanation_items(explained, copies, focus=FAITHFULNESS[0]):
     items["source"] = [[source.replace("\0", ", ")] for source in explained.source_of.values()]
     n_missed = pd.Series(0, items.index)
     for defect, name in DEFECTS.items():
-        spoilt = copies[(copies["defect"] == defect) & ~copies["original"]].set_index("key")
-        missed = drops(copies, defect, measures) == 0
+        versions = copies[copies["defect"] == defect]
+        spoilt = versions[~versions["original"]].set_index("key")
+        missed = drops(versions, measures) == 0
         tables[name] = spoilt[measures]
         tables[MISSED.format(name)] = missed
         items[f"part: {name}"] = items.index.isin(spoilt.index)

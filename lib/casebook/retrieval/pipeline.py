@@ -202,10 +202,11 @@ class HybridRetriever:
         config = self.config
         # Queries without a weight of semantic evidence need no encoder.
         semantic = batch.part(np.flatnonzero(batch.weights))
+        reranked = batch.part(np.flatnonzero(batch.weights * self._is_reranked(batch.queries)))
         with _timed(costs, "index"):
-            reranker, engines = self._prepared(semantic)
+            reranker, engines = self._prepared(semantic, reranked)
         with _timed(costs, "encode queries"):
-            vectors = self._query_vectors(semantic)
+            vectors = self._query_vectors(semantic, reranked)
 
         # 1 filter: in batch.allowed. 2 first-stage lists
         stages = {name: RankedLists.empty(len(batch.queries)) for name in config.lists}
@@ -236,7 +237,6 @@ class HybridRetriever:
         # 5 reranking
         if config.reranker:
             stages["rerank"] = stages["reranked"] = ranking.truncate(config.mmr_pool)
-            reranked = batch.part(np.flatnonzero(batch.weights * self._is_reranked(batch)))
             if reranked.queries:
                 of_reranked = vectors[np.isin(semantic.rows, reranked.rows)]
                 with _timed(costs, "rerank"):
@@ -263,18 +263,20 @@ class HybridRetriever:
             return np.ones(len(queries))
         return config.semantic_weight(self.index.encoder().count_tokens(queries))
 
-    def _is_reranked(self, batch):
-        """Whether each query is short enough for the reranker."""
-        limit = self.config.rerank_words or np.inf
-        return np.array([len(query.split()) <= limit for query in batch.queries])
+    def _is_reranked(self, queries):
+        """Whether each query is reranked: by late interaction those that are short enough."""
+        limit = self.config.rerank_words if self._late_interaction else None
+        if self.config.reranker is None or limit is None:
+            return np.full(len(queries), self.config.reranker is not None)
+        return np.array([len(query.split()) <= limit for query in queries], dtype=bool)
 
-    def _prepared(self, semantic):
+    def _prepared(self, semantic, reranked):
         """Build what the stages need: the reranker, and for each list its passages and index."""
         config = self.config
         if not semantic.queries:
             return None, {name: self._engine(name) for name in config.lists if name == "bm25"}
         reranker = None
-        if config.reranker:
+        if reranked.queries:
             # Before the dense list: its pass over the tokens gives the vectors for free.
             reranker = self._passages.reranker(
                 config.reranker, config.query_reading, config.rerank_tokens
@@ -303,13 +305,13 @@ class HybridRetriever:
             return self._passages, self._passages.mean_dense
         return self._passages, self._passages.dense
 
-    def _query_vectors(self, semantic):
+    def _query_vectors(self, semantic, reranked):
         if not semantic.queries or not self.config.uses_encoder:
             return None
         encoder = self.index.encoder(self.config.query_reading)
-        if self._late_interaction and hasattr(encoder, "cache"):
+        if self._late_interaction and reranked.queries and hasattr(encoder, "cache"):
             # Its pass over the tokens gives the vectors too, which the cache then has.
-            encoder.token_vectors(semantic.queries, "query")
+            encoder.token_vectors(reranked.queries, "query")
         return encoder.encode_queries(semantic.queries)
 
     def _first_stage(self, name, engine, batch, vectors):

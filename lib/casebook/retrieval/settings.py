@@ -20,7 +20,10 @@ from casebook.stats.samples import check_choice
 
 _SYSTEMS = read_yaml(Path(__file__).with_name("systems.yml"))
 #: Systems by key: what each changes in the settings, and what it is.
-MODES = {key: (row.get("settings", {}), row["about"]) for key, row in _SYSTEMS.items()}
+MODES = {}
+for _key, _row in _SYSTEMS.items():
+    _like = MODES[_row["like"]][0] if "like" in _row else {}
+    MODES[_key] = (_like | _row.get("settings", {}), _row["about"])
 #: What readers call the systems.
 SYSTEM_NAMES = {key: row["name"] for key, row in _SYSTEMS.items()}
 SYSTEM_NAMES["full_tuned"] = "Full pipeline, tuned"
@@ -77,7 +80,7 @@ class PipelineConfig(pydantic.BaseModel):
     mmr_pool: PositiveInt = 50
     # Or maxsim-mean, pass-through, cross-encoder:NAME, module:object.
     reranker: str | None = "maxsim"
-    # Longest query in words that is reranked; None: all.
+    # Longest query in words that late interaction reranks; None: all.
     rerank_words: PositiveInt | None = 100
     # Tokens of a query that late interaction reads, the rarest ones; None: all.
     rerank_tokens: PositiveInt | None = 128

@@ -42,9 +42,10 @@ CEILING = "{}-oracle-scale"
 MOST_TIMED = 50  # questions: more would change a median little
 TRAIN_STAGE = 1  # of the three of a generated collection that drifts
 # Ends of what a learner can choose from.
-_ENDS = {"scale": [max(CANDIDATE_SCALES)], "penalty": [1.0, 10.0]}
-
-
+_ENDS = {
+    "scale": [max(CANDIDATE_SCALES)],
+    "penalty": [options["penalty"] for options in LEARNERS[RIDGE]],
+}
 _SYSTEMS = read_yaml(Path(__file__).parent / "systems.yml")
 NAMES = {key: system["name"] for key, system in _SYSTEMS.items()}
 PHRASES = {key: system["phrase"] for key, system in _SYSTEMS.items()}
