@@ -309,6 +309,18 @@ def test_treatments_that_no_question_is_long_enough_for_are_not_measured(smoke):
     assert set(reasons.values()) == {"both read the same of these questions"}
 
 
+def test_a_reranker_that_read_no_question_is_not_measured(smoke):
+    index = CorpusIndex(smoke.documents)
+    lengths = smoke.queries["text"].str.split().str.len()
+    for limit, is_same in {lengths.min() - 1: True, lengths.min(): False}.items():
+        full = HybridRetriever(index, rerank_words=int(limit))
+        systems = {"full": full, "fused": HybridRetriever(index, mode="fused")}
+        results = run_ablation(smoke, systems, ["nDCG@10"]).results
+        reasons = ablation.same_inputs(results, [("full", "fused")])
+        expected = {("full", "fused"): "the reranker reads none of these questions"}
+        assert reasons == (expected if is_same else {})
+
+
 def test_the_cut_of_the_pipeline_is_a_baseline_where_documents_are_long(hashing):
     """The pipeline must not win by a cut that plain BM25 can make too."""
     words = [f"word{number}" for number in range(300)]

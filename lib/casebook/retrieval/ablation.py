@@ -22,6 +22,7 @@ from casebook.retrieval.run_files import coverage_of_run, coverage_text, ranked_
 from casebook.retrieval.settings import (
     CHOSEN_ON,
     MODES,
+    OF_RERANKER,
     QUERY_TREATMENTS,
     SYSTEM_NAMES,
     SYSTEM_PHRASES,
@@ -297,6 +298,7 @@ def same_inputs(results, pairs):
         both = [results.get(system) for system in pair]
         if not all(isinstance(result, RetrievalResult) for result in both):
             continue  # nobody can tell what a callable reads
+        is_reranked = any("rerank" in result.costs.index for result in both)
         if both[0].config == both[1].config:
             reasons[pair] = "both are one system with these settings"
         elif _differ_in(both, "mmr") and both[0].config.reranker:
@@ -305,6 +307,8 @@ def same_inputs(results, pairs):
                 reasons[pair] = (
                     "marginal relevance dropped no document, so the reranker read the same ones"
                 )
+        elif _differ_in(both, *OF_RERANKER) and not is_reranked:
+            reasons[pair] = "the reranker reads none of these questions"
         elif _differ_in(both, "query_words", "query_reading"):
             # A word more or less, or another window, changes the scores of a list.
             lists = [

@@ -38,6 +38,8 @@ SIMPLE = ("bm25", "bm25_cut", "bm25_stemmed", "bm25_chunked", "dense", "dense_ch
 UNRERANKED = (*SIMPLE, "rrf", "rrf_chunked", "fused", "fused_mmr")
 #: The full pipeline, and the systems that differ from it in one stage.
 ONE_STAGE = ("full", "fused", "with_mmr", "no_chunking", "weighted_sum", "reranker_only")
+#: Settings that change nothing where no query is reranked.
+OF_RERANKER = ("reranker", "rerank_words", "rerank_tokens", "first_stage_weight", "agreement")
 #: The full pipeline with another treatment of the query, which the chapter compares on its own.
 QUERY_TREATMENTS = ("query_whole", "query_windows", "query_rm3")
 # Below this weight, encoding a collection would take minutes and change next to nothing.
