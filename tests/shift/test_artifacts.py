@@ -93,3 +93,9 @@ def test_no_training_is_an_error(tmp_path):
     for newest in (True, False):
         with pytest.raises(InputError, match="no training of w"):
             best_training(tmp_path, "w", newest)
+
+
+def test_where_every_training_was_cancelled_the_remedy_is_said(store):
+    store(cancel_epsilon=100.0)
+    with pytest.raises(InputError, match="every training of w was cancelled: --latest takes"):
+        best_training(store.root, "w")

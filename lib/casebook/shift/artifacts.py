@@ -211,8 +211,9 @@ def read_training(folder):
 
 def _score(values):
     """What the best result is chosen by: selection score, else documented improvement."""
-    names = ("SelectionScore", "ImprovementFirstPlusDelta", "ImprovementFirst")
-    score = next(filter(None, (values.get(name) for name in names)), 0)
+    score = values.get("SelectionScore")
+    if score is None:
+        score = values.get("ImprovementFirstPlusDelta") or values.get("ImprovementFirst") or 0
     return round(float(score), _TIE_DECIMALS)
 
 
@@ -231,15 +232,17 @@ def best_training(root, workflow, newest=False):
     The best is chosen among those that were not cancelled.
     """
     results = trainings(root, workflow)
-    if not newest:
-        results = [training for training in results if not training.values.get("IsCancelled")]
-        results.sort(key=lambda training: -_score(training.values))
     if not results:
-        which = "" if newest else " that was not cancelled"
+        raise InputError(f"{root}: no training of {workflow}: use 'casebook shift train' first")
+    if newest:
+        return results[0]
+    applicable = [training for training in results if not training.values.get("IsCancelled")]
+    if not applicable:
         raise InputError(
-            f"{root}: no training of {workflow}{which}: use 'casebook shift train' first"
+            f"{root}: every training of {workflow} was cancelled: "
+            "--latest takes the newest, unapplied"
         )
-    return results[0]
+    return max(applicable, key=lambda training: _score(training.values))
 
 
 def find_training(dataset, root, *, newest=False, folder=None):
