@@ -9,6 +9,7 @@ from simulated import Simulated
 
 from casebook.data import load
 from casebook.data.splits import RetrievalDataset
+from casebook.errors import InputError
 from casebook.scores import Scores
 from casebook.shift.embedded import embed
 from casebook.shift.learn import (
@@ -130,6 +131,18 @@ def test_where_nothing_can_be_learned_the_documented_shift_is_not_measured():
     assert row["verdict"] == NOT_MEASURED
     assert row[["difference", "low", "high"]].isna().all()
     assert ranks(study, AS_DOCUMENTED).empty
+
+
+def test_fewer_than_three_groups_are_refused_by_their_number():
+    ids = [f"{word}-id" for word in OneWord.words]
+    documents = pd.DataFrame({"doc_id": ids, "text": OneWord.words})
+    queries = pd.DataFrame({"query_id": ids, "text": OneWord.words})
+    judged = {name: {name: 1} for name in ids}
+    for number, words in {1: "1 group", 2: "2 groups"}.items():
+        groups = {name: f"g{place % number}" for place, name in enumerate(ids)}
+        dataset = RetrievalDataset("few", "test", documents, queries, judged, groups=groups)
+        with pytest.raises(InputError, match=f"few: its questions are linked to {words}: at least"):
+            run_shift_study(dataset, OneWord())
 
 
 def test_controls_and_bounds(study):

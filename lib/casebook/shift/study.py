@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 
 from casebook.data.sets import drift_stages
+from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.retrieval.ablation import ScoredSystems
+from casebook.runs.headlines import counted
 from casebook.scores import Scores
 from casebook.shift.embedded import SHIFT_MEASURES, embed, group_labels, per_query, unit
 from casebook.shift.gate import evaluate_shift, judge_shift
@@ -144,6 +146,12 @@ class ShiftStudy(ScoredSystems):
 def run_shift_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws=20):
     """Learn and evaluate every shift of `LEARNERS` on one dataset."""
     data = embed(dataset, encoder)
+    groups = len(set(group_labels(data, by)))
+    if groups < 3:
+        raise InputError(
+            f"{dataset.key}: its questions are linked to {counted(groups, 'groups')}: at least "
+            "3 are needed, to learn from one, choose on another and hold out the third"
+        )
     fits = {name: cross_fit(data, name, k=k, by=by, seed=seed) for name in LEARNERS}
     others = {}
     for name in MAIN_SYSTEMS:
