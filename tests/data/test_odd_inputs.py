@@ -124,7 +124,7 @@ FILES = [
     ("a.csv", lambda rows: table(with_first(rows, "é")).encode("cp1252"), "WINDOWS-1252"),
     ("a.csv", lambda rows: table(rows).encode("utf-16"), "UTF-16"),
     ("a.csv", lambda rows: gzip.compress(table(rows).encode()), "is not UTF-8"),
-    ("a.csv.gz", lambda rows: gzip.compress(table(rows).encode())[:-9], "ends early or is damaged"),
+    ("a.csv.gz", lambda rows: gzip.compress(table(rows).encode())[:-9], "ended before the end-of-stream"),
     ("a.csv", lambda rows: "", "no rows"),
     ("a.csv", lambda rows: table(rows[:1]), "no rows"),
     ("a.jsonl", lambda rows: "", "no rows"),

@@ -4,12 +4,8 @@ The folder is that of BEIR: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLI
 """
 
 import json
-import math
 from pathlib import Path
 
-import pandas as pd
-
-from casebook.data.folders import MAX_MISSING
 from casebook.data.rankings import read_rankings
 from casebook.data.tables import cell_text, listed, read_roles, read_table, refusal
 from casebook.errors import InputError
@@ -22,12 +18,11 @@ RESERVED = ["_id", "doc_id", "query_id", "title", "text", "metadata"]
 JUDGED = ["query-id", "corpus-id", "score"]
 
 
-def convert(out, corpus, queries=None, qrels=None, *, columns=None, max_missing=MAX_MISSING):
+def convert(out, corpus, queries=None, qrels=None, *, columns=None):
     """Write tables of documents, questions and judgements, by split, as a folder; give readings.
 
-    `columns` names columns by table and role, ``{"corpus.text": "body"}``. `max_missing` is the
-    largest share of judgements that may name what is not there. Readings are by part, such as
-    ``qrels test``.
+    `columns` names columns by table and role, ``{"corpus.text": "body"}``. Readings are by part,
+    such as ``qrels test``.
     """
     if qrels and queries is None:
         raise InputError(f"{out}: judgements without questions: name them: --queries FILE")
@@ -38,14 +33,13 @@ def convert(out, corpus, queries=None, qrels=None, *, columns=None, max_missing=
             raise InputError(f"--columns: {key!r} is no corpus.ROLE, queries.ROLE or qrels.ROLE")
         by_part[part][role] = name
     readings = {}
-    ids = {}
     lines = {}
     for part, path in {"corpus": corpus, "queries": queries}.items():
         if path is not None:
-            ids[part], lines[f"{part}.jsonl"], readings[part] = _texts(part, path, by_part[part])
+            lines[f"{part}.jsonl"], readings[part] = _texts(part, path, by_part[part])
     for split, path in (qrels or {}).items():
-        rankings, reading = read_rankings(path, "qrels", by_part["qrels"], prefix="qrels.")
-        rows = _judgements(rankings, reading, ids, max_missing)
+        _, reading = read_rankings(path, "qrels", by_part["qrels"], prefix="qrels.")
+        rows = reading.table[["query", "document", "value"]].to_numpy().tolist()
         lines[f"qrels/{valid_name(split, 'split')}.tsv"] = map("\t".join, [JUDGED, *rows])
         readings[f"qrels {split}"] = reading
     with new_folder(Path(out), "name a new folder") as folder:
@@ -57,7 +51,7 @@ def convert(out, corpus, queries=None, qrels=None, *, columns=None, max_missing=
 
 
 def _texts(part, path, columns):
-    """Documents or questions: their ids, lines of JSON with further columns, and the reading."""
+    """Documents or questions as lines of JSON with further columns, and what was read."""
     table = read_table(path, parse=parse_json)  # numbers of further columns stay numbers
     reading = read_roles(table, part, ["id", "text"], columns, prefix=f"{part}.")
     for role in reading.columns:
@@ -76,18 +70,4 @@ def _texts(part, path, columns):
     reading.notes.append(f"{len(rows)} of {len(table)} rows have a text and are taken")
     if further:
         reading.notes.append(f"kept beside the texts: {listed(further)}")
-    return rows["_id"], lines, reading
-
-
-def _judgements(rankings, reading, ids, max_missing):
-    """Judgements of questions and documents that are there."""
-    judged = [(query, *pair) for query, grades in rankings.items() for pair in grades.items()]
-    rows = pd.DataFrame(judged, columns=JUDGED).astype(str)
-    taken = rows[rows["query-id"].isin(ids["queries"]) & rows["corpus-id"].isin(ids["corpus"])]
-    missing = 1 - len(taken) / len(rows)
-    reading.notes.append(f"{len(taken)} of {len(rows)} rows name a question and document there")
-    if missing > max_missing or taken.empty:
-        share = math.ceil(100 * missing) / 100
-        remedy = f"correct the files, or leave the others out with --max-missing {share:.2f}"
-        raise refusal(reading.path, f"{reading.notes[-1]}: {remedy}")
-    return taken.to_numpy().tolist()
+    return lines, reading

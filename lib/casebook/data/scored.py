@@ -62,15 +62,15 @@ def read_scores(
     if systems:
         columns |= {"system": "-", "score": "-"}
         reading = read_roles(table, "scores", ["unit"], columns, values, further=systems)
-        reading.refuse_repeats("unit")
         scored = pd.DataFrame({system: reading.numbers(system) for system in systems})
         scored.index = reading.texts("unit")
+        reading.refuse_repeats("unit")
     else:
         needed = ["unit", "system", "score"]
         wide = f"; or, if each system has a column: {to_type('systems', 'A,B')}"
         reading = read_roles(table, "scores", needed, columns, values, hint=wide)
-        reading.refuse_repeats("unit", "system")
         keys = [reading.texts("unit"), reading.names("system")]
+        reading.refuse_repeats("unit", "system")
         scored = reading.numbers("score").set_axis(pd.MultiIndex.from_arrays(keys))
         scored = scored.unstack(sort=False)  # noqa: PD010
     scored = scored.rename_axis(index="unit", columns=None)

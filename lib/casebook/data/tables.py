@@ -129,7 +129,6 @@ def _delimited(path, kind):
 
 
 def _sheet(path, name):
-    """Rows of the one sheet of a workbook, or of the named one; formulas have values."""
     sheets = {sheet.name: sheet for sheet in read_book(path).sheets}
     name = next(iter(sheets)) if name is None and len(sheets) == 1 else name
     if name not in sheets:
@@ -175,7 +174,6 @@ def _list_of_rows(path, rows, parse, alone):
 
 
 def _parquet(path):
-    """Rows of a parquet file."""
     try:
         from pyarrow import parquet
 
@@ -273,14 +271,11 @@ def read_roles(
     if lacking:
         raise refusal(path, _lacking(table, door, lacking, chosen, prefix) + hint)
     cells = {role: _column(table, name) for role, name in chosen.items()}
-    for role in [role for role, texts in cells.items() if not any(texts)]:
-        name = chosen[role]
-        if name not in table:
+    for role, name in chosen.items():
+        if name not in table and not any(cells[role]):
             there = _names_within(table)
             problem = f"has no {short(name)} for {role}{did_you_mean(name, there)}"
             raise refusal(path, f"{problem}; it has {listed(there)}")
-        if role not in (*needed, *columns, *further):
-            del cells[role], chosen[role]  # an empty column says nothing
     read = {name if name in table else name.partition(".")[0] for name in chosen.values()}
     unread = [name for name in table if name not in read]
     frame = pd.DataFrame(cells, table.index, dtype=object)
@@ -364,18 +359,16 @@ class Reading:
         return role in self.columns
 
     def refuse(self, row, problem):
-        """Refuse the file for one of its rows."""
         raise refusal(self.path, problem, row)
 
     def refuse_repeats(self, *roles, hint=""):
         """Refuse two rows that have the same in all of some roles."""
-        repeats = self.table[list(roles)][self.table.duplicated(list(roles))]
-        for row, cells in repeats[:1].iterrows():
-            same = ", ".join(f"{role} {short(cell)}" for role, cell in cells.items())
-            self.refuse(row, f"{same} stands in an earlier row already: keep one{hint}")
+        for row in self.table.index[self.table.duplicated(list(roles))][:1]:
+            same = [f"{role} {short(self.table.loc[row, role])}" for role in roles]
+            problem = f"{', '.join(same)} stands in an earlier row already"
+            self.refuse(row, f"{problem}: keep one{hint}")
 
     def cells(self, role):
-        """Cells as they are."""
         return self.table.get(role, pd.Series("", self.table.index, dtype=object))
 
     def texts(self, role, may_be_empty=False):
@@ -391,12 +384,14 @@ class Reading:
                 self.refuse(row, f"{role} (column {short(column)}) is empty")
         return cells
 
-    def lists(self, role):
+    def lists(self, role, may_be_text=False):
         """Cells as lists of texts, None where empty; see `read_roles` of how they are written."""
         lists = {}
         for row, cell in self.cells(role).items():
             lists[row] = _list_of(cell, self.lists_as)
-            if lists[row] is None and cell != "":
+            if lists[row] is None and may_be_text and isinstance(cell, str):
+                lists[row] = [cell] if cell else None
+            elif lists[row] is None and cell != "":
                 part = to_type("columns", {role: f"{self.columns[role]}.*.text"})
                 way = f"say which part of each is text: {part}"
                 if isinstance(cell, str):
