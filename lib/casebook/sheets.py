@@ -4,6 +4,7 @@ Cells are read as they are, with limits, and never evaluated.
 """
 
 import io
+import itertools
 import re
 import zipfile
 from collections import namedtuple
@@ -95,7 +96,9 @@ def _cell(value):
 
 def _sheet(name, written, stored, hidden=False):
     """Sheet of rows of cells as written and as stored, without the empty ones."""
-    written, stored = (pd.DataFrame(rows, dtype=object) for rows in (written, stored))
+    written, stored = (
+        pd.DataFrame(itertools.zip_longest(*rows), dtype=object).T for rows in (written, stored)
+    )
     is_formula = written.fillna("") != stored.fillna("")
     cells = stored.mask(is_formula & stored.isna(), written.map(Formula, na_action="ignore"))
     cells = cells.set_axis(cells.index + 1)[written.notna().to_numpy().any(axis=1)]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 from refusals import not_refused
 
-from casebook.data.tables import LONGEST, ROLES, read_roles, read_table, records_of
+from casebook.data.tables import LONGEST, read_roles, read_table, records_of
 from casebook.errors import InputError
 from casebook.readers import parse_json
 

@@ -420,14 +420,15 @@ class Reading:
         words = self.texts(role, may_be_empty=True).astype(str)
         is_open = others or not allowed
         told = self.values
-        if not is_open:
+        if allowed:
             told = {word: label for word, label in told.items() if label in ("", *allowed)}
         known = dict.fromkeys(ROLES["missing"], "")
         known |= {_folded(label): label for label in (*told.values(), *allowed)}
         known |= {_folded(word): label for word, label in told.items()}
         doubts = {}
         for word in words[words != ""].unique():
-            likely = known.setdefault(_folded(word), word if is_open else "LABEL")
+            as_it_is = is_open and (word in told or word not in self.values)
+            likely = known.setdefault(_folded(word), word if as_it_is else "LABEL")
             if likely != word and word not in told:
                 doubts[word] = likely
         if doubts:
