@@ -159,7 +159,7 @@ REFUSED = [
     (
         {"corpus.csv": "id,text\nd1,x\n", "qrels.csv": "query-id,corpus-id,score\nd1,d1,yes\n"},
         ["--queries", "corpus.csv", "--qrels", "qrels.csv"],
-        "qrels.csv:2: grade 'yes' is not a whole number",
+        "qrels.csv:2: 'yes' is not a whole number",
     ),
 ]
 
