@@ -27,7 +27,7 @@ BROKEN = [
     ("", "Expecting value"),
     ("{", "Expecting property name"),
     ("[" * 100_000, "nested too deeply"),
-    ("9" * 5000, "a number of 5000 digits"),
+    ("9" * 5000, "Exceeds the limit"),
     ('{"a": 1}}', "Extra data"),
     (b"\xff\xfe", "perhaps UTF-16"),
     ('{"a": 1, "b": {"c": 1, "c": 2}}', "key 'c' stands twice"),
@@ -69,8 +69,6 @@ def test_plain_data_comes_back_from_yaml(value):
 
 
 NOT_YAML = [
-    ("a: &a [x, x]\nb: [*a, *a]", "f: not YAML: nested too deeply, or with an anchor"),
-    ("[" * 200_000, "f: not YAML: nested too deeply"),
     ("!!python/object/apply:os.system ['true']", "f:1: not YAML: could not"),
     ("a: 1\nb: 2\na: 3", "f:1: not YAML: key 'a' stands twice"),
     ("a: [1", "f:2: not YAML: did not find expected"),
@@ -210,10 +208,9 @@ NO_DOCUMENTS = [
     ({"_id": 3, "text": "x"}, "has no field '_id' that is text"),
     ({"_id": " ", "text": "x"}, "an empty '_id'"),
     ({"_id": "b", "text": " "}, "'b' has no text"),
-    ({"_id": "b", "text": "x", "title": 3}, "field 'title' is not text"),
     ({"_id": "b", "text": "x", "metadata": [1]}, "field 'metadata' is not an object"),
-    ({"_id": "b", "text": "x", "metadata": {"title": "y"}}, "'title' has the name of another"),
-    ({"_id": "b", "text": "x", "a": 1, "metadata": {"a": 2}}, "'a' has the name of another"),
+    ({"_id": "b", "text": "x", "metadata": {"title": "y"}}, "metadata has the name of another"),
+    ({"_id": "b", "text": "x", "a": 1, "metadata": {"a": 2}}, "metadata has the name of another"),
     ({"_id": "a", "text": "other"}, "id 'a' stood already in line 1, with other content"),
 ]
 

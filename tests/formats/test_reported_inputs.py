@@ -40,7 +40,7 @@ LOGS = [
     (
         "latest.json",
         {"testRunData": {"testCases": [CASE]}, "testRunLink": None},
-        "type --rows PATH; its lists of objects: testRunData.testCases",
+        "type --rows PATH; its lists: testRunData.testCases",
         {
             "rows": "testRunData.testCases",
             "columns": {"answer": "actualOutput", "contexts": "retrievalContext"},
