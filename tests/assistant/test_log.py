@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from refusals import not_refused
 
 from casebook.assistant.log import checked_log, read_log
-from casebook.data.tables import LONGEST, ROLES, reading_text
+from casebook.data.tables import LONGEST, ROLES
 from casebook.errors import InputError
 from casebook.paths import ROOT
 
@@ -57,17 +57,6 @@ def test_the_names_that_are_read_stand_on_the_methods_page():
     page = (ROOT / "book" / "methods" / "assistant.md").read_text(encoding="utf-8")
     names = {name for names in ROLES["log"].values() for name in names}
     assert {name for name in names if f"`{name}`" not in page} == set()
-
-
-def test_what_was_read_and_what_was_not_is_said(tmp_path):
-    row = dict(zip(RAGAS, SAID, strict=True)) | {"context": ["x"], "tone_score": "0.5"}
-    log = read_log(write(tmp_path / "ragas.jsonl", [row, row | {"user_input": "Or?"}]))
-    (reading,) = log.attrs["readings"]
-    assert reading_text(reading) == (
-        "ragas.jsonl: 2 rows; read: question = 'user_input', answer = 'response', "
-        "contexts = 'retrieved_contexts', reference, tone_score; not read: context\n"
-        "  2 questions; systems ragas; 0 answers empty; 2 rows with contexts, 2 contexts"
-    )
 
 
 def test_scores_are_named_or_end_in_score(tmp_path):

@@ -79,17 +79,6 @@ def test_the_smoke_set_comes_back_as_the_same_data(tmp_path):
     assert load(tmp_path / "smoke").groups == load(smoke).groups
 
 
-def test_ids_are_kept_as_they_are_written(write, tmp_path):
-    ids = ['a"b', "007", "x y", "é,", "NA", "#8"]
-    tables = write(
-        corpus=[("id", "text"), *((name, "Rent.") for name in ids)],
-        queries=[("id", "text"), *((name, "Rent?") for name in ids)],
-        qrels=[("query-id", "corpus-id", "score"), *((name, name, 1) for name in ids)],
-    )
-    convert(tmp_path / "out", **tables)
-    assert contents(tmp_path / "out")[2] == [(name, name, 1) for name in ids]
-
-
 def test_what_is_left_out_is_counted_by_reason(write, tmp_path):
     more = {
         "corpus": [("d4", " ")],
@@ -209,11 +198,3 @@ def test_the_command_reports_checks_and_is_read_by_a_chapter(casebook, write, tm
     assert (code, out) == (1, "") and "out: exists: name a new folder" in err
     code, out, _ = casebook("convert", "other", *words[1:], "--json")
     assert code == 0 and json.loads(out)["corpus"]["rows"] == 3
-
-
-def test_splits_are_named(casebook, write, tmp_path):
-    write()
-    tables = ["--corpus", "corpus.csv", "--queries", "queries.csv"]
-    code, out, _ = casebook("convert", "out", *tables, "--qrels", "dev=qrels.csv")
-    assert code == 0 and out.endswith("-p dataset=./out -p split=dev\n")
-    assert contents(tmp_path / "out", "dev") == (DOCUMENTS, QUERIES, QRELS)

@@ -1,22 +1,16 @@
 """The door for tables: what is read by exact names or as told, and what is asked about instead."""
 
-import csv
 import gzip
 import json
-import re
-import string
 import time
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from openpyxl import Workbook
 from refusals import not_refused
 
-from casebook.data.tables import LONGEST, read_roles, read_table, records_of
+from casebook.data.tables import read_roles, read_table
 from casebook.errors import InputError
-from casebook.readers import parse_json
 
 ROWS = [{"id": "007", "text": "a, b"}, {"id": "1e5", "text": "no"}, {"id": "NA", "text": ""}]
 
@@ -63,22 +57,6 @@ def test_a_table_is_the_same_in_every_format_and_ids_are_text(tmp_path):
         reading = read_roles(read_table(path), "corpus", ["id", "text"])
         assert reading.table.to_dict("records") == ROWS, path
         assert reading.columns == {"id": "id", "text": "text"}
-
-
-def test_blank_rows_and_separators_and_long_cells_are_as_they_are_meant(tmp_path):
-    path = write(tmp_path / "a.csv", f"id;label;\n1;a;\n;;\n2;{'x' * 200_000};\n")
-    usual = csv.field_size_limit()
-    table = read_table(path)
-    assert csv.field_size_limit() == usual
-    assert list(table) == ["id", "label"] and table["id"].to_dict() == {2: "1", 4: "2"}
-    assert len(table.loc[4, "label"]) == 200_000
-    book = workbook(tmp_path / "a.xlsx", a=[["id"], [1], [None], [2.5]])
-    assert read_table(book)["id"].to_dict() == {2: "1", 4: "2.5"}
-    path = write(tmp_path / "a.jsonl", [{"a": 1.5}, {"b": None}])
-    assert list(records_of(read_table(path, parse=parse_json))) == [
-        (1, {"a": 1.5}),
-        (2, {"b": None}),
-    ]
 
 
 def test_numbers_of_json_are_read_as_they_are_written_and_null_is_missing(tmp_path):
@@ -245,30 +223,3 @@ def test_only_labels_that_are_allowed_come_through(tmp_path):
     values = {"supported": "SUPPORTED", "nei": ""}
     found = reading_of(tmp_path, "supported\nnei\n", values=values).labels("a", allowed)
     assert found.tolist() == ["SUPPORTED", ""]
-
-
-def test_repeated_rows_are_named(tmp_path):
-    path = write(tmp_path / "a.csv", "id,text\n1,x\n2,y\n1,x\n")
-    reading = read_roles(read_table(path), "corpus", ["id"])
-    with pytest.raises(InputError, match=r"a\.csv:4: id '1' stands in an earlier row already"):
-        reading.refuse_repeats("id")
-
-
-NAMES = st.text(string.printable + "é|\u2028", max_size=40)
-CONTENTS = st.binary(max_size=60) | st.lists(st.lists(NAMES, max_size=12), max_size=4).map(
-    lambda rows: "\n".join(",".join(row) for row in rows).encode()
-)
-
-
-@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.json", "a.jsonl", "a.csv.gz", "a.xlsx"])
-@given(content=CONTENTS)
-def test_any_bytes_are_read_or_refused_in_one_line(name, content, tmp_path_factory):
-    path = tmp_path_factory.mktemp("any") / name
-    path.write_bytes(content)
-    try:
-        reading = read_roles(read_table(path), "log", ["question"])
-        reading.labels("question")
-    except InputError as error:
-        assert len(str(error)) <= LONGEST
-        assert re.search(name, str(error))
-        assert "\n" not in str(error)

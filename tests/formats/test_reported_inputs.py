@@ -84,13 +84,6 @@ def test_a_log_is_read_rightly_or_refused_well(tmp_path, file, content, refused,
         assert log.attrs["notes"] == []
 
 
-def test_null_in_a_question_is_said_to_be_empty(tmp_path):
-    path = tmp_path / "null.jsonl"
-    path.write_text('{"user_input": null, "assistant_output": "Hi"}')
-    with pytest.raises(InputError, match=r"null\.jsonl:1: question .*'user_input'. is empty"):
-        read_log(path, columns={"answer": "assistant_output"})
-
-
 def test_what_the_command_says_of_submissions_of_fever_suffices(casebook, tmp_path):
     labels = ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO", "SUPPORTS"]
     said = ["supports", "REFUTES", "NOT_ENOUGH_INFO", "supports"]

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from refusals import not_refused
 
 from casebook import read_ratings
-from casebook.data.tables import ROLES, reading_text
+from casebook.data.tables import reading_text
 from casebook.errors import InputError
-from casebook.paths import ROOT
 from casebook.raters.annotations import read_counts, read_criteria, read_square
 
 # Four items, three raters: the same ratings in every layout below.
@@ -263,9 +262,3 @@ def test_any_ratings_are_read_as_written_or_refused(tmp_path_factory, rows):
     for item, rater, rating in filter(any, rows):
         read = ratings.loc[item, rater]
         assert pd.isna(read) if not rating else read == rating or float(read) == float(rating)
-
-
-def test_the_names_that_are_read_stand_on_the_methods_page():
-    page = (ROOT / "book" / "methods" / "agreement.md").read_text(encoding="utf-8")
-    for role, names in ROLES["ratings"].items():
-        assert f"| {role} | {', '.join(f'`{name}`' for name in names)} |" in page

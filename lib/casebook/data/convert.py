@@ -15,7 +15,6 @@ from casebook.readers import parse_json
 
 # Names that readers of the folder use, which no further column may have.
 RESERVED = ["_id", "doc_id", "query_id", "title", "text", "metadata"]
-JUDGED = ["query-id", "corpus-id", "score"]
 
 
 def convert(out, corpus, queries=None, qrels=None, *, columns=None):
@@ -38,10 +37,13 @@ def convert(out, corpus, queries=None, qrels=None, *, columns=None):
         if path is not None:
             lines[f"{part}.jsonl"], readings[part] = _texts(part, path, by_part[part])
     for split, path in (qrels or {}).items():
-        _, reading = read_rankings(path, "qrels", by_part["qrels"], prefix="qrels.")
-        rows = reading.table[["query", "document", "value"]].to_numpy().tolist()
-        lines[f"qrels/{valid_name(split, 'split')}.tsv"] = map("\t".join, [JUDGED, *rows])
-        readings[f"qrels {split}"] = reading
+        rankings, reading = read_rankings(path, "qrels", by_part["qrels"], prefix="qrels.")
+        judged = ["query-id\tcorpus-id\tscore"]
+        for query, grades in rankings.items():
+            judged += [f"{query}\t{document}\t{grade}" for document, grade in grades.items()]
+        lines[f"qrels/{valid_name(split, 'split')}.tsv"] = judged
+        if reading is not None:  # as it is of TREC's own text
+            readings[f"qrels {split}"] = reading
     with new_folder(Path(out), "name a new folder") as folder:
         for name, texts in lines.items():
             (folder / name).parent.mkdir(exist_ok=True)
