@@ -224,7 +224,8 @@ class Ablation(ScoredSystems):
     @property
     def unmeasured(self):
         """Why nothing can be compared; None where something can."""
-        return None if relevant_documents(self.dataset) else "nothing is judged relevant"
+        grades = (grade for row in self.dataset.qrels.values() for grade in row.values())
+        return None if any(grade > 0 for grade in grades) else "nothing is judged relevant"
 
     def same_inputs(self, pairs):
         """Pairs of systems that read the same on every query, with the reason."""
@@ -297,7 +298,7 @@ def systems(index, data, modes=None, retrievers=None, runs=None, max_missing=0.0
     }
     for name in [retrievers] if isinstance(retrievers, str) else retrievers or []:
         compared[name] = load_retriever(name, data.documents)
-    return compared | runs_on([data], runs, max_missing)
+    return compared | runs_on(data, runs, max_missing)
 
 
 def compared_systems(index, queries, modes=None, **settings):
@@ -332,7 +333,7 @@ def milliseconds_per_question(results, n_questions):
         if stage in costs:
             longest = costs.groupby(shared)[stage].transform("max")
             costs[stage] = longest.where(costs[stage].notna())
-    total = costs.drop(columns=["reranker", "encoder"]).sum(axis=1)
+    total = costs.drop(columns=["reranker", "encoder"], errors="ignore").sum(axis=1)
     return (1000 * total / n_questions).to_dict()
 
 
@@ -437,18 +438,13 @@ def relevant_documents(dataset):
     return {query: documents for query, documents in relevant.items() if documents}
 
 
-def ingest(folder, dataset, vectors, provider, passages=None):
-    """Manifest of indexed `Passages` and their vectors, by default whole documents, written."""
-    passages = passages or CorpusIndex(dataset.documents).passages()
-    doc_ids = dataset.documents["doc_id"].iloc[passages.owner]
-    chunks = pd.DataFrame({"document": doc_ids.tolist(), "text": list(passages.texts)})
-    chunks.insert(1, "number", chunks.groupby("document").cumcount())
-    chunks = chunks[chunks["text"].str.strip() != ""]
-    preprocessing = {"loader": dataset.card.loader if dataset.card else "beir"}
-    if passages.cut:
-        max_words, overlap, _ = passages.cut
-        preprocessing |= {"chunker": "words", "chunkSize": max_words, "chunkOverlap": overlap}
-    rows = list(chunks.itertuples(index=False, name=None))
-    vectors = np.asarray(vectors)[chunks.index]
-    about = {"provider": provider, "input_root": dataset.name, "preprocessing": preprocessing}
+def ingest(folder, dataset, vectors, provider):
+    """Manifest of whole documents and their vectors, written."""
+    documents = dataset.documents[dataset.documents["text"].str.strip() != ""]
+    rows = [
+        (name, 0, text) for name, text in zip(documents["doc_id"], documents["text"], strict=True)
+    ]
+    loader = dataset.card.loader if dataset.card else "beir"
+    about = {"provider": provider, "input_root": dataset.name, "preprocessing": {"loader": loader}}
+    vectors = np.asarray(vectors)[documents.index]
     return write_manifest(folder, dataset.key, "refs", rows, vectors=vectors, **about)
