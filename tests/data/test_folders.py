@@ -1,6 +1,5 @@
 """BEIR folders, TREC judgements and the Mini-Insurance layout: sound ones, and every defect."""
 
-import gzip
 import json
 import runpy
 
@@ -10,7 +9,7 @@ from refusals import not_refused
 
 from casebook import paths
 from casebook.data import load
-from casebook.data.folders import load_beir, load_trec, read_mini_insurance
+from casebook.data.folders import load_beir, read_mini_insurance
 from casebook.errors import InputError
 from casebook.retrieval.ablation import data_table, retrieve, score
 from casebook.retrieval.pipeline import HybridRetriever
@@ -29,15 +28,6 @@ def test_sound_folder(toy):
     assert dataset.documents["section"].isna().tolist() == [True, False, True]
     assert dataset.documents["url"].tolist()[2] == "x"
     assert dataset.candidates is None and dataset.groups["q1"] == "g"
-
-
-def test_compressed_files_give_the_same_dataset(toy):
-    plain = load_beir(toy).fingerprint
-    for name in ("corpus.jsonl", "queries.jsonl"):
-        data = (toy / name).read_bytes()
-        (toy / name).unlink()
-        (toy / f"{name}.gz").write_bytes(gzip.compress(data))
-    assert load_beir(toy).fingerprint == plain
 
 
 DEFECTS = [
@@ -67,22 +57,6 @@ def test_defects_are_named_with_file_and_line(toy, name, line, problem):
     assert where[-60:] in str(caught.value)
     assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_unknown_split_names_the_known_ones(toy):
-    with pytest.raises(InputError, match=r"no such file; judgements are in .*: qrels/test\.tsv"):
-        load_beir(toy, "dev")
-
-
-def test_documents_with_trec_judgements(toy):
-    qrels = toy / "qrels.txt"
-    qrels.write_text("q2 0 d2 2\nq1 0 d1 1\nq1 0 d3 0\n")
-    files = toy / "corpus.jsonl", toy / "queries.jsonl", qrels
-    dataset = load_trec(*files, key="toy", id_field="_id")
-    assert dataset.fingerprint == load_beir(toy).fingerprint
-    qrels.write_text("q2 0 d2 2\nq1 0 d8 1\nq1 0 d9 0\n")
-    with pytest.raises(InputError, match=r"qrels\.txt: judges the document 'd8'.*2 of 3"):
-        load_trec(*files, key="toy", id_field="_id")
 
 
 @pytest.fixture
@@ -148,15 +122,6 @@ def test_what_the_script_writes_reads_back(tmp_path):
     assert back.documents.set_index("doc_id")["text"].to_dict() == texts.to_dict()
     columns = ["query_id", "text", "line", "wording", "group"]
     assert back.queries[columns].equals(insurance.queries[columns])
-
-
-def test_graded_judgements_and_groups(folder):
-    graded = {"policy-fire": 2, "policy-flood": 0}
-    rewrite(folder, [ROW | {"relevant": graded, "group": "g", "tags": ["a", "b"]}])
-    dataset = read_mini_insurance(folder)
-    assert dataset.qrels == {"q1": {"policy-fire": 2, "Policy-Flood": 0}}
-    assert dataset.groups == {"q1": "g"}
-    assert dataset.queries.columns.tolist() == ["query_id", "text", "group", "tags"]
 
 
 ROWS = [
