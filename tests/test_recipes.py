@@ -240,5 +240,5 @@ def test_an_application_behind_an_address():
     names = {}
     with answering(Chain) as address:
         exec(first + blocks["HTTP"].replace("http://localhost:8000", address), names)
-        columns = reply_columns("ask", question, names["ask"](question["question"]))
+        columns = reply_columns("ask", names["ask"](question["question"]))
     assert columns == {"answer": "May I cancel? Yes.", "contexts": ["You may cancel."]}

@@ -109,8 +109,8 @@ def test_the_same_call_asks_only_what_is_missing(kitchen, endpoint):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("not ours", "breaks off in its first line"),
-        ("[1, 2, 3]", "breaks off in its first line"),
+        ("not ours", "breaks off: remove the file"),
+        ("[1, 2, 3]", "breaks off: remove the file"),
         ('{"x": 1}\nnot ours', "was made with another model"),
     ],
 )
