@@ -10,6 +10,7 @@ from casebook.readers import read_jsonl
 
 MOST_EXAMPLES = 3
 PAIR = ["query", "document"]
+NEEDED = [*PAIR, "value"]
 
 
 def folder_defects(folder):
@@ -68,12 +69,12 @@ def _content(folder):
         grades = [
             [query, *item] for query in dataset.qrels for item in dataset.qrels[query].items()
         ]
-        tables = {"test": pd.DataFrame(grades, columns=[*PAIR, "value"])}
+        tables = {"test": pd.DataFrame(grades, columns=NEEDED)}
     else:
         documents = _records(one_of(folder, "corpus"))
         questions = _records(one_of(folder, "queries"))
         paths = sorted(folder.glob("qrels/*.tsv"))
-        tables = {path.stem: read_roles(read_table(path), "qrels").table for path in paths}
+        tables = {path.stem: read_roles(read_table(path), "qrels", NEEDED).table for path in paths}
     return (
         _compared(documents),
         _compared(questions),
