@@ -317,7 +317,10 @@ _PAGE_TEXT = re.compile(
 )
 _FORMULA = re.compile(r'class="[^"]*\bmath\b')
 _INDENTATION = re.compile(r"\n[ \t]+(?=<)")
-_PREFORMATTED = re.compile(r"(<pre\b.*?</pre>|<textarea\b.*?</textarea>)", re.DOTALL)
+# Also scripts, which are let run by their hashes.
+_PREFORMATTED = re.compile(
+    r"(<pre\b.*?</pre>|<textarea\b.*?</textarea>|<script\b.*?</script>)", re.DOTALL
+)
 # What opens the pages below a chapter in the sidebar has no name for a screen reader.
 _TOGGLE = '<summary><span class="toctree-toggle"'
 # Below _static: the icons' other faces, the README's picture, what MathJax holds in one

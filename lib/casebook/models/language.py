@@ -59,20 +59,18 @@ _CHOICE = ("choices", 0)
 _THINKING = [AliasPath(*_CHOICE, "message", name) for name in ("reasoning_content", "reasoning")]
 
 
-class Usage(BaseModel):
-    """Tokens that a reply says it took."""
-
-    prompt_tokens: Tokens = None
-    completion_tokens: Tokens = None
-
-
 class Reply(BaseModel):
-    """A chat completion: a model's answer, why it ended, and what the server gives apart."""
+    """A chat completion: answer, tokens, whether their limit cut it off, and reasoning apart."""
 
     text: Text = Field(validation_alias=AliasPath(*_CHOICE, "message", "content"))
-    finish_reason: str | None = Field(None, validation_alias=AliasPath(*_CHOICE, "finish_reason"))
+    prompt_tokens: Tokens = Field(None, validation_alias=AliasPath("usage", "prompt_tokens"))
+    completion_tokens: Tokens = Field(
+        None, validation_alias=AliasPath("usage", "completion_tokens")
+    )
+    cut_off: Annotated[bool, BeforeValidator(lambda reason: reason == "length")] = Field(
+        False, validation_alias=AliasPath(*_CHOICE, "finish_reason")
+    )
     thinking: Text = Field("", validation_alias=AliasChoices(*_THINKING))
-    usage: Annotated[Usage, BeforeValidator(lambda value: value or {})] = Usage()
 
 
 def load_language_model(name, url=None):
@@ -117,7 +115,10 @@ class Endpoint:
         except (self._openai.APITimeoutError, self._openai.APIStatusError):
             return  # somebody listens
         except self._openai.APIConnectionError as error:
-            message = f"{self._address} cannot be reached ({error.__cause__}): check the address"
+            message = (
+                f"{self._address} cannot be reached ({error.__cause__}): start the server, or "
+            )
+            message += "check the address"
             raise self._no_answer("unreachable", message, lasting=True) from error
 
     def reply(self, prompt, **sampling):
@@ -137,12 +138,14 @@ class Endpoint:
         except self._openai.APIStatusError as error:
             status = error.status_code
             remedy = _REMEDIES.get(status, "").format(address=self._address)
-            message = f"the server answers {status}: {error.message}{remedy}"
+            where = error.response.headers.get("location", "")
+            message = f"the server answers {status}: {error.response.text}{where}{remedy}"
             lasting = status in (401, 403) or status >= 500
             raise self._no_answer("refused", message, lasting) from error
         except ValidationError as error:
             message = f"no chat completion: {first_problem(error)}; it is {body[:80]!r}"
-            raise self._no_answer("nonsense", f"{message}; {_USUAL_PATH}") from error
+            cause = "refused" if body.lstrip().startswith(b"<") else "nonsense"  # a web page
+            raise self._no_answer(cause, f"{message}; {_USUAL_PATH}") from error
 
     def complete_json(self, prompt, schema):
         """Answer a prompt with the fields of a pydantic model; `NoAnswer` if that cannot be had.
@@ -162,10 +165,7 @@ class Endpoint:
             if error.lasting:
                 self._failure = error
             raise
-        tokens = {
-            "prompt tokens": reply.usage.prompt_tokens,
-            "answer tokens": reply.usage.completion_tokens,
-        }
+        tokens = {"prompt tokens": reply.prompt_tokens, "answer tokens": reply.completion_tokens}
         self.usage.update(requests=1, uncounted=None in tokens.values())
         self.usage.update({name: count or 0 for name, count in tokens.items()})
         try:
