@@ -171,7 +171,9 @@ def test_an_address_is_that_of_the_environment_and_one_without_v1_is_said(
     kitchen, endpoint, monkeypatch
 ):
     url, _ = endpoint(response({"error": "Not Found"}, status="404 No"))
-    with pytest.raises(BatchFailed, match=f"answers 404: .*Not Found.*; the address is {url}: most"):
+    with pytest.raises(
+        BatchFailed, match=f"answers 404: .*Not Found.*; the address is {url}: most"
+    ):
         ask(kitchen, url, retries=0)
     monkeypatch.delenv("CASEBOOK_LLM_URL", raising=False)
     monkeypatch.setenv("OPENAI_BASE_URL", endpoint(WELL)[0])

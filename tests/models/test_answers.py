@@ -58,7 +58,9 @@ def test_a_failure_is_not_kept_and_a_refused_key_is_not_tried_again(monkeypatch)
         with pytest.raises(NoAnswer, match="no JSON object"):
             model.complete_json("Is it?", Stance)
         for question in ("Is it?", "And that?"):
-            with pytest.raises(NoAnswer, match=r"401: .*no key.*; the key is that of OPENAI_API_KEY"):
+            with pytest.raises(
+                NoAnswer, match=r"401: .*no key.*; the key is that of OPENAI_API_KEY"
+            ):
                 model.complete_json(question, Stance)
     assert len(asked) == 2
     assert model.costs["prompt tokens"] == 100

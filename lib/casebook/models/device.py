@@ -80,7 +80,7 @@ def model_settings(device=None, precision=None, batch_size=None):
     try:
         settings = ModelSettings(**{name: value for name, value in given.items() if value})
     except ValidationError as error:
-        raise InputError(first_problem(error).removeprefix("field ")) from None
+        raise InputError(first_problem(error)) from None
     check_device(settings.device)
     return settings
 

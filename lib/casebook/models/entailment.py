@@ -89,7 +89,7 @@ class EntailmentModel(PairModel):
         if len(found) == len(labels) and {ENTAILMENT, NEUTRAL} <= found.keys() <= set(CLASSES):
             return found
         raise InputError(
-            f"entailment model {self.name!r} has the classes {', '.join(self.labels)}, not "
+            f"entailment model {self.name!r} has the classes {', '.join(labels)}, not "
             f"{', '.join(CLASSES)} (or entailment, {NOT_ENTAILMENT}): give a model of natural "
             "language inference; or, where they are numbers, name them in the order of its "
             f"outputs, such as entailment:{'+'.join(reversed(CLASSES))}={self.name}"
