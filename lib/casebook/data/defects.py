@@ -56,7 +56,6 @@ def folder_defects(folder):
 
 
 def _same(records, keys, name="id"):
-    """Each record, and the first that is the same."""
     return records["id"] + " = " + records.groupby(keys)[name].transform("first")
 
 
@@ -88,7 +87,6 @@ def _records(path):
 
 
 def _compared(frame):
-    """Ids, and titles with texts as they are compared."""
     titles = frame["title"].fillna("") + " " if "title" in frame else ""
     texts = (titles + frame["text"]).str.lower().str.split().str.join(" ")
     return pd.DataFrame({"id": frame["id"], "text": texts})

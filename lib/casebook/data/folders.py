@@ -18,7 +18,6 @@ MAX_MISSING = 0.05
 
 
 def load_folder(folder, split="test", *, key=None, max_missing=MAX_MISSING):
-    """One split of a folder in the BEIR or the Mini-Insurance layout."""
     check_folder(folder)
     if not (folder / "policies").is_dir():
         return load_beir(folder, valid_name(split, "split"), key=key, max_missing=max_missing)
@@ -96,14 +95,12 @@ def read_collection(folder, titles=True):
 
 
 def read_questions(path):
-    """Questions without judgements, of a file or a BEIR folder."""
     path = Path(path)
     path = one_of(path, "queries") if path.is_dir() else path
     return read_frame(path, "_id", "query_id")
 
 
 def check_folder(folder):
-    """Refuse what is no folder."""
     if not Path(folder).is_dir():
         problem = "is a file, not a folder" if Path(folder).is_file() else "no such folder"
         remedy = "give the folder with its corpus.jsonl (BEIR layout), or one of .txt and .md files"
@@ -120,7 +117,6 @@ def with_titles(documents):
 
 
 def one_of(folder, stem):
-    """Path of a file of JSON lines, plain or compressed."""
     for path in (folder / f"{stem}.jsonl", folder / f"{stem}.jsonl.gz"):
         if path.is_file():
             return path

@@ -179,7 +179,6 @@ def _check_card(card):
 
 
 def _check_folder(key, folder):
-    """Rows of the splits of a folder, and of its defects."""
     splits = sorted(path.stem for path in folder.glob("qrels/*.tsv")) or ["test"]
     rows = [_check_split(key, split, load_folder, folder) for split in splits]
     with contextlib.suppress(InputError):  # of a file that none of the splits could be read with
@@ -190,7 +189,6 @@ def _check_folder(key, folder):
 
 
 def _check_split(key, split, read, *arguments):
-    """Row of a split that is read."""
     try:
         dataset = read(*arguments, split)
     except InputError as error:

@@ -46,7 +46,6 @@ PDPABENCH_COLUMNS = {
 
 
 def beir(card, files, split):
-    """A BEIR folder: collections of our own."""
     folder = next(iter(files.values())).parent  # which holds the corpus, first on each card
     return load_beir(folder, split, key=card.key, card=card)
 
@@ -123,12 +122,10 @@ def privacy_qa(card, files, split):
 
 
 def _numbered(texts, pattern):
-    """{text: id} of the distinct texts, in the order of first occurrence."""
     return {text: pattern.format(n) for n, text in enumerate(dict.fromkeys(texts), start=1)}
 
 
 def _half(dataset, seed):
-    """The half that the split of a dataset names, or all of it."""
     if dataset.split == "all":
         return dataset
     return dataset.subset(halve(dataset.groups, seed)[dataset.split], dataset.split)
@@ -214,7 +211,6 @@ def _package_files(package, folder, suffix):
 
 
 def _names(notice, licence):
-    """Whether a notice holds a name of its licence word for word."""
     names = [licence.get(field) for field in ("key", "name", "short_name", "spdx_license_key")]
     folded = [" ".join(text.casefold().split()) for text in [notice, *filter(None, names)]]
     return any(name in folded[0] for name in folded[1:])
@@ -300,12 +296,10 @@ def from_workbooks(paths):
 
 
 def _rows(path):
-    """Objects of a JSONL file."""
     return [row for _, row in read_jsonl(path)]
 
 
 def _rows_of(split, files):
-    """Objects of the only file that belong to a split."""
     (path,) = files.values()
     return [row for row in _rows(path) if split in ("all", row.get("split"))]
 

@@ -49,7 +49,6 @@ def reachable(card):
 
 
 def _folder(source):
-    """Folder of this machine that a source is, or None."""
     if source.shipped:
         return paths.collection_folder(source.shipped)
     mirror = os.environ.get(MIRROR_VARIABLE)
@@ -57,7 +56,6 @@ def _folder(source):
 
 
 def _file(card, name, download):
-    """Verified path of a file: in a folder of this machine, in the cache, or downloaded into it."""
     known = card.files[name].sha256
     sources = [source for source in card.sources if name in card.files_of(source)]
     places = [_folder(source) / source.path_of(name) for source in sources if _folder(source)]

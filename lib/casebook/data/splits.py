@@ -20,8 +20,6 @@ VOTE_COLUMNS = ["rater", "row", "item", "rag_side", "preferred", *VOTE_SCORE_COL
 
 
 class DataSplit:
-    """What every split has beside its data."""
-
     default_split = "all"  # split whose name is the key alone where there is no card
 
     @property
@@ -71,7 +69,6 @@ class RetrievalDataset(DataSplit):
             raise InputError(f"{self.key}: the judgements name {min(unknown)!r}, which is unknown")
 
     def subset(self, query_ids, split):
-        """Some of the queries, with what belongs to them."""
         chosen = set(query_ids)
         parts = {}
         for name in ("qrels", "candidates", "groups"):
@@ -83,7 +80,6 @@ class RetrievalDataset(DataSplit):
 
     @property
     def counts(self):
-        """Numbers of documents, queries and judgements."""
         return {
             "documents": len(self.documents),
             "queries": len(self.queries),

@@ -40,7 +40,6 @@ class CachedModel:
         self._answers = {}
 
     def complete_json(self, prompt, schema):
-        """Answer a prompt with one object of a pydantic model, see `Endpoint.complete_json`."""
         question = json.dumps([prompt, schema.model_json_schema()], sort_keys=True)
         if question not in self._answers:
             self.costs["questions"] += 1

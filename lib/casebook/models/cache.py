@@ -39,7 +39,6 @@ class TokenVectors:
         return np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
 
     def take(self, rows):
-        """Select texts, repeats allowed."""
         rows = np.asarray(rows, dtype=np.int64)
         lengths = self.lengths[rows]
         new_starts = np.cumsum(lengths, dtype=np.int64) - lengths
@@ -166,7 +165,6 @@ class EmbeddingCache:
 
 
 def _arrays(path, names):
-    """Some arrays of a shard."""
     try:
         # Opened here, since numpy leaves a truncated file open.
         with path.open("rb") as stream, np.load(stream) as data:
@@ -176,7 +174,6 @@ def _arrays(path, names):
 
 
 def _store(folder, keys, block):
-    """Keep the vectors of some texts."""
     path = folder / f"{hashlib.sha256(b''.join(keys)).hexdigest()[:32]}.npz"
     arrays = {"vectors": block.vectors, "token_ids": block.token_ids, "lengths": block.lengths}
     packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), -1)

@@ -50,7 +50,6 @@ class ModelSettings:
 
     @contextlib.contextmanager
     def memory_for(self, batch_size):
-        """Refuse a batch that does not fit into the device's memory."""
         try:
             yield
         except RuntimeError as error:  # torch.OutOfMemoryError is one; of MPS it has no class
@@ -97,6 +96,5 @@ def available_devices():
 
 
 def check_device(device):
-    """Refuse a device that this machine does not have."""
     if device != "cpu" and device not in available_devices():
         raise InputError(f"device {device!r}: this machine has {', '.join(available_devices())}")

@@ -128,7 +128,6 @@ class SentenceEncoder(Encoder):
 
     @cached_property
     def _tokenizer(self):
-        """The tokenizer alone, without truncation and padding."""
         path = next(self.folder.rglob("tokenizer.json"))
         tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(str(path))
         tokenizer.no_truncation()
@@ -148,7 +147,6 @@ class SentenceEncoder(Encoder):
         return self._tokenizer.get_vocab_size()
 
     def token_ids(self, texts, special=False):
-        """Token ids of each text without truncation."""
         encodings = self._tokenizer.encode_batch(checked_texts(texts), add_special_tokens=special)
         return [np.array(encoding.ids, dtype=np.int64) for encoding in encodings]
 
@@ -243,7 +241,6 @@ class PluggedEncoder(Encoder, EncoderWrapper):
         self._kept = {"query": {}, "document": {}}  # vectors by role and text
 
     def _encode(self, texts, role):
-        """Encode the texts that have no vector yet, and look up all."""
         texts = checked_texts(texts)
         kept = self._kept[role]
         new = [text for text in dict.fromkeys(texts) if text not in kept]
@@ -296,7 +293,6 @@ def model_fingerprint(folder):
 
 
 def _check_files(folder):
-    """Refuse a folder in which something is missing or cut, by name."""
     for kind, patterns in _NEEDED.items():
         if not any(any(folder.glob(pattern)) for pattern in patterns):
             raise InputError(f"{folder}: holds no {kind}")
@@ -324,7 +320,6 @@ def torch_library():
 
 
 def loaded(kind, folder, settings):
-    """A model of sentence-transformers, by the name of its class."""
     return getattr(torch_library(), kind)(
         str(folder),
         device=settings.device,

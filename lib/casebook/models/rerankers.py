@@ -87,7 +87,6 @@ class MaxSimReranker:
         return scores, passages
 
     def _heaviest(self, queries):
-        """Tokens of each query that are read."""
         query = np.repeat(np.arange(len(queries)), queries.lengths)
         weights = pd.Series(np.round(self._weights[queries.token_ids], DECIMALS))
         ranks = weights.groupby(query).rank("first", ascending=False)
@@ -98,7 +97,6 @@ class MaxSimReranker:
         return TokenVectors(vectors, queries.token_ids[keep], lengths)
 
     def _tokens_of(self, documents):
-        """Token vectors of each document's passages."""
         spans = [np.arange(*self._starts[row : row + 2]) for row in documents]
         if self._vectors is not None:
             return map(self._vectors.take, spans)
@@ -171,8 +169,6 @@ class PairModel:
 
 
 class CrossEncoderReranker(PairModel):
-    """Score query and passage pairs by a cross-encoder's logit."""
-
     def __init__(self, name, texts, settings=None):
         super().__init__(name, settings)
         self._texts = texts
