@@ -18,7 +18,10 @@ LAYOUTS = {
     "run": ["query", "Q0", "document", "rank", "score", "tag"],
     "qrels": ["query", "iteration", "document", "grade"],
 }
-NUMBERS = {"run": "a finite number", "qrels": "a whole number"}
+NO_NUMBER = {
+    "run": "score {!r} is not a finite number",
+    "qrels": "grade {!r} is not a whole number",
+}
 BEIR = ["query-id", "corpus-id", "score"]
 PLACES = {6: (0, 2, 4), 4: (0, 2, 3), 3: (0, 1, 2)}  # of these three, by the number of fields
 
@@ -131,7 +134,7 @@ def number_of(text, kind):
         return value
     if kind == "qrels" and value.is_integer():
         return int(value)
-    raise ValueError(f"{text!r} is not {NUMBERS[kind]}")
+    raise ValueError(NO_NUMBER[kind].format(text))
 
 
 def write_run(path, run, tag="casebook"):

@@ -217,11 +217,10 @@ def test_prompt_temperature_and_seed_are_those_of_the_user(kitchen, endpoint):
 def test_answers_that_were_cut_off_are_counted(kitchen, endpoint):
     cut_off = response(completion(choices=[CHOICE | {"finish_reason": "length"}]))
     said = []
-    log = ask(kitchen, endpoint(cut_off, WELL)[0], report=said.append)
+    ask(kitchen, endpoint(cut_off, WELL)[0], report=said.append)
     assert (
         said[-1] == "1 of 6 answers were cut off at 512 tokens (m, retrieval): raise --max-tokens"
     )
-    assert log.attrs["notes"] == ["1 answers were cut off at the model's limit"]
 
 
 THOUGHTS = [

@@ -10,7 +10,7 @@ from refusals import not_refused
 
 from casebook import paths
 from casebook.data import load
-from casebook.data.folders import load_beir, load_trec, read_collection, read_mini_insurance
+from casebook.data.folders import load_beir, load_trec, read_mini_insurance
 from casebook.errors import InputError
 from casebook.retrieval.ablation import data_table, retrieve, score
 from casebook.retrieval.pipeline import HybridRetriever
@@ -44,11 +44,10 @@ DEFECTS = [
     ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', ":4: id 'd1' stood already in line 1"),
     ("corpus.jsonl", b"{broken", ":4: is not JSON"),
     ("corpus.jsonl", b'{"_id": " ", "text": "x"}', ":4: .*an empty '_id'"),
-    ("corpus.jsonl", b'{"_id": "d4", "text": "x", "title": 1}', ":4: .*'title' is not text"),
     (
         "corpus.jsonl",
         b'{"_id": "d4", "text": "x", "metadata": {"title": 1}}',
-        ":4: metadata field 'title' has the name",
+        ":4: a field of metadata has the name",
     ),
     ("queries.jsonl", b'{"_id": "q4", "text": " "}', ":4: 'q4' has no text"),
     ("qrels/test.tsv", b"q1\td9\t1", "judges the document 'd9' for the query 'q1'"),
@@ -158,16 +157,6 @@ def test_what_the_script_writes_reads_back(tmp_path):
     assert back.queries[columns].equals(insurance.queries[columns])
 
 
-def test_marks_line_ends_and_case_are_normalised(folder):
-    dataset = read_mini_insurance(folder, key="toy")
-    assert dataset.documents["doc_id"].tolist() == ["Policy-Flood", "policy-fire"]
-    assert dataset.documents["text"].tolist() == ["Flood.", "Fire.\nSmoke."]
-    assert dataset.key == "toy"
-    assert dataset.groups is None
-    rewrite(folder, [ROW | {"relevantDocId": "POLICY-flood"}])
-    assert read_mini_insurance(folder).qrels == {"q1": {"Policy-Flood": 1}}
-
-
 def test_graded_judgements_and_groups(folder):
     graded = {"policy-fire": 2, "policy-flood": 0}
     rewrite(folder, [ROW | {"relevant": graded, "group": "g", "tags": ["a", "b"]}])
@@ -220,9 +209,5 @@ def test_samples_of_the_layout(mirror):
 def test_a_file_in_the_place_of_a_folder_is_called_a_file(tmp_path):
     file = tmp_path / "tickets.csv"
     file.write_text("id,text\n1,lost\n")
-    for reader in (read_collection, load):
-        with pytest.raises(
-            InputError,
-            match=r"tickets.csv: is a file, not a folder: give the folder with its corpus",
-        ):
-            reader(file)
+    with pytest.raises(InputError, match=r"tickets.csv: is a file, not a folder: give the folder"):
+        load(file)

@@ -17,7 +17,7 @@ import yaml
 from casebook import __version__
 from casebook.batch.grid import load_grid
 from casebook.book import items, pages
-from casebook.book.answers import finding, questions
+from casebook.book.answers import about, questions
 from casebook.book.chapters import for_readers
 from casebook.book.concordance import concordance_page, documents
 from casebook.book.front import (
@@ -377,7 +377,7 @@ def _drop_unused(site):
 def _finish_pages(run, chapters, site):
     """Drop scripts that a page does not need; add its preview and the line printed below it."""
     day = completed(chapters)
-    descriptions = {site / "index.html": unescape(_TAG.sub("", finding(chapters)))}
+    descriptions = {site / "index.html": about(chapters)}
     picture = _add_picture(site)
     address = site_address()
     labelled_toggle = _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')

@@ -14,7 +14,7 @@ from casebook.paths import SHIPPED
 
 ASSETS = SHIPPED / "book" / "assets"
 STYLES = ["custom.css", "front.css"]
-SCRIPTS = ["tables.js", "figures.js", "front.js"]
+SCRIPTS = ["tables.js", "figures.js"]
 FOLDED = "folded"  # tag of the cell of a heading
 _FOLD = f"<!-- {FOLDED} -->"
 # Roles of the bibliography that ARIA 1.3 deprecates or that do not fit.

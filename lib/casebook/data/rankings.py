@@ -59,9 +59,11 @@ def _of_object(path):
     content = read_json(path, parse=parse_cells)
     if isinstance(content, list):
         return read_table(path)
-    if not content or not all(isinstance(row, dict) for row in content.values()):
-        raise refusal(path, "give {query: {document: score}}, or a list of rows")
-    rows = [(query, *pair) for query, row in content.items() for pair in row.items()]
+    is_nested = all(isinstance(row, dict) for row in content.values())
+    items = content.items() if is_nested else ()
+    rows = [(query, *pair) for query, row in items for pair in row.items()]
+    if not rows:
+        raise refusal(path, "has no documents with scores: give {query: {document: score}}")
     table = pd.DataFrame(rows, range(1, len(rows) + 1), ["query", "document", "score"], object)
     table.attrs["path"] = path
     return table
