@@ -41,7 +41,7 @@ def test_compressed_files_give_the_same_dataset(toy):
 
 
 DEFECTS = [
-    ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', ":4: id 'd1' stood already in line 1"),
+    ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', ":4: id 'd1' stood above with other"),
     ("corpus.jsonl", b"{broken", ":4: is not JSON"),
     ("corpus.jsonl", b'{"_id": " ", "text": "x"}', ":4: .*an empty '_id'"),
     (
