@@ -109,8 +109,8 @@ def test_the_same_call_asks_only_what_is_missing(kitchen, endpoint):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("not ours", "breaks off in its first line"),
-        ("[1, 2, 3]", "breaks off in its first line"),
+        ("not ours", "breaks off: remove the file"),
+        ("[1, 2, 3]", "breaks off: remove the file"),
         ('{"x": 1}\nnot ours', "was made with another model"),
     ],
 )
@@ -215,11 +215,10 @@ def test_prompt_temperature_and_seed_are_those_of_the_user(kitchen, endpoint):
 def test_answers_that_were_cut_off_are_counted(kitchen, endpoint):
     cut_off = response(completion(choices=[CHOICE | {"finish_reason": "length"}]))
     said = []
-    log = ask(kitchen, endpoint(cut_off, WELL)[0], report=said.append)
+    ask(kitchen, endpoint(cut_off, WELL)[0], report=said.append)
     assert (
         said[-1] == "1 of 6 answers were cut off at 512 tokens (m, retrieval): raise --max-tokens"
     )
-    assert log.attrs["notes"] == ["1 answers were cut off at the model's limit"]
 
 
 THOUGHTS = [

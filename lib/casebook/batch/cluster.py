@@ -1,8 +1,8 @@
 """Where work is done: threads and processes of this machine, or the workers of a Dask scheduler.
 
-All of them are executors of `concurrent.futures`; ``slots()`` is how much they do at a time. Nothing
-listens for the threads and processes: threads need no connection, and processes are reached by
-pipes, so that no other user of the machine can send them work.
+All of them are executors of `concurrent.futures`; ``slots()`` is how much they do at a time.
+Nothing listens for the threads and processes: threads need no connection, and processes are reached
+by pipes, so that no other user of the machine can send them work.
 """
 
 import contextlib

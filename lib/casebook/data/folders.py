@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.data.rankings import is_table, read_rankings
+from casebook.data.rankings import read_rankings
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.paths import valid_name
 from casebook.readers import read_frame, read_json, read_text
-from casebook.trec import read_qrels
 
 # Share of judgements that may name what a collection lacks: one in twenty takes about
 # .05 from a recall, which is half the interval of a few hundred queries.
@@ -47,10 +46,7 @@ def load_trec(
     """
     documents = _documents(documents, id_field)
     queries = read_frame(queries, id_field, "query_id")
-    if is_table(qrels, "qrels"):
-        grades, _ = read_rankings(qrels, "qrels")
-    else:
-        grades = read_qrels(qrels)
+    grades, _ = read_rankings(qrels, "qrels")
     judged = pd.Series(grades, dtype=object).map(list).explode()
     queries = queries[queries["query_id"].isin(list(grades))].reset_index(drop=True)
     is_asked = judged.index.isin(queries["query_id"])
