@@ -173,7 +173,7 @@ def _checked_lines(root):
 
 def _follows(line, number, previous):
     try:
-        entry = parse_json(line)
+        entry = parse_json(line.decode())
         return (entry["seq"], entry["previous"]) == (number, previous)
     except (ValueError, TypeError, KeyError):
         return False
