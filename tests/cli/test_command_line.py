@@ -110,7 +110,7 @@ NEAR = [
     ("compare {dir}/scores.csv --against bm52", "did you mean 'bm25'?"),
     ("compare {dir}/scores.csv --score scroe", "did you mean 'score'?"),
     ("compare {dir}/scores.csv --columns sytem=system", "did you mean 'system'?"),
-    ("convert {dir}/x --corpus {dir}/scores.csv --columns corpus.txt=x", "mean 'corpus.text'?"),
+    ("convert {dir}/x --corpus {dir}/scores.csv --columns corpus.txt=x", "mean 'text'?"),
 ]
 
 

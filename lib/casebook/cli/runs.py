@@ -408,6 +408,8 @@ def matrix(
     if dry:
         show(commands, False, [f"{name}: {' '.join(words)}" for name, words in commands.items()])
         return
+    if after.get("promotebest"):
+        say("note: promoteBest promotes nothing here: see casebook runs decide")
     folder = runs.registry.locate(**context.obj).root / "_matrix"
     failed = []
     for variant in variants:
