@@ -18,6 +18,15 @@ from casebook.runs.record import digest, first_error
 
 DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
 EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
+# A parameter of an experiment that another notebook reads: ratings without systems, and answers
+# that nobody has judged yet.
+HANDED_OVER = {
+    ("rater_agreement", "ratings"): "rating_agreement",
+    ("rater_agreement", "log"): "blind_study",
+    ("rater_agreement", "questions"): "blind_study",
+    ("rater_agreement", "raters"): "blind_study",
+    ("rater_agreement", "url"): "blind_study",
+}
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -130,6 +139,8 @@ def _cells_named(name, cells, tag, overrides):
         stem = source.stem.replace(".", "_")
         cell_name = f"{stem}-{_digits(overrides, source)}" if overrides else stem
         return [Cell(valid_name(cell_name), str(source))]
+    for parameter in overrides:
+        name = HANDED_OVER.get((name, parameter), name)
     exact = [cell for cell in cells if cell.name == name]
     if exact:
         return exact
