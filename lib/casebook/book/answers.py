@@ -19,7 +19,9 @@ from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline, counted
 from casebook.verdicts import NO_DIFFERENCE, NOT_MEASURED, UNDECIDED
 
 TOPICS = Path(__file__).with_name("topics.yml")
-METHODS = {"factcheck_confusion": "factcheck"}  # pages that are not named after their experiment
+METHODS = dict.fromkeys(
+    ["factcheck_confusion", "factcheck_parts", "factcheck_transfer"], "factcheck"
+)  # pages that are not named after their experiment
 MOST_NAMES = 2  # of the cases of a verdict, in a row with several
 MOST_NAMED_CASES = 3  # a row with more names only those that are worse
 NEAR = 0.15  # of an axis: a tick at zero that is nearer to an end is left out
