@@ -197,7 +197,6 @@ WRONG_OPTIONS = [
     (["--original", "--stance", "public"], "--stance has no effect with --original"),
     (["--mode", "x"], "mode"),
     (["--ratings", "/nowhere.yml"], "nowhere.yml"),
-    (["--values", "yes=TRUE"], "mapped to 'TRUE', which is none of SUPPORTED"),
 ]
 
 

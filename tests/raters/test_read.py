@@ -8,7 +8,7 @@ import zipfile
 import pandas as pd
 import pytest
 from forms_as_documented import repacked, with_stored, write_forms
-from openpyxl import Workbook, load_workbook
+from openpyxl import load_workbook
 from openpyxl.worksheet.formula import ArrayFormula
 from toy_study import make_study
 
@@ -101,7 +101,7 @@ def hide(book):
         (copying(0), (14, "prompt_id", "duplicate", "note"), 12),
         (copying(1), (14, "prompt_id", "duplicate", "lost"), 11),
         (setting("A7", None), (7, "prompt_id", "no_id", "lost"), 11),
-        (setting("M3", "=SUM(F2:F5)"), (3, "M3", "formula", "note"), 12),
+        (setting("M3", "=SUM(F2:F5)"), (3, "column 13", "formula", "note"), 12),
         (
             lambda book: setattr(book["ratings"], "title", "Sheet1"),
             (None, None, "missing_sheet", "note"),
@@ -163,7 +163,7 @@ def test_damaged_and_foreign_files_are_named(tmp_path, name, content, message):
         read_form(tmp_path / name)
 
 
-def test_sizes_bombs_and_entities_are_not_believed(returned, tmp_path, monkeypatch):
+def test_declared_sizes_and_bombs_are_not_believed(returned, tmp_path, monkeypatch):
     claim = (b'ref="A1:J13"', b'ref="A1:XFD1000000"', 1)
     part = "xl/worksheets/sheet1.xml"
     path = repacked(
@@ -171,25 +171,12 @@ def test_sizes_bombs_and_entities_are_not_believed(returned, tmp_path, monkeypat
     )
     assert b"XFD1000000" in zipfile.ZipFile(path).read(part) and len(read_form(path).rows) == 12
     monkeypatch.setattr(sheets, "MOST_UNPACKED", 2 << 20)
-    monkeypatch.setattr(sheets, "MOST_ROWS", 50)
     bomb = tmp_path / "bomb.xlsx"
     shutil.copy(returned[0], bomb)
     with zipfile.ZipFile(bomb, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/media/big.bin", bytes(3 << 20))
-    entities = b'<!DOCTYPE x [<!ENTITY a "b">]>'
-    xxe = repacked(returned[0], tmp_path / "xxe.xlsx", "xl/workbook.xml", lambda c: entities + c)
-    long = Workbook()
-    for _ in range(52):
-        long.active.append(["x"])
-    long.save(tmp_path / "long.xlsx")
-    refused = {
-        bomb: "too much for a form",
-        xxe: "declares entities",
-        tmp_path / "long.xlsx": "more than 50 rows",
-    }
-    for path, message in refused.items():
-        with pytest.raises(InputError, match=message):
-            read_form(path)
+    with pytest.raises(InputError, match="too much for a form"):
+        read_form(bomb)
 
 
 def test_one_error_names_every_file_and_row_that_is_refused(returned, key, tmp_path):

@@ -588,6 +588,7 @@ def gate(
     against: option(str | None, "Reference (default: the promoted run), or a log.") = None,
     log: option(Path | None, "Log of an assistant's answers, instead of a run.") = None,
     scores: option(Path | None, "Table of scores by unit and system, instead of a run.") = None,
+    unit: option(str | None, "Column of it that names what was scored.") = None,
     systems: option(str | None, "Columns that hold the scores of a system each: A,B.") = None,
     collection: option(str | None, "Data set or folder, if the log's contexts are ids.") = None,
     columns: Columns = None,
@@ -620,6 +621,8 @@ def gate(
         no_scores = ("rules", "profile", "runs_root", "domain", "tenant", "judge", "collection")
         exclusive(context, "scores", *no_scores, "lists")
         told = said(columns, values, rows)
+        if unit is not None:
+            told["columns"]["unit"] = unit
         named = [name for name in (systems or "").split(",") if name]
         named_measure = measure if given(context, "measure") else None
         options = {"measure": named_measure, "complete": False, **told}
@@ -627,7 +630,8 @@ def gate(
         gate_table(scores, named, against, given_margin, force, as_json, **options)
         return
     if log is not None:
-        exclusive(context, "log", "systems", "rules", "profile", "runs_root", "domain", "tenant")
+        not_of_logs = ("systems", "unit", "rules", "profile", "runs_root", "domain", "tenant")
+        exclusive(context, "log", *not_of_logs)
         gate_log(
             log,
             against,
@@ -640,7 +644,7 @@ def gate(
             as_json=as_json,
         )
         return
-    refuse_idle(context, ("collection", *SAID, "judge", "systems"), "on a run")
+    refuse_idle(context, ("collection", *SAID, "judge", "systems", "unit"), "on a run")
     exclusive(context, "rules", "measure", "margin")
     exclusive(context, "against", "profile")
     listing = _registry(runs_root, domain, tenant)

@@ -92,21 +92,17 @@ def evaluate(
 
 
 def _sources(paths, columns):
-    """Judgements and runs: what tables hold, which is said, and paths of TREC files."""
-    from casebook.data.rankings import is_table, read_rankings
+    """Judgements and runs; what was read of tables is said."""
+    from casebook.data.rankings import read_rankings
 
-    sources = []
     kinds = ["qrels", *["run"] * (len(paths) - 1)]
-    for path, kind in zip(paths, kinds, strict=True):
-        if not is_table(path, kind):
-            sources.append(path)
-            continue
-        content, reading = read_rankings(path, kind, columns)
-        say(str(reading))
-        sources.append(content)
-    if columns and sources == paths:
+    read = [read_rankings(path, kind, columns) for path, kind in zip(paths, kinds, strict=True)]
+    readings = [str(reading) for _, reading in read if reading]
+    if columns and not readings:
         raise InputError("--columns has no effect on TREC files: leave it out")
-    return sources
+    for reading in readings:
+        say(reading)
+    return [content for content, _ in read]
 
 
 def compare(

@@ -36,17 +36,15 @@ class FormLayout:
 
     @property
     def names(self):
-        """Names of the columns, in order."""
         return [column.name for column in self.columns]
 
     @property
     def texts(self):
-        """Names of the columns that show text to the rater."""
         return [column.name for column in self.columns if column.kind == "text"]
 
     @property
     def answers(self):
-        """Columns that the rater fills, notes left out."""
+        # notes left out
         return [column for column in self.columns if column.kind in ("choice", "rating")]
 
     def rubric_lines(self, kind, guess=None):
@@ -64,20 +62,22 @@ class FormLayout:
         return lines
 
 
-def _layout(name):
-    rubric = RUBRIC[name]
-    columns = tuple(Column(**column) for column in rubric["columns"])
-    return FormLayout(name, rubric["key"], columns, tuple(rubric["task"]), rubric["scales"])
-
-
 # Sides of an answer: left and right, as columns of a form name them and as judgements do.
 FORM_SIDES = {"s1": "left", "s2": "right"}
 RUBRIC = read_yaml(Path(__file__).with_name("rubric.yml"))
 PAIRED_SCALES = tuple(RUBRIC["paired"]["scales"])
 GUESS = Column("guess", "choice", 10, ("S1", "S2", "DK"), required=False)
 EVIDENCE = Column("evidence", "text", 60)
-PAIRED = _layout("paired")
-LIKERT = _layout("likert")
+PAIRED, LIKERT = (
+    FormLayout(
+        name,
+        RUBRIC[name]["key"],
+        tuple(Column(**column) for column in RUBRIC[name]["columns"]),
+        tuple(RUBRIC[name]["task"]),
+        RUBRIC[name]["scales"],
+    )
+    for name in ("paired", "likert")
+)
 
 
 def paired_layout(*, guess=False, evidence=False):
