@@ -93,6 +93,7 @@ _CELLS = json.JSONDecoder(
 
 def parse_json(text, decoder=_STRICT):
     """Content of JSON: no key twice, no half characters; else ValueError."""
+    text = text.decode() if isinstance(text, bytes) else text
     try:
         value = decoder.decode(text)
     except RecursionError:
@@ -146,24 +147,20 @@ def read_frame(path, id_field, id_column, fields=("text",), blank=False):
     copies = []
     for number, record in read_jsonl(path, {id_field: str, "text": str}):
         name = record.pop(id_field)
-        texts = {field: str(record.pop(field, None) or "") for field in fields}
+        texts = {field: record.pop(field, None) or "" for field in fields}
         metadata = record.pop("metadata", None) or {}
-        if not isinstance(metadata, dict):
-            raise InputError.at(path, number, "field 'metadata' is not an object")
-        if not name.strip() or not (blank or texts["text"].strip()):
-            raise InputError.at(path, number, f"{name!r} has no text, or an empty {id_field!r}")
         row = {id_column: name, **texts, **record, **metadata}
         if len(row) < 1 + len(texts) + len(record) + len(metadata):
             raise InputError.at(path, number, "a field of metadata has the name of another column")
-        earlier_row, line = rows.setdefault(name, (row, number))
-        if earlier_row != row:
-            problem = f"id {name!r} stood already in line {line}, with other content"
-            raise InputError.at(path, number, problem)
-        if line < number:
-            copies.append(f"line {number}: {name}, as in line {line}")
+        if not name.strip() or not (blank or texts["text"].strip()):
+            raise InputError.at(path, number, f"{name!r} has no text, or an empty {id_field!r}")
+        if name in rows:
+            copies.append(name)
+        if rows.setdefault(name, row) != row:
+            raise InputError.at(path, number, f"id {name!r} stood above with other content")
     if not rows:
         raise InputError(f"{path}: holds no records")
-    frame = pd.DataFrame([row for row, _ in rows.values()])
+    frame = pd.DataFrame(list(rows.values()))
     frame.attrs["copies"] = copies
     return frame
 

@@ -79,12 +79,9 @@ def read_log(
     """
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     scores = [scores] if isinstance(scores, str) else list(scores or ())
-    logs = []
-    readings = []
-    for path in paths:
-        log, reading = log_of(read_table(path, rows), scores, columns, values, lists)
-        logs.append(log)
-        readings.append(reading)
+    tables = [read_table(path, rows) for path in paths]
+    read = [log_of(table, scores, columns, values, lists) for table in tables]
+    logs, readings = zip(*read, strict=True)
     further = list(dict.fromkeys(name for reading in readings for name in reading.further))
     for score in set(scores) - set(further):
         problem = f"has no score {short(score)}; not read: {listed(readings[0].unread)}"

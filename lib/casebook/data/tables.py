@@ -53,8 +53,8 @@ def refusal(path, problem, row=None):
 
 def listed(names, most=10):
     """Names with commas: the first ones, then how many more."""
-    names = [f"{name!s:.24}" or "''" for name in names]
-    shown = names[:most]
+    names = [str(name) or "''" for name in names]
+    shown = [name if len(name) <= 40 else f"{name[:37]}..." for name in names[:most]]
     while len(", ".join(shown)) > 110:
         shown.pop()
     more = [f"and {len(names) - len(shown)} more"] if len(shown) < len(names) else []
@@ -164,7 +164,7 @@ def _list_of_rows(path, rows, parse, alone):
         found = [found]
     if not isinstance(found, list):
         within = pd.json_normalize(content).items() if isinstance(content, dict) else ()
-        lists = listed(name for name, (value,) in within if isinstance(value, list))
+        lists = listed(name for name, (value,) in within if value and isinstance(value, list))
         way = to_type("rows", "PATH")
         raise refusal(path, f"is no list of rows: type {way}; its lists: {lists}")
     for number, record in enumerate(found, 1):
@@ -217,13 +217,12 @@ def part_of(value, path):
 
 
 def _column(table, name):
-    """Cells of a column, or of a part of it by its path; none of a column that is not there."""
     head, _, path = (name, "", "") if name in table else name.partition(".")
     return [cell_text(part_of(cell, path)) for cell in table.get(head, ())]
 
 
 def _names_within(table):
-    """Names of columns; of one that holds objects, the paths of their members."""
+    # of columns that hold objects, the paths of their members
     first = {name: next(iter(table[name].dropna()), None) for name in table}
     return list(pd.json_normalize(first))
 
@@ -284,7 +283,7 @@ def read_roles(
 
 
 def _chosen(table, door, columns, further, prefix):
-    """The column of each role: as told, else the one that has a listed name."""
+    # the column of each role: as told, else the one that has a listed name
     for role in columns:
         if role not in ROLES[door]:
             roles = listed(ROLES[door], most=20)
@@ -303,7 +302,7 @@ def _chosen(table, door, columns, further, prefix):
 
 
 def _lacking(table, door, lacking, chosen, prefix):
-    """What a file lacks, what it has, and what to type: a near name is proposed, never read."""
+    # A near name is proposed, never read.
     there = _names_within(table)
     others = [name for name in there if name not in chosen.values()]
     by_end = {name.split(".")[-1]: name for name in others}
@@ -460,7 +459,7 @@ def _folded(word):
 
 
 def _list_of(cell, lists_as):
-    """The texts of a cell; None if it is empty or not written as told."""
+    # None if it is empty or not written as told
     ways = {"json": parse_cells, "python": _printed_list, "one": lambda text: [text]}
     way = ways.get(lists_as, lambda text: text.split(lists_as))
     try:
@@ -472,6 +471,6 @@ def _list_of(cell, lists_as):
 
 
 def _printed_list(text):
-    """A list as Python prints it; one of numpy has no commas, and Python would join its texts."""
+    # A list of numpy has no commas, and Python would join its texts.
     value = ast.literal_eval(text)
     return value if repr(value) == text else None
