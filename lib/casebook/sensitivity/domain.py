@@ -33,6 +33,9 @@ FACT_TYPES = ("Numerical", "Section", "PartyType", "Evidence")
 """Canonical fact types, in the documented order."""
 
 
+_LETTER = "[A-Za-z0-9_]"  # a form is whole words; scripts without blanks between them have none
+
+
 def _listed(forms):
     return [forms] if isinstance(forms, str) else forms
 
@@ -79,7 +82,8 @@ class FactType(_Entry):
         """Compiled patterns by value; a number has one, under None."""
         patterns = {None: self.pattern}
         if not self.is_number:
-            patterns = {value: _whole_words(forms) for value, forms in self.values.items()}
+            words = rf"(?<!{_LETTER})(?:{{}})(?!{_LETTER})"
+            patterns = {value: words.format("|".join(fs)) for value, fs in self.values.items()}
         try:
             return {key: re.compile(form, re.IGNORECASE) for key, form in patterns.items()}
         except re.error as error:
@@ -131,14 +135,6 @@ class Act(_Entry):
         for chapter, numbers in listed.items():
             chapters[chapter] = [number for text in numbers for number in _span(str(text))]
         return chapters
-
-
-def _whole_words(forms):
-    """One pattern of forms that match whole words only, but of scripts without blanks."""
-    pattern = f"(?:{'|'.join(forms)})"
-    if re.search("[\u2e80-\uffef]", pattern):
-        return pattern
-    return rf"(?<!\w){pattern}(?!\w)"
 
 
 def _span(text):

@@ -184,9 +184,10 @@ def _numbers(text, kind):
     said = {""}  # two numbers about one subject would contradict each other
     for match in sorted(matches, key=re.Match.start):
         value = quantity(match["value"])
-        is_limit = pattern("limit").search(text, max(0, match.start() - REACH), match.start())
-        is_age = value == int(value) <= OLDEST_READ
-        if is_limit or not 0 < value <= facts.LARGEST_NUMBER or (kind == "ages" and not is_age):
+        is_possible = 0 < value <= facts.LARGEST_NUMBER
+        if kind == "ages":
+            is_possible = 0 < value <= OLDEST_READ and value == int(value)
+        if not is_possible or _is_limit(text, match):
             continue
         subject = _subject(text, match, kind)
         about = {} if subject in said else {_ABOUT[kind]: subject}
@@ -194,6 +195,10 @@ def _numbers(text, kind):
         if kind != "ages":
             about["unit"] = _unit(match["unit"])
         yield Found(kind, _MODELS[kind](value=value, **about), *match.span())
+
+
+def _is_limit(text, match):
+    return pattern("limit").search(text, max(0, match.start() - REACH), match.start())
 
 
 _MODELS = {"amounts": facts.Amount, "ages": facts.Age, "durations": facts.Duration}
@@ -249,7 +254,8 @@ def further_facts(text, domain):
                 if kind.is_number:
                     value = quantity(match["value"])
                     outside[kind.name] += bool(kind.problem(value))
-                if not kind.problem(value) and not _is_denied(text, match):
+                is_told = value and not kind.problem(value) and not _is_limit(text, match)
+                if is_told and not _is_denied(text, match):
                     fact = facts.FurtherFact(fact_type=kind.name, value=value, unit=kind.unit)
                     found.append(Found("further_facts", fact, *match.span()))
     outside = +outside

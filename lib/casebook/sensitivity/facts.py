@@ -6,7 +6,15 @@ import re
 from operator import attrgetter
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    StrictInt,
+    StringConstraints,
+)
 
 from casebook.errors import InputError
 from casebook.sensitivity.citations import normalise_section, word_lists
@@ -103,7 +111,7 @@ class FurtherFact(_Part):
     """A fact of a type of one's own: ``vessel flag``, ``Liberia``."""
 
     fact_type: FactName
-    value: Number | FactName
+    value: StrictInt | StrictFloat | FactName
     unit: FactText = ""
 
 

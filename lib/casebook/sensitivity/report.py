@@ -126,6 +126,8 @@ def evaluation_parts(report):
         yield [f"COUNTERCASE's evaluation at a mean displacement of {report['threshold']:g}:"]
         original = pd.DataFrame(report["original"].items(), columns=["measure", "as documented"])
         yield original.assign(**{"in its code": report["original in its code"].values()})
+    else:
+        yield ["no case is annotated: accuracies, AUROC and Spearman are not defined"]
     yield ["standard measures, 95 % intervals over cases:"]
     table = pd.DataFrame(report["standard"].values())
     table[["low", "high"]] = table["ci"].tolist()
