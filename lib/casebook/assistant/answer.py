@@ -194,7 +194,7 @@ class _Model:
         # What passages hold is not filled in again.
         prompt = self._prompts[self.systems[system]]
         prompt = _PLACEHOLDER.sub(lambda match: texts[match[1]], prompt)
-        columns = self._endpoint.reply(prompt, **self._sampling)._asdict()
+        columns = self._endpoint.reply(prompt, **self._sampling).model_dump()
         answer, aloud = without_thinking(columns.pop("text"))
         thinking = filter(None, [columns.pop("thinking"), aloud])
         return columns | {"answer": answer, "thinking": "\n".join(thinking) or None}
