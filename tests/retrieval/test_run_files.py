@@ -114,9 +114,7 @@ def test_names_of_ours_stay_ours_and_no_name_stands_twice(write, tmp_path):
     assert run_name("x/bm25.run") == "bm25.run" and run_name("bm25.run.gz") == "bm25.run"
     assert run_name("dense") == "dense.run" and run_name("k1.2-b0.4.txt") == "k1.2-b0.4"
     paths = [write("mine.run", TREC), write("Mine.json", json.dumps(RUN))]
-    with pytest.raises(
-        InputError, match="an earlier file has its system's name, 'Mine'"
-    ):
+    with pytest.raises(InputError, match="an earlier file has its system's name, 'Mine'"):
         read_runs(paths)
     with pytest.raises(InputError, match="its system's name, 'mine'"):
         read_runs([paths[0], paths[0]])
