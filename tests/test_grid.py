@@ -54,6 +54,8 @@ def test_ratings_without_systems_are_another_notebook(cells):
     assert cell.notebook == "11_rating_agreement.ipynb" and cell.parameters == given
     (cell,) = select(cells, ["rater_agreement"], overrides={"forms": "/mine/back"})
     assert cell.notebook == "06_rater_agreement.ipynb"
+    (cell,) = select(cells, ["rater_agreement"], overrides={"log": "/mine/answers.jsonl"})
+    assert cell.notebook == "19_blind_study.ipynb"
 
 
 def test_overriding_an_experiment_makes_one_cell_of_its_own(cells):

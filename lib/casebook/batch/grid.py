@@ -16,8 +16,15 @@ from casebook.runs.record import digest
 DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
 EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
 REQUIRED_KEYS = {"name", "notebook"}
-# A parameter of an experiment that another notebook reads: ratings without systems.
-HANDED_OVER = {("rater_agreement", "ratings"): "rating_agreement"}
+# A parameter of an experiment that another notebook reads: ratings without systems, and answers
+# that nobody has judged yet.
+HANDED_OVER = {
+    ("rater_agreement", "ratings"): "rating_agreement",
+    ("rater_agreement", "log"): "blind_study",
+    ("rater_agreement", "questions"): "blind_study",
+    ("rater_agreement", "raters"): "blind_study",
+    ("rater_agreement", "url"): "blind_study",
+}
 OPTIONAL_KEYS = {"parameters": dict, "tags": list, "needs": list}
 
 
