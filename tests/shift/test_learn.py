@@ -123,8 +123,6 @@ def test_nothing_to_learn_from_is_cancelled_not_an_error(planted):
 WRONG = [
     ({"mode": "production"}, "unknown mode"),
     ({"hard_negatives": 0}, "at least 1"),
-    ({"max_norm": 0}, "clip"),
-    ({"cancel_epsilon": -1}, "epsilon"),
 ]
 
 
