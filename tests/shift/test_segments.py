@@ -98,7 +98,7 @@ DEFECTS = [
     ({"q1": SKIP}, {}, "2 of 3 queries have no decision"),
     ({"q1": SKIP}, {"Metric": "ndcg@10"}, "metric: .*ndcg@3"),
     ({"q1": SKIP}, {"BaselinePath": None}, "baselinepath: "),
-    ({"q1": SKIP}, {"PosNegPath": "gone.json"}, "no such per-query file"),
+    ({"q1": SKIP}, {"PosNegPath": "gone.json"}, "cannot be read: No such"),
     (None, {}, "decisions: "),
 ]
 
