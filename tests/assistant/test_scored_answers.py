@@ -292,7 +292,7 @@ def test_a_gate_takes_a_judge(tmp_path, casebook):
     wrong = [json.loads(line) for line in text.splitlines()]
     wrong = [row | {"answer": row["answer"].rstrip(".") + " never."} for row in wrong]
     bad.write_text("\n".join(map(json.dumps, wrong)))
-    gate = ("gate", "--log", bad, "--against", good, "-m", "answered", "--json")
+    gate = ("gate", "log", bad, "--against", good, "-m", "answered", "--json")
     assert casebook(*gate)[0] == 0
     code, text, _ = casebook(*gate, "--judge", "public")
     rows = {row["measure"]: row["verdict"] for row in json.loads(text)["rows"]}
@@ -300,5 +300,5 @@ def test_a_gate_takes_a_judge(tmp_path, casebook):
     code, _, error = casebook(*gate, "--judge", "nope")
     assert code == 1 and "give entailment:MODEL" in error and error.count("\n") == 1
     bad.write_text("\n".join(json.dumps(row | {"contexts": None}) for row in wrong))
-    code, _, error = casebook("gate", "--log", bad, "--against", bad, "--judge", "public")
+    code, _, error = casebook("gate", "log", bad, "--against", bad, "--judge", "public")
     assert code == 1 and "new: the judge gave no score 8 times: 8 × no context to judge" in error

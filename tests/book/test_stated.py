@@ -104,16 +104,16 @@ def test_data_that_were_made_to_have_a_value_confirm_nothing():
 
 def test_cells_are_read_from_the_run_and_sentences_filled(run):
     parts = {
-        "decomposition": -0.18,
+        "decomposition": 0.18,
         "query diversity": 0.0,
         "credibility weighting": None,
-        "three stages": -0.07,
+        "three stages": 0.07,
     }
     rows = []
     for part, difference in parts.items():
         row = {
-            "system": f"without {part}",
-            "against": "pipeline",
+            "system": "pipeline",
+            "against": f"without {part}",
             "difference": difference,
             "n": 100,
             "reason": None,
@@ -125,17 +125,17 @@ def test_cells_are_read_from_the_run_and_sentences_filled(run):
         rows.append(row)
     name = run(
         {
-            "factcheck_confusion": {
+            "factcheck_parts": {
                 "factcheck_claims": {"pipeline": {"accuracy": number(0.8, 0.7, 0.9)}}
             }
         },
-        {"factcheck_confusion": {"factcheck_claims": {"accuracy": rows}}},
+        {"factcheck_parts": {"factcheck_claims": {"accuracy": rows}}},
     )
     text = BeautifulSoup(stated_page(read_chapters(name)), "html.parser").get_text(" ")
-    measured_values = ["-18 [-28, -8]", "0 [-10, 10]", "-7 [-17, 3]"]
+    measured_values = ["18 [8, 28]", "0 [-10, 10]", "7 [-3, 17]"]
     assert all(f"measured {value}" in text for value in measured_values)
     assert "measured cannot be measured (all sources have one class)" in text
-    assert "stated -12, measured -18" in text and text.count("not contradicted") == 3
+    assert "stated 12, measured 18" in text and text.count("not contradicted") == 3
     assert "in our own pipeline on 100 claims" in text
     assert text.index("Each of four components") < text.index("not measured in this run")
 

@@ -24,7 +24,6 @@ from casebook.models.device import REFERENCE
 from casebook.paths import data_folder, notebook_files
 from casebook.runs.evidence import files_of
 from casebook.runs.locations import restored
-from casebook.runs.outputs import finished_cells
 from casebook.runs.record import digest
 from casebook.runs.registry import model_settings_of
 from casebook.tables import escape_markdown
@@ -130,7 +129,7 @@ def _commands(record, run):
 def _download_links(run, cell):
     kinds = {"rows": "rows", "tables": "table", "figures": "figure data"}
     links = []
-    for path in files_of(run, cell, finished_cells(run), kinds):
+    for path in files_of(run, cell, kinds):
         folder = path.parent.name
         label = kinds[folder]
         if folder != "rows":
