@@ -53,12 +53,12 @@ class ComparisonPanel(_PANEL):
     def raters(self):
         return list(self.votes.columns)
 
+    # Ratings of the focus system minus those of the other one.
     def differences(self, scale):
-        """Ratings of the focus system minus those of the other one."""
         return self.ratings[scale, self.focus] - self.ratings[scale, self.against]
 
+    # A row per rating: scale, system, item, rater, rating.
     def long_ratings(self):
-        """A row per rating: scale, system, item, rater, rating."""
         table = pd.concat(self.ratings, names=["scale", "system", "item"])
         return table.stack().rename("rating").dropna().reset_index()  # noqa: PD013
 
@@ -154,16 +154,16 @@ def analyse(votes, against=None, *, alpha=None, n_resamples=10_000, permutations
     return Analysis(votes, panel, tables)
 
 
+# Agreement on the preferences by several coefficients.
 def vote_agreement(votes, coefficients, *, n_resamples, seed):
-    """Agreement on the preferences by several coefficients."""
     options = {"categories": VOTE_VALUES, "wide": True, "n_resamples": n_resamples, "seed": seed}
     table = agreement_table(votes, "nominal", coefficients=coefficients, **options)
     bounds = [name for name in table if name.endswith(("_low", "_high"))]
     return table.astype(dict.fromkeys(["estimate", *bounds], float))
 
 
+# Cohen's kappa of every two raters, with its interval, and with weights.
 def kappa_pairs(panel, *, n_resamples, seed):
-    """Cohen's kappa of every two raters, with its interval, and with weights."""
     columns = ["rater", "and rater", "coefficient", "estimate", "panel_low", "panel_high"]
     columns += ["percent_agreement", "n_items", "reason"]
     tables = [pd.DataFrame(columns=columns)]
@@ -178,8 +178,8 @@ def kappa_pairs(panel, *, n_resamples, seed):
 # --- validity
 
 
+# What spoils a blind comparison: sides, length, order, texts, guesses.
 def validity(panel, *, permutations=200, n_resamples=10_000, seed=0):
-    """What spoils a blind comparison: sides, length, order, texts, guesses."""
     return {
         "position": position_table(panel),
         "length": length_effect(panel, n_resamples=n_resamples, seed=seed),
@@ -189,8 +189,8 @@ def validity(panel, *, permutations=200, n_resamples=10_000, seed=0):
     }
 
 
+# What the side of an answer does, for every rater and for all.
 def position_table(panel):
-    """What the side of an answer does, for every rater and for all."""
     effects = {"all": preference.position_effect(panel.votes, panel.left)}
     for rater in panel.raters:
         effects[rater] = preference.position_effect(panel.votes[rater], panel.left[rater])

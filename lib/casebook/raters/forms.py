@@ -153,8 +153,8 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     return report | {"preregistration": registered}
 
 
+# Refuse a plan that cannot be, and names that are not safe or that tell a system.
 def check_plan(plan, systems):
-    """Refuse a plan that cannot be, and names that are not safe or that tell a system."""
     try:
         TypeAdapter(Plan).validate_python(vars(plan))
     except ValidationError as error:
@@ -167,8 +167,8 @@ def check_plan(plan, systems):
             raise InputError(f"the name {name!r}, which raters read, {problem}")
 
 
+# The text of each item's evidence, in an order that tells no system.
 def evidence_texts(passages, secret):
-    """The text of each item's evidence, in an order that tells no system."""
     texts = {}
     for item, of_item in passages.items():
         if not isinstance(of_item, list) or not all(isinstance(text, str) for text in of_item):
@@ -243,8 +243,8 @@ def _paired_rows(design, texts, secret):
     return rows
 
 
+# What will be tested, as it is registered before any form is out.
 def planned(plan, design):
-    """What will be tested, as it is registered before any form is out."""
     raters = plan.per_item or len(plan.raters)
     size = {"items": (design["item_id"].nunique(),), "raters": (raters,)}
     rate = {"win_rates": (plan.win_rate,), "alpha": plan.alpha}
