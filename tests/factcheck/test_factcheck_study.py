@@ -67,7 +67,7 @@ def test_policies_of_the_two_class_question():
     original = study.original().set_index("documented")
     assert original.loc["f1", "S"] == 1.0  # the crash is in no cell
     assert original.loc["f1", "L"] == pytest.approx(2 / 3)
-    assert original.loc["f1", "value"] == pytest.approx(2 * 2 / (2 + 4))
+    assert original.loc["f1", "standard value"] == pytest.approx(2 * 2 / (2 + 4))
     kinds = study.kinds().set_index("part")
     assert kinds.loc["hops: 0", "value"] == 1.0 and kinds["n"].sum() == 8
     planned = study.planned(study.scores().best(SIMPLE))

@@ -194,7 +194,7 @@ class VerdictStudy:
         scored = self.scored(self.systems[0])
         table = pd.DataFrame(scored.parity)[["S", "L"]]
         standard = coefficients({name: scored[key] for name, key in ORIGINAL.items()})
-        standard = standard.set_index("system")[["value", "low", "high"]]
+        standard = standard.set_index("system")[["value", "low", "high"]].add_prefix("standard ")
         return table.join(standard).rename_axis("documented").reset_index()
 
     def rows(self):
