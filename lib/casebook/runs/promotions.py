@@ -180,7 +180,6 @@ def _follows(line, number, previous):
 
 
 def _head(root):
-    """Number and hash of the last line that is known."""
     if not (root / HEAD).exists():
         return 0, None
     try:
@@ -252,7 +251,6 @@ def _record(root, action, metric, profile, reason, choose):
 
 
 def _append(path, line, end):
-    """Write a line after the complete ones, over the rest of one that was never completed."""
     with path.open("ab") as log:
         log.truncate(end)
         log.write(line + b"\n")
