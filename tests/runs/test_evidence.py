@@ -79,7 +79,7 @@ def test_a_promoted_run_is_checked_before_it_is_used(registry, two, damage):
         lambda: decide(listing, "ndcg@3"),
         lambda: active_promotion(listing.root, "ndcg@3", checked=True),
     ):
-        with pytest.raises(InputError, match=f"old: {ROWS}"):
+        with pytest.raises(InputError, match=f"old/{ROWS}"):
             use()
 
 
@@ -130,7 +130,7 @@ def test_no_rollback_to_a_run_that_was_changed(registry, two):
     for name in ("old", "new"):
         promote(listing, find_run(listing, name), "ndcg@3", WHY)
     permuted(two[0] / ROWS)
-    with pytest.raises(InputError, match=r"old: .*no rollback to it"):
+    with pytest.raises(InputError, match=r"old.*no rollback to it"):
         rollback(listing.root, "ndcg@3", WHY)
     assert active_promotion(listing.root, "ndcg@3")["runId"] == "new"
 

@@ -205,10 +205,10 @@ def test_a_head_that_is_none_and_a_changed_run_are_noticed(three):
     head.write_bytes(genuine)
     record = root / "PosNeg" / "mid" / "run.json"
     record.write_text(record.read_text().replace("0.5", "0.6"))
-    with pytest.raises(InputError, match="changed since its promotion"):
+    with pytest.raises(InputError, match="gone, or changed since"):
         active_promotion(root, "ndcg@3", checked=True)
     record.unlink()
-    with pytest.raises(InputError, match="gone"):
+    with pytest.raises(InputError, match="gone, or changed since"):
         active_promotion(root, "ndcg@3", checked=True)
 
 
