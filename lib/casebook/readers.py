@@ -93,6 +93,7 @@ _CELLS = json.JSONDecoder(
 
 def parse_json(text, decoder=_STRICT):
     """Content of JSON: no key twice, no half characters; else ValueError."""
+    text = text.decode() if isinstance(text, bytes) else text
     try:
         value = decoder.decode(text)
     except RecursionError:

@@ -23,15 +23,6 @@ OURS = {
 }
 SAID = ["May I cancel?", "Yes.", ["You may cancel."], "Yes, you may."]
 RAGAS = ["user_input", "response", "retrieved_contexts", "reference"]
-FLAT = {
-    "ragas": RAGAS,
-    "ragas_01": ["question", "answer", "contexts", "ground_truth"],
-    "deepeval": ["input", "actual_output", "retrieval_context", "expected_output"],
-    "langsmith": ["inputs.question", "outputs.answer", "outputs.contexts", "reference.answer"],
-    "headings": ["Question", "Answer", "Retrieved Contexts", "Ground Truth"],
-}
-"""How flat tables of tools name question, answer, contexts and reference."""
-FIELDS = ["question", "answer", "contexts", "reference"]
 
 
 def write(path, content):
@@ -39,18 +30,6 @@ def write(path, content):
         content = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in content)
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     return path
-
-
-def test_flat_tables_of_tools_say_the_same_by_themselves_or_as_the_user_says(tmp_path):
-    for name, names in FLAT.items():
-        path = write(tmp_path / f"{name}.json", [dict(zip(names, SAID, strict=True))])
-        columns = None
-        if name in ("langsmith", "headings"):
-            columns = dict(zip(FIELDS, names, strict=True))
-            with pytest.raises(InputError, match=f"has no question .*it has {names[0]}"):
-                read_log(path)
-        row = read_log(path, columns=columns).iloc[0]
-        assert row[[*FIELDS, "id", "system"]].tolist() == [*SAID, SAID[0], name], name
 
 
 def test_the_names_that_are_read_stand_on_the_methods_page():

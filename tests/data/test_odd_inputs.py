@@ -35,7 +35,7 @@ def claims(path):
 
 
 def cases(path):
-    return [[case.sheet.case_id, case.sheet.outcome] for case in read_cases(path)[0]]
+    return [[sheet.case_id, sheet.outcome] for sheet in read_cases(path).sheets]
 
 
 #: Door to its reader, its rows, and what is read of them; the first column names, the last says.
@@ -133,7 +133,7 @@ FILES = [
     ("a.csv", lambda rows: table(with_first(rows, " ")), "is empty"),
     ("a.jsonl", lambda rows: lines(rows)[:-3], ":2: is not JSON"),
     ("a.jsonl", lambda rows: json.dumps(records(rows)), ":1: is not a JSON object"),
-    ("a.json", lambda rows: json.dumps({"x": records(rows)}), "rows PATH|list of rows|no case_id"),
+    ("a.json", lambda rows: json.dumps({"x": records(rows)}), "rows PATH|document: score|no case_id"),
     ("a.jsonl", lambda rows: lines(rows)[:-1] + f', "{rows[0][0]}": 1}}', "stands twice"),
     ("a.jsonl", lambda rows: lines(with_first(rows, ["x"])), "say which part"),
     ("a.jsonl", lambda rows: lines(with_first(rows, {"x": 1})), "say which part"),

@@ -1,18 +1,14 @@
 """The door for tables: what is read by exact names or as told, and what is asked about instead."""
 
-import gzip
 import json
 import time
 
-import pandas as pd
 import pytest
 from openpyxl import Workbook
 from refusals import not_refused
 
 from casebook.data.tables import read_roles, read_table
 from casebook.errors import InputError
-
-ROWS = [{"id": "007", "text": "a, b"}, {"id": "1e5", "text": "no"}, {"id": "NA", "text": ""}]
 
 
 def write(path, content):
@@ -38,25 +34,6 @@ def workbook(path, **sheets):
             sheet.append(row)
     book.save(path)
     return path
-
-
-def test_a_table_is_the_same_in_every_format_and_ids_are_text(tmp_path):
-    frame = pd.DataFrame(ROWS)
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    frame.to_csv(tmp_path / "a.tsv", index=False, sep="\t")
-    frame.to_csv(tmp_path / "semi.csv", index=False, sep=";")
-    frame.to_csv(tmp_path / "a.csv.gz", index=False)
-    write(tmp_path / "told.csv", "sep=|\nid|text\n007|a, b\n1e5|no\nNA|\n")
-    write(tmp_path / "mac.csv", 'id,text\r007,"a, b"\r1e5,no\rNA,\r')
-    write(tmp_path / "a.jsonl", ROWS)
-    write(tmp_path / "a.json", ROWS)
-    workbook(tmp_path / "a.xlsx", rows=[["id", "text"], *frame.to_numpy().tolist()])
-    with gzip.open(tmp_path / "a.jsonl.gz", "wb") as stream:
-        stream.write((tmp_path / "a.jsonl").read_bytes())
-    for path in tmp_path.iterdir():
-        reading = read_roles(read_table(path), "corpus", ["id", "text"])
-        assert reading.table.to_dict("records") == ROWS, path
-        assert reading.columns == {"id": "id", "text": "text"}
 
 
 def test_numbers_of_json_are_read_as_they_are_written_and_null_is_missing(tmp_path):

@@ -16,7 +16,6 @@ from casebook.readers import (
     parse_yaml,
     read_frame,
     read_json,
-    read_jsonl,
     read_yaml,
 )
 from casebook.trec import read_qrels, read_run
@@ -91,34 +90,6 @@ def test_what_is_not_plain_yaml_is_one_clear_line(tmp_path):
 
 def records(path):
     return list(records_of(read_table(path)))
-
-
-TEXTS = {
-    "run": ("x", read_run, "q1 Q0 a 1 2.5 s\nq1 Q0 b 2 1.5 s\nq2 Q0 a 1 0.5 s\n"),
-    "qrels": ("x", read_qrels, "# note\nq1 0 a 1\n\nq1 0 b 0\nq2 0 a 2\n"),
-    "beir": ("x", read_qrels, "query-id\tcorpus-id\tscore\nq\td\t1\nq\te\t2\n"),
-    "jsonl": ("x", lambda p: list(read_jsonl(p, {"a": str})), '{"a": "1"}\n\n{"a": ""}\n'),
-    "csv": ("x.csv", records, "id,label\n1,é\n2,b\n"),
-    "json": ("x.json", records, '[\n{"id": 1},\n{"id": 2}\n]\n'),
-    "ratings": ("x.csv", read_ratings, "item,rater,rating\nx,A,2\ny,B,2\n"),
-}
-
-
-@pytest.mark.parametrize("name", TEXTS)
-@given(data=st.data())
-def test_line_ends_of_any_kind_are_read_alike(name, tmp_path_factory, data):
-    file, read, text = TEXTS[name]
-    path = tmp_path_factory.mktemp("ends") / file
-    path.write_bytes(text.encode())
-    expected = read(path)
-    ends = st.sampled_from(["\n", "\r", "\r\n"])
-    lines = text.split("\n")[:-1]
-    # A CR before an empty line's LF would be one end, so a file keeps to one kind then.
-    kinds = data.draw(st.lists(ends, min_size=len(lines), max_size=len(lines)))
-    kinds = kinds if "" not in lines else [kinds[0]] * len(lines)
-    path.write_bytes("".join(map("".join, zip(lines, kinds, strict=True))).encode())
-    found = read(path)
-    assert found.equals(expected) if name == "ratings" else found == expected
 
 
 PARTS = {

@@ -1,7 +1,6 @@
 """Layouts of forms: columns, scales, what raters are told; and names of the files of a study."""
 
 from collections import namedtuple
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from casebook.readers import read_yaml
@@ -24,15 +23,8 @@ RATING_POINTS = (1, 2, 3, 4, 5)
 Column = namedtuple("Column", "name kind width choices required", defaults=((), True))
 
 
-@dataclass(frozen=True)
-class FormLayout:
+class FormLayout(namedtuple("FormLayout", "name key columns task scales")):
     """The columns of one kind of form, which of them names a row, and what raters are told."""
-
-    name: str
-    key: str
-    columns: tuple
-    task: tuple
-    scales: dict
 
     @property
     def names(self):
@@ -89,7 +81,7 @@ def paired_layout(*, guess=False, evidence=False):
         task = (*task, RUBRIC["paired"]["evidence"])
     if guess:
         columns.append(GUESS)
-    return replace(PAIRED, columns=tuple(columns), task=task)
+    return PAIRED._replace(columns=tuple(columns), task=task)
 
 
 def form_layout(names):
