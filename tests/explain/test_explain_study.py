@@ -73,16 +73,6 @@ def test_each_detector_sees_its_defect():
     assert nothing["documented faithfulness"] is None and nothing["code faithfulness"] == 0.0
 
 
-def test_faithfulness_is_the_share_of_grounded_sentences_and_not_the_mean_share():
-    """Two of three sentences have half of their words in the source: 2/3 grounded, share 1/3."""
-    source = "The tenant pays. The insurer refunds."
-    text = "Tenant sings. Insurer sings. Whales sing."
-    found = detector_scores(text, source, inverse_frequency([source]))
-    for rule in ("documented", "code", "corrected"):
-        assert found[f"{rule} faithfulness"] == pytest.approx(2 / 3)
-        assert found[rule] == pytest.approx(1 / 3)
-
-
 def test_no_count_of_words_sees_a_turned_negation(explained, copies):
     """A finding of the chapter, held here on the shipped data."""
     shares, areas = detection(lower_scores(explained, copies), copies)
@@ -134,17 +124,6 @@ def test_what_cannot_be_explained_says_why():
             explain_dataset(dataset, limit=limit)
     with pytest.raises(InputError, match="explanations: 'nope': choose from template, gold"):
         explain_dataset(data, "nope")
-
-
-def test_a_limit_draws_and_counts_the_rest():
-    made = explain_dataset(load("smoke"), limit=20, seed=1)
-    assert len(made.explanations) == 20 and made.left_out == {"not drawn": 14}
-    assert list(explain_dataset(load("smoke"), limit=20, seed=1).explanations) == list(
-        made.explanations
-    )
-    assert list(explain_dataset(load("smoke"), limit=20, seed=2).explanations) != list(
-        made.explanations
-    )
 
 
 def test_sentences_of_the_explainer_are_explanations_too():
@@ -258,18 +237,6 @@ def test_a_measure_notices_only_what_lowers_more_than_the_stated_share():
         assert is_said == (notices == 0.5) and f"{notices:.0%}".replace("%", " %") in title
     assert verdicts[0.5][FAITHFULNESS].tolist() == ["better", "worse", "undecided"]
     assert verdicts[0.9]["corrected faithfulness"] == "undecided"
-
-
-def test_with_few_sources_detection_is_by_copy_and_says_so():
-    explained, copies = made({"corrected faithfulness": seeing}, sources=1)
-    for rows in detection(lower_scores(explained, copies), copies):
-        row = rows.set_index("system").loc["corrected faithfulness"]
-        assert row["reason"] == "interval_by_unit" and row["groups"] == 1
-        assert row["low"] < row["value"] < row["high"]
-    few = copies[copies["key"].isin(["e0", "e1", "e2"])]
-    for rows in detection(lower_scores(explained, few), few):
-        row = rows.set_index("system").loc["corrected faithfulness"]
-        assert row["reason"] == "fewer_than_six_units" and np.isnan(row["low"])
 
 
 def test_an_item_is_tagged_by_the_defects_that_a_measure_missed():

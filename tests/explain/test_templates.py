@@ -9,7 +9,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from casebook.errors import InputError
 from casebook.explain.templates import (
     Explainer,
     Passage,
@@ -104,14 +103,6 @@ def test_weights_are_the_smoothed_frequencies_of_another_implementation():
         assert ours.weight(term) == pytest.approx(oracle.idf_[at], abs=1e-12)
 
 
-def test_shared_terms_are_the_rarest_and_leave_the_template_out():
-    weights = TermWeights(["common rare", "common", "common sections"])
-    found = weights.shared("Sections cited: common rare.", "rare common sections")
-    assert [term for term, _, _ in found] == ["rare", "common"]
-    also = weights.shared("Sections cited: rare.", "rare sections", documented=True)
-    assert {term for term, _, _ in also} == {"rare", "sections"}
-
-
 CITING = passage("He was convicted under section 302 IPC.")
 OTHER = passage("He was convicted under section 304 IPC.")
 SECTION = edit_fact(SHEET, "sections_cited/IPC-302", "IPC-304")
@@ -140,18 +131,6 @@ def test_edge_without_any_witness_says_so_and_the_documented_one_asserts():
     assert asserted.sentences[-1].kind == "reason"
     assert not asserted.sentences[-1].checked
     assert edge(["a"], ["b"], listed, edit=party).sentences[-1].checked
-
-
-def test_documents_that_are_not_there_are_named():
-    with pytest.raises(InputError, match="no documents"):
-        Explainer({})
-    with pytest.raises(InputError, match="'z' has no text"):
-        Explainer(TEXTS).result(SHEET, "z")
-
-
-def test_empty_document_is_explained_by_nothing():
-    explainer = Explainer({"a": "", "b": "text"})
-    assert kinds(explainer.result(SHEET, "a")) == ["nothing"]
 
 
 NUMBERS = st.sampled_from([1, 2, 3, 6, 12, 500, 1000, 25_000, 250_000, 500_000])

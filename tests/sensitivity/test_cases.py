@@ -16,7 +16,6 @@ from casebook.sensitivity.cases import (
     read_cases,
 )
 from casebook.sensitivity.citations import normalise_section
-from casebook.sensitivity.edits import Vocabulary, inert_words
 from casebook.sensitivity.report import read_case
 
 GOOD = {
@@ -49,14 +48,6 @@ def test_shipped_cases_are_complete_and_their_own_words_are_there():
         assert len(facts.present_types(sheet)) >= 3
         for section in sheet.sections_cited:
             assert normalise_section(section) == section
-
-
-def test_shipped_annotations_have_both_sides_of_every_type():
-    table = read_cases().annotations
-    sides = table.dropna(subset=["dispositive"]).groupby("fact_type")["dispositive"]
-    assert len(table["case_id"].unique()) >= 12
-    assert (sides.nunique() == 2).all()
-    assert table["dispositive"].notna().sum() == 49
 
 
 def test_case_without_annotations_is_excluded_and_counted(tmp_path):
@@ -159,15 +150,6 @@ def test_planted_documents_say_a_fact_as_often_as_its_weight():
             assert row.text.count(str(getattr(row, name))) >= 1 + 3 * weight
     again = plant_cases(cases=1, values=2, per_line=3)
     assert planted.documents.equals(again.documents) and planted.sheets == again.sheets
-
-
-def test_inert_words_are_as_common_as_values_of_noise():
-    assert [len(kind) for kind in inert_words(Vocabulary(plant_cases().documents["text"]))] == [
-        6,
-        6,
-        6,
-        0,
-    ]
 
 
 def test_precedents_share_the_values_that_decide():

@@ -36,14 +36,6 @@ def test_provisions_of_no_known_act_are_counted():
         assert citations.find_provisions(text) == ([], 1), text
 
 
-def test_a_year_or_chapter_decides_between_acts_of_one_name_else_the_first():
-    text = "section 300 of the Penal Code{}"
-    codes = {"": "IPC", ", 1860": "IPC", " 1871": "SGPC", " (Cap 224, 2008 Rev Ed)": "SGPC"}
-    for tail, code in codes.items():
-        assert citations.cited_sections(text.format(tail)) == (f"{code}-300",), tail
-    assert citations.cited_sections(text.format(", 1994")) == ()
-
-
 def test_spans_are_those_of_the_text():
     text = "convicted under Sections 7 and 13(1)(d) of the Prevention of Corruption Act"
     found, _ = citations.find_provisions(text)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from refusals import not_refused
 
-from casebook import Explainer, extract_sheet
+from casebook import extract_sheet
 from casebook.errors import InputError
 from casebook.paths import ROOT
 from casebook.sensitivity import citations, facts
@@ -133,34 +133,10 @@ def test_facts_and_acts_are_found_with_their_place(hull):
     assert ours.further_facts == () and ours.numerical_facts.durations
 
 
-def test_words_are_whole_and_scripts_without_blanks_are_read(tmp_path):
-    flags = {"Malta": ["Malta", "马耳他"], "Panama": "Panama"}
-    domain = read(tmp_path, {"facts": [FLAG | {"name": "船旗", "values": flags}]})
-    sheet = extract_sheet("这艘船悬挂马耳他国旗。", domain=domain).sheet
-    assert values_of(sheet) == [("船旗", "Malta")]
-    assert values_of(extract_sheet("Maltases and Panamas.", domain=domain).sheet) == []
-
-
-def test_chapters_may_have_numbers_and_edits_stay_within_them(tmp_path):
-    domain = read(tmp_path, {"acts": [ACT | {"sections": {1: ["1-3"], 2: ["4-6"]}}]})
-    assert citations.neighbours("MIA-3", domain) == ("MIA-2", "MIA-1")
-
-
 def test_numbers_outside_the_bounds_are_left_out_and_counted(hull):
     found = extract_sheet("She gave 14 days' notice, they 900 days' notice.", domain=hull)
     assert values_of(found.sheet) == [("notice period", 14)]
     assert "1 numbers of 'notice period' are out of bounds" in found.notes
-
-
-def test_numbers_are_read_as_the_rules_read_them_and_limits_of_a_statute_are_none(tmp_path):
-    domain = read(tmp_path, {"facts": [PERIOD | {"pattern": r"(?P<value>[\w,]+(?: lakh)?) days"}]})
-    for text, values in [
-        ("The period was fourteen days.", [14]),
-        ("The period was 1,000 days.", [1000]),
-        ("The period was some days.", []),
-        ("The period was not exceeding 30 days.", []),
-    ]:
-        assert [value for _, value in values_of(extract_sheet(text, domain=domain).sheet)] == values
 
 
 def facts_of_a_case(record, domain):
@@ -212,13 +188,6 @@ def test_edits_exchange_one_value_along_an_order_or_for_every_other(hull):
     assert edit.description == "loss: actual total loss to constructive total loss"
 
 
-def test_numbers_without_alternatives_are_halved_and_doubled_within_bounds(tmp_path):
-    domain = read(tmp_path, {"facts": [PERIOD | {"most": 20}]})
-    record = {"case_id": "x", "further_facts": [{"fact_type": "period", "value": 9}]}
-    edits = single_fact_edits(facts.from_dict(record, domain=domain), domain=domain)
-    assert [edit.new for edit in edits if edit.fact_type == "period"] == ["4", "18"]
-
-
 def test_the_rules_know_the_matter_and_the_sections_of_an_act_of_ones_own(hull):
     sheet = extract_sheet(TEXT, domain=hull).sheet
     edits = {
@@ -229,14 +198,6 @@ def test_the_rules_know_the_matter_and_the_sections_of_an_act_of_ones_own(hull):
     assert edits["Confession"] == REJECT  # in a civil dispute
     assert edits["Panama"] == ACCEPT
     assert citations.neighbours_or_next("MIA-39", hull)[0] == "MIA-39A"
-
-
-def test_explanations_tell_of_facts_of_ones_own(hull):
-    sheet = extract_sheet("A Maltese ship.", domain=hull).sheet
-    texts = {"a": "The owner of a Maltese tanker sued.", "b": "The rent was due."}
-    explained = Explainer(texts, domain=hull).result(sheet, "a")
-    assert explained.sentences[0].text == "Both tell of vessel flag Malta."
-    assert explained.sentences[0].support[0].quote == "Maltese"
 
 
 class Model:
@@ -316,20 +277,3 @@ def test_planted_facts_of_ones_own_are_edited_measured_and_told_apart(hull, tmp_
         part.groupby("case_id")["footrule"].mean().mean()
     )
     assert list(sensitivity(edges)["fact type"]) == list(facts.FACT_TYPES)
-
-
-def test_the_commands_take_the_file_and_report_it(casebook, hull, tmp_path):
-    _, documents = planted_hulls(tmp_path, hull)
-    mine = tmp_path / "hull.yml"
-    mine.write_text(HULL, encoding="utf-8")
-    options = ("--facts", mine, "--mode", "bm25")
-    judgment = tmp_path / "aster.txt"
-    judgment.write_text(TEXT, encoding="utf-8")
-    small = ("--depth", 1, "--placebos", 1)
-    code, out, _ = casebook("sensitivity", "run", judgment, documents, *options, *small, "--json")
-    report = json.loads(out)
-    assert code == 0 and report["facts"]["sha256"] == hull.account["sha256"]
-    assert report["nodes"][0]["sensitivity_scores"]["vessel flag"]["edges"] > 0
-    before = mine.read_bytes()
-    code, *_ = casebook("sensitivity", "run", judgment, documents, *options, "-o", mine)
-    assert code == 1 and mine.read_bytes() == before

@@ -53,26 +53,6 @@ def test_rules_refuse_what_contradicts():
     assert "contradiction" in found["18"].reason
 
 
-@pytest.mark.parametrize(
-    ("party", "age", "outcome"),
-    [
-        ("Individual", 6, REJECT),
-        ("Individual", 7, ACCEPT),
-        ("State", 6, ACCEPT),
-        ("Employee", 13, REJECT),
-        ("Employee", 14, ACCEPT),
-    ],
-)
-def test_children_are_neither_guilty_nor_employed(party, age, outcome):
-    """Indian Penal Code, section 82: no act of a child under seven is an offence."""
-    before = sheet(
-        ["IPC-379"],
-        parties={"respondent_type": party},
-        numerical_facts={"ages": [{"value": 20, "descriptor": "respondent"}]},
-    )
-    assert rules(before, edit_fact(before, "ages/0", age)).outcome == outcome
-
-
 class Model:
     """A model that gives the answers in turn, or fails."""
 

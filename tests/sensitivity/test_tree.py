@@ -4,7 +4,7 @@ import pytest
 from casebook.errors import InputError
 from casebook.measures.rankshift import mean_displacement, normalised_footrule
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.sensitivity.edits import order_edits, single_fact_edits
+from casebook.sensitivity.edits import single_fact_edits
 from casebook.sensitivity.evaluation import case_scores, sensitivity
 from casebook.sensitivity.facts import from_dict, sheet_hash
 from casebook.sensitivity.tree import (
@@ -49,13 +49,6 @@ def test_no_state_returns_unless_asked(planted, search, inert):
     assert len(set(states)) < len(states)
 
 
-def test_the_documented_settings_draw_no_placebo(planted, search, inert):
-    options = {"neighbours": planted.neighbours, "inert": inert}
-    documented = grow_trees(planted.sheets[:2], search, TreeSettings.documented(), **options)
-    assert not any(tree.placebos for tree in documented)
-    assert any(tree.placebos for tree in grown(planted, search, inert, max_depth=1))
-
-
 def test_first_five_uses_up_its_budget_on_numbers(planted, search, inert):
     trees = grow_trees(
         planted.sheets, search, TreeSettings.documented(), neighbours=planted.neighbours
@@ -67,32 +60,6 @@ def test_first_five_uses_up_its_budget_on_numbers(planted, search, inert):
         candidates = single_fact_edits(tree.root.sheet, planted.neighbours, tree.write)
         offered = {edit.fact_type for edit in candidates}
         assert {node.edit.fact_type for node in tree.nodes[1:]} == offered
-
-
-def test_stratified_order_takes_types_and_items_in_turn(planted):
-    sheet = from_dict(
-        {
-            "case_id": "x",
-            "sections_cited": ["IPC-302", "IPC-304"],
-            "numerical_facts": {"ages": [{"value": 17}, {"value": 40}]},
-        }
-    )
-    edits = single_fact_edits(sheet, planted.neighbours)
-    mixed = order_edits(edits)
-    assert sorted(map(str, mixed)) == sorted(map(str, edits))
-    offered = len({edit.fact_type for edit in edits})
-    assert len({edit.fact_type for edit in mixed[:offered]}) == offered
-    ages = [edit.item for edit in mixed if edit.fact_type == "Numerical"]
-    assert set(ages[:2]) == {"ages/0", "ages/1"}
-    assert order_edits(edits, "first") == edits
-
-
-def test_batches_give_what_single_queries_give(planted, bm25, search, inert):
-    trees = grown(planted, search, inert)
-    alone = CaseSearch(bm25, 10)
-    for tree in trees[:2]:
-        for node in tree.nodes + tree.placebos:
-            assert alone([node.query], [tree.case_id])[0] == node.ranking
 
 
 def test_edges_carry_the_measures_of_their_lists(planted, search, inert):

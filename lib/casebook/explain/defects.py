@@ -72,12 +72,10 @@ def corrupt(explanations, *, seed=0):
 
 
 def _last(pattern, text):
-    """The last match of a pattern, or None."""
     return max(pattern.finditer(text), key=re.Match.start, default=None)
 
 
 def _number_changed(text, _):
-    """The last number doubled, and one more."""
     last = _last(_NUMBER, text)
     if last is None:
         return None
@@ -86,7 +84,6 @@ def _number_changed(text, _):
 
 
 def _negation_turned(text, _):
-    """The "not" taken from the last auxiliary verb, or added."""
     last = _last(_AUXILIARY, text)
     if last is None:
         return None
@@ -95,14 +92,12 @@ def _negation_turned(text, _):
 
 
 def _foreign_sentence(text, donor):
-    """The last sentence replaced by that of another text."""
     ends = [_last(_BREAK, part) for part in (text, donor)]
     own, other = (match.end() if match else 0 for match in ends)
     return text[:own] + donor[other:]
 
 
 def _stitched(text, donor):
-    """The second half of the last quotation replaced by that of another text."""
     quotes = [find_quotes(part) for part in (text, donor)]
     if not all(quotes):
         return None

@@ -65,21 +65,17 @@ class Explained:
 
     @property
     def title(self):
-        """Readers' name."""
         return self.card.title if self.card else self.name
 
     @property
     def texts(self):
-        """Explanations, sources, and the source of each."""
         return self.explanations, self.sources, self.source_of
 
     @property
     def own_sources(self):
-        """Texts of the sources that have an explanation, by name."""
         return {source: self.sources[source] for source in sorted(set(self.source_of.values()))}
 
     def table(self):
-        """What is explained, in numbers, and what was read of a file."""
         words = pd.Series(self.explanations).str.split().str.len()
         source_words = pd.Series(self.own_sources).str.split().str.len()
         about = {
@@ -249,8 +245,6 @@ def limited(explained, limit, seed):
 
 @dataclass(frozen=True, eq=False)
 class ExplanationScores:
-    """Explanations against own and foreign sources, under all rules."""
-
     rows: pd.DataFrame  # a row per rule, condition, explanation, source and sentence
     grounded: dict  # {rule: explanations x conditions}
     estimates: pd.DataFrame  # a row per rule and measure
@@ -310,7 +304,6 @@ def score_report(explained, scored):
 
 
 def score_parts(explained, scored):
-    """Scores of explanations as lines and tables for people."""
     names = {"system_name": "rule", "control_name": "against"}
     columns = ["rule", "measure", "value", "low", "high", "against", "control", "n", "reason"]
     numbers = scored.estimates.rename(columns=names)[columns]
@@ -331,7 +324,6 @@ def score_parts(explained, scored):
 
 
 def readable(table):
-    """Rows by rule and condition under readers' names."""
     return table.replace({"rule": RULES, "condition": CONDITIONS})
 
 
@@ -339,7 +331,6 @@ def readable(table):
 
 
 def quotation_states(explained, foreign):
-    """Quotations by state, in the own source and in foreign ones."""
     found = []
     for key, text in explained.explanations.items():
         for source in [explained.source_of[key], *foreign[key]]:
@@ -376,7 +367,6 @@ def cited_provisions(explained):
 
 
 def _provisions(text):
-    """Distinct numbers of the provisions that a text cites."""
     numbers = dict.fromkeys(provision.partition(" ")[2] for provision in provisions(text))
     return [number.removesuffix("(0)") for number in numbers]
 

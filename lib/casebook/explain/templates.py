@@ -39,8 +39,6 @@ class SupportingText(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """One sentence of an explanation."""
-
     text: str
     kind: str
     support: tuple = ()
@@ -55,7 +53,6 @@ class Passage(NamedTuple):
     start: int = 0
 
     def support(self, start, end):
-        """``text[start:end]`` of the passage as support of a sentence."""
         quote = self.text[start:end]
         return SupportingText(self.document_id, self.start + start, self.start + end, quote)
 
@@ -69,11 +66,9 @@ class Explanation(NamedTuple):
 
     @property
     def text(self):
-        """The sentences in one line."""
         return " ".join(sentence.text for sentence in self.sentences)
 
     def to_dict(self):
-        """The explanation as plain data, as the report of a tree holds it."""
         sentences = []
         for sentence in self.sentences:
             support = [words._asdict() for words in sentence.support]
@@ -138,12 +133,10 @@ class Explainer:
         return Passage(document, window, start)
 
     def result(self, sheet, document):
-        """Why one document was found for a sheet; see `explain_result`."""
         passage = self.passage(sheet, document)
         return explain_result(sheet, passage, self.weights, self.documented, self.domain)
 
     def edge(self, node):
-        """What the edit that leads to a node did; see `explain_edge`."""
         shown = {}  # of a case that is in both lists, the passage for the sheet before the edit
         for state in (node, node.parent):
             pairs = zip(state.ranking.cases, state.ranking.documents, strict=True)
@@ -283,7 +276,6 @@ def facts_by_key(sheet):
 
 @lru_cache(maxsize=4096)
 def terms(text):
-    """Terms of a text: (term, start, end)."""
     return tuple(span for span in token_spans(text) if _is_term(span[0]))
 
 
@@ -300,7 +292,6 @@ class TermWeights:
         self.df = Counter(word for of_text in words for word in of_text)
 
     def weight(self, term):
-        """Weight of a term, at least 1."""
         return math.log((self.n + 1) / (self.df[term] + 1)) + 1
 
     def shared(self, query, text, documented=False):

@@ -63,7 +63,6 @@ def with_threshold(report, threshold=None):
 
 
 def read_report(path):
-    """A report that was written as JSON."""
     report = read_json(path)
     if not isinstance(report, dict) or report.get("format") != TREE_FORMAT:
         raise InputError(
@@ -99,7 +98,6 @@ def _node(k, node, explainer):
 
 
 def _diff(node, k):
-    """A ranking compared with that of the parent."""
     before = node.parent.ranking.cases
     after = node.ranking.cases
     return {
@@ -117,7 +115,6 @@ def _diff(node, k):
 
 
 def _summary(diff):
-    """How the results changed, in a sentence."""
     if diff["mean_displacement"] is None:
         return "Nothing retrieved before or after."
     moved = f"mean displacement {diff['mean_displacement']:.2f}"
@@ -197,7 +194,6 @@ def score_table(report):
 
 
 def tree_markdown(report):
-    """A report as Markdown: a projection of its JSON."""
     environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True)
     environment.filters["plain"] = escape_markdown
     template = environment.from_string(Path(__file__).with_name("tree.md.jinja").read_text("utf-8"))

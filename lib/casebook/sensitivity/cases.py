@@ -50,7 +50,6 @@ class CaseCollection:
     real: bool = False  # annotated as they are, so that edited cases say nothing
 
     def account_table(self):
-        """What was read, for readers: the domain's own facts among it."""
         counts = {"documents": len(self.documents), "cases": len(self.sheets)}
         counts["annotated pairs of case and fact type"] = len(self.annotations)
         counts |= self.account
@@ -90,7 +89,6 @@ def annotated_sets(dataset, planted=None, cases=None, corpus=None, facts=None, *
 
 
 def annotated_collection(documents, name):
-    """The project's own annotated cases against some collection."""
     cases = read_cases()
     return CaseCollection(
         f"annotated_cases_on_{name}",
@@ -166,7 +164,6 @@ class Cases(NamedTuple):
     reading: Reading
 
     def account(self):
-        """Numbers of cases and annotations."""
         n_annotated = self.annotations["case_id"].nunique()
         counts = {"read": len(self.sheets), "annotated": n_annotated}
         counts["without annotations"] = len(self.sheets) - n_annotated
@@ -213,7 +210,6 @@ def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=N
 
 
 def _record_model(fact_types):
-    """The facts of a case, and what somebody says decides it."""
     name = Literal[fact_types]
     rank = Annotated[float, Field(ge=1, le=len(fact_types))]
     return create_model(
@@ -240,7 +236,6 @@ SENTENCES_PER_WEIGHT = 3  # sentences about a fact for each unit of its weight, 
 
 
 def plant_cases(cases=6, values=4, per_line=12, seed=0):
-    """A generated corpus, cases, and which facts decide each."""
     documents = _planted_documents(values, per_line, np.random.default_rng([seed, 41]))
     rng = np.random.default_rng([seed, 42])
     sheets = []
@@ -311,7 +306,6 @@ def _text(row, rng):
 
 
 def _sheet(name, facts):
-    """The fact sheet of a case; the other side is left out."""
     ages = [{"value": facts["Numerical"], "descriptor": _PLANTED["subjects"][facts["area"]]}]
     record = {
         "case_id": name,

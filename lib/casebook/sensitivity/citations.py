@@ -20,7 +20,6 @@ from casebook.sensitivity.domain import SHIPPED_DOMAIN
 
 @cache
 def word_lists():
-    """Word lists and patterns of the rules, from ``words.yml``."""
     return read_yaml(Path(__file__).with_name("words.yml"))
 
 
@@ -43,7 +42,6 @@ def fill_pattern(pattern, **pieces):
 
 @cache
 def pattern(name, **pieces):
-    """One of the patterns of the rules."""
     return re.compile(fill_pattern("".join(word_lists()["patterns"][name]), **pieces))
 
 
@@ -86,7 +84,6 @@ def _provisions(match, act):
 
 
 def _arabic(numeral):
-    """A Roman or Arabic numeral as a number."""
     numerals = word_lists()["numerals"]
     return numerals.index(numeral) + 1 if numeral in numerals else int(numeral)
 
@@ -105,19 +102,16 @@ def _act_names(domain):
 
 
 def cited_sections(text, domain=SHIPPED_DOMAIN):
-    """The distinct provisions that a text cites, those of unknown acts left out."""
     provisions, _ = find_provisions(text, domain)
     return tuple(dict.fromkeys(cited.id for cited in provisions))
 
 
 def parse_section(section):
-    """A section in normal form; None if it is not."""
     match = pattern("normal_form").fullmatch(section.strip())
     return Provision(match["act"], match["number"], match[0]) if match else None
 
 
 def normalise_section(citation, domain=SHIPPED_DOMAIN):
-    """One citation in normal form; None if it is none."""
     normal = parse_section(citation)
     return normal.id if normal else next(iter(cited_sections(citation, domain)), None)
 

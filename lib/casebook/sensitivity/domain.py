@@ -74,7 +74,6 @@ class FactType(_Entry):
 
     @property
     def is_number(self):
-        """Whether its facts are numbers."""
         return self.pattern is not None
 
     @cached_property
@@ -98,7 +97,6 @@ class FactType(_Entry):
         return None
 
     def replacements(self, value):
-        """The values that an edit may put in the place of one."""
         if not self.is_number:
             values = list(self.values)
             at = values.index(value)
@@ -110,8 +108,6 @@ class FactType(_Entry):
 
 
 class Act(_Entry):
-    """An act, as texts name it, and the numbers of its sections."""
-
     code: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]\w{0,39}$")]
     titles: list[Text] = Field(min_length=1)
     abbreviations: list[Text] = []
@@ -129,7 +125,6 @@ class Act(_Entry):
 
     @cached_property
     def chapters(self):
-        """Numbers of the sections by chapter, spans such as ``33-41`` written out."""
         listed = self.sections if isinstance(self.sections, dict) else {"": self.sections}
         chapters = {}
         for chapter, numbers in listed.items():
@@ -159,7 +154,6 @@ class Domain:
 
     @property
     def fact_types(self):
-        """Names of all fact types: the library's, then one's own."""
         return tuple(dict.fromkeys([*FACT_TYPES, *self.types]))
 
     def acts_marked(self, mark):

@@ -22,7 +22,6 @@ from casebook.sensitivity.domain import SHIPPED_DOMAIN
 
 #: Labels in the template of a query.
 TEMPLATE_LABELS = frozenset(word_lists()["template"]["labels"])
-BUDGETS = ("stratified", "first")
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,12 @@ class Edit:
 
     @property
     def operation(self):
-        """What was done with the fact: ``add``, ``remove`` or ``replace``."""
         if self.old is None:
             return "add"
         return "remove" if self.new is None else "replace"
 
     @property
     def description(self):
-        """What changed, in a few words."""
         change = {"add": f"{self.new} added", "remove": f"{self.old} removed"}
         return f"{self.fact_type}: {change.get(self.operation, f'{self.old} to {self.new}')}"
 
@@ -147,7 +144,6 @@ def _in_turn(lists):
 
 
 def _changes(sheet, neighbours, bounded):
-    """Fact type, item and new value of every edit of one fact."""
     for cited in sheet.sections_cited:
         for section in neighbours(cited) if neighbours else ():
             if section not in sheet.sections_cited:
@@ -178,7 +174,6 @@ def _further_changes(sheet, domain):
 
 
 def _rng(seed, *purpose):
-    """Random stream of one purpose, the same on every machine."""
     digest = hashlib.sha256("\0".join(purpose).encode()).digest()
     return np.random.default_rng([seed, int.from_bytes(digest[:8])])
 
@@ -257,7 +252,6 @@ def out_of_bounds(kind, fact, value):
 
 
 def _first_bound(kind, subject):
-    """Bounds of the first kind of subject that a number is about."""
     for words, *bounds in word_lists()["bounds"][kind]:
         if re.search(words, subject, re.IGNORECASE):
             return bounds
@@ -274,14 +268,12 @@ def _worth(unit, table):
 
 
 def _counted(kind, fact):
-    """Whether a number was counted in whole units that have no halves."""
     units = kind == "amounts" and not _worth(fact.unit, _CROSSED["amounts"][3])
     units = units or (kind == "durations" and fact.unit.lower().startswith(_WHOLE_UNITS))
     return units and fact.value == int(fact.value)
 
 
 def _rounded(value):
-    """Without what conversion of units leaves behind; whole numbers are integers."""
     return facts.as_integer(round(value, 7))
 
 
@@ -318,7 +310,6 @@ class Vocabulary:
         self.df = Counter(word for of_text in words for word in of_text)
 
     def informative(self, word):
-        """Whether a word is in some document, and in at most half of them."""
         return 0 < self.df[word.lower()] <= self.n / 2
 
     def terms(self, sheet):
@@ -376,7 +367,6 @@ class Writer(NamedTuple):
     label: str = ""
 
     def __call__(self, sheet):
-        """The query of a sheet."""
         query = facts.query_text(sheet, self.outcome)
         return f"{query} {self.label}{', '.join(self.context)}." if self.context else query
 
@@ -417,7 +407,6 @@ def _exchange(context, removed, added, inert, rng):
     used = set(context)
 
     def draw(kind):
-        """An unused word, of a kind if that has any left; None if there is none."""
         for candidates in (kind, sum(inert, ())):
             order = rng.permutation(len(candidates))
             word = next((candidates[at] for at in order if candidates[at] not in used), None)

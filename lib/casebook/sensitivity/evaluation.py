@@ -69,7 +69,6 @@ def sensitivity(
 
 
 def _why_undefined(part):
-    """Why no edit of a type has an excess."""
     reasons = part.loc[part["status"] == OK, "no_placebo"].mode()
     poor = part.loc[part["status"] == POOR_QUERY, "reason"]
     return next(iter([*reasons, *poor]), NOT_ASSESSED)
@@ -164,7 +163,6 @@ def documented_evaluation(scores, annotations, edges=0, threshold=DECISIVE_DISPL
 
 
 def _documented_spearman(of_case):
-    """Correlation of the order of a case's scores with the experts'."""
     by_name = of_case.sort_values("fact_type")
     by_score = by_name.sort_values("score", ascending=False, kind="stable")
     n = len(by_score)
@@ -199,7 +197,6 @@ def _spearman_number(pairs, *, n_resamples, seed):
 
 
 def score_pairs(scores, annotations):
-    """Scores and annotations, pair by pair."""
     table = scores.rename_axis(index="case_id", columns=None).reset_index()
     table = table.melt("case_id", var_name="fact_type", value_name="score")
     return annotations.merge(table, how="left", on=["case_id", "fact_type"])

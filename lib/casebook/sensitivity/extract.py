@@ -40,8 +40,6 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Extraction:
-    """A sheet, and how it came about."""
-
     sheet: facts.FactSheet
     spans: tuple
     region: tuple
@@ -170,7 +168,6 @@ def quantity(text):
 
 @cache
 def _patterns(table, around="{}"):
-    """Compiled patterns of a table of words.yml, a list by name."""
     compiled = {}
     for name, forms in word_lists()[table].items():
         filled = [around.format(fill_pattern(form)) for form in forms]
@@ -206,7 +203,6 @@ _ABOUT = {"amounts": "context", "ages": "descriptor", "durations": "context"}
 
 
 def _subject(text, match, kind):
-    """The nearest word before a number, else after it, that says what it is about."""
     (words,) = _patterns("subjects")[kind]
     before = re.split(r"[.;]\s", text[max(0, match.start() - REACH) : match.start()])[-1]
     after = re.split(r"[.;]\s", text[match.end() : match.end() + REACH])[0]

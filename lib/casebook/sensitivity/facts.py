@@ -36,7 +36,6 @@ def as_integer(value):
 
 
 def number_text(value):
-    """A number written plainly: no exponent, no trailing ``.0``."""
     return str(int(value)) if value == int(value) else f"{value:.10f}".rstrip("0").rstrip(".")
 
 
@@ -84,8 +83,6 @@ class Amount(_Part):
 
 
 class Age(_Part):
-    """An age in years and whose it is."""
-
     form: ClassVar = "age {value}"
     value: Number
     descriptor: FactText = ""
@@ -100,8 +97,6 @@ class Duration(_Part):
 
 
 class NumericalFacts(_Part):
-    """All numbers of a case that are facts."""
-
     amounts: tuple[Amount, ...] = ()
     ages: tuple[Age, ...] = ()
     durations: tuple[Duration, ...] = ()
@@ -116,8 +111,6 @@ class FurtherFact(_Part):
 
 
 class FactSheet(_Part):
-    """The facts of one case."""
-
     case_id: FactName
     parties: Parties = Parties()
     evidence_items: tuple[EvidenceItem, ...] = ()
@@ -183,7 +176,6 @@ def canonical_json(sheet):
 
 
 def sheet_hash(sheet):
-    """SHA-256 of the facts of a sheet."""
     return hashlib.sha256(canonical_json(sheet).encode()).hexdigest()
 
 
@@ -226,7 +218,6 @@ class Fact(NamedTuple):
 
     @property
     def text(self):
-        """The fact in words."""
         return str(self.value)
 
     @property
@@ -258,7 +249,6 @@ def facts_of(sheet):
 
 
 def present_types(sheet):
-    """Names of the fact types of which a sheet has at least one fact."""
     types = dict.fromkeys(fact.type for fact in facts_of(sheet))
     return tuple(dict.fromkeys([*filter(types.__contains__, FACT_TYPES), *types]))
 

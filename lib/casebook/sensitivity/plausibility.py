@@ -22,8 +22,6 @@ EDIT_OUTCOMES = (ACCEPT, REJECT, UNDETERMINED)
 
 
 class Decision(NamedTuple):
-    """What a validator says of one edit."""
-
     outcome: str
     reason: str
 
@@ -114,7 +112,6 @@ def _section(edit, domain):
 
 
 def _side_of(age):
-    """The side that an age belongs to, or None."""
     for side in facts.PARTY_SIDES:
         if pattern(side).search(age.descriptor.casefold()):
             return side
@@ -125,8 +122,6 @@ def _side_of(age):
 
 
 class Judgement(pydantic.BaseModel):
-    """What a language model says of an edit."""
-
     model_config = pydantic.ConfigDict(extra="forbid")
 
     plausible: bool
@@ -157,7 +152,6 @@ class ModelValidator:
         self.failures = Counter()
 
     def __call__(self, before, edit):
-        """Judgement of one edit; see `rules` for arguments and result."""
         key = (edit.fact_type, edit.old, edit.new)
         key += () if self._documented else (edit.item, facts.sheet_hash(before))
         if key not in self._decisions:

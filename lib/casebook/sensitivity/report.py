@@ -50,7 +50,6 @@ def read_case(path, extractor=None, name=None, domain=SHIPPED_DOMAIN, **said):
 
 
 def _chosen_sheet(path, name, sheets):
-    """The sheet of the only case of a file, or of the case of a name."""
     names = [sheet.case_id for sheet in sheets]
     if name is None and len(names) == 1:
         name = names[0]
@@ -71,7 +70,6 @@ def judge_notes(validator):
 
 
 def validator_for(name=None, documented=False, domain=SHIPPED_DOMAIN):
-    """Who judges whether an edit is plausible: the rules, or a language model by name."""
     if name is None:
         return partial(rules, domain=domain)
     prices_of_tokens()
@@ -95,7 +93,6 @@ def run_case(
 
 
 def evaluation_report(study, system, threshold=evaluation.DECISIVE_DISPLACEMENT):
-    """One system of a study: original and standard measures, as plain data."""
     rate = accept_rates(study.decisions(system), study.cases.domain.fact_types).iloc[-1]
     rate["n"] -= rate["undetermined"]
     standard = {"accept rate": number(rate, "rate", "rate low", "rate high")}
@@ -113,7 +110,6 @@ def evaluation_report(study, system, threshold=evaluation.DECISIVE_DISPLACEMENT)
 
 
 def evaluation_parts(report):
-    """An evaluation for people: lines and tables."""
     counts = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
     yield [f"{report['cases']}, {report['mode']}: {counts}"]
     yield [f"note: {note}" for note in report["notes"]]

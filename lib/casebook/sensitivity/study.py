@@ -90,7 +90,6 @@ class SensitivityStudy:
 
     @property
     def systems(self):
-        """Keys of the systems, random order last: list of str."""
         return list(self.trees)
 
     def focus(self, named=None):
@@ -154,7 +153,6 @@ class SensitivityStudy:
         return self._scores(None, measure, "edits", cluster="cases").described(rows[kept])
 
     def sensitivity(self, system):
-        """The edges of one system by fact type; see `evaluation.sensitivity`."""
         options = {"fact_types": self.cases.domain.fact_types} | self.options
         return evaluation.sensitivity(self.edges[system], **options)
 
@@ -168,17 +166,14 @@ class SensitivityStudy:
         return scores.estimates().head(len(placebos))
 
     def why_no_excess(self, system):
-        """Why no edit of a system has an excess over placebos."""
         return self.edges[system]["no_placebo"].mode().get(0, evaluation.NOT_ASSESSED)
 
     # --- which facts decide
 
     def case_scores(self, system, measure=FOOTRULE, over_placebo=True):
-        """Sensitivity of each case to each fact type; see `evaluation.case_scores`."""
         return case_scores(self.edges[system], measure, over_placebo, self.cases.domain.fact_types)
 
     def evaluated(self, system):
-        """One system against the annotations; see `evaluation.evaluate_sensitivity`."""
         scores = self.case_scores(system)
         found = evaluation.evaluate_sensitivity(scores, self.cases.annotations, **self.options)
         if not found["auroc"]["n"]:
@@ -247,7 +242,6 @@ class SensitivityStudy:
         return evaluation.type_scores(self.case_scores(system), self.cases.annotations)
 
     def _pairs(self, scores):
-        """Pairs that all sides score, of which somebody said whether the fact decides."""
         pairs = self.cases.annotations
         for name, table in scores.items():
             of_side = evaluation.score_pairs(table, self.cases.annotations)["score"]
@@ -303,20 +297,17 @@ class SensitivityStudy:
     # --- what was tried
 
     def decisions(self, system):
-        """What the validator said: DataFrame, a row per edit that it judged."""
         rows = [
             (tree.case_id, *decision) for tree in self.trees[system] for decision in tree.decisions
         ]
         return pd.DataFrame(rows, columns=["case_id", "node", "fact_type", "outcome", "reason"])
 
     def rows(self):
-        """Tidy rows: one per system and edge, placebo edges included."""
         placebos = pd.concat(self.placebos, names=["system"]).assign(fact_type="Placebo")
         rows = pd.concat([pd.concat(self.edges, names=["system"]), placebos])
         return rows.reset_index("system").reset_index(drop=True)
 
     def _scores(self, values, measure, unit, **about):
-        """`Scores` of these cases."""
         if "clusters" in about:
             about["cluster"] = "cases"
         about |= {"names": NAMES, "phrases": PHRASES, "unit": unit, **self.options}
@@ -404,7 +395,6 @@ def _has_no_reranker(system):
 
 
 def case_search(system, index, k, *, chunking=True):
-    """Search of one system, or of a retriever of one's own."""
     if is_plugin(system):
         retriever = load_retriever(system, index.documents)
     else:

@@ -14,7 +14,6 @@ from casebook.sensitivity import edits
 from casebook.sensitivity.domain import SHIPPED_DOMAIN, Domain
 from casebook.sensitivity.facts import present_types, sheet_hash
 from casebook.sensitivity.plausibility import ACCEPT, rules
-from casebook.stats.samples import check_choice
 
 EXPANSION_THRESHOLD = 1.0
 """Mean rank displacement at which a state is expanded, documented."""
@@ -33,9 +32,6 @@ class TreeSettings:
     bounded: bool = True
     outcome: bool = False
     seed: int = 0
-
-    def __post_init__(self):
-        check_choice("budget", self.budget, edits.BUDGETS)
 
     @classmethod
     def documented(cls, **changes):
@@ -57,8 +53,6 @@ class CaseRanking(NamedTuple):
 
 @dataclass
 class Node:
-    """One state of a case."""
-
     name: str
     parent: object
     edit: object
@@ -72,7 +66,6 @@ class Node:
         return rankshift.mean_displacement(self.parent.ranking.cases, self.ranking.cases, k)
 
     def child(self, name, edit):
-        """The state after an edit."""
         return Node(f"{self.name}.{name}", self, edit, edit.sheet, edit.query, self.depth + 1)
 
 
@@ -93,17 +86,14 @@ class Tree:
 
     @property
     def root(self):
-        """The unedited case."""
         return self.nodes[0]
 
     @property
     def case_id(self):
-        """Name of the case."""
         return self.root.sheet.case_id
 
     @property
     def poor(self):
-        """Why the case is too poor to be a query: str, or None."""
         if len(self.terms) >= edits.LEAST_TERMS:
             return None
         return (
@@ -113,7 +103,6 @@ class Tree:
 
     @property
     def no_placebo(self):
-        """Why an edge without placebos has none: str."""
         if not self.settings.placebo_draws:
             return "no placebos were asked for"
         return "no matched placebo" if self.write.context else edits.NO_INERT_WORDS
@@ -211,7 +200,6 @@ def _search_level(search, level):
 
 
 def _children(tree, node, neighbours, validator):
-    """The accepted edits of one node within its budget."""
     settings = tree.settings
     candidates = edits.single_fact_edits(
         node.sheet, neighbours, tree.write, settings.bounded, tree.domain
@@ -277,7 +265,6 @@ class CaseSearch:
 
     @cached_property
     def vocabulary(self):
-        """Words of the collection: `Vocabulary`."""
         return edits.Vocabulary(self.documents["text"])
 
     def __call__(self, queries, exclude=None):
@@ -310,7 +297,6 @@ class CaseSearch:
         return lists
 
     def _distinct(self, scores, excluded):
-        """The first k distinct cases of one list of documents."""
         found = {}
         for document, score in scores.items():
             case = self._case_of[document]
@@ -359,7 +345,6 @@ def edge_frame(trees):
 
 
 def placebo_frame(trees):
-    """Every placebo edge of some trees."""
     frame = _typed([_row(tree, node) for tree in trees for node in tree.placebos])
     return frame.drop(columns=["fact_type", "item", "operation", "old", "new", "reason"])
 
