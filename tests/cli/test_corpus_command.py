@@ -57,7 +57,7 @@ def test_one_process_has_all_cores_and_several_share_them(tmp_path, casebook, mo
     seen = []
 
     def encode(*arguments):
-        seen.append((os.environ["OMP_NUM_THREADS"], getattr(arguments[4], "slots", 1)))
+        seen.append((os.environ["OMP_NUM_THREADS"], getattr(arguments[4], "slots", lambda: 1)()))
         return dict.fromkeys(("folder", "documents", "passages", "dims", "shards", "encoder"), 0)
 
     monkeypatch.setenv("OMP_NUM_THREADS", "1")

@@ -23,7 +23,7 @@ from casebook.models.encoders import load_encoder
 from casebook.readers import read_json
 from casebook.retrieval.index import Chunks, CorpusIndex, Passages, WindowedQueries
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.ranked import ABSENT, best_first, metadata_mask
+from casebook.retrieval.ranked import ABSENT, best_first, metadata_mask, to_run
 from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 
 FORMAT = 5  # of the files; those of another one are written anew
@@ -42,8 +42,13 @@ def search_folder(folder, questions, depth, mode="full", encoder=None, filters=N
     if filters and not metadata_mask(index.documents, filters).any():
         raise InputError(f"{folder}: holds no document that satisfies the filters")
     retriever = HybridRetriever(index, mode=mode)
-    result = retriever.retrieve_many(queries["text"].tolist(), filters=filters, depth=depth)
-    return result.run(queries["query_id"])
+    texts = queries["text"].tolist()
+    result = retriever.retrieve_many(texts, 1, filters, depth=depth)
+    config = retriever.config
+    is_one_search = len(config.lists) == 1 and not config.compares_vectors
+    # Scores of a single list are those of its search.
+    lists = result.stages[config.lists[0] if is_one_search else "final"].truncate(depth)
+    return to_run(lists, queries["query_id"], index.doc_ids)
 
 
 def open_corpus(folder, dataset, encoder):
