@@ -131,7 +131,9 @@ def test_an_answer_outside_the_schema_is_an_error_and_no_default():
         [{"text": "x", "verifiability": "vague"}],
     ]
     bad = [(answer, "does not fit: field subclaims") for answer in answers]
-    assert not_refused(lambda answer: model_decomposer(Fake(*answer))("Hail is covered."), bad) == []
+    assert (
+        not_refused(lambda answer: model_decomposer(Fake(*answer))("Hail is covered."), bad) == []
+    )
 
 
 def test_annotated_sentences_of_the_half_that_the_rules_were_not_written_on():

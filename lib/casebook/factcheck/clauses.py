@@ -21,7 +21,9 @@ OBJECTS = {
 }
 LONGEST_SUBJECT = 10  # words, of a clause after a connector
 _TOKEN = re.compile(r"\w[\w’'.,-]*\w|\w|[,;]")
-_RELATIVE = re.compile(r"^(?P<head>[^,]+), (?P<pronoun>which|who|whose) (?P<inner>[^,]+)(?:, (?P<after>.+))?$")
+_RELATIVE = re.compile(
+    r"^(?P<head>[^,]+), (?P<pronoun>which|who|whose) (?P<inner>[^,]+)(?:, (?P<after>.+))?$"
+)
 
 #: A word of a clause, its part of speech in the Penn tag set, and its characters.
 Token = namedtuple("Token", "word tag start end")

@@ -25,11 +25,10 @@ def _scores_by_name(rows):
     """Scores by lower-case name; an entry is a score or an object with one."""
     if not isinstance(rows, dict):
         return rows
-    entries = {str(name).lower(): entry for name, entry in rows.items()}
-    return {
-        name: entry["score"] if isinstance(entry, dict) else entry
-        for name, entry in entries.items()
-    }
+    scores = {}
+    for name, entry in rows.items():
+        scores[str(name).lower()] = entry.get("score") if isinstance(entry, dict) else entry
+    return scores
 
 
 _UnitShare = Annotated[float, Field(strict=True, ge=0, le=1)]

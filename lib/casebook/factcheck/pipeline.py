@@ -81,15 +81,6 @@ def documented_queries(part, k=3, names=()):
     return tuple(queries[:k])
 
 
-def diversity(texts):
-    """1 less the mean Jaccard similarity of the content stems of all pairs of queries."""
-    similarities = []
-    for stems, others in itertools.combinations(map(content, texts), 2):
-        union = stems | others
-        similarities.append(len(stems & others) / len(union) if union else 1.0)
-    return 1 - sum(similarities) / len(similarities) if similarities else None
-
-
 #: A part of a document, which is named by its row in the collection; ``document`` is all its text.
 EvidencePassage = namedtuple("EvidencePassage", "row start end text header document", defaults=[""])
 

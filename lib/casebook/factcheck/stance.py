@@ -131,16 +131,11 @@ class PublicJudge:
 
     def _relevant(self, claim, passages):
         """Rows of each document on the claim's subject that has most of its words."""
-        rows_of_documents = by_document(passages)
-        if self.abstains:
-            same = [row for row in range(len(passages)) if not of_another(claim, passages[row])]
-            rows_of_documents = [[row for row in rows if row in same] for rows in rows_of_documents]
         shared = []
-        for rows in rows_of_documents:
-            shared.append(_n_shared(claim, [passages[row] for row in rows]))
-        least = max(BESIDE * max(shared, default=0), 1)
-        pairs = zip(rows_of_documents, shared, strict=True)
-        return [rows for rows, n in pairs if n >= least]
+        for rows in on_subject(claim, passages) if self.abstains else by_document(passages):
+            shared.append((_n_shared(claim, [passages[row] for row in rows]), rows))
+        least = max(BESIDE * max(shared, default=(0,))[0], 1)
+        return [rows for n, rows in shared if n >= least]
 
     def _stance(self, claim, passages):
         if self.abstains and unmentioned(claim, passages):
@@ -150,7 +145,7 @@ class PublicJudge:
 
     def remarks(self, claim, passages):
         """What the evidence lacks of a claim, in lines for the reader."""
-        same = [passage for passage in passages if not of_another(claim, passage)]
+        same = [passages[row] for rows in on_subject(claim, passages) for row in rows]
         absent = unmentioned(claim, same or passages)
         if passages and not same:
             absent = [" ".join(word.text for word in subject(claim))]
@@ -193,8 +188,9 @@ def stems(text):
 
 
 def _n_shared(claim, passages):
-    texts = headed_sentences(passages)
-    return len(stems(claim) & frozenset().union(*map(stems, texts)))
+    """How many words of a claim passages have; another number is no other subject."""
+    wanted = {word.stem for word in plain_words(claim) if word.kind != "number"}
+    return len(wanted & frozenset().union(*map(stems, headed_sentences(passages))))
 
 
 @lru_cache(maxsize=20_000)
@@ -220,10 +216,19 @@ def mentioned(word, texts):
     return any(same_name(word.stem, other) for other in stated)
 
 
-def of_another(claim, passage):
+def on_subject(claim, passages):
+    """Rows of each document but those that are about something else than the claim's subject."""
+    kept = []
+    for rows in by_document(passages):
+        if not all(_of_another(claim, passages[row]) for row in rows):
+            kept.append(rows)
+    return kept
+
+
+def _of_another(claim, passage):
     """Whether a passage names a subject, and neither it nor its document has the claim's."""
-    texts = [passage.header, passage.text, passage.document]
     topic = subject(claim)
+    texts = [passage.header, passage.text, passage.document]
     n_mentioned = sum(mentioned(word, texts) for word in topic)
     if 2 * n_mentioned > len(topic) or not topic:
         return False
@@ -337,19 +342,6 @@ def learnt_weights(X, y, sample_weight=None):
     slopes = model.coef_[0] / scale
     weights = dict(zip(FEATURES, slopes.tolist(), strict=True))
     return weights | {"intercept": float(model.intercept_[0] - slopes @ mean)}
-
-
-def passage_features(claim, passage, rarity=None):
-    from casebook.factcheck.pipeline import EvidencePassage
-
-    return features(claim, [EvidencePassage(0, 0, len(passage), passage, "")])
-
-
-def features_model():
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(StandardScaler(), logistic_regression())
 
 
 def fitted_stance(base, labelled):

@@ -36,14 +36,13 @@ Word = namedtuple("Word", "text stem kind place")
 @lru_cache(maxsize=20_000)
 def words(text):
     """Words of a text; the kind of each is function, number, name or word."""
-    matches = list(WORD.finditer(text))
     found = []
-    for place, match in enumerate(matches):
+    for place, match in enumerate(WORD.finditer(text)):
         word = match.group()
         lower = fold(unaccented(word)).lower().removesuffix("'s")
         before = text[: match.start()].rstrip()
         opens_sentence = not before or before[-1] in ".!?;:"
-        following = matches[place + 1].group() if place + 1 < len(matches) else ""
+        before_name = text[match.end() + 1 : match.end() + 2].isupper()
         stem = NUMBERS.get(lower) or _STEMMER.stemWord(lower.replace(",", ""))
         kind = "word"
         is_date = word[0].isupper() and lower.removesuffix("s") in DATES
@@ -52,7 +51,7 @@ def words(text):
         elif lower in FUNCTION:
             kind = "function"
         elif word[0].isupper() and lower not in CURRENCIES:
-            kind = "word" if opens_sentence and not following[:1].isupper() else "name"
+            kind = "word" if opens_sentence and not before_name else "name"
         found.append(Word(word, stem, kind, place))
     return tuple(found)
 
