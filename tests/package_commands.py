@@ -27,7 +27,7 @@ def base_commands(folder):
         ["compare", "qrels.txt", "a.txt", "b.txt", "--markdown"],
         ["compare", "scores.csv", "--systems", "a,b"],
         ["agreement", VOTES, "--columns", "rating=preference", *few],
-        ["gate", "--log", LOG, "--against", LOG],
+        ["gate", "log", LOG, "--against", LOG],
         ["raters", "forms", "pilot", "--log", LOG, *raters],
         ["raters", "simulate", "pilot", "returned"],
         ["raters", "audit", "returned", "--key", "pilot", "--permutations", "20"],

@@ -10,10 +10,6 @@ import pytest
 import yaml
 from interrupts import interruptible
 
-from casebook.batch.execute import Outcome
-from casebook.batch.grid import Cell
-from casebook.batch.plan import Planned
-from casebook.batch.progress import Progress
 from casebook.runs.record import read_record
 
 PARAMETERS = 'run = "a"\ncell = "b"\nfail = ""\nwait = 0'
@@ -55,7 +51,7 @@ def test_failures_are_summed_up_with_cause_cell_and_last_lines(project):
     lines = done.stderr.splitlines()
     assert done.returncode == 3 and "\x1b" not in done.stderr
     assert "Traceback" not in done.stderr
-    table = lines[lines.index("state         seconds attempts  cell") + 1 : -1]
+    table = lines[lines.index("state         seconds  cell") + 1 : -1]
     states = [line.split()[0] for line in table if not line.startswith("    |")]
     assert states == ["failed", "refused"]
     reason = "bad: 01_made.ipynb: cell 3: AssertionError: asked to fail: why twice"
@@ -86,18 +82,5 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_carries_on(project):
     again = command(project, cells[0], ("two", {"wait": 0}))
     done = subprocess.run(again, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"cached  one|one \(library changed\)", done.stderr)
+    assert re.search(r"cached  one|one \(library\)", done.stderr)
     assert "done    two" in done.stderr
-
-
-def test_a_batch_says_what_starts_and_ends():
-    lines = []
-    progress = Progress(2, lines.append)
-    progress.started(Planned(Cell("a", "01_made.ipynb"), {}, "stale", ("lock", "data")))
-    progress.ended(Outcome("a", seconds=3.0, attempts=("kernel died",)))
-    progress.ended(Outcome("b", "needs a, which failed", cause="needs"))
-    assert lines == [
-        "running a (lock, data changed)",
-        "done    a (3 s, after: kernel died) [1/2]",
-        "FAILED  b (0 s) [2/2]",
-    ]

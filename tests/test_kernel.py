@@ -5,7 +5,6 @@ import os
 import time
 
 from casebook.batch import kernel
-from casebook.batch.execute import Kernel
 
 
 def ended(pid):
@@ -28,7 +27,7 @@ def started(one):
 
 
 def test_a_forked_kernel_leads_a_group_and_is_killed_with_it(tmp_path):
-    one = Kernel(tmp_path)
+    one = kernel.Kernel(tmp_path)
     process = started(one)
     assert isinstance(process, kernel.Fork) and process.poll() is None and process.pid == one.pid
     until = time.monotonic() + 60
@@ -42,7 +41,7 @@ def test_a_forked_kernel_leads_a_group_and_is_killed_with_it(tmp_path):
 
 def test_a_process_that_may_have_no_children_starts_kernels_as_jupyter_does(monkeypatch, tmp_path):
     monkeypatch.setitem(kernel.multiprocessing.current_process()._config, "daemon", True)
-    one = Kernel(tmp_path)
+    one = kernel.Kernel(tmp_path)
     process = started(one)
     assert not isinstance(process, kernel.Fork) and process.poll() is None
     one.kill()

@@ -24,15 +24,17 @@ from casebook.raters.annotations import read_criteria
 from casebook.retrieval.run_files import read_run_file
 
 PAGE = ROOT / "book" / "recipes.md"
-BLOCKS = re.compile(r"^#+ ([^\n]+)\n|^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCKS = re.compile(
+    r"^#+ ([^\n]+)\n|^```python\n(.*?)^```(?:\n\nThen `([^`]*)`)?", re.MULTILINE | re.DOTALL
+)
 TEXTS = ["The rent is due.", 'No "pets".', "Keys, five."]
 QUESTIONS = ["When is the rent due?", "May I have a dog?"]
 JUDGED = [(0, 0), (1, 1)]  # question and document
 
 
-def check_collection(folder):
+def check_collection(folder, _):
     """Compare the three tables, converted, with the texts that the files were made of."""
-    qrels = {"test": folder / "qrels.csv"}
+    qrels = {"test": next(folder.glob("qrels.[ct]*"))}  # .csv, or TREC's .txt
     convert(folder / "made", folder / "corpus.csv", folder / "queries.csv", qrels)
     data = load(folder / "made", titles=False)
     texts = dict(zip(data.documents["doc_id"], data.documents["text"], strict=True))
@@ -48,12 +50,12 @@ def check_collection(folder):
     assert judged == {(QUESTIONS[query], TEXTS[document]) for query, document in JUDGED}
 
 
-def check_run(_):
+def check_run(*_):
     """Compare the run with that which the file was made of."""
     assert read_run_file("run.csv") == {"1": {"d1": 2.5, "d2": 1.5}}
 
 
-def check_scores(_, columns=(), values=()):
+def check_scores(*_, columns=(), values=()):
     """Compare the scores with those that the files were made of."""
     scores, _ = read_scores("scores.csv", columns=dict(columns), values=dict(values))
     assert scores.values.sort_index(axis=1).to_dict() == {
@@ -67,10 +69,11 @@ QUALITY = {"ann": {"7": 4, "8": 2}, "bob": {"7": 5, "8": 2}, "cy": {"7": 4}}
 TONE = {"ann": {"7": "warm"}, "bob": {"7": "cold"}}
 
 
-def check_ratings(_, criteria=("quality", "tone")):
+def check_ratings(_, said, criteria=("quality", "tone")):
     """Compare the row per rating with the ratings that the files were made of."""
     found = {}
-    for criterion, frame in read_criteria("ratings.csv").items():
+    for criterion, frame in read_criteria("ratings.csv", columns=said.get("columns")).items():
+        criterion = criterion.removeprefix("responses.")
         by_rater = frame.sort_index().sort_index(axis=1)
         found[criterion] = {rater: cells.dropna().to_dict() for rater, cells in by_rater.items()}
     assert found == dict(zip(criteria, (QUALITY, TONE), strict=False))
@@ -104,32 +107,25 @@ def arrow(rows):
     return sink.getvalue().to_pybytes()
 
 
-def check_log(
-    _,
-    system,
-    name="May I cancel?",
-    reference="Yes, you may.",
-    path="log.jsonl",
-    said=None,
-    **scores,
-):
+def check_log(_, said, system, name="May I cancel?", path="log.jsonl", scores=None):
     """Compare the log with what the records say."""
-    row = read_log(path, **(said or {})).iloc[0]
+    row = read_log(path, **said).iloc[0]
     assert row[["question", "answer"]].tolist() == ["May I cancel?", "Yes."]
     assert row["contexts"][0] == "You may cancel."
-    assert (row["id"], row["system"], row["reference"]) == (name, system, reference)
-    assert row["scores"] == scores
+    assert (row["id"], row["system"], row["reference"]) == (name, system, "Yes, you may.")
+    assert row["scores"] == (scores or {})
 
 
-def check_epochs(folder):
+def check_epochs(folder, said):
     """Epochs are rows of one group."""
-    log = read_log("log.jsonl")
+    log = read_log("log.jsonl", **said)
     assert log["id"].tolist() == ["1, epoch 1", "1, epoch 2"]
     assert log["group"].tolist() == ["1", "1"]
-    check_log(folder, "openai/gpt-4o", "1, epoch 1", match_score=1)
+    scores = {"scores.match.value": 1}
+    check_log(folder, said, "openai/gpt-4o", "1, epoch 1", scores=scores)
 
 
-def check_prompts(_):
+def check_prompts(*_):
     """Each prompt is a system, and the variables of a test are its question."""
     log = read_log("log.jsonl")
     systems = ["m1, prompt 1", "m1, prompt 2"]
@@ -157,12 +153,14 @@ RECIPES = {
     "potato 1": check_ratings,
     "doccano": partial(check_ratings, criteria=["rating"]),
     "Inspect": check_epochs,
-    "DeepEval with its measures": partial(check_log, system="log", Faithfulness_score=1),
+    "DeepEval with its measures": partial(
+        check_log, system="log", scores={"Faithfulness_score": 1}
+    ),
     "promptfoo with several prompts": check_prompts,
     "Phoenix spans": partial(
-        check_log, system="gpt-4o", name="t1", reference=None, hallucination_score=0
+        check_log, system="gpt-4o", name="t1", scores={"eval.Hallucination.score": 0}
     ),
-    "TruLens": partial(check_log, system="rag v1", name="r1", reference=None, groundedness_score=1),
+    "TruLens": partial(check_log, system="rag v1", name="r1", scores={"Groundedness": 1}),
 }
 
 
@@ -182,10 +180,14 @@ def said(options):
     """What the options of a command say, for `read_log`."""
     parser = ArgumentParser()
     parser.add_argument("--columns", action="append", default=[])
+    parser.add_argument("--values", action="append", default=[])
+    parser.add_argument("--scores", action="append", default=[])
     parser.add_argument("--rows")
     parser.add_argument("--lists", default="json")
     found = vars(parser.parse_args(shlex.split(options)))
-    return found | {"columns": dict(pair.split("=", 1) for pair in found["columns"])}
+    for option in ("columns", "values"):
+        found[option] = dict(pair.split("=", 1) for pair in found[option])
+    return found
 
 
 def test_the_options_of_the_page_suffice_for_each_export(tmp_path):
@@ -195,24 +197,29 @@ def test_the_options_of_the_page_suffice_for_each_export(tmp_path):
         ((file, content),) = FILES[name].items()
         path = tmp_path / file
         path.write_bytes(content_of(file, content))
-        check_log(None, path=path, said=said(options[name]), **expected)
+        check_log(None, said(options[name]), path=path, **expected)
 
 
 def recipes():
-    """The common first block, and the blocks of each heading."""
+    """The common first block, and the block of each heading with the options that follow it."""
     heading = None
     blocks = {}
-    for title, code in BLOCKS.findall(PAGE.read_text(encoding="utf-8")):
-        if title:
-            heading = title
-        else:
-            blocks.setdefault(heading, []).append(code)
-    return "".join(blocks.pop("Recipes")), {name: "".join(code) for name, code in blocks.items()}
+    for title, code, options in BLOCKS.findall(PAGE.read_text(encoding="utf-8")):
+        heading = title or heading
+        if code:
+            blocks[heading] = code, options
+    first, _ = blocks.pop("Recipes")
+    return first, blocks
 
 
 def test_every_recipe_of_the_page_has_its_files_here():
     _, blocks = recipes()
     assert blocks.keys() == {*RECIPES, "HTTP"}
+    lines = {name: code.strip().splitlines() for name, (code, _) in blocks.items()}
+    long = {
+        name for name, found in lines.items() if len(found) > 6 or len(max(found, key=len)) > 100
+    }
+    assert long == set()
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -223,8 +230,9 @@ def test_a_recipe_gives_what_the_command_reads(tmp_path, monkeypatch, name):
         path.write_bytes(content_of(file, content))
     monkeypatch.chdir(tmp_path)
     first, blocks = recipes()
-    exec(compile(first + blocks[name], name, "exec"), {})
-    RECIPES[name](tmp_path)
+    code, options = blocks[name]
+    exec(compile(first + code, name, "exec"), {})
+    RECIPES[name](tmp_path, said(options) if options else {})
 
 
 def test_an_application_behind_an_address():
@@ -239,6 +247,6 @@ def test_an_application_behind_an_address():
     question = {"id": "q1", "question": "May I cancel?"}
     names = {}
     with answering(Chain) as address:
-        exec(first + blocks["HTTP"].replace("http://localhost:8000", address), names)
-        columns = reply_columns("ask", question, names["ask"](question["question"]))
+        exec(first + blocks["HTTP"][0].replace("http://localhost:8000", address), names)
+        columns = reply_columns("ask", names["ask"](question["question"]))
     assert columns == {"answer": "May I cancel? Yes.", "contexts": ["You may cancel."]}

@@ -52,13 +52,7 @@ def test_what_only_says_how_a_row_is_drawn_is_not_kept(chapter):
 
 def test_an_answer_takes_what_depends_on_no_number_from_the_titles(chapter):
     row = {"difference": -0.2, "low": -0.3, "high": -0.1, "n": 9, "verdict": "worse"}
-    row |= {"level": 0.4, "baseline": 0.6}
     own = {"measure": "share", "topic": "own"}
-    of_tables = Chapter("r", "c", "audits", "smoke", cluster="cases")
-    row["verdict"] = "better"
-    answer = of_tables.answer("Are they possible?", row, "reported", **own)
-    assert answer.word == "impossible rows"
-    assert (answer.level, answer.baseline, answer.topic) == (0.4, 0.6, "own")
     with pytest.raises(
         InputError, match=r"no answer 'agreement' of experiment .my_exp.*: give topic"
     ):

@@ -10,7 +10,6 @@ import io
 import json
 import lzma
 import shlex
-import sys
 import zlib
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,6 @@ csv.field_size_limit(50 << 20)  # the usual limit would refuse a long claim
 LIKELY = 0.75  # similarity from which on a name may be a slip of another
 OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
-DEEPEST = 100  # levels of YAML
 KINDS = {str: "text", dict: "an object", list: "a list"}
 
 
@@ -44,19 +42,18 @@ def read_lines(path):
         command = f"iconv -f {code} -t UTF-8 {shlex.quote(path.name)} > NEW"
         problem = f"is not UTF-8 text, perhaps {code}: save it as 'CSV UTF-8', or type {command}"
         raise InputError(f"{path}: {problem}") from None
-    except DAMAGED:
-        raise InputError(f"{path}: the compressed file ends early or is damaged") from None
-    except OSError as error:
+    except (OSError, *DAMAGED) as error:
         raise unreadable(path, error) from None
+
+
+def unreadable(path, error):
+    problem = getattr(error, "strerror", None) or f"is damaged: {error}"
+    return InputError(f"{path}: cannot be read: {problem}")
 
 
 def read_text(path):
     """Text of a UTF-8 file, plain, .gz or .xz, with line ends of any kind."""
     return "\n".join(line for _, line in read_lines(path))
-
-
-def unreadable(path, error):
-    return InputError(f"{path}: cannot be read: {error.strerror or error}")
 
 
 def suffix_of(path):
@@ -85,13 +82,7 @@ def _once(pairs):
     return members
 
 
-def _whole(digits):
-    if len(digits) > sys.float_info.max_10_exp:
-        raise ValueError(f"a number of {len(digits)} digits")
-    return int(digits)
-
-
-_STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_int=_whole)
+_STRICT = json.JSONDecoder(object_pairs_hook=_once)
 _CELLS = json.JSONDecoder(
     object_pairs_hook=_once,
     parse_int=str,
@@ -101,7 +92,7 @@ _CELLS = json.JSONDecoder(
 
 
 def parse_json(text, decoder=_STRICT):
-    """Content of JSON: no key twice, no half characters, no endless numbers; else ValueError."""
+    """Content of JSON: no key twice, no half characters; else ValueError."""
     text = text.decode() if isinstance(text, bytes) else text
     try:
         value = decoder.decode(text)
@@ -158,26 +149,18 @@ def read_frame(path, id_field, id_column, fields=("text",), blank=False):
         name = record.pop(id_field)
         texts = {field: record.pop(field, None) or "" for field in fields}
         metadata = record.pop("metadata", None) or {}
-        if not isinstance(metadata, dict) or not isinstance(texts.get("title", ""), str):
-            problem = "field 'title' is not text, or field 'metadata' is not an object"
-            raise InputError.at(path, number, problem)
+        row = {id_column: name, **texts, **record, **metadata}
+        if len(row) < 1 + len(texts) + len(record) + len(metadata):
+            raise InputError.at(path, number, "a field of metadata has the name of another column")
         if not name.strip() or not (blank or texts["text"].strip()):
             raise InputError.at(path, number, f"{name!r} has no text, or an empty {id_field!r}")
-        clash = {id_column, *texts} & {*record, *metadata} or record.keys() & metadata.keys()
-        if clash:
-            problem = f"metadata field {min(clash)!r} has the name of another column"
-            raise InputError.at(path, number, problem)
-        row = {id_column: name, **texts, **record, **metadata}
-        earlier_row, line = rows.setdefault(name, (row, number))
-        if earlier_row != row:
-            problem = f"id {name!r} stood already in line {line}, with other content"
-            raise InputError.at(path, number, problem)
-        if line < number:
-            copies.append(f"line {number}: {name}, as in line {line}")
+        if name in rows:
+            copies.append(name)
+        if rows.setdefault(name, row) != row:
+            raise InputError.at(path, number, f"id {name!r} stood above with other content")
     if not rows:
         raise InputError(f"{path}: holds no records")
-    columns = dict.fromkeys(column for row, _ in rows.values() for column in row)
-    frame = pd.DataFrame({name: [row.get(name) for row, _ in rows.values()] for name in columns})
+    frame = pd.DataFrame(list(rows.values()))
     frame.attrs["copies"] = copies
     return frame
 
@@ -205,12 +188,12 @@ class _Yaml(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     """Safe loader that refuses a key that stands twice."""
 
     def construct_mapping(self, node, deep=False):
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for key in keys:
-            if keys.count(key) > 1:
-                problem = f"key {key!r} stands twice"
-                raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
-        return super().construct_mapping(node, deep)
+        mapping = super().construct_mapping(node, deep)
+        names = [key.value for key, _ in node.value]
+        if len(mapping) < len(names):
+            problem = f"key {max(names, key=names.count)!r} stands twice"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return mapping
 
 
 class _TextYaml(_Yaml):
@@ -220,17 +203,10 @@ class _TextYaml(_Yaml):
 
 
 def parse_yaml(text, where, as_text=False):
-    """Parse YAML into plain data: no tags, no anchors, no key twice; scalars may stay text."""
-    loader = _TextYaml if as_text else _Yaml
-    depth = 0
+    """Parse YAML into plain data: no tags, no key twice; scalars may stay text."""
     try:
-        for event in yaml.parse(text, loader):
-            depth += isinstance(event, yaml.CollectionStartEvent)
-            depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth > DEEPEST or getattr(event, "anchor", None):
-                raise ValueError("nested too deeply, or with an anchor: write it out")
-        return yaml.load(text, loader)  # a safe loader
-    except (yaml.YAMLError, ValueError, OverflowError, TypeError, RecursionError) as error:
+        return yaml.load(text, _TextYaml if as_text else _Yaml)  # safe loaders
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
         problem = " ".join(str(getattr(error, "problem", error)).split())

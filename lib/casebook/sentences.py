@@ -66,6 +66,7 @@ SHARES = {
     "P@1": "a right document comes first for {level}",
     "Success@1": "a right document comes first for {level}",
     "Success@10": "a right document is among the first ten for {level}",
+    "accuracy": "the verdict is right for {level}",
     "share of copies that score lower": "the score drops for {level}",
 }
 

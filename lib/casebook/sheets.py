@@ -4,18 +4,19 @@ Cells are read as they are, with limits, and never evaluated.
 """
 
 import io
+import itertools
 import re
 import zipfile
+from collections import namedtuple
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
 from casebook.readers import csv_rows, read_text, unreadable
 
-MOST_ROWS = 20_000
-MOST_COLUMNS = 200
 MOST_UNPACKED = 200 << 20  # bytes
 BOOKS = (".xlsx", ".xlsm")
 KINDS = (*BOOKS, ".csv")
@@ -25,10 +26,7 @@ EMPTY = "(no answer)"
 
 
 class Formula(str):
-    """The text of a formula: a cell of a table is one where no value was stored of it."""
-
-    stored = None
-    place = ""
+    """The text of a formula of which no value was stored."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +40,8 @@ class Sheet:
     formulas: tuple = ()  # (row number, column, text)
 
 
-@dataclass(frozen=True, eq=False)
-class Book:
-    """All sheets of one file."""
-
-    path: Path
-    sheets: tuple
+#: All sheets of one file.
+Book = namedtuple("Book", "path sheets")
 
 
 def read_book(path):
@@ -58,8 +52,8 @@ def read_book(path):
         text = read_text(path)
         header = text.partition("\n")[0]
         lines = csv_rows(path, text, max(",;", key=header.count))
-        rows = ([from_csv(cell) or None for cell in cells] for cells in lines)
-        return Book(path, (_sheet(path, path.name, rows),))
+        rows = [[from_csv(cell) or None for cell in cells] for cells in lines]
+        return Book(path, (_sheet(path.name, rows, rows),))
     if kind not in BOOKS:
         problem = f"is no form: expected {', '.join(KINDS)}; of an old workbook: save it as .xlsx"
         raise InputError(f"{path}: {problem}")
@@ -70,78 +64,53 @@ def read_book(path):
     except OSError as error:
         raise unreadable(path, error) from error
     except Exception as error:  # zipfile and openpyxl raise many kinds on damaged files
-        raise InputError(f"{path}: is no workbook, or is damaged: {error}") from error
+        problem = " ".join(str(error).split())
+        raise InputError(f"{path}: is no workbook, or is damaged: {problem}") from error
 
 
 def _workbook_sheets(path):
     """Sheets of a workbook, which is read with formulas and with their stored values."""
     from openpyxl import load_workbook
 
-    content = path.read_bytes()
-    _check_archive(path, content)
-    written, valued = (
-        load_workbook(io.BytesIO(content), read_only=True, data_only=stored, keep_links=False)
-        for stored in (False, True)
+    content = io.BytesIO(path.read_bytes())
+    size = sum(member.file_size for member in zipfile.ZipFile(content).infolist())
+    if size > MOST_UNPACKED:
+        raise InputError(f"{path}: unpacks to {size:,} bytes: too much for a form")
+    written, stored = (
+        load_workbook(content, read_only=True, data_only=values, keep_links=False)
+        for values in (False, True)
     )
-    for sheet, values in zip(written.worksheets, valued.worksheets, strict=True):
-        # The declared size of a sheet is only a claim, and may be a million rows.
-        sheet.reset_dimensions()
-        values.reset_dimensions()
-        rows = zip(sheet.iter_rows(), values.iter_rows(values_only=True), strict=True)
-        cells = (list(map(_cell, *row)) for row in rows)
-        yield _sheet(path, sheet.title, cells, sheet.sheet_state != "visible")
+    for sheet in written.worksheets:
+        grids = []
+        for source in (sheet, stored[sheet.title]):
+            # The declared size of a sheet is only a claim, and may be a million rows.
+            source.reset_dimensions()
+            grids.append([list(map(_cell, cells)) for cells in source.iter_rows(values_only=True)])
+        yield _sheet(sheet.title, *grids, sheet.sheet_state != "visible")
 
 
-def _check_archive(path, content):
-    """Refuse archives that unpack to too much or declare entities."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        size = sum(member.file_size for member in archive.infolist())
-        if size > MOST_UNPACKED:
-            raise InputError(f"{path}: unpacks to {size:,} bytes: too much for a form")
-        for name in archive.namelist():
-            if re.search(b"<!(DOCTYPE|ENTITY)", archive.open(name).read(2048)):
-                raise InputError(f"{path}: {name} declares entities: refused")
+def _cell(value):
+    text = getattr(value, "text", value)  # a formula of an array is an object
+    return from_workbook(text) or None if isinstance(text, str) else text
 
 
-def _cell(cell, stored):
-    if isinstance(cell.value, str) and cell.data_type != "f":
-        return from_workbook(cell.value) or None
-    if cell.data_type != "f":
-        return cell.value
-    formula = Formula(getattr(cell.value, "text", cell.value))  # of an array, an object
-    formula.stored = stored
-    formula.place = cell.coordinate
-    return formula
-
-
-def _value(cell):
-    return cell if getattr(cell, "stored", None) is None else cell.stored
-
-
-def _sheet(path, name, rows, hidden=False):
-    """Sheet of rows of cells, without the empty ones; refused if they are too many."""
-    filled_rows = {}
-    for number, cells in enumerate(rows, 1):
-        if any(cell is not None for cell in cells):
-            filled_rows[number] = cells
-            if len(filled_rows) > MOST_ROWS or len(cells) > MOST_COLUMNS:
-                most = f"{MOST_ROWS:,} rows or {MOST_COLUMNS} columns"
-                problem = f"sheet {name!r} has more than {most}: save a long table as CSV"
-                raise InputError(f"{path}: {problem}")
-    if not filled_rows:
+def _sheet(name, written, stored, hidden=False):
+    """Sheet of rows of cells as written and as stored, without the empty ones."""
+    written, stored = (
+        pd.DataFrame(itertools.zip_longest(*rows), dtype=object).T for rows in (written, stored)
+    )
+    is_formula = written.fillna("") != stored.fillna("")
+    cells = stored.mask(is_formula & stored.isna(), written.map(Formula, na_action="ignore"))
+    cells = cells.set_axis(cells.index + 1)[written.notna().to_numpy().any(axis=1)]
+    if cells.empty:
         return Sheet(name, 0, pd.DataFrame(), hidden)
-    width = max(map(len, filled_rows.values()))
-    values = [list(map(_value, cells)) for cells in filled_rows.values()]
-    padded = [cells + [None] * (width - len(cells)) for cells in values]
-    names = ["" if cell is None else str(cell).strip() for cell in padded[0]]
-    head, *numbers = filled_rows
-    table = pd.DataFrame(padded[1:], numbers, names, dtype=object)
+    names = ["" if cell is None else str(cell).strip() for cell in cells.iloc[0]]
     formulas = []
-    for number, cells in filled_rows.items():
-        for column, cell in zip(names, cells, strict=False):
-            if isinstance(cell, Formula):
-                formulas.append((number, column or cell.place, str(cell)))
-    return Sheet(name, head, table, hidden, tuple(formulas))
+    for row, column in np.argwhere(is_formula):
+        place = names[column] or f"column {column + 1}"
+        formulas.append((int(row) + 1, place, written.iloc[row, column]))
+    head = int(cells.index[0])
+    return Sheet(name, head, cells.iloc[1:].set_axis(names, axis=1), hidden, tuple(formulas))
 
 
 def require_values(path, sheet, table):
@@ -176,11 +145,11 @@ def clean(text):
     cell = _CONTROL.sub("", lines)
     changes = {"line_ends": lines != text, "control_characters": cell != lines}
     units = cell.encode("utf-16-le")  # a workbook counts characters beyond U+FFFF twice
-    if not cell.strip():
-        changes["empty"] = True
+    changes["empty"] = not cell.strip()
+    changes["cut"] = len(units) > 2 * LONGEST
+    if changes["empty"]:
         cell = EMPTY
-    elif len(units) > 2 * LONGEST:
-        changes["cut"] = True
+    elif changes["cut"]:
         cell = units[: 2 * (LONGEST - len(CUT))].decode("utf-16-le", "ignore") + CUT
     return cell, [change for change, is_made in changes.items() if is_made]
 

@@ -19,6 +19,7 @@ _MARKDOWN = re.compile(
 )
 # Reason codes whose own words would not do for readers; any other code is read word by word.
 REASON_TEXTS = {
+    "all_rows_counted": "these are all rows, not a sample",
     "all_resamples_equal": "all resamples are equal",
     "class_without_gold": "a class has no gold labels",
     "class_without_gold_or_prediction": "a class has neither gold labels nor predictions",

@@ -5,29 +5,25 @@ lines, comments (lines that begin with ``#`` and are none of these) and, in runs
 the sixth.
 """
 
-import csv
 import gzip
-import io
 import math
-import re
-from collections import namedtuple
-from collections.abc import Mapping
 from pathlib import Path
-
-import numpy as np
-import pandas as pd
 
 from casebook.errors import InputError
 from casebook.files import write_bytes
-from casebook.readers import DAMAGED, OPENERS, read_lines
+from casebook.readers import read_lines
 
-# What each line holds: the query, then ...
-Layout = namedtuple("Layout", "fields document value")
+# Fields of a line, among them the query, the document and the value.
 LAYOUTS = {
-    "run": Layout(["query", "Q0", "document", "rank", "score", "tag"], 2, 4),
-    "qrels": Layout(["query", "iteration", "document", "grade"], 2, 3),
+    "run": ["query", "Q0", "document", "rank", "score", "tag"],
+    "qrels": ["query", "iteration", "document", "grade"],
 }
-BEIR = Layout(["query-id", "corpus-id", "score"], 1, 2)
+NO_NUMBER = {
+    "run": "score {!r} is not a finite number",
+    "qrels": "grade {!r} is not a whole number",
+}
+BEIR = ["query-id", "corpus-id", "score"]
+PLACES = {6: (0, 2, 4), 4: (0, 2, 3), 3: (0, 1, 2)}  # of these three, by the number of fields
 
 
 def read_run(path):
@@ -57,7 +53,7 @@ def read_run(path):
     >>> read_run(write_run(path, {"q": {"a": 1.5, "b": 2}}))
     {'q': {'b': 2.0, 'a': 1.5}}
     """
-    return dict(read_rows(path, "run"))
+    return read_rows(path, "run")
 
 
 def read_qrels(path):
@@ -88,52 +84,44 @@ def read_qrels(path):
     >>> read_qrels(path)
     {'q': {'a': 2, 'b': 0}}
     """
-    return dict(read_rows(path, "qrels"))
+    return read_rows(path, "qrels")
 
 
 def read_rows(path, kind):
-    """Numbers of a run, or of judgements (qrels), by query and document: a mapping of mappings."""
-    rows = _regular_rows(Path(path), kind)
-    if rows is not None:
-        return rows
-    table = {}
-    for line, query, document, value in lines_of(path, kind):
-        if document in table.setdefault(query, {}):
-            problem = f"document {document!r} appears twice for query {query!r}: keep one"
-            raise InputError.at(path, line, problem)
-        table[query][document] = value
-    if not table:
-        fields = " ".join(LAYOUTS[kind].fields)
-        raise InputError(f"{path}: no data line: expected '{fields}' on each line")
-    return table
-
-
-def lines_of(path, kind):
-    """Yield (line, query, document, value) of each line with data, or refuse the one at fault."""
-    layout = LAYOUTS[kind]
+    """Numbers of a run, or of judgements (qrels), by query and document."""
+    names = LAYOUTS[kind]
+    separator = None  # any blanks
+    rows = {}
     for number, line in read_lines(path):
-        fields = line.split("\t") if layout is BEIR else re.findall(r"[^ \t]+", line)
-        if fields == BEIR.fields:
-            layout = BEIR
+        fields = line.split(separator)
+        if fields == BEIR:
+            names, separator = BEIR, "\t"
         elif line.strip() and fields[0] != "#":
             try:
-                entry = _entry(fields, layout, kind)
+                query, document, value = _entry(fields, names, kind)
             except ValueError as error:
                 if line.startswith("#"):
                     continue
                 raise InputError.at(path, number, error) from None
-            yield number, *entry
+            of_query = rows.setdefault(query, {})
+            if document in of_query:
+                problem = f"document {document!r} appears twice for query {query!r}: keep one"
+                raise InputError.at(path, number, problem)
+            of_query[document] = value
+    if not rows:
+        raise InputError(f"{path}: no data line: expected '{' '.join(names)}' on each line")
+    return rows
 
 
-def _entry(fields, layout, kind):
+def _entry(fields, names, kind):
     """Query, document and number of a line; else a ValueError that says what is wrong."""
-    expected = len(layout.fields)
-    if len(fields) < expected or (len(fields) > expected and kind == "qrels"):
-        names = " ".join(layout.fields)
-        raise ValueError(f"expected {expected} fields ({names}), found {len(fields)}")
-    if "" in fields:
+    n = len(names)
+    if len(fields) < n or (len(fields) > n and kind == "qrels"):
+        raise ValueError(f"expected {n} fields ({' '.join(names)}), found {len(fields)}")
+    query, document, value = PLACES[n]
+    if not (fields[query] and fields[document]):
         raise ValueError("an id is empty")
-    return fields[0], fields[layout.document], number_of(fields[layout.value], kind)
+    return fields[query], fields[document], number_of(fields[value], kind)
 
 
 def number_of(text, kind):
@@ -142,97 +130,11 @@ def number_of(text, kind):
         value = float(text.replace("_", "?"))  # float takes 1_0 for a number
     except ValueError:
         value = math.nan
-    if kind == "qrels" and not value.is_integer():
-        raise ValueError(f"grade {text!r} is not a whole number")
-    if not math.isfinite(value):
-        raise ValueError(f"score {text!r} is not a finite number")
-    return int(value) if kind == "qrels" else value
-
-
-# Regular files: single blanks or tabs between the fields, no comments, no repeats
-
-
-class Rows(Mapping):
-    """Documents and numbers by query, as arrays in which the rows of a query are together.
-
-    Documents are bytes of one width, a multiple of eight, padded with zeros.
-    """
-
-    def __init__(self, query_ids, place, document, value):
-        order = np.argsort(place, kind="stable")
-        self.sizes = np.bincount(place)
-        self.starts = np.cumsum(self.sizes) - self.sizes
-        self.places = {query: place for place, query in enumerate(query_ids)}
-        self.document = document[order]
-        self.value = value[order]
-        self.index = _keys(place[order], self.document)
-
-    def __len__(self):
-        return len(self.places)
-
-    def __iter__(self):
-        return iter(self.places)
-
-    def __getitem__(self, query):
-        place = self.places[query]
-        rows = slice(self.starts[place], self.starts[place] + self.sizes[place])
-        names = [name.decode() for name in self.document[rows].tolist()]
-        return dict(zip(names, self.value[rows].tolist(), strict=True))
-
-    def find(self, place, document):
-        """Numbers of documents of the queries at some places, NaN where they are not here."""
-        keys = _keys(place, document.astype(self.document.dtype))
-        rows = self.index.get_indexer(keys)
-        return np.where(rows < 0, np.nan, self.value[rows])
-
-
-def _keys(place, document):
-    """One number for a query and a document; two of a million pairs are alike once in 10^7."""
-    key = np.zeros(len(place), np.uint64)
-    for word in [place.astype(np.uint64), *document.view(np.uint64).reshape(len(key), -1).T]:
-        key = (key ^ word) * np.uint64(0x9E3779B97F4A7C15)
-        key ^= key >> np.uint64(32)
-    return pd.Index(key)
-
-
-def _regular_rows(path, kind):
-    """Rows of a regular file; None of any other, which is read line by line."""
-    layout = LAYOUTS[kind]
-    types = dict.fromkeys(range(len(layout.fields)), "S1")
-    try:
-        with OPENERS.get(path.suffix, open)(path, "rb") as stream:
-            raw = stream.read().replace(b"\t", b" ")
-        if b"#" in raw or b"\0" in raw or not (raw.isascii() or raw.decode()):
-            return None
-        # A byte to spare, which an id that was cut fills.
-        width = max(map(len, raw[: 1 << 16].split())) // 8 * 8 + 8
-        types |= {0: f"S{width}", layout.document: f"S{width}"}
-        types[layout.value] = float if kind == "run" else np.int64
-        table = pd.read_csv(
-            io.BytesIO(raw),
-            sep=" ",
-            header=None,
-            dtype=types,
-            quoting=csv.QUOTE_NONE,
-            na_filter=False,
-        )
-    except (OSError, ValueError, *DAMAGED):
-        return None
-    if table.shape[1] != len(types):
-        return None
-    columns = [table[place].to_numpy() for place in types]
-    value = columns.pop(layout.value)
-    query = columns[0]
-    document = columns[layout.document]
-    has_gaps = any((column == b"").any() for column in columns)
-    is_cut = any((ids.view("S1")[width - 1 :: width] != b"").any() for ids in (query, document))
-    if has_gaps or is_cut or not np.isfinite(value).all():
-        return None
-    place, _ = pd.factorize(_keys(np.zeros(len(query)), query))
-    first = np.unique(place, return_index=True)[1]
-    query_ids = [name.decode() for name in query[first].tolist()]
-    rows = Rows(query_ids, place, document, value)
-    return rows if rows.index.is_unique else None
+    if kind == "run" and math.isfinite(value):
+        return value
+    if kind == "qrels" and value.is_integer():
+        return int(value)
+    raise ValueError(NO_NUMBER[kind].format(text))
 
 
 def write_run(path, run, tag="casebook"):
@@ -270,26 +172,20 @@ def write_run(path, run, tag="casebook"):
 
 def run_lines(run, tag="casebook"):
     """Lines of a TREC run, best document first, ties by id descending."""
-    _check_token(tag, "tag")
     lines = []
     for query, scores in run.items():
-        _check_token(query, "query id")
         for rank, (document, score) in enumerate(ranked(scores), 1):
-            _check_token(document, "document id")
-            if not math.isfinite(score):
-                raise InputError(f"score {score} of {query} {document} is not finite")
-            lines.append(f"{query} Q0 {document} {rank} {float(score)!r} {tag}\n")
+            fields = [query, "Q0", document, str(rank), repr(float(score)), tag]
+            line = " ".join(fields)
+            if line.split() != fields or query == "#" or not math.isfinite(score):
+                raise InputError(
+                    f"{line!r} is no line of a TREC file: a name is empty, holds white space or is "
+                    "'#', or the score is not finite: rename it in the collection and judgements"
+                )
+            lines.append(f"{line}\n")
     return lines
 
 
 def ranked(scores):
     """Pairs of document and score, best first, ties by document id descending."""
     return sorted(scores.items(), key=lambda item: (item[1], item[0]), reverse=True)
-
-
-def _check_token(text, kind):
-    if text.split() != [text] or (kind, text) == ("query id", "#"):
-        raise InputError(
-            f"{kind} {text!r} is empty, holds white space or is '#', which no TREC file can hold: "
-            "rename it in the collection and in its judgements"
-        )

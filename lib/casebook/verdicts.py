@@ -14,8 +14,8 @@ What is judged decides on the words:
 - A **statement of a document** (the book's page of statements): *confirmed*, *contradicted*,
   *not contradicted*, *reproduced*, *by construction*, by the rules of ``book/stated.yml``
   (`casebook.book.stated`).
-- A **preference** of raters: *preferred*, *not preferred*; *equivalent*, *different*
-  (`casebook.raters.preference`).
+- A **preference** of raters (`casebook.raters.preference`): the words of contrasts, for a win rate
+  beside 1/2.
 
 *Undecided*, *no difference* and *cannot be measured* are the same words in all of them. Two systems
 that read the same cannot be measured against each other; two that read something else and score the
@@ -112,12 +112,6 @@ ANSWERS = {
     UNDECIDED: "Undecided",
     NOT_MEASURED: "Cannot be measured here",
 }
-
-# --- preferences of raters
-
-PREFERRED = "preferred"
-NOT_PREFERRED = "not preferred"
-DIFFERENT = "different"
 
 # --- gates
 

@@ -107,7 +107,7 @@ REPLIES = [
 
 def test_a_reply_is_a_text_or_has_fields_of_a_log():
     for reply, columns in REPLIES:
-        assert reply_columns("mine", QUESTION, reply) == {"contexts": None} | columns
+        assert reply_columns("mine", reply) == {"contexts": None} | columns
 
 
 BAD = [
@@ -116,23 +116,23 @@ BAD = [
     (7, "replies with int, not with a text or fields"),
     (["Four."], "replies with list"),
     ({"answer": None, "error": "no index"}, "mine: no index"),
-    ({"answer": ["x"]}, "answer is ..x.*which part"),
+    ({"answer": ["x"]}, "field answer: Input should be a valid string"),
     ({"answer": "x", "contexts": [[1]]}, "contexts"),
-    ({"answer": "x", "contexts": [{"score": 1}]}, "mine: contexts .*which part of each is text"),
-    ({"answer": "x", "contexts": [object()]}, "is not JSON serializable"),
+    ({"answer": "x", "contexts": [{"score": 1}]}, "contexts"),
+    ({"answer": "x", "contexts": [object()]}, "contexts"),
     (
         {"answer": "x", "contexts": ["a b", "c d"], "context_ids": ["1"]},
         "2 contexts and 1 context ids",
     ),
     ({"answer": "\ud800"}, "mine: "),
-    ({"answer": "x", "cost": -1}, "mine: cost -1 is not from 0 to inf"),
-    ({"answer": "x", "cost": math.inf}, "mine: Out of range float"),
+    ({"answer": "x", "cost": -1}, "mine: field cost: .*greater than or equal to 0"),
+    ({"answer": "x", "cost": math.inf}, "mine: field cost: .*finite"),
     ({"answer": "x", "prompt_tokens": "a"}, "prompt_tokens"),
 ]
 
 
 def test_a_reply_that_is_no_answer_has_a_reason():
-    assert not_refused(lambda reply: reply_columns("mine", QUESTION, reply), BAD) == []
+    assert not_refused(lambda reply: reply_columns("mine", reply), BAD) == []
 
 
 def test_the_log_is_read_by_chapter_and_gate_and_has_a_price(kitchen):
@@ -211,10 +211,12 @@ def test_what_cannot_be_asked_is_refused_at_once(kitchen):
     assert [path.name for path in kitchen.glob("*answers*")] == []
 
 
-def test_replies_without_contexts_are_told_with_the_names_that_they_have(kitchen):
+def test_replies_without_contexts_are_told(kitchen):
     said = []
     ask(kitchen, "kitchen_app:bare", report=said.append)
-    assert said[-1].endswith("a reply has answer, sources: name the texts 'contexts'")
+    assert said[-1].endswith(
+        "cannot be measured whether answers are grounded: name the texts 'contexts'"
+    )
 
 
 def test_the_command(kitchen, casebook):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from casebook.assistant.judge import Judge, judge_answers, load_judge
+from casebook.assistant.judge import Case, Judge, judge_answers, load_judge
 from casebook.assistant.log import read_log
 from casebook.assistant.scores import log_scores, people_agreement, rank_correlation
 from casebook.assistant.study import (
@@ -232,8 +232,6 @@ def test_an_answer_that_failed_is_not_judged(tmp_path, judges):
 @pytest.mark.parametrize(
     ("judge", "message"),
     [
-        ("later", "is asynchronous"),
-        ("nothing", "too many positional arguments"),
         ("number", "expected a callable"),
         ("absent", "has no attribute 'absent'"),
     ],
@@ -260,16 +258,17 @@ def test_support_is_the_mean_over_sentences_of_the_largest_entailment(entailment
     model = EntailmentModel(entailment.partition(":")[2])
     answer = "You may sue the court [1]. It is so. Cancel the contract."
     contexts = ["The court may refund you.", "You can cancel the contract."]
-    row = {"question": "?", "answer": answer, "contexts": contexts, "reference": None}
-    scores, reason = load_judge(entailment)(row)
+    case = Case("?", answer, tuple(contexts), None)
+    judge = load_judge(entailment)
+    scores, reason = judge.scores(case)
     means = []
     for sentence in ("You may sue the court.", "Cancel the contract."):
         premises = [*contexts, " ".join(contexts)]
         means.append(model.probabilities(premises, [sentence] * 3)[:, 0].max())
     assert scores == {"support by the contexts": pytest.approx(np.mean(means))}
     assert reason is None
-    assert load_judge(entailment)(row | {"contexts": []}) == ({}, "no context to judge")
-    assert load_judge(entailment)(row | {"answer": "Is it? [2]"})[1] == "no sentence to judge"
+    assert judge.scores(case._replace(contexts=())) == ({}, "no context to judge")
+    assert judge.scores(case._replace(answer="Is it? [2]"))[1] == "no sentence to judge"
 
 
 def test_an_endpoint_judges_a_sentence_in_one_question(
@@ -293,7 +292,7 @@ def test_a_gate_takes_a_judge(tmp_path, casebook):
     wrong = [json.loads(line) for line in text.splitlines()]
     wrong = [row | {"answer": row["answer"].rstrip(".") + " never."} for row in wrong]
     bad.write_text("\n".join(map(json.dumps, wrong)))
-    gate = ("gate", "--log", bad, "--against", good, "-m", "answered", "--json")
+    gate = ("gate", "log", bad, "--against", good, "-m", "answered", "--json")
     assert casebook(*gate)[0] == 0
     code, text, _ = casebook(*gate, "--judge", "public")
     rows = {row["measure"]: row["verdict"] for row in json.loads(text)["rows"]}
@@ -301,5 +300,5 @@ def test_a_gate_takes_a_judge(tmp_path, casebook):
     code, _, error = casebook(*gate, "--judge", "nope")
     assert code == 1 and "give entailment:MODEL" in error and error.count("\n") == 1
     bad.write_text("\n".join(json.dumps(row | {"contexts": None}) for row in wrong))
-    code, _, error = casebook("gate", "--log", bad, "--against", bad, "--judge", "public")
+    code, _, error = casebook("gate", "log", bad, "--against", bad, "--judge", "public")
     assert code == 1 and "new: the judge gave no score 8 times: 8 × no context to judge" in error

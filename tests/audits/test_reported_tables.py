@@ -18,7 +18,9 @@ from casebook.audits.tables import (
     conflicting_values,
     count_impossible,
     mean_improvement,
+    possible_shares,
     read_tables,
+    reported_items,
 )
 from casebook.errors import InputError
 from casebook.paths import DATA
@@ -26,17 +28,21 @@ from casebook.paths import DATA
 
 @pytest.fixture(scope="module")
 def known(mirror):
-    path = mirror / "audit_factchecker" / "reported.json"
-    return path, check_tables(read_tables(path)), json.loads(path.read_text())
+    content = json.loads((mirror / "audit_factchecker" / "reported.json").read_text())
+    lines = []
+    for name, rows in content["tables"].items():
+        lines += [[name, *row] for row in rows]
+    rows = pd.DataFrame(lines, columns=["table", "row", *REPORTED_MEASURES])
+    return check_tables(rows.assign(n=10, positives=8)), content
 
 
 @pytest.mark.data
 def test_the_known_cases_are_found(known):
-    found = count_impossible(known[1]).set_index("table")["impossible"]
+    found = count_impossible(known[0]).set_index("table")["impossible"]
     assert found["research_paper"] == 6
     assert found["ablation_results_json"] == 0
     assert found["ablation_output_txt"] == 0
-    rows = known[1].set_index(["table", "row"])
+    rows = known[0].set_index(["table", "row"])
     wrong = rows.loc["research_paper"].query("verdict == 'impossible'")
     accuracies = [0.47, 0.65, 0.68, 0.72, 0.82, 0.82]
     assert sorted(wrong["accuracy"]) == pytest.approx(accuracies)
@@ -46,14 +52,14 @@ def test_the_known_cases_are_found(known):
 
 @pytest.mark.data
 def test_impossible_f1_of_the_readme(known):
-    rows = known[1].set_index(["table", "row"]).loc["readme"]
+    rows = known[0].set_index(["table", "row"]).loc["readme"]
     wrong = rows[rows["impossible alone"].str.contains("f1")]
     assert sorted(wrong["f1"]) == [0.649, 0.692, 0.757]
 
 
 @pytest.mark.data
 def test_conflicts_between_tables_and_the_claimed_mean(known):
-    _, rows, content = known
+    rows, content = known
     found = conflicting_values(rows).set_index(["row", "measure"])
     line = found.loc[("no_fol", "f1")]
     assert (line["research_paper"], line["readme"]) == (0.769, 0.649)
@@ -69,11 +75,15 @@ def test_conflicts_between_tables_and_the_claimed_mean(known):
 def test_the_documents_figures_are_shipped_and_checked():
     """Of 36 rows of the fact-checker 13 are impossible on ten claims; all of 24 means are
     possible."""
-    rows = check_tables(read_tables(DATA / "audits" / "factchecker.json"))
+    rows = check_tables(read_tables(DATA / "audits" / "factchecker.csv"))
     found = count_impossible(rows).set_index("table")["impossible"].to_dict()
     document = "document: accuracy lost without a part"
     assert found == {document: 3, "paper": 6, "results file": 0, "console output": 0, "README": 4}
     impacts = rows[rows["table"] == document]
+    assert (rows["assumed"] != "").equals(rows["table"] == document)
+    shares = possible_shares(rows, "factchecker")
+    assert shares["low"].isna().all() and shares["verdict"].iloc[0] == "worse"
+    assert "Without them 10 of 32 are impossible" in shares["note"].iloc[0]
     assert impacts["accuracy"].tolist() == [0.12, 0.08, 0.15, 0.1]
     assert impacts["verdict"].tolist() == ["impossible"] * 3 + ["possible"]
     means = check_means(pd.read_csv(DATA / "audits" / "means.csv", dtype={"mean": str}))
@@ -83,10 +93,10 @@ def test_the_documents_figures_are_shipped_and_checked():
 
 @pytest.mark.data
 def test_the_shipped_figures_are_those_of_the_repository(known):
-    shipped = check_tables(read_tables(DATA / "audits" / "factchecker.json"))
+    shipped = check_tables(read_tables(DATA / "audits" / "factchecker.csv"))
     shipped = shipped[~shipped["table"].str.startswith("document")]
     assert shipped[list(REPORTED_MEASURES)].to_numpy() == pytest.approx(
-        known[1][list(REPORTED_MEASURES)].to_numpy(), nan_ok=True
+        known[0][list(REPORTED_MEASURES)].to_numpy(), nan_ok=True
     )
 
 
@@ -198,6 +208,7 @@ def test_command_fails_the_check_and_prints_json(tmp_path, casebook):
     found = json.loads(out)
     assert code == 2
     assert found["summary"][0]["named"] == "x"
+    assert "row = 'system'" in err
     assert "1 of 2 rows are impossible" in err
     assert casebook(*arguments)[0] == 2
     path.write_text("system,accuracy\ny,0.7\n")
@@ -210,19 +221,16 @@ def test_bad_files_end_with_one_line(tmp_path, casebook):
         path.write_text(content)
         code, _, error = casebook("audit", "tables", path)
         assert code == 1
-        assert message in error
-        assert error.count("\n") == 1
+        assert message in error.splitlines()[-1]
 
     rows = [
-        ("t.csv", "row,accuracy\na,0.5\n", "row 'a' has no n"),
+        ("t.csv", "row,accuracy\na,0.5\n", "--n, --positives"),
         ("t.csv", "row,n,positives,accuracy\na,10,12,0.5\n", "12 positives of 10"),
         ("t.csv", "row,n,positives,accuracy\na,x,2,0.5\n", "n 'x' is not a number"),
         ("t.csv", "row,n,positives,accuracy\na,10,2,high\n", "t.csv:2: table 't'"),
         ("t.csv", "row,n,positives\na,10,2\n", "none of the columns accuracy"),
-        ("t.csv", "x,accuracy\na,0.5\n", "no column 'row'"),
+        ("t.csv", "x,accuracy,n,positives\na,0.5,2,1\n", "row"),
         ("t.csv", "row,n,positives,accuracy\na,9999999,2,1\n", "between 1 and 5,000"),
-        ("t.json", '{"tables": {}}', "no object 'tables'"),
-        ("t.json", '{"tables": {"a": [["x", 1]]}}', "row 1 has not the 5 values"),
     ]
     assert failing(check, rows) == []
 
@@ -237,3 +245,15 @@ def test_decimals_have_a_range_and_options_their_names():
     assert misnamed(check_row, cases, InputError) == []
     many = {"table": "t", "row": ["a"], "n": 10, "positives": 5, "accuracy": [f"0.8{'0' * 400}"]}
     assert check_tables(pd.DataFrame(many))["verdict"].tolist() == ["possible"]
+
+
+def test_every_row_is_an_item_with_what_decided_and_impossible_ones_come_first():
+    reported = pd.DataFrame({"table": "paper", "row": ["full", "bare", "bare"], "n": 10})
+    rows = check_tables(reported.assign(positives=5, accuracy=["0.8", "0.85", "0.9"]))
+    page = reported_items(rows)
+    fields = {item["id"]: dict(item["fields"]) for item in page["items"]}
+    assert list(fields) == ["paper: bare", "paper: full", "paper: bare (2)"] and page["asked"] == 3
+    assert fields["paper: bare"]["impossible by themselves"] == "accuracy"
+    assert fields["paper: bare (2)"]["reported accuracy"] == 0.9
+    assert page["tags"] == {"impossible": [0], "possible": [1, 2], "table: paper": [0, 1, 2]}
+    assert page["ready"] == [["impossible", None, None]]

@@ -17,7 +17,7 @@ from measuring import limit_row
 
 from casebook.files import write_json
 from casebook.runs.promotions import NO_LINE, promote
-from casebook.runs.registry import discover, locate, sort_runs
+from casebook.runs.registry import discover, locate, ranked
 
 RUNS, QUERIES = 10_000, 400
 LIMIT = {"compare": 2.0, "history": 2.0, "pair": 1.0, "help": 0.3}
@@ -32,17 +32,17 @@ def rows():
 
 def _measure(many, pair):
     _write_runs(many)
-    seconds = _command_seconds("runs", "compare", "--runs-root", many)
+    seconds = _command_seconds("runs", "--runs-root", many, "compare")
     yield limit_row(
         f"casebook runs compare, {RUNS} runs", seconds, LIMIT["compare"], "reads every file"
     )
     _write_history(many)
-    history = _command_seconds("runs", "history", "--runs-root", many)
+    history = _command_seconds("runs", "--runs-root", many, "history")
     note = "start of the interpreter included, as in all these rows"
     yield limit_row(f"casebook runs history, {RUNS} entries", history, LIMIT["history"], note)
     first, second = _write_pair(pair)
-    options = ("-m", "set.a.ndcg@10", "--runs-root", pair)
-    seconds = _command_seconds("runs", "compare", first, second, *options)
+    words = ("runs", "--runs-root", pair, "compare", first, second, "-m", "set.a.ndcg@10")
+    seconds = _command_seconds(*words)
     seconds -= _seconds("-c", "import pandas")
     note = "interval, all tests and flips; without the import of pandas"
     name = f"two runs, {QUERIES} queries, 10000 resamples"
@@ -93,7 +93,7 @@ def _write_runs(root):
 def _write_history(root):
     """Copy one real entry into a chain of many, without syncing each line."""
     listing = discover(locate(runs_root=root))
-    best = sort_runs(listing.runs, "ndcg@3")[0]
+    best = ranked(listing, "ndcg@3").iloc[0]
     entry = promote(listing, best, "ndcg@3", "benchmark")
     previous, lines = NO_LINE, []
     for number in range(1, RUNS + 1):

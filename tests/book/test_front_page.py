@@ -10,11 +10,7 @@ from bs4 import BeautifulSoup
 from toy_records import seal
 
 from casebook import paths
-from casebook.book.answers import (
-    answers,
-    finding,
-    questions,
-)
+from casebook.book.answers import MOST_ROWS, about, answers, questions
 from casebook.book.axis import effect_axis
 from casebook.book.front import bibtex, masthead, preview, web_address
 from casebook.book.results import read_chapters
@@ -46,16 +42,14 @@ def headline(question="Does it help?", **names):
     return Headline(question, **(known | names))
 
 
-def rows_of(markup):
-    return BeautifulSoup(markup, "html.parser").select("li.answer-row")
-
-
 def questions_of(markup):
     return BeautifulSoup(markup, "html.parser").select("li.question-row")
 
 
-def verdicts_of(row):
-    return [" ".join(verdict.text.split()) for verdict in row.select(".answer-verdict .verdict")]
+def cases_of(row):
+    """Name and verdict of each dot of a row."""
+    cases = row.select("a.case")
+    return [(case.select_one(".name").text, case.select_one(".verdict").text) for case in cases]
 
 
 @pytest.fixture
@@ -85,29 +79,53 @@ def test_answers_of_one_topic_are_one_row_over_chapters(run):
     run(headline("C?", topic="shift", label="map"), headline("Mine?"), cell=OTHER)
     rows = questions(read_chapters("mine", [OTHER, CELL]))
     texts = [row.question for row in rows]
-    assert texts == ["Does the full pipeline find more?", "Does a learned shift help?", "Mine?"]
-    assert [case.chapter.cell for case in rows[1].cases] == [OTHER, CELL]
-    _, shift, _ = questions_of(answers(read_chapters("mine", [OTHER, CELL])))
-    dots = shift.select("a.dot")
-    assert [dot["href"] for dot in dots] == [f"run/notebooks/{c}.html" for c in (OTHER, CELL)]
-    assert [dot.text.partition(":")[0] for dot in dots] == ["Smoke, map", "Smoke, vector"]
-    assert len(shift.select("details.cases li.answer-row")) == 2
+    assert texts == ["Mine?", "Does the full pipeline find more?", "Does a learned shift help?"]
+    assert [case.chapter.cell for case in rows[2].cases] == [OTHER, CELL]
+    *_, shift = questions_of(answers(read_chapters("mine", [OTHER, CELL])))
+    links = [case["href"] for case in shift.select("a.case")]
+    assert links == [f"run/notebooks/{cell}.html" for cell in (OTHER, CELL)]
+    assert cases_of(shift) == [("map", "helps"), ("vector", "helps")]
+
+
+def test_dots_are_named_by_data_set_and_label_and_verdicts_stand_beside_them(run):
+    few = {"groups": 4, "cluster": "policies", "reason": "interval_by_unit"}
+    equal = ZERO | {"low": None, "high": None, "reason": "no_unit_differs"}
+    more = {"dataset": "my_data", "topic": "t"}
+    run(
+        headline("A?", topic="t", **few),
+        headline("B?", label="bad", **more, **WORSE),
+        headline("C?", label="same", **more, **equal),
+        headline("D?", label="open", **more, **ZERO),
+        headline("E?", label="none", **more, **MISSING),
+    )
+    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
+    assert cases_of(row) == [
+        ("Smoke", "helps on these 4 policies"),
+        ("my data: bad", "hurts"),
+        ("my data: same", "no difference"),
+        ("my data: open", "undecided"),
+        ("my data: none", "cannot be measured"),
+    ]
+    colours = [case["class"][1] for case in row.select("a.case")]
+    ends = ["helps", "hurts", "no-effect", "undecided", "not-measured"]
+    assert colours == [f"dot-{end}" for end in ends]
+    assert len(row.select(".lane .mark")) == 4
 
 
 def test_no_number_of_a_row_is_bare(run):
     measured = {"topic": "t", "unit": "claims"}
     run(
-        headline("A?", level=0.86, baseline=0.81, **measured),
+        headline("A?", level=0.86, baseline=0.81, margin=0.01, chance=-0.04, **measured),
         headline("B?", level=0.75, baseline=0.70, n=12, groups=None, **measured),
         headline("C?", measure="AUROC", **measured),
     )
     (row,) = questions_of(answers(read_chapters("mine", [CELL])))
-    first, second, third = [dot.text for dot in row.select("a.dot")]
+    first, second, third = [case["aria-label"] for case in row.select("a.case")]
     assert "+0.050 [+0.020, +0.080] nDCG@10, 0.860 against 0.810 (34 claims in 12" in first
     assert "0.750 against 0.700 (12 claims)" in second and "(34 claims" in third
-    together, alone = [text.text for text in row.select(".dots small")]
-    assert together == "nDCG@10: 0.75–0.86 against 0.70–0.81 (12–34 claims)"
-    assert alone == "+0.050 [+0.020, +0.080] AUROC (34 claims in 12 contracts)"
+    texts = [text.text for text in row.select(".plot small")]
+    assert texts == ["nDCG@10, 12–34 claims", "AUROC, 34 claims"]
+    assert len(row.select(".band")) == len(row.select(".chance")) == 1
 
 
 def test_unlike_measures_never_share_an_axis(run):
@@ -117,123 +135,34 @@ def test_unlike_measures_never_share_an_axis(run):
         headline("C?", topic="t", value=0.1, low=-0.1, high=0.2, null=0.5),
     )
     (row,) = questions_of(answers(read_chapters("mine", [CELL])))
-    ticks = [[tick.text for tick in axis.select("span")] for axis in row.select(".dots .ticks")]
+    ticks = [[tick.text for tick in axis.select("span")] for axis in row.select(".ticks")]
     assert ticks == [["-0.08", "0", "0.08"], ["-0.3", "0", "0.3"], ["0.3", "0.5", "0.7"]]
     assert list(effect_axis(0.5, 0.9).ticks) == [-0.5, 0, pytest.approx(0.1)]
     assert list(effect_axis(2, 0.0).ticks) == [-2, 0, 2]
-    (dot, *_) = row.select("a.dot")
-    assert "--value:81.2%;--low:62.5%;--high:100.0%" in dot["style"]
-
-
-def test_a_mixed_verdict_is_counted_and_the_worse_case_named(run):
-    run(headline("A?", topic="t", label="first"), headline("B?", topic="t", label="bad", **WORSE))
-    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
-    assert verdicts_of(row) == ["helps in 1 of 2: first", "hurts: bad"]
-    names = ["a", "b", "c"]
-    run(*[headline(f"{name}?", topic="t", label=name, **WORSE) for name in names], cell=OTHER)
-    (row,) = questions_of(answers(read_chapters("mine", [CELL, OTHER])))
-    assert verdicts_of(row) == ["helps in 1 of 5", "hurts in 4 of 5: bad; a and 2 more"]
-    run(*[headline(f"{name}?", topic="t") for name in names])
-    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
-    assert verdicts_of(row) == ["helps in all 3"]
-
-
-def test_where_a_higher_value_is_unfavourable_it_looks_so(run):
-    run(headline("Sound?", topic="audits"))
-    (row,) = questions_of(answers(read_chapters("mine", [CELL])))
-    assert row.select(".verdict-hurts") and row.select("a.dot-hurts")
-    assert verdicts_of(row) == ["helps"]
-
-
-def test_an_unfavourable_row_is_as_visible_as_the_others(run):
-    run(headline("A?"), headline("B?", **WORSE), headline("C?", **ZERO), headline("D?", **MISSING))
-    markup = answers(read_chapters("mine", [CELL]))
-    rows = questions_of(markup)
-    assert [row.strong.text for row in rows] == ["A?", "B?", "C?", "D?"]
-    assert [verdicts_of(row) for row in rows] == [
-        ["helps"],
-        ["hurts"],
-        ["undecided"],
-        ["cannot be measured"],
-    ]
-    page = BeautifulSoup(markup, "html.parser")
-    assert not page.select("details li.question-row")  # none is folded
-
-
-def test_what_few_groups_or_equal_scores_show_is_said_beside_the_question(run):
-    few = {"groups": 4, "cluster": "policies", "reason": "interval_by_unit"}
-    equal = ZERO | {"low": None, "high": None, "value": 0.0, "reason": "no_unit_differs"}
-    run(headline("A?", **few), headline("B?", **few | WORSE), headline("C?", **equal))
-    rows = questions_of(answers(read_chapters("mine", [CELL])))
-    assert [verdicts_of(row) for row in rows] == [
-        ["helps on these 4 policies"],
-        ["hurts on these 4 policies"],
-        ["no difference"],
-    ]
-    assert rows[2].select(".verdict-no-effect") and "No difference: +0.000" in rows[2].text
+    (lane, *_) = row.select(".lane")
+    assert lane["style"] == "--value:81.2%;--low:62.5%;--high:100.0%"
 
 
 def test_a_run_in_which_nothing_can_be_measured_says_why(run):
     run(headline("A?", topic="t", reason="no judgements", **MISSING), headline("B?", **MISSING))
-    first, second = questions_of(answers(read_chapters("mine", [CELL])))
-    assert first.select_one(".meaning").text == "No judgements." and not first.select(".dots")
-    assert second.select_one(".meaning").text == "Nothing was compared."
-    found = BeautifulSoup(finding(read_chapters("mine", [CELL])), "html.parser").text
-    assert found == "2 questions. Cannot be measured: 2 questions."
+    rows = questions_of(answers(read_chapters("mine", [CELL])))
+    texts = [row.select_one(".meaning").text for row in rows]
+    assert texts == ["Not measured: no judgements.", "Not measured: nothing was compared."]
+    assert not rows[0].select(".mark")
 
 
-@pytest.mark.parametrize(
-    ("effects", "outcome"),
-    [
-        ([{}, {}], "yes"),
-        ([{}, MISSING], "yes"),
-        ([{}, WORSE], "it depends"),
-        ([{}, ZERO], "it depends"),
-        ([WORSE, ZERO], "no"),
-        ([WORSE, {"margin": 0.2}], "no"),
-        ([ZERO, {"margin": 0.2}], "undecided"),
-        ([MISSING], "cannot be measured"),
-    ],
-)
-def test_what_was_found_follows_from_the_verdicts_of_a_row(run, effects, outcome):
-    run(*[headline(f"{k}?", topic="shift", **effect) for k, effect in enumerate(effects)])
-    found = BeautifulSoup(finding(read_chapters("mine", [CELL])), "html.parser").text
-    assert found == f"1 question. {outcome[0].upper()}{outcome[1:]}: learned shifts."
+def test_the_first_sentence_says_what_was_asked_of_which_data_and_when(run):
+    run(headline("A?", topic="t"), headline("B?", dataset="my_data"))
+    text = about(read_chapters("mine", [CELL]))
+    assert ": 2 questions answered on Smoke and my data" in text and "(completed 1 Jan" in text
 
 
-def test_yes_to_a_question_may_be_the_verdict_that_hurts(run):
-    run(headline("Worse?", topic="length", **WORSE), headline("Sound?", topic="audits"))
-    run(headline("Mine?", answers={"hurts": "Yes"}, **WORSE), cell=OTHER)
-    found = BeautifulSoup(finding(read_chapters("mine", [CELL, OTHER])), "html.parser").text
-    expected = "3 questions. Yes: short questions, 1 more. No: reported tables."
-    assert found == expected
-
-
-# --- a row for each headline
-
-
-def test_a_detailed_row_holds_question_effect_count_verdict_and_links(run):
-    run(headline("Does <it> help?", margin=0.01, chance=-0.04))
-    (row,) = rows_of(answers(read_chapters("mine", [CELL])))
-    text = " ".join(row.get_text(" ").split())
-    for part in (
-        "Does <it> help?",
-        "Yes: +0.050 [+0.020, +0.080]",
-        "Full pipeline against BM25, nDCG@10",
-        "helps",
-    ):
-        assert part in text
-    assert "34 questions in 12 contracts" in text and "Smoke" in text
-    assert row.select_one("svg")["aria-label"] == row.select_one("svg title").text
-    assert len(row.select("svg .band")) == len(row.select("svg .chance")) == 1
-    links = {a.text: a["href"] for a in row("a")}
-    assert links["chapter"] == f"run/notebooks/{CELL}.html"
-    assert links["method"] == "methods/retrieval_ablation.html"
-    assert links["rows"] == f"rows/{CELL}.csv.gz"
-    assert links["items"] == f"generated/items/{CELL}.html"
-    assert (
-        row.select_one("details.reproduce code").text == f"casebook run {CELL} --run mine --force"
-    )
+def test_questions_beyond_the_first_are_named_below(run):
+    run(*[headline(f"Question {number}?") for number in range(MOST_ROWS + 2)])
+    markup = answers(read_chapters("mine", [CELL]))
+    assert len(questions_of(markup)) == MOST_ROWS
+    further = BeautifulSoup(markup, "html.parser").select(".further a")
+    assert [link.text for link in further] == ["Question 10?", "Question 11?"]
 
 
 def test_the_masthead_says_date_version_citation_and_licence():
@@ -327,18 +256,16 @@ def sources(cell):
 @pytest.mark.parametrize("cell", SMOKE)
 def test_front_page_chapter_and_table_agree_on_every_row(cell):
     found = read_headlines("smoke", cell)
-    rows = {row.strong.text: row for row in rows_of(answers(read_chapters("smoke", [cell])))}
+    markup = html.unescape(answers(read_chapters("smoke", [cell])))
     assert len(found) <= 4
-    assert set(rows) == {each.question for each in found}
     shown = html.unescape(shown_text(cell))
     for each in found:
-        row = rows[each.question]
         assert each.question in shown and each.plain in shown
         assert each.numbers in shown, each.question
-        assert row.select_one(".verdict").text.startswith(each.word)
+        assert f">{each.word}</span>" in markup
         if each.verdict == "cannot be measured":
             continue
-        assert each.effect in " ".join(row.get_text(" ").split())
+        assert each.effect in markup
         stated = (
             each.value + each.null,
             *(x if x is None else x + each.null for x in (each.low, each.high)),

@@ -9,7 +9,7 @@ from toy_records import seal
 
 from casebook import paths
 from casebook.book.results import read_chapters
-from casebook.book.stated import measured, read_stated, stated_page, verdict
+from casebook.book.stated import Measurement, measured, read_stated, stated_page, verdicts
 from casebook.errors import InputError
 from casebook.paths import run_dir
 
@@ -25,7 +25,7 @@ def run(tmp_path, monkeypatch):
         for kind, content in (("numbers", numbers), ("contrasts", contrasts)):
             (tmp_path / "mine" / kind).mkdir(parents=True, exist_ok=True)
             (tmp_path / "mine" / kind / f"{CELL}.json").write_text(json.dumps(content or {}))
-        (tmp_path / "mine" / "notebooks").mkdir()
+        (tmp_path / "mine" / "notebooks").mkdir(exist_ok=True)
         (tmp_path / "mine" / "notebooks" / f"{CELL}.ipynb").write_text('{"cells": []}')
         seal(tmp_path / "mine")
         return "mine"
@@ -47,7 +47,8 @@ def judge(rule, *values, dataset="mine", reason=None, **row):
         )
         for value in values
     ]
-    return verdict({"rule": rule, "values": stated_values, **row}, numbers, dataset)
+    found = Measurement(dataset, "cell", numbers, {})
+    return ", ".join(verdicts({"rule": rule, "values": stated_values, **row}, found))
 
 
 @pytest.mark.parametrize(
@@ -84,10 +85,10 @@ def test_a_stated_gain_that_no_row_shows_is_no_difference():
     assert judge("inside", (0.13, 0.0), reason="no_unit_differs") == "no difference"
 
 
-def test_several_values_are_counted_by_verdict():
+def test_each_value_has_its_verdict():
     values = [(-12, -18, -28, -9), (-8, 0, -3, 3), (-15, None, None, None), (-10, -7, -14, -1)]
-    assert judge("inside", *values) == "2 not contradicted, 1 contradicted, 1 cannot be measured"
-    assert verdict({"rule": "cannot"}, []) == "cannot be measured"
+    words = ["not contradicted", "contradicted", "cannot be measured", "not contradicted"]
+    assert judge("inside", *values).split(", ") == words
 
 
 def test_data_that_were_made_to_have_a_value_confirm_nothing():
@@ -103,16 +104,16 @@ def test_data_that_were_made_to_have_a_value_confirm_nothing():
 
 def test_cells_are_read_from_the_run_and_sentences_filled(run):
     parts = {
-        "decomposition": -0.18,
+        "decomposition": 0.18,
         "query diversity": 0.0,
         "credibility weighting": None,
-        "three stages": -0.07,
+        "three stages": 0.07,
     }
     rows = []
     for part, difference in parts.items():
         row = {
-            "system": f"without {part}",
-            "against": "pipeline",
+            "system": "pipeline",
+            "against": f"without {part}",
             "difference": difference,
             "n": 100,
             "reason": None,
@@ -124,43 +125,41 @@ def test_cells_are_read_from_the_run_and_sentences_filled(run):
         rows.append(row)
     name = run(
         {
-            "factcheck_confusion": {
+            "factcheck_parts": {
                 "factcheck_claims": {"pipeline": {"accuracy": number(0.8, 0.7, 0.9)}}
             }
         },
-        {"factcheck_confusion": {"factcheck_claims": {"accuracy": rows}}},
+        {"factcheck_parts": {"factcheck_claims": {"accuracy": rows}}},
     )
     text = BeautifulSoup(stated_page(read_chapters(name)), "html.parser").get_text(" ")
-    measured_values = "-18 [-28, -8] / 0 [-10, 10] / cannot be measured (all sources have one class) / -7 [-17, 3]"
-    assert f"Stated: -12 / -8 / -15 / -10. Measured: {measured_values}." in text
-    assert "3 not contradicted, 1 cannot be measured" in text
+    measured_values = ["18 [8, 28]", "0 [-10, 10]", "7 [-3, 17]"]
+    assert all(f"measured {value}" in text for value in measured_values)
+    assert "measured cannot be measured (all sources have one class)" in text
+    assert "stated 12, measured 18" in text and text.count("not contradicted") == 3
     assert "in our own pipeline on 100 claims" in text
-    assert "Fleiss" not in text  # of a chapter that the run does not hold
-    assert "recall" not in text
+    assert text.index("Each of four components") < text.index("not measured in this run")
 
 
-def test_a_run_without_the_systems_says_so(run):
-    page = stated_page(read_chapters(run({"my_experiment": {"mine": {"a": {"b": number(1.0)}}}})))
-    assert page == "No chapter of this run measures one of the statements.\n"
+def test_other_data_contradict_no_statement_and_every_data_set_is_shown(run):
+    gain = {"system": "rrf", "difference": 0.05, "low": 0.01, "high": 0.09, "n": 40}
+    loss = gain | {"difference": -0.05, "low": -0.09, "high": -0.01}
+    measures = {}
+    for dataset, rows in {"consumer_contracts_qa": gain, "privacy_qa": loss}.items():
+        against = [rows | {"against": name} for name in ("bm25", "dense")]
+        measures[dataset] = {"R@10": against}
+    page = stated_page(read_chapters(run(None, {"retrieval_ablation": measures})))
+    first = BeautifulSoup(page, "html.parser").select_one("li.question-row")
+    assert "Neither ranked list alone" in first.text
+    words = [word.text for word in first.select(".verdict")]
+    assert words == ["holds here too"] * 2 + ["differs here"] * 2
+    assert "ConsumerContractsQA" in first.text and "PrivacyQA" in first.text
 
 
-@pytest.mark.parametrize(
-    ("dataset", "groups"),
-    [
-        ("pdpabench_votes", ["The same quantity on the same data", "Recomputed from"]),
-        ("reconstruction", ["On data that were made to have the stated value"]),
-    ],
-)
-def test_like_stands_with_like(run, dataset, groups):
-    systems = {
-        "documented": {"fleiss_kappa": number(0.13)},
-        "panel": {"win rate": number(0.6, 0.55, 0.65)},
-    }
-    parts = stated_page(read_chapters(run({"rater_agreement": {dataset: systems}}))).split("## ")[
-        1:
-    ]
-    assert len(parts) == len(groups)
-    assert all(part.startswith(group) for part, group in zip(parts, groups, strict=True))
+def test_what_data_were_made_to_have_is_not_drawn(run):
+    systems = {"documented": {"fleiss_kappa": number(0.13)}}
+    for dataset, marks in {"pdpabench_votes": 1, "reconstruction": 0}.items():
+        page = stated_page(read_chapters(run({"rater_agreement": {dataset: systems}})))
+        assert len(BeautifulSoup(page, "html.parser").select(".mark")) == marks
 
 
 @pytest.mark.parametrize(
@@ -178,12 +177,10 @@ def test_a_wrong_statement_is_named(tmp_path, change):
 def test_every_row_of_the_smoke_run_repeats_its_stored_numbers():
     """Read the stored files in another way than the page does."""
     for row in read_stated():
-        measurement = None if row["rule"] == "cannot" else measured(read_chapters("smoke"), row)
-        if not measurement:
-            continue
-        dataset = measurement.dataset
-        numbers = measurement.numbers
-        for where, got in zip(row["values"], numbers, strict=True):
+        pairs = []
+        for found in measured(read_chapters("smoke"), row):
+            pairs += zip([found.dataset] * 9, row["values"], found.numbers, strict=False)
+        for dataset, where, got in pairs:
             if "number" in where:
                 system, measure = where["number"]
                 tree = json.loads((run_dir("smoke") / "numbers.json").read_text())

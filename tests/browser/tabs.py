@@ -1,5 +1,7 @@
 """A tab of the browser that notes what goes wrong, and the pages to open in it."""
 
+import time
+
 STILL = "*, *::before, *::after { transition: none !important }"
 SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 375, "height": 800}}
 SETTLED = "Promise.all([window.MathJax?.startup?.promise, document.fonts.ready])"
@@ -34,6 +36,13 @@ class Tab:
         self.look(size, scheme)
         self.page.goto(url, wait_until="load")
         self.page.evaluate(SETTLED)
+
+    def wait(self, expression, seconds=30):
+        """Wait until an expression holds; the pages' own policy lets nothing evaluate it there."""
+        end = time.monotonic() + seconds
+        while not self.page.evaluate(expression):
+            assert time.monotonic() < end, expression
+            self.page.wait_for_timeout(50)
 
     def look(self, size, scheme):
         self.page.set_viewport_size(SIZES[size])

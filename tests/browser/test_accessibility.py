@@ -83,6 +83,6 @@ def test_a_page_is_accessible_in_both_themes_on_both_screens(site, tab, axe, see
         found |= axe_run(tab.page, runOnly=[CONTRAST]) if new else {}
         tab.page.evaluate(SHOW_ALIKE)
     tab.look("phone", "light")
-    tab.page.wait_for_function(RESIZED)
+    tab.wait(RESIZED)
     found |= axe_run(tab.page, runOnly=[SCROLLS, "target-size"])
     assert (found, tab.problems) == ({}, [])

@@ -38,7 +38,10 @@ for number in range(5):
         meaning=f"It means {{hostile}}",
     )
 chapter.answer("Why not?", None, value=None, reason=hostile, measure="m", system=hostile, against=hostile)
-chapter.answers()"""
+chapter.answers()
+from IPython.display import HTML, display
+
+display(HTML("<p id='raw'>raw</p><script>window.ran = 4</script>"))"""
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +65,11 @@ def hostile_site(tmp_path_factory):
     return project / "_build" / "mine" / "html"
 
 
+REFUSED = "Content Security Policy"
+
+
 def test_no_name_runs_in_the_browser(hostile_site, tab):
+    """Nor does what a notebook writes as HTML, which every page's policy keeps from running."""
     pages = [page for page in hostile_site.rglob("*.html") if page.parent.name != "_static"]
     assert {"index.html", "made.html", "search.html"} <= {page.name for page in pages}
     ran = {}
@@ -72,6 +79,10 @@ def test_no_name_runs_in_the_browser(hostile_site, tab):
             """[window.ran, document.querySelector('[onerror], [href^="javascript:" i]')?.outerHTML]
                .filter(Boolean)"""
         )
+        if page.name == "made.html":
+            assert tab.page.inner_text("#raw") == "raw"
+            assert len(tab.problems) == 1 and REFUSED in tab.problems[0]
+            tab.problems.clear()
         if made or tab.problems:
             ran[page.name] = made + tab.problems
     assert ran == {}

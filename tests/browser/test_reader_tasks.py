@@ -32,7 +32,7 @@ TASKS = {
     "which facts matter?": (CHAPTER.format("counterfactual_sensitivity"), "Do edits of case facts"),
     "would other raters agree?": (CHAPTER.format("rater_agreement"), "Would other raters"),
     "can I trust it on my claims?": (
-        CHAPTER.format("factcheck_confusion"),
+        CHAPTER.format("factcheck_transfer"),
         "[Oo]ther people.s claims",
     ),
     "what is wrong with COUNTERCASE's faithfulness?": (

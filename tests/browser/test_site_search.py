@@ -67,7 +67,7 @@ RESULTS = """async (text) => {
 
 def _open(site, tab, text):
     tab.page.goto(f"{(site / 'search.html').as_uri()}?q={text}")
-    tab.page.wait_for_function("document.querySelector('.search-summary')?.innerText")
+    tab.wait("document.querySelector('.search-summary')?.innerText")
 
 
 def test_task_words_find_their_page_among_the_first_three(site, tab):

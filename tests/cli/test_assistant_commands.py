@@ -27,21 +27,21 @@ def changed(path, change):
 
 
 def test_exit_codes_of_the_gate(casebook, tmp_path):
-    assert casebook("gate", "--log", LOG, "--against", LOG)[0] == 0
+    assert casebook("gate", "log", LOG, "--against", LOG)[0] == 0
     worse = changed(tmp_path / "worse.jsonl", lambda row: {"answer": "It depends."})
-    code, out, err = casebook("gate", "--log", worse, "--against", LOG, "--json")
+    code, out, err = casebook("gate", "log", worse, "--against", LOG, "--json")
     assert code == 2
     assert json.loads(out)["verdict"] == "fail"
     assert err.strip() == "casebook: gate: fail"
     other = changed(tmp_path / "other.jsonl", lambda row: {"question": row["question"] + "!"})
-    assert casebook("gate", "--log", other, "--against", LOG)[0] == 5
+    assert casebook("gate", "log", other, "--against", LOG)[0] == 5
     unsure = changed(
         tmp_path / "unsure.jsonl",
         lambda row: {"answer": row["reference"] if row["id"] < "sq06" else row["answer"]},
     )
-    assert casebook("gate", "--log", LOG, "--against", unsure, "-m", "token F1")[0] == 4
+    assert casebook("gate", "log", LOG, "--against", unsure, "-m", "token F1")[0] == 4
     renamed = changed(tmp_path / "renamed.jsonl", lambda row: {"reply": row["answer"]})
-    as_reply = ("gate", "--log", renamed, "--against", renamed, "--columns", "answer=reply")
+    as_reply = ("gate", "log", renamed, "--against", renamed, "--columns", "answer=reply")
     assert casebook(*as_reply)[0] == 0
     assert casebook(*as_reply[:-1], "answer=replies")[0] == 1
 

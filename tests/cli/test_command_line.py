@@ -105,12 +105,12 @@ NEAR = [
     ("run query_length --dry-run -p dataset=smoek", "did you mean 'smoke'?"),
     ("data card smoek", "did you mean 'smoke'?"),
     ("evaluate {dir}/qrels {dir}/a.run -m nDGC@10", "did you mean 'nDCG'?"),
-    ("gate --log a.jsonl --against b.jsonl --measure tokneF1", "did you mean 'token F1'?"),
+    ("gate log a.jsonl --against b.jsonl --measure tokneF1", "did you mean 'token F1'?"),
     ("agreement {dir}/scores.csv --level nomial", "did you mean 'nominal'?"),
     ("compare {dir}/scores.csv --against bm52", "did you mean 'bm25'?"),
     ("compare {dir}/scores.csv --score scroe", "did you mean 'score'?"),
     ("compare {dir}/scores.csv --columns sytem=system", "did you mean 'system'?"),
-    ("convert {dir}/x --corpus {dir}/scores.csv --columns corpus.txt=x", "mean 'corpus.text'?"),
+    ("convert {dir}/x --corpus {dir}/scores.csv --columns corpus.txt=x", "mean 'text'?"),
 ]
 
 
@@ -177,7 +177,7 @@ def test_every_command_has_an_example(casebook):
 
 
 def test_the_commands_are_those_of_the_contract():
-    contract = """init convert report run build evaluate compare gate agreement answer
+    contract = """init convert report run build evaluate compare gate-run gate-log gate-scores agreement answer
     data-list data-pull data-check data-card corpus-encode corpus-search audit-tables
     raters-forms raters-simulate raters-audit raters-analyse sensitivity-run sensitivity-evaluate sensitivity-report
     explain-score shift-train shift-run shift-eval segments-compare factcheck-run factcheck-score factcheck-ablate

@@ -106,16 +106,16 @@ REFUSED = [
     (
         TABLE.replace("2,b,0,y\n", ""),
         [],
-        "1 of 4 scores are missing, such as that of unit '2' by 'b'",
+        "1 of 4 scores are missing, such as that of '2' by 'b'",
     ),
     (
         TABLE.replace("1,b,0", "1,b,"),
         [],
-        "1 of 4 scores are missing, such as that of unit '1' by 'b'",
+        "1 of 4 scores are missing, such as that of '1' by 'b'",
     ),
     (TABLE.replace("b", "a"), [], ":3: unit '1', system 'a' stands in an earlier row already"),
-    (TABLE.replace("b,0", "A,0"), [], "system 'A' is 'a' but for case or blanks"),
-    (TABLE.replace("1,b,0,x", "1,b,0,y"), [], ":3: unit '1' stands in another cluster"),
+    (TABLE.replace("b,0", "A,0"), [], "system 'A' is a name above but for case"),
+    (TABLE.replace("1,b,0,x", "1,b,0,y"), [], ":3: unit '1' is in another cluster"),
     (TABLE.replace("a,1", "a,C"), [], "score 'C' is no number: --values C= if it is missing"),
     ("id,a\n1,1\n", ["--systems", "a"], "has scores of 'a' only: to compare takes two systems"),
     (TABLE, ["--systems", "score,grp"], "has no 'grp' for grp: did you mean 'group'?"),
@@ -195,11 +195,12 @@ def test_a_gate_on_scores_of_another_tool_has_an_exit_code_for_each_verdict(case
     path = tmp_path / "scores.csv"
 
     def gated(name, *options, drop=()):
-        table = pd.DataFrame({"id": range(40), "old": old, name: news[name]})
+        table = pd.DataFrame({"pupil": range(40), "old": old, name: news[name]})
         table.loc[list(drop), name] = None
         table.to_csv(path, index=False)
         wide = ("--systems", f"old,{name}", "--against", "old", "--measure", "points")
-        return casebook("gate", "--scores", path, *wide, *options, "--json")
+        wide += ("--unit", "pupil")
+        return casebook("gate", "scores", path, *wide, *options, "--json")
 
     margin = ("--margin", 0.02)
     assert [gated(name, *margin)[0] for name in news] == [0, 2, 4]
@@ -215,12 +216,11 @@ def test_a_gate_on_scores_of_another_tool_has_an_exit_code_for_each_verdict(case
     assert gated("better", drop=range(40))[0] == 5
     pd.DataFrame({"id": range(9), "old": 1.0, "near": 1.0}).to_csv(path, index=False)
     same = ("--systems", "old,near", "--against", "old")
-    assert casebook("gate", "--scores", path, *same)[0] == 0  # every unit as before
+    assert casebook("gate", "scores", path, *same)[0] == 0  # every unit as before
     for words, problem in [
-        (same[:2], "--against SYSTEM"),
+        (same[:2], "--against"),
         ((*same[:2], "--against", "new"), "new"),
-        ((*same, "--gate", "x.yml"), "--scores"),
-        ((*same, "--log", path), "name a run, a log"),
+        ((*same, "--gate", "x.yml"), "--gate"),
     ]:
-        code, out, err = casebook("gate", "--scores", path, *words)
+        code, out, err = casebook("gate", "scores", path, *words)
         assert (code, out) == (1, "") and problem in err

@@ -93,7 +93,6 @@ def test_what_is_wrong_with_a_value_is_said(casebook, tmp_path, monkeypatch):
         ("retrieval_ablation", "pipeline.mmr=true", "has no parameter pipeline.mmr"),
         ("retrieval_ablation", "modes=bm25", "modes should be a valid list, not 'bm25'"),
         ("retrieval_ablation", "runs=3", "runs '3': no such file or folder"),
-        ("retrieval_ablation", "runs=a #1.run", "runs 'a #1.run': no such file or folder"),
         ("retrieval_ablation", "runs=[no, 007]", "runs 'no': no such file or folder"),
         ("retrieval_ablation", "runs=nope.run", "runs 'nope.run': no such file or folder"),
         ("retrieval_ablation", "corpus=./nope", "corpus './nope': no such file or folder"),
@@ -101,8 +100,7 @@ def test_what_is_wrong_with_a_value_is_said(casebook, tmp_path, monkeypatch):
         ("retrieval_ablation", "dataset=./nope", "dataset './nope': no such folder"),
         ("retrieval_ablation", "max_missin=1", "did you mean 'max_missing'?; it takes base"),
         ("assistant", "log=[nope.jsonl]", "log 'nope.jsonl': no such file or folder"),
-        ("assistant", "dataset=./mine", "this notebook takes no folder as dataset"),
-        ("rater_agreement", "raters={ann: nobody}", "should be 'lay' or 'expert', not {'ann'"),
+        ("blind_study", "raters={ann: nobody}", "should be 'lay' or 'expert', not {'ann'"),
         ("counterfactual_sensitivity", "systems=[]", "at least 1 item"),
         ("retrieval_ablation", f"modes={'x' * 5000}", "modes should be a valid list, not 'xxx"),
     ]:
@@ -121,7 +119,6 @@ def test_names_and_files_need_no_quotes(casebook, tmp_path, monkeypatch):
         (tmp_path / name).touch()
         words = ["run", "assistant", "--run", "x", "--dry-run", "-p"]
         assert casebook(*words, f"log={name}")[0] == 0, name
-        assert casebook(*words, f"log={json.dumps(name)}")[0] == 0, name
         assert casebook(*words, f"focus={name}")[0] == 0, name
     source = NOTEBOOKS / "10_assistant.ipynb"
     taken = [values_of({name: text}, [source])[name] for name in ("log", "focus") for text in names]
@@ -151,15 +148,17 @@ RIGHT = [
     ("02_embedding_shift", "{by: query, asked: [ridge], margin: 0.5, folds: 2, draws: 1}"),
     ("15_shift_details", "{drift_seeds: [0, 7], system: ridge}"),
     ("02_embedding_shift", "{seed: 4294967295}"),
-    ("03_run_comparison", "{scope: run, measure: ndcg@10}"),
+    ("03_run_comparison", "{scope: all, measure: ndcg@10}"),
     ("04_counterfactual_sensitivity", "{children: null, months_only: true}"),
     ("16_deciding_facts", "{planted: {cases: 1, values: 2}, margin: 0.1}"),
     ("05_explanation_quality", "{explanations: explainer, most: 5, foreign: 1, titles: true}"),
-    ("06_rater_agreement", "{dataset: pdpabench_votes, against: BASE, raters: {ben: expert}}"),
-    ("06_rater_agreement", "{rating_set: vader_lexicon, model: m, url: 'http://localhost:1/v1'}"),
-    ("07_factcheck_confusion", "{stance: placeholder, decomposition: none, noise_rates: [0, 1]}"),
-    ("07_factcheck_confusion", "{transfer_sets: []}"),
-    ("07_factcheck_confusion", "{dataset: feverous_s, transfer_sets: [feverous_s]}"),
+    ("06_rater_agreement", "{dataset: pdpabench_votes, against: BASE}"),
+    ("19_blind_study", "{raters: {ben: expert}, model: m, url: 'http://localhost:1/v1'}"),
+    ("20_power", "{items: [10], raters: [2, 3], win_rates: [0.5, 0.7]}"),
+    ("21_second_opinion", "{of: scores-smoke, unit: unit, score: score, cluster: null}"),
+    ("07_factcheck_confusion", "{stance: placeholder, decomposition: none}"),
+    ("17_factcheck_parts", "{stance: placeholder, decomposition: none, noise_rates: [0, 1]}"),
+    ("18_factcheck_transfer", "{sets: [], judges: [placeholder]}"),
     ("08_audits", "{repeats: 1}"),
     ("09_query_length", "{margin: 0.99, n_resamples: 100}"),
     ("10_assistant", "{agreement_level: 0.5, focus: null, foreign: 1}"),
@@ -177,8 +176,8 @@ def test_parameters_that_cannot_be_meant(casebook):
         "seed=1 -p seed=2": "seed is given twice",
         "run=x": "--run names the run",
         "cell=x": "the runner sets it",
-        "seed=.nan": "numbers must be finite",
-        "margin=[.inf]": "numbers must be finite",
+        "seed=.nan": "finite number",
+        "margin=[.inf]": "finite number",
     }.items():
         code, out, err = casebook("run", "query_length", "--dry-run", "-p", *given.split())
         if (code, out) != (1, "") or message not in err:
@@ -203,7 +202,6 @@ def test_a_notebook_of_ones_own_declares_its_types(casebook, monkeypatch, tmp_pa
     Path("mine.ipynb").write_text(json.dumps({"cells": [chapter]}))
     words = ["run", "./mine.ipynb", "--run", "x", "--dry-run"]
     for given, message in [
-        ("dataset={a: 3}", "dataset '{a: 3}': no card of that name"),
         ("answers=3", "answers '3': no such file or folder"),
         ("answers=nope.csv", "answers 'nope.csv': no such file or folder"),
         ("tone=rude", "tone should be 'kind' or 'plain', not 'rude'"),

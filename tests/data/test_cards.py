@@ -2,6 +2,7 @@
 
 import pytest
 import yaml
+from refusals import not_refused
 from toy_card import toy_card
 
 from casebook import paths
@@ -26,39 +27,33 @@ def test_every_shipped_card_is_valid_and_complete():
     assert list_datasets() == list(shipped)
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"key": "../toy"}, "key"),
-        ({"key": "other"}, "key"),
-        ({"colour": "red"}, "colour"),
-        ({"licence": {"name": "MIT"}}, "licence.non_commercial"),
-        ({"loader": "os.system"}, "loader"),
-        ({"files": {"../../x": {"sha256": "0" * 64}}}, r"files\.\S+"),
-        ({"files": {"a": {"sha256": "abc"}}}, "files.a.sha256"),
-        ({"sources": [{"mirror": "../x"}]}, "sources.0.mirror"),
-        ({"sources": [{"url": "http://example.org"}]}, "sources.0.url"),
-        ({"sources": [{"mirror": "a", "shipped": "b"}]}, "sources.0"),
-        ({"sources": [{"mirror": "a", "files": ["x"]}]}, ""),
-        ({"files": {"corpus.jsonl": {}}}, ""),
-        ({"default_split": "all"}, ""),
-        ({"splits": {"test": {"documents": -1}}}, "splits.test.documents"),
-    ],
-)
-def test_wrong_card_names_file_and_field(tmp_path, changes, field):
-    path = write(tmp_path, **changes)
-    with pytest.raises(InputError, match=rf"toy\.yml: .*{field}") as caught:
-        cards.load_card(path)
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
+CHANGES = [
+    ({"key": "../toy"}, "key"),
+    ({"key": "other"}, "key"),
+    ({"colour": "red"}, "colour"),
+    ({"licence": {"name": "MIT"}}, "licence.non_commercial"),
+    ({"loader": "os.system"}, "loader"),
+    ({"files": {"../../x": {"sha256": "0" * 64}}}, r"files\.\S+"),
+    ({"files": {"a": {"sha256": "abc"}}}, "files.a.sha256"),
+    ({"sources": [{"mirror": "../x"}]}, "sources.0.mirror"),
+    ({"sources": [{"url": "http://example.org"}]}, "sources.0.url"),
+    ({"sources": [{"url": "https://me:hunter22@host/{file}"}]}, "sources.0.url"),
+    ({"splits": {"test": {"documents": -1}}}, "splits.test.documents"),
+]
 
 
-@pytest.mark.parametrize("text", ["a: [", "!!python/object/apply:os.getcwd []", "\tx"])
-def test_card_that_is_no_safe_yaml_is_refused(tmp_path, text):
-    path = tmp_path / "toy.yml"
-    path.write_text(text)
-    with pytest.raises(InputError, match=r"toy\.yml:\d+: not YAML"):
-        cards.load_card(path)
+def test_a_wrong_card_names_file_and_field(tmp_path):
+    def read(changes):
+        return cards.load_card(write(tmp_path, **changes))
+
+    assert (
+        not_refused(read, [(changes, f"toy\\.yml: .*{field}") for changes, field in CHANGES]) == []
+    )
+    for text in ("a: [", "!!python/object/apply:os.getcwd []", "\tx"):
+        path = tmp_path / "toy.yml"
+        path.write_text(text)
+        with pytest.raises(InputError, match=r"toy\.yml:\d+: not YAML"):
+            cards.load_card(path)
 
 
 def test_texts_are_shown_as_the_licence_permits():
@@ -67,16 +62,3 @@ def test_texts_are_shown_as_the_licence_permits():
     assert texts["consumer_contracts_qa"] == {"items"}  # clauses stay away
     assert texts["fire2017_irled"] == texts["climate_fever_claims"] == set()
     assert cards.may_show(None) == set()
-
-
-def test_a_card_whose_address_holds_a_password_is_refused(tmp_path):
-    text = (paths.CARDS / "smoke.yml").read_text()
-    path = tmp_path / "toy.yml"
-    path.write_text(
-        text.replace("shipped: smoke", "url: https://me:hunter22@host/{file}").replace(
-            "smoke", "toy"
-        )
-    )
-    with pytest.raises(InputError, match="the url holds a password or a key") as error:
-        cards.load_card(path)
-    assert "hunter22" not in str(error.value)

@@ -4,6 +4,7 @@ import hashlib
 import zipfile
 
 import pytest
+from refusals import not_refused
 
 from casebook.data import registry, sources
 from casebook.errors import InputError
@@ -57,29 +58,26 @@ def test_no_name_is_not_every_name():
     assert registry.pull([]) == []
 
 
-@pytest.mark.parametrize(
-    ("source", "reason"),
-    [
-        ({"wheel": "casebook-toy==2.0"}, "pip: ERROR: No matching distribution"),
-        ({"wheel": "casebook-toy==1.0", "member": "a/b"}, "has no member a/b"),
-        ({"mirror": "toy"}, "CASEBOOK_DATA_MIRROR is not set"),
-        ({"shipped": "no_such_folder"}, "no such file there"),
-        ({"url": "https://127.0.0.1:9/{file}"}, "ConnectionError"),
-    ],
-)
-def test_sources_that_fail_are_all_named(cache, index, make_card, source, reason):
-    card = make_card({"rows.jsonl": CONTENT}, [source])
-    with pytest.raises(InputError, match=r"cannot get toy/rows\.jsonl") as caught:
-        sources.pull(card)
-    assert reason in str(caught.value)
-    assert not list((cache / "toy").iterdir())
+SOURCES = [
+    ({"wheel": "casebook-toy==2.0"}, "cannot get rows.jsonl .*No matching distribution"),
+    ({"wheel": "casebook-toy==1.0", "member": "a/b"}, "cannot get rows.jsonl .*a/b"),
+    ({"mirror": "toy"}, "set CASEBOOK_DATA_MIRROR to a folder that has it"),
+    ({"shipped": "no_such_folder"}, "is not on this machine"),
+    ({"url": "https://127.0.0.1:9/{file}"}, "cannot get rows.jsonl .*ConnectionError"),
+]
+
+
+def test_sources_that_fail_are_named(cache, index, make_card):
+    def pull(source):
+        return sources.pull(make_card({"rows.jsonl": CONTENT}, [source]))
+
+    assert not_refused(pull, SOURCES) == []
+    assert not [path for path in cache.rglob("*") if path.is_file()]
 
 
 def test_wrong_hash_is_refused_and_leaves_nothing(cache, index, make_card):
     card = make_card({"rows.jsonl": b"other"}, WHEEL)
-    with pytest.raises(
-        InputError, match=r"from package casebook-toy==1\.0: SHA256 .* expected"
-    ) as caught:
+    with pytest.raises(InputError, match=r"from casebook-toy==1\.0: SHA256 .* expected") as caught:
         sources.pull(card)
     for content in (b"other", CONTENT):
         assert hashlib.sha256(content).hexdigest() in str(caught.value)
@@ -113,25 +111,6 @@ def test_mirror_comes_first_and_is_never_written(cache, make_card, tmp_path, mon
     assert [path.name for path in mirrored.parent.iterdir()] == ["there.jsonl"]
 
 
-def test_member_outside_its_folder_stays_in_the_target(tmp_path):
-    wheel = make_wheel(tmp_path, {"../../evil.txt": b"evil"})
-    target = tmp_path / "deep" / "er" / "target"
-    target.parent.mkdir(parents=True)
-    sources.extract_member(wheel, "../../evil.txt", target)
-    assert target.read_bytes() == b"evil"
-    assert not (tmp_path / "evil.txt").exists()
-
-
-def test_damaged_or_absurd_wheel_is_unavailable(tmp_path, monkeypatch):
-    wheel = make_wheel(tmp_path, {"a.txt": CONTENT})
-    monkeypatch.setattr(sources, "LARGEST_MEMBER", 5)
-    with pytest.raises(sources.Unavailable, match="larger than 5 bytes"):
-        sources.extract_member(wheel, "a.txt", tmp_path / "out")
-    wheel.write_bytes(wheel.read_bytes()[:100])
-    with pytest.raises(sources.Unavailable, match="is damaged"):
-        sources.extract_member(wheel, "a.txt", tmp_path / "out")
-
-
 def test_pull_without_names_leaves_out_what_only_a_mirror_has(
     cache, make_card, monkeypatch, capsys
 ):
@@ -139,7 +118,5 @@ def test_pull_without_names_leaves_out_what_only_a_mirror_has(
     monkeypatch.setattr(registry, "cards", lambda: {"toy": card})
     assert registry.pull() == []
     assert "toy: left out" in capsys.readouterr().err
-    with pytest.raises(InputError, match="tried mirror/toy"):
-        registry.pull(["toy"])
     with pytest.raises(sources.Absent, match="set CASEBOOK_DATA_MIRROR to a folder that has it"):
-        sources.present(card)  # a pull would be of no use
+        registry.pull(["toy"])

@@ -10,7 +10,7 @@ from refusals import not_refused
 
 from casebook import paths
 from casebook.data import load
-from casebook.data.folders import load_beir, load_trec, read_collection, read_mini_insurance
+from casebook.data.folders import load_beir, load_trec, read_mini_insurance
 from casebook.errors import InputError
 from casebook.retrieval.ablation import data_table, retrieve, score
 from casebook.retrieval.pipeline import HybridRetriever
@@ -41,48 +41,44 @@ def test_compressed_files_give_the_same_dataset(toy):
 
 
 DEFECTS = [
-    ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', "id 'd1' stood already in line 1"),
-    ("corpus.jsonl", b"{broken", "is not JSON"),
-    ("corpus.jsonl", b'{"_id": " ", "text": "x"}', "an empty '_id'"),
-    ("corpus.jsonl", b'{"_id": "d4", "text": "x", "title": 1}', "'title' is not text"),
+    ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', ":4: id 'd1' stood above with other"),
+    ("corpus.jsonl", b"{broken", ":4: is not JSON"),
+    ("corpus.jsonl", b'{"_id": " ", "text": "x"}', ":4: .*an empty '_id'"),
     (
         "corpus.jsonl",
         b'{"_id": "d4", "text": "x", "metadata": {"title": 1}}',
-        "metadata field 'title' has the name",
+        ":4: a field of metadata has the name",
     ),
-    ("queries.jsonl", b'{"_id": "q4", "text": " "}', "'q4' has no text"),
-    ("qrels/test.tsv", b"q1\td9\t1", "judges the document 'd9'"),
-    ("qrels/test.tsv", b"q9\td1\t1", "judges the query 'q9'"),
-    ("qrels/test.tsv", b"q1\td2", ""),
+    ("queries.jsonl", b'{"_id": "q4", "text": " "}', ":4: 'q4' has no text"),
+    ("qrels/test.tsv", b"q1\td9\t1", "judges the document 'd9' for the query 'q1'"),
+    ("qrels/test.tsv", b"q9\td1\t1", "for the query 'q9'"),
+    ("qrels/test.tsv", b"q1\td2", ":5: "),
 ]
 
 
-@pytest.mark.parametrize(("name", "line", "problem"), DEFECTS)
-def test_defects_are_named_with_file_and_line(toy, name, line, problem):
-    path = toy / name
-    bad = path.read_bytes().count(b"\n") + 1
-    path.write_bytes(path.read_bytes() + line + b"\n")
-    with pytest.raises(InputError) as caught:
-        load_beir(toy)
-    where = str(path) if "judges" in problem else f"{path}:{bad}: "
-    assert where[-60:] in str(caught.value)
-    assert problem in str(caught.value)
-    assert "\n" not in str(caught.value)
+def test_defects_are_named_with_file_and_line(toy):
+    def read(name, line):
+        path = toy / name
+        content = path.read_bytes()
+        path.write_bytes(content + line + b"\n")
+        try:
+            return load_beir(toy)
+        finally:
+            path.write_bytes(content)
+
+    cases = [(name, line, f"{name}.*{problem}") for name, line, problem in DEFECTS]
+    assert not_refused(read, cases) == []
 
 
-@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl"])
-def test_missing_or_empty_files_are_named(toy, name):
-    (toy / name).write_text("\n\n")
+def test_missing_or_empty_files_are_named(toy):
+    with pytest.raises(InputError, match=r"no such file: judgements are in .*there are test\.tsv"):
+        load_beir(toy, "dev")
+    (toy / "corpus.jsonl").write_text("\n\n")
     with pytest.raises(InputError, match="holds no records"):
         load_beir(toy)
-    (toy / name).unlink()
-    with pytest.raises(InputError, match=f"is no BEIR folder: it has no {name}"):
+    (toy / "corpus.jsonl").unlink()
+    with pytest.raises(InputError, match="it has no corpus"):
         load_beir(toy)
-
-
-def test_unknown_split_names_the_known_ones(toy):
-    with pytest.raises(InputError, match=r"no such file; judgements are in .*: qrels/test\.tsv"):
-        load_beir(toy, "dev")
 
 
 def test_documents_with_trec_judgements(toy):
@@ -108,7 +104,7 @@ def incomplete(tmp_path):
 def test_a_few_missing_documents_are_counted_and_cannot_be_found(incomplete):
     data = load(incomplete, max_missing=0.04)
     assert data.lacking == {"d48", "d49"} and data.counts["judgements"] == 50
-    message = "2 of 50 judgements (4.0%) name 2 document(s) that the collection lacks"
+    message = "2 of 50 judgements name documents that the collection lacks"
     assert data.missing.startswith(message)
     assert message in data_table(data)["value"].astype(str).str.cat()
     rankings = {"bm25": retrieve(data, HybridRetriever(data.documents, mode="bm25"))}
@@ -123,11 +119,11 @@ def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomple
         load(incomplete, max_missing=0.03)
     with (incomplete / "qrels/test.tsv").open("a") as stream:
         stream.writelines(f"gone{n}\td1\t1\n" for n in range(4))
-    with pytest.raises(InputError, match=r"6 of 54 .*11.1%.*max_missing is 5%"):
+    with pytest.raises(InputError, match=r"6 of 54 .*11.1%.*max_missing=0.12"):
         load(incomplete)
     data = load(incomplete, max_missing=1)
     assert len(data.queries) == 50 and sum(data.unasked.values()) == 4
-    assert "4 judgements of 4 query id(s) without a text are left out" in data.missing
+    assert "4 judgements of queries without a text are left out" in data.missing
 
 
 BOM = "\ufeff".encode()
@@ -159,16 +155,6 @@ def test_what_the_script_writes_reads_back(tmp_path):
     assert back.documents.set_index("doc_id")["text"].to_dict() == texts.to_dict()
     columns = ["query_id", "text", "line", "wording", "group"]
     assert back.queries[columns].equals(insurance.queries[columns])
-
-
-def test_marks_line_ends_and_case_are_normalised(folder):
-    dataset = read_mini_insurance(folder, key="toy")
-    assert dataset.documents["doc_id"].tolist() == ["Policy-Flood", "policy-fire"]
-    assert dataset.documents["text"].tolist() == ["Flood.", "Fire.\nSmoke."]
-    assert dataset.key == "toy"
-    assert dataset.groups is None
-    rewrite(folder, [ROW | {"relevantDocId": "POLICY-flood"}])
-    assert read_mini_insurance(folder).qrels == {"q1": {"Policy-Flood": 1}}
 
 
 def test_graded_judgements_and_groups(folder):
@@ -206,11 +192,6 @@ def test_defects_of_a_folder_of_policies_are_named(folder):
     duplicate.write_bytes(b"Again.")
     with pytest.raises(InputError, match="differ in case alone"):
         read_mini_insurance(folder)
-    duplicate.unlink()
-    rewrite(folder, [ROW])
-    (folder / "policies" / "policy-fire.txt").write_bytes(b"\xff")
-    with pytest.raises(InputError, match="is not UTF-8"):
-        read_mini_insurance(folder)
 
 
 @pytest.mark.data
@@ -228,19 +209,5 @@ def test_samples_of_the_layout(mirror):
 def test_a_file_in_the_place_of_a_folder_is_called_a_file(tmp_path):
     file = tmp_path / "tickets.csv"
     file.write_text("id,text\n1,lost\n")
-    for reader in (read_collection, load):
-        with pytest.raises(
-            InputError,
-            match=r"tickets.csv: is a file, not a folder: give the folder with its corpus",
-        ):
-            reader(file)
-
-
-def test_judgements_under_another_name_are_named(toy):
-    (toy / "qrels" / "test.tsv").rename(toy / "my_qrels.txt")
-    for path in (toy / "qrels").glob("*"):
-        path.unlink()
-    with pytest.raises(
-        InputError, match=r"qrels/SPLIT.tsv .*these may be the judgements: my_qrels.txt"
-    ):
-        load_beir(toy)
+    with pytest.raises(InputError, match=r"tickets.csv: is a file, not a folder: give the folder"):
+        load(file)

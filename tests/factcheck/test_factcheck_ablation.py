@@ -22,6 +22,7 @@ from casebook.verdicts import NO_DIFFERENCE, NO_UNIT_DIFFERS, NOT_MEASURED
 
 CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 FULL = CELL_NAMES[-1]
+UNUSED = {row["part"]: row["unused"] for row in yaml_table("parts")}
 
 
 class Silent:
@@ -68,10 +69,6 @@ def test_main_effects_and_interactions_by_least_squares(values):
     for place, name in enumerate(FACTORS):
         # A change from -1 to 1 is twice the coefficient.
         assert found[f"main: {name}"] == pytest.approx(2 * by_subset[(place,)])
-        reduced = tuple(n != place for n in range(4))
-        assert found[f"without: {name}"] == pytest.approx(
-            values[-1] - values[FACTORIAL_CELLS.index(reduced)]
-        )
     for pair in itertools.combinations(range(4), 2):
         assert found[f"interaction: {FACTORS[pair[0]]} x {FACTORS[pair[1]]}"] == pytest.approx(
             2 * by_subset[pair]
@@ -132,40 +129,9 @@ def test_under_planted_noise_weights_decide_and_all_configurations_have_costs(ba
     )
     main = report["effects"].query("kind == 'main' and effect == 'weighting'").set_index("rate")
     assert main.loc[1.0, "p"] < 0.05 and main.loc[0.0, "verdict"] == NOT_MEASURED
-    without = (
-        report["effects"].query("kind == 'without' and effect == 'weighting'").set_index("rate")
-    )
-    assert without.loc[1.0, "value"] > 0.2
     table = report["configurations"].set_index("config")
     assert len(table) == 9 and table["n"].eq(len(some)).all() and len(report["cells"]) == 16
     assert table.loc["k=1", "queries"] < table.loc["full", "queries"]
-    compared = report["comparisons"].set_index("configuration")
-    assert compared.loc["minimal", "n"] == len(some)
-    assert compared.loc["binary credibility", "reason"] == ablation.NO_OTHER_INPUT
-
-
-def test_the_claims_that_a_part_decides_add_up_to_its_effects(base, stance, some):
-    report = ablation.ablate(
-        FactChecker(base, stance), some, noise_rates=(1.0,), noise_seeds=(0, 1), n_resamples=200
-    )
-    claims = report["claims"].set_index("id")
-    assert claims.index.tolist() == [claim.id for claim in some]
-    labels = pd.Series({claim.id: claim.label for claim in some})
-    right = claims["verdict"] == labels
-    n_decided = 0
-    for row in report["parts"].dropna(subset="difference").itertuples():
-        changes = right.astype(int) - (claims[row.against] == labels).astype(int)
-        assert changes.mean() == pytest.approx(row.difference)
-        assert claims[f"decided by {row.against.removeprefix('without ')}"].eq(changes != 0).all()
-        n_decided += (changes != 0).sum()
-    assert n_decided > 0
-    # An effect can be no larger than the share of claims that the part decides somewhere.
-    for row in report["effects"].query("kind in ('main', 'shapley')").itertuples():
-        tag = ablation.decided_by(ablation.PART_OF_FACTOR[row.effect], row.rate)
-        if row.verdict == NOT_MEASURED:
-            assert not claims[tag].any()
-        else:
-            assert abs(row.value) <= claims[tag].mean() + 1e-12
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +149,7 @@ def test_a_part_that_changed_no_input_is_not_measured(whole):
     """All documents have one level of credibility and pass the gate, and no claim has two parts."""
     parts = whole["parts"].set_index("against")
     idle = {"decomposition", "credibility weighting", "credibility gate"}
-    for part, reason in ablation.UNUSED.items():
+    for part, reason in UNUSED.items():
         row = parts.loc[f"without {part}"]
         if part in idle:
             assert row["verdict"] == NOT_MEASURED and row["reason"] == reason
@@ -218,17 +184,15 @@ def test_where_no_claim_can_be_checked_no_part_is_measured(base, some):
 
 
 def test_inputs_of_a_verdict_are_compared_by_what_they_weigh(checked):
-    """Weights of one part count relative to each other, and only where passages take a side."""
+    """Weights count only where passages of two levels take two sides."""
     equal = replace(Rule(), weights=EQUAL_WEIGHTS)
     for evidence, differs in (
         ([("low", SUPPORTS), ("low", REFUTES)], False),
         ([("high", SUPPORTS), ("low", "neutral")], False),
         ([("high", SUPPORTS), ("low", REFUTES)], True),
     ):
-        result = checked([evidence], Rule())
-        assert (
-            ablation.verdict_input(result, Rule()) != ablation.verdict_input(result, equal)
-        ) is differs
+        inputs = [ablation.verdict_input(checked([evidence], rule)) for rule in (Rule(), equal)]
+        assert (inputs[0] != inputs[1]) is differs
 
 
 def test_crashes_count_as_wrong_and_are_shown(base, some):

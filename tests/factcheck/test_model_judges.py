@@ -2,10 +2,8 @@
 
 import json
 import time
-from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from casebook.errors import InputError
@@ -21,7 +19,6 @@ from casebook.factcheck.pipeline import (
     title_of_judge,
 )
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge
-from casebook.factcheck.transfer import costs_of_judges
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
 from casebook.models.entailment import EntailmentModel
 
@@ -287,26 +284,3 @@ def test_a_judge_that_cannot_prepare_fails_claim_by_claim(collection):
     folder, path = collection
     results = FactChecker(load_documents([str(folder)]), Broken()).check_all(read_plain(path)[0])
     assert {result.error for result in results} == {"stance: InputError: no memory"}
-
-
-def test_costs_are_of_the_judges_that_were_asked(monkeypatch):
-    monkeypatch.setenv("CASEBOOK_LLM_PRICES", "2,10")
-    seconds = pd.DataFrame({"verdict": "SUPPORTED", "seconds": [0.001, 0.002, 0.003] * 10})
-    answers = {"set": (pd.DataFrame({"group": range(30)}), dict.fromkeys("abc", seconds))}
-    costs = {
-        "questions": 40,
-        "from the cache": 10,
-        "requests": 30,
-        "prompt tokens": 3000,
-        "answer tokens": 500,
-    }
-    asked = {"a": object(), "b": SimpleNamespace(costs=costs), "c": object()}
-    table = costs_of_judges(answers, lambda name: asked).set_index("system")
-    assert table["ms"].tolist() == [2, 2, 2]
-    assert table["claims"].tolist() == [30, 30, 30]
-    paid = table.loc["b", ["questions", "cached", "requests", "tokens"]].tolist()
-    assert paid == [40, 10, 30, 3500]
-    assert table.loc["b", "cost"] == pytest.approx(0.006 + 0.005)
-    assert table.loc[["a", "c"], ["questions", "tokens", "cost"]].isna().all(axis=None)
-    monkeypatch.delenv("CASEBOOK_LLM_PRICES")
-    assert costs_of_judges(answers, lambda name: asked)["cost"].isna().all()

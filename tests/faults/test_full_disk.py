@@ -95,7 +95,7 @@ def test_the_registry(tmp_path, monkeypatch, disk, count):
                 number += 1
                 add(f"r{number}")
         listing = discover(layout)
-        names = {run.run_id for run in listing.runs}
+        names = set(listing.runs["run"])
         assert not listing.unreadable and seen <= names
         assert verify(layout.root) == []
         seen = names

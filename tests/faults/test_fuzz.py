@@ -24,7 +24,6 @@ from casebook.readers import read_yaml
 from casebook.runs.decide import read_gate
 from casebook.runs.promotions import LOG_FOLDER, read_promotions
 from casebook.runs.record import read_per_query, read_record
-from casebook.runs.repeat import read_matrix
 from casebook.sensitivity.cases import read_cases
 from casebook.sheets import read_book
 from casebook.shift.segments import read_segments
@@ -137,7 +136,6 @@ def records_of(lines):
 
 CLAIM = {"id": "1", "claim": "Rent is due.", "label": "SUPPORTED"}
 GATE = "rules:\n- {metric: nDCG@3, margin: 0.01}\n- metric: map@1\n"
-MATRIX = '{"variants": [{"name": "a", "args": ["x"], "timeoutSeconds": 3}]}'
 TREC_RUN = "".join(f"q{n % 3} Q0 d{n} {n} {9 - n}.5 tag\n" for n in range(9))
 RATED = "item,rater,rating\n" + "".join(f"i{n % 5},r{n // 5},{n % 3}\n" for n in range(10))
 QRELS = "".join(f"q{n % 3} 0 d{n} {n % 2}\n" for n in range(9))
@@ -152,7 +150,6 @@ READERS = {
     "card": (copied(CARDS / "privacy_qa.yml"), load_card),
     "YAML": (copied(CARDS / "insurance.yml"), read_yaml),
     "gate": (text_seed("gate.yml", GATE), read_gate),
-    "matrix": (text_seed("matrix.json", MATRIX), read_matrix),
     "run record": (copied(_first("runs/*/run.json", run_dir("smoke"))), read_record),
     "promotion log": (text_seed("log.jsonl", '{"seq": 1}\n' * 4), read_log),
     "per-query rows": (

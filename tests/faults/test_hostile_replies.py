@@ -340,7 +340,7 @@ def test_any_reply_of_an_application_can_be_read_again_or_has_a_reason(tmp_path,
     @given(replies)
     def check(reply):
         try:
-            row = ASKED | reply_columns("mine", ASKED, reply)
+            row = ASKED | reply_columns("mine", reply)
         except NoAnswer as error:
             assert all(sign.isprintable() for sign in str(error))
             results[False] += 1

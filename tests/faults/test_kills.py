@@ -18,7 +18,6 @@ from casebook.batch.plan import plan
 from casebook.batch.run import run_batch
 from casebook.batch.run_folder import record_path
 from casebook.data import cards, sources
-from casebook.data.sources import Unavailable
 from casebook.runs.record import read_record
 
 fork = multiprocessing.get_context("fork")
@@ -44,16 +43,14 @@ def test_data_pull(tmp_path, monkeypatch, count):
     fields = toy_card(dict.fromkeys("ab", data), [{"url": "https://localhost/x"}])
     card = cards.Card.model_validate(fields)
 
-    def slow(url, target):
-        if url != "https://localhost/x":
-            raise Unavailable("no such address")
+    def slow(_downloader, _url, target, _pooch):
         with Path(target).open("wb") as stream:
             for start in range(0, len(data), 100_000):
                 stream.write(data[start : start + 100_000])
                 stream.flush()
                 time.sleep(0.002)
 
-    monkeypatch.setattr(sources, "download_url", slow)
+    monkeypatch.setattr("pooch.HTTPDownloader.__call__", slow)
     folder = tmp_path / "cache" / "datasets" / "toy"
     for _ in range(50):
         if chance.random() < 0.5:

@@ -23,9 +23,7 @@ RECIPES = {
     "r2": "Bake the sponge at 180 degrees for 25 minutes.",
     "r3": "Let the pastry rest for an hour in the refrigerator.",
 }
-QUICK = [f"{name}=10" for name in ("studies", "panels", "rehearsed", "permutations")] + [
-    "n_resamples=100"
-]
+QUICK = [f"{name}=10" for name in ("panels", "rehearsed")] + ["n_resamples=100"]
 VARIABLES = ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "MY_TOKEN", "DB_PASSWORD")
 # What is wrong with a server's reply, by the name of the model: status and body, given what it
 # echoes.
@@ -152,7 +150,7 @@ class Project:
         """Run the chapter that asks an endpoint; gives the exit code."""
         own = ["questions=questions.txt", "corpus=recipes", *QUICK, *parameters]
         words = [word for parameter in own for word in ("-p", parameter)]
-        return self("run", "rater_agreement", "--run", run, *words, **environment)
+        return self("run", "blind_study", "--run", run, *words, **environment)
 
     def notebook(self, name, parameters, work):
         """Write a notebook of one's own."""
@@ -253,7 +251,7 @@ def test_no_planted_secret_is_found(project, count):
         "usual.ipynb", f'place = "{project.login("default of a notebook")}"', "print(place)"
     )
     expect(1, project("run", own, "--run", "refused-default"))
-    row = {"name": "x", "notebook": "06_rater_agreement.ipynb", "tags": ["default"]}
+    row = {"name": "x", "notebook": "19_blind_study.ipynb", "tags": ["default"]}
     row["parameters"] = {"url": project.login("grid file: password"), "model": "m"}
     row["parameters"] |= {"questions": "questions.txt", "corpus": "recipes"}
     (project.root / "grid.yml").write_text(yaml.safe_dump([row]))

@@ -1,7 +1,6 @@
 """JSON, YAML and lines of others: what they say, or one clear line."""
 
 import json
-from functools import partial
 
 import pytest
 import yaml
@@ -17,8 +16,6 @@ from casebook.readers import (
     parse_yaml,
     read_frame,
     read_json,
-    read_jsonl,
-    read_lines,
     read_yaml,
 )
 from casebook.trec import read_qrels, read_run
@@ -27,7 +24,7 @@ BROKEN = [
     ("", "Expecting value"),
     ("{", "Expecting property name"),
     ("[" * 100_000, "nested too deeply"),
-    ("9" * 5000, "a number of 5000 digits"),
+    ("9" * 5000, "Exceeds the limit"),
     ('{"a": 1}}', "Extra data"),
     (b"\xff\xfe", "perhaps UTF-16"),
     ('{"a": 1, "b": {"c": 1, "c": 2}}', "key 'c' stands twice"),
@@ -69,8 +66,6 @@ def test_plain_data_comes_back_from_yaml(value):
 
 
 NOT_YAML = [
-    ("a: &a [x, x]\nb: [*a, *a]", "f: not YAML: nested too deeply, or with an anchor"),
-    ("[" * 200_000, "f: not YAML: nested too deeply"),
     ("!!python/object/apply:os.system ['true']", "f:1: not YAML: could not"),
     ("a: 1\nb: 2\na: 3", "f:1: not YAML: key 'a' stands twice"),
     ("a: [1", "f:2: not YAML: did not find expected"),
@@ -95,52 +90,6 @@ def test_what_is_not_plain_yaml_is_one_clear_line(tmp_path):
 
 def records(path):
     return list(records_of(read_table(path)))
-
-
-TEXTS = {
-    "run": ("x", read_run, "q1 Q0 a 1 2.5 s\nq1 Q0 b 2 1.5 s\nq2 Q0 a 1 0.5 s\n"),
-    "qrels": ("x", read_qrels, "# note\nq1 0 a 1\n\nq1 0 b 0\nq2 0 a 2\n"),
-    "beir": ("x", read_qrels, "query-id\tcorpus-id\tscore\nq\td\t1\nq\te\t2\n"),
-    "jsonl": ("x", lambda p: list(read_jsonl(p, {"a": str})), '{"a": "1"}\n\n{"a": ""}\n'),
-    "csv": ("x.csv", records, "id,label\n1,é\n2,b\n"),
-    "json": ("x.json", records, '[\n{"id": 1},\n{"id": 2}\n]\n'),
-    "ratings": ("x.csv", read_ratings, "item,rater,rating\nx,A,2\ny,B,2\n"),
-}
-
-
-@pytest.mark.parametrize("name", TEXTS)
-@given(data=st.data())
-def test_line_ends_of_any_kind_are_read_alike(name, tmp_path_factory, data):
-    file, read, text = TEXTS[name]
-    path = tmp_path_factory.mktemp("ends") / file
-    path.write_bytes(text.encode())
-    expected = read(path)
-    ends = st.sampled_from(["\n", "\r", "\r\n"])
-    lines = text.split("\n")[:-1]
-    # A CR before an empty line's LF would be one end, so a file keeps to one kind then.
-    kinds = data.draw(st.lists(ends, min_size=len(lines), max_size=len(lines)))
-    kinds = kinds if "" not in lines else [kinds[0]] * len(lines)
-    path.write_bytes("".join(map("".join, zip(lines, kinds, strict=True))).encode())
-    found = read(path)
-    assert found.equals(expected) if name == "ratings" else found == expected
-
-
-def test_the_line_of_a_defect_is_counted_by_any_end(tmp_path):
-    path = tmp_path / "x.jsonl"
-    path.write_bytes(b'{"a": 1}\r{"a": 2}\r\n{"a": \n')
-    assert [number for number, _ in read_lines(path)] == [1, 2, 3]
-    read = partial(records, path)
-    with pytest.raises(Exception, match=r"x\.jsonl:3: is not JSON"):
-        read()
-
-
-def test_a_separator_within_a_cell_is_no_line_end(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text('item,A\n"one\u2028two",1\n"three\x0cfour",2\n')
-    assert read_ratings(path, raters="A").index.to_list() == ["one\u2028two", "three\x0cfour"]
-    path = tmp_path / "x.jsonl"
-    path.write_text(json.dumps({"a": "\u2028"}, ensure_ascii=False) + "\n")
-    assert list(read_jsonl(path, {})) == [(1, {"a": "\u2028"})]
 
 
 PARTS = {
@@ -185,20 +134,11 @@ def lines_of(tmp_path, *records):
     return path
 
 
-def test_documents_come_with_their_metadata_and_copies_are_told(tmp_path):
-    first = {"_id": "a", "text": "one", "title": "T", "metadata": {"year": 1999}, "kind": "x"}
-    path = lines_of(tmp_path, first, {"_id": "b", "text": "two"}, first)
-    frame = read_frame(path, "_id", "doc_id", ("title", "text"))
-    assert frame.columns.to_list() == ["doc_id", "title", "text", "kind", "year"]
-    assert frame["title"].to_list() == ["T", ""] and frame["year"].to_list()[0] == 1999
-    assert frame.attrs["copies"] == ["line 3: a, as in line 1"]
-
-
 def test_a_copy_has_the_same_metadata_in_any_order_and_no_other(tmp_path):
     first = {"_id": "a", "text": "one", "places": {"x": [-1], "y": 1}, "year": 1}
     copy = {"year": 1, "places": {"y": 1, "x": [-1]}, "text": "one", "_id": "a"}
     frame = read_frame(lines_of(tmp_path, first, copy), "_id", "doc_id")
-    assert frame.attrs["copies"] == ["line 2: a, as in line 1"]
+    assert frame.attrs["copies"] == ["a"]
     for change in ({"places": {"x": [-2], "y": 1}}, {"year": "1"}, {"text": "on", "title": "e"}):
         path = lines_of(tmp_path, first, first | change)
         with pytest.raises(InputError, match="with other content"):
@@ -210,11 +150,9 @@ NO_DOCUMENTS = [
     ({"_id": 3, "text": "x"}, "has no field '_id' that is text"),
     ({"_id": " ", "text": "x"}, "an empty '_id'"),
     ({"_id": "b", "text": " "}, "'b' has no text"),
-    ({"_id": "b", "text": "x", "title": 3}, "field 'title' is not text"),
-    ({"_id": "b", "text": "x", "metadata": [1]}, "field 'metadata' is not an object"),
-    ({"_id": "b", "text": "x", "metadata": {"title": "y"}}, "'title' has the name of another"),
-    ({"_id": "b", "text": "x", "a": 1, "metadata": {"a": 2}}, "'a' has the name of another"),
-    ({"_id": "a", "text": "other"}, "id 'a' stood already in line 1, with other content"),
+    ({"_id": "b", "text": "x", "metadata": {"title": "y"}}, "metadata has the name of another"),
+    ({"_id": "b", "text": "x", "a": 1, "metadata": {"a": 2}}, "metadata has the name of another"),
+    ({"_id": "a", "text": "other"}, "id 'a' stood above with other content"),
 ]
 
 

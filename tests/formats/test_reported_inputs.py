@@ -40,7 +40,7 @@ LOGS = [
     (
         "latest.json",
         {"testRunData": {"testCases": [CASE]}, "testRunLink": None},
-        "type --rows PATH; its lists of objects: testRunData.testCases",
+        "type --rows PATH; its lists: testRunData.testCases",
         {
             "rows": "testRunData.testCases",
             "columns": {"answer": "actualOutput", "contexts": "retrievalContext"},
@@ -82,13 +82,6 @@ def test_a_log_is_read_rightly_or_refused_well(tmp_path, file, content, refused,
         log = read_log(path, **said)
         assert log.loc[0, list(expected)].tolist() == list(expected.values())
         assert log.attrs["notes"] == []
-
-
-def test_null_in_a_question_is_said_to_be_empty(tmp_path):
-    path = tmp_path / "null.jsonl"
-    path.write_text('{"user_input": null, "assistant_output": "Hi"}')
-    with pytest.raises(InputError, match=r"null\.jsonl:1: question .*'user_input'. is empty"):
-        read_log(path, columns={"answer": "assistant_output"})
 
 
 def test_what_the_command_says_of_submissions_of_fever_suffices(casebook, tmp_path):

@@ -136,23 +136,13 @@ def test_a_written_run_is_ranked(tmp_path):
     assert lines == ["q Q0 b 1 2.0 me", "q Q0 c 2 1.0 me", "q Q0 a 3 1.0 me"]
 
 
-@pytest.mark.parametrize(
-    ("run", "tag", "message"),
-    [
-        ({"#": {"d": 1.0}}, "t", "'#' is empty, holds white space or is '#'"),
-        (
-            {"q": {"d d": 1.0}},
-            "t",
-            "'d d' .* holds white space .*: rename it in the collection",
-        ),
-        ({"": {"d": 1.0}}, "t", "'' is empty, holds white space"),
-        ({"q": {"d": float("nan")}}, "t", "score nan of q d is not finite"),
-        ({"q": {"d": 1.0}}, "two words", "tag 'two words' is empty, holds"),
-    ],
-)
-def test_what_would_not_read_back_is_not_written(tmp_path, run, tag, message):
-    with pytest.raises(InputError, match=message):
-        write_run(tmp_path / "run", run, tag)
+def test_what_would_not_read_back_is_not_written(tmp_path):
+    names = [("#", "d", 1.0), ("q", "d d", 1.0), ("", "d", 1.0), ("q", "d", float("nan"))]
+    for query, document, score in names:
+        with pytest.raises(InputError, match=r"holds white space or is '#', or .* not finite"):
+            write_run(tmp_path / "run", {query: {document: score}})
+    with pytest.raises(InputError, match=r"'q Q0 d 1 1.0 two words' is no line .*: rename it"):
+        write_run(tmp_path / "run", {"q": {"d": 1.0}}, "two words")
     assert not list(tmp_path.iterdir())
 
 

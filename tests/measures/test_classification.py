@@ -58,11 +58,14 @@ def test_majority_is_one_class_and_prior_is_by_chance():
     }
 
 
-def test_a_missing_verdict_scores_as_not_supported_in_parity_only():
+@pytest.mark.parametrize("silent", [None, "", float("nan")])
+def test_a_missing_verdict_is_in_no_cell_as_documented_and_not_supported_in_later_code(silent):
     """The demo of February: nine UNKNOWN verdicts, two of them counted as right."""
-    found = score_predictions([S] * 7 + [N] * 2, [None] * 9)
-    assert found.parity["S"]["tn"] == 2
-    assert found.parity["S"]["accuracy"] == pytest.approx(0.2222, abs=1e-4)
+    found = score_predictions([S] * 7 + [N] * 2, [silent] * 9)
+    in_cells = [found.parity["S"][name] for name in ("tp", "tn", "fp", "fn", "accuracy")]
+    assert in_cells == [0, 0, 0, 0, 0.0] and found.parity["S"]["n"] == 9
+    assert found.parity["L"]["tn"] == 2
+    assert found.parity["L"]["accuracy"] == pytest.approx(0.2222, abs=1e-4)
     assert found["accuracy"].estimate == found.parse_rate.estimate == 0.0
     assert found.counts.loc[S, "no_verdict"] == 7
 
@@ -139,7 +142,7 @@ def test_groups_cover_every_row_and_name_the_missing():
     found = score_predictions([S, N, S, N], [S, N, N, None], groups={"hops": [2, 3, 3, None]})
     sizes = {name: row["accuracy"].n for name, row in found.groups["hops"].items()}
     assert sizes == {"2": 1, "3": 2, "unknown": 1}
-    assert found.parity["groups"]["hops"]["unknown"]["tn"] == 1
+    assert found.parity["groups"]["hops"]["unknown"]["n"] == 1
 
 
 def test_no_interval_has_width_zero():

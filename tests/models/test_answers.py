@@ -30,16 +30,6 @@ def test_only_the_answer_is_kept_and_a_damaged_one_is_asked_again():
     assert json.loads(path.read_text()) == {"stance": "supports"}
 
 
-def test_a_place_that_takes_nothing_only_warns(tmp_path):
-    answer = response(completion('{"stance": "supports"}'))
-    with replying(lambda prompt: [answer]) as (url, _):
-        model = CachedModel(Endpoint("m", url))
-        model.folder = tmp_path / "file"
-        model.folder.write_text("")
-        with pytest.warns(UserWarning, match="answers of models are not kept"):
-            assert model.complete_json("Is it?", Stance) == {"stance": "supports"}
-
-
 def test_a_question_is_paid_for_once(monkeypatch):
     answer = response(completion('{"stance": "supports"}'))
     with replying(lambda prompt: [answer]) as (url, asked):
@@ -68,7 +58,9 @@ def test_a_failure_is_not_kept_and_a_refused_key_is_not_tried_again(monkeypatch)
         with pytest.raises(NoAnswer, match="no JSON object"):
             model.complete_json("Is it?", Stance)
         for question in ("Is it?", "And that?"):
-            with pytest.raises(NoAnswer, match="401: no key; the key is that of OPENAI_API_KEY"):
+            with pytest.raises(
+                NoAnswer, match=r"401: .*no key.*; the key is that of OPENAI_API_KEY"
+            ):
                 model.complete_json(question, Stance)
     assert len(asked) == 2
     assert model.costs["prompt tokens"] == 100
@@ -80,7 +72,7 @@ def test_a_server_that_fails_three_times_is_not_asked_for_each_further_claim():
     with replying(lambda prompt: [broken]) as (url, asked):
         model = CachedModel(Endpoint("m", url))
         for number in range(6):
-            with pytest.raises(NoAnswer, match="the server answers 500: out of order"):
+            with pytest.raises(NoAnswer, match=r"the server answers 500: .*out of order"):
                 model.complete_json(f"Claim {number}", Stance)
     assert len(asked) == 3
 

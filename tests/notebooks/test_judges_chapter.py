@@ -1,4 +1,4 @@
-"""The fact-checking chapter with models as judges, on a user's claims."""
+"""The fact-checking chapters on a user's claims, with models as judges."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 pytestmark = pytest.mark.usefixtures("fresh_answers")
-S, N, I = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT_EVIDENCE"  # noqa: E741
+S, N = "SUPPORTED", "NOT_SUPPORTED"
 FACTS = ["3 eggs", "30 minutes", "200 grams", "4 people", "9 onions", "2 pans"]
 TEXT = (
     "The batter needs 3 eggs. It rests for 30 minutes. The flour weighs 200 grams. "
@@ -39,37 +39,36 @@ def kitchen(folder, wrong="77"):
     return {"claims": str(path), "corpus": str(folder)}
 
 
-def test_two_judges_on_two_sets_of_a_user(chapter, tmp_path, make_classifier):
+def test_two_judges_on_the_claims_of_a_user(chapter, tmp_path, make_classifier):
     model = make_classifier(tmp_path / "nli", 3, ("NEUTRAL", "CONTRADICTION", "ENTAILMENT"))
-    other = tmp_path / "other"
-    kitchen(other, wrong="88")
-    variables, shown = chapter(
-        "07_factcheck_confusion",
-        **kitchen(tmp_path / "kitchen"),
-        further_judges=[f"entailment:{model}", "placeholder"],
-        transfer_sets=[str(other)],
-        ablation=False,
-        n_resamples=200,
-    )
-    systems = variables["judges"].set_index(["dataset", "system"])
-    named = {"default judge", "entailment:nli", "placeholder", "majority", "claim only"}
-    for name in ("claims", "other"):
-        assert set(systems.loc[name].index) == named
-        assert systems.loc[(name, "default judge"), "n"] == 12
-    assert not systems["chosen on"].any()
+    own = kitchen(tmp_path / "kitchen")
+    options = {"judges": ["public", f"entailment:{model}", "placeholder"], "sets": []}
+    variables, shown = chapter("18_factcheck_transfer", **own, **options, n_resamples=200)
+    rows = variables["rows"]
+    named = {"public", "entailment:nli", "placeholder", "majority", "claim only"}
+    assert set(rows["system"]) == named and rows["system"].value_counts().eq(12).all()
     assert str(tmp_path) not in "".join(shown.values())
-    answers = variables["answers_on_gold"]
-    table = variables["compared_judges"].set_index(["dataset", "system", "against"])
-    assert len(table) == 6
-    for (name, judge, rival), row in table.iterrows():
-        verdicts = [answers[name][1][each]["verdict"] for each in (judge, rival)]
-        assert row["claims"] == 12
-        assert row["share of equal verdicts"] == np.mean(verdicts[0] == verdicts[1])
-        expected = cohen_kappa_score(*verdicts)
+    table = variables["agreement"]
+    assert len(table) == 3
+    verdicts = {name: list(of["verdict"]) for name, of in rows.groupby("system")}
+    for row in table:
+        expected = cohen_kappa_score(verdicts[row["judge"]], verdicts[row["and"]])
         assert row["kappa"] == pytest.approx(expected, nan_ok=True)
-    costs = variables["costs"].set_index(["dataset", "system"])
-    assert (costs["ms"] >= 0).all() and (costs["claims"] == 12).all()
-    # Gold evidence is one sentence: six true claims and twice six false ones.
-    assert costs.loc[("other", "entailment:nli"), ["questions", "cached"]].tolist() == [18, 0]
-    assert np.isnan(costs.loc[("other", "default judge"), "questions"])
-    assert "planted to find out" in shown["answer-unseen"]
+    # Gold evidence is one sentence: six true claims and as many false ones.
+    assert variables["named"]["entailment:nli"].costs["questions"] == 12
+    assert "Planted contradictions" in shown["unseen"]
+    assert "right on other people's claims more often than" in shown["answer"]
+
+
+def test_the_chapters_run_on_the_claims_of_a_user(chapter, tmp_path):
+    own = kitchen(tmp_path / "kitchen")
+    variables, shown = chapter("07_factcheck_confusion", **own, n_resamples=200)
+    assert variables["counts"].loc[S, S] == 6 and "What the evidence adds" in shown["answer"]
+    variables, shown = chapter("17_factcheck_parts", **own, n_resamples=200)
+    parts = variables["tables"]["parts"]
+    reported = variables["tables"]["reported"].dropna(subset="ours")
+    differences = parts.set_index("against")["difference"]
+    assert -100 * differences["without query diversity"] == pytest.approx(
+        reported.set_index("configuration")["ours"].get("k=1", np.nan), nan_ok=True
+    )
+    assert "Does each part of the pipeline add to its accuracy?" in shown["answer"]

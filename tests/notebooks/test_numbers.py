@@ -48,10 +48,10 @@ EXPECTED = {
         ("preference", "fleiss_kappa"): 0.130154,
         ("preference", "krippendorff_alpha"): 0.134503,
     },
-    ("factcheck_confusion", "factcheck_claims"): {
-        ("default judge", "accuracy"): 131 / 172,
-        ("claim only", "accuracy"): 48 / 100,
-        ("default judge", "auroc"): 0.932802,
+    ("factcheck_confusion", "factcheck_claims"): {("claim only", "accuracy"): 48 / 100},
+    ("factcheck_transfer", "factcheck_claims"): {
+        ("public", "accuracy"): 131 / 172,
+        ("public", "AUROC"): 0.932802,
     },
     ("audits", "all reported tables"): {("reported table", "impossible"): 13 / 36},
     ("assistant", "smoke"): {

@@ -99,7 +99,7 @@ def test_the_library_is_the_installed_one(installed, tmp_path):
 
 def test_commands_that_read_tables_work_in_an_empty_folder(installed, tmp_path):
     log = ROOT / "data" / "assistant" / "answers.jsonl"
-    done = installed(tmp_path, "casebook", "gate", "--log", log, "--against", log)
+    done = installed(tmp_path, "casebook", "gate", "log", log, "--against", log)
     assert done.returncode == 0, done.stderr
     done = installed(tmp_path, "casebook", "data", "list")
     assert "ok" in done.stdout and done.returncode == 0
@@ -116,13 +116,13 @@ def test_logs_and_collections_in_parquet_are_read(installed, tmp_path):
     )
     done = installed(tmp_path, "python", "-c", code)
     assert done.returncode == 0, done.stderr
-    done = installed(tmp_path, "casebook", "gate", "--log", "log.parquet", "--against", log)
+    done = installed(tmp_path, "casebook", "gate", "log", "log.parquet", "--against", log)
     assert (done.returncode, done.stderr) == (0, "")
     done = installed(tmp_path, "casebook", "convert", "smoke", "--corpus", "corpus.parquet")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("corpus.parquet: 48 rows;") and "48 of 48 rows" in done.stdout
     (tmp_path / "log.parquet").write_bytes(b"PAR1")
-    done = installed(tmp_path, "casebook", "gate", "--log", "log.parquet", "--against", log)
+    done = installed(tmp_path, "casebook", "gate", "log", "log.parquet", "--against", log)
     assert done.returncode == 1 and "is no parquet file, or is damaged" in done.stderr
 
 

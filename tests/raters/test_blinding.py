@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from forms_as_documented import write_forms
 from openpyxl import load_workbook
-from sklearn.linear_model import LogisticRegression
 
 from casebook.raters.answers import read_answers
-from casebook.raters.blinding import blinding_index, dual_weights, guess_arms, scan_forms
+from casebook.raters.blinding import blinding_index, guess_arms, scan_forms
 
 NAMES = ("grounded", "plain")
 WORDS = [
@@ -33,27 +32,19 @@ def answers(count, tell, seed=0):
 
 
 def test_a_stock_phrase_is_found():
-    guess = guess_arms(*answers(40, " as stated above"), n_permutations=99)
-    assert guess.accuracy.estimate == 1.0
-    assert guess.pvalue == pytest.approx(0.01)
-    assert {"above", "stated", "as stated"} & set(guess.words["word"])
+    guess, words = guess_arms(*answers(40, " as stated above"), n_permutations=99)
+    assert guess.loc[0, ["value", "n", "control"]].tolist() == [1.0, 40, 0.5]
+    assert guess.loc[0, "p"] == pytest.approx(0.01)
+    assert {"above", "stated", "as stated"} & set(words["word"])
 
 
 def test_answers_of_one_source_are_not_told_apart():
     found = [
-        guess_arms(*answers(24, "", seed), folds=6, n_permutations=19, seed=seed)
+        guess_arms(*answers(24, "", seed), folds=6, n_permutations=19, seed=seed)[0].iloc[0]
         for seed in range(15)
     ]
-    assert abs(np.mean([guess.accuracy.estimate for guess in found]) - 0.5) < 0.08
-    assert np.mean([guess.pvalue <= 0.05 for guess in found]) <= 0.25
-
-
-def test_the_dual_fit_is_the_logistic_regression_of_scikit_learn():
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(30, 60))
-    labels = np.where(rng.random(30) < 0.5, 1.0, -1.0)
-    model = LogisticRegression(fit_intercept=False, tol=1e-10, max_iter=10_000).fit(X, labels)
-    assert X.T @ dual_weights(X @ X.T, labels) == pytest.approx(model.coef_[0], abs=1e-4)
+    assert abs(np.mean([guess["value"] for guess in found]) - 0.5) < 0.08
+    assert np.mean([guess["p"] <= 0.05 for guess in found]) <= 0.25
 
 
 @pytest.mark.data
@@ -67,8 +58,8 @@ def test_the_real_answers_give_their_systems_away(real_answers):
             "stratum": "gold.abstain_allowed",
         },
     )
-    guess = guess_arms(found["rag"], found["base"], n_permutations=39)
-    assert guess.accuracy.estimate > 0.9 and guess.pvalue == pytest.approx(1 / 40)
+    guess, _ = guess_arms(found["rag"], found["base"], n_permutations=39)
+    assert guess.loc[0, "value"] > 0.9 and guess.loc[0, "p"] == pytest.approx(1 / 40)
 
 
 def test_published_blinding_index():

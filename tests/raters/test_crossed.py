@@ -32,7 +32,7 @@ def test_crossed_variance_is_that_of_a_two_way_layout():
     assert bounds(found.interval) == pytest.approx((table.mean() - reach, table.mean() + reach))
     columns = np.array([0.0, 1.0, 2.0, 3.0])
     peer = stats.ttest_1samp(columns, 1.0).pvalue
-    assert crossed_mean(np.tile(columns, (30, 1)), 1.0).pvalue == pytest.approx(peer)
+    assert crossed_mean(np.tile(columns, (30, 1)) - 1.0).pvalue == pytest.approx(peer)
 
 
 @table([(weights,) for weights in ["items", "votes"]])

@@ -78,7 +78,7 @@ def test_pairs_of_systems_are_used_equally_often():
         ({"per_item": 1}, "raters share no item"),
         ({"count": 1, "systems": "abcd", "pairs_per_item": 1}, "systems share no item"),
         ({"systems": "a"}, "at least two systems"),
-        ({"per_item": 5}, "only 4"),
+        ({"per_item": 5}, "5 raters per item are asked for"),
         ({"per_item": 0}, "at least 1"),
     ],
 )

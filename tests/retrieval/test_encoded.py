@@ -93,12 +93,10 @@ def test_every_stage_is_that_of_an_index_in_memory(indexes):
 
 def test_queries_are_treated_as_in_memory(indexes):
     one, stored, queries = indexes
-    stored = stored.with_encoder(HashingEncoder())
     for treatment in (
         {"query_words": 4, "query_words_from": 1},
         {"query_expansion": "rm3"},
-        {"dense_scope": "mean"},
-        {"dense_scope": "document", "rerank_tokens": 6},
+        {"rerank_tokens": 6},
     ):
         for options in ({}, {"filters": FILTERS}):
             check_same(one, stored, queries, "full", treatment, **options)

@@ -5,7 +5,7 @@ import pytest
 
 from casebook.models.cache import CachedEncoder, EmbeddingCache
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.latency import bands_of, time_new_questions
+from casebook.retrieval.latency import time_new_questions
 from casebook.retrieval.pipeline import HybridRetriever
 
 
@@ -81,12 +81,6 @@ def test_times_are_of_some_questions_of_each_length(cached_index):
     np.testing.assert_allclose(
         times["total"], times[["encoding", "search", "reranker"]].sum(axis=1)
     )
-
-
-def test_bands_have_their_bounds():
-    bands = bands_of([1, 16, 17, 64, 65, 256, 257, 9999])
-    assert bands[::2] == ["1 to 16", "17 to 64", "65 to 256", "257 and more"]
-    assert bands[1::2] == bands[::2]
 
 
 def test_without_an_encoder_only_search_takes_time(collection, hashing):

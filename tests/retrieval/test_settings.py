@@ -47,7 +47,7 @@ from casebook.retrieval.settings import (
             {"query_expansion": "bo1"},
             {"query_words_from": -1},
         ),
-        *({"dense_scope": "sentence"}, {"rerank_tokens": 0}),
+        {"rerank_tokens": 0},
     ],
 )
 def test_bad_settings_are_one_clear_line_that_names_them(settings):

@@ -107,5 +107,5 @@ def test_a_killed_writer_leaves_a_registry_that_reads(registry, request, kills):
         write(layout, f"after-{number}", 0.5)
         run = find_run(discover(layout), f"after-{number}")
         promote(discover(layout), run, "ndcg@3", WHY)
-        assert active_promotion(layout.root, "ndcg@3")["runId"] == run.run_id
+        assert active_promotion(layout.root, "ndcg@3")["runId"] == run["run"]
         assert verify(layout.root) == []

@@ -30,9 +30,9 @@ def test_numbers_of_all_finished_cells_are_merged(results):
         RunOutputs("mine", cell).numbers("e", {dataset: {"s": {"m": number}}})
         if cell != "interrupted":
             finished(results, cell)
-    merged = merge_numbers("mine")
+    merge_numbers("mine")
+    merged = json.loads((results / "mine" / "numbers.json").read_text())
     assert merged["e"]["x"]["s"]["m"]["value"] == 0.333333
-    assert json.loads((results / "mine" / "numbers.json").read_text()) == merged
     assert set(merged["e"]) == {"x", "y"}
 
 

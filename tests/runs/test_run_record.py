@@ -2,6 +2,7 @@ import datetime
 import json
 
 import pytest
+from refusals import not_refused
 
 from casebook.errors import InputError
 from casebook.runs.record import (
@@ -65,21 +66,11 @@ def test_one_spelling_and_no_value_that_is_not_a_number():
         metric_key("  ")
 
 
-@pytest.mark.parametrize(
-    ("metric", "higher"),
-    [
-        ("nDCG@10", True),
-        ("smoke.full.RBP(p=0.9)", True),
-        ("NdcgEvaluator.duration_ms", False),
-        ("x.y.ECE", False),
-        ("precision@1", True),
-        ("mean_displacement", False),
-        ("Brier", False),
-        ("recall@100", True),
-    ],
-)
-def test_direction(metric, higher):
-    assert higher_is_better(metric) is higher
+def test_direction():
+    better = {name: higher_is_better(name) for name in ("nDCG@10", "recall@100", "precision@1")}
+    better["rbp"] = higher_is_better("smoke.full.RBP(p=0.9)")
+    worse = ("NdcgEvaluator.duration_ms", "x.y.ECE", "mean_displacement", "Brier")
+    assert all(better.values()) and not any(higher_is_better(name) for name in worse)
 
 
 def test_file_names_are_safe_and_do_not_collide():
@@ -131,33 +122,27 @@ def test_any_case_a_byte_order_mark_and_more_measures(tmp_path, rows_of):
     assert read_per_query(path)["Ndcg10"].tolist() == [1.0, 0.5]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"Rank": 2}, "not that of rank 2"),
-        ({"Rank": -1}, "Rank -1"),
-        ({"Rank": True}, "Rank True"),
-        ({"Ap1": "1"}, "Ap1 '1'"),
-        ({"TopDocId": None}, "lacks TopDocId"),
-        ({"QueryId": "Q1"}, "occurs twice"),
-    ],
-)
-def test_bad_records_are_one_clear_line(tmp_path, rows_of, change, message):
+def test_bad_records_are_one_clear_line(tmp_path, rows_of):
     path = write_per_query(tmp_path / "eval.perQuery.json", rows_of([1, 1]))
     records = json.loads(path.read_text())
-    records[0] |= change
-    path.write_text(json.dumps(records))
-    with pytest.raises(InputError, match=message):
-        read_per_query(path)
 
+    def read(change):
+        path.write_text(json.dumps([records[0] | change, records[1]]))
+        return read_per_query(path)
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "[1]", '{"a": 1}'])
-def test_other_files_are_refused(tmp_path, text):
-    (tmp_path / "x.json").write_text(text)
-    with pytest.raises(InputError, match=r"x\.json: "):
-        read_per_query(tmp_path / "x.json")
-    with pytest.raises(InputError, match="no such"):
-        read_per_query(tmp_path / "absent.json")
+    cases = [
+        ({"Rank": 2}, "record 1: Ap1 is not that of its Rank"),
+        ({"Rank": -1}, "Rank is not a whole number"),
+        ({"Ap1": "high"}, "Ap1 is not that"),
+        ({"Ndcg3": 0.5}, "Ndcg3 is not that"),
+        ({"TopDocId": None}, "lacks TopDocId"),
+        ({"QueryId": "Q1"}, "record 2: its query occurs twice"),
+    ]
+    assert not_refused(read, cases) == []
+    for text in ("", "{}", "[]", "[1]", '{"a": 1}'):
+        path.write_text(text)
+        with pytest.raises(InputError, match=r"Query\.json: "):
+            read_per_query(path)
 
 
 def test_the_shipped_schema_describes_what_is_written(tmp_path):

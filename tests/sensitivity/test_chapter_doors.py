@@ -8,7 +8,13 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.sensitivity.cases import PLANTED, case_collection, plant_cases, user_collection
+from casebook.sensitivity.cases import (
+    PLANTED,
+    case_collection,
+    open_cases,
+    plant_cases,
+    user_collection,
+)
 from casebook.sensitivity.domain import read_domain
 from casebook.sensitivity.edits import NO_INERT_WORDS
 from casebook.sensitivity.facts import to_dict
@@ -63,6 +69,17 @@ def collection_of(parameters):
     """The cases and documents that the chapter studies."""
     domain = read_domain(parameters.get("facts"))
     return user_collection(parameters["cases"], parameters["corpus"], domain)
+
+
+def test_columns_of_other_names_are_read_as_the_refusal_says(material):
+    given = material()
+    renamed = Path(given["cases"]).read_text().replace('"case_id"', '"number"')
+    Path(given["cases"]).write_text(renamed)
+    with pytest.raises(InputError, match=r"--columns case_id=COLUMN"):
+        open_cases(PLANTED, cases=given["cases"], corpus=given["corpus"])
+    said = {"columns": {"case_id": "number"}, "rows": None}
+    collection = open_cases(PLANTED, cases=given["cases"], corpus=given["corpus"], **said)
+    assert len(collection.sheets) == 8
 
 
 def test_cases_of_which_none_can_be_scored_are_refused(material):

@@ -57,7 +57,7 @@ def test_durations_are_milliseconds(demo, monkeypatch):
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(seconds)))
     metrics = evaluate_shift(demo, demo.queries, baseline=False).metrics
     assert [metrics[f"{name}.duration_ms"] for name in EVALUATORS] == [1000.0] * len(EVALUATORS)
-    assert metrics["evaluation.duration_ms"] == 1000.0 * (2 * len(EVALUATORS) + 1)
+    assert metrics["evaluation.duration_ms"] == 1000.0 * len(EVALUATORS)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_zero_vectors_that_passed_the_documented_rule_fail(demo):
     assert run.metrics[f"{NDCG}.delta"] > 0.18
     report = gate.judge_shift(run, "rank", decision="point")
     assert report.verdict == "fail"
-    assert "degenerate" in gate.rule_outcome(report.checks[0])
+    assert "degenerate" in report.checks[0]["note"]
 
 
 def test_a_query_that_is_not_a_number_fails(decoys):
@@ -122,7 +122,7 @@ def test_an_interval_by_query_does_not_pass_the_gate(moved):
     [check, _] = gate.judge_shift(run, clusters=np.arange(60) // 12).checks
     assert check["low"] > 0
     assert check["verdict"] == "undecided"
-    assert "fewer than six groups" in gate.rule_outcome(check)
+    assert "fewer than six groups" in check["note"]
     assert gate.judge_shift(run, clusters=np.arange(60) // 10).verdict == "pass"
 
 
@@ -130,7 +130,7 @@ def test_a_shift_that_changes_no_score_passes_without_an_interval(moved):
     report = gate.judge_shift(moved(0.0))
     assert report.verdict == "pass"
     assert {(check["low"], check["high"]) for check in report.checks} == {(None, None)}
-    assert all("no row differs" in gate.rule_outcome(check) for check in report.checks)
+    assert all("no row differs" in check["note"] for check in report.checks)
 
 
 def test_unknown_words_and_bad_thresholds_are_refused(moved):

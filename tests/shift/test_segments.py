@@ -99,7 +99,7 @@ DEFECTS = [
     ({"q1": SKIP, "q2": SKIP, "q3": SKIP, "z": SKIP}, {}, "unknown query 'z'"),
     ({"q1": SKIP}, {"Metric": "ndcg@10"}, "metric: .*ndcg@3"),
     ({"q1": SKIP}, {"BaselinePath": None}, "baselinepath: "),
-    ({"q1": SKIP}, {"PosNegPath": "gone.json"}, "no such per-query file"),
+    ({"q1": SKIP}, {"PosNegPath": "gone.json"}, "cannot be read: No such"),
     (None, {}, "decisions: "),
 ]
 

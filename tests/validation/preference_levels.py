@@ -24,7 +24,7 @@ CONDITIONS = (
 """Name, raters, and standard deviations of items and raters (log odds); 1.3 and 0.5
 were fitted to the documented study."""
 
-OTHERS = ("pooled sign", "item majority sign", "item t", "rater t")
+OTHERS = ("pooled sign",)
 
 
 def false_positive_study(*, studies=2_000, items=50, alpha=0.05, seed=0):
@@ -44,7 +44,7 @@ def false_positive_study(*, studies=2_000, items=50, alpha=0.05, seed=0):
         found = [preference_lines(study, level=1 - alpha) for study in votes]
         for scope in (THESE_RATERS, NEW_RATERS):
             verdicts = [t.set_index("scope").loc[scope, "verdict"] for t in found]
-            rejected = sum(verdict != "undecided" for verdict in verdicts)
+            rejected = sum(verdict in ("better", "worse") for verdict in verdicts)
             share = wilson(rejected, studies)
             row = [scope, share.estimate, share.low, share.high, share.n]
             rates = pd.concat([rates, pd.DataFrame([row], columns=rates.columns)])

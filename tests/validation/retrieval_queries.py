@@ -40,7 +40,7 @@ BM25 = {
     for words, settings in WORDS.items()
 }
 # What the full pipeline did before anything here was chosen.
-AS_BEFORE = {"query_words": None, "dense_scope": "passage", "rerank_tokens": None}
+AS_BEFORE = {"query_words": None, "rerank_tokens": None}
 AS_BEFORE |= {"passages_from": 0, "rerank_words": None}
 PARTS = ["bm25", "bm25_stemmed", "bm25_chunked", "dense", "rrf", "rrf_chunked", "reranker_only"]
 FULL = {
@@ -48,12 +48,7 @@ FULL = {
     "RM3": {**AS_BEFORE, "query_expansion": "rm3"},
     "dense passage": {"mode": "dense_chunked"},
     "dense document": {"mode": "dense"},
-    "dense mean": {"lists": ("dense",), "dense_scope": "mean", "reranker": None},
     "first stage": {**AS_BEFORE, "reranker": None},
-    "first stage, document": {**AS_BEFORE, "reranker": None, "dense_scope": "document"},
-    "first stage, mean": {**AS_BEFORE, "reranker": None, "dense_scope": "mean"},
-    "full, document": {**AS_BEFORE, "dense_scope": "document"},
-    "full, mean": {**AS_BEFORE, "dense_scope": "mean"},
     "full, 64 tokens": {**AS_BEFORE, "rerank_tokens": 64},
     "full, 128 tokens": {**AS_BEFORE, "rerank_tokens": 128},
     **{name: {"mode": name} for name in PARTS},
@@ -187,16 +182,6 @@ WORD_COLUMNS = {
         f"ms, {words}": milliseconds(f"bm25, {words}") for words in ("all words", "80 words", "RM3")
     },
 }
-# What the dense list compares with the query.
-SCOPE_COLUMNS = {
-    "dense, passage": mean("dense passage"),
-    "document": against("dense document", "dense passage"),
-    "mean of both": against("dense mean", "dense passage"),
-    "first stage, mean": against("first stage, mean", "first stage"),
-    "full": mean("full"),
-    "full, document": against("full, document", "full"),
-    "full, mean": against("full, mean", "full"),
-}
 # What late interaction reads of a query, expansion, and the best part of the pipeline.
 RERANK_COLUMNS = {
     "full": mean("full"),
@@ -293,7 +278,6 @@ def main():
     read.insert(2, "words of a document", read["collection"].map(lengths))
     tables = {
         "retrieval_query_words": read,
-        "retrieval_dense_scope": table(semantic, SCOPE_COLUMNS),
         "retrieval_rerank_tokens": table(semantic, RERANK_COLUMNS),
         "retrieval_latency": latency(rows),
     }

@@ -13,25 +13,60 @@ import math
 import queue
 import threading
 from functools import cache
-from pathlib import Path
+from typing import Annotated
 
-import pandas as pd
-from pydantic import ValidationError
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    Field,
+    FiniteFloat,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
 
-from casebook.assistant.log import log_of
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
-from casebook.models.language import NoAnswer, Usage, printable_line
+from casebook.models.language import NoAnswer, Tokens, printable_line
 from casebook.plugins import callable_plugin, is_plugin
-from casebook.readers import parse_cells
 
 _SIGNATURE = "question -> text, or a dictionary with 'answer'"
-_MOST_FIELDS = 12  # of a reply, that a message names
-_LONGEST_FIELD = 40  # characters of its name
+
+
+class Passage(BaseModel):
+    """A context that is an object."""
+
+    text: StrictStr
+    id: StrictStr | None = Field(None, validation_alias=AliasChoices("id", "doc_id"))
+
+
+class Reply(BaseModel):
+    """What is read of an application's reply; all else is left."""
+
+    answer: StrictStr
+    contexts: list[StrictStr] | list[Passage] | None = None
+    context_ids: list[StrictStr] | None = None
+    abstained: bool | None = None
+    cost: Annotated[FiniteFloat, Field(ge=0)] | None = None
+    prompt_tokens: Tokens = None
+    completion_tokens: Tokens = None
+    thinking: StrictStr | None = None
+
+    @model_validator(mode="after")
+    def passages(self):
+        """Texts and ids of contexts that are objects; as many ids as texts."""
+        if self.contexts and isinstance(self.contexts[0], Passage):
+            ids = [passage.id for passage in self.contexts]
+            self.context_ids = ids if None not in ids else self.context_ids
+            self.contexts = [passage.text for passage in self.contexts]
+        if self.context_ids is not None and len(self.context_ids) != len(self.contexts or []):
+            counts = f"{len(self.contexts or [])} contexts and {len(self.context_ids)} context ids"
+            raise ValueError(counts)
+        return self
 
 
 class Application:
-    """A callable of the user's own, in this process.
+    """A callable in this process.
 
     It is called in threads, and one that takes too long is left behind; a coroutine function has
     one event loop for all its calls.
@@ -47,24 +82,22 @@ class Application:
         self._timeout = timeout
 
     def ask(self, question):
-        """What the callable returns; `NoAnswer` if it raises, or takes too long."""
+        """The columns of the reply; `NoAnswer` if it has no answer, fails, or takes too long."""
         results = queue.SimpleQueue()
-        arguments = (results, question["question"])
-        threading.Thread(target=self._work, args=arguments, daemon=True).start()
+        threading.Thread(target=self._work, args=(results, question), daemon=True).start()
         try:
-            value, error = results.get(timeout=self._timeout)
+            reply, error = results.get(timeout=self._timeout)
         except queue.Empty:
-            raise NoAnswer(
-                "timeout", f"{self.name}: no answer within {self._timeout:g} s"
-            ) from None
+            late = f"{self.name}: no answer within {self._timeout:g} s"
+            raise NoAnswer("timeout", late) from None
         if error is not None:
             kind = type(error).__name__
             raise NoAnswer("broken", f"{self.name}: raised {kind}: {printable_line(str(error))}")
-        return value
+        return reply_columns(self.name, reply)
 
-    def _work(self, results, text):
+    def _work(self, results, question):
         try:
-            value = self._call(text)
+            value = self._call(question)
             if inspect.iscoroutine(value):
                 value = asyncio.run_coroutine_threadsafe(value, _event_loop()).result()
         except BaseException as error:  # also SystemExit: it ends no command
@@ -80,7 +113,7 @@ def _event_loop():
     return loop
 
 
-def reply_columns(name, question, reply):
+def reply_columns(name, reply):
     """The columns of a log that an application's reply has; `NoAnswer` if it has no answer."""
     if isinstance(reply, str):
         reply = {"answer": reply}
@@ -90,53 +123,11 @@ def reply_columns(name, question, reply):
     if reply.get("answer") is None and reply.get("error"):
         raise NoAnswer("nonsense", f"{name}: {printable_line(str(reply['error']))}")
     if reply.get("answer") is None:
-        message = f"{name}: the reply has no field 'answer', but {named_fields(reply)}"
-        raise NoAnswer("refused", message)
+        fields = printable_line(", ".join(map(str, reply))) or "no fields"
+        raise NoAnswer("refused", f"{name}: the reply has no field 'answer', but {fields}")
     try:
-        return _checked_columns(question, reply)
-    except ValidationError as error:
+        columns = Reply.model_validate(reply).model_dump(exclude_none=True)
+        json.dumps(columns, ensure_ascii=False).encode()  # no half characters
+    except (ValidationError, UnicodeError) as error:
         raise NoAnswer("nonsense", f"{name}: {printable_line(first_problem(error))}") from error
-    except (InputError, ValueError, TypeError, RecursionError) as error:
-        problem = printable_line(str(error)).removeprefix("reply:1: ")  # no file and no row
-        raise NoAnswer("nonsense", f"{name}: {problem}") from error
-
-
-def named_fields(reply):
-    """The first fields of a reply, in words."""
-    names = [printable_line(str(field))[:_LONGEST_FIELD] for field in list(reply)[:_MOST_FIELDS]]
-    return printable_line(", ".join(names)) or "no fields"
-
-
-def _checked_columns(question, reply):
-    """The columns of a reply, checked as a log is read, so that the log can be read."""
-    record = {name: question[name] for name in ("id", "question")}
-    for column in ("answer", "contexts", "context_ids", "abstained", "cost"):
-        record[column] = reply.get(column)
-    content = parse_cells(json.dumps(record, allow_nan=False))
-    table = pd.DataFrame([content], [1], dtype=object)
-    table.attrs["path"] = Path("reply")
-    log, _ = log_of(table, columns=_parts_of(record["contexts"]))
-    row = log.iloc[0]
-    columns = {"contexts": row["contexts"]}
-    if row["context_ids"] is not None:
-        columns["context_ids"] = row["context_ids"]
-    columns["answer"] = row["answer"]
-    for column in ("abstained", "cost"):
-        if reply.get(column) is not None:
-            columns[column] = row[column]
-    thinking = reply.get("thinking")
-    if thinking and isinstance(thinking, str):
-        columns["thinking"] = thinking
-    columns |= Usage.model_validate(reply).model_dump(exclude_none=True)
-    json.dumps(columns, ensure_ascii=False, allow_nan=False).encode()  # no half characters
-    return columns
-
-
-def _parts_of(contexts):
-    """Where the texts and ids of contexts are that are objects."""
-    parts = {}
-    if isinstance(contexts, list) and contexts and isinstance(contexts[0], dict):
-        parts["contexts"] = "contexts.*.text"
-        if "id" in contexts[0]:
-            parts["context_ids"] = "contexts.*.id"
-    return parts
+    return {"contexts": None} | columns

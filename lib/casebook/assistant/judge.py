@@ -5,9 +5,9 @@ It is an object of the user's own, ``module:object``, or one that judges evidenc
 """
 
 import functools
-import inspect
 import numbers
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,47 +29,37 @@ from casebook.progress import track
 from casebook.text import content_words, printable, sentence_texts
 from casebook.text import passages as windows
 
-_MODELS = tuple(f"{prefix}:" for prefix in PREFIXES)
 SUPPORT = "support by the contexts"
 SIGNATURE = "(row) -> number from 0 to 1, or {name: number}"
+MOST_REASONS = 3  # that a note names
 
 
-class _AnswerJudge:
-    """Score rows; equal ones are scored once."""
+class Case(NamedTuple):
+    """What a judge sees of an answer; which system gave it is not in it: the judge is blind."""
 
-    judge = None  # of evidence, where there is one
-
-    def __init__(self):
-        self._memory = {}
-
-    def prepare(self, rows):
-        """Compute what all new rows need in full batches, where a judge can."""
-
-    def __call__(self, row):
-        """Give scores by name, and why some are missing (None if none is)."""
-        key = _key(row)
-        if key not in self._memory:
-            self._memory[key] = self._scores(row)
-        return self._memory[key]
+    question: str
+    answer: str
+    contexts: tuple
+    reference: str | None
 
 
-class Judge(_AnswerJudge):
-    """Score rows by a user's own function or class.
+class Judge:
+    """Scores by a user's own function or class, which is called with a `Case` as a dictionary."""
 
-    A row is a dictionary with ``question``, ``answer``, ``contexts`` (list of texts) and
-    ``reference`` (text or None). Which system answered is not in it: the judge is blind.
-    """
+    of_evidence = None
 
     def __init__(self, name):
-        super().__init__()
-        score = callable_plugin(name, SIGNATURE)
-        _check_signature(name, score)
         self.title = name.partition(":")[2]
-        self._score = score
+        self._score = callable_plugin(name, SIGNATURE)
 
-    def _scores(self, row):
+    def prepare(self, cases):
+        """Nothing is known of what it needs."""
+
+    @functools.cache  # noqa: B019  # judges are few, and live as long as the process
+    def scores(self, case):
+        """Scores by name, and why some are missing (None if none is)."""
         try:
-            value = self._score(row | {"contexts": list(row["contexts"])})
+            value = self._score(case._asdict() | {"contexts": list(case.contexts)})
         except (Exception, SystemExit) as error:  # whatever the user's judge raises
             return {}, _line(f"raised {type(error).__name__}: {error}")
         if not isinstance(value, dict):
@@ -77,60 +67,64 @@ class Judge(_AnswerJudge):
         scores = {}
         reason = None
         for name, number in value.items():
-            if _is_score(number):
+            if isinstance(number, numbers.Real | np.bool_) and 0 <= number <= 1:
                 scores[str(name)] = float(number)
             else:
                 reason = _line(f"gave {number!r}, which is no number from 0 to 1")
         return scores, reason
 
 
-class SupportJudge(_AnswerJudge):
-    """Score rows by a judge of evidence: the mean over the answer's sentences of their support.
+class SupportJudge:
+    """Scores by a judge of evidence: the mean over the answer's sentences of their support.
 
     With the contexts cut into passages of 200 words that overlap by half, the support of a sentence
     is the probability that they support it (`casebook.factcheck.model_judges.degree_of`). Sentences
     without content words, and passage numbers such as [1], do not count. Nothing to judge, and a
-    sentence that the judge fails on, leave the row without a score.
+    sentence that the judge fails on, leave the case without a score.
     """
 
     def __init__(self, name):
-        super().__init__()
-        if not (name in ("public", "placeholder") or name.startswith(_MODELS)):
-            raise InputError(
-                f"judge {name!r}: give entailment:MODEL, endpoint:MODEL, public, or your own "
-                "module:object"
-            )
-        self.judge = judge_of(name, None)
+        if not name.startswith(("public", "placeholder", *(f"{prefix}:" for prefix in PREFIXES))):
+            known = "entailment:MODEL, endpoint:MODEL, public"
+            raise InputError(f"judge {name!r}: give {known}, or your own module:object")
+        self.of_evidence = judge_of(name, None)
 
-    def _scores(self, row):
-        claims = _claims_of(row["answer"])
-        evidence = _passages_of(row["contexts"])
+    def prepare(self, cases):
+        """Compute what all cases need in full batches."""
+        claims = []
+        evidence = []
+        for case in dict.fromkeys(cases):
+            passages = _passages_of(case.contexts)
+            if passages:
+                texts = _claims_of(case.answer)
+                claims += texts
+                evidence += [passages] * len(texts)
+        seconds_of_preparing(self.of_evidence, claims, evidence)
+
+    @functools.cache  # noqa: B019
+    def scores(self, case):
+        """Scores by name, and why some are missing (None if none is)."""
+        claims = _claims_of(case.answer)
+        evidence = _passages_of(case.contexts)
         if not claims or not evidence:
             lacking = "sentence" if not claims else "context"
             return {}, f"no {lacking} to judge"
         try:
-            degrees = [degree_of(self.judge, claim, evidence) for claim in claims]
+            degrees = [degree_of(self.of_evidence, claim, evidence) for claim in claims]
         except CasebookError as error:
             return {}, _line(error)
         return {SUPPORT: sum(degrees) / len(degrees)}, None
 
-    def prepare(self, rows):
-        """Let the judge compute what all new rows need in full batches."""
-        claims = []
-        evidence = []
-        for row in rows:
-            passages = _passages_of(row["contexts"])
-            if passages and _key(row) not in self._memory:
-                texts = _claims_of(row["answer"])
-                claims += texts
-                evidence += [passages] * len(texts)
-        seconds_of_preparing(self.judge, claims, evidence)
+
+@functools.cache
+def load_judge(name):
+    """A judge, once, so that a cell that runs again asks it nothing twice."""
+    return Judge(name) if is_plugin(name) else SupportJudge(name)
 
 
 def _claims_of(answer):
     """The sentences of an answer that have content words."""
-    text = without_references(answer)
-    claims = sentence_texts(text)
+    claims = sentence_texts(without_references(answer))
     return [claim for claim in claims if content_words(claim)]
 
 
@@ -145,34 +139,8 @@ def _passages_of(contexts):
     return passages
 
 
-def _key(row):
-    return (row["question"], row["answer"], tuple(row["contexts"]), row["reference"])
-
-
-def _check_signature(name, score):
-    """Refuse what cannot be called with a row, or has to be awaited."""
-    if any(map(inspect.iscoroutinefunction, (score, type(score).__call__))):
-        raise InputError(f"{name}: is asynchronous: give a plain callable {SIGNATURE}")
-    try:
-        inspect.signature(score).bind({})
-    except TypeError as error:
-        raise InputError(f"{name}: {error}: expected a callable {SIGNATURE}") from None
-    except ValueError:  # of a builtin, which has no signature
-        return
-
-
-def _is_score(value):
-    return isinstance(value, numbers.Real | np.bool_) and 0 <= value <= 1
-
-
 def _line(text):
     return printable(without_secrets(text))[:100]
-
-
-@functools.cache
-def load_judge(name):
-    """Load a judge once, so that a cell that runs again asks it nothing twice."""
-    return Judge(name) if is_plugin(name) else SupportJudge(name)
 
 
 def judge_answers(log, name, *, foreign=3, seed=0):
@@ -192,80 +160,64 @@ def judge_answers(log, name, *, foreign=3, seed=0):
     judge = load_judge(name)
     log = log.reset_index(drop=True)
     contexts = first_contexts(log)
-    references = {row.id: row.reference for row in log.itertuples() if row.reference is not None}
+    references = log.dropna(subset="reference").set_index("id")["reference"].to_dict()
     foreign_ids = draw_other_questions(log, foreign, seed)
     cases_of = []
     for row in log.itertuples():
-        if isinstance(getattr(row, "no_answer", None), str) or not row.answer.strip():
-            cases_of.append([])
-            continue
-        material = (row.contexts or contexts.get(row.id), references.get(row.id))
-        foreign_material = [
-            _alike(material, contexts.get(key), references.get(key)) for key in foreign_ids[row.id]
-        ]
-        every_material = [material, *filter(None, foreign_material)]
-        cases_of.append([_case(row, *each) for each in every_material])
-    inputs = [_key(case) for cases in cases_of for case in cases]
-    judge.prepare([case for cases in cases_of for case in cases])
+        cases = []
+        if row.answer.strip() and not isinstance(getattr(row, "no_answer", None), str):
+            shown = row.contexts or contexts.get(row.id) or ()
+            cases.append(Case(row.question, row.answer, tuple(shown), references.get(row.id)))
+            others = [(contexts.get(key), references.get(key)) for key in foreign_ids[row.id]]
+            cases += filter(None, (_in_foreign_material(cases[0], *other) for other in others))
+        cases_of.append(cases)
+    every = [case for cases in cases_of for case in cases]
+    judge.prepare(every)
     reasons = Counter()
     rows = []
     for cases in track(cases_of, "judge", len(log)):
-        verdicts = [judge(case) for case in cases]
-        reasons.update(reason for _, reason in verdicts if reason)
-        scores = [scores for scores, _ in verdicts]
-        rows.append(_scores_and_baselines(scores) if scores else {})
+        row = {}
+        found = [judge.scores(case) for case in cases]
+        reasons.update(reason for _, reason in found if reason)
+        if found:
+            scores = pd.DataFrame([scores for scores, _ in found], dtype=float)
+            scores = scores.add_prefix(JUDGE_SCORE)
+            baselines = scores.iloc[1:].mean().add_suffix(" baseline")
+            row = {**scores.iloc[0].dropna(), **baselines}
+        rows.append(row)
     table = pd.DataFrame(rows, index=log.index, dtype=float)
-    table.attrs["notes"] = _notes(name, inputs, reasons, judge.judge)
+    table.attrs["notes"] = _notes(name, every, reasons, judge.of_evidence)
     return table
 
 
-def _alike(material, contexts, reference):
-    """Give of another question's contexts and reference what the answer's question has.
+def _in_foreign_material(case, contexts, reference):
+    """A case with the contexts and the reference of another question, where it has its own.
 
     None if the other question lacks something of it, or there is nothing to exchange.
     """
-    has_contexts = bool(material[0])
-    has_reference = material[1] is not None
-    is_complete = (contexts or not has_contexts) and (reference is not None or not has_reference)
-    if not is_complete or not (has_contexts or has_reference):
+    if case.contexts:
+        case = case._replace(contexts=tuple(contexts or ()))
+        if not case.contexts:
+            return None
+    elif case.reference is None:
         return None
-    return (contexts if has_contexts else None, reference if has_reference else None)
+    if case.reference is None:
+        return case
+    return None if reference is None else case._replace(reference=reference)
 
 
-def _case(row, contexts, reference):
-    """Give what the judge sees."""
-    return {
-        "question": row.question,
-        "answer": row.answer,
-        "contexts": list(contexts or ()),
-        "reference": reference,
-    }
-
-
-def _scores_and_baselines(scores):
-    """Join the scores of an answer, the first ones, with the means of its baselines."""
-    answer, *baselines = (
-        {f"{JUDGE_SCORE}{name}": number for name, number in each.items()} for each in scores
-    )
-    means = pd.DataFrame(baselines, dtype=float).mean().add_suffix(" baseline")
-    return answer | means.to_dict()
-
-
-def _notes(name, inputs, reasons, evidence_judge):
-    """Say how often the judge was called, what it cost, and why scores are missing."""
-    notes = [
-        f"the judge {name_of_judge(name)} was given {len(inputs)} inputs in {len(set(inputs))} "
-        "calls; equal ones are asked once"
-    ]
+def _notes(name, cases, reasons, evidence_judge):
+    """How often the judge was called, what it cost, and why scores are missing."""
+    calls = f"{len(cases)} inputs in {len(set(cases))} calls; equal ones are asked once"
+    notes = [f"the judge {name_of_judge(name)} was given {calls}"]
     cost = cost_of_judge(evidence_judge)
     if cost:
         notes.append(f"it was asked {cost}")
     if isinstance(evidence_judge, PublicJudge):
         notes.append(CAUTION)
     if reasons:
-        examples = [f"{count} × {reason}" for reason, count in reasons.most_common(3)]
-        more = f" and {len(reasons) - 3} other reasons" if len(reasons) > 3 else ""
-        notes.append(
-            f"the judge gave no score {reasons.total()} times: {'; '.join(examples)}{more}"
-        )
+        said = [f"{count} × {reason}" for reason, count in reasons.most_common(MOST_REASONS)]
+        more = len(reasons) - MOST_REASONS
+        said += [f"and {more} other reasons"] if more > 0 else []
+        notes.append(f"the judge gave no score {reasons.total()} times: {'; '.join(said)}")
     return notes

@@ -1,7 +1,5 @@
 """Logs of an assistant's answers: a table with a row per question and system."""
 
-import math
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -17,8 +15,7 @@ from casebook.text import UNSPACED, printable
 ASSISTANT_WORDS = read_yaml(Path(__file__).with_name("names.yml"))
 SCORE = "_score"  # ending of the columns that are scores where none is named
 FLAGS = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
-HIGHEST = {"abstained": 1, "cut_off": 1, "seconds": math.inf, "cost": math.inf}
-_KEYS = ["id", "system"]
+KEYS = ["id", "system"]
 
 
 def read_log(
@@ -84,21 +81,20 @@ def read_log(
     scores = [scores] if isinstance(scores, str) else list(scores or ())
     tables = [read_table(path, rows) for path in paths]
     read = [log_of(table, scores, columns, values, lists) for table in tables]
-    readings = [reading for _, reading in read]
+    logs, readings = zip(*read, strict=True)
     further = list(dict.fromkeys(name for reading in readings for name in reading.further))
-    for score in scores:
-        if score not in further:
-            problem = f"has no score {short(score)}; not read: {listed(readings[0].unread)}"
-            raise refusal(paths[0], problem)
-    log = pd.concat([log for log, _ in read], ignore_index=True)
+    for score in set(scores) - set(further):
+        problem = f"has no score {short(score)}; not read: {listed(readings[0].unread)}"
+        raise refusal(paths[0], problem)
+    log = pd.concat(logs, ignore_index=True)
     if collection:
         log = _with_texts(log, documents_of(collection))
-    is_tried_again = log["no_answer"].notna() & log.duplicated(_KEYS, keep="last")
+    is_tried_again = log["no_answer"].notna() & log.duplicated(KEYS, keep="last")
     log = log[~is_tried_again]
-    notes = _notes(log)
+    notes = not_answered(log["no_answer"])
     log = _one_row_each(log, ["human", *further])
     log["scores"] = log[further].to_dict("records")
-    log = log.drop(columns=[*further, "where", "cut_off"])
+    log = log.drop(columns=[*further, "where"])
     objects = log.select_dtypes(object, exclude="str")
     log[objects.columns] = objects.where(objects.notna(), None)
     log.attrs = {
@@ -114,7 +110,8 @@ def log_of(table, scores=(), columns=None, values=None, lists="json"):
     there = [name for name in scores if name in table or name.partition(".")[0] in table]
     if not scores:
         there = [name for name in table if name.endswith(SCORE)]
-    reading = read_roles(table, "log", ["question", "answer"], columns, values, lists, there)
+    needed = ["question", "answer"]
+    reading = read_roles(table, "log", needed, columns, FLAGS | (values or {}), lists, there)
     log = pd.DataFrame({"id": reading.texts("id" if "id" in reading else "question")})
     log["question"] = reading.texts("question")
     log["answer"] = reading.texts("answer", may_be_empty=True)
@@ -122,25 +119,20 @@ def log_of(table, scores=(), columns=None, values=None, lists="json"):
         log[role] = reading.lists(role)
     n_parts = log[["contexts", "context_ids"]].map(len, na_action="ignore").dropna()
     for row in n_parts.index[n_parts["contexts"] != n_parts["context_ids"]][:1]:
-        n_texts, n_ids = n_parts.loc[row]
-        reading.refuse(row, f"{n_texts} contexts and {n_ids} context ids: give one id a context")
-    log["references"] = _references(reading)
+        reading.refuse(row, "has not as many contexts as context ids: give one id a context")
+    log["references"] = reading.lists("reference", may_be_text=True)
     log["reference"] = log["references"].str[0]
     log["system"] = reading.path.name.split(".")[0]
     if "system" in reading:
         log["system"] = reading.names("system")
     group = reading.texts("group", may_be_empty=True)
     log["group"] = group.where(group != "", log["id"])
-    numbers = replace(reading, values=FLAGS | reading.values)
-    for role, highest in HIGHEST.items():
-        log[role] = numbers.numbers(role)
-        for row in log.index[~log[role].fillna(0).between(0, highest)][:1]:
-            reading.refuse(row, f"{role} {log[role][row]:g} is not from 0 to {highest:g}")
-    log["abstained"] = log["abstained"].map({1: True, 0: False}).astype(object)
+    for name in ("seconds", "cost", "human", *reading.further):
+        log[name] = reading.numbers(name)
+    abstained = reading.labels("abstained", ("1", "0"))
+    log["abstained"] = abstained.map({"1": True, "0": False}).astype(object)
     reasons = reading.texts("no_answer", may_be_empty=True).map(printable)
     log["no_answer"] = reasons.where((reasons != "") & (log["answer"] == ""))
-    for name in ("human", *reading.further):
-        log[name] = reading.numbers(name)
     contexts = log["contexts"]
     reading.notes.append(
         f"{log['id'].nunique()} questions; systems {', '.join(log['system'].unique())}; "
@@ -150,24 +142,16 @@ def log_of(table, scores=(), columns=None, values=None, lists="json"):
     return log.assign(where=[f"{reading.path}:{row}" for row in log.index]), reading
 
 
-def _references(reading):
-    """Lists of reference answers: a cell is one text, or a list."""
-    cells = reading.cells("reference")
-    is_list = cells.map(lambda cell: isinstance(cell, list) or cell.startswith(('["', "['")))
-    lists = cells.where(is_list | (cells == ""), cells.map(lambda cell: [cell]))
-    return replace(reading, table=reading.table.assign(reference=lists)).lists("reference")
-
-
 def _with_texts(log, documents):
     """Texts of a collection in place of the ids of contexts."""
-    texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
+    texts = documents.set_index("doc_id")["text"]
     ids = log["context_ids"].where(log["context_ids"].notna(), log["contexts"])
     names = ids.explode().dropna()
-    for row, name in names[~names.isin(list(texts))][:1].items():
+    for row, name in names[~names.isin(texts.index)][:1].items():
         problem = f"context {short(name)} is no id of the collection: check --collection"
         raise refusal(log["where"][row], problem)
-    contexts = [found and [texts[name] for name in found] for found in ids]
-    return log.assign(context_ids=ids, contexts=pd.Series(contexts, dtype=object))
+    contexts = ids.map(lambda found: texts[found].tolist(), na_action="ignore")
+    return log.assign(context_ids=ids, contexts=contexts)
 
 
 def _one_row_each(log, numbers):
@@ -176,35 +160,21 @@ def _one_row_each(log, numbers):
     columns = [*of_question, "answer", "contexts", "context_ids", *numbers]
     for column in columns:
         said = log[log[column].notna()]
-        keys = ["id"] if column in of_question else _KEYS
+        keys = ["id"] if column in of_question else KEYS
         first = said.groupby(keys)[[column, "where"]].transform("first")
         for row in said.index[said[column].map(str) != first[column].map(str)][:1]:
             problem = f"{column} of {short(said['id'][row])} differs from {first['where'][row]}"
             remedy = "an id names one question, and a system answers it once"
             raise refusal(said["where"][row], f"{problem}: {remedy}")
-    log[columns] = log.groupby(_KEYS)[columns].transform("first")
-    return log.drop_duplicates(_KEYS, ignore_index=True)
-
-
-def _notes(log):
-    """What is left out of a log, and what is not read as somebody might think."""
-    notes = not_answered(log["no_answer"])
-    n_ids = log.groupby("question")["id"].nunique()
-    counts = {
-        "repeated rows are left out": log.duplicated(_KEYS).sum(),
-        "answers were cut off at the model's limit": log["cut_off"].eq(1).sum(),
-        "questions have several ids": n_ids.gt(1).sum(),
-    }
-    return notes + [f"{count} {what}" for what, count in counts.items() if count]
+    log[columns] = log.groupby(KEYS)[columns].transform("first")
+    return log.drop_duplicates(KEYS, ignore_index=True)
 
 
 def not_answered(reasons):
     """How many rows have a reason instead of an answer, and the commonest ones: a line or none."""
     counts = reasons.value_counts()
-    commonest = [f"{n} × {reason[:100]}" for reason, n in counts.head(3).items()]
-    if not commonest:
-        return []
-    return [f"not answered: {counts.sum()} ({'; '.join(commonest)})"]
+    commonest = "; ".join(f"{n} × {reason[:100]}" for reason, n in counts.head(3).items())
+    return [f"not answered: {counts.sum()} ({commonest})"] if commonest else []
 
 
 # --- what is asked of a log
@@ -221,7 +191,7 @@ def checked_log(paths, collection=None, columns=None, scores=(), **said):
             "or name the data set or folder that they are ids of as collection"
         )
     has_something = log["contexts"].map(bool) | log["reference"].notna() | log["scores"].map(bool)
-    if not has_something.any() and len(log["system"].unique()) < 2:
+    if not has_something.any() and log["system"].nunique() < 2:
         raise InputError(
             f"{paths}: has neither contexts nor references nor a second system, so nothing can be "
             "measured: add a column 'contexts' or 'reference', name a second log, or say with "
@@ -235,10 +205,9 @@ def check_systems(log, **systems):
     there = log["system"].unique().tolist()
     for name, system in systems.items():
         if system and system not in there:
-            raise InputError(
-                f"{name}: the log has no system {system!r}{did_you_mean(system, there)}; "
-                f"it has {', '.join(there)}"
-            )
+            near = did_you_mean(system, there)
+            has = f"has no system {system!r}{near}; it has {', '.join(there)}"
+            raise InputError(f"{name}: the log {has}")
     if len(set(systems.values())) < len(systems) and any(systems.values()):
         raise InputError(f"{' and '.join(systems)} are the same system: choose another one")
 

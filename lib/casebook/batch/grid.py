@@ -2,34 +2,42 @@
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
 from casebook import paths
 from casebook.batch.parameters import annotations, as_list, declarations, names_file, resolved
 from casebook.errors import InputError
 from casebook.paths import home_path, valid_name
 from casebook.readers import did_you_mean, read_yaml
-from casebook.runs.locations import in_project
-from casebook.runs.record import digest
+from casebook.runs.record import digest, first_error
 
 DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
 EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
-REQUIRED_KEYS = {"name", "notebook"}
-# A parameter of an experiment that another notebook reads: ratings without systems.
-HANDED_OVER = {("rater_agreement", "ratings"): "rating_agreement"}
-OPTIONAL_KEYS = {"parameters": dict, "tags": list, "needs": list}
+# A parameter of an experiment that another notebook reads: ratings without systems, and answers
+# that nobody has judged yet.
+HANDED_OVER = {
+    ("rater_agreement", "ratings"): "rating_agreement",
+    ("rater_agreement", "log"): "blind_study",
+    ("rater_agreement", "questions"): "blind_study",
+    ("rater_agreement", "raters"): "blind_study",
+    ("rater_agreement", "url"): "blind_study",
+}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Cell:
     """One notebook with one set of parameters."""
 
     name: str
     notebook: str
-    parameters: dict = field(default_factory=dict)
-    tags: tuple = ()
-    needs: tuple = ()
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
     @property
     def experiment(self):
@@ -52,65 +60,50 @@ def load_grid(path=DEFAULT_GRID):
     path = Path(path)
     rows = read_yaml(path)
     if not isinstance(rows, list):
-        raise InputError(f"{path}: a grid is a list of rows, each with a name")
-    cells = [_cell_of(row, f"{path}: row {number}") for number, row in enumerate(rows, 1)]
-    if path == DEFAULT_GRID:
-        cells = [replace(cell, parameters=_in_project(cell.parameters)) for cell in cells]
+        raise InputError(f"{path}: a grid is a list of rows, each with a name and a notebook")
+    cells = []
+    for number, row in enumerate(rows, 1):
+        where = f"{path}: row {number}"
+        refuse_unstorable(row, where)
+        try:
+            cell = TypeAdapter(Cell).validate_python(row)
+        except ValidationError as error:
+            raise InputError(f"{where}: {first_error(error)}") from None
+        for name in (cell.name, cell.notebook):
+            valid_name(name, where)
+        if path == DEFAULT_GRID:
+            cell = replace(cell, parameters=_in_project(cell.parameters))
+        cells.append(cell)
     names = Counter(cell.name for cell in cells)
-    repeated = sorted(name for name, count in names.items() if count > 1)
-    if repeated:
-        raise InputError(f"{path}: {', '.join(repeated)}: used by more than one row")
-    for cell in cells:
-        unknown = sorted(set(cell.needs) - set(names) - {EVERY})
-        if unknown:
-            raise InputError(f"{path}: {cell.name} needs unknown {', '.join(unknown)}")
+    needed = {need for cell in cells for need in cell.needs}
+    faults = {
+        "used by more than one row": [name for name, count in names.items() if count > 1],
+        "needed, and no row": sorted(needed - names.keys() - {EVERY}),
+        "no name of a cell: leave the dot out": [name for name in names if "." in name],
+    }
+    for fault, wrong in faults.items():
+        if wrong:
+            raise InputError(f"{path}: {', '.join(wrong)}: {fault}")
     return cells
 
 
-def _in_project(value):
-    """Give parameters whose paths begin at the folder of the project, wherever one works."""
-    if isinstance(value, dict):
-        return {name: _in_project(member) for name, member in value.items()}
-    if isinstance(value, list):
-        return [_in_project(member) for member in value]
-    if isinstance(value, str) and value.startswith(("./", "../")):
-        return str(paths.ROOT / value)
-    return value
-
-
-def _cell_of(row, where):
-    if not isinstance(row, dict):
-        raise InputError(f"{where}: expected name, notebook, parameters, tags, needs")
-    unknown = sorted(map(str, row.keys() - REQUIRED_KEYS - OPTIONAL_KEYS.keys()))
-    missing = sorted(REQUIRED_KEYS - row.keys())
-    if unknown or missing:
-        raise InputError(f"{where}: unknown keys {unknown}, missing keys {missing}")
-    refuse_unstorable(row, where)
-    for key, kind in OPTIONAL_KEYS.items():
-        if row.get(key) and not isinstance(row[key], kind):
-            raise InputError(f"{where}: {key} is not a {'mapping' if kind is dict else 'list'}")
-    texts = [row["name"], row["notebook"], *(row.get("parameters") or ())]
-    for text in (*texts, *(row.get("tags") or ()), *(row.get("needs") or ())):
-        if not isinstance(text, str):
-            raise InputError(f"{where}: {text!r} is no text: put it in quotes")
-    return Cell(
-        name=valid_name(row["name"], f"{where}: name"),
-        notebook=valid_name(row["notebook"], f"{where}: notebook"),
-        parameters=dict(row.get("parameters") or {}),
-        tags=tuple(row.get("tags") or ()),
-        needs=tuple(row.get("needs") or ()),
-    )
+def _in_project(parameters):
+    # Paths of the project's grid begin at its folder, wherever one works.
+    changed = dict(parameters)
+    for name, value in parameters.items():
+        if isinstance(value, str) and value.startswith(("./", "../")):
+            changed[name] = str(paths.ROOT / value)
+    return changed
 
 
 def refuse_unstorable(value, where):
     """Refuse values of parameters that a record, which is JSON, cannot hold."""
     try:
         json.dumps(value, allow_nan=False)
-    except TypeError:
-        raise InputError(f"{where}: a value is no text, number or list: put it in quotes") from None
-    except ValueError:
+    except (TypeError, ValueError):
         raise InputError(
-            f"{where}: numbers must be finite, and have at most 4,300 digits"
+            f"{where}: a value is no text, list or finite number of at most 4,300 digits: "
+            "put it in quotes"
         ) from None
 
 
@@ -121,84 +114,65 @@ def select(cells, names=(), tag="default", overrides=None):
     """Choose the cells to run, by name, experiment or tag, and set parameters in them."""
     overrides = overrides or {}
     if names:
-        chosen = [cell for name in names for cell in _cells_named(name, cells, tag, overrides)]
+        found = [cell for name in names for cell in _cells_named(name, cells, tag, overrides)]
     else:
-        chosen = [cell for cell in cells if tag in cell.tags]
-    if not chosen:
+        found = [cell for cell in cells if tag in cell.tags]
+    if not found:
         tags = sorted({tag for cell in cells for tag in cell.tags})
         near = did_you_mean(tag, tags)
         raise InputError(f"no experiment has the tag {tag!r}{near}; tags: {', '.join(tags)}")
-    chosen = list({cell.name: cell for cell in chosen}.values())
-    if names:
-        return [replace(cell, parameters=cell.parameters | overrides) for cell in chosen]
-    return _with_declared(chosen, overrides) if overrides else chosen
-
-
-def _with_declared(cells, overrides):
-    """Set in each cell the parameters that its notebook declares; each must be declared by one."""
-    changed = []
-    used = set()
-    for cell in cells:
-        names = declarations(cell.source).keys()
-        values = {name: value for name, value in overrides.items() if name in names}
-        used |= values.keys()
-        changed.append(replace(cell, parameters=cell.parameters | values))
-    unknown = sorted(overrides.keys() - used)
-    if unknown:
-        names = {name for cell in cells for name in declarations(cell.source)}
-        near = did_you_mean(unknown[0], names)
-        raise InputError(f"no experiment has a parameter {', '.join(unknown)}{near}")
-    return changed
+    chosen = []
+    for cell in {cell.name: cell for cell in found}.values():
+        known = overrides if names else declarations(cell.source) if overrides else {}
+        values = {name: value for name, value in overrides.items() if name in known}
+        chosen.append(replace(cell, parameters=cell.parameters | values))
+    for name in overrides:
+        if not any(name in cell.parameters for cell in chosen):
+            names = {name for cell in chosen for name in declarations(cell.source)}
+            raise InputError(f"no experiment has a parameter {name}{did_you_mean(name, names)}")
+    return chosen
 
 
 def _cells_named(name, cells, tag, overrides):
     if name.endswith(".ipynb"):  # a notebook of the user's own
-        return [_cell_of_notebook(name, overrides)]
+        source = home_path(name).resolve()
+        stem = source.stem.replace(".", "_")
+        cell_name = f"{stem}-{_digits(overrides, source)}" if overrides else stem
+        return [Cell(valid_name(cell_name), str(source))]
     for parameter in overrides:
         name = HANDED_OVER.get((name, parameter), name)
     exact = [cell for cell in cells if cell.name == name]
-    without_row = [Cell(name, notebook) for notebook in notebooks_of(name)]
-    group = [cell for cell in cells if cell.experiment == name] or without_row
-    if not exact and not group:
-        names = {cell.experiment for cell in cells} | {cell.name for cell in cells}
-        near = did_you_mean(name, names)
-        known = ", ".join(sorted({cell.experiment for cell in cells}))
-        raise InputError(f"unknown experiment {name!r}{near}; known: {known}")
     if exact:
         return exact
+    group = [cell for cell in cells if cell.experiment == name]
+    # An experiment needs no row of the grid.
+    files = [
+        file for file in paths.notebook_files() if file.lstrip("0123456789") == f"_{name}.ipynb"
+    ]
+    if not group and not files:
+        names = {cell.experiment for cell in cells}
+        near = did_you_mean(name, names | {cell.name for cell in cells})
+        raise InputError(f"unknown experiment {name!r}{near}; known: {', '.join(sorted(names))}")
+    notebook = group[0].notebook if group else files[0]
+    source = Cell(name, notebook).source
     # With other data the other parameters of a configuration mean nothing.
-    if overrides and _other_data(overrides, group[0].source):
-        return [Cell(f"{name}-{_digits(overrides, group[0].source)}", group[0].notebook)]
-    if group == without_row:
-        return without_row
-    return [cell for cell in group if tag in cell.tags]
-
-
-def _cell_of_notebook(path, overrides):
-    source = home_path(path).resolve()
-    declarations(source)
-    name = f"{source.stem}-{_digits(overrides, source)}" if overrides else source.stem
-    return Cell(valid_name(name), str(source))
-
-
-def notebooks_of(experiment):
-    """Give the notebook of an experiment in a list, which no row of the grid has to name."""
-    ending = f"_{experiment}.ipynb"
-    names = paths.notebook_files()
-    return [name for name in names if name.lstrip("0123456789") == ending]
+    if _other_data(overrides, source):
+        return [Cell(f"{name}-{_digits(overrides, source)}", notebook)]
+    return [cell for cell in group if tag in cell.tags] if group else [Cell(name, notebook)]
 
 
 def _digits(overrides, source):
     """Digits for the names of cells of one experiment, the same wherever the project is."""
-    values = resolved(overrides, source)
-    return digest({name: in_project(value) for name, value in values.items()})[:8]
+    text = json.dumps(resolved(overrides, source), sort_keys=True)
+    return digest(text.replace(str(paths.ROOT), "."))[:8]
 
 
 def _other_data(overrides, source):
     """Whether parameters name data sets, or files of the user's own other than models."""
-    kinds = annotations(source)
-    return any(
-        name in ("dataset", "datasets")
-        or any(names_file(text, kinds.get(name, "")) for text in as_list(value))
-        for name, value in overrides.items()
-    )
+    kinds = annotations(source) if overrides else {}
+    for name, value in overrides.items():
+        if name in ("dataset", "datasets"):
+            return True
+        if any(names_file(text, kinds.get(name, "")) for text in as_list(value)):
+            return True
+    return False

@@ -6,25 +6,55 @@ user can open, and end with the process that started them. This module imports n
 library that knows folders: the environment of a kernel says where they are.
 """
 
+import contextlib
 import gc
 import multiprocessing
 import os
 import secrets
-import shutil
 import signal
 import sys
 import threading
 from multiprocessing import forkserver, util
 
+from jupyter_client import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
 # Imported before the first notebook of several starts; a single one imports its own. Elsewhere a
-# fork of what has loaded the system's libraries may crash.
+# fork of what has loaded the system's libraries may crash, and one that asked for a GPU cannot
+# use it.
+WITHOUT_MODELS = ("pandas", "scipy.stats", "matplotlib.pyplot", "seaborn")
+SHARED = (*WITHOUT_MODELS, "torch", "sentence_transformers")
 KERNEL = ("ipykernel.kernelapp", "ipykernel.debugger", "psutil", "tornado.platform.asyncio")
-SHARED = ("pandas", "scipy.stats", "matplotlib.pyplot", "seaborn", "torch", "sentence_transformers")
 if sys.platform != "linux":
-    SHARED = KERNEL = ()
+    WITHOUT_MODELS = SHARED = KERNEL = ()
 _LONGEST = 70  # characters of a folder in which a socket can be: its path has at most 107
+
+
+class Kernel:
+    """The kernel of one notebook: its working folder, its variables, and its end."""
+
+    def __init__(self, folder, environment=()):
+        self.folder = str(folder)
+        self.environment = dict(environment)
+        self.pid = None
+        self.killed = False
+
+    def manager_class(self, base=AsyncKernelManager):
+        """A class of kernel managers that start it; papermill needs the asynchronous base."""
+        return type("Manager", (ForkingManager, base), {"kernel": self})
+
+    def started(self, pid):
+        """Remember its process; one that comes too late is killed."""
+        self.pid = pid
+        if self.killed:
+            self.kill()
+
+    def kill(self):
+        """Kill it with all that it started."""
+        self.killed = True
+        for kill in (os.killpg, os.kill) if self.pid else ():
+            with contextlib.suppress(ProcessLookupError):
+                kill(self.pid, signal.SIGKILL)
 
 
 def can_fork():
@@ -35,11 +65,10 @@ def can_fork():
 
 def start_server(modules):
     """Begin to import what kernels share, unless there is a server already."""
-    if not can_fork():
-        return
-    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as kernels set it
-    forkserver.set_forkserver_preload(["__main__", *KERNEL, *modules])
-    forkserver.ensure_running()
+    if can_fork():
+        os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as kernels set it
+        forkserver.set_forkserver_preload(["__main__", *KERNEL, *modules])
+        forkserver.ensure_running()
 
 
 class Fork(multiprocessing.get_context("forkserver").Process):
@@ -59,7 +88,7 @@ def become_kernel(arguments, environment, folder):
     """Turn a fork into a kernel, which leads a process group."""
     os.setpgid(0, 0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # it says there that it was interrupted at its end
-    threading.Thread(target=_end_with_parent, args=[environment["IPYTHONDIR"]], daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ.clear()
     os.environ.update(environment)
     for module in [name for name in sys.modules if name.partition(".")[0] == "casebook"]:
@@ -73,10 +102,9 @@ def become_kernel(arguments, environment, folder):
     IPKernelApp.launch_instance([*arguments, *options])
 
 
-def _end_with_parent(sockets):
-    """End a kernel, and what it started, when whoever started it is gone, even killed."""
+def _end_with_parent():
+    # A kernel and what it started end when whoever started it is gone, even killed.
     multiprocessing.parent_process().join()
-    shutil.rmtree(sockets, ignore_errors=True)
     os.killpg(0, signal.SIGKILL)
 
 

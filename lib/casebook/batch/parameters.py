@@ -7,8 +7,6 @@ annotated as ``Path | None`` or ``Literal["all", "run"]``, and cuts texts with `
 
 import ast
 import contextlib
-import json
-import os
 import re
 import typing
 from pathlib import Path
@@ -19,33 +17,21 @@ from casebook import parameters as types
 from casebook.credentials import holds_secret, is_bare_login
 from casebook.errors import InputError
 from casebook.models.language import URL_VARIABLE
-from casebook.paths import data_folder, home_path
+from casebook.paths import home_path
 from casebook.plugins import is_plugin, source_of
-from casebook.readers import did_you_mean, parse_yaml
-from casebook.runs.locations import in_project, recorded, with_paths
+from casebook.readers import did_you_mean, parse_yaml, read_json
+from casebook.runs.locations import exists, recorded, with_paths
 
-DATA_PARAMETERS = (
-    "dataset",
-    "datasets",
-    "rating_set",
-    "paraphrases",
-    "transfer_sets",
-)
+DATA_PARAMETERS = ("dataset", "datasets", "rating_set", "paraphrases", "transfer_sets")
 """Parameters that name data: cards, folders and functions, which are hashed."""
 
-MODEL_PARAMETERS = ("encoder", "reranker", "second_encoder", "stance", "judge", "further_judges")
-"""Parameters that name models, which are hashed."""
+MODEL_PARAMETERS = (
+    *("encoder", "reranker", "second_encoder", "stance", "judge", "further_judges"),
+    "pipeline",  # settings by name, of which the reranker is a model
+)
+"""Parameters that name models, which may be folders."""
 
-SETTINGS = "pipeline"
-"""Parameter that holds settings by name, of which the reranker is a model."""
-
-_NAMES = vars(typing) | vars(types) | {"Path": str}
-"""What annotations may be made of."""
-
-_NAMING = {"str", "Path", "list", "dict", "None"}
-"""Of what annotations are made that take names and files only."""
-
-_LONGEST = 100  # characters of a wrong value that an error repeats
+_NAMES = vars(typing) | vars(types) | {"Path": str}  # what annotations may be made of
 _SUFFIXES = {".csv", ".json", ".jsonl", ".md", ".txt", ".tsv", ".xlsx", ".yaml", ".yml"}
 
 
@@ -61,23 +47,13 @@ def as_list(value):
 
 def declarations(source):
     """The statements of a notebook's parameters, by name."""
-    source = Path(source)
-    if not source.is_file():
-        raise InputError(f"{source}: no such notebook")
+    notebook = read_json(source)
     try:
-        cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
+        cells = notebook["cells"]
         tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
         statements = ast.parse("".join(tagged[0]["source"])).body if tagged else []
-    except (
-        ValueError,
-        SyntaxError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-    ) as error:
-        why = " ".join(str(error).split())[:200]
-        raise InputError(f"{source}: is no notebook, or is damaged: {why}") from error
+    except (ValueError, SyntaxError, LookupError, TypeError, AttributeError) as error:
+        raise InputError(f"{source}: is no notebook, or is damaged: {error}") from error
     by_name = {}
     for statement in statements:
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value:
@@ -97,111 +73,61 @@ def defaults(source):
 
 def annotations(source):
     """The annotations of a notebook's parameters, as text."""
-    texts = dict.fromkeys((*DATA_PARAMETERS, *MODEL_PARAMETERS), "str | list[str] | None")
-    declared = declarations(source)
-    for name, statement in declared.items():
+    typed = {}
+    for name, statement in declarations(source).items():
+        if name in DATA_PARAMETERS:
+            typed[name] = "str | list[str] | None"
         if isinstance(statement, ast.AnnAssign):
-            texts[name] = ast.unparse(statement.annotation)
-    return {name: text for name, text in texts.items() if name in declared}
+            typed[name] = ast.unparse(statement.annotation)
+    return typed
 
 
 def values_of(texts, sources):
-    """Values of ``-p name=text``: text where notebooks take names and files only, else YAML.
-
-    What is quoted is YAML everywhere, and lists and objects are where they may be given, unless a
-    file is so named; their parts are texts then.
-    """
-    known = {}
-    for source in sources:
-        for name, annotation in annotations(source).items():
-            known.setdefault(name, set()).update(re.findall(r"\w+", annotation))
+    """Values of ``-p name=text``: text where notebooks take names and files only, else YAML."""
     values = {}
     for name, text in texts.items():
-        kinds = known.get(name, {"any"})
-        is_name = kinds <= _NAMING
-        if is_name and "None" in kinds and text in ("", "null"):
-            values[name] = None
-        elif is_name and _is_plain(text, kinds):
-            values[name] = text
+        kinds = [annotations(source).get(name, "any") for source in sources]
+        words = set(re.findall(r"\w+", " ".join(kinds)))
+        are_texts = words <= {"str", "Path", "None", "list", "dict"}
+        if are_texts and (not words & {"list", "dict"} or exists(text)):
+            values[name] = None if text == "null" and "None" in words else text
         else:
-            values[name] = parse_yaml(text, f"-p {name}", as_text=is_name)
+            values[name] = parse_yaml(text, f"-p {name}", as_text=are_texts)
     return values
 
 
-def _is_plain(text, kinds):
-    """Whether a value is the text as it is, and neither quoted nor a list or an object."""
-    may_be = {"[": "list" in kinds, "{": "dict" in kinds, '"': True, "'": True}
-    return not may_be.get(text[:1], False) or os.path.exists(text)  # noqa: PTH110 (of any length)
-
-
-def path_parameters(source):
-    """The parameters that name files or folders, and whether names of ours may stand there."""
-    named = (*DATA_PARAMETERS, *MODEL_PARAMETERS)
-    return {
-        name: "str" in text
-        for name, text in annotations(source).items()
-        if "Path" in text and name not in named
-    }
+# --- files, folders and objects that they name
 
 
 def resolved(parameters, source):
     """Parameters in which files and folders have whole paths, for hashes and records."""
-    files = path_parameters(source)
+    kinds = annotations(source)
     changed = dict(parameters)
     for name, value in parameters.items():
         if name in DATA_PARAMETERS:
-            changed[name] = with_paths(value, _whole_with_separator)
-        elif name in MODEL_PARAMETERS or name in files:
+            changed[name] = with_paths(value, lambda path: _whole(path) if "/" in path else path)
+        elif name in MODEL_PARAMETERS or "Path" in kinds.get(name, ""):
             changed[name] = with_paths(value, _whole)
-        elif name == SETTINGS and isinstance(value, dict):
-            changed[name] = resolved(value, source)
     return changed
 
 
-def _settings(parameters):
-    """Settings of a pipeline, which may name models and objects as parameters do."""
-    settings = parameters.get(SETTINGS)
-    return settings if isinstance(settings, dict) else {}
-
-
 def _whole(path):
-    place = home_path(path)
-    return str(place.resolve()) if path and place.exists() else path
-
-
-def _whole_with_separator(path):
-    return _whole(path) if "/" in path else path
+    return str(home_path(path).resolve())
 
 
 def portable_parameters(parameters, source):
     """Parameters in which paths count from the project: no record shows the author's."""
-    files = path_parameters(source)
-    changed = {}
-    for name, value in resolved(parameters, source).items():
-        if name in (*DATA_PARAMETERS, *MODEL_PARAMETERS):
-            changed[name] = recorded(value, folder=True)
-        elif name in files:
-            changed[name] = recorded(value)
-        elif name == SETTINGS and isinstance(value, dict):
-            changed[name] = portable_parameters(value, source)
-        else:  # its content is not hashed, so two of one name must not become one
-            changed[name] = in_project(value)
-    return changed
-
-
-def models(parameters):
-    """The models that parameters and settings name, by parameter."""
-    values = _settings(parameters) | parameters
-    return {name: values[name] for name in MODEL_PARAMETERS if name in values}
+    return recorded(resolved(parameters, source))
 
 
 def plugin_sources(parameters):
-    """The sources of the user's own objects that parameters and settings name, by parameter."""
+    """The sources of a user's own objects that parameters name, by parameter."""
     found = {}
-    for name, value in (_settings(parameters) | parameters).items():
-        for text in filter(is_plugin, as_list(value)):
-            with contextlib.suppress(InputError):  # a text with a colon
-                found.setdefault(name, []).append(source_of(text))
+    for name, value in parameters.items():
+        for text in value.values() if isinstance(value, dict) else as_list(value):
+            if isinstance(text, str) and is_plugin(text):
+                with contextlib.suppress(InputError):  # a text with a colon
+                    found.setdefault(name, []).append(str(source_of(text)))
     return found
 
 
@@ -219,9 +145,13 @@ def check(source, parameters):
     usual = defaults(source)
     refuse_secrets(usual | parameters)
     for name, annotation in annotations(source).items():
-        if name in parameters and repr(parameters[name]) != repr(usual.get(name)):
-            check_type(name, annotation, parameters[name])
-            _check_place(name, annotation, parameters[name])
+        value = parameters.get(name, usual.get(name))
+        if repr(value) == repr(usual.get(name)):  # 1 is no truth value
+            continue
+        check_type(name, annotation, value)
+        for text in as_list(value) if name not in DATA_PARAMETERS else ():
+            if names_file(text, annotation) and not exists(text):
+                raise InputError(f"{name} {text!r}: no such file or folder")
 
 
 def check_type(name, annotation, value):
@@ -235,24 +165,8 @@ def check_type(name, annotation, value):
         TypeAdapter(kind).validate_python(value, strict=True)
     except ValidationError as error:
         wanted = [fault["msg"].removeprefix("Input should be ") for fault in error.errors()]
-        text = repr(value)
-        shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-        raise InputError(
-            f"{name} should be {' or '.join(dict.fromkeys(wanted))}, not {shown}"
-        ) from None
-
-
-def _check_place(name, annotation, value):
-    """Refuse a file or folder that is not there, and a folder where names alone are taken."""
-    for text in as_list(value):
-        if name in DATA_PARAMETERS:
-            if annotation in ("str", "str | None") and data_folder(text):
-                raise InputError(
-                    f"{name} {text!r}: this notebook takes no folder as {name}, only a name that "
-                    "'casebook data list' shows"
-                )
-        elif names_file(text, annotation) and not home_path(text).exists():
-            raise InputError(f"{name} {text!r}: no such file or folder")
+        wanted = " or ".join(dict.fromkeys(wanted))
+        raise InputError(f"{name} should be {wanted}, not {value!r:.100}") from None
 
 
 def names_file(text, annotation):
@@ -260,7 +174,7 @@ def names_file(text, annotation):
     if "Path" not in annotation or not isinstance(text, str):
         return False
     is_path = "/" in text or Path(text).suffix.lower() in _SUFFIXES
-    return "str" not in annotation or is_path or Path(text).exists()
+    return "str" not in annotation or is_path or exists(text)
 
 
 def refuse_secrets(values):

@@ -9,20 +9,19 @@ from casebook.assistant import ANSWERED
 from casebook.batch.grid import EVERY
 from casebook.batch.parameters import (
     DATA_PARAMETERS,
+    as_list,
     check,
     defaults,
-    models,
-    path_parameters,
     plugin_sources,
     portable_parameters,
     resolved,
 )
-from casebook.batch.run_folder import check_data_names, record_path
+from casebook.batch.run_folder import record_path
 from casebook.data.cards import card_of
 from casebook.data.sources import reachable, status
 from casebook.errors import InputError
 from casebook.models.device import REFERENCE, ModelSettings, model_settings
-from casebook.paths import card_files, run_dir
+from casebook.paths import card_files, data_folder, run_dir
 from casebook.plugins import is_plugin, source_of
 from casebook.runs import evidence
 from casebook.runs import record as records
@@ -51,28 +50,37 @@ def plan(cells, run, force=False):
     settings = model_settings()
     for cell in cells:
         check(cell.source, {"run": run, "cell": cell.name, **cell.parameters})
-    check_data_names(run, cells)
+        _check_data_names(cell)
     common = common_inputs() | settings.fingerprint
-    # A grid names a cell after those it needs; what reads all others comes last.
-    readers_of_all = [cell for cell in cells if EVERY in cell.needs]
-    others = [cell for cell in cells if EVERY not in cell.needs]
     planned = {}
-    for cell in others:
+    # A grid names a cell after those it needs; what reads all others comes last.
+    for cell in sorted(cells, key=lambda cell: EVERY in cell.needs):
         needed = {name: planned[name].key for name in cell.needs if name in planned}
-        planned[cell.name] = _planned(cell, run, inputs_of(cell, common, needed), force)
-    for cell in readers_of_all:
-        keys = {name: item.key for name, item in planned.items()}
-        needed = _recorded_keys(cell, run) | keys
-        # What failed the last time left the same key, and no record to be read.
-        again = force or any(item.status != "cached" for item in planned.values())
+        again = force
+        if EVERY in cell.needs:
+            needed = _recorded_keys(cell, run) | {name: item.key for name, item in planned.items()}
+            # What failed the last time left the same key, and no record to be read.
+            again |= any(item.status != "cached" for item in planned.values())
         planned[cell.name] = _planned(cell, run, inputs_of(cell, common, needed), again)
     return [replace(planned[cell.name], settings=settings) for cell in cells]
 
 
+def _check_data_names(cell):
+    """Refuse a folder of data under the name of a card, with whose numbers it would be mixed."""
+    for parameter in DATA_PARAMETERS:
+        for value in as_list(cell.parameters.get(parameter)):
+            name_and_folder = data_folder(value)
+            if name_and_folder and card_of(name_and_folder[0]):
+                name, folder = name_and_folder
+                raise InputError(f"{folder}: {name} is a data set of ours: call it NAME={folder}")
+
+
 def _planned(cell, run, inputs, force):
     """Compare the inputs of a cell with those of its record."""
-    record = _finished_record(run, cell.name)
-    if record is None:
+    record = None
+    with contextlib.suppress(InputError):
+        record = records.read_record(record_path(run, cell.name))
+    if record is None or "Inputs" not in record.labels:
         return Planned(cell, inputs, "run")
     recorded = REFERENCE | record.labels["Inputs"]  # earlier versions had no other device
     changed = [name for name in inputs if recorded.get(name) != inputs[name]]
@@ -83,20 +91,11 @@ def _planned(cell, run, inputs, force):
     return Planned(cell, inputs, "stale" if changed else "cached", tuple(changed))
 
 
-def _finished_record(run, cell):
-    """Read the record of a cell that ran to its end and has outputs; None if there is none."""
-    with contextlib.suppress(InputError, FileNotFoundError):
-        record = records.read_record(record_path(run, cell))
-        if record.success and record.outputs and record.labels.get("Inputs") is not None:
-            return record
-    return None
-
-
 def _recorded_keys(cell, run):
-    """Give the content keys of all that a run holds, but for the cell's own kind."""
+    """Content keys of all that a run holds, but for the cell's own kind."""
     keys = {}
     for path in sorted(run_dir(run).glob("runs/*/run.json")):
-        with contextlib.suppress(InputError, FileNotFoundError):
+        with contextlib.suppress(InputError):
             record = records.read_record(path)
             if record.workflow != cell.experiment:
                 keys[path.parent.name] = record.labels.get("ContentKey")
@@ -107,39 +106,30 @@ def _recorded_keys(cell, run):
 
 
 def common_inputs():
-    """Hash what all cells depend on alike."""
+    """Hashes of what all cells depend on alike."""
     return {"library": records.library_digest(), "lock": records.lock_digest()}
 
 
 def inputs_of(cell, common, needed=None):
-    """Hash everything that a cell's numbers depend on."""
+    """Hashes of everything that a cell's numbers depend on."""
     values = resolved(cell.parameters, cell.source)
-    files = {name: paths_in(values.get(name)) for name in path_parameters(cell.source)}
-    files |= plugin_sources(cell.parameters)  # files and plugins of the user's own, by parameter
-    files = {name: paths for name, paths in files.items() if paths}
-    inputs = {}
-    if needed:
-        inputs["needs"] = needed
-    if files:
-        inputs["files"] = {
-            name: [records.tree_digest(path) for path in paths] for name, paths in files.items()
-        }
+    files = {name: paths_in(value) for name, value in values.items() if name not in DATA_PARAMETERS}
+    files |= plugin_sources(cell.parameters)
+    hashes = {name: [records.tree_digest(path) for path in files[name]] for name in files}
+    inputs = {"needs": needed, "files": {name: found for name, found in hashes.items() if found}}
     notebook = json.loads(cell.source.read_text(encoding="utf-8"))
     code = [["".join(part["source"]), part["cell_type"]] for part in notebook["cells"]]
     return {
-        **inputs,
+        **{name: value for name, value in inputs.items() if value},
         **common,
         "notebook": digest(code),
         "parameters": portable_parameters(cell.parameters, cell.source),
         "data": _data_hashes(cell, files.get("log")),
-        "models": {
-            name: records.model_digest(value) for name, value in models(cell.parameters).items()
-        },
     }
 
 
 def _data_hashes(cell, log):
-    """Hash the data that a cell reads; ``log`` are the user's own logs, if it reads some."""
+    """Hashes of the data that a cell reads; ``log`` are the user's own logs, if it reads some."""
     if cell.experiment == "assistant" and log:  # which is evaluated instead of a data set
         return {f"log {Path(path).name}": records.tree_digest(path) for path in log}
     values = defaults(cell.source) | cell.parameters
@@ -149,21 +139,19 @@ def _data_hashes(cell, log):
 
 
 def _data_hash(value):
-    """Hash what one or several names of data stand for, and whether it is here.
+    """Hash of what one or several names of data stand for, and of whether it is here.
 
     Where files are absent, others stand in for them, or less is shown.
     """
-    if is_plugin(value):
-        return records.tree_digest(source_of(value))
     if not isinstance(value, str):
         return digest([_data_hash(name) for name in value])
+    if is_plugin(value):
+        return records.tree_digest(source_of(value))
     hashed = records.dataset_digest(value)
-    return hashed if _is_here(card_of(value)) else digest([hashed, "absent"])
-
-
-def _is_here(card):
+    card = card_of(value)
     if card is None:
-        return True
+        return hashed
+    is_here = reachable(card)
     if card.kind == "votes" or card.key == ANSWERED:
-        return status(card)[0] == "ok"
-    return reachable(card)
+        is_here = status(card)[0] == "ok"
+    return hashed if is_here else digest([hashed, "absent"])

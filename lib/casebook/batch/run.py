@@ -8,24 +8,24 @@ workers of a scheduler (`casebook.batch.cluster`).
 import contextlib
 import functools
 import os
-import time
+from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from pathlib import Path
 
+from tqdm import tqdm
+
 from casebook.batch import kernel
-from casebook.batch.cluster import scheduler_workers, threads
+from casebook.batch.cluster import difference, scheduler_workers, threads
 from casebook.batch.execute import QUIET, REFUSED, Outcome, run_cell
 from casebook.batch.grid import EVERY
-from casebook.batch.progress import Progress, summary
-from casebook.batch.run_folder import check_writable, sole_writer, write_outcomes, write_planned
+from casebook.batch.run_folder import check_writable, read_timings, sole_writer
+from casebook.credentials import without_secrets
 from casebook.errors import BatchFailed, InputError
-from casebook.files import write_text
+from casebook.files import write_json, write_text
 from casebook.paths import run_dir
 from casebook.runs.outputs import merge_numbers
 
 
-def run_batch(
-    planned, run, workers=1, scheduler=None, report=print, bar=None, *, timeout=None, retries=1
-):
+def run_batch(planned, run, workers=1, scheduler=None, report=print, *, timeout=None, retries=1):
     """Execute what is not cached: needs first, failures kept apart, one summary at the end.
 
     Interrupted or killed at any time it leaves a run that the same call completes. Gives the
@@ -37,122 +37,130 @@ def run_batch(
             report(f"cached  {item.cell.name}: unchanged, content key {item.key[:12]}")
     waiting = {item.cell.name: item for item in planned if item.status != "cached"}
     outcomes = []
-    conflict = None
+    quiet = bool(os.environ.get("TQDM_DISABLE")) or None  # None: unless on a terminal
     check_writable(run)
     with sole_writer(run):
-        write_planned(run, planned)
         try:
             if waiting:
+                bar = tqdm(total=len(waiting), leave=False, disable=quiet)
                 opened = _workers(run, list(waiting.values()), workers, scheduler)
-                with opened as (cluster, kernels):
-                    progress = Progress(len(waiting), report, bar)
-                    execute = functools.partial(
-                        _execute_on_worker,
-                        run=run,
-                        folder=str(Path.cwd()),
-                        timeout=timeout,
-                        retries=retries,
-                        expected=cluster.expected,
-                        kernels=kernels,
-                    )
-                    _work(waiting, outcomes, execute, cluster, progress)
+                with bar, opened as (executor, options):
+                    options |= {"run": run, "timeout": timeout, "retries": retries}
+                    execute = functools.partial(_execute, folder=str(Path.cwd()), **options)
+                    _work(waiting, outcomes, execute, executor, report, bar)
         finally:  # also when interrupted: what is done counts
-            write_outcomes(run, outcomes, planned)
-            try:
-                merge_numbers(run)
-            except InputError as error:  # which must not hide why a cell failed
-                conflict = error
+            seconds = {each.cell: round(each.seconds, 1) for each in outcomes if not each.failure}
+            write_json(run_dir(run) / "timings.json", read_timings(run) | seconds)
+            conflict = _conflict(run)
     failed = [outcome for outcome in outcomes if outcome.failure]
     reasons = [f"{outcome.cell}: {outcome.failure}" for outcome in failed]
-    n_refused = sum(outcome.cause == REFUSED for outcome in failed)
-    if n_refused == len(planned) == 1:
+    if [outcome.cause for outcome in failed] == [REFUSED] and len(planned) == 1:
         raise InputError(reasons[0])
     if failed or len(outcomes) > 1:
         report(summary(outcomes))
     if failed:
-        if conflict:
-            reasons.append(str(conflict))
+        reasons += filter(None, [conflict])
         raise BatchFailed(f"{len(failed)} of {len(planned)} failed: {'; '.join(reasons)}")
     if conflict:
-        raise conflict
+        raise InputError(conflict)
     return {outcome.cell: outcome.seconds for outcome in outcomes}
+
+
+def _conflict(run):
+    """Join the numbers of the cells; why that cannot be must not hide why a cell failed."""
+    try:
+        merge_numbers(run)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def summary(outcomes):
+    """A table of what became of each cell, failures first."""
+    lines = [f"{'state':12} {'seconds':>8}  cell"]
+    for outcome in sorted(outcomes, key=lambda outcome: (outcome.failure is None, outcome.cell)):
+        reason = f": {outcome.failure}" if outcome.failure else ""
+        lines.append(f"{outcome.cause:12} {outcome.seconds:8.1f}  {outcome.cell}{reason}")
+        lines += [f"    | {line}" for line in outcome.last_lines]
+    return "\n".join(lines)
 
 
 @contextlib.contextmanager
 def _workers(run, waiting, workers, scheduler):
-    """Open what executes the cells: threads and their kernels, or a scheduler's workers."""
-    with contextlib.ExitStack() as stack:
-        if scheduler:
-            shared_file = write_text(run_dir(run) / ".handshake", os.urandom(16).hex())
-            stack.callback(shared_file.unlink, missing_ok=True)
-            yield stack.enter_context(scheduler_workers(scheduler, shared_file)), None
-            return
-        os.environ.update(QUIET | os.environ)
-        kernel.start_server(_shared_modules(waiting))
-        kernels = []
-        cluster = stack.enter_context(threads(min(workers, len(waiting))))
+    """What executes the cells: threads and their kernels, or a scheduler's workers."""
+    if scheduler:
+        shared_file = write_text(run_dir(run) / ".handshake", os.urandom(16).hex())
         try:
-            yield cluster, kernels
+            with scheduler_workers(scheduler, shared_file) as executor:
+                yield executor, {"expected": executor.expected}
+        finally:
+            shared_file.unlink(missing_ok=True)
+        return
+    os.environ.update(QUIET | os.environ)
+    on_cpu = all(item.settings.device == "cpu" for item in waiting)
+    modules = kernel.SHARED if on_cpu else kernel.WITHOUT_MODELS
+    kernel.start_server(modules if len(waiting) > 2 else ())
+    kernels = []
+    with threads(min(workers, len(waiting))) as executor:
+        try:
+            yield executor, {"kernels": kernels}
         finally:  # before the threads are waited for, which wait for kernels
             for each in kernels:
                 each.kill()
 
 
-def _shared_modules(waiting):
-    """Give what the kernels of the cells share; see `casebook.batch.kernel`."""
-    if len(waiting) <= 2:
-        return ()
-    if all(item.settings.device == "cpu" for item in waiting):
-        return kernel.SHARED
-    # A fork of what has asked for a GPU cannot use it.
-    return [name for name in kernel.SHARED if name not in ("torch", "sentence_transformers")]
-
-
 # --- the order of cells
 
 
-def _work(waiting, outcomes, execute, cluster, progress):
+def _work(waiting, outcomes, execute, executor, report, bar):
     """Keep the workers busy until nothing is left; ``outcomes`` grows as cells end."""
-    running = {}  # future to its cell and when it was submitted
+    running = {}
     failures = {}
     while waiting or running:
         ended = fail_dependents(waiting, failures)
-        names = {item.cell.name for item, _ in running.values()}
-        free = max(cluster.slots - len(running), 0)
+        names = {item.cell.name for item in running.values()}
+        free = max(executor.slots() - len(running), 0)
         for item in ready_cells(waiting, names)[:free]:
             del waiting[item.cell.name]
-            progress.started(item)
-            running[cluster.submit(execute, item)] = item, time.perf_counter()
+            why = f" ({', '.join(item.changed)})" if item.changed else ""
+            report(f"running {item.cell.name}{why}")
+            running[executor.submit(execute, item)] = item
         if running and not ended:
-            for future in cluster.wait(running):
-                item, submitted = running.pop(future)
-                ended.append(_outcome(future, item, submitted, cluster))
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                ended.append(_outcome(future, running.pop(future)))
         for outcome in ended:
             outcomes.append(outcome)
+            bar.update()
+            state = "done   "
             if outcome.failure:
+                state = "FAILED "
                 failures[outcome.cell] = outcome.failure
-            progress.ended(outcome)
+            after = "".join(f", after: {attempt}" for attempt in outcome.attempts)
+            left = len(waiting) + len(running)
+            report(f"{state} {outcome.cell} ({outcome.seconds:.0f} s{after}), {left} left")
 
 
-def _outcome(future, item, submitted, cluster):
-    why_lost = cluster.why_lost(future)
-    if why_lost is None:
+def _outcome(future, item):
+    try:
         return future.result()
-    seconds = time.perf_counter() - submitted
-    return Outcome(item.cell.name, why_lost, seconds, cause="worker lost")
+    except CancelledError:
+        why = "the scheduler lost it; the same command again carries on"
+    except Exception as error:  # a worker's, or Dask's of a worker that died
+        why = without_secrets(f"{type(error).__name__}: {error}")
+    return Outcome(item.cell.name, why, cause="worker lost")
 
 
-def _execute_on_worker(planned, run, folder, timeout, retries, expected, kernels):
-    """Execute a cell; a worker that came after the others were checked is checked here."""
-    difference = expected and expected.difference()
-    if difference:
-        failure = f"refused: the worker {difference}"
-        return Outcome(planned.cell.name, failure, cause="failed")
-    return run_cell(planned, run, folder, timeout=timeout, retries=retries, kernels=kernels)
+def _execute(planned, expected=None, **options):
+    # A worker that came after the others were checked is checked here.
+    fault = expected and difference(expected)
+    if fault:
+        return Outcome(planned.cell.name, f"refused: the worker {fault}", cause="failed")
+    os.environ.update(QUIET | os.environ)
+    return run_cell(planned, **options)
 
 
 def ready_cells(waiting, running):
-    """Give the cells whose needs are met."""
+    """The cells whose needs are met."""
     unfinished = set(waiting) | running
     if running or any(EVERY not in item.cell.needs for item in waiting.values()):
         unfinished.add(EVERY)
@@ -172,11 +180,3 @@ def fail_dependents(waiting, failures):
             outcomes.append(Outcome(name, failures[name], cause="needs"))
             del waiting[name]
     return outcomes
-
-
-def check_order(planned):
-    """Refuse cells that need each other in a circle."""
-    waiting = {item.cell.name: item for item in planned if item.status != "cached"}
-    while waiting:
-        for item in ready_cells(waiting, set()):
-            del waiting[item.cell.name]

@@ -20,16 +20,16 @@ class Axis:
         return max(self.ticks)
 
     def share(self, value):
-        """Give where a value lies, from 0 to 1; one beyond an end lies there."""
+        """Where a value lies, from 0 to 1; one beyond an end lies there."""
         length = self.end - self.start
         return (min(max(value, self.start), self.end) - self.start) / (length or 1)
 
     def percent(self, value):
-        """Give where a value lies as a length of CSS."""
+        """Where a value lies as a length of CSS."""
         return f"{100 * self.share(value):.1f}%"
 
     def spaced_ticks(self, room):
-        """Give the ticks without those nearer to an end than a share of the axis."""
+        """The ticks without those nearer to an end than a share of the axis."""
         least = room * (self.end - self.start)
         return {
             position: text
@@ -43,7 +43,7 @@ class Axis:
 
 
 def effect_axis(limit, null):
-    """Give an axis around zero: of a share, whose null lies within, it stays in 0 to 1."""
+    """An axis around zero: of a share, whose null lies within, it stays in 0 to 1."""
     start = max(-limit, -null) if 0 < null < 1 else -limit
     end = min(limit, 1 - null) if 0 < null < 1 else limit
     digits = 2 if limit >= 0.1 else 4

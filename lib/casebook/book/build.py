@@ -17,7 +17,7 @@ import yaml
 from casebook import __version__
 from casebook.batch.grid import load_grid
 from casebook.book import items, pages
-from casebook.book.answers import finding, questions
+from casebook.book.answers import about, questions
 from casebook.book.chapters import for_readers
 from casebook.book.concordance import concordance_page, documents
 from casebook.book.front import (
@@ -317,7 +317,10 @@ _PAGE_TEXT = re.compile(
 )
 _FORMULA = re.compile(r'class="[^"]*\bmath\b')
 _INDENTATION = re.compile(r"\n[ \t]+(?=<)")
-_PREFORMATTED = re.compile(r"(<pre\b.*?</pre>|<textarea\b.*?</textarea>)", re.DOTALL)
+# Also scripts, which are let run by their hashes.
+_PREFORMATTED = re.compile(
+    r"(<pre\b.*?</pre>|<textarea\b.*?</textarea>|<script\b.*?</script>)", re.DOTALL
+)
 # What opens the pages below a chapter in the sidebar has no name for a screen reader.
 _TOGGLE = '<summary><span class="toctree-toggle"'
 # Below _static: the icons' other faces, the README's picture, what MathJax holds in one
@@ -374,7 +377,7 @@ def _drop_unused(site):
 def _finish_pages(run, chapters, site):
     """Drop scripts that a page does not need; add its preview and the line printed below it."""
     day = completed(chapters)
-    descriptions = {site / "index.html": unescape(_TAG.sub("", finding(chapters)))}
+    descriptions = {site / "index.html": about(chapters)}
     picture = _add_picture(site)
     address = site_address()
     labelled_toggle = _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')

@@ -24,10 +24,9 @@ from casebook.models.device import REFERENCE
 from casebook.paths import data_folder, notebook_files
 from casebook.runs.evidence import files_of
 from casebook.runs.locations import restored
-from casebook.runs.outputs import finished_cells
 from casebook.runs.record import digest
 from casebook.runs.registry import model_settings_of
-from casebook.tables import Markup, escape_markdown
+from casebook.tables import escape_markdown
 
 HASH_DIGITS = 12  # on a page; the record has them all
 
@@ -130,7 +129,7 @@ def _commands(record, run):
 def _download_links(run, cell):
     kinds = {"rows": "rows", "tables": "table", "figures": "figure data"}
     links = []
-    for path in files_of(run, cell, finished_cells(run), kinds):
+    for path in files_of(run, cell, kinds):
         folder = path.parent.name
         label = kinds[folder]
         if folder != "rows":
@@ -242,20 +241,3 @@ def hashes(record):
 def user_logs(record):
     """Give the names of the user's logs that a cell was made from instead of a data set."""
     return [name for name in record.labels["Inputs"]["data"] if name.startswith("log ")]
-
-
-def reproduce_line(chapter):
-    """Write the command that repeats a number, and the hashes of its inputs, folded."""
-    record = chapter.record
-    if record is None:
-        return Markup("<small>no record</small>")
-    parts = [
-        f"{name} <code>{digits}</code>" if digits else f"{name} not hashed"
-        for name, digits in hashes(record).items()
-    ]
-    line = html.escape(command(record, chapter.run))
-    return Markup(
-        '<details class="reproduce"><summary>reproduce</summary>'
-        f'<code class="command">{line}</code><br>{", ".join(parts)}; '
-        f'<a href="provenance.html#{chapter.cell}">provenance</a></details>'
-    )

@@ -13,7 +13,7 @@ import pandas as pd
 from casebook import __version__
 from casebook.batch.parameters import defaults
 from casebook.batch.run_folder import read_timings
-from casebook.book.answers import answers, finding
+from casebook.book.answers import answers
 from casebook.book.chapters import HASH_DIGITS, command, hashes
 from casebook.book.front import masthead
 from casebook.book.items import item_pages
@@ -50,7 +50,6 @@ def generated(run, chapters):
         **item_pages(chapters),
         **leaderboard_pages(chapters),
         "masthead.md": raw(masthead(run, chapters)),
-        "found.md": raw(finding(chapters)),
         "answers.md": raw(answers(chapters)),
         "stated.md": stated_page(chapters),
         "measures.md": raw(_measures()),
@@ -159,7 +158,6 @@ def _provenance_row(chapter, parameters, seconds):
     environment = record.labels.get("Environment", {})
     machine = [environment.get(name, "") for name in ("platform", "machine")]
     return {
-        # The reproduce lines of the front page lead to this row.
         "Configuration": Markup(f'<span id="{html.escape(cell)}">{page_link(cell)}</span>'),
         "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
         # Or there would be no page: `require_report`.

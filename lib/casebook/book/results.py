@@ -33,7 +33,8 @@ class ChapterResults:
     @cached_property
     def parameters(self):
         """The parameters of its record."""
-        return self.record.labels["Inputs"]["parameters"] if self.record else {}
+        inputs = self.record.labels.get("Inputs", {}) if self.record else {}
+        return inputs.get("parameters", {})
 
     @cached_property
     def headlines(self):

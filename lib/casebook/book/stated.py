@@ -7,13 +7,11 @@ a row is read from there.
 """
 
 import csv
-import html
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
-from casebook.book.answers import answer_row, drawing
+from casebook.book.answers import TEMPLATES
 from casebook.book.axis import Axis
 from casebook.book.titles import dataset_name, raw
 from casebook.errors import InputError
@@ -41,21 +39,21 @@ _FIELDS = {
     "why",
 }
 _OPTIONAL = {"values", "comparison", "also", "points", "constructed"}
-_GROUPS = {
-    "same": "The same quantity on the same data",
-    "recomputed": "Recomputed from the document's own data",
-    BY_CONSTRUCTION: "On data that were made to have the stated value",
-    "similar": "Only similar: another system or other data",
-    NOT_MEASURED: "Cannot be measured here",
-}
 _COMPARISONS = ("same", "recomputed", "similar")
 _RULES = ("inside", "equal", "above", "below", "cannot")
+# Verdict to the class of its colour, in the order of the page.
 _CLASSES = {
+    CONTRADICTED: "hurts",
+    UNDECIDED: "undecided",
+    NO_DIFFERENCE: "no-effect",
+    NOT_CONTRADICTED: "no-effect",
     CONFIRMED: "helps",
     REPRODUCED: "helps",
-    CONTRADICTED: "hurts",
+    BY_CONSTRUCTION: "no-effect",
     NOT_MEASURED: "not-measured",
 }
+# Of another system or other data a statement is neither right nor wrong.
+_ELSEWHERE = {CONTRADICTED: "differs here", CONFIRMED: "holds here too"}
 
 
 def read_stated(path=STATED):
@@ -91,14 +89,16 @@ class Measurement:
 
 
 def measured(chapters, row):
-    """Give the measurement of a statement, or None where no chapter holds it."""
+    """The measurements of a statement, one of each data set that some chapter holds."""
     experiment = row["experiment"]
-    paths = dict(enumerate(row["values"]))
+    paths = dict(enumerate(row.get("values", ())))
+    found = {}
     for dataset, chapter, numbers in _readings(chapters, experiment, row["datasets"], paths):
-        if all(numbers.values()):
+        if dataset not in found and all(numbers.values()):
             by_name = named_numbers(chapter, experiment, dataset, row.get("also", {}))
-            return Measurement(dataset, chapter.cell, list(numbers.values()), by_name)
-    return None
+            values = list(numbers.values())
+            found[dataset] = Measurement(dataset, chapter.cell, values, by_name)
+    return list(found.values())
 
 
 def numbers_of(chapters, experiment, datasets, paths):
@@ -119,19 +119,12 @@ def named_numbers(chapter, experiment, dataset, paths):
     return {name: _number(chapter, experiment, dataset, path) for name, path in paths.items()}
 
 
-def verdict(row, numbers, dataset=None):
-    """Give the verdict on a statement: its rule and the intervals alone decide."""
-    if row["rule"] == "cannot":
-        return NOT_MEASURED
-    if dataset in row.get("constructed", []):
-        return BY_CONSTRUCTION
-    verdicts = Counter(
-        _verdict(row["rule"], value, number)
-        for value, number in zip(row["values"], numbers, strict=True)
-    )
-    if len(verdicts) == 1:
-        return next(iter(verdicts))
-    return ", ".join(f"{count} {word}" for word, count in verdicts.items())
+def verdicts(row, measurement):
+    """The verdict on each value of a statement: its rule and the intervals alone decide."""
+    if measurement.dataset in row.get("constructed", []):
+        return [BY_CONSTRUCTION for _ in row["values"]]
+    pairs = zip(row["values"], measurement.numbers, strict=True)
+    return [_verdict(row["rule"], value, number) for value, number in pairs]
 
 
 def _verdict(rule, value, number):
@@ -210,59 +203,76 @@ def _table_number(chapter, path):
 
 
 def stated_page(chapters):
-    """Write the rows of the page, like with like."""
-    pairs = []
+    """All statements, those first that a measurement contradicts."""
+    rows = []
     for row in read_stated():
-        pairs.append((row, None if row["rule"] == "cannot" else measured(chapters, row)))
-    experiments = {row["experiment"] for row, measurement in pairs if measurement}
-    groups = {name: [] for name in _GROUPS}
-    for row, measurement in pairs:
-        if row["experiment"] in experiments and (measurement or row["rule"] == "cannot"):
-            groups[_group(row, measurement)].append(_row(row, measurement))
-    parts = [
-        f"## {_GROUPS[name]}\n\n" + raw(f'<ul class="answers stated">{"".join(rows)}</ul>')
-        for name, rows in groups.items()
-        if rows
-    ]
-    return "\n".join(parts) or "No chapter of this run measures one of the statements.\n"
+        measurements = measured(chapters, row)
+        found = [word for each in measurements for word in verdicts(row, each)]
+        place = min(map(list(_CLASSES).index, found), default=len(_CLASSES))
+        rows.append((place, _row(row, measurements)))
+    rows.sort(key=lambda row: row[0])
+    template = TEMPLATES.get_template("stated.html")
+    return raw(template.render(rows=[row for _, row in rows]))
 
 
-def _group(row, measurement):
-    """Give what the rows of a statement's group have in common."""
-    if measurement is None:
-        return NOT_MEASURED
-    if measurement.dataset in row.get("constructed", []):
-        return BY_CONSTRUCTION
-    return row["comparison"]
+def _row(row, measurements):
+    """What the template shows of a statement."""
+    numbers = {}
+    if measurements:
+        first = measurements[0]
+        numbers = {f"value{k}": number for k, number in enumerate(first.numbers, 1)}
+        numbers |= first.numbers_by_name
+    return {
+        "statement": row["statement"],
+        "document": row["document"],
+        "source": f"{row['system']}, {row['section']}",
+        "quantity": row["quantity"],
+        "why": " ".join(filled(row["why"], numbers)),
+        "word": NOT_MEASURED if row["rule"] == "cannot" else "not measured in this run",
+        "plots": [_plot(row, measurement) for measurement in measurements],
+    }
 
 
-def _row(row, measurement):
-    source = html.escape(f"{row['system']}, {row['section']}")
-    text = f"<strong>{html.escape(row['statement'])}</strong>"
-    text += f'<br><small><a href="documents/{row["document"]}.html">{source}</a></small>'
-    picture = ""
-    count = ""
-    link = ""
-    numbers_by_name = {}
-    if measurement is None:
-        word = verdict(row, [])
-    else:
-        numbers = measurement.numbers
-        word = verdict(row, numbers, measurement.dataset)
-        unit, spec = (100, "z.0f") if row.get("points") else (1, "z.3f")
-        stated = " / ".join(_stated(value["stated"], unit, spec) for value in row["values"])
-        values = " / ".join(_measured(number, unit, spec) for number in numbers)
-        quantity = html.escape(f"{row['quantity']}. Stated: {stated}. Measured: {values}.")
-        text += f"<br>{quantity}"
-        picture = pair_drawing(row["values"], numbers, unit)
-        largest_n = max(number.n for number in numbers)
-        count = f"n = {largest_n:,}, {dataset_name(measurement.dataset)}"
-        link = f'<a href="run/notebooks/{measurement.cell}.html">chapter</a>'
-        numbers_by_name = {f"value{k}": number for k, number in enumerate(numbers, 1)}
-        numbers_by_name |= measurement.numbers_by_name
-    why = html.escape(" ".join(filled(row["why"], numbers_by_name)))
-    text += f"<br><small>{why}</small>"
-    return answer_row(text, picture, (_CLASSES.get(word, "undecided"), word), count, link)
+def _plot(row, measurement):
+    """Stated and measured values of one data set on one axis."""
+    unit, spec = (100, "z.0f") if row.get("points") else (1, "z.3f")
+    positions = [0.0]
+    for value, number in zip(row["values"], measurement.numbers, strict=True):
+        ends = [value["stated"], number.value, number.low, number.high]
+        positions += [end for end in ends if isinstance(end, int | float)]
+    ends = sorted({min(positions), 0.0, max(positions)})
+    axis = Axis({position: f"{unit * position:z.2g}" for position in ends})
+    lanes = []
+    words = verdicts(row, measurement)
+    for value, number, word in zip(row["values"], measurement.numbers, words, strict=True):
+        said = _ELSEWHERE.get(word, word) if row.get("comparison") == "similar" else word
+        stated = _stated(value["stated"], unit, spec)
+        lane = {
+            "name": value["name"],
+            "word": said,
+            "colour": _CLASSES[word],
+            "page": f"run/notebooks/{measurement.cell}.html",
+            "numbers": f"stated {stated}, measured {_measured(number, unit, spec)}",
+        }
+        # What the data were made to have is no measurement, so it is not drawn.
+        if number.value is not None and word != BY_CONSTRUCTION:
+            low = number.value if number.low is None else number.low
+            high = number.value if number.high is None else number.high
+            marks = {"value": number.value, "low": low, "high": high}
+            lane["marks"] = {name: axis.percent(place) for name, place in marks.items()}
+            if not isinstance(value["stated"], str):
+                lane["stated"] = axis.percent(value["stated"])
+        lanes.append(lane)
+    texts = [f"{lane['name']}: {lane['numbers']}" for lane in lanes]
+    is_drawn = any("marks" in lane for lane in lanes)
+    ticks = axis.spaced_ticks(0.2) if is_drawn else {}
+    largest_n = max(number.n or 0 for number in measurement.numbers)
+    return {
+        "zero": axis.percent(0),
+        "lanes": lanes,
+        "ticks": [(axis.percent(position), text) for position, text in ticks.items()],
+        "about": f"{dataset_name(measurement.dataset)}, n = {largest_n:,}. {'; '.join(texts)}.",
+    }
 
 
 def _stated(value, unit, spec):
@@ -289,23 +299,3 @@ def filled(sentences, numbers):
         except (KeyError, AttributeError, TypeError, ValueError):
             continue
     return texts
-
-
-def pair_drawing(values, numbers, unit=1):
-    """Draw stated and measured values on one axis, a line for each."""
-    lines = []
-    for value, number in zip(values, numbers, strict=True):
-        if number.value is None:
-            continue
-        stated = None if isinstance(value["stated"], str) else value["stated"]
-        name = f"{value['name']}: measured {unit * number.value:.3g}"
-        if stated is not None:
-            name += f", stated {unit * stated:.3g}"
-        lines.append((name, number.value, number.low, number.high, stated))
-    positions = [0.0]
-    for _, *line in lines:
-        positions += [position for position in line if position is not None]
-    ends = sorted({min(positions), 0.0, max(positions)})
-    axis = Axis({position: f"{unit * position:z.2g}" for position in ends})
-    names = "; ".join(value["name"] for value in values)
-    return drawing(lines, axis, f"Stated and measured: {names}")

@@ -1,6 +1,11 @@
 """What Sphinx loads for a book: styles, scripts, folded sections, roles that ARIA allows."""
 
+import hashlib
+import html
 import json
+import re
+from base64 import b64encode
+from pathlib import Path
 
 from docutils import nodes
 from markupsafe import escape
@@ -9,7 +14,7 @@ from casebook.paths import SHIPPED
 
 ASSETS = SHIPPED / "book" / "assets"
 STYLES = ["custom.css", "front.css"]
-SCRIPTS = ["tables.js", "figures.js", "front.js"]
+SCRIPTS = ["tables.js", "figures.js"]
 FOLDED = "folded"  # tag of the cell of a heading
 _FOLD = f"<!-- {FOLDED} -->"
 # Roles of the bibliography that ARIA 1.3 deprecates or that do not fit.
@@ -17,6 +22,14 @@ _ROLES = {
     ' role="doc-biblioentry"': "",
     '<div role="list" class="citation-list">': '<div class="citation-list">',
 }
+# Scripts that the theme writes into its pages, and those of its two buttons.
+_INLINE = re.compile(r"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL)
+_HANDLERS = ("toggleFullScreen()", "window.print()")
+_POLICY = (
+    "default-src 'none'; script-src 'self' {scripts} 'unsafe-hashes'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'"
+)
 
 
 def _add_assets(app, config):
@@ -36,6 +49,28 @@ def _escape_names(app, pagename, templatename, context, doctree):
     """Escape the names of book, page and author, which the theme writes as they are."""
     for name in ("docstitle", "root_title", "pagetitle", "author"):
         context[name] = escape(context.get(name) or "")
+
+
+def _add_policy(app, exception):
+    """Let pages run and load nothing but files of the site and what the theme writes in its head.
+
+    A script that somebody's text, name or notebook brought with it stands below the head.
+    """
+    for path in Path(app.outdir).rglob("*.html"):
+        page = path.read_text(encoding="utf-8")
+        head, _, body = page.partition("</head>")
+        if "<head>" not in head:
+            continue
+        scripts = _INLINE.findall(page if path.name == "search.html" else head)
+        policy = _POLICY.format(scripts=" ".join(map(_hash, (*scripts, *_HANDLERS))))
+        meta = f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}" />'
+        head = head.replace("<head>", f"<head>\n{meta}", 1)
+        path.write_text(f"{head}</head>{body}", encoding="utf-8")
+
+
+def _hash(script):
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"'sha256-{b64encode(digest).decode()}'"
 
 
 def _without_roles(app, pagename, templatename, context, doctree):
@@ -92,4 +127,5 @@ def setup(app):
     app.connect("doctree-resolved", _code_last)
     app.connect("html-page-context", _escape_names, priority=900)  # what the theme adds, too
     app.connect("html-page-context", _without_roles)
+    app.connect("build-finished", _add_policy)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,7 +4,6 @@ Commands name what they call by its package, whose modules are imported when the
 (`casebook.lazy`), so that ``casebook --help`` answers at once.
 """
 
-import contextlib
 import errno
 import functools
 import gc
@@ -40,17 +39,18 @@ from casebook.paths import check_project, refuse_unusable
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 # Commands that keep what they have done; the same command again does what is left.
-_CARRY_ON = ("report", "run", "answer", "data pull", "corpus encode")
+_CARRY_ON = {"report", "run", "answer", "data pull", "corpus encode"}
 
 app = typer.Typer(
     name="casebook", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
 )
-for command in (*report.COMMANDS, *convert.COMMANDS, *scores.COMMANDS, assistant.answer, runs.gate):
+for command in (*report.COMMANDS, *convert.COMMANDS, *scores.COMMANDS, assistant.answer):
     app.command()(command)
 for group in (
     data.app,
     corpus.app,
     runs.app,
+    runs.gate_app,
     shift.app,
     shift.segments_app,
     audit.app,
@@ -104,7 +104,7 @@ def _run(words):
         _check_clock()
         _check_words(words)
         words = _our_command(words)
-        if {" ".join(words[:1]), " ".join(words[:2])} & {*_CARRY_ON}:
+        if {" ".join(words[:1]), " ".join(words[:2])} & _CARRY_ON:
             again = "the same command again carries on"
         with warnings.catch_warnings():
             warnings.simplefilter("always", MeasureNote)
@@ -120,16 +120,16 @@ def _run(words):
         if message is None:
             raise
         return _complain(message, 1)
-    except BrokenPipeError:
-        return _reader_left()
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            return _reader_left()
+        where = f"{error.filename}: " if error.filename else ""
+        remedy = f": make room; {again}" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        return _complain(f"{where}{error.strerror or error}{remedy}", 1)
     except SystemExit as stop:  # what typer makes of a broken pipe
         if isinstance(stop.__context__, BrokenPipeError):
             return _reader_left()
         raise
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        remedy = f": make room; {again}" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-        return _complain(f"{where}{error.strerror or error}{remedy}", 1)
     if code == _INTERRUPTED:
         _complain(f"interrupted; {again}", code)
     return code
@@ -137,7 +137,7 @@ def _run(words):
 
 @functools.cache
 def _parser():
-    """Build the parser of all commands once: it takes most of the time of a short command."""
+    """The parser of all commands, made once: it takes most of the time of a short command."""
     return typer.main.get_command(app)
 
 
@@ -150,35 +150,35 @@ def _check_clock():
 
 
 def _check_words(words):
-    """Refuse what no command can mean.
-
-    Nothing, an endless number, bytes of no text, a path that leads nowhere.
-    """
+    """Refuse what no command can mean: nothing, endless numbers, no text, circles of links."""
     for before, word in itertools.pairwise(["", *words]):
         name, equals, value = word.partition("=")
         if not (equals and name.startswith("--")):
-            name = before
-            value = word
+            name, value = before, word
         name = name if name.startswith("-") else "an argument"
         if not value.strip():
             raise InputError(f"{name}: it is empty: is a shell variable not set?")
-        try:
-            word.encode()
-        except UnicodeEncodeError:
-            raise InputError(f"{name}: {word!a} is not text in UTF-8") from None
+        if word.encode(errors="replace").decode() != word:
+            raise InputError(f"{name}: {word!a} is not text in UTF-8")
         for path in dict.fromkeys((value, value.partition("=")[2])):  # NAME=FILE too
             refuse_unusable(name, path)
-        with contextlib.suppress(ValueError):
-            if name.startswith("-") and not math.isfinite(float(value)):
-                raise InputError(f"{name} must be a finite number, not {value}")
+        if name.startswith("-") and not _is_finite(value):
+            raise InputError(f"{name} must be a finite number, not {value}")
+
+
+def _is_finite(value):
+    try:
+        return math.isfinite(float(value))
+    except ValueError:
+        return True
 
 
 def _our_command(words):
     """Replace EmbeddingShift's name of a command by ours, and say so once."""
     command = words[0].lower() if words else ""
     ours = ALIASES.get(command)
-    if command.startswith("runs-") and command != "runs-":
-        ours = f"runs {command.removeprefix('runs-')}"
+    if command.startswith("runs-"):
+        ours = command.replace("-", " ", 1)
     if ours is None:
         return words
     echo(f"note: {words[0]} is 'casebook {ours}' here", err=True)

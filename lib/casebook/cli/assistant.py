@@ -1,14 +1,28 @@
-"""``casebook answer`` and ``casebook gate --log``: make a log, and compare it with an older one."""
+"""``casebook answer`` and ``casebook gate log``: make a log, and compare it with an older one."""
 
 import shlex
 from pathlib import Path
 
 import typer
 
-from casebook import assistant, data, runs
-from casebook.cli.common import Json, argument, exclusive, option, refuse_idle, say, show
+from casebook import assistant, data
+from casebook.cli.common import (
+    Columns,
+    Json,
+    Lists,
+    Measures,
+    Rows,
+    Values,
+    argument,
+    exclusive,
+    option,
+    refuse_idle,
+    said,
+    say,
+    show,
+)
+from casebook.cli.scores import show_gate
 from casebook.errors import InputError
-from casebook.verdicts import margin_of
 
 _OF_MODEL = (
     "url",
@@ -73,23 +87,16 @@ def answer(
     }
     if app is None:
         exclusive(context, "model", "system")
-        sampling = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
-        retrieval = {"corpus": corpus, "k": k, "mode": mode, "prompt": prompt}
-        settings = retrieval | sampling | shared | {"retries": retries}
-        _ask_model(context, questions, out, model, url, settings)
+        if corpus is None:
+            remedy = "name what to retrieve from, or leave it out"
+            refuse_idle(context, ("k", "mode"), "without --corpus", remedy)
+        settings = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
+        settings |= {"corpus": corpus, "k": k, "mode": mode, "prompt": prompt, "retries": retries}
+        assistant.answer.answer_questions(questions, out, model, url=url, **settings, **shared)
     else:
         exclusive(context, "app", *_OF_MODEL)
-
         assistant.answer.ask_application(questions, out, app, system=system, **shared)
     _show_summary(out, as_json)
-
-
-def _ask_model(context, questions, out, model, url, settings):
-
-    if settings["corpus"] is None:
-        remedy = "name what to retrieve from, or leave it out"
-        refuse_idle(context, ("k", "mode"), "without --corpus", remedy)
-    assistant.answer.answer_questions(questions, out, model, url=url, **settings)
 
 
 def _show_summary(out, as_json):
@@ -108,47 +115,30 @@ def _show_summary(out, as_json):
     show(report, as_json, table, [*notes, following], digits=".3g")
 
 
-def gate_log(log, against, *, measures, margin, common, collection, said, judge, as_json):
-    """Decide on two logs; ends with the exit code of the verdict."""
-    if against is None:
-        raise InputError("--log needs the log that it is held against: --against FILE")
-    margin = margin_of("share") if margin is None else margin
+def gate_log(
+    log: argument(Path, "Log of an assistant's answers."),
+    against: option(Path, "Log that it is held against."),
+    measure: Measures = None,
+    margin: option(float, "Loss tolerated.", min=0) = 0.05,
+    collection: option(str | None, "Data set or folder, if the contexts are ids.") = None,
+    columns: Columns = None,
+    values: Values = None,
+    rows: Rows = None,
+    lists: Lists = "json",
+    judge: option(
+        str | None, "Scores the answers of both logs too: entailment:MODEL, endpoint:MODEL, ..."
+    ) = None,
+    force: option(bool, "Compare the questions that both logs have.", "--force") = False,
+    as_json: Json = False,
+):
+    """Test that a log of answers is not worse than an older one; exit 2, 4 or 5 if not shown.
+
+    Example: casebook gate log new.jsonl --against old.jsonl
+    """
     if judge is not None:
         assistant.judge.load_judge(judge)  # which needs a retriever's packages
-    gate = assistant.gate.gate_logs(
-        log,
-        against,
-        measures,
-        margin=margin,
-        common=common,
-        collection=collection,
-        judge=judge,
-        **said,
-    )
-    parts = [[data.tables.reading_text(reading) for reading in gate["readings"]], gate["notes"]]
-    rows = gate["rows"]
-    if len(rows):
-        columns = [
-            "system",
-            "measure",
-            "level",
-            "baseline",
-            "difference",
-            "low",
-            "high",
-            "n",
-            "groups",
-            "verdict",
-        ]
-        if rows["system"].nunique() == 1:
-            columns.remove("system")
-        parts.append(rows[columns].rename(columns={"level": "new", "baseline": "old"}))
-        parts.append(
-            [
-                f"margin {margin:g}: passes if the lower bound of the 95 % interval "
-                f"is not below {-margin:g}"
-            ]
-        )
-    passed = gate["verdict"] == "pass"
-    show(gate | {"passed": passed, "margin": margin}, as_json, *parts, digits="z.3f")
-    runs.decide.settle(gate["verdict"], f"gate: {gate['verdict']}")
+    options = {"collection": collection, "judge": judge, "margin": margin, "common": force}
+    told = said(columns, values, rows, lists=lists)
+    gate = assistant.gate.gate_logs(log, against, measure, **options, **told)
+    readings = [data.tables.reading_text(reading) for reading in gate["readings"]]
+    show_gate(gate | {"margin": margin}, as_json, readings)

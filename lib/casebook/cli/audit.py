@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from casebook import audits
+from casebook import audits, data
 from casebook.cli.common import Json, argument, command_group, option, say, show
 from casebook.errors import CheckFailed
 
@@ -11,7 +11,7 @@ app = command_group("audit", "Look for impossible rows of reported tables.")
 
 @app.command()
 def tables(
-    source: argument(Path, "CSV or JSON: row, accuracy, precision, recall, f1, n, positives."),
+    source: argument(Path, "Table: row, accuracy, precision, recall, f1, n, positives."),
     n: option(int | None, "Number of claims, where the file has no column n.", "--n") = None,
     positives: option(
         int | None, "Number of positive claims, where the file has no column positives."
@@ -27,9 +27,7 @@ def tables(
     Example: casebook audit tables reported.csv --n 10 --positives 8
     """
     reported = audits.tables.read_tables(source, n, positives)
-    unread = [name for name in reported if name not in audits.tables.TABLE_COLUMNS]
-    if unread:
-        say(f"note: {source}: columns not read: {', '.join(unread)}")
+    say(data.tables.reading_text(reported.attrs["reading"]))
     rows = audits.tables.check_tables(reported, decimals=decimals, rounding=rounding)
     parts = {
         "summary": audits.tables.count_impossible(rows),

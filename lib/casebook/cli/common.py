@@ -9,23 +9,23 @@ from typing import Annotated
 
 import typer
 
-from casebook import models, runs
+from casebook import models
 from casebook.errors import InputError
 from casebook.files import write_json
 
 
 def option(kind, text, *names, **settings):
-    """Give the type of an option, with its help and names, as typer reads it from an annotation."""
+    """Type of an option, with its help and names, as typer reads it from an annotation."""
     return Annotated[kind, typer.Option(*names, help=text, **settings)]
 
 
 def argument(kind, text, **settings):
-    """Give the type of an argument, with its help."""
+    """Type of an argument, with its help."""
     return Annotated[kind, typer.Argument(help=text, **settings)]
 
 
 def command_group(name, text):
-    """Make a group of commands, with its help."""
+    """A group of commands, with its help."""
     return typer.Typer(name=name, help=text, no_args_is_help=True)
 
 
@@ -76,6 +76,9 @@ def use_models(device, precision, batch_size):
         os.environ.update(settings.environment())
 
 
+# --- what is given
+
+
 def given(context, name):
     """Whether an option was given, rather than left at its default."""
     return context.get_parameter_source(name).name == "COMMANDLINE"
@@ -96,44 +99,35 @@ def refuse_idle(context, options, where, remedy="leave it out"):
 
 
 def _flag(context, name):
-    """Give the long spelling of an option."""
     (parameter,) = (each for each in context.command.params if each.name == name)
     return max(parameter.opts, key=len)
 
 
 def pairs(texts, mark, form):
-    """Read repeated options of the form NAME=VALUE."""
+    """Repeated options of the form NAME=VALUE."""
     values = {}
     for text in texts or []:
-        name, between, value = text.partition(mark)
-        if not (name and between and value):
+        name, _, value = text.partition(mark)
+        if not name or not value:
             raise InputError(f"{text!r} is not of the form {form}")
-        if name in values:
+        if values.setdefault(name, value) != value:
             raise InputError(f"{name!r} is named twice: {form} needs different names")
-        values[name] = value
     return values
-
-
-def meanings(texts):
-    """Read ``--values WORD=MEANING``: a word may hold "=", and a meaning may be empty."""
-    values = {}
-    for text in texts or []:
-        word, between, meaning = text.rpartition("=")
-        if not between:
-            raise InputError(f"{text!r} is not of the form --values WORD=MEANING")
-        values[word] = meaning
-    return values
-
-
-SAID = ("columns", "values", "rows", "lists")
-"""Options that say how a table is read."""
 
 
 def said(columns, values, rows, **lists):
-    """What options say of a table, for its reader."""
+    """What options say of a table, for its reader; a word of ``--values`` may hold "="."""
+    meanings = {}
+    for text in values or []:
+        word, between, meaning = text.rpartition("=")
+        if not between:
+            raise InputError(f"{text!r} is not of the form --values WORD=MEANING")
+        meanings[word] = meaning
     columns = pairs(columns, "=", "--columns ROLE=COLUMN")
-    return {"columns": columns, "values": meanings(values), "rows": rows, **lists}
+    return {"columns": columns, "values": meanings, "rows": rows, **lists}
 
+
+# --- what is printed
 
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"  # all but new lines and tabs
 
@@ -150,10 +144,6 @@ def in_line(text):
 
 def _escaped(match):
     return match[0].encode("unicode_escape").decode()
-
-
-def _escaped_for_json(match):
-    return f"\\u{ord(match[0]):04x}"
 
 
 def echo(text, err=False, nl=True):
@@ -175,7 +165,7 @@ def say(line):
 def print_json(value):
     """Print JSON, see `plain`."""
     text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False, default=str)
-    typer.echo(re.sub(f"[{_CONTROLS}]", _escaped_for_json, text))
+    typer.echo(re.sub(f"[{_CONTROLS}]", lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def plain(value):
@@ -190,7 +180,7 @@ def plain(value):
 
 
 def csv_text(frame):
-    """Write a table as CSV whose texts no spreadsheet runs."""
+    """A table as CSV whose texts no spreadsheet runs."""
     from casebook.sheets import table_for_csv
 
     return table_for_csv(frame).to_csv(index=False, lineterminator="\n")
@@ -201,17 +191,16 @@ def print_frame(frame, form="text", digits="z.4f"):
     if form == "csv":
         echo_data(csv_text(frame))
         return
-    sides = ["left" if frame[name].dtype.kind in "OUT" else "right" for name in frame]
 
     def text_of(cell):
-        return format(cell, digits) if isinstance(cell, float) else cell
+        return format(cell, digits) if isinstance(cell, float) else in_line(str(cell))
 
+    sides = ["left" if frame[name].dtype.kind in "OUT" else "right" for name in frame]
     cells = frame.astype(object).where(frame.notna(), "-").map(text_of)
     if form == "markdown":
-        text = cells.to_markdown(index=False, disable_numparse=True, colalign=sides)
+        echo(cells.to_markdown(index=False, disable_numparse=True, colalign=sides))
     else:
-        text = cells.to_string(index=False)
-    echo(text)
+        echo(cells.to_string(index=False) if len(cells) else "none")
 
 
 def show(value, as_json, *parts, digits="z.4f"):
@@ -238,8 +227,7 @@ def show_tables(tables, as_json):
     """Print tables as JSON, or one below the other."""
     parts = []
     for name, table in tables.items():
-        empty = "nothing found" if name == "leaks" else "nothing to report"
-        parts += [[f"\n{name}"], table if len(table) else [empty]]
+        parts += [[f"\n{name}"], table if len(table) else ["nothing to report"]]
     show(tables, as_json, *parts, digits=".4g")
 
 
@@ -250,14 +238,3 @@ def filled_lines(values):
         if items and None not in items:
             texts = [f"{item:.6g}" if isinstance(item, float) else str(item) for item in items]
             yield f"{name}: {', '.join(texts)}"
-
-
-def table_lines(rows, columns):
-    """Lines of a table of records; it needs no pandas, which would cost half a second."""
-    grid = [list(columns)]
-    for row in rows:
-        grid.append([in_line(runs.record.value_text(row[name])) for name in columns])
-    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-    for line in grid:
-        cells = [text.ljust(width) for text, width in zip(line, widths, strict=True)]
-        yield "  ".join(cells).rstrip()

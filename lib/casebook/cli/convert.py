@@ -21,9 +21,6 @@ def convert(
     columns: option(
         list[str] | None, "A column of another name: corpus.text=body; repeatable."
     ) = None,
-    max_missing: option(
-        float, "Largest share of judgements that may name what is not there.", min=0, max=1
-    ) = 0.05,
     as_json: Json = False,
 ):
     """Convert tables (CSV, TSV, JSON lines, xlsx, parquet) to a folder for all chapters.
@@ -38,7 +35,6 @@ def convert(
         queries,
         splits,
         columns=pairs(columns, "=", "--columns TABLE.COLUMN=YOURS"),
-        max_missing=max_missing,
     )
     report = {part: reading.record() for part, reading in readings.items()}
     lines = [str(reading) for reading in readings.values()]

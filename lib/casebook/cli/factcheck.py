@@ -26,7 +26,7 @@ from casebook.cli.common import (
     show_tables,
 )
 from casebook.errors import BatchFailed, InputError
-from casebook.files import refuse_overwriting
+from casebook.files import refuse_overwriting, write_text
 from casebook.paths import writable
 
 app = command_group("factcheck", "Check claims against a collection, and score anyone's verdicts.")
@@ -44,6 +44,10 @@ Stance = option(
 )
 Decomposition = option(str, "rules, documented, none, model:NAME or module:object.")
 Gate = option(str, "Least credibility of a source: none, low, medium or high.")
+PREFER_MODELS = (
+    "the default judge compares words and refutes many paraphrases; for the sentences of answers "
+    "prefer --stance entailment:MODEL or endpoint:MODEL"
+)
 OTHER_LABELS = "exclude, negative or three_class"
 
 
@@ -122,30 +126,26 @@ def run(
         raise InputError("give a file of claims, or --log with a log of answers")
     if log and not corpus:
         raise InputError("--log needs --corpus: the collection that the answers should agree with")
-    refuse_overwriting(
-        out, claims, ratings, *(log or ()), *map(factcheck.pipeline.folder_of, corpus or ())
-    )
-    if out is not None and (out.is_dir() or not writable(out.absolute().parent)):
-        raise InputError(
-            f"--out {out}: cannot be written: name a file in a folder that you may write to"
-        )
+    corpus = corpus or [factcheck.pipeline.OWN_COLLECTION]
+    folders = map(factcheck.pipeline.folder_of, corpus)
+    refuse_overwriting(out, claims, ratings, *(log or ()), *folders)
+    if out is not None and not writable(out.absolute().parent):
+        raise InputError(f"--out {out}: name a file in a folder that you may write to")
+    told = said(columns, values, rows)
     if log:
-        answers = assistant.log.read_log(log, **said(columns, values, rows, lists=lists))
+        answers = assistant.log.read_log(log, **told, lists=lists)
         readings = answers.attrs["readings"]
         claim_list = factcheck.claims.claims_of_answers(answers)
         for note in assistant.log.not_answered(answers["no_answer"]):
             say(f"note: {note}")
         if stance == "public" and not original:
-            say(
-                "note: the default judge compares words and refutes many paraphrases; for the "
-                "sentences of answers prefer --stance entailment:MODEL or endpoint:MODEL"
-            )
+            say(f"note: {PREFER_MODELS}")
     else:
         refuse_idle(context, ("lists",), "without --log")
-        claim_list, reading = factcheck.claims.read_plain(claims, **said(columns, values, rows))
+        claim_list, reading = factcheck.claims.read_plain(claims, **told)
         readings = [reading.record()]
     checker = factcheck.pipeline.checker_of(
-        factcheck.pipeline.load_documents(corpus or [factcheck.pipeline.OWN_COLLECTION]),
+        factcheck.pipeline.load_documents(corpus),
         mode=mode,
         stance=stance,
         decomposition=decomposition,
@@ -158,35 +158,24 @@ def run(
     for reading in readings:
         say(data.tables.reading_text(reading))
     results = checker.check_all(claim_list)
-    if out is not None:
-        factcheck.score.write_log(
-            out, factcheck.score.run_log(results, [claim.label for claim in claim_list])
-        )
     report, scores = factcheck.score.as_report(
-        claim_list,
-        results,
-        checker.config,
-        checker.stance,
-        n_resamples=resamples,
-        seed=seed,
+        claim_list, results, checker.config, checker.stance, n_resamples=resamples, seed=seed
     )
+    if out is not None:
+        lines = report["log"].to_json(orient="records", lines=True, force_ascii=False)
+        write_text(out, lines)
     show(report, as_json, *_report_parts(report, scores))
-    errors = [result.error for result in results if result.error is not None]
-    if errors:
-        raise BatchFailed(
-            f"{len(errors)} of {len(results)} claims could not be checked, as {errors[0]}"
-        )
+    _refuse_crashed([result.error for result in results if result.error], results)
 
 
 def _report_parts(report, scores):
     """The report as lines and tables for a terminal."""
     for claim in report["claims"]:
-        lines = [f"{claim['claim_id']}: {claim['verdict'] or claim['error']}"]
-        for line in (claim["explanation"] or "").splitlines():
-            lines.append(f"    {line}")
-        yield lines
+        lines = (claim["explanation"] or "").splitlines()
+        head = f"{claim['claim_id']}: {claim['verdict'] or claim['error']}"
+        yield [head, *(f"    {line}" for line in lines)]
     yield [", ".join(f"{n} {name}" for name, n in report["outcomes"].items())]
-    if len(set(report["systems"]["category"])) > 1:
+    if report["systems"]["category"].nunique() > 1:
         yield ["\nVerdicts by category (share of claims with 95 % interval)"]
         yield report["systems"]
     if scores:
@@ -195,54 +184,27 @@ def _report_parts(report, scores):
         "\nCost of a claim and quality of its explanation: "
         "as the document says, in its code, and standard"
     ]
-    yield _cost_and_quality(report)
-    if report["judge"]["cost"]:
-        yield [f"\nThe judge: {report['judge']['cost']}."]
-    if report["judge"]["caution"]:
-        yield [f"\nWhat this does not see: {report['judge']['caution']}."]
+    yield factcheck.score.cost_and_quality(report)
+    said_of_judge = {"The judge": report["judge"]["cost"]}
+    said_of_judge["What this does not see"] = report["judge"]["caution"]
+    yield [f"\n{title}: {text}." for title, text in said_of_judge.items() if text]
 
 
-def _cost_and_quality(report):
-    """Each measure of a run as the document says, in its code, and standard."""
-    import pandas as pd
-
-    performance = report["performance"]
-    quality = report["explanations"].set_index("measure")["value"].to_dict()
-    quality_in_code = {}
-    for name, value in quality.items():
-        if "documented: " in name:
-            quality_in_code[name.removeprefix("documented: ")] = value
-    columns = {
-        "original": performance["document"],
-        "in its code": performance["in_its_code"] | quality_in_code,
-        "standard": performance["document"] | quality,
-    }
-    table = pd.DataFrame({name: pd.Series(column, dtype=float) for name, column in columns.items()})
-    table = table.reindex(factcheck.score.RUN_MEASURE_TITLES).rename(
-        factcheck.score.RUN_MEASURE_TITLES
-    )
-    return table.rename_axis("measure").reset_index()
-
-
-def _with_reason_texts(table):
-    """A table for a terminal: reasons in words, or no column of reasons if there is none."""
-    from casebook.tables import reason_text
-
-    if "reason" not in table or table["reason"].isna().all():
-        return table.drop(columns="reason", errors="ignore")
-    return table.assign(reason=table["reason"].fillna("").map(reason_text))
+def _refuse_crashed(errors, checked):
+    if errors:
+        problem = f"{len(errors)} of {len(checked)} claims could not be checked"
+        raise BatchFailed(f"{problem}, as {errors[0]}")
 
 
 def _note_empty_evidence(checker):
     """Say that the credibility gate lets no document pass."""
-    if checker.passing:
-        return
-    scale = "the original rating" if checker.config.parity else "the rating table"
-    say(
-        f"note: none of {len(checker.base)} documents passes the credibility gate "
-        f"({checker.config.gate}), so no claim gets evidence: {scale} rates a source "
-        "by its address ('url'); without one it stays low"
-    )
+    if not checker.passing:
+        scale = "the original rating" if checker.config.parity else "the rating table"
+        say(
+            f"note: none of {len(checker.base)} documents passes the credibility gate "
+            f"({checker.config.gate}), so no claim gets evidence: {scale} rates a source "
+            "by its address ('url'); without one it stays low"
+        )
 
 
 @app.command()
@@ -291,26 +253,23 @@ def ablate(
     tables = factcheck.ablation.ablate(
         checker, claim_list, noise_rates=rate or (0.0, 1.0), noise_seeds=range(seeds), seed=seed
     )
-    crashed = tables["crashed"]
-    if cost := factcheck.model_judges.cost_of_judge(checker.stance):
+    cost = factcheck.model_judges.cost_of_judge(checker.stance)
+    if cost:
         say(f"the judge: {cost}")
     show_tables(tables if as_json else _ablation_tables(tables), as_json)
-    if len(crashed):
-        n_crashed = crashed["id"].nunique()
-        error = crashed["error"].iloc[0]
-        raise BatchFailed(
-            f"{n_crashed} of {len(claim_list)} claims could not be checked, as {error}"
-        )
+    crashed = tables["crashed"].drop_duplicates("id")
+    _refuse_crashed(crashed["error"].tolist(), claim_list)
 
 
 def _ablation_tables(tables):
     """The tables of an ablation for a terminal, by title."""
-    effects = tables["effects"].query("kind in ('main', 'shapley')")
-    titles = {
-        "The pipeline against itself without each part": tables["parts"],
+    columns = ["system", "against", "difference", "low", "high", "p_adjusted", "verdict", "reason"]
+    return {
+        "The pipeline against itself without each part": tables["parts"][columns],
         "Cells": tables["cells"],
-        "Effects by share of documents with a planted contradiction": effects,
+        "Effects by share of documents with a planted contradiction": tables["effects"].query(
+            "kind in ('main', 'shapley')"
+        ),
         "The nine original configurations, run": tables["configurations"],
         "Impacts that the document states, and ours, in points of accuracy": tables["reported"],
     }
-    return {title: _with_reason_texts(table) for title, table in titles.items()}

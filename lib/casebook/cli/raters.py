@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from casebook import assistant, data, raters, runs
+from casebook import assistant, data, raters
 from casebook.cli.common import (
     Columns,
     Json,
@@ -38,39 +38,14 @@ app = command_group(
     "raters", "Double-blind human evaluation: make forms, audit them, analyse what comes back."
 )
 
-PRINTED_TABLES = (
-    "defects",
-    "win_rates",
-    "preference",
-    "intervals",
-    "item_tests",
-    "agreement",
-    "rating_tests",
-    "cohen_kappa",
-)
-
+PRINTED_TABLES = ("defects", "win_rates", "intervals", "agreement", "rating_tests", "cohen_kappa")
 COMPARISON_OPTIONS = (
-    "log",
-    "columns",
-    "rows",
-    "lists",
-    "system",
-    "items",
-    "per_item",
-    "pairs_per_item",
-    "focus",
-    "margin",
-    "win_rate",
-    "guess",
-    "stratify",
-    "no_evidence",
-    "common",
-    "seed",
+    *("log", "columns", "rows", "lists", "system", "items", "per_item", "pairs_per_item", "focus"),
+    *("margin", "win_rate", "guess", "stratify", "no_evidence", "common", "seed"),
 )
 """Options of `forms` that have no effect on Likert forms."""
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-LIKERT_FORMS = "on Likert forms"
 WORDS_IN_TEXTS = ("word_in_text", "word_of_one_side")
 
 # Of the commands that read forms: how they are unblinded, and how they are analysed
@@ -131,63 +106,40 @@ def forms(
     name = study or (folder.name if _FILE_NAME.fullmatch(folder.name) else "study")
     formats = tuple(format_ or ["xlsx"])
     if explanations:
-        report = _make_likert_forms(explanations, folder, name, kinds, formats)
+        table = data.tables.read_table(explanations).reset_index(drop=True)
+        report = raters.forms.make_likert_forms(table, folder, name, kinds, formats=formats)
     else:
         told = said(columns, None, rows, lists=lists)
         if log:
             logged = assistant.log.read_log(log, **told)
-            answers, account = raters.answers.answers_of_log(
-                logged, system, common=common, stratum=stratify
-            )
+            options = {"common": common, "stratum": stratify}
+            answers, account = raters.answers.answers_of_log(logged, system, **options)
         else:
-            if stratify:
-                told["columns"]["stratum"] = stratify
-            answers, account = raters.answers.read_answers(
-                pairs(system, "=", "NAME=FILE"), common=common, **told
-            )
+            told["columns"] |= {"stratum": stratify} if stratify else {}
+            files = pairs(system, "=", "NAME=FILE")
+            answers, account = raters.answers.read_answers(files, common=common, **told)
         if no_evidence:
             answers = answers.drop(columns="evidence", errors="ignore")
-        plan = raters.forms.Plan(
-            name,
-            kinds,
-            items=items,
-            per_item=per_item,
-            pairs_per_item=pairs_per_item,
-            seed=seed,
-            focus=focus,
-            margin=margin,
-            win_rate=win_rate,
-            guess=guess,
-            formats=formats,
-        )
+        sizes = {"items": items, "per_item": per_item, "pairs_per_item": pairs_per_item}
+        plan = {"focus": focus, "margin": margin, "win_rate": win_rate, "guess": guess}
+        plan = raters.forms.Plan(name, kinds, seed=seed, formats=formats, **sizes, **plan)
         report = raters.forms.make_forms(answers, folder, plan, account=account)
         for reading in answers.attrs["readings"]:
             say(data.tables.reading_text(reading))
-    if not as_json:
-        for warning in _warnings(report):
-            say(f"warning: {warning}")
+    for warning in _warnings(report):
+        say(f"warning: {warning}")
     show({"folder": str(folder), **report}, as_json, _forms_lines(folder, report))
-
-
-def _make_likert_forms(explanations, folder, name, kinds, formats):
-    if explanations.suffix.lower() != ".csv":
-        raise InputError(f"{explanations}: name a .csv file")
-    table = data.tables.read_table(explanations).reset_index(drop=True)
-    try:
-        return raters.forms.make_likert_forms(table, folder, name, kinds, formats=formats)
-    except InputError as error:
-        raise InputError(f"{explanations}: {error}") from None
 
 
 def _forms_lines(folder, report):
     registered = report["preregistration"]
-    design = dict(registered["design"])
+    for name, value in registered["design"].items():
+        yield f"{name:22} {value}"
     if power := registered.get("power"):
         low, high = power["ci"]
         assumed = ", ".join(f"{name} {value:g}" for name, value in power["assumed"].items())
-        design["power"] = f"{power['estimate']:.2f} [{low:.2f}, {high:.2f}], simulated: {assumed}"
-    for name, value in design.items():
-        yield f"{name:22} {value}"
+        text = f"{power['estimate']:.2f} [{low:.2f}, {high:.2f}], simulated: {assumed}"
+        yield f"{'power':22} {text}"
     for change in report["text_changes"]:
         yield f"changed: {json.dumps(change, ensure_ascii=False)}"
     yield f"hand out   {folder / 'for_raters'}"
@@ -200,31 +152,20 @@ def _forms_lines(folder, report):
     )
 
 
+# What in the answers may spoil the comparison; Likert forms know nothing of it.
 def _warnings(report):
-    """What in the answers may spoil the comparison; Likert forms know nothing of it."""
-    recognisable = report.get("texts_with_a_system_name", [])
-    alike = report.get("identical_answers", [])
-    for column in dict.fromkeys(text["column"] for text in recognisable):
-        texts = [text for text in recognisable if text["column"] == column]
-        names = {"prompt": "questions name", "evidence": "passages of questions name"}
-        what = names.get(column, f"answers of {column} name")
-        yield f"{len(texts)} {what} a system ({_some(texts)}): raters may recognise it"
-    if words := list(dict.fromkeys(row["word"] for row in report.get("words_of_one_system", []))):
-        yield f"words that nearly always stand in one of two answers only: {', '.join(words[:10])}"
-    if cuts := report.get("evidence_cut"):
-        n_characters = sum(cut["characters"] for cut in cuts)
-        yield (
-            f"passages of {len(cuts)} questions are cut, by {n_characters:,} characters in all "
-            f"({_some(cuts)}); each cut says how many"
-        )
-    if alike:
-        yield f"{len(alike)} pairs of answers are the same ({_some(alike)}), which no vote can tell"
+    named = report.get("texts_with_a_system_name", [])
+    for column in dict.fromkeys(text["column"] for text in named):
+        items = data.tables.listed([text["item"] for text in named if text["column"] == column], 3)
+        yield f"texts of {column} name a system ({items}): raters may recognise it"
+    if words := [row["word"] for row in report.get("words_of_one_system", [])]:
+        words = data.tables.listed(dict.fromkeys(words))
+        yield f"words that nearly always stand in one of two answers only: {words}"
+    if alike := [row["item"] for row in report.get("identical_answers", [])]:
+        items = data.tables.listed(alike, 3)
+        yield f"{len(alike)} pairs of answers are the same ({items}), which no vote can tell"
     for name, count in report.get("account", {}).get("no_answer", {}).items():
         yield f"{name} gave no answer to {count} questions; raters read '(no answer)'"
-
-
-def _some(rows):
-    return f"items {', '.join(runs.items.one_line(row['item'], 30) for row in rows[:3])} ..."
 
 
 @app.command()
@@ -242,16 +183,12 @@ def simulate(
     Example: casebook raters simulate pilot returned --effect 0.7
     """
     truth = raters.simulate.Truth(effect, ties=ties, blank=blank)
-    paired = raters.unblinding.read_key(study)["layout"] == "paired"
-    if not paired:
-        refuse_idle(context, ("effect", "ties"), LIKERT_FORMS)
+    level = f"the true win rate is {truth.win_rate:.3f}"
+    if raters.unblinding.read_key(study)["layout"] == "likert":
+        refuse_idle(context, ("effect", "ties"), "on Likert forms")
+        level = "ratings around 3.6, whatever the system"
     for path in raters.simulate.fill_forms(study, folder, truth, seed=seed):
         echo(str(path))
-    level = (
-        f"the true win rate is {truth.win_rate:.3f}"
-        if paired
-        else "ratings around 3.6, whatever the system"
-    )
     echo(f"simulated, not judged: {level}")
 
 
@@ -274,42 +211,24 @@ def audit(
 
     Example: casebook raters audit returned --key pilot
     """
-    from casebook.sheets import KINDS
-
     exclusive(context, "key", "side_column", "last_column")
     column_names = _column_names(columns)
     returned = raters.read.read_forms(files, column_names)
-    if key is None and not (side_column or last_column):
-        key = raters.unblinding.key_beside(returned)
-    has_key_column = (
-        side_column
-        or last_column
-        or any(raters.unblinding.SIDE_COLUMN in form.rows for form in returned)
-    )
-    has_votes = any(form.rows["preferred"].notna().any() for form in _paired(returned))
-    system_names = list(word or [])
+    names = list(word or [])
     tables = {}
-    if has_votes and (key or has_key_column):
+    has_votes = any(form.rows[form.layout.answers[0].name].notna().any() for form in returned)
+    is_open = raters.unblinding.SIDE_COLUMN in returned[0].rows
+    if has_votes and (key or side_column or last_column or is_open):
         votes = raters.unblinding.open_forms(returned, key, side_column, last_column, force)
-        system_names += votes.systems
+        names += votes.systems
         panel = raters.analysis.panel_of(votes, against)
         tables = raters.analysis.validity(panel, permutations=permutations, seed=seed)
     else:
-        unblinding = ("side_column", "last_column", "force")
-        analysing = ("against", "permutations", "seed")
-        refuse_idle(context, unblinding + analysing, "where no judgements are audited")
-        if has_votes:
-            say("note: to audit the judgements too, give the sealed key with --key")
-        elif key:
-            system_names += raters.unblinding.read_key(key)["systems"]
-    paths = list(dict.fromkeys(form.path for form in returned))
-    for path in paths:
-        if path.suffix.lower() not in KINDS:
-            raise InputError(
-                f"{path}: is no form: audit the forms that were sent out; "
-                "'casebook raters analyse' checks the judgements in it"
-            )
-    leaks = raters.blinding.scan_forms(paths, system_names, column_names)
+        idle = ("side_column", "last_column", "force", "against", "permutations", "seed")
+        refuse_idle(context, idle, "where no judgements are audited")
+        names += raters.unblinding.read_key(key)["systems"] if key else []
+    paths = dict.fromkeys(form.path for form in returned)
+    leaks = raters.blinding.scan_forms(paths, names, column_names)
     show_tables({"leaks": leaks} | tables, as_json)
     besides_texts = leaks[~leaks["kind"].isin(WORDS_IN_TEXTS)]
     if len(besides_texts):
@@ -324,7 +243,7 @@ def analyse_forms(
     files: ReturnedForms,
     against: Against = None,
     original: Original = False,
-    out: option(Path | None, "New folder for tables, figures and JSON.", "-o", "--out") = None,
+    out: option(Path | None, "New folder for tables and JSON.", "-o", "--out") = None,
     columns: ColumnNames = None,
     resamples: Resamples = 10_000,
     permutations: Permutations = 200,
@@ -346,128 +265,73 @@ def analyse_forms(
     if out and out.exists():
         raise InputError(f"{out}: exists: name a new folder, or remove this one")
     column_names = _column_names(columns)
+    unblinding = (key, side_column, last_column)
     if original:
-        if not key:
-            refuse_idle(context, ("force",), "without a key")
-        _show_documented(files, column_names, key, side_column, last_column, force, as_json)
+        _show_documented(files, column_names, *unblinding, force, as_json)
         return
     returned = raters.read.read_forms(files, column_names)
-    if _paired(returned):
-        votes = raters.unblinding.open_forms(returned, key, side_column, last_column, force)
-        analysis = raters.analysis.analyse(
-            votes, against, n_resamples=resamples, permutations=permutations, seed=seed
-        )
+    if any(form.layout.name == "paired" for form in returned):
+        votes = raters.unblinding.open_forms(returned, *unblinding, force)
+        options = {"n_resamples": resamples, "permutations": permutations, "seed": seed}
+        analysis = raters.analysis.analyse(votes, against, **options)
         values = {"answer": raters.analysis.answer_lines(analysis), "tables": analysis.tables}
         printed = PRINTED_TABLES
     else:
         of_preferences = ("against", "resamples", "permutations", "side_column", "last_column")
-        refuse_idle(context, of_preferences, LIKERT_FORMS)
-        analysis = None
+        refuse_idle(context, of_preferences, "on Likert forms")
         values = _likert_analysis(returned, key, force, seed)
         printed = values["tables"]
     if out:
-        _write_tables(out, values, _figures(analysis) if analysis else {})
+        with new_folder(out) as temporary:
+            for name, table in values["tables"].items():
+                write_text(temporary / "tables" / f"{name}.csv", csv_text(table))
+            write_json(temporary / "analysis.json", plain(values))
     if as_json:
         print_json(values)
         return
     for line in values.get("answer", ()):
         echo(f"- {line}")
     show_tables({name: values["tables"][name] for name in printed}, as_json)
-    if analysis:
-        echo(f"\n{len(analysis.tables)} tables in all: --out FOLDER writes, --json prints")
 
 
+# --columns: expected column to the column of the files.
 def _column_names(options):
-    """Read --columns: expected column to the column of the files."""
     columns = pairs(options, "=", "--columns EXPECTED=YOURS")
-    paired_columns = [
-        *raters.layouts.paired_layout(guess=True).names,
-        raters.unblinding.SIDE_COLUMN,
-    ]
+    paired = [*raters.layouts.paired_layout(guess=True).names, raters.unblinding.SIDE_COLUMN]
+    known = {*paired, *raters.layouts.LIKERT.names, *data.tables.ROLES["ratings"]}
     for expected, column in columns.items():
-        if expected not in {
-            *paired_columns,
-            *raters.layouts.LIKERT.names,
-            *data.tables.ROLES["ratings"],
-        }:
-            raise InputError(
-                f"--columns {expected}={column}: {expected!r} is none of "
-                f"{', '.join(paired_columns)}"
-            )
+        if expected not in known:
+            problem = f"{expected!r} is none of {', '.join(paired)}"
+            raise InputError(f"--columns {expected}={column}: {problem}")
     if len(set(columns.values())) < len(columns):
         raise InputError(f"--columns {columns}: a column is given twice")
     return columns
 
 
-def _paired(forms):
-    """The forms that ask for preferences."""
-    return [form for form in forms if form.layout.name == "paired"]
-
-
+# PDPABench's own analysis, and nothing else; without a key its own reader too.
 def _show_documented(files, column_names, key, side_column, last_column, force, as_json):
-    """PDPABench's own analysis, and nothing else; without a key its own reader too."""
     if key:
         returned = raters.read.read_forms(files, column_names)
-        votes = raters.unblinding.open_forms(returned, key, side_column, last_column, force)
+        votes = raters.unblinding.open_forms(returned, key, force=force)
         judgements = raters.documented.records_of(votes)
     else:
         paths = raters.read.form_files(files)
-        judgements = raters.documented.read_documented_rows(
-            paths, side_column, last_column, column_names
-        )
+        options = (side_column, last_column, column_names)
+        judgements = raters.documented.read_documented_rows(paths, *options)
     values = raters.documented.documented_analysis(judgements)
     for line in raters.documented.impossible(judgements, values):
         say(f"warning: {line}")
     show(values, as_json, raters.documented.documented_lines(values))
 
 
-def _figures(analysis):
-    try:
-        from casebook import plots
-    except ModuleNotFoundError:
-        say(
-            "note: tables only: figures need matplotlib and seaborn: pip install matplotlib seaborn"
-        )
-        return {}
-    plots.use_style()
-    panel = analysis.panel
-    tables = analysis.tables
-    rates = tables["win_rates"].rename(columns={"who": "row"})
-    even = {"no preference": 0.5}
-    side = {"row": "rater", "value": "left_choice"}
-    agreement = tables["agreement"].rename(
-        columns={"estimate": "value", "panel_low": "low", "panel_high": "high", "n_items": "n"}
-    )
-    return {
-        "win_rates": plots.values(rates, f"win rate of {panel.focus}", reference=even),
-        "votes": plots.rating_matrix(panel.votes, {-1: panel.against, 0: "tie", 1: panel.focus}),
-        "position": plots.values(tables["position"], "left answer chosen", reference=even, **side),
-        "ratings": plots.rating_distributions(panel.long_ratings()),
-        "agreement": plots.values(agreement, "these raters, other items", row="coefficient"),
-    }
-
-
 def _likert_analysis(returned, key, force, seed):
-    key = key or raters.unblinding.key_beside(returned)
     if key is None:
         raise InputError(f"{returned[0].path}: Likert forms need their sealed key: --key FILE")
-    ratings, defects = raters.unblinding.unblind_likert(
-        returned, raters.unblinding.read_key(key), force=force
-    )
+    key = raters.unblinding.read_key(key)
+    ratings, defects = raters.unblinding.unblind_likert(returned, key, force=force)
     tables = {
         "ratings": raters.ratings.likert_summary(ratings, seed=seed),
         "counts": raters.ratings.likert_counts(ratings),
         "defects": raters.read.defect_table(defects),
     }
     return {"documented": raters.ratings.documented_means(ratings), "tables": tables}
-
-
-def _write_tables(folder, values, figures):
-    """Write tables as CSV, figures as SVG and everything as JSON into a new folder."""
-    with new_folder(folder) as temporary:
-        for name, table in values["tables"].items():
-            write_text(temporary / "tables" / f"{name}.csv", csv_text(table))
-        (temporary / "figures").mkdir()
-        for name, figure in figures.items():
-            figure.savefig(temporary / "figures" / f"{name}.svg", metadata={"Date": None})
-        write_json(temporary / "analysis.json", plain(values))

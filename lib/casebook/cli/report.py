@@ -1,11 +1,10 @@
 """``casebook report | run | init | build``: execute notebooks, render the book."""
 
-import contextlib
-import os
 import sys
 from pathlib import Path
 
 import typer
+from tqdm import tqdm
 
 from casebook import batch, data, runs
 from casebook.cli.common import (
@@ -34,7 +33,7 @@ Grid = option(
     "Grid file instead of notebooks/experiments.yml; it names notebooks, which are code.",
 )
 Tag = option(str, "Configurations to run: smoke, default, permissive or full.")
-Retries = option(int, "Further attempts after a lost kernel or worker.", min=0)
+Retries = option(int, "Further attempts after a lost kernel.", min=0)
 Force = option(bool, "Run unchanged configurations again.", "--force")
 
 
@@ -60,8 +59,8 @@ def report(
     use_models(device, precision, batch_size)
     require("book")
     _pull(grid, tag)
-    planned = _plan(run, grid=grid, tag=tag, force=force)
-    _execute(planned, run, workers=workers, scheduler=scheduler, timeout=timeout, retries=retries)
+    planned = _plan(run, [], {}, grid, tag, force)
+    _execute(planned, run, workers, scheduler, timeout=timeout, retries=retries)
     build(run)
 
 
@@ -98,24 +97,17 @@ def run(
         exclusive(context, "experiments", "tag", but="notebooks of your own")
     use_models(device, precision, batch_size)
     require("book")
-    planned = _plan(
-        run,
-        names=experiments or [],
-        texts=_parameters(parameter or []),
-        grid=grid,
-        tag=tag,
-        force=force,
-    )
+    texts = _parameters(parameter or [])
+    planned = _plan(run, experiments or [], texts, grid, tag, force)
     if dry_run:
         for item in planned:
             why = f"  {', '.join(item.changed)} changed" if item.changed else ""
             echo(f"{item.status:7} {item.cell.name}{why}")
         return
-    _execute(planned, run, workers=workers, scheduler=scheduler, timeout=timeout, retries=retries)
-    if len(planned) <= MOST_ANSWERS:
-        for item in planned:
-            for headline in runs.headlines.read_headlines(run, item.cell.name):
-                echo(f"{headline.question}\n    {headline.sentence}")
+    _execute(planned, run, workers, scheduler, timeout=timeout, retries=retries)
+    for item in planned if len(planned) <= MOST_ANSWERS else ():
+        for headline in runs.headlines.read_headlines(run, item.cell.name):
+            echo(f"{headline.question}\n    {headline.sentence}")
     echo(f"results/{run}: next, casebook build --run {run}")
 
 
@@ -133,7 +125,6 @@ def init(
 
     Example: casebook init my_book --title "Our assistant" --author "A. Lawyer"
     """
-    from casebook.paths import SHIPPED
     from casebook.project import start_project, update_project
 
     exclusive(context, "update", "title", "author", "licence")
@@ -141,15 +132,8 @@ def init(
         start_project(folder, title, author, licence)
         echo(f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml")
         return
-    outcomes = update_project(folder)
-    for name, outcome in outcomes.items():
-        if outcome == "kept":
-            new = SHIPPED / "notebooks" / name
-            echo(f"kept      {name}, which you changed: diff {folder / 'notebooks' / name} {new}")
-        else:
-            echo(f"{outcome:9} {name}")
-    n_kept = list(outcomes.values()).count("kept")
-    echo(f"{folder}: {len(outcomes) - n_kept} notebooks brought up to date, {n_kept} kept")
+    for name, outcome in update_project(folder).items():
+        echo(f"{outcome:9} {name}{', which you changed' if outcome == 'kept' else ''}")
 
 
 def build(run: RunName = "report"):
@@ -160,8 +144,9 @@ def build(run: RunName = "report"):
     from casebook.book import build_book
 
     index = build_book(run)
-    pages = sum(1 for _ in index.parent.rglob("*.html"))
-    size = sum(path.stat().st_size for path in index.parent.rglob("*") if path.is_file())
+    files = [path for path in index.parent.rglob("*") if path.is_file()]
+    pages = sum(path.suffix == ".html" for path in files)
+    size = sum(path.stat().st_size for path in files)
     echo(f"report: {index} ({pages} pages, {size / 1e6:.1f} MB)")
 
 
@@ -191,38 +176,28 @@ def _pull(grid, tag):
             say(f"warning: {problem}; {replaced[name]}")
 
 
-def _plan(run, *, names=(), texts=None, grid, tag, force):
+def _plan(run, names, texts, grid, tag, force):
     """Choose the cells of a batch and say what each still needs."""
     from casebook.project import version_note
 
     cells = batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID)
     chosen = batch.grid.select(cells, names, tag, texts)
-    overrides = batch.parameters.values_of(texts or {}, {cell.source for cell in chosen})
-    for name, value in overrides.items():
-        batch.grid.refuse_unstorable(value, f"-p {name}")
+    overrides = batch.parameters.values_of(texts, {cell.source for cell in chosen})
+    batch.grid.refuse_unstorable(overrides, "-p")
     batch.parameters.refuse_secrets(overrides)
     batch.run_folder.check_writable(run)
     planned = batch.plan.plan(batch.grid.select(cells, names, tag, overrides), run, force)
-    batch.run.check_order(planned)
     note = version_note()
     if note:
         say(f"note: {note}")
     return planned
 
 
-def _execute(planned, run, *, workers, scheduler, timeout, retries):
+def _execute(planned, run, workers, scheduler, **options):
+    def report(line):
+        tqdm.write(visible(line), file=sys.stderr)  # above the bar
 
-    with _progress() as (line, bar):
-        batch.run.run_batch(
-            planned,
-            run,
-            workers,
-            scheduler,
-            report=line,
-            bar=bar,
-            timeout=timeout,
-            retries=retries,
-        )
+    batch.run.run_batch(planned, run, workers, scheduler, report, **options)
 
 
 def _parameters(texts):
@@ -238,37 +213,6 @@ def _parameters(texts):
             raise InputError(f"-p {text}: {name} is given twice")
         result[name] = value
     return result
-
-
-@contextlib.contextmanager
-def _progress():
-    """The function that prints a line, and a bar below the lines on a terminal: standard error."""
-    if not sys.stderr.isatty() or os.environ.get("TQDM_DISABLE", "0") not in ("", "0"):
-        yield say, None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        MofNCompleteColumn(),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-
-        def line(text):
-            bar.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
-
-        yield line, bar
 
 
 COMMANDS = (init, report, run, build)

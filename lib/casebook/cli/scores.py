@@ -17,7 +17,6 @@ from casebook.cli.common import (
     argument,
     echo,
     exclusive,
-    meanings,
     option,
     pairs,
     print_frame,
@@ -62,51 +61,38 @@ def evaluate(
     from casebook.runs.outputs import number
 
     exclusive(context, "as_json", "per_query", but="--json, which holds each query")
-    result = evaluate(
-        *_sources([qrels, run], pairs(columns, "=", "--columns ROLE=COLUMN")),
-        measure or DEFAULT_MEASURES,
-        judged_only=judged_only,
-        missing="skip" if skip_missing else "zero",
-    )
+    sources = _sources([qrels, run], pairs(columns, "=", "--columns ROLE=COLUMN"))
+    missing = "skip" if skip_missing else "zero"
+    names = measure or DEFAULT_MEASURES
+    result = evaluate(*sources, names, judged_only=judged_only, missing=missing)
+    rows = estimates(result.frame())
     measures = {}
-    lines = []
-    for row in estimates(result.frame()).to_dict("records"):
-        bounds = stats.intervals.bounds_text(row["low"], row["high"], "z.4f")
-        line = f"{row['system']:12} {row['value']:z.4f}  {bounds}  n={row['n']}"
-        lines.append(f"{line}  {row['reason'] or ''}".rstrip())
+    for row in rows.to_dict("records"):
         found = number(row)
-        measures[row["system"]] = {
-            "mean": found["value"],
-            "ci": found["ci"],
-            "n": found["n"],
-            "reason": found["reason"],
-        }
-    lines.append("intervals: 95 %, Student t and BCa over queries")
+        measures[row["system"]] = {"mean": found.pop("value"), **found}
     queries = result.accounting._asdict()
     counts = {name: len(ids) for name, ids in queries.items() if name != "evaluated"}
-    texts = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items()]
-    lines.append(f"queries: {', '.join(texts)}")
+    texts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
+    lines = ["intervals: 95 %, Student t and BCa over queries", f"queries: {texts}"]
     values = {"measures": measures, "queries": counts, "per_query": result.per_query}
+    table = rows.rename(columns={"system": "measure", "value": "mean"})
+    columns = ["measure", "mean", "low", "high", "n", "reason"]
     tables = [result.frame().reset_index()] if per_query else []
-    show(values, as_json, lines, *tables)
+    show(values, as_json, table[columns], lines, *tables)
 
 
 def _sources(paths, columns):
-    """Judgements and runs: what tables hold, which is said, and paths of TREC files."""
-    from casebook.data.rankings import is_table, read_rankings
+    """Judgements and runs; what was read of tables is said."""
+    from casebook.data.rankings import read_rankings
 
-    sources = []
     kinds = ["qrels", *["run"] * (len(paths) - 1)]
-    for path, kind in zip(paths, kinds, strict=True):
-        if not is_table(path, kind):
-            sources.append(path)
-            continue
-        content, reading = read_rankings(path, kind, columns)
-        say(str(reading))
-        sources.append(content)
-    if columns and sources == paths:
+    read = [read_rankings(path, kind, columns) for path, kind in zip(paths, kinds, strict=True)]
+    readings = [str(reading) for _, reading in read if reading]
+    if columns and not readings:
         raise InputError("--columns has no effect on TREC files: leave it out")
-    return sources
+    for reading in readings:
+        say(reading)
+    return [content for content, _ in read]
 
 
 def compare(
@@ -144,24 +130,22 @@ def compare(
         exclusive(context, *pair)
     exclusive(context, "systems", "system", "score")
     about = {"margin": margin, "seed": seed}
-    columns = pairs(columns, "=", "--columns ROLE=COLUMN")
+    told = said(columns, values, rows)
     if len(files) == 1:
         roles = {"unit": unit, "system": system, "score": score, "cluster": cluster}
-        roles = {role: column for role, column in roles.items() if column is not None}
-        roles |= columns
-        named = [name for name in (systems or "").split(",") if name]
-        options = {"columns": roles, "values": meanings(values), "rows": rows, **about}
-        compared = [_scores_of_table(files[0], measure, named, **options)]
+        told["columns"] |= {role: column for role, column in roles.items() if column is not None}
+        compared = [_scores_of_table(files[0], measure, systems, **told, **about)]
     else:
         of_tables = ("unit", "system", "score", "cluster", "systems", "values", "rows")
         refuse_idle(context, of_tables, "on runs")
-        compared = _scores_of_runs(files, measure or DEFAULT_MEASURES, columns, about)
+        names = measure or DEFAULT_MEASURES
+        compared = _scores_of_runs(files, names, told["columns"], about)
     tables_of_measure = {scores.measure: _compared(scores, against) for scores in compared}
     if as_json:
         print_json(tables_of_measure)
         return
-    forms = {"markdown": markdown, "csv": csv}
-    form = next((name for name, is_chosen in forms.items() if is_chosen), "text")
+    forms = {"markdown": markdown, "csv": csv, "text": True}
+    form = next(name for name, is_chosen in forms.items() if is_chosen)
     for name, tables in tables_of_measure.items():
         for part, table in tables.items():
             echo(f"{name}: {part}")
@@ -178,25 +162,44 @@ def _scores_of_table(path, measures, systems, **options):
     if len(measures or []) > 1:
         raise InputError("a table of scores is of one measure: name it with one -m")
     measure = next(iter(measures or []), None)
-    scores, reading = read_scores(path, systems, measure=measure, **options)
+    named = [name for name in (systems or "").split(",") if name]
+    scores, reading = read_scores(path, named, measure=measure, **options)
     say(str(reading))
     return scores
 
 
-def gate_table(path, systems, against, margin, common, as_json, **options):
-    """Decide on scores of a table; ends with the exit code of the verdict."""
-    from casebook.data.scored import gate_scores, read_scores
+def gate_scores(
+    table: argument(Path, "Table of scores by unit and system."),
+    against: option(str, "System that the others must not be worse than."),
+    unit: option(str | None, "Column that names what was scored.") = None,
+    systems: option(str | None, "Columns that hold the scores of a system each: A,B.") = None,
+    measure: Measures = None,
+    columns: Columns = None,
+    values: Values = None,
+    rows: Rows = None,
+    margin: option(float | None, "Loss tolerated; default: that of the measure.", min=0) = None,
+    force: option(bool, "Compare the units that all systems have.", "--force") = False,
+    as_json: Json = False,
+):
+    """Test that scored systems are not worse than another; exit 2, 4 or 5 if not shown.
 
-    if against is None:
-        raise InputError("--scores needs the system that others are held against: --against SYSTEM")
-    scores, reading = read_scores(path, systems, **options)
-    say(str(reading))
-    gate = gate_scores(scores, against, margin, common)
+    Example: casebook gate scores scores.csv --against old --margin 0.02
+    """
+    from casebook.data.scored import gate_scores
+
+    told = said(columns, values, rows)
+    if unit is not None:
+        told["columns"]["unit"] = unit
+    scores = _scores_of_table(table, measure, systems, complete=False, **told)
+    show_gate(gate_scores(scores, against, margin, force), as_json)
+
+
+def show_gate(gate, as_json, *parts):
+    """Print the rows and notes of a gate, and end with the exit code of its verdict."""
     columns = ["system", "against", "measure", "difference", "low", "high", "n", "groups"]
-    parts = [gate["notes"]]
+    parts = [*parts, gate["notes"]]
     if len(gate["rows"]):
-        bound = f"{-gate['margin']:g}"
-        rule = f"passes if the lower bound of the 95 % interval is not below {bound}"
+        rule = f"passes if the lower bound of the 95 % interval is not below {-gate['margin']:g}"
         parts += [gate["rows"][[*columns, "verdict"]], [f"margin {gate['margin']:g}: {rule}"]]
     show(gate | {"passed": gate["verdict"] == "pass"}, as_json, *parts, digits="z.3f")
     runs.decide.settle(gate["verdict"], f"gate: {gate['verdict']}")
@@ -208,15 +211,15 @@ def _scores_of_runs(files, names, columns, about):
 
     from casebook.scores import Scores
 
-    runs = files[1:]
-    if len(runs) < 2:
+    paths = files[1:]
+    if len(paths) < 2:
         raise InputError(
             "compare needs two or more runs after the judgements; or one table with the scores "
             "of all systems: a row for each unit and system"
         )
-    systems = [path.name.split(".")[0] for path in runs]
+    systems = [path.name.split(".")[0] for path in paths]
     if len(set(systems)) < len(systems):
-        systems = [str(path) for path in runs]
+        systems = [str(path) for path in paths]
     if len(set(systems)) < len(systems):
         raise InputError("compare: the same run is given twice")
     qrels, *sources = _sources(files, columns)

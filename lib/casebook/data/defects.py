@@ -10,6 +10,7 @@ from casebook.readers import read_jsonl
 
 MOST_EXAMPLES = 3
 PAIR = ["query", "document"]
+NEEDED = [*PAIR, "value"]
 
 
 def folder_defects(folder):
@@ -19,43 +20,65 @@ def folder_defects(folder):
     compared without letter case and blanks. What a reader refuses is counted all the same.
     """
     documents, questions, judged = _content(Path(folder))
+    texts = documents[documents["text"] != ""].drop_duplicates("id")
+    pairs = judged[["split", "query"]].drop_duplicates()
+    asked = pairs.merge(questions.drop_duplicates("id"), left_on="query", right_on="id")
+    asked["place"] = asked["id"] + " (" + asked["split"] + ")"
+    in_split = asked.duplicated(["split", "text"])
+    known = judged["document"].isin(documents["id"]) & judged["query"].isin(questions["id"])
+    same_grade = judged.duplicated(["split", *PAIR, "value"])
+    other_grade = judged.duplicated(["split", *PAIR]) & ~same_grade
+    names = judged["query"] + " " + judged["document"]
+    checks = [
+        ("documents of one id", documents, documents.duplicated("id"), documents["id"]),
+        ("questions of one id", questions, questions.duplicated("id"), questions["id"]),
+        ("documents of one text", texts, texts.duplicated("text"), _same(texts, "text")),
+        ("questions of one text", asked, in_split, _same(asked, ["split", "text"])),
+        (
+            "questions of an earlier split",
+            asked,
+            asked.duplicated("text") & ~in_split,
+            _same(asked, "text", "place"),
+        ),
+        ("unknown ids", judged, ~known, names),
+        ("judgements made twice", judged, same_grade, names),
+        ("conflicting grades", judged, other_grade, names),
+    ]
     rows = []
-    for kind, records in (("documents", documents), ("questions", questions)):
-        repeated = records["id"][records["id"].duplicated()]
-        rows.append(_row(f"{kind} of one id", "", repeated, records))
-    documents = documents.drop_duplicates("id").set_index("id")["text"]
-    questions = questions.drop_duplicates("id").set_index("id")["text"]
-    rows.append(_repeated_texts("documents", "", documents[documents != ""]))
-    earlier = {}
-    for split, judgements_of_split in judged.items():
-        texts = questions[questions.index.isin(judgements_of_split["query"])]
-        rows.append(_repeated_texts("questions", split, texts))
-        shared = [f"{name} = {earlier[text]}" for name, text in texts.items() if text in earlier]
-        rows.append(_row("questions of an earlier split", split, shared, texts))
-        rows += _judgement_rows(split, judgements_of_split, documents.index, questions.index)
-        earlier |= {text: f"{name} ({split})" for name, text in texts.items()}
-    columns = ["check", "split", "n", "of", "examples"]
-    return pd.DataFrame([row for row in rows if row["n"]], columns=columns)
+    for check, records, found, examples in checks:
+        splits = records["split"] if "split" in records else pd.Series("", records.index)
+        for split, part in records.groupby(splits, sort=False):
+            names = examples[part.index][found[part.index]]
+            row = (check, split, len(names), len(part), "; ".join(names[:MOST_EXAMPLES]))
+            rows.append(row)
+    table = pd.DataFrame(rows, columns=["check", "split", "n", "of", "examples"])
+    return table[table["n"] > 0].reset_index(drop=True)
+
+
+def _same(records, keys, name="id"):
+    return records["id"] + " = " + records.groupby(keys)[name].transform("first")
 
 
 def _content(folder):
-    """Documents and questions (id, text), and judgements (query, document, grade) by split."""
+    """Documents and questions (id, text) and judgements (query, document, value, split)."""
     if (folder / "policies").is_dir():
         dataset = read_mini_insurance(folder)
         documents = dataset.documents.rename(columns={"doc_id": "id"})
         questions = dataset.queries.rename(columns={"query_id": "id"})
-        rows = []
-        for query, grades in dataset.qrels.items():
-            rows += [(query, document, grade) for document, grade in grades.items()]
-        judged = {"test": pd.DataFrame(rows, columns=[*PAIR, "value"])}
+        grades = [
+            [query, *item] for query in dataset.qrels for item in dataset.qrels[query].items()
+        ]
+        tables = {"test": pd.DataFrame(grades, columns=NEEDED)}
     else:
         documents = _records(one_of(folder, "corpus"))
         questions = _records(one_of(folder, "queries"))
-        judged = {}
-        for path in sorted(folder.glob("qrels/*.tsv")):
-            reading = read_roles(read_table(path), "qrels", [*PAIR, "value"])
-            judged[path.stem] = reading.table
-    return _compared(documents), _compared(questions), judged
+        paths = sorted(folder.glob("qrels/*.tsv"))
+        tables = {path.stem: read_roles(read_table(path), "qrels", NEEDED).table for path in paths}
+    return (
+        _compared(documents),
+        _compared(questions),
+        pd.concat(tables, names=["split"]).reset_index(),
+    )
 
 
 def _records(path):
@@ -64,34 +87,6 @@ def _records(path):
 
 
 def _compared(frame):
-    """Ids, and titles with texts as they are compared."""
-    texts = frame["text"]
-    if "title" in frame:
-        texts = frame["title"].fillna("") + " " + texts
-    return pd.DataFrame({"id": frame["id"], "text": texts.str.lower().str.split().str.join(" ")})
-
-
-def _row(check, split, found, everything):
-    examples = "; ".join(list(found)[:MOST_EXAMPLES])
-    n = len(found)
-    return {"check": check, "split": split, "n": n, "of": len(everything), "examples": examples}
-
-
-def _repeated_texts(kind, split, texts):
-    first = pd.Series(texts.index, texts).groupby(level=0).first()
-    repeated = texts[texts.duplicated()]
-    pairs = repeated.index + " = " + repeated.map(first)
-    return _row(f"{kind} of one text", split, pairs, texts)
-
-
-def _judgement_rows(split, judged, documents, questions):
-    """Judgements of what is not there, judgements made twice, and those that contradict another."""
-    unknown = ~judged["document"].isin(documents) | ~judged["query"].isin(questions)
-    repeated = judged.duplicated([*PAIR, "value"])
-    conflicting = judged.duplicated(PAIR) & ~repeated
-    names = judged["query"] + " " + judged["document"]
-    return [
-        _row("unknown ids", split, names[unknown], judged),
-        _row("judgements made twice", split, names[repeated], judged),
-        _row("conflicting grades", split, names[conflicting], judged),
-    ]
+    titles = frame["title"].fillna("") + " " if "title" in frame else ""
+    texts = (titles + frame["text"]).str.lower().str.split().str.join(" ")
+    return pd.DataFrame({"id": frame["id"], "text": texts})

@@ -1,17 +1,16 @@
 """Collections in folders: BEIR, documents with TREC judgements, and Mini-Insurance."""
 
 import math
-import operator
+from operator import index
 from pathlib import Path
 
 import pandas as pd
 
-from casebook.data.rankings import is_table, read_rankings
+from casebook.data.rankings import read_rankings
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.paths import valid_name
 from casebook.readers import read_frame, read_json, read_text
-from casebook.trec import read_qrels
 
 # Share of judgements that may name what a collection lacks: one in twenty takes about
 # .05 from a recall, which is half the interval of a few hundred queries.
@@ -19,7 +18,6 @@ MAX_MISSING = 0.05
 
 
 def load_folder(folder, split="test", *, key=None, max_missing=MAX_MISSING):
-    """One split of a folder in the BEIR or the Mini-Insurance layout."""
     check_folder(folder)
     if not (folder / "policies").is_dir():
         return load_beir(folder, valid_name(split, "split"), key=key, max_missing=max_missing)
@@ -33,7 +31,9 @@ def load_beir(folder, split="test", *, key=None, max_missing=MAX_MISSING, card=N
     folder = Path(folder)
     files = one_of(folder, "corpus"), one_of(folder, "queries"), folder / "qrels" / f"{split}.tsv"
     if not files[2].is_file():
-        raise InputError(f"{files[2]}: no such file; {_other_judgements(folder)}")
+        there = sorted(path.name for path in [*folder.glob("*qrel*.*"), *folder.glob("qrels/*")])
+        rule = "judgements are in qrels/SPLIT.tsv, under the line query-id, corpus-id, score"
+        raise InputError(f"{files[2]}: no such file: {rule}; there are {', '.join(there)}")
     key = key or folder.resolve().name
     return load_trec(*files, key=key, split=split, id_field="_id", card=card, share=max_missing)
 
@@ -47,10 +47,7 @@ def load_trec(
     """
     documents = _documents(documents, id_field)
     queries = read_frame(queries, id_field, "query_id")
-    if is_table(qrels, "qrels"):
-        grades, _ = read_rankings(qrels, "qrels")
-    else:
-        grades = read_qrels(qrels)
+    grades, _ = read_rankings(qrels, "qrels")
     judged = pd.Series(grades, dtype=object).map(list).explode()
     queries = queries[queries["query_id"].isin(list(grades))].reset_index(drop=True)
     is_asked = judged.index.isin(queries["query_id"])
@@ -59,18 +56,11 @@ def load_trec(
     found = len(missing) / len(judged)
     if found > share:
         query, document = next(missing.items())
-        unknown = (
-            f"document {document!r}" if query in set(queries["query_id"]) else f"query {query!r}"
-        )
         raise InputError(
-            f"{qrels}: judges the {unknown}, which does not exist; "
-            f"{len(missing)} of {len(judged)} judgements name such ids ({found:.1%}), max_missing "
-            f"is {share:.0%}: correct the files, or allow them with "
-            f"max_missing={math.ceil(100 * found) / 100:.2f}"
+            f"{qrels}: judges the document {document!r} for the query {query!r}, one of which does "
+            f"not exist, as in {len(missing)} of {len(judged)} judgements ({found:.1%}): correct "
+            f"the files, or allow them with max_missing={math.ceil(100 * found) / 100:.2f}"
         )
-    groups = None
-    if "group" in queries:
-        groups = dict(zip(queries["query_id"], queries["group"], strict=True))
     return RetrievalDataset(
         key,
         split,
@@ -78,10 +68,14 @@ def load_trec(
         queries,
         {query: grades[query] for query in queries["query_id"]},
         card,
-        groups=groups,
+        groups=_groups(queries),
         lacking=frozenset(judged[is_lacking]),
         unasked=judged.index[~is_asked].value_counts(sort=False).to_dict(),
     )
+
+
+def _groups(queries):
+    return queries.set_index("query_id")["group"].to_dict() if "group" in queries else None
 
 
 def read_collection(folder, titles=True):
@@ -91,10 +85,8 @@ def read_collection(folder, titles=True):
     if any(folder.glob("corpus.jsonl*")):
         documents = _documents(one_of(folder, "corpus"), "_id")
         return with_titles(documents) if titles else documents
-    texts = {}
-    for path in sorted(folder.rglob("*")):
-        if path.suffix.lower() in (".txt", ".md") and path.is_file():
-            texts[path.relative_to(folder).as_posix()] = read_text(path)
+    paths = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in (".txt", ".md")]
+    texts = {path.relative_to(folder).as_posix(): read_text(path) for path in paths}
     rows = [(name, text) for name, text in texts.items() if text.strip()]
     if not rows:
         remedy = "put a corpus.jsonl (BEIR layout), .txt or .md files there"
@@ -103,40 +95,28 @@ def read_collection(folder, titles=True):
 
 
 def read_questions(path):
-    """Questions without judgements, of a file or a BEIR folder."""
     path = Path(path)
     path = one_of(path, "queries") if path.is_dir() else path
     return read_frame(path, "_id", "query_id")
 
 
 def check_folder(folder):
-    """Refuse what is no folder, and say so of a file."""
-    if Path(folder).is_file():
-        remedy = "give the folder with its corpus.jsonl (BEIR layout), or one of .txt and .md files"
-        raise InputError(f"{folder}: is a file, not a folder: {remedy}")
     if not Path(folder).is_dir():
-        raise InputError(f"{folder}: no such folder")
-
-
-def _other_judgements(folder):
-    """Which files of a folder may hold its judgements."""
-    places = [*folder.glob("*qrel*"), *folder.glob("qrels/*")]
-    names = sorted(path.relative_to(folder).as_posix() for path in places if path.is_file())
-    rule = "judgements are in qrels/SPLIT.tsv under the line 'query-id, corpus-id, score' (tabs)"
-    return f"{rule}; these may be the judgements: {', '.join(names) or 'none'}"
+        problem = "is a file, not a folder" if Path(folder).is_file() else "no such folder"
+        remedy = "give the folder with its corpus.jsonl (BEIR layout), or one of .txt and .md files"
+        raise InputError(f"{folder}: {problem}: {remedy}")
 
 
 def with_titles(documents):
     """The text of each document after its title: title, blank, text."""
     if "title" not in documents:
         return documents
-    titled = (documents["title"].fillna("") + " " + documents["text"]).str.strip()
-    has_title = documents["title"].fillna("") != ""
-    return documents.assign(text=titled.where(has_title, documents["text"]))
+    titles = documents["title"].fillna("")
+    titled = (titles + " " + documents["text"]).str.strip()
+    return documents.assign(text=titled.where(titles != "", documents["text"]))
 
 
 def one_of(folder, stem):
-    """Path of a file of JSON lines, plain or compressed."""
     for path in (folder / f"{stem}.jsonl", folder / f"{stem}.jsonl.gz"):
         if path.is_file():
             return path
@@ -165,24 +145,15 @@ def read_mini_insurance(folder, *, key=None):
     for number, row in enumerate(rows, 1):
         try:
             stated = row.get("relevant") or {row["relevantDocId"]: 1}
-            grades = {
-                names[policy.casefold()]: operator.index(grade) for policy, grade in stated.items()
-            }
-            qrels[row["id"]] = grades
+            qrels[row["id"]] = {names[name.casefold()]: index(stated[name]) for name in stated}
             row["text"].strip()
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError) as error:
             problem = f"lacks {error}, a field or the file of a policy: id, text, relevantDocId"
             raise InputError(f"{path}: row {number}: {problem}") from None
     queries = pd.DataFrame(rows).rename(columns={"id": "query_id"})
-    groups = None
-    if "group" in queries:
-        groups = dict(zip(queries["query_id"], queries["group"], strict=True))
     queries = queries.drop(columns=["relevantDocId", "relevant"], errors="ignore")
-    texts = []
-    for policy in policies.values():
-        read_text(policy)  # which says what is no UTF-8
-        # With its last line end, on which embeddings by hash depend.
-        texts.append(policy.read_text(encoding="utf-8-sig"))
+    # With its last line end, on which embeddings by hash depend.
+    texts = [policy.read_text(encoding="utf-8-sig") for policy in policies.values()]
     documents = pd.DataFrame({"doc_id": list(policies), "title": "", "text": texts})
     name = key or folder.resolve().name
-    return RetrievalDataset(name, "test", documents, queries, qrels, groups=groups)
+    return RetrievalDataset(name, "test", documents, queries, qrels, groups=_groups(queries))

@@ -1,43 +1,24 @@
-"""Runs and judgements in tables, and in JSON objects; TREC's own text is for `casebook.trec`."""
+"""The door for runs and judgements: tables, JSON objects, and TREC's own text."""
 
 from pathlib import Path
 
 import pandas as pd
 
-from casebook.data.tables import (
-    ENDINGS,
-    Reading,
-    cell_text,
-    read_roles,
-    read_table,
-    refusal,
-    short,
-)
-from casebook.readers import parse_cells, read_json, read_lines, suffix_of
-from casebook.trec import LAYOUTS, number_of
+from casebook.data.tables import ENDINGS, read_roles, read_table, refusal
+from casebook.readers import parse_cells, read_json, suffix_of
+from casebook.trec import number_of, read_rows
 
 ROLES = ["query", "document", "value"]
 
 
-def is_table(path, kind):
-    """Whether a file is a table or JSON: by its ending, unless its first line is one of TREC."""
-    if suffix_of(path) not in (".csv", ".tsv"):
-        return suffix_of(path) in ENDINGS
-    fields = next((line.split() for _, line in read_lines(path) if line.strip()), [])
-    try:
-        number_of(fields[LAYOUTS[kind].value], kind)
-    except (ValueError, IndexError):
-        return True
-    return False
-
-
 def read_rankings(path, kind, columns=None, prefix=""):
-    """Scores of a run, or grades of judgements, of a table or a JSON object.
+    """Scores of a run, or grades of judgements.
 
     Parameters
     ----------
     path : path-like
-        Table with a row for each query and document; or ``{query: {document: score}}`` in a .json.
+        Table with a row for each query and document; ``{query: {document: score}}`` in a .json;
+        or, by any other ending, a TREC file.
     kind : {"run", "qrels"}
         Scores are finite numbers, grades whole ones.
     columns : dict, optional
@@ -47,7 +28,8 @@ def read_rankings(path, kind, columns=None, prefix=""):
 
     Returns
     -------
-    dict of str to dict, Reading
+    dict of str to dict, Reading or None
+        The numbers, and what was read of a table.
 
     Raises
     ------
@@ -55,11 +37,10 @@ def read_rankings(path, kind, columns=None, prefix=""):
         If a query has a document twice, an id is empty, or a value is no such number.
     """
     path = Path(path)
-    content = read_json(path, parse=parse_cells) if suffix_of(path) == ".json" else []
-    if isinstance(content, list):
-        reading = read_roles(read_table(path), kind, ROLES, columns, prefix=prefix)
-    else:
-        reading = _of_object(path, content)
+    if suffix_of(path) not in ENDINGS:
+        return read_rows(path, kind), None
+    table = _of_object(path) if suffix_of(path) == ".json" else read_table(path)
+    reading = read_roles(table, kind, ROLES, columns, prefix=prefix)
     keys = zip(reading.texts("query"), reading.texts("document"), strict=True)
     reading.refuse_repeats("query", "document")
     values = reading.texts("value", may_be_empty=True)
@@ -73,15 +54,16 @@ def read_rankings(path, kind, columns=None, prefix=""):
     return rankings, reading
 
 
-def _of_object(path, content):
-    """Rows of ``{query: {document: value}}``."""
-    form = "give {query: {document: score}}, or a list of rows"
-    rows = []
-    for query, values in content.items():
-        if not isinstance(values, dict):
-            raise refusal(path, f"query {short(query)} has no documents with scores: {form}")
-        rows += [(query, document, cell_text(value)) for document, value in values.items()]
+def _of_object(path):
+    """Table of ``{query: {document: value}}``, or of a list of rows."""
+    content = read_json(path, parse=parse_cells)
+    if isinstance(content, list):
+        return read_table(path)
+    is_nested = all(isinstance(row, dict) for row in content.values())
+    items = content.items() if is_nested else ()
+    rows = [(query, *pair) for query, row in items for pair in row.items()]
     if not rows:
-        raise refusal(path, f"holds no document for any query: {form}")
-    table = pd.DataFrame(rows, range(1, len(rows) + 1), ROLES, dtype=object)
-    return Reading(path, table, dict.fromkeys(ROLES, "JSON"), [])
+        raise refusal(path, "has no documents with scores: give {query: {document: score}}")
+    table = pd.DataFrame(rows, range(1, len(rows) + 1), ["query", "document", "score"], object)
+    table.attrs["path"] = path
+    return table

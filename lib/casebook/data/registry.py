@@ -1,5 +1,6 @@
 """Datasets by name: load, list, pull, check and describe them."""
 
+import contextlib
 import sys
 from dataclasses import replace
 
@@ -77,9 +78,9 @@ def _of_card(name, split, kind):
         keys = ", ".join(key for key, candidate in cards().items() if candidate.kind == kind)
         problem = f"holds {card.kind} data, not {kind} data: choose from {keys}"
         raise InputError(f"dataset {card.key!r} {problem}")
-    if split_in_name and split not in (None, split_in_name):
+    if split and split_in_name not in (None, split):
         raise InputError(f"dataset {name!r} names split {split_in_name!r}, not {split!r}")
-    split = split_in_name or split or card.default_split
+    split = split or split_in_name or card.default_split
     if split not in card.splits:
         raise InputError(f"{card.key} has no split {split!r}: it has {', '.join(card.splits)}")
     return read_split(card, sources.present(card), split)
@@ -87,10 +88,9 @@ def _of_card(name, split, kind):
 
 def _of_plugin(name, split):
     function = callable_plugin(name, "() -> RetrievalDataset")
-    dataset = called(name, function, split) if split else called(name, function)
+    dataset = called(name, function, *filter(None, [split]))
     if not isinstance(dataset, RetrievalDataset):
-        expected = "a casebook.data.splits.RetrievalDataset"
-        raise InputError(f"{name}: expected {expected}, found {type(dataset).__name__}")
+        raise InputError(f"{name}: expected a RetrievalDataset, found {type(dataset).__name__}")
     paths.valid_name(dataset.key, "dataset")
     return dataset
 
@@ -100,15 +100,11 @@ def read_split(card, files, split):
     module = claims if card.kind == "claims" else sets
     dataset = getattr(module, card.loader)(card, files, split)
     expected = card.splits[split].model_dump(include=set(dataset.counts))
-    if dataset.counts != expected:
+    if dataset.counts != expected or card.fingerprint not in (None, dataset.fingerprint):
         raise InputError(
             f"{card.key}, split {split}: expected {_counted(expected)}, found "
-            f"{_counted(dataset.counts)}: the files are not the ones of the card"
-        )
-    if card.fingerprint not in (None, dataset.fingerprint):
-        raise InputError(
-            f"{card.key}: the content has the fingerprint {dataset.fingerprint}, not "
-            f"{card.fingerprint}: these are not the votes, texts or ratings of the card"
+            f"{_counted(dataset.counts)} with the fingerprint {dataset.fingerprint}: the files are "
+            "not the ones of the card"
         )
     return dataset
 
@@ -150,22 +146,15 @@ def resolve(name):
 def pull(names=None):
     """Fetch datasets (all by default) into the cache and list their files.
 
-    Without names, what only an absent mirror has is left out and said; with names it is an error.
+    Without names, what only an absent mirror has is left out and said.
     """
     files = []
-    problems = []
-    for name in cards() if names is None else names:
+    for name in names if names is not None else cards():
         card, _ = resolve(name)
         if names is None and not sources.reachable(card):
-            reason = f"in no public place, and {sources.MIRROR_VARIABLE} is not set"
-            print(f"{card.key}: left out: {reason}", file=sys.stderr)
-            continue
-        try:
+            print(f"{card.key}: left out: {sources.MIRROR_VARIABLE} is not set", file=sys.stderr)
+        else:
             files += sources.pull(card).values()
-        except InputError as error:
-            problems.append(str(error))
-    if problems:
-        raise InputError("; ".join(problems))
     return files
 
 
@@ -176,7 +165,7 @@ def check(names=None):
     ``ok``, ``absent`` or ``bad``, ``detail`` says the counts or what is wrong.
     """
     rows = []
-    for name in cards() if names is None else names:
+    for name in names if names is not None else cards():
         location = paths.data_folder(name)
         rows += _check_folder(*location) if location else _check_card(resolve(name)[0])
     return pd.DataFrame(rows, columns=["dataset", "split", "status", "detail"])
@@ -189,28 +178,23 @@ def _check_card(card):
     return [_check_split(card.key, split, read_split, card, files) for split in card.splits]
 
 
+def _check_folder(key, folder):
+    splits = sorted(path.stem for path in folder.glob("qrels/*.tsv")) or ["test"]
+    rows = [_check_split(key, split, load_folder, folder) for split in splits]
+    with contextlib.suppress(InputError):  # of a file that none of the splits could be read with
+        for defect in folder_defects(folder).itertuples():
+            counts = f"{defect.check}: {defect.n:,} of {defect.of:,}"
+            rows.append((key, defect.split, "bad", f"{counts}, such as {defect.examples}"))
+    return rows
+
+
 def _check_split(key, split, read, *arguments):
-    """Row of a split that is read."""
     try:
         dataset = read(*arguments, split)
     except InputError as error:
         return key, split, "bad", str(error)
     missing = getattr(dataset, "missing", "")
     return key, split, "ok", "; ".join(filter(None, [_counted(dataset.counts), missing]))
-
-
-def _check_folder(key, folder):
-    """Rows of the splits of a folder, and of its defects."""
-    splits = sorted(path.stem for path in folder.glob("qrels/*.tsv")) or ["test"]
-    rows = [_check_split(key, split, load_folder, folder) for split in splits]
-    try:
-        defects = folder_defects(folder)
-    except InputError:  # of a file that none of the splits could be read with
-        return rows
-    for defect in defects.itertuples():
-        counts = f"{defect.check}: {defect.n:,} of {defect.of:,}"
-        rows.append((key, defect.split, "bad", f"{counts}, such as {defect.examples}"))
-    return rows
 
 
 def overview():

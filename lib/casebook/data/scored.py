@@ -62,28 +62,36 @@ def read_scores(
     if systems:
         columns |= {"system": "-", "score": "-"}
         reading = read_roles(table, "scores", ["unit"], columns, values, further=systems)
-        units = reading.texts("unit")
+        scored = pd.DataFrame({system: reading.numbers(system) for system in systems})
+        scored.index = reading.texts("unit")
         reading.refuse_repeats("unit")
-        by_system = {system: reading.numbers(system) for system in systems}
-        scored = pd.DataFrame(by_system).set_axis(units)
     else:
         needed = ["unit", "system", "score"]
         wide = f"; or, if each system has a column: {to_type('systems', 'A,B')}"
         reading = read_roles(table, "scores", needed, columns, values, hint=wide)
-        units = reading.texts("unit")
-        named = reading.names("system")
+        keys = [reading.texts("unit"), reading.names("system")]
         reading.refuse_repeats("unit", "system")
-        cells = {"unit": units, "system": named, "score": reading.numbers("score")}
-        scored = pd.DataFrame(cells).pivot_table("score", "unit", "system", "first")
-        scored = scored.reindex(index=units.unique(), columns=named.unique())
+        scored = reading.numbers("score").set_axis(pd.MultiIndex.from_arrays(keys))
+        scored = scored.unstack(sort=False)  # noqa: PD010
     scored = scored.rename_axis(index="unit", columns=None)
-    _require_pairs(reading, scored, complete)
+    if len(scored.columns) < 2:
+        problem = f"has scores of {short(scored.columns[0])} only: to compare takes two systems"
+        raise refusal(path, problem)
+    missing = scored.stack()[lambda score: score.isna()].index  # noqa: PD013
+    if complete and len(missing):
+        problem = f"{len(missing)} of {scored.size} scores are missing, such as that of"
+        remedy = "give them, or leave these units out of all systems"
+        raise refusal(path, f"{problem} {' by '.join(map(short, missing[0]))}: {remedy}")
     about = {"unit": "units", "cluster": "clusters"} | about
     about["measure"] = measure or reading.columns.get("score", "score")
     about["dataset"] = reading.path.name.split(".")[0]
     reading.notes.append(f"{len(scored)} {about['unit']}; systems {listed(scored)}")
     if "cluster" in reading:
-        about["clusters"] = _clusters(reading, units).loc[scored.index]
+        pairs = reading.table[["unit", "cluster"]].assign(cluster=reading.texts("cluster"))
+        pairs = pairs.drop_duplicates()
+        for row, unit in pairs["unit"][pairs["unit"].duplicated()].items():
+            reading.refuse(row, f"unit {short(unit)} is in another cluster in a row above")
+        about["clusters"] = pairs.set_index("unit")["cluster"].loc[scored.index]
         reading.notes[-1] += f"; {about['clusters'].nunique()} {about['cluster']}"
     else:
         about["cluster"] = None
@@ -118,19 +126,17 @@ def gate_scores(scores, against, margin=None, common=False):
     """
     margin = margin_of(scores.measure) if margin is None else margin
     gate = {"verdict": INCOMPARABLE, "rows": pd.DataFrame(), "margin": margin, "notes": []}
-    lacking = scores.values.index[scores.values.isna().any(axis=1)]
+    kept = scores.values.dropna()
+    lacking = scores.values.index.difference(kept.index, sort=False)
     if len(lacking):
         counted = f"{len(lacking)} of {len(scores.values)} {scores.unit}"
-        gate["notes"].append(f"{counted} lack a score of some system, such as {lacking[0]!r}")
-        if not common or len(lacking) == len(scores.values):
+        gate["notes"] = [f"{counted} lack a score of some system, such as {lacking[0]!r}"]
+        if kept.empty or not common:
             return gate
         gate["notes"].append("they are left out")
-        clusters = scores.clusters
-        kept = scores.values.index.difference(lacking, sort=False)
-        clusters = None if clusters is None else clusters[kept]
-        scores = replace(scores, values=scores.values.loc[kept], clusters=clusters)
-    others = [system for system in scores.values if system != against]
-    rows = scores.contrasts([(system, against) for system in others])
+    clusters = None if scores.clusters is None else scores.clusters[kept.index]
+    scores = replace(scores, values=kept, clusters=clusters)
+    rows = scores.contrasts([(system, against) for system in kept if system != against])
     rows["verdict"] = [gate_of_row(row, margin) for row in rows.to_dict("records")]
     return gate | {"verdict": worst_verdict(rows["verdict"].tolist()), "rows": rows}
 
@@ -143,24 +149,3 @@ def scored_items(scores, reading, focus, against):
     items = pd.DataFrame({"id": units.index, "text": texts})
     results = scores.values.melt(var_name="system", value_name=scores.measure, ignore_index=False)
     return item_page(items, results.rename_axis("id").reset_index(), noun="unit", against=against)
-
-
-def _require_pairs(reading, scored, complete):
-    """Refuse what cannot be compared unit by unit."""
-    if len(scored.columns) < 2:
-        problem = f"has scores of {short(scored.columns[0])} only: to compare takes two systems"
-        raise refusal(reading.path, problem)
-    missing = scored.melt(var_name="system", ignore_index=False)
-    missing = missing[missing["value"].isna() & complete]
-    for unit, system in missing["system"][:1].items():
-        problem = f"{len(missing)} of {scored.size} scores are missing, such as that of unit"
-        remedy = "give them, or leave these units out of all systems"
-        raise refusal(reading.path, f"{problem} {short(unit)} by {short(system)}: {remedy}")
-
-
-def _clusters(reading, units):
-    """Cluster of each unit."""
-    pairs = pd.DataFrame({"unit": units, "cluster": reading.texts("cluster")}).drop_duplicates()
-    for row, pair in pairs[pairs["unit"].duplicated()].iterrows():
-        reading.refuse(row, f"unit {short(pair['unit'])} stands in another cluster in a row above")
-    return pairs.set_index("unit")["cluster"]

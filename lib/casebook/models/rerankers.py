@@ -7,7 +7,6 @@ References
 .. [2] Formal, Piwowarski and Clinchant (2021), A white box analysis of ColBERT, ECIR.
 """
 
-import json
 import os
 from collections import defaultdict
 from functools import cached_property
@@ -20,6 +19,7 @@ from casebook.errors import InputError
 from casebook.models.cache import TokenVectors
 from casebook.models.device import model_settings
 from casebook.models.encoders import loaded, locate_model, model_fingerprint
+from casebook.readers import read_json
 
 # Up to here the token vectors of all passages stay in memory (about 500 MB).
 MAX_PASSAGES_IN_MEMORY = 4000
@@ -87,7 +87,6 @@ class MaxSimReranker:
         return scores, passages
 
     def _heaviest(self, queries):
-        """Tokens of each query that are read."""
         query = np.repeat(np.arange(len(queries)), queries.lengths)
         weights = pd.Series(np.round(self._weights[queries.token_ids], DECIMALS))
         ranks = weights.groupby(query).rank("first", ascending=False)
@@ -98,7 +97,6 @@ class MaxSimReranker:
         return TokenVectors(vectors, queries.token_ids[keep], lengths)
 
     def _tokens_of(self, documents):
-        """Token vectors of each document's passages."""
         spans = [np.arange(*self._starts[row : row + 2]) for row in documents]
         if self._vectors is not None:
             return map(self._vectors.take, spans)
@@ -130,17 +128,18 @@ class PairModel:
     ``labels`` are the names of its outputs.
     """
 
+    seconds_of_loading = 0.0
+
     def __init__(self, name, settings=None):
         self.name = os.fspath(name)
         self.settings = settings or model_settings()
         self.folder = locate_model(name)
         self.model_hash = self.settings.hash_of(model_fingerprint(self.folder))
-        self.seconds_of_loading = 0.0
-        config = json.loads((self.folder / "config.json").read_text("utf-8"))
-        kinds = config.get("architectures") or ["no"]
-        if not kinds[0].endswith(_CLASSIFIER):
+        config = read_json(self.folder / "config.json")
+        kind = (config.get("architectures") or ["no"])[0]
+        if not kind.endswith(_CLASSIFIER):
             raise InputError(
-                f"model {self.name!r} is no classifier ({kinds[0]} architecture): give a model of "
+                f"model {self.name!r} is no classifier ({kind} architecture): give a model of "
                 f"kind ...{_CLASSIFIER}"
             )
         # What transformers calls them where no name is given.
@@ -170,8 +169,6 @@ class PairModel:
 
 
 class CrossEncoderReranker(PairModel):
-    """Score query and passage pairs by a cross-encoder's logit."""
-
     def __init__(self, name, texts, settings=None):
         super().__init__(name, settings)
         self._texts = texts

@@ -22,33 +22,32 @@ def agreement_rows(frames, dataset, *, n_resamples=10_000, seed=0):
 
     ``frames`` are those of `casebook.raters.annotations.read_criteria`.
     """
-    rows = []
+    tables = {}
+    options = {"wide": True, "n_resamples": n_resamples, "seed": seed}
     for criterion, frame in frames.items():
-        level = level_of(frame)
-        table = agreement_table(frame, level, wide=True, n_resamples=n_resamples, seed=seed)
+        tables[criterion] = agreement_table(frame, level_of(frame), **options)
+    return coefficient_rows(tables, dataset)
+
+
+def coefficient_rows(tables, dataset, **about):
+    """Rows of tables of coefficients by criterion; ``about`` are settings of `Scores`."""
+    parts = []
+    for criterion, table in tables.items():
         chance = table.set_index("coefficient")["expected"].get("fleiss_kappa")
-        for row in table.to_dict("records"):
-            by_chance = chance if row["coefficient"] == "percent_agreement" else 0.0
-            for part, panel in PANELS.items():
-                rows.append(
-                    {
-                        "system": criterion,
-                        "part": part,
-                        "coefficient": row["coefficient"],
-                        "measure": COEFFICIENT_TITLES[row["coefficient"]],
-                        "value": row["estimate"],
-                        "low": row[f"{panel}_low"],
-                        "high": row[f"{panel}_high"],
-                        "n": row["n_items"],
-                        "raters": row["n_raters"],
-                        "control": by_chance,
-                        "reason": row["reason"],
-                    }
-                )
-    rows = pd.DataFrame(rows)
+        is_share = table["coefficient"] == "percent_agreement"
+        rows = table[["coefficient", "reason"]].assign(system=criterion, value=table["estimate"])
+        rows["control"] = is_share.map({True: chance, False: 0.0})
+        rows[["n", "raters"]] = table[["n_items", "n_raters"]]
+        for part, panel in PANELS.items():
+            bounds = table[[f"{panel}_low", f"{panel}_high"]].set_axis(["low", "high"], axis=1)
+            reason = rows["reason"].where(bounds["low"].isna())
+            parts.append(rows.assign(part=part, reason=reason).join(bounds))
+    rows = pd.concat(parts, ignore_index=True)
+    rows["measure"] = rows["coefficient"].map(COEFFICIENT_TITLES)
     rows = rows.astype({"value": float, "low": float, "high": float})
     rows = rows.assign(null=0.0, margin=0.0, verdict=interval_verdicts(rows))
-    return Scores(pd.DataFrame(), "agreement", dataset, unit="items").described(rows)
+    about = {"unit": "items"} | about
+    return Scores(pd.DataFrame(), "agreement", dataset, **about).described(rows)
 
 
 def words_of(row):

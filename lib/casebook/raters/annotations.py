@@ -5,11 +5,8 @@ from dataclasses import replace
 import pandas as pd
 
 from casebook.data.tables import NUMBER, listed, read_roles, read_table, refusal, to_type
-from casebook.errors import InputError
 
 MOST_VOTES = 1_000_000  # in a cell
-#: What a row of such columns has besides them.
-IDS = {"rater": ["item", "criterion"], "criterion": ["item", "rater"], "category": ["item"]}
 
 
 def read_ratings(path, *, criterion=None, **told):
@@ -70,25 +67,27 @@ def read_ratings(path, *, criterion=None, **told):
     return frames[chosen[0]]
 
 
-def read_criteria(path, *, raters=(), criteria=(), rows=None, numbers=None, **told):
+def read_criteria(
+    path, *, raters=(), criteria=(), columns=None, values=None, rows=None, numbers=None
+):
     """Ratings of each criterion, see `read_ratings`: a dict of frames of items x raters."""
     table = read_table(path, rows)
-    if raters and criteria:
-        raise InputError("raters and criteria: columns are one or the other: leave one out")
     if raters or criteria:
         role = "rater" if raters else "criterion"
-        reading = _named(table, role, raters or criteria, **told)
-        ids = list(reading.table.columns.difference(reading.further))
+        needed = () if raters else ("item", "rater")
+        roles = (role, "rating")
+        reading = _with_columns(table, raters or criteria, roles, columns, values, needed)
+        ids = list(reading.table.columns.drop(reading.further))
         cells = reading.table.set_index(ids, append=True).rename_axis(columns=role)
         ratings = cells.stack().rename("rating").reset_index([*ids, role])  # noqa: PD013
     else:
         ways = f"{to_type('raters', 'A,B')}, {to_type('criteria', 'A,B')}"
         ways = f"; or a column each: {ways}; votes: casebook agreement --counts A,B"
         for needed in (["rater"], ["item", "rating"]):  # who rates is asked first
-            reading = read_roles(table, "ratings", needed, hint=ways, **told)
+            reading = read_roles(table, "ratings", needed, columns, values, hint=ways)
         ratings = reading.table
     if "criterion" not in ratings:
-        ratings = ratings.assign(criterion=reading.columns.get("rating", "ratings"))
+        ratings["criterion"] = reading.columns.get("rating", "ratings")
     long = replace(reading, table=ratings)
     for role in ("item", "rater", "criterion"):
         long.names(role)
@@ -107,19 +106,11 @@ def read_criteria(path, *, raters=(), criteria=(), rows=None, numbers=None, **to
     return frames
 
 
-def _named(table, role, names, columns=None, values=None):
+def _with_columns(table, names, others, columns, values, needed=()):
     """Columns that are a rater, a criterion or a category each, and what a row has besides."""
     names = names.replace(", ", ",").split(",") if isinstance(names, str) else names
-    columns = columns or {}
-    ids = IDS[role]
-    others = {"item", "rater", "criterion", "rating"} - {*ids}
-    both = (others & {*columns}) | ({*ids, *columns.values()} & {*names})
-    if both or "" in names or len({*names}) < len(names):
-        problem = f"{','.join(names)!r}: name columns, each once, as A,B"
-        raise InputError(f"{problem}, and {', '.join(both)} once" if both else problem)
-    told = dict.fromkeys(others, "-") | columns
-    needed = ids if role == "criterion" else []
-    reading = read_roles(table, "ratings", needed, told, values, further=names)
+    columns = (columns or {}) | dict.fromkeys(others, "-")
+    reading = read_roles(table, "ratings", needed, columns, values, further=names)
     if "item" not in reading:
         reading.table["item"] = reading.table.index.astype(str)
         reading.notes.append("items: the rows of the file")
@@ -156,21 +147,19 @@ def _described(frame):
 # --- tables of votes
 
 
-def read_counts(path, categories, *, rows=None, **told):
+def read_counts(path, categories, *, columns=None, values=None, rows=None):
     """Votes by category, a row per item: a frame of items x categories."""
-    reading = _named(read_table(path, rows), "category", categories, **told)
+    others = ("rater", "criterion", "rating")
+    reading = _with_columns(read_table(path, rows), categories, others, columns, values)
     items = reading.names("item")
     reading.refuse_repeats("item")
-    votes = pd.DataFrame({name: reading.numbers(name) for name in reading.further})
-    counts = votes.fillna(0)
-    for row in votes.index[~counts.isin(range(MOST_VOTES)).all(axis=1)][:1]:
+    votes = pd.DataFrame({name: reading.numbers(name) for name in reading.further}).fillna(0)
+    for row in votes.index[~votes.isin(range(MOST_VOTES)).all(axis=1)][:1]:
         reading.refuse(row, f"votes are no counts: {listed(votes.loc[row])}")
-    counts = counts.astype(int).set_axis(items, axis=0)
+    counts = votes.astype(int).set_axis(items, axis=0)
     per_item = listed(sorted(counts.sum(axis=1).unique()))
-    reading.notes.append(
-        f"{len(counts)} items; categories {listed(counts)}; {per_item} votes an item; "
-        f"{votes.isna().to_numpy().sum()} empty cells are no votes"
-    )
+    note = f"{len(counts)} items; categories {listed(counts)}; {per_item} votes an item"
+    reading.notes.append(note)
     counts.attrs["reading"] = reading.record()
     return counts
 

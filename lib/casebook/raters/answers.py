@@ -10,31 +10,24 @@ NO_ANSWER = "(no answer)"  # what raters read where a system said nothing
 
 
 def systems_of(answers):
-    """List the systems of a frame of answers."""
+    """The systems of a frame of answers."""
     return [name for name in answers if name not in BESIDES_ANSWERS]
 
 
-def read_answers(files, *, common=False, lists="json", **said):
+def read_answers(files, *, common=False, lists="json", rows=None, **told):
     """Read the answers of several systems (name to file), joined by item, and an account."""
-    answers = [pd.DataFrame()]
+    answers = []
     readings = []
     for system, path in files.items():
-        reading = _reading(path, lists=lists, **said)
-        readings.append(reading.record())
+        table = read_table(path, rows)
+        reading = read_roles(table, "answers", ["item", "prompt", "answer"], lists=lists, **told)
         reading.refuse_repeats("item")
-        rows = pd.DataFrame({"item": reading.texts("item"), "prompt": reading.texts("prompt")})
-        rows["answer"] = reading.texts("answer", may_be_empty=True)
-        rows["stratum"] = reading.texts("stratum") if "stratum" in reading else "all"
-        rows["contexts"] = reading.lists("contexts")
-        answers.append(rows.assign(system=system))
-    joined, account = _joined_answers(pd.concat(answers, ignore_index=True), files, common)
-    joined.attrs["readings"] = readings
-    return joined, account
-
-
-def _reading(path, columns=None, values=None, rows=None, lists="json"):
-    table = read_table(path, rows)
-    return read_roles(table, "answers", ["item", "prompt", "answer"], columns, values, lists)
+        texts = pd.DataFrame({name: reading.texts(name) for name in ("item", "prompt")})
+        texts["answer"] = reading.texts("answer", may_be_empty=True)
+        texts["stratum"] = reading.texts("stratum") if "stratum" in reading else "all"
+        answers.append(texts.assign(system=system, contexts=reading.lists("contexts")))
+        readings.append(reading.record())
+    return _joined(pd.concat([pd.DataFrame(), *answers]), files, common, readings)
 
 
 def answers_of_log(log, systems=None, *, common=False, stratum=None):
@@ -43,76 +36,57 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
     ``systems`` chooses among those of the log and puts the one under study first; ``stratum`` names
     a column of it.
     """
-    systems_of_log = list(dict.fromkeys(log["system"]))
-    systems = systems or systems_of_log
-    for name in systems:
-        if name not in systems_of_log:
-            raise InputError(
-                f"the log: holds no answers of {name!r}; "
-                f"its systems are {', '.join(systems_of_log)}"
-            )
+    there = list(dict.fromkeys(log["system"]))
+    for name in systems or ():
+        if name not in there:
+            known = ", ".join(there)
+            raise InputError(f"the log: holds no answers of {name!r}; its systems are {known}")
     if stratum and stratum not in log:
         raise InputError(f"the log: has no column {stratum!r} to stratify by; give group")
-    table = log.assign(
-        item=log["id"],
-        prompt=log["question"],
-        stratum=log[stratum].astype(str) if stratum else "all",
-    )
+    table = log.rename(columns={"id": "item", "question": "prompt"})
+    table["stratum"] = table[stratum].astype(str) if stratum else "all"
     table["answer"] = table["answer"].where(table["answer"].str.strip() != "", NO_ANSWER)
     # A run that failed has nothing to rate.
     table["answer"] = table["answer"].mask(table["no_answer"].notna())
-    table = pd.concat([table[table["system"] == name] for name in systems])
-    joined, account = _joined_answers(table, dict.fromkeys(systems, "the log"), common)
-    joined.attrs["readings"] = log.attrs.get("readings", [])
+    files = dict.fromkeys(systems or there, "the log")
+    table = pd.concat([table[table["system"] == name] for name in files])
+    joined, account = _joined(table, files, common, log.attrs.get("readings", []))
     empty = table.loc[table["answer"] == NO_ANSWER, "system"].value_counts(sort=False)
     return joined, account | {"no_answer": {name: int(count) for name, count in empty.items()}}
 
 
-def _joined_answers(table, files, common):
-    """Join answers by item; ``files`` says where those of each system stand."""
+def _joined(table, files, common, readings):
+    # ``files`` says where the answers of each system are.
     systems = list(files)
-    for name in systems:
-        if name in BESIDES_ANSWERS:
-            raise InputError(f"a system cannot be called {name!r}, as a column of the answers is")
+    for name in {*systems} & {*BESIDES_ANSWERS}:
+        raise InputError(f"a system cannot be called {name!r}, as a column of the answers is")
     if len(systems) < 2:
-        remedy = (
-            "give the answers of two systems or more: --system NAME=FILE, repeated, or --log FILE"
-        )
-        if systems:
-            remedy = f"{files[systems[0]]}: holds one system, {systems[0]}; {remedy}"
-        raise InputError(remedy)
+        held = "".join(f"{file}: holds one system, {name}; " for name, file in files.items())
+        way = "--system NAME=FILE, repeated, or --log FILE"
+        raise InputError(f"{held}give the answers of two systems or more: {way}")
     questions = table.drop_duplicates("item").set_index("item")[["prompt", "stratum"]]
+    differs = table["prompt"] != table["item"].map(questions["prompt"])
+    for item, system in table.loc[differs, ["item", "system"]].to_numpy():
+        problem = f"item {item} asks another question than in {files[systems[0]]}"
+        raise InputError(f"{files[system]}: {problem}; such answers cannot be compared")
     wide = table.pivot(index="item", columns="system", values="answer")  # noqa: PD010
     wide = wide.loc[questions.index, systems]
-    missing = {}
-    for name in systems:
-        items = wide.index[wide[name].isna()].tolist()
-        if items and not common:
-            raise InputError(
-                f"{files[name]}: {name} lacks {len(items)} of {len(wide)} items "
-                f"(first: {items[0]}); use only the common items (--common), or complete the file"
-            )
-        if items:
-            missing[name] = items
-    wide = wide.dropna()
-    if not len(wide):
+    left_out = {name: wide.index[wide[name].isna()].tolist() for name in systems}
+    left_out = {name: items for name, items in left_out.items() if items}
+    for name, items in left_out.items():
+        if not common:
+            problem = f"{name} lacks {len(items)} of {len(wide)} items (first: {items[0]})"
+            way = "use only the common items (--common), or complete the file"
+            raise InputError(f"{files[name]}: {problem}; {way}")
+    joined = questions.join(wide.dropna(), how="inner").rename_axis("item_id")
+    if joined.empty:
         raise InputError("the systems have no item in common; check the item field")
-    differs = table["prompt"] != table["item"].map(questions["prompt"])
-    contradictory = table[table["item"].isin(wide.index) & differs]
-    for item, system in contradictory[["item", "system"]].to_numpy():
-        raise InputError(
-            f"{files[system]}: item {item} asks another question than in {files[systems[0]]}; "
-            "answers to different questions cannot be compared"
-        )
-    joined = questions.join(wide, how="inner").rename_axis("item_id").reset_index()
-    evidence = table.groupby("item")["contexts"].agg(_distinct_passages)
-    joined["evidence"] = joined["item_id"].map(evidence)
-    if not joined["evidence"].map(len).any():
-        joined = joined.drop(columns="evidence")
-    return joined, {"items": len(joined), "left_out": missing}
-
-
-def _distinct_passages(contexts):
-    """Give the passages of all systems, each once."""
-    passages = [passage for of_system in contexts if of_system is not None for passage in of_system]
-    return list(dict.fromkeys(passage.strip() for passage in passages if passage.strip()))
+    passages = table[["item", "contexts"]].explode("contexts").dropna()
+    passages["contexts"] = passages["contexts"].str.strip()
+    passages = passages[passages["contexts"] != ""].drop_duplicates()
+    evidence = passages.groupby("item")["contexts"].agg(list)
+    if len(evidence):
+        joined["evidence"] = [evidence.get(item, []) for item in joined.index]
+    joined = joined.reset_index()
+    joined.attrs["readings"] = readings
+    return joined, {"items": len(joined), "left_out": left_out}

@@ -12,6 +12,8 @@ import secrets
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import coo_array, vstack
 from scipy.sparse.csgraph import connected_components
 
 from casebook.errors import InputError
@@ -22,7 +24,7 @@ ATTEMPTS = 200  # to assign raters so that common items link all of them
 
 
 def new_secret():
-    """Draw a secret of 256 bits."""
+    """A secret of 256 bits."""
     return secrets.token_hex(32)
 
 
@@ -46,7 +48,7 @@ def _digest(secret, parts):
 
 
 def text_hash(text):
-    """Hash a text, so that an edited cell is found without keeping the text."""
+    """Hash of a text, so that an edited cell is found without keeping the text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -57,10 +59,7 @@ def seal(secret, content):
 
 def draw_items(items, count=None, strata=None, seed=0):
     """Draw items at random, in proportion to the strata; one row per item, drawn or not."""
-    count = len(items) if count is None else count
-    check_count("items", count)
-    if count > len(items):
-        raise InputError(f"{count} items are asked for, but there are {len(items)}")
+    count = _checked_count("items", count, len(items))
     strata = np.array(["all"] * len(items) if strata is None else list(strata))
     names, sizes = np.unique(strata, return_counts=True)
     shares = sizes * count / len(strata)
@@ -74,165 +73,98 @@ def draw_items(items, count=None, strata=None, seed=0):
     return pd.DataFrame({"item_id": list(items), "stratum": strata, "drawn": is_drawn})
 
 
-def make_design(items, systems, raters, secret, *, per_item=None, pairs_per_item=None):
-    """Assign comparisons to raters: a row each, with its position and the systems' sides."""
-    items = list(items)
-    systems = list(systems)
-    raters = list(raters)
-    if len(systems) < 2:
-        raise InputError("a comparison needs at least two systems")
-    pairs = list(itertools.combinations(range(len(systems)), 2))
-    per_item = _checked_count("raters per item", per_item, len(raters))
-    pairs_per_item = _checked_count("pairs per item", pairs_per_item, len(pairs))
-    rng = hidden_chance(secret, "design")
-    comparisons = _comparisons(len(items), len(pairs), pairs_per_item, rng)
-    teams = _linked_teams(len(comparisons), len(raters), per_item, rng)
-    unlinked = _count_unlinked([pairs[pair] for _, pair in comparisons], len(systems))
-    if unlinked:
-        raise InputError(_unlinked_message(unlinked, len(systems), "systems", "pairs"))
-    seats = [(rater, comparison) for comparison, team in enumerate(teams) for rater in team]
-    rater, comparison = np.array(seats).T
-    item, pair = np.array(comparisons)[comparison].T
-    is_in_order = balanced_sides(rater * len(pairs) + pair, comparison, rng)
-    position = np.zeros(len(rater), dtype=int)
-    for number in range(len(raters)):
-        rows = np.flatnonzero(rater == number)
-        position[rows] = rng.permutation(len(rows))
-    system, against = np.array(systems, dtype=object)[np.array(pairs)[pair]].T
-    design = pd.DataFrame(
-        {
-            "rater": np.array(raters, dtype=object)[rater],
-            "place": position,
-            "item_id": np.array(items, dtype=object)[item],
-            "left": np.where(is_in_order, system, against),
-            "right": np.where(is_in_order, against, system),
-        }
-    )
-    return design.iloc[np.lexsort((position, rater))].reset_index(drop=True)
-
-
-def balance(design, systems):
-    """Count how often each system stands left in each form."""
-    rows = []
-    for (rater, form), system in itertools.product(design.groupby("rater", sort=False), systems):
-        left = int((form["left"] == system).sum())
-        right = int((form["right"] == system).sum())
-        rows.append(
-            {
-                "rater": rater,
-                "system": system,
-                "n": left + right,
-                "left": left,
-                "off": abs(left - right) / 2,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
 def _checked_count(name, value, most):
-    """Give a count of at most so many; all of them if it is None."""
-    if value is None:
-        value = most
+    value = most if value is None else value
     check_count(name, value)
     if value > most:
-        raise InputError(f"{name} is {value}, but there are only {most}")
+        raise InputError(f"{value} {name} are asked for, but there are {most}")
     return value
 
 
-def _comparisons(n_items, n_pairs, pairs_per_item, rng):
-    """Give every item its pairs of systems, so that all pairs are used equally often."""
-    shuffled_pairs = rng.permutation(n_pairs)
-    shuffled_items = rng.permutation(n_items)
-    pairs_of_item = {}
-    for turn, item in enumerate(shuffled_items.tolist()):
-        positions = np.arange(turn * pairs_per_item, (turn + 1) * pairs_per_item) % n_pairs
-        pairs_of_item[item] = sorted(shuffled_pairs[positions].tolist())
-    return [(item, pair) for item in range(n_items) for pair in pairs_of_item[item]]
+def make_design(items, systems, raters, secret, *, per_item=None, pairs_per_item=None):
+    """Assign comparisons to raters: a row each, with its position and the systems' sides."""
+    if len(systems) < 2:
+        raise InputError("a comparison needs at least two systems")
+    pairs = np.array(list(itertools.combinations(range(len(systems)), 2)))
+    per_item = _checked_count("raters per item", per_item, len(raters))
+    pairs_per_item = _checked_count("pairs per item", pairs_per_item, len(pairs))
+    rng = hidden_chance(secret, "design")
+    # Every item has its pairs of systems, so that all pairs are used equally often.
+    shuffled = rng.permutation(len(pairs))
+    places = rng.permutation(len(items))[:, None] * pairs_per_item + np.arange(pairs_per_item)
+    compared = pairs[np.sort(shuffled[places % len(pairs)]).ravel()]
+    _refuse_unlinked(compared, len(systems), "systems", "pairs")
+    teams = _linked_teams(len(compared), len(raters), per_item, rng)
+    seats = [(rater, comparison) for comparison, team in enumerate(teams) for rater in team]
+    rater, comparison = np.array(seats).T
+    system, against = compared[comparison].T
+    cells_of_rater = rater * len(systems) ** 2 + system * len(systems) + against
+    is_in_order = balanced_sides(cells_of_rater, comparison, rng)
+    design = pd.DataFrame(
+        {
+            "rater": np.array(list(raters), dtype=object)[rater],
+            "item_id": np.array(list(items), dtype=object)[comparison // pairs_per_item],
+            "left": np.array(systems, dtype=object)[np.where(is_in_order, system, against)],
+            "right": np.array(systems, dtype=object)[np.where(is_in_order, against, system)],
+        }
+    )
+    design = design.iloc[np.lexsort((rng.permutation(len(design)), rater))]
+    place = design.groupby("rater", sort=False).cumcount()
+    return design.assign(place=place).reset_index(drop=True)
+
+
+def balance(design, systems):
+    """How often each system is on the left in each form."""
+    shown = design.melt("rater", ["left", "right"], "side", "system")
+    counts = pd.crosstab([shown["rater"], shown["system"]], shown["side"])
+    counts["n"] = counts["left"] + counts["right"]
+    counts["off"] = (counts["left"] - counts["right"]).abs() / 2
+    return counts.reset_index()[["rater", "system", "n", "left", "off"]]
 
 
 def _linked_teams(n_comparisons, n_raters, per_item, rng):
-    """Assign raters; of few comparisons only some assignments link them all."""
+    """The least loaded raters for each comparison; of few, only some choices link all raters."""
     for _ in range(ATTEMPTS):
-        teams = _assign(n_comparisons, n_raters, per_item, rng)
-        unlinked = _count_unlinked(teams, n_raters)
-        if not unlinked:
+        loads = np.zeros(n_raters, dtype=int)
+        teams = np.zeros((n_comparisons, per_item), dtype=int)
+        for comparison in rng.permutation(n_comparisons):
+            team = np.lexsort((rng.random(n_raters), loads))[:per_item]
+            loads[team] += 1
+            teams[comparison] = np.sort(team)
+        if not _unlinked(teams, n_raters):
             return teams
-    raise InputError(_unlinked_message(unlinked, n_raters, "raters", "raters"))
+    return _refuse_unlinked(teams, n_raters, "raters", "raters")
 
 
-def _assign(n_comparisons, n_raters, per_item, rng):
-    """Give each comparison the least loaded raters, and of these the least met."""
-    if per_item == n_raters:
-        return [tuple(range(n_raters))] * n_comparisons
-    loads = np.zeros(n_raters, dtype=int)
-    met = np.zeros((n_raters, n_raters), dtype=int)
-    assigned = [()] * n_comparisons
-    for comparison in rng.permutation(n_comparisons).tolist():
-        team = []
-        free = np.ones(n_raters, dtype=bool)
-        chance = rng.random(n_raters)
-        for _ in range(per_item):
-            order = np.lexsort((chance, met[:, team].sum(axis=1), loads, ~free))
-            team.append(int(order[0]))
-            free[order[0]] = False
-        loads[team] += 1
-        met[np.ix_(team, team)] += 1
-        assigned[comparison] = tuple(sorted(team))
-    return assigned
-
-
-def _count_unlinked(groups, size):
-    """Count the members of 0 to size - 1 that share no group with member 0, even indirectly."""
+def _unlinked(groups, size):
+    """How many of 0 to size - 1 share no group with member 0, even indirectly."""
     links = np.zeros((size, size), dtype=bool)
-    for group in set(groups):
+    for group in groups:
         links[np.ix_(group, group)] = True
     _, component = connected_components(links, directed=False)
     return int((component != component[0]).sum())
 
 
-def _unlinked_message(unlinked, size, kind, what):
-    return (
-        f"{unlinked} of {size} {kind} share no item with the others: "
-        f"raise the {what} per item or draw more items"
-    )
+def _refuse_unlinked(groups, size, kind, what):
+    unlinked = _unlinked(groups, size)
+    if unlinked:
+        remedy = f"raise the {what} per item or draw more items"
+        raise InputError(f"{unlinked} of {size} {kind} share no item with the others: {remedy}")
 
 
 def balanced_sides(rows, columns, rng):
-    """Colour the cells of an incomplete table: half of each colour in every row and column.
+    """Sides of the cells of an incomplete table: half of either in every row and column.
 
-    Cells are paired at random within rows and within columns, and the two of a pair get opposite
-    colours: the pairs form paths and even cycles, so this always succeeds (de Werra 1971).
+    A linear programme with random costs: as each cell is in one row and one column, its matrix is
+    totally unimodular, so that the one optimum is of whole numbers (Hoffman and Kruskal 1956).
     """
-    links = [_pairs(rows, rng), _pairs(columns, rng)]
-    coins = rng.integers(0, 2, len(rows)).astype(bool).tolist()
-    sides = [None] * len(rows)
-    for start in range(len(rows)):
-        if sides[start] is not None:
-            continue
-        sides[start] = coins[start]
-        # From a cell in the middle of a path the walk goes both ways.
-        for direction in (0, 1):
-            cell = start
-            kind = direction
-            while (following := links[kind][cell]) >= 0 and sides[following] is None:
-                sides[following] = not sides[cell]
-                cell = following
-                kind = 1 - kind
-    return np.array(sides, dtype=bool)
-
-
-def _pairs(groups, rng):
-    """Pair cells within groups at random; -1 for the odd one out."""
-    groups = np.asarray(groups)
-    order = rng.permutation(len(groups))
-    order = order[np.argsort(groups[order], kind="stable")]
-    partner = [-1] * len(groups)
-    previous = None
-    for cell in order.tolist():
-        if previous is not None and groups[previous] == groups[cell]:
-            partner[previous] = cell
-            partner[cell] = previous
-            previous = None
-        else:
-            previous = cell
-    return partner
+    cells = np.arange(len(rows))
+    incidence = []
+    for groups in (rows, columns):
+        codes = np.unique(groups, return_inverse=True)[1]
+        incidence.append(coo_array((np.ones(len(cells)), (codes, cells))))
+    incidence = vstack(incidence)
+    half = incidence.sum(axis=1) / 2
+    limits = LinearConstraint(incidence, np.floor(half), np.ceil(half))
+    found = milp(rng.standard_normal(len(cells)), constraints=limits, bounds=Bounds(0, 1))
+    return found.x > 0.5

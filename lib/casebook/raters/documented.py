@@ -5,7 +5,6 @@ ties carry information, and a mean or a kappa without an interval says little.
 """
 
 import math
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,8 @@ from casebook.data import load
 from casebook.data.sources import Absent
 from casebook.errors import InputError
 from casebook.paths import DATA
-from casebook.raters.preference import count_votes
+from casebook.raters.layouts import RATING_POINTS
+from casebook.raters.preference import NEW_RATERS, THESE_RATERS, count_votes
 from casebook.raters.read import rename_columns
 from casebook.raters.unblinding import BASE, RAG, Votes, decode_judgements, key_column
 from casebook.sheets import read_book, sheet_records
@@ -27,19 +27,28 @@ AGREEMENT = "Inter-rater agreement on common prompts"
 MEAN_RATINGS_PER_RATER = "Mean ratings (per rater, RAG vs BASE)"
 # The document's scales and columns, whatever the forms of today ask.
 DOCUMENTED_SCALES = ("factuality", "usefulness")
-RATING_COLUMNS = [f"{scale}_{side}" for side in ("s1", "s2") for scale in DOCUMENTED_SCALES]
+SIDES = {"left": "s1", "right": "s2"}
 # Judgement columns under the names of the documented form.
 FORM_COLUMNS = {
-    "factuality_left": "factuality_s1",
-    "usefulness_left": "usefulness_s1",
-    "factuality_right": "factuality_s2",
-    "usefulness_right": "usefulness_s2",
+    f"{scale}_{side}": f"{scale}_{SIDES[side]}" for side in SIDES for scale in DOCUMENTED_SCALES
 }
+RATING_COLUMNS = list(FORM_COLUMNS.values())
 _OTHER = {"S1": "S2", "S2": "S1"}
 
 EXAMPLE = DATA / "raters" / "reconstructed_votes.csv"
 SUFFIX = "_answers.xlsx"  # of the documented file names
 RECONSTRUCTION = "reconstruction"
+DEALT = "dealt_at_random"
+"""Why the reconstruction does not hold what depends on who cast which vote."""
+
+NOTES = {
+    RECONSTRUCTION: "These votes are a reconstruction, not the votes of the study: tallies and "
+    "patterns are those that PDPABench publishes, who cast which vote was dealt at random. "
+    "'casebook data pull pdpabench_votes' fetches the votes."
+}
+TITLES = {RECONSTRUCTION: "Reconstructed PDPABench votes", "pdpabench_votes": "PDPABench votes"}
+NAMES = {RAG: "the answers with retrieval", BASE: "the answers without retrieval"}
+"""What readers have to know of the votes, and call them and their systems."""
 
 
 def documented_sign_test(wins, losses):
@@ -96,46 +105,40 @@ def documented_lines(analysis):
 
 def impossible(forms, values):
     """Name what cannot be, which the documented analysis computes without a word."""
-    agreement = values[AGREEMENT]
     blank = int(np.isnan(_common_votes(forms)).any(axis=1).sum())
     if blank:
         yield (
-            f"{blank} of {agreement['n_items']} items lack a vote: the documented formula takes "
-            "the raters of the first item for all, so its kappa of "
-            f"{agreement['fleiss_kappa']} is not the agreement of these raters; "
+            f"{blank} of {values[AGREEMENT]['n_items']} items lack a vote: the documented formula "
+            "takes the raters of the first item for all, so its kappa of "
+            f"{values[AGREEMENT]['fleiss_kappa']} is not the agreement of these raters; "
             "leave out --original for one that leaves out what is blank"
         )
-    for name, count in Counter(name for name, _ in forms).items():
-        if count > 1:
-            yield f"{name}: files of one name count as one rater for kappa"
     for name, rows in forms:
-        table = pd.DataFrame(rows).reindex(columns=RATING_COLUMNS)
-        ratings = table.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float).ravel()
-        wrong = ratings[~np.isnan(ratings) & ~np.isin(ratings, range(1, 6))]
+        ratings = pd.DataFrame(rows).reindex(columns=RATING_COLUMNS).stack()  # noqa: PD013
+        ratings = pd.to_numeric(ratings, errors="coerce").dropna()
+        wrong = ratings[~ratings.isin(RATING_POINTS)]
         if len(wrong):
-            yield (
-                f"{name}: {len(wrong)} ratings are none of 1 to 5 ({wrong[0]:g}), "
-                "and count in their means"
-            )
+            problem = f"{len(wrong)} ratings are none of 1 to 5 ({wrong.iloc[0]:g})"
+            yield f"{name}: {problem}, and count in their means"
 
 
 def _stripped(value):
     return value.strip() if isinstance(value, str) else value
 
 
+# 1 for RAG, -1 for BASE, 0 for a tie; NaN where a cell is not spelt as documented.
 def _votes(rows):
-    """Give 1 for RAG, -1 for BASE, 0 for a tie; NaN where a cell is not spelt as documented."""
-    votes = []
-    for row in rows:
-        side = _stripped(row["side"])
-        preferred = _stripped(row.get("preferred"))
-        meaning = {side: 1.0, _OTHER.get(side): -1.0, "Tie": 0.0} if side in _OTHER else {}
-        votes.append(meaning.get(preferred, np.nan))
-    return np.array(votes)
+    table = pd.DataFrame(rows).reindex(columns=["side", "preferred"]).map(_stripped)
+    has_key = table["side"].isin(_OTHER)
+    is_rag = table["preferred"] == table["side"]
+    is_base = table["preferred"] == table["side"].map(_OTHER)
+    is_tie = table["preferred"] == "Tie"
+    kinds = [has_key & is_rag, has_key & is_base, has_key & is_tie]
+    return np.select(kinds, [1.0, -1.0, 0.0], np.nan)
 
 
+# Mean ratings; a cell that is no number drops the rest of its row, a blank one makes nan.
 def _ratings(rows):
-    """Mean ratings; a cell that is no number drops the rest of its row, a blank one makes nan."""
     ratings = {(system, scale): [] for system in (RAG, BASE) for scale in DOCUMENTED_SCALES}
     for row in rows:
         side = _stripped(row["side"])
@@ -156,8 +159,8 @@ def _ratings(rows):
     }
 
 
+# Votes on the items of all forms: files of one base name collapse into one rater.
 def _common_votes(forms):
-    """Votes on the items of all forms: files of one base name collapse into one rater."""
     labels = {}
     for name, rows in forms:
         items = [" ".join(str(row["prompt_text"]).split()) for row in rows]
@@ -166,12 +169,11 @@ def _common_votes(forms):
     return pd.concat(labels, axis=1, join="inner").to_numpy()
 
 
+# Fleiss' kappa as documented: the number of raters is that of the first item.
 def _agreement(forms):
-    """Fleiss' kappa as documented: the number of raters is that of the first item."""
     votes = _common_votes(forms)
     counts = np.stack([(votes == value).sum(axis=1) for value in (1, -1, 0)], axis=1).astype(float)
-    kappa = None
-    observed = None
+    kappa = observed = None
     raters = counts[0].sum() if len(counts) else 0
     if raters >= 2:
         observed = float((((counts**2).sum(axis=1) - raters) / (raters * (raters - 1))).mean())
@@ -186,7 +188,46 @@ def _agreement(forms):
     }
 
 
-# --- rows in the shape that the documented analysis reads ------------------------------
+def beside_standard(analysis):
+    """The printed numbers (documented) beside the standard analysis of the same quantities."""
+    printed = documented_analysis(records_of(analysis.votes, SUFFIX))
+    tables = analysis.tables
+    counts = printed[AGGREGATE]
+    means = pd.DataFrame(printed[MEAN_RATINGS]).astype(float)
+    differences = means[RAG] - means[BASE]
+    rates = tables["win_rates"].set_index("who")[["p", "value", "low", "high"]]
+    share = tables["intervals"].set_index(["unit", "ties"]).loc[("item and rater", "drop")]
+    kappa = tables["agreement"].set_index("coefficient")
+    kappa = kappa[["estimate", "new_panel_low", "new_panel_high"]]
+    untied = counts["n_effective"]
+    documented = {
+        "rag_wins / n_effective": counts["rag_wins"] / max(untied, 1),
+        "p_value_sign_test": counts["p_value_sign_test"],
+        "p_value_sign_test, new raters": counts["p_value_sign_test"],
+        "fleiss_kappa": printed[AGREEMENT]["fleiss_kappa"],
+        "raw_observed_agreement": printed[AGREEMENT]["raw_observed_agreement"],
+    }
+    standard = [
+        share[["win_rate", "low", "high"]],
+        [rates.loc[THESE_RATERS, "p"], None, None],
+        [rates.loc[NEW_RATERS, "p"], None, None],
+        kappa.loc["fleiss_kappa"],
+        kappa.loc["percent_agreement"],
+    ]
+    columns = ["difference", "both low", "both high"]
+    tests = tables.get("rating_tests", pd.DataFrame(columns=["scale"])).set_index("scale")
+    for scale in DOCUMENTED_SCALES:
+        documented[f"{scale}_mean, RAG minus BASE"] = differences[f"{scale}_mean"]
+        standard.append(tests.reindex(index=[scale], columns=columns).iloc[0])
+    table = pd.DataFrame(map(list, standard), columns=["value", "low", "high"], dtype=float)
+    items = printed[AGREEMENT]["n_items"]
+    its_n = [untied, untied, untied, items, items, *[means.loc["n", RAG]] * 2]
+    about = {"documented": list(documented.values()), "its n": its_n}
+    n = tables["win_rates"]["groups"].iloc[-1]
+    return table.assign(quantity=list(documented), **about, n=n)
+
+
+# --- rows in the shape that the documented analysis reads
 
 
 def read_documented_rows(paths, side_column=None, last_column=False, columns=None):
@@ -195,8 +236,7 @@ def read_documented_rows(paths, side_column=None, last_column=False, columns=Non
     for path in map(Path, paths):
         (sheet,) = rename_columns(path, read_book(path).sheets[:1], columns or {})
         key = key_column(path, [name for name in sheet.table if name], side_column, last_column)
-        needed = {"preferred", *RATING_COLUMNS, key}
-        rows = sheet_records(path, sheet, needed)
+        rows = sheet_records(path, sheet, {"preferred", *RATING_COLUMNS, key})
         forms.append((path.name, [row | {"side": row[key]} for row in rows]))
     return forms
 
@@ -213,11 +253,11 @@ def records_of(votes, suffix=""):
     ]
 
 
-# --- the documented study ------------------------------------------------------------------
+# --- the documented study
 
 
 def votes_of(dataset):
-    """Give the votes of a data set and its name, or the reconstruction if it is not here."""
+    """The votes of a data set and its name, or the reconstruction if it is not here."""
     try:
         data = dataset and load(dataset, kind="votes")
     except Absent:
@@ -228,73 +268,46 @@ def votes_of(dataset):
     return _study_votes(table.sort_values(["rater", "row"], ignore_index=True)), data.name
 
 
-DEALT = "dealt_at_random"
-# What depends on who cast which vote, on which side or at which position: published figures do
-# not fix it.
-_DEALT = (
-    "cohen_kappa",
-    "leave_one_out",
-    "rating_agreement",
-    "rating_counts",
-    "rating_tests",
-    "rater_rating_tests",
-    "correlation",
-    "position",
-    "length",
-    "order",
-    "duplicates",
-    "consistency",
-    "arm_guess",
-    "telling_words",
-    "guesses",
-)
+# What the published tallies of raters and patterns of items fix, whoever cast which vote.
+_PUBLISHED = ("win_rates", "intervals", "dependence", "agreement")
 
 
 def published_tables(tables):
-    """Leave out of the reconstruction's tables, or undefine, what random assignment made.
-
-    The win rates stay, those of new raters too: tallies of raters, patterns of items and the total
-    fix all their parts.
-    """
-    published = {name: table for name, table in tables.items() if name not in _DEALT}
-    agreement = published["agreement"].assign(
-        new_panel_low=np.nan, new_panel_high=np.nan, reason=DEALT
-    )
+    """Leave out of the reconstruction's tables, or undefine, what random assignment made."""
+    published = {name: tables[name] for name in _PUBLISHED}
+    agreement = published["agreement"].assign(reason=DEALT)
+    agreement[["new_panel_low", "new_panel_high"]] = np.nan
     pairwise = agreement["coefficient"] == "light_kappa"
     agreement.loc[pairwise, ["estimate", "se", "panel_low", "panel_high"]] = np.nan
     return published | {"agreement": agreement}
 
 
 def example_votes():
-    """Give the reconstruction of the documented example, which is not its data."""
+    """The reconstruction of the documented example, which is not its data."""
     table = pd.read_csv(EXAMPLE)
     rag_left = table["rag_side"] == "S1"
-    choice = table["preference"]
     for scale in DOCUMENTED_SCALES:
         rag = table[f"{scale}_rag"]
         base = table[f"{scale}_base"]
         table[f"{scale}_s1"] = rag.where(rag_left, base)
         table[f"{scale}_s2"] = base.where(rag_left, rag)
-    left = ((choice == RAG) == rag_left).map({True: "S1", False: "S2"})
-    table["preferred"] = left.where(choice != "Tie", "Tie")
+    left = ((table["preference"] == RAG) == rag_left).map({True: "S1", False: "S2"})
+    table["preferred"] = left.where(table["preference"] != "Tie", "Tie")
     table[["prompt", "rag", "base", "comment"]] = ""
     return _study_votes(table)
 
 
+# Votes of a table in the columns of a data set of votes.
 def _study_votes(table):
-    """Make votes of a table in the columns of a data set of votes."""
     rag_left = table["rag_side"] == "S1"
-    rag = table["rag"]
-    base = table["base"]
     rows = table.rename(columns={"prompt": "prompt_text"}).assign(
         item_id=table["item"].map("item{:02d}".format),
         place=table["row"],
         row=table["row"] + 1,
-        stratum="all",
         left=np.where(rag_left, RAG, BASE),
         right=np.where(rag_left, BASE, RAG),
-        system1_output=rag.where(rag_left, base),
-        system2_output=base.where(rag_left, rag),
+        system1_output=table["rag"].where(rag_left, table["base"]),
+        system2_output=table["base"].where(rag_left, table["rag"]),
     )
     frame = decode_judgements(rows).astype(dict.fromkeys(FORM_COLUMNS, float))
-    return Votes(frame, (RAG, BASE), RAG, tuple(sorted(frame["rater"].unique())), ())
+    return Votes(frame, (RAG, BASE), RAG, tuple(sorted(frame["rater"].unique())))

@@ -1,7 +1,6 @@
 """Layouts of forms: columns, scales, what raters are told; and names of the files of a study."""
 
 from collections import namedtuple
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from casebook.readers import read_yaml
@@ -24,29 +23,20 @@ RATING_POINTS = (1, 2, 3, 4, 5)
 Column = namedtuple("Column", "name kind width choices required", defaults=((), True))
 
 
-@dataclass(frozen=True)
-class FormLayout:
+class FormLayout(namedtuple("FormLayout", "name key columns task scales")):
     """The columns of one kind of form, which of them names a row, and what raters are told."""
-
-    name: str
-    key: str
-    columns: tuple
-    task: tuple
-    scales: dict
 
     @property
     def names(self):
-        """Names of the columns, in order."""
         return [column.name for column in self.columns]
 
     @property
     def texts(self):
-        """Names of the columns that show text to the rater."""
         return [column.name for column in self.columns if column.kind == "text"]
 
     @property
     def answers(self):
-        """Columns that the rater fills, notes left out."""
+        # notes left out
         return [column for column in self.columns if column.kind in ("choice", "rating")]
 
     def rubric_lines(self, kind, guess=None):
@@ -64,20 +54,22 @@ class FormLayout:
         return lines
 
 
-def _layout(name):
-    rubric = RUBRIC[name]
-    columns = tuple(Column(**column) for column in rubric["columns"])
-    return FormLayout(name, rubric["key"], columns, tuple(rubric["task"]), rubric["scales"])
-
-
 # Sides of an answer: left and right, as columns of a form name them and as judgements do.
 FORM_SIDES = {"s1": "left", "s2": "right"}
 RUBRIC = read_yaml(Path(__file__).with_name("rubric.yml"))
 PAIRED_SCALES = tuple(RUBRIC["paired"]["scales"])
 GUESS = Column("guess", "choice", 10, ("S1", "S2", "DK"), required=False)
 EVIDENCE = Column("evidence", "text", 60)
-PAIRED = _layout("paired")
-LIKERT = _layout("likert")
+PAIRED, LIKERT = (
+    FormLayout(
+        name,
+        RUBRIC[name]["key"],
+        tuple(Column(**column) for column in RUBRIC[name]["columns"]),
+        tuple(RUBRIC[name]["task"]),
+        RUBRIC[name]["scales"],
+    )
+    for name in ("paired", "likert")
+)
 
 
 def paired_layout(*, guess=False, evidence=False):
@@ -89,7 +81,7 @@ def paired_layout(*, guess=False, evidence=False):
         task = (*task, RUBRIC["paired"]["evidence"])
     if guess:
         columns.append(GUESS)
-    return replace(PAIRED, columns=tuple(columns), task=task)
+    return PAIRED._replace(columns=tuple(columns), task=task)
 
 
 def form_layout(names):

@@ -66,15 +66,11 @@ def _centre(table, *, n_resamples, seed):
 
 def _counts(tables):
     """Count how often each rating was given, in tables of ratings by (scale, system)."""
-    rows = []
-    for (scale, system), table in tables.items():
-        counts = pd.Series(np.ravel(table)).value_counts().reindex(RATING_POINTS, fill_value=0)
-        for rating, count in counts.items():
-            share = count / counts.sum() if counts.sum() else None
-            rows.append(
-                {"scale": scale, "system": system, "rating": rating, "count": count, "share": share}
-            )
-    return pd.DataFrame(rows)
+    counts = {key: pd.Series(np.ravel(table)).value_counts() for key, table in tables.items()}
+    counts = pd.DataFrame(counts, list(RATING_POINTS)).fillna(0).astype(int)
+    shares = counts / counts.sum()
+    rows = pd.DataFrame({"count": counts.unstack(), "share": shares.unstack()})  # noqa: PD010
+    return rows.rename_axis(["scale", "system", "rating"]).reset_index()
 
 
 # --- two systems ------------------------------------------------------------------

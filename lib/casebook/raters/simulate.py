@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from openpyxl import load_workbook
 from scipy import special
 
@@ -14,6 +15,20 @@ from casebook.raters.unblinding import read_key
 from casebook.stats.samples import generator
 
 RATED = [f"{scale}_{side}" for side in ("s1", "s2") for scale in PAIRED_SCALES]
+WORDS = [
+    "act",
+    "consent",
+    "data",
+    "notice",
+    "purpose",
+    "access",
+    "request",
+    "breach",
+    "the",
+    "duty",
+    "may",
+    "must",
+]
 LIKERT_RATED = [column.name for column in LIKERT.answers]
 
 
@@ -28,11 +43,6 @@ class Truth:
     ties: float = 0.1
     blank: float = 0.0
 
-    def __post_init__(self):
-        for name, value in vars(self).items():
-            if not np.isfinite(value):
-                raise InputError(f"{name} must be a finite number, not {value}")
-
     @property
     def win_rate(self):
         """Expected share of wins without ties, over items, raters and sides."""
@@ -41,61 +51,58 @@ class Truth:
         return sum(marginal_probability(odds, spread) for odds in sides) / 2
 
 
+def invented_answers(items, seed=0):
+    """Answers of two systems, studied and compared, in the same random words."""
+    texts = generator(seed, "answers of a rehearsal").choice(WORDS, (items, 2, 25))
+    answers = pd.DataFrame({"item_id": [f"q{number}" for number in range(items)]})
+    answers["prompt"] = answers["item_id"] + "?"
+    answers["stratum"] = "all"
+    answers["studied"] = [" ".join(words) for words in texts[:, 0]]
+    answers["compared"] = [" ".join(words) for words in texts[:, 1]]
+    return answers
+
+
 def fill_forms(study, folder, truth=None, *, seed=0):
     """Fill all workbooks of a study as the simulated panel would; give the paths."""
-    study = Path(study)
-    folder = Path(folder)
     truth = truth or Truth()
+    if not np.isfinite(list(vars(truth).values())).all():
+        raise InputError(f"{truth} must be of finite numbers")
     key = read_key(study)
+    is_paired = key["layout"] == "paired"
+    layout = PAIRED if is_paired else LIKERT
     rng = generator(seed, "simulated panel")
-    paired = key["layout"] == "paired"
-    layout = PAIRED if paired else LIKERT
-    rows = (
-        key["draw"] if paired else [row for form in key["forms"].values() for row in form["rows"]]
-    )
-    items = list(dict.fromkeys(row["item_id" if paired else "item"] for row in rows))
+    rows_of = {form["rows"][0]["id"]: form["rows"] for form in key["forms"].values()}
+    items = sorted({row["item"] for rows in rows_of.values() for row in rows}, key=str)
     liking = dict(zip(items, rng.normal(0, truth.item_sd, len(items)), strict=True))
-    paths = sorted((study / FORMS).glob("*.xlsx"))
+    paths = sorted(Path(study, FORMS).glob("*.xlsx"))
     if not paths:
-        raise InputError(f"{study / FORMS}: holds no workbook to fill")
-    targets = [folder / path.name for path in paths]
-    if there := [path for path in targets if path.exists()]:
-        raise InputError(
-            f"{there[0]}: exists: a simulated form replaces no other, name a new folder"
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    owners = {form["rows"][0]["id"]: form["rows"] for form in key["forms"].values()}
+        raise InputError(f"{Path(study, FORMS)}: holds no workbook to fill")
+    targets = [Path(folder, path.name) for path in paths]
+    for path in targets:
+        if path.exists():
+            problem = "exists: a simulated form replaces no other, name a new folder"
+            raise InputError(f"{path}: {problem}")
+        path.parent.mkdir(parents=True, exist_ok=True)
     for path, target in zip(paths, targets, strict=True):
         book = load_workbook(path)
         sheet = book[SHEET]
         columns = {cell.value: cell.column for cell in sheet[1]}
-        rows = owners[sheet.cell(2, columns[layout.key]).value]
         rater_liking = rng.normal(0, truth.rater_sd)
-        for line, row in enumerate(rows, start=2):
-            if paired:
+        first = sheet.cell(2, columns[layout.key]).value
+        for line, row in enumerate(rows_of[first], start=2):
+            likes = liking[row["item"]] + rater_liking
+            names, level = LIKERT_RATED, np.full(len(LIKERT_RATED), 3.6 + 0.4 * likes)
+            if is_paired:
                 sign = {row["left"]: 1, row["right"]: -1}.get(key["focus"], 0)
-                odds = sign * (truth.effect + liking[row["item"]] + rater_liking) + truth.left
-                answers = _judge(odds, truth, rng)
-            else:
-                level = 3.6 + 0.4 * (liking[row["item"]] + rater_liking)
-                ratings = _ratings(np.full(len(LIKERT_RATED), level), truth, rng)
-                answers = dict(zip(LIKERT_RATED, ratings, strict=True))
-            for name, value in answers.items():
-                sheet.cell(line, columns[name]).value = value
+                odds = sign * (truth.effect + likes) + truth.left
+                preferred = "S1" if rng.random() < special.expit(odds) else "S2"
+                preferred = "Tie" if rng.random() < truth.ties else preferred
+                sheet.cell(line, columns["preferred"]).value = preferred
+                won = np.repeat([preferred == "S1", preferred == "S2"], len(PAIRED_SCALES))
+                names, level = RATED, 3.6 + 0.6 * won
+            ratings = np.clip(np.rint(rng.normal(level, 0.8)), 1, 5).astype(int)
+            for name, rating in zip(names, ratings.tolist(), strict=True):
+                if rng.random() >= truth.blank:
+                    sheet.cell(line, columns[name]).value = rating
         book.save(target)
     return targets
-
-
-def _judge(odds, truth, rng):
-    """Judge one comparison, given the log odds that the left answer wins."""
-    preferred = "S1" if rng.random() < special.expit(odds) else "S2"
-    if rng.random() < truth.ties:
-        preferred = "Tie"
-    level = 3.6 + 0.6 * np.repeat([preferred == "S1", preferred == "S2"], len(PAIRED_SCALES))
-    return {"preferred": preferred, **dict(zip(RATED, _ratings(level, truth, rng), strict=True))}
-
-
-def _ratings(level, truth, rng):
-    """Draw a rating around each level; some are left blank."""
-    ratings = np.clip(np.rint(rng.normal(level, 0.8)), 1, 5).astype(int).tolist()
-    return [None if rng.random() < truth.blank else value for value in ratings]

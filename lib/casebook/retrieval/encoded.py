@@ -22,9 +22,9 @@ from casebook.files import sha256_file
 from casebook.models.device import model_settings
 from casebook.models.encoders import load_encoder
 from casebook.readers import read_json
-from casebook.retrieval.index import Chunks, CorpusIndex, Passages
+from casebook.retrieval.index import Chunks, CorpusIndex, Passages, WindowedQueries
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.ranked import ABSENT, as_mask, best_first, metadata_mask, to_run
+from casebook.retrieval.ranked import ABSENT, best_first, metadata_mask, to_run
 from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 
 FORMAT = 4  # of the files; those of another one are written anew
@@ -131,8 +131,8 @@ class EncodedCorpus(CorpusIndex):
         return self.passages().texts
 
     @cached_property
-    def _truncating_encoder(self):
-        """The encoder of the corpus, or another one of the same weights, such as on no GPU."""
+    def _encoders(self):
+        # The encoder of the corpus, or another one of the same weights, such as on no GPU.
         encoder = uncached_encoder(self._encoder, self.model_settings)
         weights = getattr(encoder, "weights_hash", encoder.model_hash)
         if weights != self.contents["model"]:
@@ -140,7 +140,7 @@ class EncodedCorpus(CorpusIndex):
                 f"{self.place}: was encoded by another model than {encoder.name!r} is here "
                 f"({weights[:12]})"
             )
-        return encoder
+        return {"truncated": encoder, "windows": WindowedQueries(encoder)}
 
     def check_documents(self, documents):
         """Refuse a collection that is not the one that was encoded."""
@@ -228,7 +228,7 @@ class SearchInBlocks:
 
     def search(self, query_vectors, k, allowed=None):
         """Most similar vectors of every query; exact."""
-        mask = as_mask(allowed)
+        mask = None if allowed is None else np.atleast_2d(allowed)
         ids = []
         scores = []
         for start in range(0, len(self._vectors), VECTORS_AT_ONCE):

@@ -148,7 +148,7 @@ def write_vectors(files, texts, encode, size=None, client=None):
     `encode` is an encoder or its name, the settings of models, and the hash of the model. Gives the
     number of shards and of dimensions.
     """
-    workers = 1 if client is None else client.slots
+    workers = 1 if client is None else client.slots()
     size = size or min(MOST_IN_A_SHARD, math.ceil(len(texts) / workers))
     files = files.absolute()  # workers may run elsewhere
     shards = {}
@@ -170,7 +170,8 @@ def write_vectors(files, texts, encode, size=None, client=None):
         for shard in work:
             write_shard(*shard)
     else:
-        client.gather([client.submit(write_shard, *shard) for shard in work])
+        for future in [client.submit(write_shard, *shard) for shard in work]:
+            future.result()
     return len(shards), np.load(files / VECTORS, mmap_mode="r").shape[1]
 
 

@@ -13,21 +13,10 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.retrieval.ranked import (
-    ABSENT,
-    RankedLists,
-    best_first,
-    positive_depth,
-    rank_entries,
-    stack,
-    to_run,
-)
+from casebook.retrieval.ranked import RankedLists, best_first, positive_depth, to_run
 from casebook.trec import ranked
 
 _DECIMALS = 9  # sums over more or less padding differ in their last bits
-# Queries at a time, so that their lists, or their vectors, stay in the cache of the processor.
-_FUSION_BLOCK = 256
-_MMR_BLOCK = 16
 
 
 def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
@@ -83,8 +72,8 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
         lists = [entry.truncate(depth) for entry in lists]
     values = []
     for entry, weight in zip(lists, weights, strict=True):
-        ranks = np.arange(1.0, entry.shape[1] + 1)
-        values.append(np.broadcast_to(weight[:, None] / (k + ranks), entry.shape))
+        ranks = np.arange(1.0, entry.ids.shape[1] + 1)
+        values.append(np.broadcast_to(weight[:, None] / (k + ranks), entry.ids.shape))
     return _sum_by_document(lists, values)
 
 
@@ -118,10 +107,9 @@ def _fused_ids(lists, k, depth, weights):
 
 def weighted_sum(lists, weights=None):
     """Fuse ranked lists by the weighted sum of their scores, each list's scaled to [0, 1]."""
-    values = [
-        weight[:, None] * min_max(entry.scores, entry.ids >= 0)
-        for entry, weight in zip(lists, _checked(lists, weights), strict=True)
-    ]
+    values = []
+    for entry, weight in zip(lists, _checked(lists, weights), strict=True):
+        values.append(weight[:, None] * min_max(entry.scores, entry.ids >= 0))
     return _sum_by_document(lists, values)
 
 
@@ -140,7 +128,8 @@ def standardised_sum(lists, weights=None, pool=50, depth=100):
         lowest = np.where(entry.ids >= 0, entry.scores, np.inf).min(axis=1, initial=np.inf)
         lowest = np.where(entry.lengths < depth, np.minimum(lowest, 0.0), lowest)
         scores = np.where(np.isnan(scores), lowest[:, None], scores)
-        total += weight[:, None] * z_scores(RankedLists(ids, np.where(ids >= 0, scores, -np.inf)))
+        listed = RankedLists(ids, np.where(ids >= 0, scores, -np.inf))
+        total += weight[:, None] * z_scores(listed)
         best_ranks = np.fmin(best_ranks, entry.ranks_of(ids))
     total = np.where(ids >= 0, np.round(total, _DECIMALS), -np.inf)
     return best_first(ids, total, best_ranks)
@@ -149,7 +138,7 @@ def standardised_sum(lists, weights=None, pool=50, depth=100):
 def z_scores(lists):
     """Bring the scores of each list to mean 0 and deviation 1; 0 in the padding."""
     filled = lists.ids >= 0
-    n = np.maximum(lists.lengths, 1)[:, None]
+    n = np.maximum(filled.sum(axis=1, keepdims=True), 1)
     scores = np.where(filled, lists.scores, 0.0)
     centred = np.where(filled, scores - scores.sum(axis=1, keepdims=True) / n, 0.0)
     deviation = np.sqrt((centred**2).sum(axis=1, keepdims=True) / n)
@@ -167,10 +156,10 @@ def min_max(scores, filled):
 
 def _checked(lists, weights):
     """Weights of lists of the same queries [lists, 1 or Q]."""
-    if len({entry.shape[0] for entry in lists}) != 1:
+    if len({len(entry.ids) for entry in lists}) != 1:
         raise InputError("fusion needs at least one ranked list, and all of the same queries")
     weights = np.asarray(np.ones(len(lists)) if weights is None else weights, float)
-    fits = weights.shape in ((len(lists),), (len(lists), lists[0].shape[0]))
+    fits = weights.shape in ((len(lists),), (len(lists), len(lists[0].ids)))
     valid = (np.isfinite(weights) & (weights >= 0)).all()
     if not fits or not valid or (weights.size and not weights.any()):
         raise InputError(
@@ -184,28 +173,22 @@ def _sum_by_document(lists, values):
 
     Best first; equal ones by the best rank in any list, then by position.
     """
-    ranks = np.concatenate([np.arange(entry.shape[1]) for entry in lists])
+    ranks = np.concatenate([np.arange(entry.ids.shape[1]) for entry in lists])
     # Values of a document are added best rank first, so that the same ranks in other lists give the
     # same sum to the last bit, and a tie stays a tie.
     order = np.argsort(ranks, kind="stable")
     ids = np.concatenate([entry.ids for entry in lists], axis=1)[:, order]
     values = np.concatenate(values, axis=1)[:, order]
-    blocks = [slice(start, start + _FUSION_BLOCK) for start in range(0, len(ids), _FUSION_BLOCK)]
-    return stack([_ranked_sums(ids[block], values[block], ranks[order]) for block in blocks])
-
-
-def _ranked_sums(ids, values, ranks):
     rows, columns = np.nonzero(ids >= 0)
-    # One number for query, document and column, whose order is that of all three.
+    # One number for a query and a document.
     n_documents = ids.max(initial=0) + 1
-    n_columns = ids.shape[1]
-    keys = (rows * n_documents + ids[rows, columns]) * n_columns + columns
-    pairs, columns = np.divmod(np.sort(keys), max(n_columns, 1))
-    starts = np.flatnonzero(np.diff(pairs, prepend=-1))
-    totals = np.add.reduceat(values[pairs // n_documents, columns], starts) if len(starts) else []
-    rows, documents = np.divmod(pairs[starts], n_documents)
-    best_ranks = ranks[columns[starts]]
-    return rank_entries(rows, documents, np.asarray(totals), len(values), ranks=best_ranks)
+    keys = rows * n_documents + ids[rows, columns]
+    keys, first, places = np.unique(keys, return_index=True, return_inverse=True)
+    totals = np.bincount(places, values[rows, columns], len(keys))
+    rows, documents = np.divmod(keys, n_documents)
+    best_ranks = ranks[order][columns[first]]
+    order = np.lexsort((documents, best_ranks, -totals, rows))
+    return RankedLists.of(rows[order], documents[order], totals[order], len(ids))
 
 
 def maximal_marginal_relevance(
@@ -258,50 +241,44 @@ def maximal_marginal_relevance(
     k = positive_depth(k)
     if not 0 <= lambda_ <= 1:
         raise InputError(f"lambda of marginal relevance must be in [0, 1], got {lambda_}")
-    if candidates is None:
-        fits = vectors.ndim == 3 and vectors.shape[:2] == relevance.shape
+    if candidates is None and vectors.ndim == 3:
+        candidates = np.arange(relevance.size).reshape(relevance.shape)
+        fits = vectors.shape[:2] == relevance.shape
+        vectors = vectors.reshape(-1, vectors.shape[2])
     else:
-        candidates = np.asarray(candidates)
-        fits = vectors.ndim == 2 and candidates.shape == relevance.shape
-    if not fits or relevance.ndim != 2 or np.isnan(relevance).any():
+        fits = np.shape(candidates) == relevance.shape
+    if not fits or relevance.ndim != 2 or np.isnan(relevance).any() or np.isnan(vectors).any():
         raise InputError(
-            f"relevance {relevance.shape} and vectors {vectors.shape} do not fit, or it holds NaN"
+            f"relevance {relevance.shape} and vectors {vectors.shape} do not fit, or hold NaN"
         )
-    available = relevance > -np.inf
-    if candidates is not None:
-        available &= candidates >= 0
+    available = (relevance > -np.inf) & (np.asarray(candidates) >= 0)
     if scale_relevance:
         relevance = min_max(relevance, available)
-    relevance = np.where(available, relevance, -np.inf)
-    order = np.full((len(relevance), k), ABSENT)
-    values = np.full((len(relevance), k), -np.inf)
-    for start in range(0, len(relevance), _MMR_BLOCK):
-        block = slice(start, start + _MMR_BLOCK)
-        rows = block if candidates is None else np.maximum(candidates[block], 0)
-        order[block], values[block] = _picks(relevance[block], vectors[rows], lambda_, k)
-    return order, values
+    picked = RankedLists.empty(len(relevance), k)
+    for row, columns in enumerate(map(np.flatnonzero, available)):
+        of_row = vectors[candidates[row, columns]]
+        picks, values = _picks(relevance[row, columns], of_row, lambda_, k)
+        picked.ids[row, : len(picks)] = columns[picks]
+        picked.scores[row, : len(picks)] = values
+    return picked.ids, picked.scores
 
 
 def _picks(relevance, vectors, lambda_, k):
-    """Pick candidates one by one, for a block of queries: columns and values [Q, k]."""
-    n_queries, n_candidates = relevance.shape
-    order = np.full((n_queries, k), ABSENT)
-    values = np.full((n_queries, k), -np.inf)
-    rows = np.arange(n_queries)
-    norms = np.sqrt(np.einsum("qcd,qcd->qc", vectors, vectors))
-    norms = np.where(norms > 0, norms, np.inf)
-    redundancy = np.zeros((n_queries, n_candidates))
-    gain = np.multiply(lambda_, relevance, out=relevance.copy(), where=relevance > -np.inf)
-    for step in range(min(k, n_candidates)):
-        marginal_gain = gain - (1 - lambda_) * redundancy
+    """Candidates of one query in the order of picking, and their values."""
+    norms = np.linalg.norm(vectors, axis=1)
+    norms[norms == 0] = np.inf
+    redundancy = np.zeros(len(relevance))
+    left = np.ones(len(relevance), bool)
+    picks = []
+    values = []
+    for step in range(min(k, len(relevance))):
+        gain = lambda_ * relevance - (1 - lambda_) * redundancy
         # The most relevant one comes first, whatever lambda is.
-        pick = (marginal_gain if step else relevance).argmax(axis=1)
-        order[:, step] = np.where(gain[rows, pick] > -np.inf, pick, ABSENT)
-        values[:, step] = marginal_gain[rows, pick]
-        gain[rows, pick] = -np.inf
-        direction = vectors[rows, pick] / norms[rows, pick, None]
-        cosines = np.matmul(vectors, direction[:, :, None])[:, :, 0] / norms
+        wanted = gain if step else relevance
+        pick = np.where(left, wanted, -np.inf).argmax()
+        picks.append(pick)
+        values.append(gain[pick])
+        left[pick] = False
+        cosines = vectors @ (vectors[pick] / norms[pick]) / norms
         redundancy = np.maximum(redundancy, cosines) if step else cosines
-    if np.isnan(redundancy).any():
-        raise InputError("a candidate vector holds NaN: check the embeddings")
-    return order, values
+    return picks, values

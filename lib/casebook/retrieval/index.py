@@ -4,8 +4,7 @@ They are built once and shared by all systems.
 """
 
 import bisect
-import copy
-import itertools
+import functools
 import re
 from collections import namedtuple
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from casebook.models.cache import EncoderWrapper, unit_rows
 from casebook.models.device import model_settings
 from casebook.models.encoders import load_encoder
 from casebook.retrieval.rerank import build_reranker
-from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex, MeanDenseIndex
+from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 
 ID_COLUMNS = ("doc_id", "_id", "id", "docno")  # the first that there is holds the ids
 MOST_WINDOWS = 8  # read of one long query, evenly spaced over its text
@@ -40,6 +39,7 @@ class CorpusIndex:
         self.documents = _checked(documents_frame(documents))
         self.texts = self.documents["text"].tolist()
         self.doc_ids = self.documents["doc_id"].tolist()
+        self.median_words = float(np.median([len(text.split()) for text in self.texts]))
         self.model_settings = settings or model_settings()
         self._encoder = encoder or "minilm"
         self._passages = {}
@@ -49,17 +49,14 @@ class CorpusIndex:
 
     def encoder(self, query_reading="truncated"):
         """Encoder that reads long queries ``truncated`` or in ``windows``."""
-        return self._windowed_encoder if query_reading == "windows" else self._truncating_encoder
+        return self._encoders[query_reading]
 
     @cached_property
-    def _truncating_encoder(self):
-        if not isinstance(self._encoder, str):
-            return self._encoder
-        return load_encoder(self._encoder, **asdict(self.model_settings))
-
-    @cached_property
-    def _windowed_encoder(self):
-        return WindowedQueries(self._truncating_encoder)
+    def _encoders(self):
+        encoder = self._encoder
+        if isinstance(encoder, str):
+            encoder = load_encoder(encoder, **asdict(self.model_settings))
+        return {"truncated": encoder, "windows": WindowedQueries(encoder)}
 
     def passages(self, cut=None):
         """The collection cut as `PipelineConfig.cut` says, or whole documents."""
@@ -67,33 +64,9 @@ class CorpusIndex:
             self._passages[cut] = Passages(self, cut)
         return self._passages[cut]
 
-    def with_encoder(self, encoder):
-        """The same collection with another way to encode questions; what is built is shared.
-
-        The encoder must give the vectors of documents that this one gives.
-        """
-        index = copy.copy(self)
-        index._truncating_encoder = encoder
-        index._windowed_encoder = WindowedQueries(encoder)
-        index._passages = {}
-        for cut, passages in self._passages.items():
-            index._passages[cut] = copy.copy(passages)
-            index._passages[cut].index = index
-            index._passages[cut]._rerankers = {}
-        return index
-
-    @cached_property
-    def median_words(self):
-        """Words of the document in the middle by length."""
-        return float(np.median([len(text.split()) for text in self.texts]))
-
-    @cached_property
-    def _rows(self):
-        return pd.Index(self.doc_ids)
-
     def positions(self, doc_ids):
         """Places of documents by id."""
-        places = self._rows.get_indexer(list(doc_ids))
+        places = pd.Index(self.doc_ids).get_indexer(list(doc_ids))
         missing = np.flatnonzero(places < 0)
         if len(missing):
             raise InputError(
@@ -110,25 +83,24 @@ def documents_frame(documents):
     ``{"doc_id": ..., "text": ...}``, ``{id: text}`` or ``{id: {"text": ...}}``. An id may also be
     called ``_id``, ``id`` or ``docno``.
     """
+    documents = list(documents) if isinstance(documents, tuple) else documents
+    if isinstance(documents, list) and all(isinstance(text, str) for text in documents):
+        documents = dict(enumerate(documents))
     if isinstance(documents, Mapping):
-        documents = [
-            {"doc_id": str(name)} | (entry if isinstance(entry, Mapping) else {"text": entry})
-            for name, entry in documents.items()
-        ]
-    if isinstance(documents, list | tuple):
-        if all(isinstance(entry, Mapping) for entry in documents):
-            documents = pd.DataFrame(list(documents))
-        elif all(isinstance(entry, str) for entry in documents):
-            places = map(str, range(len(documents)))
-            documents = pd.DataFrame({"doc_id": list(places), "text": list(documents)})
+        records = []
+        for name, entry in documents.items():
+            fields = entry if isinstance(entry, Mapping) else {"text": entry}
+            records.append({"doc_id": str(name)} | fields)
+        documents = records
+    if isinstance(documents, list) and all(isinstance(record, Mapping) for record in documents):
+        documents = pd.DataFrame(documents)
     if not isinstance(documents, pd.DataFrame):
-        kind = type(documents).__name__
         raise InputError(
             "documents: expected a pandas.DataFrame with the columns doc_id and text, a list of "
-            f"texts or of {{doc_id, text}}, or {{id: text}}, got {kind}"
+            f"texts or of {{doc_id, text}}, or {{id: text}}, got {type(documents).__name__}"
         )
-    column = next((name for name in ID_COLUMNS if name in documents), None)
-    if column in (None, "doc_id"):
+    column = next((name for name in ID_COLUMNS if name in documents), "doc_id")
+    if column == "doc_id":
         return documents
     return documents.rename(columns={column: "doc_id"}).astype({"doc_id": str})
 
@@ -160,7 +132,7 @@ class Passages:
         self._rerankers = {}
 
     def __len__(self):
-        return len(self.texts)
+        return len(self.owner)
 
     @cached_property
     def chunks(self):
@@ -192,11 +164,6 @@ class Passages:
         """Search of the vectors."""
         return DenseIndex(self.vectors)
 
-    @cached_property
-    def mean_dense(self):
-        """Search of the vectors, and of those of whole documents."""
-        return MeanDenseIndex(self.vectors, self.index.passages().vectors, self.owner)
-
     def bm25(self, preset):
         """BM25 with settings of `casebook.retrieval.search.PRESETS`."""
         if preset not in self._bm25:
@@ -206,33 +173,22 @@ class Passages:
     def _bm25_of(self, preset):
         return BM25Index(self.texts, **PRESETS[preset])
 
-    def reranker(self, name, query_reading, query_tokens=None):
+    def reranker(self, *settings):
         """Reranker of these passages; see `casebook.retrieval.rerank.build_reranker`."""
-        key = (name, query_reading, query_tokens)
-        if key not in self._rerankers:
-            self._rerankers[key] = build_reranker(name, self, query_reading, query_tokens)
-        return self._rerankers[key]
-
-    @cached_property
-    def _bounds(self):
-        """First passage of each document, and the end of the last one's."""
-        return np.searchsorted(self.owner, np.arange(len(self.index) + 1))
+        if settings not in self._rerankers:
+            self._rerankers[settings] = build_reranker(self, *settings)
+        return self._rerankers[settings]
 
     def nearest(self, query_vectors, documents):
         """Passage of each document [Q, C] that is nearest to its query, the first of equals."""
         best = np.full(documents.shape, -1)
-        for row, query in enumerate(query_vectors):
-            wanted = documents[row][documents[row] >= 0]
-            passages = [np.arange(*self._bounds[document : document + 2]) for document in wanted]
-            if not passages:
-                continue
-            starts = np.cumsum([0, *map(len, passages[:-1])])
+        starts = np.searchsorted(self.owner, np.arange(len(self.index) + 1))
+        for row, column in np.argwhere(documents >= 0):
+            document = documents[row, column]
+            passages = np.arange(starts[document], starts[document + 1])
             # Single-precision products: more digits are noise that would decide ties.
-            similarity = np.round(self.vectors[np.concatenate(passages)] @ query, 6)
-            parts = np.split(similarity, starts[1:])
-            best[row, : len(wanted)] = [
-                numbers[part.argmax()] for numbers, part in zip(passages, parts, strict=True)
-            ]
+            similarity = np.round(self.vectors[passages] @ query_vectors[row], 6)
+            best[row, column] = passages[similarity.argmax()]
         return best
 
     def similarity(self, query_vectors, passages):
@@ -246,7 +202,6 @@ Chunks = namedtuple("Chunks", "texts owner start end")
 
 def chunk_documents(texts, max_words=130, overlap=40, encoder=None):
     """Cut documents into overlapping windows of words that fit the limit of an encoder."""
-    assert 0 <= overlap < max_words
     spans = []
     for owner, text in enumerate(texts):
         windows = _windows(text, max_words, overlap, encoder)
@@ -258,65 +213,53 @@ def chunk_documents(texts, max_words=130, overlap=40, encoder=None):
 def _windows(text, max_words, overlap, encoder):
     """Yield the spans of one document's chunks; a text without words is one."""
 
-    def fits(start, end):
+    def is_too_long(start, end):
         if encoder is None:
-            return True
-        return encoder.count_tokens([text[start:end]])[0] <= encoder.max_tokens
+            return False
+        return encoder.count_tokens([text[start:end]])[0] > encoder.max_tokens
 
-    words = [match.span() for match in re.finditer(r"\S+", text)]
-    if not words:
-        yield 0, len(text)
-        return
+    words = [match.span() for match in re.finditer(r"\S+", text)] or [(0, len(text))]
     begin = 0
     done = 0
     while done < len(words):
-        end = _window_end(words, begin, min(begin + max_words, len(words)), fits)
+        start = words[begin][0]
+        end = min(begin + max_words, len(words))
+        if is_too_long(start, words[end - 1][1]):
+            # A single word that does not fit is halved; else the window ends before the first
+            # word with which it does not.
+            while is_too_long(*words[begin]):
+                middle = sum(words[begin]) // 2
+                if middle == start:
+                    raise InputError("one character exceeds the limit in tokens: raise max_tokens")
+                words[begin : begin + 1] = [(start, middle), (middle, words[begin][1])]
+                end = begin + 1
+            ends = [word[1] for word in words[begin + 1 : end]]
+            fitting = bisect.bisect_left(ends, True, key=functools.partial(is_too_long, start))
+            end = begin + 1 + fitting
         if end <= done:  # no new word: let the windows share fewer
             begin += 1
             continue
-        yield words[begin][0], words[end - 1][1]
+        yield start, words[end - 1][1]
         shared = overlap * (end - begin) // max_words
         begin = max(begin + 1, end - shared)
         done = end
 
 
-def _window_end(words, begin, end, fits):
-    """Shorten a window until it fits; a single word that does not is halved, in place."""
-    if fits(words[begin][0], words[end - 1][1]):
-        return end
-    while not fits(*words[begin]):
-        start, stop = words[begin]
-        if stop - start < 2:
-            raise InputError("one character exceeds the limit in tokens: raise max_tokens")
-        middle = (start + stop) // 2
-        words[begin : begin + 1] = [(start, middle), (middle, stop)]
-        end = begin + 1
-    longer = range(begin + 1, end)
-    start = words[begin][0]
-
-    def is_too_long(last_word):
-        return not fits(start, words[last_word][1])
-
-    return begin + 1 + bisect.bisect_left(longer, True, key=is_too_long)
-
-
 def most_central(chunks, limit):
     """Limit each document to the chunks with the highest BM25 for the document as the query."""
-    owner = chunks.owner
-    sizes = np.bincount(owner)
+    sizes = np.bincount(chunks.owner)
     if limit is None or sizes.max(initial=0) <= limit:
         return chunks
-    long = np.flatnonzero(np.isin(owner, np.flatnonzero(sizes > limit)))
+    long = np.flatnonzero(sizes[chunks.owner] > limit)
     weights = BM25Index([chunks.texts[row] for row in long]).weights()
-    bounds = np.flatnonzero(np.diff(owner[long], prepend=-1, append=-1))
-    keep = np.ones(len(owner), dtype=bool)
-    for start, end in itertools.pairwise(bounds):
-        part = weights[start:end]
+    keep = np.ones(len(chunks.owner), dtype=bool)
+    for _, places in pd.Series(range(len(long))).groupby(chunks.owner[long]):
+        part = weights[places.to_numpy()]
         scores = np.round(part @ np.asarray(part.sum(axis=0)).ravel(), 6)
         dropped = np.argsort(-scores, kind="stable")[limit:]
-        keep[long[start + dropped]] = False
+        keep[long[places.iloc[dropped]]] = False
     texts = [chunks.texts[row] for row in np.flatnonzero(keep)]
-    return Chunks(texts, owner[keep], chunks.start[keep], chunks.end[keep])
+    return Chunks(texts, *(places[keep] for places in chunks[1:]))
 
 
 class WindowedQueries(EncoderWrapper):

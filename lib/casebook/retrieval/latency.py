@@ -1,12 +1,12 @@
 """What a new question costs the pipeline: the processor time of its stages, by its length."""
 
+import contextlib
 import tempfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from casebook.models.cache import CachedEncoder, EmbeddingCache, EncoderWrapper
+from casebook.models.cache import EmbeddingCache
 from casebook.retrieval.pipeline import HybridRetriever
 
 BANDS = ("1 to 16", "17 to 64", "65 to 256", "257 and more")  # tokens
@@ -16,23 +16,28 @@ PARTS = ("encoding", "search", "reranker")
 STAGES = {"encode queries": "encoding", "rerank": "reranker"}  # all others are the search
 
 
-class NewQuestions(EncoderWrapper):
-    """Encoder that has kept vectors of documents, but of no question."""
+class _NewQuestions:
+    """Cache that has the vectors of documents, but of no question."""
 
-    def __init__(self, encoder, folder):
-        super().__init__(encoder)
-        self._of_questions = encoder
-        if isinstance(encoder, CachedEncoder):
-            self._of_questions = CachedEncoder(encoder.encoder, EmbeddingCache(Path(folder)))
+    def __init__(self, cache, folder):
+        self._documents = cache
+        self._questions = EmbeddingCache(folder)
 
-    def encode_queries(self, texts):
-        """Encode questions that nothing is kept of yet."""
-        return self._of_questions.encode_queries(texts)
+    def look_up(self, model_hash, kind, texts, compute):
+        cache = self._questions if kind.startswith("query") else self._documents
+        return cache.look_up(model_hash, kind, texts, compute)
 
-    def token_vectors(self, texts, role="document"):
-        """Encode the tokens of documents, or of questions that nothing is kept of yet."""
-        encoder = self._of_questions if role == "query" else self.encoder
-        return encoder.token_vectors(texts, role)
+
+@contextlib.contextmanager
+def _nothing_kept(encoder):
+    """Let an encoder that keeps vectors forget those of questions."""
+    cache = getattr(encoder, "cache", None)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            encoder.cache = cache and _NewQuestions(cache, folder)
+            yield
+        finally:
+            encoder.cache = cache
 
 
 def time_new_questions(index, queries, per_band=QUESTIONS_PER_BAND, **settings):
@@ -42,33 +47,19 @@ def time_new_questions(index, queries, per_band=QUESTIONS_PER_BAND, **settings):
     hand. A row has the length of a question in tokens, its band, and the processor time of
     encoding, search and reranker.
     """
-    queries = pd.Series(list(dict.fromkeys(queries)))
-    tokens = pd.Series(index.encoder().count_tokens(queries.tolist()))
-    bands = pd.Series(bands_of(tokens))
+    retriever = HybridRetriever(index, **settings)
+    questions = pd.DataFrame({"text": list(dict.fromkeys(queries))})
+    questions["tokens"] = index.encoder().count_tokens(questions["text"].tolist())
+    limits = [0, 16, 64, 256, np.inf]
+    questions["band"] = pd.cut(questions["tokens"], limits, labels=BANDS).astype(str)
+    chosen = questions.sample(frac=1, random_state=retriever.config.seed)
+    chosen = chosen.groupby("band").head(per_band).sort_values("tokens", kind="stable")
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        new = index.with_encoder(NewQuestions(index.encoder(), folder))
-        retriever = HybridRetriever(new, **settings)
-        rng = np.random.default_rng(retriever.config.seed)
-        for _, band in bands.groupby(bands, sort=False):
-            chosen = rng.permutation(band.index)[:per_band]
-            longest = tokens[chosen].idxmax()
-            retriever.retrieve(f"{WARM_UP} {queries[longest]}")
-            for row in chosen:
-                times = _milliseconds(retriever.retrieve_many([queries[row]], depth=1).costs)
-                rows.append({"tokens": tokens[row], "band": bands[row], **times})
-    frame = pd.DataFrame(rows, columns=["tokens", "band", *PARTS])
-    frame["total"] = frame[list(PARTS)].sum(axis=1)
-    return frame.sort_values("tokens", kind="stable").reset_index(drop=True)
-
-
-def bands_of(tokens):
-    """Band of each length in tokens."""
-    return np.array(BANDS)[np.searchsorted([16, 64, 256], tokens)].tolist()
-
-
-def _milliseconds(costs):
-    """Times of one question in three parts; building what is missing is left out."""
-    times = 1000 * costs["cpu_s"].drop("index")
-    of_part = times.groupby(lambda stage: STAGES.get(stage, "search")).sum()
-    return of_part.reindex(PARTS, fill_value=0.0).to_dict()
+    with _nothing_kept(index.encoder()):
+        retriever.retrieve(f"{WARM_UP} {chosen['text'].iloc[-1]}")
+        for text in chosen["text"]:
+            costs = retriever.retrieve_many([text], depth=1).costs["cpu_s"].drop("index")
+            rows.append(costs.groupby(lambda stage: STAGES.get(stage, "search")).sum())
+    times = 1000 * pd.DataFrame(rows, chosen.index, PARTS).fillna(0.0)
+    times["total"] = times.sum(axis=1)
+    return chosen[["tokens", "band"]].join(times).reset_index(drop=True)

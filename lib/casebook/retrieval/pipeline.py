@@ -6,7 +6,6 @@ to the last.
 """
 
 import contextlib
-import functools
 import hashlib
 import time
 from collections import namedtuple
@@ -26,7 +25,7 @@ from casebook.retrieval.fuse import (
     weighted_sum,
 )
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.ranked import ABSENT, RankedLists, best_first, positive_depth
+from casebook.retrieval.ranked import ABSENT, RankedLists, best_first, positive_depth, stack
 from casebook.retrieval.rerank import agreement_weights, combine
 from casebook.retrieval.settings import PipelineConfig, config_for
 
@@ -166,7 +165,10 @@ class HybridRetriever:
         InputError
             If a query is blank, or an argument is not valid.
         """
-        queries = _checked_queries(queries)
+        queries = checked_texts(queries)
+        for row, query in enumerate(queries):
+            if not query.strip():
+                raise InputError(f"query {row} is blank: give it text or leave it out")
         config = self.config
         top_k = positive_depth(config.top_k if top_k is None else top_k)
         depth = max(top_k, positive_depth(depth), *map(len, candidates or [()]))
@@ -177,7 +179,7 @@ class HybridRetriever:
             weights = self._semantic_weights(queries)
         # Fusion reads scores below the pool too.
         search_depth = max(depth, 2 * config.pool)
-        batch = _Batch(np.arange(len(queries)), queries, allowed, weights, search_depth)
+        batch = Batch(np.arange(len(queries)), queries, allowed, weights, search_depth)
 
         stages, sources = self._run(batch, costs)
         final = stages["final"]
@@ -185,26 +187,23 @@ class HybridRetriever:
             unranked = np.where(allowed, 0.0, -np.inf)
             final = ranked.extend(final, ranked.from_scores(unranked, len(self.index)))
         stages["final"] = final = final.truncate(depth)
-        columns = ["wall_s", "cpu_s"]
-        return RetrievalResult(
-            queries=queries,
-            top_k=top_k,
-            final=final,
-            stages=stages,
-            passages=_deciding_passages(final, sources),
-            costs=pd.DataFrame.from_dict(costs, "index", columns=columns).rename_axis("stage"),
-            index=self.index,
-            config=config,
-        )
+        costs = pd.DataFrame.from_dict(costs, "index", columns=["wall_s", "cpu_s"])
+        costs = costs.rename_axis("stage")
+        passages = _deciding_passages(final, sources)
+        return RetrievalResult(queries, top_k, final, stages, passages, costs, self.index, config)
 
     def _run(self, batch, costs):
         """Run the stages: the lists of each, and the passages that decided the documents."""
         config = self.config
         # Queries without a weight of semantic evidence need no encoder.
-        semantic = batch.part(np.flatnonzero(batch.weights))
-        reranked = batch.part(np.flatnonzero(batch.weights * self._is_reranked(batch.queries)))
+        semantic = _part(batch, np.flatnonzero(batch.weights))
+        reranked = _part(batch, np.flatnonzero(batch.weights * self._is_reranked(batch.queries)))
         with _timed(costs, "index"):
-            reranker, engines = self._prepared(semantic, reranked)
+            reranker = self._reranker(reranked)
+            searched = {name: batch if name == "bm25" else semantic for name in config.lists}
+            engines = {name: self._engine(name) for name in config.lists if searched[name].queries}
+            if config.compares_vectors and semantic.queries:
+                _ = self._passages.vectors
         with _timed(costs, "encode queries"):
             vectors = self._query_vectors(semantic, reranked)
 
@@ -212,13 +211,12 @@ class HybridRetriever:
         stages = {name: RankedLists.empty(len(batch.queries)) for name in config.lists}
         sources = []
         for name, engine in engines.items():
-            searched = batch if name == "bm25" else semantic
             with _timed(costs, name):
-                lists, passages = self._first_stage(name, engine, searched, vectors)
-                stages[name] = stages[name].replace(searched.rows, lists)
+                lists, passages = self._first_stage(name, engine, searched[name], vectors)
+                stages[name] = stages[name].replace(searched[name].rows, lists)
             if passages is not None:
                 position = 0 if name == "dense" else len(sources)
-                sources.insert(position, (searched.rows, lists, passages))
+                sources.insert(position, (searched[name].rows, lists, passages))
 
         # 3 fusion
         with _timed(costs, "fusion"):
@@ -265,26 +263,17 @@ class HybridRetriever:
 
     def _is_reranked(self, queries):
         """Whether each query is reranked: by late interaction those that are short enough."""
-        limit = self.config.rerank_words if self._late_interaction else None
-        if self.config.reranker is None or limit is None:
-            return np.full(len(queries), self.config.reranker is not None)
-        return np.array([len(query.split()) <= limit for query in queries], dtype=bool)
+        longest = 0 if self.config.reranker is None else np.inf
+        if self._late_interaction and self.config.rerank_words is not None:
+            longest = self.config.rerank_words
+        return np.array([len(query.split()) <= longest for query in queries], dtype=bool)
 
-    def _prepared(self, semantic, reranked):
-        """Build what the stages need: the reranker, and for each list its passages and index."""
+    def _reranker(self, batch):
+        # Built before the dense list: its pass over the tokens gives the vectors for free.
         config = self.config
-        if not semantic.queries:
-            return None, {name: self._engine(name) for name in config.lists if name == "bm25"}
-        reranker = None
-        if reranked.queries:
-            # Before the dense list: its pass over the tokens gives the vectors for free.
-            reranker = self._passages.reranker(
-                config.reranker, config.query_reading, config.rerank_tokens
-            )
-        engines = {name: self._engine(name) for name in config.lists}
-        if config.compares_vectors:
-            _ = self._passages.vectors
-        return reranker, engines
+        if not batch.queries:
+            return None
+        return self._passages.reranker(config.reranker, config.query_reading, config.rerank_tokens)
 
     def _engine(self, name):
         """Passages that a list is searched in, and their index; nothing for a control."""
@@ -292,24 +281,15 @@ class HybridRetriever:
         if name in ("random", "constant"):
             return None
         if name == "dense":
-            return self._dense_engine()
+            return self._passages, self._passages.dense
         passages = self._passages if config.bm25_chunks else self.index.passages()
         return passages, passages.bm25(config.bm25_preset if name == "bm25" else "leaderboard")
-
-    def _dense_engine(self):
-        """Passages or whole documents, and the index of their vectors."""
-        documents = self.index.passages()
-        if self.config.dense_scope == "document":
-            return documents, documents.dense
-        if self.config.dense_scope == "mean" and self.config.chunking:
-            return self._passages, self._passages.mean_dense
-        return self._passages, self._passages.dense
 
     def _query_vectors(self, semantic, reranked):
         if not semantic.queries or not self.config.uses_encoder:
             return None
         encoder = self.index.encoder(self.config.query_reading)
-        if self._late_interaction and reranked.queries and hasattr(encoder, "cache"):
+        if self._late_interaction and reranked.queries and getattr(encoder, "cache", None):
             # Its pass over the tokens gives the vectors too, which the cache then has.
             encoder.token_vectors(reranked.queries, "query")
         return encoder.encode_queries(semantic.queries)
@@ -319,16 +299,12 @@ class HybridRetriever:
         if engine is None:
             return _control_list(name, batch, len(self.index), self.config.seed), None
         passages, index = engine
-        if name == "dense":
-            search = functools.partial(index.search, vectors)
-        else:
-            search = functools.partial(
-                index.search,
-                batch.queries,
-                words=self.config.words_read(index.mean_words),
-                expansion=self.config.query_expansion,
-            )
-        lists, best_passages = _search_documents(search, passages.owner, batch, len(self.index))
+        asked = {"query_vectors": vectors}
+        if name != "dense":
+            words = self.config.words_read(index.mean_words)
+            expansion = self.config.query_expansion
+            asked = {"queries": batch.queries, "words": words, "expansion": expansion}
+        lists, best_passages = _search_documents(index, asked, passages.owner, batch)
         # A search of whole documents says nothing about their passages.
         return lists, best_passages if passages is self._passages else None
 
@@ -338,12 +314,9 @@ class HybridRetriever:
         lists = [stages[name] for name in config.lists]
         if len(lists) == 1:
             return lists[0].truncate(depth)
-        weights = np.array(
-            [
-                weight * semantic.weights ** _WEIGHT_POWERS.get(name, 0.0)
-                for name, weight in zip(config.lists, config.weights, strict=True)
-            ]
-        )
+        weights = []
+        for name, weight in zip(config.lists, config.weights, strict=True):
+            weights.append(weight * semantic.weights ** _WEIGHT_POWERS.get(name, 0.0))
         of_words = stages.get("bm25", lists[0]).truncate(depth)
         lists = [entry.take(semantic.rows) for entry in lists]
         if config.fusion == "standardised":
@@ -369,7 +342,7 @@ class HybridRetriever:
             relevance,
             self._passages.vectors[passages],
             config.mmr_lambda,
-            min(config.mmr_pool, fused.shape[1]),
+            min(config.mmr_pool, fused.ids.shape[1]),
             candidates=np.where(nearest >= 0, rows.reshape(nearest.shape), ABSENT),
             scale_relevance=config.mmr_relevance == "fused",
         )
@@ -415,46 +388,33 @@ class HybridRetriever:
         return allowed
 
 
-@dataclass(frozen=True, eq=False)
-class _Batch:
-    """Some queries of a call, with their rows in it, and what every stage needs of them."""
-
-    rows: np.ndarray
-    queries: list
-    allowed: np.ndarray | None  # documents that may be returned [1 or Q, documents]
-    weights: np.ndarray  # of semantic evidence [Q]
-    depth: int
-
-    def part(self, rows):
-        """Some of these queries."""
-        allowed = self.allowed
-        if allowed is not None and len(allowed) > 1:
-            allowed = allowed[rows]
-        queries = [self.queries[row] for row in rows]
-        return _Batch(rows, queries, allowed, self.weights[rows], self.depth)
+# Some queries of a call with their rows in it, the documents that they may find [1 or Q,
+# documents] or None, the weight of semantic evidence in each, and the depth of their lists.
+Batch = namedtuple("Batch", "rows queries allowed weights depth")
 
 
-def _checked_queries(queries):
-    queries = checked_texts(queries)
-    for row, query in enumerate(queries):
-        if not query.strip():
-            raise InputError(f"query {row} is blank: give it text or leave it out")
-    return queries
+def _part(batch, rows):
+    """Some of the queries."""
+    allowed = batch.allowed
+    if allowed is not None and len(allowed) > 1:
+        allowed = allowed[rows]
+    queries = [batch.queries[row] for row in rows]
+    return Batch(rows, queries, allowed, batch.weights[rows], batch.depth)
 
 
-def _search_documents(search, owner, batch, n_documents):
+def _search_documents(index, asked, owner, batch):
     """Search passages until there are enough documents, each at its best one."""
     mask = None
-    available = n_documents
+    available = owner[-1] + 1
     if batch.allowed is not None:
         mask = batch.allowed[:, owner]
         available = batch.allowed.sum(axis=1)
     target = np.minimum(batch.depth, available)
     fetch = batch.depth
-    if len(owner) != n_documents:
+    if len(owner) > owner[-1] + 1:
         fetch *= _OVERSAMPLING
     while True:
-        lists = search(min(fetch, len(owner)), mask)
+        lists = index.search(**asked, k=min(fetch, len(owner)), allowed=mask)
         documents, best_passages = ranked.collapse(lists, owner)
         exhausted = lists.lengths < min(fetch, len(owner))
         if fetch >= len(owner) or ((documents.lengths >= target) | exhausted).all():
@@ -464,7 +424,7 @@ def _search_documents(search, owner, batch, n_documents):
 
 def _control_list(name, batch, n_documents, seed):
     """Rank without reading: in random order, or in that of the collection."""
-    ids = np.full((len(batch.queries), min(batch.depth, n_documents)), ABSENT)
+    lists = []
     for row, query in enumerate(batch.queries):
         documents = np.arange(n_documents)
         if batch.allowed is not None:
@@ -474,15 +434,14 @@ def _control_list(name, batch, n_documents, seed):
             digest = hashlib.sha256(query.encode()).digest()
             rng = np.random.default_rng([seed, int.from_bytes(digest[:8])])
             documents = rng.permutation(documents)
-        documents = documents[: ids.shape[1]]
-        ids[row, : len(documents)] = documents
-    scores = 0.0 if name == "constant" else -np.arange(1.0, ids.shape[1] + 1)
-    return RankedLists(ids, np.where(ids >= 0, scores, -np.inf))
+        scores = -np.arange(1.0, len(documents) + 1) * (name == "random")
+        lists.append(RankedLists([documents], [scores]).truncate(batch.depth))
+    return stack(lists)
 
 
 def _deciding_passages(final, sources):
     """Passage that decided each document: that of the first source which has one."""
-    passages = np.full(final.shape, ABSENT)
+    passages = np.full(final.ids.shape, ABSENT)
     for rows, documents, best_passages in sources:
         columns = documents.columns_of(final.ids[rows])
         candidates = np.take_along_axis(best_passages, np.maximum(columns, 0), axis=1)
@@ -519,6 +478,8 @@ class RetrievalResult:
         lists = {stage: entry.take([row]) for stage, entry in self.stages.items()}
         scores = {stage: entry.scores_of([documents])[0] for stage, entry in lists.items()}
         ranks = {stage: entry.ranks_of([documents])[0] for stage, entry in lists.items()}
+        scores = _records(pd.DataFrame(scores))
+        ranks = _records(pd.DataFrame(ranks).astype("Int64"))
         metadata = self.index.documents.drop(columns=["doc_id", "text"], errors="ignore")
         hits = []
         for column, document in enumerate(documents):
@@ -530,26 +491,16 @@ class RetrievalResult:
                 chunks = self.index.passages(self.config.cut).chunks
                 start = int(chunks.start[passage])
                 end = int(chunks.end[passage])
-            hits.append(
-                Hit(
-                    rank=column + 1,
-                    doc_id=self.index.doc_ids[document],
-                    text=text[start:end],
-                    start=start,
-                    end=end,
-                    metadata=metadata.iloc[document].to_dict(),
-                    scores={
-                        stage: _listed(values[column], float) for stage, values in scores.items()
-                    },
-                    ranks={stage: _listed(values[column], int) for stage, values in ranks.items()},
-                )
-            )
+            about = metadata.iloc[document].to_dict()
+            name = self.index.doc_ids[document]
+            listed = scores[column], ranks[column]
+            hits.append(Hit(column + 1, name, text[start:end], start, end, about, *listed))
         return hits
 
 
-def _listed(value, kind):
-    """Score or rank of a document; None where a stage does not list it."""
-    return None if np.isnan(value) else kind(value)
+def _records(frame):
+    """Rows as dictionaries, None where a stage does not list the document."""
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ so that a list depends on its scores alone and never on a sort routine.
 
 import operator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -28,26 +27,20 @@ class RankedLists:
         object.__setattr__(self, "scores", np.asarray(self.scores, np.float64))
 
     @classmethod
-    def empty(cls, rows):
+    def empty(cls, rows, depth=1):
         """Lists that hold nothing."""
-        return cls(np.full((rows, 1), ABSENT), np.full((rows, 1), -np.inf))
+        return cls(np.full((rows, depth), ABSENT), np.full((rows, depth), -np.inf))
 
     @classmethod
-    def of(cls, rows, ids, scores, n_queries, depth=None):
-        """Lists of sorted entries, queries ascending; of each query the first `depth`."""
-        columns = np.arange(rows.size) - np.searchsorted(rows, rows)
-        shape = n_queries, columns.max(initial=0) + 1
-        lists = cls(np.full(shape, ABSENT), np.full(shape, -np.inf))
+    def of(cls, rows, ids, scores, n_queries):
+        """Lists of sorted entries, queries ascending."""
+        columns = np.arange(len(rows)) - np.searchsorted(rows, rows)
+        lists = cls.empty(n_queries, columns.max(initial=0) + 1)
         lists.ids[rows, columns] = ids
         lists.scores[rows, columns] = scores
-        return lists if depth is None else lists.truncate(depth).padded(depth)
+        return lists
 
     @property
-    def shape(self):
-        """Queries and depth, padding included."""
-        return self.ids.shape
-
-    @cached_property
     def lengths(self):
         """Entries of each list [Q]."""
         return (self.ids >= 0).sum(axis=1)
@@ -57,24 +50,23 @@ class RankedLists:
         k = positive_depth(k)
         return RankedLists(self.ids[:, :k], self.scores[:, :k])
 
-    def padded(self, width):
-        """Lists that are filled up to a width."""
-        missing = ((0, 0), (0, width - self.shape[1]))
-        ids = np.pad(self.ids, missing, constant_values=ABSENT)
-        return RankedLists(ids, np.pad(self.scores, missing, constant_values=-np.inf))
-
     def take(self, rows):
         """Lists of some queries."""
         return RankedLists(self.ids[rows], self.scores[rows])
 
+    def padded(self, depth):
+        """Lists filled up to a depth."""
+        missing = depth - self.ids.shape[1]
+        ids = np.pad(self.ids, ((0, 0), (0, missing)), constant_values=ABSENT)
+        scores = np.pad(self.scores, ((0, 0), (0, missing)), constant_values=-np.inf)
+        return RankedLists(ids, scores)
+
     def replace(self, rows, lists):
         """Exchange the lists of some queries."""
-        if len(rows) == len(self.ids):
-            return lists
-        width = max(self.shape[1], lists.shape[1])
-        replaced = self.padded(width)
-        replaced.ids[rows] = lists.padded(width).ids
-        replaced.scores[rows] = lists.padded(width).scores
+        depth = max(self.ids.shape[1], lists.ids.shape[1])
+        replaced = self.padded(depth)
+        replaced.ids[rows] = lists.padded(depth).ids
+        replaced.scores[rows] = lists.padded(depth).scores
         return replaced
 
     def columns_of(self, wanted):
@@ -95,8 +87,9 @@ class RankedLists:
 
     def scores_of(self, wanted):
         """Score of each wanted id; NaN where it is not listed."""
-        scores = np.pad(self.scores, ((0, 0), (0, 1)), constant_values=np.nan)
-        return np.take_along_axis(scores, self.columns_of(wanted), axis=1)
+        columns = self.columns_of(wanted)
+        scores = np.take_along_axis(self.scores, np.maximum(columns, 0), axis=1)
+        return np.where(columns >= 0, scores, np.nan)
 
 
 def positive_depth(k):
@@ -117,29 +110,23 @@ def from_scores(scores, k):
     # position and not by the order that a partition leaves behind.
     cut = np.partition(scores, items - k, axis=1)[:, [items - k]]
     rows, ids = np.nonzero((scores >= cut) & (scores > -np.inf))
-    return rank_entries(rows, ids, scores[rows, ids], n_queries, depth=k)
-
-
-def rank_entries(rows, ids, scores, n_queries, depth=None, ranks=None):
-    """Sort entries, whose ids ascend in each query, by score, equal ones by rank."""
-    keys = (-scores, rows) if ranks is None else (ranks, -scores, rows)
-    order = np.lexsort(keys)
-    return RankedLists.of(rows[order], ids[order], scores[order], n_queries, depth)
+    found = scores[rows, ids]
+    order = np.lexsort((ids, -found, rows))
+    return RankedLists.of(rows[order], ids[order], found[order], n_queries).truncate(k).padded(k)
 
 
 def best_first(ids, scores, ranks=None):
     """Sort each list by score, equal ones by rank if there are ranks, then by position."""
     keys = (ids, -scores) if ranks is None else (ids, ranks, -scores)
     order = np.lexsort(keys, axis=1)
-    return RankedLists(
-        np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1)
-    )
+    rows = np.arange(len(order))[:, None]
+    return RankedLists(ids[rows, order], scores[rows, order])
 
 
 def stack(parts):
     """Join the lists of blocks of queries."""
-    width = max((part.shape[1] for part in parts), default=1)
-    parts = [RankedLists.empty(0).padded(width), *(part.padded(width) for part in parts)]
+    depth = max((part.ids.shape[1] for part in parts), default=1)
+    parts = [RankedLists.empty(0, depth), *(part.padded(depth) for part in parts)]
     ids = np.concatenate([part.ids for part in parts])
     return RankedLists(ids, np.concatenate([part.scores for part in parts]))
 
@@ -147,19 +134,20 @@ def stack(parts):
 def collapse(lists, owner):
     """Turn lists of passages into lists of documents at their best passages, and these passages."""
     owner = np.asarray(owner, np.int64)
-    rows, columns = _first_of_each(np.where(lists.ids >= 0, owner[lists.ids], ABSENT))
-    passages = RankedLists.of(
-        rows, lists.ids[rows, columns], lists.scores[rows, columns], len(lists.ids)
+    documents = np.where(lists.ids >= 0, owner[lists.ids], ABSENT)
+    rows, columns = _first_of_each(documents)
+    best = RankedLists.of(
+        rows, documents[rows, columns], lists.scores[rows, columns], len(documents)
     )
-    documents = np.where(passages.ids >= 0, owner[passages.ids], ABSENT)
-    return RankedLists(documents, passages.scores), passages.ids
+    passages = RankedLists.of(rows, lists.ids[rows, columns], 0, len(documents))
+    return best, passages.ids
 
 
 def extend(head, *tails):
     """Continue lists below their end by what other lists hold; scores become reciprocal ranks."""
     ids = np.concatenate([head.ids, *(tail.ids for tail in tails)], axis=1)
     rows, columns = _first_of_each(ids)
-    ranks = np.arange(rows.size) - np.searchsorted(rows, rows) + 1.0
+    ranks = np.arange(len(rows)) - np.searchsorted(rows, rows) + 1.0
     return RankedLists.of(rows, ids[rows, columns], 1 / ranks, len(ids))
 
 
@@ -173,12 +161,11 @@ def _first_of_each(ids):
 def to_run(lists, query_ids, doc_ids):
     """Write ranked lists as a run: scores by query id and document id."""
     names = np.asarray(doc_ids, dtype=object)
-    return {
-        query: dict(zip(names[ids[:length]].tolist(), scores[:length].tolist(), strict=True))
-        for query, ids, scores, length in zip(
-            query_ids, lists.ids, lists.scores, lists.lengths, strict=True
-        )
-    }
+    run = {}
+    for query, ids, scores in zip(query_ids, lists.ids, lists.scores, strict=True):
+        found = ids >= 0
+        run[query] = dict(zip(names[ids[found]], scores[found].tolist(), strict=True))
+    return run
 
 
 _OPERATORS = {
@@ -202,8 +189,8 @@ def metadata_mask(documents, where):
     """
     mask = np.ones(len(documents), dtype=bool)
     for column, condition in (where or {}).items():
-        if column not in documents.columns:
-            columns = ", ".join(map(str, documents.columns)) or "none"
+        if column not in documents:
+            columns = ", ".join(map(str, documents)) or "none"
             raise InputError(f"filter names no column {column!r}; columns: {columns}")
         if isinstance(condition, list | tuple | set | frozenset):
             condition = {"in": list(condition)}
@@ -226,8 +213,3 @@ def metadata_mask(documents, where):
                 ) from error
         mask &= np.isin(np.arange(len(mask)), values.index)
     return mask
-
-
-def as_mask(allowed):
-    """Bring a mask [items] or [1 or queries, items] to two dimensions; None stays None."""
-    return None if allowed is None else np.atleast_2d(allowed)

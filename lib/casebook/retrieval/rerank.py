@@ -59,7 +59,7 @@ RERANKERS = {
 }
 
 
-def build_reranker(name, passages, query_reading="truncated", query_tokens=None):
+def build_reranker(passages, name, query_reading="truncated", query_tokens=None):
     """Build a reranker of `RERANKERS`, or a cross-encoder or plugin that reads nearest passages."""
     if is_plugin(name):
         return _plugin_reranker(name, passages.texts)

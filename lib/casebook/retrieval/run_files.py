@@ -6,14 +6,14 @@ table with a column each for query, document and score (`casebook.data.rankings`
 
 from pathlib import Path
 
-from casebook.data.rankings import is_table, read_rankings
+from casebook.data.rankings import read_rankings
 from casebook.data.tables import ENDINGS
 from casebook.errors import InputError
 from casebook.paths import valid_name
 from casebook.readers import OPENERS
 from casebook.retrieval.pipeline import EVALUATION_DEPTH
 from casebook.retrieval.settings import SYSTEM_NAMES
-from casebook.trec import ranked, read_run
+from casebook.trec import ranked
 
 _ENDINGS = (*ENDINGS, ".res", ".run", ".trec", ".txt")  # left out of a system's name
 
@@ -70,7 +70,7 @@ def read_run_file(path):
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder: name the run files in it")
-    return read_rankings(path, "run")[0] if is_table(path, "run") else read_run(path)
+    return read_rankings(path, "run")[0]
 
 
 # --- a run on a data set

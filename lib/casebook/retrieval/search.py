@@ -6,6 +6,7 @@ Expansion: Lavrenko and Croft (2001), Relevance-based language models, SIGIR; Ab
 (2004), UMass at TREC 2004: novelty and HARD, which interpolates with the query (RM3).
 """
 
+import itertools
 import math
 import os
 from collections import Counter
@@ -20,15 +21,7 @@ from casebook.files import write_json
 from casebook.lazy import module_without
 from casebook.models.cache import unit_rows
 from casebook.readers import read_json
-from casebook.retrieval.ranked import (
-    RankedLists,
-    as_mask,
-    best_first,
-    from_scores,
-    positive_depth,
-    stack,
-)
-from casebook.stats.samples import check_choice
+from casebook.retrieval.ranked import RankedLists, best_first, from_scores, positive_depth, stack
 
 bm25s = module_without("bm25s", "jax")  # which it would load, and which is not used here
 
@@ -62,14 +55,12 @@ _OKAPI_EPSILON = 0.25  # of rank_bm25: what a negative idf becomes, as a share o
 
 # Scores in single precision that are closer than this may be a tie, which rounding has split.
 _NEAR_TIE = 1e-5
-_SCORES_AT_ONCE = 8_000_000  # of all texts for a block of queries
-_PAIRS_AT_ONCE = 4096
 
 # Of RM3, as Anserini sets it.
 _FEEDBACK_DOCUMENTS = 10
 _FEEDBACK_WORDS = 10
 _WEIGHT_OF_QUERY = 0.5
-_DECIMALS = 9  # of weights that decide which words count, and of mean similarities
+_DECIMALS = 9  # of weights that decide which words count
 
 
 class BM25Index:
@@ -120,18 +111,15 @@ class BM25Index:
         Of a query with more than `words` different words the best ones are read; `expansion` is
         one of `EXPANSIONS`.
         """
-        mask = as_mask(allowed)
-        weighted = []  # numbers and weights of the words of each query
-        for token_ids in self._token_ids(queries):
+        lists = []
+        for mask, token_ids in zip(_masks(allowed, queries), self._token_ids(queries), strict=True):
             read = token_ids if words is None else self._best_words(token_ids, words)
-            weighted.append((read, np.ones(len(read))))
-        if expansion is not None:
-            check_choice("expansion", expansion, tuple(EXPANSIONS))
-            expanded = EXPANSIONS[expansion]
-            feedback = self._search(weighted, _FEEDBACK_DOCUMENTS, mask)
-            found = zip(weighted, feedback.ids, feedback.scores, strict=True)
-            weighted = [expanded(self, query[0], ids, scores) for query, ids, scores in found]
-        return self._search(weighted, k, mask)
+            weights = np.ones(len(read))
+            if expansion is not None:
+                feedback = self._search(read, weights, _FEEDBACK_DOCUMENTS, mask)
+                read, weights = EXPANSIONS[expansion](self, read, feedback)
+            lists.append(self._search(read, weights, k, mask))
+        return stack(lists)
 
     def count_words(self, queries):
         """Count the different words of each query that the collection has."""
@@ -139,28 +127,17 @@ class BM25Index:
 
     def _token_ids(self, queries):
         """Numbers of the words of each query that the collection has."""
-        return [
-            np.array(self._bm25.get_tokens_ids(words), dtype=np.int64)
-            for words in self._tokens(queries)
-        ]
+        words = self._tokens(queries)
+        return [np.array(self._bm25.get_tokens_ids(each), dtype=np.int64) for each in words]
 
-    def _search(self, weighted, k, mask):
-        """Texts that share a word with each query, ranked."""
-
-        def score(block):
-            scores = np.stack([self._scores(*query) for query in weighted[block]])
-            return np.where(scores > 0, scores, -np.inf)
-
-        return _lists_by_block(score, len(weighted), self.size, k, mask)
-
-    def _scores(self, token_ids, weights):
-        """Scores of all texts for some words; a word that stands twice counts twice."""
+    def _search(self, token_ids, weights, k, mask):
+        """Texts that share a word with one query; a word that stands twice counts twice."""
         index = self._bm25.scores
         scores = np.zeros(self.size)
         for token_id, weight in zip(token_ids, weights, strict=True):
             part = slice(*index["indptr"][token_id : token_id + 2])
             scores[index["indices"][part]] += weight * index["data"][part]
-        return scores
+        return from_scores(np.where(mask & (scores > 0), scores, -np.inf), k)
 
     def _best_words(self, token_ids, limit):
         """Keep the words with the highest idf times log(1 + frequency), the first of equals."""
@@ -172,11 +149,11 @@ class BM25Index:
         order = np.lexsort((first, -np.round(idf * np.log1p(counts), _DECIMALS)))
         return token_ids[np.isin(token_ids, distinct[order[:limit]])]
 
-    def by_relevance_model(self, token_ids, documents, scores):
+    def by_relevance_model(self, token_ids, feedback):
         """Weigh the words of a query and those of the documents that it finds (RM3)."""
         weights = Counter()
-        for document, score in zip(documents[documents >= 0], scores, strict=False):
-            words = self._tokens([self._texts[int(document)]])[0]
+        for document, score in zip(feedback.ids[0], feedback.scores[0], strict=True):
+            words = self._tokens([self._texts[int(document)]])[0] if document >= 0 else []
             for word, count in Counter(words).items():
                 weights[word] += count / len(words) * score
         # The first of equals is that whose word comes first in the alphabet.
@@ -215,17 +192,10 @@ class BM25Index:
 EXPANSIONS = {"rm3": BM25Index.by_relevance_model}
 
 
-def _lists_by_block(score, n_queries, n_items, k, mask):
-    """Rank items by the scores of as many queries at a time as fit into memory."""
-    block_size = max(1, _SCORES_AT_ONCE // n_items)
-    blocks = []
-    for start in range(0, n_queries, block_size):
-        block = slice(start, start + block_size)
-        scores = score(block)
-        if mask is not None:
-            scores = np.where(mask if len(mask) == 1 else mask[block], scores, -np.inf)
-        blocks.append(from_scores(scores, k))
-    return stack(blocks)
+def _masks(allowed, queries):
+    """Texts that each query may find, of a mask of all queries or of each; None is all."""
+    masks = np.atleast_2d(True if allowed is None else allowed)
+    return masks if len(masks) == len(queries) else itertools.repeat(masks[0], len(queries))
 
 
 def _rescale_to_okapi(index):
@@ -258,16 +228,15 @@ class DenseIndex:
         k = positive_depth(k)
         if allowed is None:
             return _most_similar(self._vectors, queries, k)
-        mask = as_mask(allowed)
-        parts = [queries] if len(mask) == 1 else np.split(queries, len(queries))
-        return stack([self._search_in(*each, k) for each in zip(mask, parts, strict=True)])
-
-    def _search_in(self, allowed, queries, k):
-        positions = np.flatnonzero(allowed)
-        if not len(positions):
-            return RankedLists.empty(len(queries))
-        lists = _most_similar(self._vectors[positions], queries, k)
-        return RankedLists(positions[lists.ids], lists.scores)
+        lists = []
+        for mask, query in zip(_masks(allowed, queries), queries, strict=True):
+            positions = np.flatnonzero(mask)
+            found = RankedLists.empty(1)
+            if len(positions):
+                found = _most_similar(self._vectors[positions], query[None, :], k)
+                found = RankedLists(positions[found.ids], found.scores)
+            lists.append(found)
+        return stack(lists)
 
 
 def _most_similar(vectors, queries, k, n_candidates=0):
@@ -275,48 +244,17 @@ def _most_similar(vectors, queries, k, n_candidates=0):
     k = min(k, len(vectors))
     n_candidates = min(max(n_candidates, k + 1), len(vectors))
     rough_scores, ids = faiss.knn(queries, vectors, n_candidates, faiss.METRIC_INNER_PRODUCT)
-    lists = best_first(ids, _inner_products(vectors, queries, ids)).truncate(k)
+    # In double precision, each summed alone.
+    scores = np.zeros(ids.shape)
+    for row, query in enumerate(queries.astype(np.float64)):
+        scores[row] = (vectors[ids[row]] * query).sum(axis=1)
+    lists = best_first(ids, scores).truncate(k)
     if n_candidates == len(vectors):
         return lists
     near_tie = np.flatnonzero(rough_scores[:, -1] >= lists.scores[:, -1] - _NEAR_TIE)
     if near_tie.size == 0:
         return lists
-    settled = _most_similar(vectors, queries[near_tie], k, 4 * n_candidates)
-    return lists.replace(near_tie, settled)
-
-
-class MeanDenseIndex:
-    """Passages searched by the mean of their cosine and that of their whole document.
-
-    Of each document the best passage is found, the first of equals.
-    """
-
-    def __init__(self, passages, documents, owner):
-        self._passages = _unit_vectors(passages).astype(np.float64)
-        self._documents = _unit_vectors(documents).astype(np.float64)
-        self._owner = owner
-        self._starts = np.searchsorted(owner, np.arange(len(documents)))
-
-    def search(self, query_vectors, k, allowed=None):
-        """Find the best passage of the most similar documents of every query; exact."""
-        queries = _unit_vectors(query_vectors).astype(np.float64)
-
-        def score(block):
-            return self._scores(queries[block])
-
-        return _lists_by_block(score, len(queries), len(self._passages), k, as_mask(allowed))
-
-    def _scores(self, queries):
-        """Score of the best passage of each document, -inf for the others [Q, passages]."""
-        similarity = np.round(queries @ self._passages.T, _DECIMALS)
-        of_document = np.round(queries @ self._documents.T, _DECIMALS)
-        best = np.maximum.reduceat(similarity, self._starts, axis=1)
-        is_best = similarity == best[:, self._owner]
-        # Of equal passages the first one stays.
-        order = np.cumsum(is_best, axis=1)
-        before = np.where(self._starts > 0, order[:, self._starts - 1], 0)
-        is_best &= order - before[:, self._owner] == 1
-        return np.where(is_best, (similarity + of_document[:, self._owner]) / 2, -np.inf)
+    return lists.replace(near_tie, _most_similar(vectors, queries[near_tie], k, 4 * n_candidates))
 
 
 def _unit_vectors(vectors):
@@ -327,35 +265,15 @@ def _unit_vectors(vectors):
     return unit_rows(vectors)
 
 
-def _inner_products(vectors, queries, ids):
-    """Inner products of queries and their candidates in double precision, each summed alone."""
-    rows = np.repeat(np.arange(len(ids)), ids.shape[1])
-    candidates = ids.ravel()
-    scores = np.empty(ids.size)
-    for start in range(0, ids.size, _PAIRS_AT_ONCE):
-        block = slice(start, start + _PAIRS_AT_ONCE)
-        products = queries[rows[block]].astype(np.float64) * vectors[candidates[block]]
-        scores[block] = products.sum(axis=1)
-    return scores.reshape(ids.shape)
-
-
 # PyStemmer's ``porter`` is Porter's own algorithm (1980, Program 14(3)). What most Python work
 # means is that of the Natural Language Toolkit (Bird, Klein and Loper 2009), which leaves short and
 # irregular words alone and treats final ``y`` after a vowel, ``-ied`` and ``-fully`` differently.
 # Published figures depend on that.
-_STEMMERS = ("english", "porter", "porter_extended")
-
-
 def load_stemmer(name):
-    """Give a function that stems a list of words."""
-    check_choice("stemmer", name, _STEMMERS)
+    """Stemmer of a list of words: ``english`` and ``porter``, or ``porter_extended``."""
     if name != "porter_extended":
         return Stemmer.Stemmer(name).stemWords
     from nltk.stem.porter import PorterStemmer  # slow to import, and needed here alone
 
-    stemmer = PorterStemmer()
-
-    def stem(words):
-        return [stemmer.stem(word) for word in words]
-
-    return stem
+    stem = PorterStemmer().stem
+    return lambda words: [stem(word) for word in words]

@@ -71,8 +71,6 @@ class PipelineConfig(pydantic.BaseModel):
     query_words: PositiveInt | None = 80
     query_words_from: NonNegativeInt = 256
     query_expansion: Literal[tuple(EXPANSIONS)] | None = None
-    # The dense list ranks a document by its best passage, as a whole, or by the mean of both.
-    dense_scope: Literal["passage", "document", "mean"] = "passage"
     pool: PositiveInt = 50  # documents of each list that are fused
     mmr: bool = False
     mmr_lambda: Proportion = 0.7

@@ -27,27 +27,19 @@ EVIDENCE_FOLDERS = (
 )
 """Folders of a report whose files are evidence; measured times are not, as no rerun gives them."""
 
-FILE_GONE = "is gone"
-FILE_ALTERED = "was altered since the run wrote it"
-FILE_OUTSIDE = "lies outside of the run"
+REMEDY = "restore it from a copy, or run it again"
 
 
-def files_of(run, cell, cells=(), folders=EVIDENCE_FOLDERS):
-    """List the files that a cell of a report wrote.
-
-    ``cells`` are all cells of the run, of which one may be called ``<cell>.more``.
-    """
-    others = tuple(f"{name}." for name in cells if name.startswith(f"{cell}."))
+def files_of(run, cell, folders=EVIDENCE_FOLDERS):
+    """Files that a cell of a report wrote."""
     files = []
     for folder in folders:
-        for path in sorted((run_dir(run) / folder).glob(f"{cell}.*")):
-            if path.is_file() and not path.name.startswith(others):
-                files.append(path)
+        files += sorted((run_dir(run) / folder).glob(f"{cell}.*"))
     return files
 
 
 def file_hashes(folder, paths):
-    """Hash files; they are named from the folder of a record."""
+    """Hashes of files, by their names from the folder of a record."""
     return {_name_from(folder, path): sha256_file(path) for path in paths}
 
 
@@ -56,29 +48,24 @@ def _name_from(folder, path):
 
 
 def output_faults(folder, record=None):
-    """Give what is wrong with the outputs of a run: name of the file to reason."""
+    """What is wrong with the outputs of a run: name of the file to reason."""
     folder = Path(folder)
-    if record is None:
-        record = read_record(folder / RECORD)
-    faults = {}
-    for name, digest in record.outputs.items():
-        fault = _fault(folder, name, digest)
-        if fault:
-            faults[name] = fault
-    return faults
+    record = record or read_record(folder / RECORD)
+    faults = {name: _fault(folder, name, digest) for name, digest in record.outputs.items()}
+    return {name: fault for name, fault in faults.items() if fault}
 
 
 def _fault(folder, name, digest):
     path = (folder / name).resolve()
     if not path.is_relative_to(folder.resolve().parents[1]):
-        return FILE_OUTSIDE  # of the files of others, not even a hash is compared
+        return "lies outside of the run"  # of the files of others, not even a hash is compared
     if not path.is_file():
-        return FILE_GONE
-    return None if sha256_file(path) == digest else FILE_ALTERED
+        return "is gone"
+    return None if sha256_file(path) == digest else "was altered since the run wrote it"
 
 
-def require(folder, remedy="restore it from a copy, or run it again"):
-    """Refuse a run of which an output is gone or was altered; gives its record."""
+def require(folder, remedy=REMEDY):
+    """The record of a run, of which no output may be gone or altered."""
     folder = Path(folder)
     record = read_record(folder / RECORD)
     for name, reason in output_faults(folder, record).items():
@@ -88,10 +75,9 @@ def require(folder, remedy="restore it from a copy, or run it again"):
 
 def require_file(folder, path):
     """Refuse one output of a finished run that was altered."""
-    if not (folder / RECORD).is_file():
-        return  # it is being run
-    name = _name_from(folder, path)
-    digest = read_record(folder / RECORD).outputs.get(name)
-    fault = digest and _fault(folder, name, digest)
-    if fault:
-        raise InputError(f"{path}: {fault}: restore it from a copy, or run it again")
+    if (folder / RECORD).is_file():  # else it is being run
+        name = _name_from(folder, path)
+        digest = read_record(folder / RECORD).outputs.get(name)
+        fault = digest and _fault(folder, name, digest)
+        if fault:
+            raise InputError(f"{path}: {fault}: {REMEDY}")

@@ -19,7 +19,7 @@ ALL_TEXTS = frozenset({"items", "documents"})  # of a user's own data, or in wor
 LONGEST_TEXT = 400  # characters of an item's own text
 OPENING = 120  # characters of a document
 MOST_BYTES = 250_000  # of one chapter's items, so that a report stays small
-NOT_FIELDS = ("id", "system", "text", "marked")
+NOT_FIELDS = ("id", "text", "marked", "cells")
 # Of the questions of a study of rankings.
 MOST_MEASURES = 5
 DEPTH = 10
@@ -44,7 +44,7 @@ def item_page(
     note=None,
     most_bytes=MOST_BYTES,
 ):
-    """Collect single items for a page of their own, as many as there is room for.
+    """Single items for a page of their own, as many as there is room for.
 
     Columns of either frame are fields, and those of truth values are tags, by which readers choose
     items. A field is a text, a number, None, or a list of texts, of ids of documents, or of pairs
@@ -79,23 +79,23 @@ def item_page(
     """
     shown = may_show(card) if shown is None else shown
     texts = (documents or {}) if "documents" in shown else {}
+    withheld = [] if "items" in shown else ["text", *item_texts]
+    withheld += [] if "documents" in shown else document_texts
     results = pd.DataFrame(columns=["id", "system"]) if results is None else results
-    items = _permitted(items, shown, item_texts, document_texts)
-    results = _permitted(results, shown, item_texts, document_texts)
-    fields = results.drop(columns=["id", "system"]).select_dtypes(exclude=bool)
-    measures = fields.select_dtypes("number").columns.tolist()
+    items = items.drop(columns=withheld, errors="ignore").astype({"id": str})
+    results = results.drop(columns=withheld, errors="ignore").astype({"id": str})
     systems = results["system"].unique().tolist()
-    index = pd.MultiIndex.from_product([items["id"], systems])
-    results = results.set_index(["id", "system"]).round(dict.fromkeys(measures, STORED_DIGITS))
-    cells = results[fields.columns].reindex(index).to_numpy(object)
-    cells = cells.reshape(len(items), len(systems), len(fields.columns))
+    index = pd.MultiIndex.from_product([items["id"], systems], names=["id", "system"])
+    results = results.set_index(["id", "system"])
+    flags = results.select_dtypes(bool).reindex(index, fill_value=False)
+    fields = results.select_dtypes(exclude=bool).reindex(index)
+    measures = results.select_dtypes("number").columns
     tags = items.set_index("id").select_dtypes(bool)
-    places = {name: place for place, name in enumerate(systems)}
     for tag, system, other in ready:
         if other is not None:
-            scores = cells[:, :, fields.columns.get_loc(measures[0])].astype(float)
-            tags[tag] = scores[:, places[system]] < scores[:, places[other]]
-    flags = results.select_dtypes(bool).reindex(index, fill_value=False)
+            scores = fields[measures[0]].astype(float).round(STORED_DIGITS)
+            tags[tag] = scores.xs(system, level=1) < scores.xs(other, level=1)
+    places = {name: place for place, name in enumerate(systems)}
     head = {
         "noun": noun,
         "by": by,
@@ -106,15 +106,16 @@ def item_page(
         "systems": systems,
         "against": places.get(against, int(len(systems) > 1)),
         "columns": fields.columns.tolist(),
-        "measures": measures,
+        "measures": measures.tolist(),
         "ready": [[tag, *map(places.get, pair)] for tag, *pair in ready],
     }
+    cells = fields.to_numpy(object).reshape(len(items), len(systems), len(fields.columns)).tolist()
+    rows = items.select_dtypes(exclude=bool).assign(cells=cells).to_dict("records")
 
     def collect(count):
         positions = {}  # of the documents that are named, in the list of these
-        rows = items.select_dtypes(exclude=bool).head(count).to_dict("records")
         return head | {
-            "items": [_item(*row, texts, positions) for row in zip(rows, cells, strict=False)],
+            "items": [_item(row, texts, positions) for row in rows[:count]],
             "documents": [[name, one_line(texts[name], OPENING)] for name in positions],
             "tags": _places(tags.head(count)),
             "system_tags": [_places(flags.xs(name, level=1).head(count)) for name in systems],
@@ -135,7 +136,7 @@ def ranking_items(
     ready=(),
     most_bytes=MOST_BYTES_OF_RANKINGS,
 ):
-    """Collect the questions of a study of rankings, those first on which its systems differ most.
+    """Questions of a study of rankings, those first on which its systems differ most.
 
     Parameters
     ----------
@@ -153,80 +154,64 @@ def ranking_items(
     """
     data = study.dataset
     measures = list(study.scores)[:MOST_MEASURES]
-    first = study.scores[measures[0]]
-    asked = data.queries[data.queries["query_id"].isin(first.index)]
-    questions = asked[["query_id", "text"]].rename(columns={"query_id": "id"})
-    relevant = {
-        query: [document for document, grade in data.qrels[query].items() if grade > 0]
-        for query in questions["id"]
-    }
     runs = study.runs()
     systems = sorted(runs, key=lambda name: name != focus)
     tested = [name for name in systems if name not in study.controls]
+    scores = study.scores[measures[0]][tested]
+    spread = scores.max(axis=1) - scores.min(axis=1)
+    ids = spread.sort_values(ascending=False, kind="stable").index
+    relevant = {id: [name for name, grade in data.qrels[id].items() if grade > 0] for id in ids}
     results = []
     for system in systems:
-        rows = pd.DataFrame({name: study.scores[name][system] for name in measures})
-        rows = rows.loc[list(relevant)].rename_axis("id").reset_index().assign(system=system)
-        rows[FIRST] = [list(runs[system][query])[:DEPTH] for query in relevant]
+        rows = pd.DataFrame({name: study.scores[name].loc[ids, system] for name in measures})
+        rows[FIRST] = [list(runs[system][id])[:DEPTH] for id in ids]
         pairs = zip(relevant.values(), rows[FIRST], strict=True)
         rows[NOTHING] = [set(wanted).isdisjoint(found) for wanted, found in pairs]
-        results.append(rows)
+        results.append(rows.rename_axis("id").reset_index().assign(system=system))
     results = pd.concat(results)
     opened = set().union(*relevant.values(), *results[results["system"].isin(tested)][FIRST])
-    texts = data.documents[data.documents["doc_id"].isin(opened)].set_index("doc_id")["text"]
-    tags = dict(tags or {})
-    for query, part in dict(part_of).items():
-        tags.setdefault(f"part: {part}", []).append(query)
-    for tag, ids in tags.items():
-        questions[tag] = questions["id"].isin(ids)
+    texts = data.documents.set_index("doc_id")["text"].to_dict()
+    questions = data.queries.set_index("query_id").loc[ids, ["text"]].rename_axis("id")
+    for tag, members in (tags or {}).items():
+        questions[tag] = questions.index.isin(members)
+    parts = questions.index.map(dict(part_of))
+    for part in parts.dropna().unique():
+        questions[f"part: {part}"] = parts == part
     questions["marked"] = questions["relevant documents"] = list(relevant.values())
-    scores = first.loc[list(relevant), tested].to_numpy()
-    spread = scores.max(axis=1) - scores.min(axis=1)
     if against:
         phrase = [study.phrases.get(system, system) for system in (focus, against)]
         worse = (f"questions where {phrase[0]} is worse than {phrase[1]}", focus, against)
         ready = [worse, *(row for row in ready if set(row[1:]) <= set(systems))]
     page = item_page(
-        questions.iloc[np.argsort(-spread, kind="stable")],
+        questions.reset_index(),
         results,
         against=against,
         ready=[*ready, *((NOTHING, system, None) for system in tested[:1])],
         card=data.card,
-        documents=texts.to_dict(),
+        documents={name: texts[name] for name in opened if name in texts},
         most_bytes=most_bytes,
     )
     # Under readers' names, by which marks of figures find them.
     return page | {"systems": [study.names.get(system, system) for system in page["systems"]]}
 
 
-def _permitted(frame, shown, item_texts, document_texts):
-    """Leave out the columns that repeat texts which may not be shown; ids become text."""
-    withheld = []
-    if "items" not in shown:
-        withheld += ["text", *item_texts]
-    if "documents" not in shown:
-        withheld += document_texts
-    return frame.drop(columns=withheld, errors="ignore").astype({"id": str})
-
-
 def _places(flags):
-    """Give the places of the items that have each tag."""
+    """Places of the items that have each tag."""
     places = {tag: np.flatnonzero(flags[tag]).tolist() for tag in sorted(flags)}
     return {tag: listed for tag, listed in places.items() if listed}
 
 
-def _item(row, cells, texts, positions):
-    """Give one item; of the documents that it names, the positions in the list of these."""
+def _item(row, texts, positions):
+    """One item; of the documents that it names, the positions in the list of these."""
 
     def named(entry):
         if isinstance(entry, tuple):
-            name, note = entry
-            return [named(name), note]
+            return [named(entry[0]), entry[1]]
         return positions.setdefault(entry, len(positions)) if entry in texts else entry
 
     def written(value):
         if isinstance(value, list):
-            return list(map(named, value))
+            return [named(entry) for entry in value]
         return value if isinstance(value, str) else stored_number(value)
 
     values = {name: written(value) for name, value in row.items() if name not in NOT_FIELDS}
@@ -235,38 +220,36 @@ def _item(row, cells, texts, positions):
         "text": written(row.get("text")),
         "fields": [[name, value] for name, value in values.items() if value not in (None, [], "")],
         "marked": written(row.get("marked")) or [],
-        "cells": [list(map(written, cells_of_system)) for cells_of_system in cells],
+        "cells": [[written(value) for value in of_system] for of_system in row["cells"]],
     }
 
 
+def stored_number(value):
+    """A number as it is stored: rounded, and None if it is undefined."""
+    number = number_or_none(value)
+    return None if number is None else round(number, STORED_DIGITS)
+
+
 def items_json(content):
-    """Write content of a page, the same bytes for the same content."""
+    """Content of a page, the same bytes for the same content."""
     return json.dumps(content, separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 
-def stored_number(value, digits=STORED_DIGITS):
-    """Give a number of an item as it is stored: rounded, and None if it is undefined."""
-    number = number_or_none(value)
-    return None if number is None else round(number, digits)
-
-
 def one_line(text, most=LONGEST_TEXT):
-    """Give a text in one line, with an ellipsis where it was longer."""
+    """A text in one line, with an ellipsis where it was longer."""
     text = " ".join(str(text).split())
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
 def word_changes(before, after):
-    """Give a text with what differs from an earlier one: ``[-words that went-] {+new ones+}``."""
+    """A text with what differs from an earlier one: ``[-words that went-] {+new ones+}``."""
     old = before.split()
     new = after.split()
     marked = []
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for operation, old_start, old_end, new_start, new_end in matcher.get_opcodes():
-        removed = " ".join(old[old_start:old_end])
+        removed = f"[-{' '.join(old[old_start:old_end])}-]"
         added = " ".join(new[new_start:new_end])
-        if operation == "equal":
-            marked.append(added)
-            continue
-        marked += [f"[-{removed}-]"] * bool(removed) + [f"{{+{added}+}}"] * bool(added)
+        marks = {"equal": added, "delete": removed, "insert": f"{{+{added}+}}"}
+        marked.append(marks.get(operation, f"{removed} {{+{added}+}}"))
     return " ".join(marked)

@@ -28,14 +28,10 @@ def write_manifest(
     """
     started = utc()
     space = f"{dataset}:{role}"
-    shape = tuple(vectors.shape)
-    if not chunks or len(shape) != 2 or shape != (len(chunks), max(shape[-1], 1)):
-        raise InputError(
-            f"{space}: {len(chunks)} chunks and vectors of shape {shape}: "
-            "an ingest needs one vector of at least one dimension per chunk"
-        )
+    if not chunks or len(vectors) != len(chunks):
+        raise InputError(f"{space}: {len(chunks)} chunks and {len(vectors)} vectors")
     index = [_chunk(space, *chunk) for chunk in chunks]
-    key = digest([[chunk["id"] for chunk in index], provider, shape])[:32]
+    key = digest([[chunk["id"] for chunk in index], provider, vectors.shape])[:32]
     folder = child_folder(folder / "manifests", dataset, "dataset")
     folder = child_folder(folder, role, "role")
     name = f"chunks_{key}.jsonl"
@@ -47,7 +43,7 @@ def write_manifest(
         "finishedUtc": utc(),
         "space": space,
         "provider": provider,
-        "dimensions": shape[1],
+        "dimensions": vectors.shape[1],
         "inputRoot": input_root,
         "preprocessing": PREPROCESSING | preprocessing,
         "totalDocuments": len({chunk["doc"] for chunk in index}),
@@ -63,9 +59,7 @@ def write_manifest(
 
 
 def _chunk(space, document, number, text):
-    """Say where a chunk came from, and its hash."""
-    if not text.strip():
-        raise InputError(f"{space}: chunk {number} of {document} is empty")
+    """Where a chunk came from, and its hash."""
     return {
         "id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{space}\n{document}\n{number}\n{text}")),
         "doc": document,

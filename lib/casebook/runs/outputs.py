@@ -18,6 +18,7 @@ from casebook.runs.headlines import answers_text, headlines_text
 from casebook.runs.items import STORED_DIGITS, items_json
 from casebook.runs.leaderboard import LEADERBOARD_TIMES
 from casebook.runs.record import each_number, json_rows
+from casebook.sheets import table_for_csv
 
 
 class RunOutputs:
@@ -47,8 +48,7 @@ class RunOutputs:
         self.folder = run_dir(run)
 
     def _path(self, kind, name, ending):
-        name = valid_name(name, kind.removesuffix("s"))
-        return self.folder / kind / f"{self.cell}.{name}.{ending}"
+        return self.folder / kind / f"{self.cell}.{valid_name(name, kind)}.{ending}"
 
     def _json(self, kind):
         return _json_path(self.run, kind, self.cell)
@@ -105,16 +105,15 @@ class RunOutputs:
         **content,
     ):
         """Keep levels and contrasts of all pairs of systems, for the page that compares any two."""
-
-        def places(group):
-            return [place for place, system in enumerate(systems) if system in set(group)]
-
-        places_of_groups = {name: places(group) for name, group in (groups or {}).items()}
+        position = {system: place for place, system in enumerate(systems)}
+        places = {"": controls, **(groups or {})}
+        for group, members in places.items():
+            places[group] = sorted(position[system] for system in members if system in position)
         content |= {
             "systems": names,
-            "baseline": systems.index(baseline),
-            "controls": places(controls),
-            "groups": {name: members for name, members in places_of_groups.items() if members},
+            "baseline": position[baseline],
+            "controls": places.pop(""),
+            "groups": {group: members for group, members in places.items() if members},
             "timing": timing if milliseconds else None,
         }
         if milliseconds:
@@ -123,7 +122,7 @@ class RunOutputs:
         return write_text(self._json("leaderboard"), items_json(_rounded(content)))
 
     def item_page(self, cell=None, **choice):
-        """Give the address of this cell's items, or of a choice of them, from its own page.
+        """Address of this cell's items, or of a choice of them, from its own page.
 
         Another ``cell`` of the run may be named; it must have kept items.
 
@@ -142,9 +141,8 @@ class RunOutputs:
         """Write the contrasts of a chapter: frames by data set and measure."""
         by_dataset = {}
         for dataset, measures in frames.items():
-            by_dataset[dataset] = {
-                measure: _rounded(json_rows(frame)) for measure, frame in measures.items()
-            }
+            by_measure = {measure: json_rows(frame) for measure, frame in measures.items()}
+            by_dataset[dataset] = _rounded(by_measure)
         return write_json(self._json("contrasts"), {experiment: by_dataset})
 
     def headlines(self, *headlines, bullets=()):
@@ -153,12 +151,9 @@ class RunOutputs:
         It ends with ``bullets``. A chapter that answers nothing, such as a demonstration, has no
         file of headlines.
         """
-        path = self._json("headlines")
         rounded = [replace(headline, **_rounded(asdict(headline))) for headline in headlines]
         if rounded:
-            write_text(path, headlines_text(rounded))
-        else:
-            path.unlink(missing_ok=True)
+            write_text(self._json("headlines"), headlines_text(rounded))
         return Markdown(answers_text(rounded, bullets))
 
 
@@ -170,11 +165,9 @@ class Markdown(str):
 
 
 def _csv(frame):
-    from casebook.sheets import table_for_csv
-
     # Of a column that also holds None, pandas would write floats with all digits.
-    mixed = [name for name in frame if frame[name].dtype == object]
-    frame = frame.assign(**{name: frame[name].map(_six_digits) for name in mixed})
+    mixed = frame.select_dtypes(object)
+    frame = frame.assign(**{name: mixed[name].map(_six_digits) for name in mixed})
     return table_for_csv(frame).to_csv(index=False, float_format=_six_digits, lineterminator="\n")
 
 
@@ -194,6 +187,8 @@ def _rounded(value):
 
 # --- numbers of a run
 
+JOINED = ("numbers", "contrasts")  # files of a run that join those of its cells
+
 
 def number(row, value="value", low="low", high="high"):
     """An estimate as an entry of ``numbers.json``, where undefined is null."""
@@ -212,12 +207,12 @@ def _defined(value):
 
 
 def read_numbers(run, cell):
-    """Read what a cell reported."""
+    """What a cell reported."""
     return _stored(_json_path(run, "numbers", cell))
 
 
 def read_contrasts(run, cell):
-    """Read the contrasts that a cell reported."""
+    """The contrasts that a cell reported."""
     return _stored(_json_path(run, "contrasts", cell))
 
 
@@ -229,16 +224,13 @@ def _stored(path):
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
-JOINED = ("numbers.json", "contrasts.json")  # files of a run that join those of its cells
-
-
 def finished_cells(run):
-    """Name the cells of a run that have a record: those that ran to their end."""
+    """The cells of a run that have a record: those that ran to their end."""
     return sorted(path.parent.name for path in (run_dir(run) / "runs").glob(f"*/{RECORD}"))
 
 
 def _joined(run):
-    """Join numbers and contrasts of the finished cells, by file name."""
+    """Numbers and contrasts of the finished cells."""
     numbers = {}
     owners = {}
     contrasts = {}
@@ -251,28 +243,19 @@ def _joined(run):
                 folder = run_dir(run) / "runs"
                 raise InputError(
                     f"results/{run}: the cells {owners[names]} and {cell} both report "
-                    f"{' / '.join(names)}, with other values, so the run has no such number: keep "
-                    f"them apart with --run, and remove {folder / cell} or {folder / owners[names]}"
+                    f"{' / '.join(names)}, with other values: keep them apart with --run, and "
+                    f"remove {folder / cell} or {folder / owners[names]}"
                 )
             owners.setdefault(names, cell)
         for experiment, datasets in read_contrasts(run, cell).items():
             contrasts.setdefault(experiment, {}).update(datasets)
-    files = {"numbers.json": numbers}
-    if contrasts:
-        files["contrasts.json"] = contrasts
-    return files
+    return {"numbers": numbers, "contrasts": contrasts}
 
 
 def merge_numbers(run):
-    """Write the joined numbers and contrasts of a run; gives the numbers."""
-    files = _joined(run)
-    for name in JOINED:
-        path = run_dir(run) / name
-        if name in files:
-            write_json(path, files[name])
-        else:  # of cells that have failed since
-            path.unlink(missing_ok=True)
-    return files["numbers.json"]
+    """Write the joined numbers and contrasts of a run."""
+    for name, content in _joined(run).items():
+        write_json(run_dir(run) / f"{name}.json", content)
 
 
 def require_report(run):
@@ -284,27 +267,19 @@ def require_report(run):
     files = set()
     for cell in finished_cells(run):
         folder = run_dir(run) / "runs" / cell
-        record = require(folder, remedy)
-        if not record.outputs:
-            raise InputError(
-                f"{folder / RECORD}: lists no outputs: it is of an earlier version: {remedy}"
-            )
-        files |= {(folder / name).resolve() for name in record.outputs}
+        files |= {(folder / name).resolve() for name in require(folder, remedy).outputs}
     for path in sorted((run_dir(run) / "notebooks").glob("[!.]*.ipynb")):
         if path.resolve() not in files:
-            raise InputError(
-                f"{path}: is in no run record, so nothing says what made it: {remedy}, or remove it"
-            )
-    joined = _joined(run)
-    for name in JOINED:
-        path = run_dir(run) / name
-        content = read_json(path) if path.is_file() else None
-        if content != joined.get(name):
+            raise InputError(f"{path}: is in no run record: {remedy}, or remove it")
+    for name, content in _joined(run).items():
+        path = run_dir(run) / f"{name}.json"
+        if not path.is_file() or read_json(path) != content:
             raise InputError(f"{path}: is not what the chapters report: {remedy}")
-    return files | {(run_dir(run) / name).resolve() for name in joined}
+        files.add(path.resolve())
+    return files
 
 
 def item_page_address(cell, **choice):
-    """Give the address of a chapter's items, or a choice of them, from a page of ``generated``."""
+    """Address of a chapter's items, or a choice of them, from a page of ``generated``."""
     address = f"items/{cell}.html"
     return f"{address}#{urlencode(choice)}" if choice else address

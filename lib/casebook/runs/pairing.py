@@ -22,20 +22,20 @@ def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=
     """
     after = query_scores(candidate, metric)
     before = query_scores(reference, metric)
-    shared = after.index.intersection(before.index)
-    n_unpaired = len(after) + len(before) - 2 * len(shared)
-    if not len(shared) and (force or not n_unpaired):
+    both = after.join(before, how="inner", rsuffix="_before")
+    if both.empty:
         raise InputError("the two runs have no query in common")
-    after = after.loc[shared]
-    before = before.loc[shared]
-    groups, other_groups = _groups(after["group"], before["group"])
+    groups = both["group_before"] if both["group"].is_unique else both["group"]
+    # Rows without groups, each a group of its own, take those of the other run.
+    known = groups if both["group_before"].is_unique else both["group_before"]
+    n_unpaired = len(after) + len(before) - 2 * len(both)
     incomparable = None
     if n_unpaired:
         incomparable = (
             f"{n_unpaired} queries were scored in one of the two runs only "
-            f"({len(shared)} in both); --force compares those"
+            f"({len(both)} in both); --force compares those"
         )
-    elif other_groups:
+    elif (pd.factorize(groups)[0] != pd.factorize(known)[0]).any():
         incomparable = (
             "the two runs put the queries into different groups; "
             "--force takes those of the candidate"
@@ -43,44 +43,30 @@ def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=
     if incomparable and not force:
         raise Incomparable(incomparable)
     sign = 1 if higher_is_better(metric) else -1
-    scores = pd.DataFrame({"candidate": sign * after["score"], "reference": sign * before["score"]})
-    row = contrasts(scores, [("candidate", "reference")], groups, level=level, seed=seed).iloc[0]
+    scores = pd.DataFrame({"new": sign * both["score"], "old": sign * both["score_before"]})
+    row = contrasts(scores, [("new", "old")], groups, level=level, seed=seed).iloc[0]
     row = row.astype(object).where(row.notna(), None)  # undefined is never a number
-    flips = _flips(before["score"], after["score"], sign)
-    counts = flips["change"].value_counts()
+    flips = _flips(both["score_before"], both["score"], sign)
+    counts = flips["change"].value_counts().reindex(CHANGES, fill_value=0)
+    names = {"difference", "low", "high", "reason"}
     return {
-        "difference": row["difference"],
-        "low": row["low"],
-        "high": row["high"],
-        "reason": row["reason"],
+        **{name: row[name] for name in names},
         "level": level,
         "incomparable": incomparable,
         "n": int(row["n"]),
         "groups": int(row["groups"]),
         "p_value": row["p"],
-        "mde": _detectable(after["score"] - before["score"], groups, 1 - level),
-        "gained": int(counts.get("gained", 0)),
-        "lost": int(counts.get("lost", 0)),
-        "unchanged": int(counts.get("unchanged", 0)),
+        "mde": _detectable(both["score"] - both["score_before"], groups, 1 - level),
+        **counts.astype(object).to_dict(),
         "flips": flips,
     }
 
 
-def _groups(candidate, reference):
-    """Give the groups of the queries, and whether those of the reference are others.
-
-    Rows without groups, each a group of its own, take those of the other run.
-    """
-    if candidate.is_unique:
-        return reference, False
-    if reference.is_unique:
-        return candidate, False
-    other_groups = pd.factorize(candidate)[0] != pd.factorize(reference)[0]
-    return candidate, other_groups.any()
+CHANGES = ["gained", "lost", "unchanged"]
 
 
 def _detectable(differences, groups, alpha):
-    """Give the smallest difference that a t test over the groups finds with power 0.8."""
+    """Smallest difference that a t test over the groups finds with power 0.8."""
     sums, sizes = cluster_sums(differences.to_numpy()[:, None], groups)
     spread = (sums[:, 0] - sizes * differences.mean()) * len(sizes) / sizes.sum()
     if len(sizes) < FEWEST or not np.abs(spread).max() > TOLERANCE:
@@ -89,12 +75,10 @@ def _detectable(differences, groups, alpha):
 
 
 def _flips(before, after, sign):
-    """List the queries by the size of their change, gains before losses."""
+    """Queries by the size of their change, gains before losses."""
     table = pd.DataFrame({"before": before, "after": after, "difference": after - before})
-    better = sign * table["difference"].to_numpy()
-    table["change"] = np.select(
-        [better > TOLERANCE, better < -TOLERANCE], ["gained", "lost"], "unchanged"
-    )
-    table = table.rename_axis("query_id").reset_index()
-    order = np.lexsort([table["query_id"], -better, -np.abs(better)])
-    return table.iloc[order].reset_index(drop=True)
+    better = sign * table["difference"]
+    changed = [better > TOLERANCE, better < -TOLERANCE]
+    table["change"] = np.select(changed, CHANGES[:2], CHANGES[2])
+    order = np.lexsort([table.index, -better, -np.abs(better)])
+    return table.rename_axis("query_id").reset_index().iloc[order].reset_index(drop=True)

@@ -14,6 +14,8 @@ import platform
 import re
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 from pydantic import (
     AliasChoices,
     BaseModel,
@@ -24,6 +26,7 @@ from pydantic import (
     field_validator,
 )
 
+from casebook.data.cards import card_of
 from casebook.errors import InputError
 from casebook.files import sha256_file, write_json
 from casebook.paths import (
@@ -34,7 +37,7 @@ from casebook.paths import (
     data_folder,
     valid_name,
 )
-from casebook.readers import did_you_mean, parse_json
+from casebook.readers import did_you_mean, read_json
 
 # --- metric keys
 
@@ -49,59 +52,41 @@ _LOWER_IS_BETTER = re.compile(
 
 
 def metric_key(metric):
-    """Give the one spelling of a metric's name: in lower case, a documented key without prefix."""
+    """The one spelling of a metric's name: in lower case, a documented key without prefix."""
     key = str(metric).strip().lower()
-    if key.removeprefix(ORIGINAL_PREFIX) in DOCUMENTED_KEYS:
-        key = key.removeprefix(ORIGINAL_PREFIX)
     if not key:
         raise InputError("a metric needs a name, such as original:ndcg@3")
-    return check_text(key, "metric")
-
-
-def check_text(text, kind):
-    """Refuse what cannot be written: half of a character."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InputError(f"{kind} {text!a}: not text in UTF-8") from None
-    return text
+    short = key.removeprefix(ORIGINAL_PREFIX)
+    return short if short in DOCUMENTED_KEYS else key
 
 
 def metric_label(key):
-    """Name a record's metric for readers: a document's formula with its prefix."""
+    """Readers' name of a record's metric: a document's formula with its prefix."""
     return ORIGINAL_PREFIX + key if key in DOCUMENTED_KEYS else key
 
 
 def higher_is_better(metric):
-    """Tell the direction of a metric from the last part of its name."""
+    """Direction of a metric, by the last part of its name."""
     key = re.sub(r"\([^)]*\)", "", metric_key(metric))  # rbp(p=0.9) holds a point too
     return not _LOWER_IS_BETTER.search(key.rsplit(".", 1)[-1])
 
 
 def file_part(metric):
-    """Give the part of a file name that stands for a metric, never the same for two."""
+    """Part of a file name for a metric, never the same for two."""
     key = metric_key(metric)
     safe = re.sub(r"[^a-z0-9_.@+-]", "_", key)[:120]
-    if safe == key:
-        return key
-    return f"{safe}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
-
-
-def value_text(value):
-    """Give one value of a table: six digits, ``n/a`` for what is undefined."""
-    if value is None:
-        return "n/a"
-    return f"{value:.6f}" if isinstance(value, float) else str(value)
+    return key if safe == key else f"{safe}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
 
 
 # --- run.json
 
 SCHEMA_VERSION = 1
 SCHEMA_FILE = Path(__file__).parent / "schemas" / "run.schema.json"
+SEAL = "RecordSha256"  # the hash of everything else in a record
 
 
 def _key(*names, **options):
-    """Make a field that is written under its first name, and read under any, in lower case."""
+    """A field that is written under its first name, and read under any, in lower case."""
     spellings = AliasChoices(*(name.lower() for name in names))
     return Field(validation_alias=spellings, serialization_alias=names[0], **options)
 
@@ -137,50 +122,36 @@ class RunRecord(BaseModel):
     @field_validator("started", "completed")
     @classmethod
     def _in_utc(cls, moment):
-        """Take a time without a zone as the UTC that its key promises."""
-        if moment is None:
-            return None
-        if moment.tzinfo is None:
-            return moment.replace(tzinfo=datetime.UTC)
-        try:
-            return moment.astimezone(datetime.UTC)
-        except OverflowError:
-            raise ValueError("outside the calendar in UTC") from None
+        """A time without a zone is the UTC that its key promises."""
+        if moment is None or moment.tzinfo is not None:
+            return moment
+        return moment.replace(tzinfo=datetime.UTC)
 
     @field_serializer("started", "completed")
     def _written(self, moment) -> str | None:
         return moment and utc(moment)
-
-    def metric(self, name):
-        """Look a metric up, in any letter case."""
-        return self.metrics.get(metric_key(name))
 
 
 CLOCK_VARIABLE = "SOURCE_DATE_EPOCH"
 
 
 def now():
-    """Give the current time, or the one that SOURCE_DATE_EPOCH fixes."""
+    """The current time, or the one that SOURCE_DATE_EPOCH fixes."""
     fixed = os.environ.get(CLOCK_VARIABLE)
     if not fixed:
         return datetime.datetime.now(datetime.UTC).replace(microsecond=0)
-    problem = InputError(
-        f"{CLOCK_VARIABLE}: {fixed!r} is no number of seconds since 1970: correct or unset it"
-    )
-    if not (fixed.isascii() and fixed.isdigit()):
-        raise problem
     try:
-        return datetime.datetime.fromtimestamp(int(fixed), datetime.UTC)
-    except (ValueError, OverflowError, OSError):  # beyond the year 9999
-        raise problem from None
+        digits = fixed.encode("ascii").isdigit()
+        return datetime.datetime.fromtimestamp(int(fixed if digits else ""), datetime.UTC)
+    except (ValueError, OverflowError, OSError):
+        raise InputError(
+            f"{CLOCK_VARIABLE}: {fixed!r} is no number of seconds since 1970: correct or unset it"
+        ) from None
 
 
 def utc(moment=None):
-    """Write a time, by default the current one, as the documented files hold it."""
+    """A time, by default the current one, as the documented files hold it."""
     return f"{(moment or now()).astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-SEAL = "RecordSha256"  # the hash of everything else in a record
 
 
 def write_record(path, record):
@@ -190,7 +161,7 @@ def write_record(path, record):
 
 
 def first_error(error):
-    """Give where the first error of pydantic is, counted from 1, and its message, in one line."""
+    """Place of pydantic's first error, counted from 1, and its message, in one line."""
     problem = error.errors()[0]
     where = " ".join(str(part + 1 if isinstance(part, int) else part) for part in problem["loc"])
     message = " ".join(problem["msg"].split())
@@ -199,20 +170,18 @@ def first_error(error):
 
 def read_record(path):
     """Read a ``run.json`` in either known spelling, in any letter case."""
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: not a run record")
+    content = {name: item for name, item in value.items() if name != SEAL}
     try:
-        value = parse_json(Path(path).read_text(encoding="utf-8-sig"))
-        content = {name: item for name, item in value.items() if name != SEAL}
         record = RunRecord.model_validate({name.lower(): item for name, item in content.items()})
     except ValidationError as error:
         raise InputError(f"{path}: {first_error(error)}") from None
-    except (ValueError, AttributeError) as error:
-        raise InputError(f"{path}: not a run record: {error}") from None
     if record.schema_version > SCHEMA_VERSION:
-        raise InputError(
-            f"{path}: schema version {record.schema_version} is newer than {SCHEMA_VERSION}, "
-            "the latest known here; update casebook"
-        )
-    sealed = SEAL in value or bool(record.outputs)
+        known = f"newer than {SCHEMA_VERSION}, the latest known here; update casebook"
+        raise InputError(f"{path}: schema version {record.schema_version} is {known}")
+    sealed = SEAL in value or record.outputs
     if sealed and value.get(SEAL) != digest(content):
         raise InputError(
             f"{path}: was altered since it was written: restore it from a copy, or run it again"
@@ -221,7 +190,7 @@ def read_record(path):
 
 
 def each_number(tree, names=()):
-    """Yield the names and the content of every number of a chapter."""
+    """Names and content of every number of a chapter."""
     for name, inner in tree.items():
         if isinstance(inner, dict) and "value" not in inner:
             yield from each_number(inner, (*names, name))
@@ -237,46 +206,37 @@ PER_QUERY_FIELDS = (*REQUIRED_FIELDS, "Top2DocId", "Top2Score", "Top3DocId", "To
 
 
 def per_query_name(name=None):
-    """Give the file name of a per-query artefact."""
+    """File name of a per-query artefact."""
     middle = f".{valid_name(name, 'variant')}" if name else ""
     return f"{PER_QUERY_PREFIX}{middle}.json"
 
 
 def write_per_query(path, frame):
     """Write a per-query artefact."""
-    records = json_rows(frame)
-    _check_queries(path, records)
-    return write_json(path, records)
+    _check_queries(path, frame)
+    return write_json(path, json_rows(frame))
 
 
 def json_rows(frame):
-    """Give the rows of a frame as JSON has them: undefined is None."""
+    """Rows of a frame as JSON has them: undefined is None."""
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
 def read_per_query(path):
-    """Read a per-query artefact as a frame: documented fields, then others, such as Group."""
-    import pandas as pd
-
+    """A per-query artefact as a frame: documented fields, then others, such as Group."""
+    records = read_json(path)
+    is_list = isinstance(records, list) and all(isinstance(row, dict) for row in records)
+    if not is_list or not records:
+        raise InputError(f"{path}: not a list of per-query records")
     names = {name.lower(): name for name in PER_QUERY_FIELDS}
-    try:
-        records = parse_json(Path(path).read_text(encoding="utf-8-sig"))
-        rows = [
-            {names.get(name.lower(), name): value for name, value in record.items()}
-            for record in records
-        ]
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such per-query file") from None
-    except (ValueError, AttributeError, TypeError) as error:
-        raise InputError(f"{path}: not a list of per-query records: {error}") from None
-    _check_queries(path, rows)
-    frame = pd.DataFrame(rows)
+    frame = pd.DataFrame(records).rename(columns=lambda name: names.get(name.lower(), name))
+    _check_queries(path, frame)
     further = [column for column in frame if column not in PER_QUERY_FIELDS]
     return frame.reindex(columns=[*PER_QUERY_FIELDS, *further])
 
 
 def query_groups(frame):
-    """Give the group of each query; one without a group is a group of its own."""
+    """Group of each query; one without a group is a group of its own."""
     singletons = frame["QueryId"].map("query {}".format)
     column = next((name for name in frame if name.lower() == "group"), None)
     if column is None:
@@ -284,36 +244,26 @@ def query_groups(frame):
     return frame[column].where(frame[column].notna(), singletons).astype(str)
 
 
-def _check_queries(path, rows):
+def _check_queries(path, frame):
     """Refuse incomplete records, scores that are not those of their rank, and doubled queries."""
-    if not rows:
-        raise InputError(f"{path}: holds no query")
-    queries = set()
-    for number, row in enumerate(rows, 1):
-        where = f"{path}: record {number}"
-        missing = [name for name in REQUIRED_FIELDS if row.get(name) is None]
-        if missing:
-            raise InputError(f"{where}: lacks {', '.join(missing)}")
-        _check_scores(row, where)
-        query = str(row["QueryId"]).lower()
-        if query in queries:
-            raise InputError(f"{where}: query {row['QueryId']!r} occurs twice")
-        queries.add(query)
-
-
-def _check_scores(row, where):
-    rank = row["Rank"]
-    if not isinstance(rank, int) or isinstance(rank, bool) or rank < 0:
-        raise InputError(f"{where}: Rank {rank!r} is not a whole number from 0")
-    expected = {
-        "Ap1": 1 / rank if rank else 0.0,
-        "Ndcg3": 1 / math.log2(rank + 1) if 1 <= rank <= 3 else 0.0,
+    missing = [name for name in REQUIRED_FIELDS if name not in frame or frame[name].isna().any()]
+    if missing:
+        raise InputError(f"{path}: a record lacks {', '.join(missing)}")
+    rank, ap1, ndcg3 = (
+        pd.to_numeric(frame[name], errors="coerce") for name in ("Rank", "Ap1", "Ndcg3")
+    )
+    with np.errstate(divide="ignore"):
+        precision = (1 / rank).where(rank > 0, 0.0)
+        gain = (1 / np.log2(rank + 1)).where(rank.between(1, 3), 0.0)
+    faults = {
+        "Rank is not a whole number from 0": ~((rank >= 0) & (rank % 1 == 0)),
+        "Ap1 is not that of its Rank": ~((ap1 - precision).abs() <= 1e-6),
+        "Ndcg3 is not that of its Rank": ~((ndcg3 - gain).abs() <= 1e-6),
+        "its query occurs twice": frame["QueryId"].astype(str).str.lower().duplicated(),
     }
-    for name, value in expected.items():
-        if not isinstance(row[name], int | float) or abs(row[name] - value) > 1e-6:
-            raise InputError(
-                f"{where}: {name} {row[name]!r} is not that of rank {rank} ({value:.6f})"
-            )
+    for fault, rows in faults.items():
+        if rows.any():
+            raise InputError(f"{path}: record {rows.argmax() + 1}: {fault}")
 
 
 # --- fingerprints: what an experiment's numbers depend on, as hashes
@@ -323,18 +273,18 @@ _OUTSIDE = ("__main__.py", "cli", "book", "batch", "project.py", "starter", "shi
 
 
 def digest(value):
-    """Hash a JSON-serialisable value, whatever the order of its keys."""
+    """Hash of a JSON-serialisable value, whatever the order of its keys."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def tree_digest(folder, pattern="**/*", skip=()):
-    """Hash the names and bytes of the files below a folder."""
+def tree_digest(folder, skip=()):
+    """Hash of the names and bytes of the files below a folder, or of one file."""
     folder = Path(folder)
     if folder.is_file():
         return sha256_file(folder)
     names = {}
-    for path in folder.glob(pattern):
+    for path in folder.rglob("*"):
         parts = path.relative_to(folder).parts
         hidden = any(part.startswith((".", "__pycache__")) for part in parts)
         if path.is_file() and not hidden and parts[0] not in skip:
@@ -343,54 +293,46 @@ def tree_digest(folder, pattern="**/*", skip=()):
 
 
 def library_digest():
-    """Hash the library's modules and tables that can change a number."""
+    """Hash of the library's modules and tables that can change a number."""
     return tree_digest(Path(__file__).parents[1], skip=_OUTSIDE)
 
 
 def lock_digest():
-    """Hash the lock file, which pins every package and packaged model weight."""
-    for folder in (ROOT, SHIPPED):
-        lock = folder / "requirements.lock"
-        if lock.is_file():
-            return sha256_file(lock)
-    return None
+    """Hash of the lock file, which pins every package and packaged model weight."""
+    locks = [folder / "requirements.lock" for folder in (ROOT, SHIPPED)]
+    return next((sha256_file(lock) for lock in locks if lock.is_file()), None)
 
 
 def dataset_digest(name):
-    """Hash what a dataset name stands for, without reading the data."""
+    """Hash of what a dataset name stands for, without reading the data."""
     name_and_folder = data_folder(name)
     if name_and_folder:
         folder = name_and_folder[1]
         if not folder.is_dir():
             raise InputError(f"dataset {str(name)!r}: no such folder")
         return tree_digest(folder)
-    # The longest card key that starts the name: "<key>_<split>" is an alias.
-    cards = card_files()
-    for key in sorted(cards, key=len, reverse=True):
-        if name == key or name.startswith(f"{key}_"):
-            folder = collection_folder(key)
-            tree = tree_digest(folder) if folder.is_dir() else None
-            return digest([sha256_file(cards[key]), tree])
-    raise InputError(
-        f"dataset {name!r}: no card of that name{did_you_mean(name, cards)}; "
-        f"'casebook data list' shows the cards; a folder is written ./{name}"
-    )
+    card = card_of(name)  # "<key>_<split>" is an alias
+    if card is None:
+        raise InputError(
+            f"dataset {name!r}: no card of that name{did_you_mean(name, card_files())}; "
+            f"'casebook data list' shows the cards; a folder is written ./{name}"
+        )
+    folder = collection_folder(card.key)
+    tree = tree_digest(folder) if folder.is_dir() else None
+    return digest([sha256_file(card_files()[card.key]), tree])
 
 
 def model_digest(name):
-    """Hash what a model name stands for: a folder in it counts by its files, wherever it lies."""
+    """Hash of what a model name stands for: a folder in it counts by its files."""
     if isinstance(name, list):
         return digest([model_digest(each) for each in name])
     parts = re.split("([:=,])", str(name))
-    is_folder = [part != "" and Path(part).is_dir() for part in parts]
-    if not any(is_folder):
-        return str(name)
-    pairs = zip(parts, is_folder, strict=True)
-    return digest([tree_digest(part) if folder else part for part, folder in pairs])
+    hashed = [tree_digest(part) if part and Path(part).is_dir() else part for part in parts]
+    return str(name) if hashed == parts else digest(hashed)
 
 
 def environment():
-    """Describe the interpreter and machine of a run."""
+    """Interpreter and machine of a run."""
     return {
         "python": platform.python_version(),
         "platform": platform.system(),
@@ -399,14 +341,12 @@ def environment():
 
 
 def comparability_key(labels):
-    """Give what two runs must share to compete: data, judgements, queries, metric version."""
+    """What two runs must share to compete: data, judgements, queries, metric version."""
     labels = {str(name).lower(): value for name, value in labels.items()}
     if labels.get("comparabilitykey"):
         return str(labels["comparabilitykey"])
-    parts = {}
-    for name in ("datasethash", "splithash", "qrelshash", "queryidshash"):
-        if labels.get(name):
-            parts[name] = labels[name]
+    names = ("datasethash", "splithash", "qrelshash", "queryidshash")
+    parts = {name: labels[name] for name in names if labels.get(name)}
     inputs = labels.get("inputs")
     if isinstance(inputs, dict) and inputs.get("data"):
         parts["data"] = inputs["data"]

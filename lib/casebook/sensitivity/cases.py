@@ -62,26 +62,27 @@ class CaseCollection:
         return pd.DataFrame(texts.items(), columns=["what", "value"])
 
 
-def open_cases(dataset, planted=None, cases=None, corpus=None, facts=None):
+def open_cases(dataset, planted=None, cases=None, corpus=None, facts=None, **said):
     """Cases of a file with a folder of documents, or else those of a data set.
 
-    `planted` are sizes of the planted collection, `facts` is a file of further fact types.
+    `planted` are sizes of the planted collection, `facts` is a file of further fact types, `said`
+    are the columns and rows of the file.
     """
-    needs("cases", cases, corpus=corpus)
+    needs("cases", cases, corpus=corpus, columns=said.get("columns"))
     domain = read_domain(facts)
     if cases:
-        return user_collection(cases, corpus, domain)
+        return user_collection(cases, corpus, domain, **said)
     return case_collection(dataset, **planted or {}, domain=domain)
 
 
-def annotated_sets(dataset, planted=None, cases=None, corpus=None, facts=None):
+def annotated_sets(dataset, planted=None, cases=None, corpus=None, facts=None, **said):
     """Cases of which somebody says what decides them: a list of `CaseCollection`.
 
     They are those of a file, or our annotated cases over the documents of a data set, after the
     planted ones where it is these.
     """
     if cases or facts or corpus:
-        return [open_cases(dataset, planted, cases, corpus, facts)]
+        return [open_cases(dataset, planted, cases, corpus, facts, **said)]
     if dataset != PLANTED:
         return [annotated_collection(load(dataset).documents, dataset)]
     ours = case_collection(PLANTED, **planted or {})

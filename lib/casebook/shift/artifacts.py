@@ -90,12 +90,10 @@ def prepare(setup):
 
 
 def load_dataset(name):
-    """Load a dataset by name, or a folder in BEIR or Mini-Insurance layout."""
     return load(Path(name) if (Path(name) / "policies").is_dir() else name)
 
 
 def names_of(dataset):
-    """Documented names of a dataset's training and run workflows."""
     if dataset.key == "insurance":
         return "mini-insurance-posneg", "MiniInsurance-PosNeg"
     return f"{dataset.key}-posneg", f"{dataset.key}-PosNeg"
@@ -113,8 +111,11 @@ def train_shift(setup, root):
         scale: documented_measure_means(dev, dev.queries + scale * shift.move(dev.queries))
         for scale in CANDIDATE_SCALES
     }
-    scores = {scale: selection_score(means[0.0], shifted) for scale, shifted in means.items()}
-    scale = max(scores, key=lambda scale: round(scores[scale], _TIE_DECIMALS))  # first of equals
+    scores = {
+        scale: round(selection_score(means[0.0], shifted), _TIE_DECIMALS)
+        for scale, shifted in means.items()
+    }
+    scale = max(scores, key=scores.get)  # the first of equals
     workflow, _ = names_of(data.dataset)
     values = training_values(shift, workflow, means[0.0], means[scale], labels, scale)
     folder = write_training(root, values, shift.stats)
@@ -123,7 +124,6 @@ def train_shift(setup, root):
 
 
 def documented_measure_means(data, vectors):
-    """Means of map@1 and ndcg@3, by their documented names."""
     return data.score(vectors, DOCUMENTED_MEASURES).mean().set_axis(SELECTION_WEIGHTS).to_dict()
 
 
@@ -159,7 +159,6 @@ def training_values(shift, workflow, before, after, labels, scale):
 
 
 def write_training(root, values, stats):
-    """Write the three files of a training."""
     created = datetime.datetime.fromisoformat(values["CreatedUtc"])
     workflow = values["WorkflowName"]
     folder = stamped_folder(root, f"{workflow}-training", created)
@@ -185,7 +184,6 @@ def stamped_folder(root, stem, moment):
 
 
 def _write_readable(path, title, tables):
-    """Write tables, rows by the head of their columns, as Markdown."""
     lines = [f"# {title}"]
     for head, body in tables.items():
         rows = [head, ["---"] * len(head), *body]
@@ -195,17 +193,16 @@ def _write_readable(path, title, tables):
 
 def read_training(folder):
     """Read a training result; names in any letter case, with or without a byte order mark."""
-    names = (RESULT, "result.json")  # its older name
-    paths = [Path(folder) / name for name in names if (Path(folder) / name).is_file()]
-    if not paths:
-        raise InputError(f"{folder}: no {RESULT}; run 'casebook shift train' first")
+    path = Path(folder) / RESULT
+    if not path.is_file():
+        path = Path(folder) / "result.json"  # its older name
     try:
-        fields = {name.lower(): value for name, value in read_json(paths[0]).items()}
+        fields = {name.lower(): value for name, value in read_json(path).items()}
         values = {name: fields[name.lower()] for name in _READ if name.lower() in fields}
         values["DeltaVector"] = np.array(values["DeltaVector"], dtype=float)
         _score(values)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{paths[0]}: not a training result: {error}") from None
+        raise InputError(f"{path}: not a training result: {error}") from None
     return Training(Path(folder), values)
 
 
@@ -217,36 +214,27 @@ def _score(values):
     return round(float(score), _TIE_DECIMALS)
 
 
-def trainings(root, workflow):
-    """Readable trainings of a workflow, newest first."""
-    results = []
+def best_training(root, workflow, newest=False):
+    """The training with the highest selection score, of equals the newest; or the newest of all.
+
+    The best is chosen among those that were not cancelled; what cannot be read is passed over.
+    """
+    found = []
     for folder in sorted(Path(root).glob(f"{workflow}-training_*"), reverse=True):
         with contextlib.suppress(InputError):
-            results.append(read_training(folder))
-    return results
-
-
-def best_training(root, workflow, newest=False):
-    """Choose the training with the highest selection score, of equals the newest; or the newest.
-
-    The best is chosen among those that were not cancelled.
-    """
-    results = trainings(root, workflow)
-    if not results:
+            found.append(read_training(folder))
+    if not found:
         raise InputError(f"{root}: no training of {workflow}: use 'casebook shift train' first")
     if newest:
-        return results[0]
-    applicable = [training for training in results if not training.values.get("IsCancelled")]
+        return found[0]
+    applicable = [training for training in found if not training.values.get("IsCancelled")]
     if not applicable:
-        raise InputError(
-            f"{root}: every training of {workflow} was cancelled: "
-            "--latest takes the newest, unapplied"
-        )
+        problem = f"every training of {workflow} was cancelled"
+        raise InputError(f"{root}: {problem}: --latest takes the newest, unapplied")
     return max(applicable, key=lambda training: _score(training.values))
 
 
 def find_training(dataset, root, *, newest=False, folder=None):
-    """Find the training to apply, and the setup that it was made with."""
     if folder is None:
         training = best_training(root, names_of(load_dataset(dataset))[0], newest)
     else:
@@ -266,7 +254,6 @@ def find_training(dataset, root, *, newest=False, folder=None):
 
 
 def check_split(labels, training):
-    """Refuse a training whose data or division were other ones."""
     for key in ("DatasetHash", "SplitHash", "EncoderHash"):
         if training.values["Labels"].get(key) != labels[key]:
             raise InputError(
@@ -277,18 +264,16 @@ def check_split(labels, training):
 
 def applied_scale(values, scale=None):
     """Scale at which a stored shift is applied, and why it moves nothing; None if it does."""
-    nothing = "no shift is applied, so there is nothing to measure"
-    if values["IsCancelled"]:
-        return 0.0, f"{nothing}: the training was cancelled: {values['CancelReason']}"
     scale = float(values["Scale"] if scale is None else scale)
     if not np.isfinite(scale):
         raise InputError(f"the scale must be a finite number, not {scale}")
-    if scale:
+    reason = "the scale is 0, which training chooses if no scale raises the selection score of the "
+    reason += "development questions"
+    if values["IsCancelled"]:
+        reason = f"the training was cancelled: {values['CancelReason']}"
+    elif scale:
         return scale, None
-    return 0.0, (
-        f"{nothing}: the scale is 0, which training chooses if no scale raises the selection "
-        "score of the development questions"
-    )
+    return 0.0, f"no shift is applied, so there is nothing to measure: {reason}"
 
 
 def run_shift(setup, training, layout, *, scale=None, arguments=None):
@@ -301,13 +286,12 @@ def run_shift(setup, training, layout, *, scale=None, arguments=None):
     scale, note = applied_scale(training.values, scale)
     scales = {"baseline": 0.0, "posneg": scale}
     moves = {system: by * training.values["DeltaVector"] for system, by in scales.items()}
-    vectors = {system: test.queries + move for system, move in moves.items()}
     train_means = {
         system: documented_measure_means(train, train.queries + move)
         for system, move in moves.items()
     }
     clusters = group_labels(test)
-    metrics = _metrics(test, vectors, clusters, note)
+    metrics = _metrics(test, moves, clusters, note)
     about = {"Scale": scale, "TrainingId": training.folder.name, "CreatedUtc": utc(started)}
     values = _documented(data, metrics, train_means) | about
     workflow, name = names_of(data.dataset)
@@ -320,15 +304,15 @@ def run_shift(setup, training, layout, *, scale=None, arguments=None):
     head = ("measure", "baseline", "shifted", "delta", "n")
     _write_readable(folder / "metrics-posneg.md", workflow, {head: table})
     records = []
-    workflows = {"baseline": f"{name}-Baseline", "posneg": name}
-    for system, moved in vectors.items():
-        rows = per_query(test, moved).assign(Group=_group_names(test, clusters))
+    for system, record_name in {"baseline": f"{name}-Baseline", "posneg": name}.items():
+        rows = per_query(test, test.queries + moves[system])
+        rows = rows.assign(Group=_group_names(test, clusters))
         write_per_query(folder / per_query_name(system), rows)
         means = {measure: numbers[system]["value"] for measure, numbers in metrics.items()}
         means |= {f"train.{key}": mean for key, mean in train_means[system].items()}
         record = RunRecord.model_construct(
             run_id=uuid.uuid4().hex,
-            workflow=workflows[system],
+            workflow=record_name,
             started=started,
             completed=now(),
             success=True,
@@ -354,9 +338,8 @@ def _group_names(data, clusters):
     return joined.tolist()
 
 
-def _metrics(test, vectors, clusters, note):
-    """Means of both systems and their difference, by measure."""
-    scores = {system: test.score(moved) for system, moved in vectors.items()}
+def _metrics(test, moves, clusters, note):
+    scores = {system: test.score(test.queries + move) for system, move in moves.items()}
     metrics = {}
     for measure in SHIFT_MEASURES:
         systems = pd.DataFrame({system: frame[measure] for system, frame in scores.items()})
@@ -369,7 +352,6 @@ def _metrics(test, vectors, clusters, note):
 
 
 def _documented(data, metrics, train_means):
-    """Results under their documented names."""
     counts = data.account()
     values = {
         "WorkflowName": names_of(data.dataset)[0],
@@ -389,7 +371,6 @@ def _documented(data, metrics, train_means):
 
 
 def text_of(number):
-    """Write a number with its interval, or why it has none."""
     low, high = number["ci"]
     why = (number["reason"] or "no interval").replace("_", " ")
     value = "not measured" if number["value"] is None else f"{number['value']:.3f}"

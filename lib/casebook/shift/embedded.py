@@ -42,11 +42,9 @@ class EmbeddedDataset:
 
     @cached_property
     def doc_ids(self):
-        """Ids of the documents, in the order of their vectors."""
         return self.dataset.documents["doc_id"].to_numpy(dtype=object)
 
     def take(self, rows):
-        """Keep some queries and all documents."""
         return replace(
             self,
             query_ids=[self.query_ids[row] for row in rows],
@@ -57,7 +55,6 @@ class EmbeddedDataset:
         )
 
     def account(self):
-        """Count the queries: in all, effective, and dropped by reason."""
         return {
             "n_total": len(self) + len(self.dropped),
             "n_effective": len(self),
@@ -78,7 +75,6 @@ class EmbeddedDataset:
             yield pool[order], scores[order], relevant[order]
 
     def run(self, vectors):
-        """Cosines by query id and document id."""
         pools = zip(self.query_ids, self.pools, self.scores(vectors), strict=True)
         return {
             query: dict(zip(self.doc_ids[pool], scores.tolist(), strict=True))
@@ -86,7 +82,6 @@ class EmbeddedDataset:
         }
 
     def qrels(self):
-        """Judgements of the queries."""
         return {query: self.dataset.qrels[query] for query in self.query_ids}
 
     def score(self, vectors, measures=SHIFT_MEASURES):

@@ -54,18 +54,15 @@ class AdditiveShift:
 
     @property
     def norm(self):
-        """Length of the vector."""
         return float(np.linalg.norm(self.vector))
 
     @property
     def cancel_reason(self):
-        """Why the shift is not applied; None if it is."""
         if self.norm >= self.cancel_epsilon:
             return None
         return f"Delta norm {self.norm:.3g} below epsilon {self.cancel_epsilon:.3g}"
 
     def move(self, queries):
-        """Movement of each query at scale 1 [Q, D]."""
         return np.tile(0 * self.vector if self.cancel_reason else self.vector, (len(queries), 1))
 
 
@@ -200,7 +197,6 @@ class RidgeShift:
     weights: np.ndarray
 
     def move(self, queries):
-        """Movement of each query at scale 1 [Q, D]."""
         return queries @ self.weights
 
 
@@ -215,7 +211,6 @@ def learn_ridge(data, penalty=10.0):
 
 
 def learn(data, options):
-    """Learn one shift with one set of options of `LEARNERS`."""
     if "penalty" in options:
         return learn_ridge(data, **options)
     return learn_posneg(data, **options)
@@ -252,7 +247,6 @@ class CrossFit:
         return "no shift was learned, so no question was moved"
 
     def choices(self):
-        """What was chosen in each fold."""
         rows = []
         for fold, selection in zip(self.folds, self.selections, strict=True):
             lengths = np.linalg.norm(selection.shift.move(self.data.queries[fold]), axis=1)

@@ -57,12 +57,10 @@ def read_segments(path):
 
 
 def write_segments(path, segments):
-    """Write a segments file under the documented names."""
     return write_json(path, segments.model_dump(mode="json", by_alias=True))
 
 
 def decisions_of(query_ids, apply):
-    """Decisions in the documented words."""
     return dict(zip(query_ids, np.where(apply, APPLY, SKIP).tolist(), strict=True))
 
 

@@ -71,7 +71,6 @@ class ShiftStudy(ScoredSystems):
 
     @property
     def dataset(self):
-        """The dataset that was embedded."""
         return self.data.dataset
 
     @property
@@ -113,7 +112,6 @@ class ShiftStudy(ScoredSystems):
         return found
 
     def same_inputs(self, pairs):
-        """Pairs of systems that rank by the same vectors, with the reason."""
         still = self.unmoved | {BASELINE: None}
         return {
             (system, against): still[system] or still[against]
@@ -139,7 +137,6 @@ class ShiftStudy(ScoredSystems):
 
     @cached_property
     def clusters(self):
-        """Label of each query: those with one are not independent."""
         return group_labels(self.data)
 
 
@@ -194,18 +191,6 @@ def oracle_scale(fit):
     return pd.concat(frames).groupby(level=0, sort=False).max()
 
 
-def ranks(study, system, most=20):
-    """Questions whose first relevant document a shift moves most: its ranks before and after."""
-    before = per_query(study.data, study.data.queries)
-    after = per_query(study.data, study.fits[system].shifted())
-    texts = study.dataset.queries.set_index("query_id")["text"]
-    rows = pd.DataFrame({"id": before["QueryId"], "question": before["QueryId"].map(texts)})
-    rows = rows.assign(before=before["Rank"], after=after["Rank"])
-    gain = after["Ap1"] - before["Ap1"]  # of the reciprocal rank
-    moved = rows.loc[gain[gain != 0].sort_values(ascending=False, kind="stable").index]
-    return moved.drop(moved.index[most // 2 : len(moved) - most // 2])
-
-
 def scores_by_scale(study, system, measure=SELECTION_MEASURE):
     """Scores of a shift at every scale but 0, beside no shift: queries x scales, as text."""
     fit = study.fits[system]
@@ -230,13 +215,6 @@ def segmented(study, system, measure):
 
 
 def learning(study):
-    """What happened when each additive shift was learned, a row a fold."""
-    rows = []
-    for system in [name for name in study.fits if name != RIDGE]:
-        for number, selection in enumerate(study.fits[system].selections, 1):
-            cancelled = selection.shift.cancel_reason is not None
-            row = {"shift": NAMES[system], "fold": number, "cancelled": cancelled}
-            rows.append(row | vars(selection.shift.stats))
     columns = {
         "shift": "shift",
         "fold": "fold",
@@ -247,17 +225,22 @@ def learning(study):
         "ResultantLength": "resultant length",
         "cancelled": "cancelled",
     }
+    rows = []
+    for system in [name for name in study.fits if name != RIDGE]:
+        for fold, selection in enumerate(study.fits[system].selections, 1):
+            shift = selection.shift
+            about = {"shift": NAMES[system], "fold": fold, "cancelled": bool(shift.cancel_reason)}
+            rows.append(about | vars(shift.stats))
     return pd.DataFrame(rows)[list(columns)].rename(columns=columns)
 
 
 def gate_table(study, systems, **resampling):
     """Every rule of the documented gate on every one of some shifts that moved a question."""
     checks = []
-    for system in systems:
-        if system not in study.unmoved:
-            evaluation = evaluate_shift(study.data, study.fits[system].shifted())
-            report = judge_shift(evaluation, clusters=study.clusters, **resampling)
-            checks += [{"shift": study.names[system], **check} for check in report.checks]
+    for system in [name for name in systems if name not in study.unmoved]:
+        evaluation = evaluate_shift(study.data, study.fits[system].shifted())
+        report = judge_shift(evaluation, clusters=study.clusters, **resampling)
+        checks += [{"shift": study.names[system], **check} for check in report.checks]
     columns = ["shift", "metric", "delta", "low", "high", "eps", "n", "verdict", "reason"]
     return pd.DataFrame(checks, columns=columns).dropna(axis=1, how="all")
 
