@@ -160,29 +160,30 @@ def edits(texts, rng):
     return rows
 
 
-def main():
-    rng = random.Random(0)
+def learnt():
+    """Weights, and how many examples of each part they were learnt from."""
     documents = claims.shipped_documents()
     gold, found = claims_with_evidence(EvidenceBase(documents))
-    made = edits(documents_of_no_test_claim(documents), rng)
-    rows, weights = [], []
+    made = edits(documents_of_no_test_claim(documents), random.Random(0))
+    rows, shares = [], []
     for part, share in ((gold, 1.0), (found, 1.0), (made, EDITS_COUNT)):
         rows += part
-        weights += [share / len(part)] * len(part)
+        shares += [share / len(part)] * len(part)
     stance.word_vectors().prepare([claim for claim, _, _ in rows])
     X = np.array([stance.features(claim, passages) for claim, passages, _ in rows])
     y = np.array([label for *_, label in rows])
-    learnt = stance.learnt_weights(X, y, np.array(weights) / np.mean(weights))
+    weights = stance.learnt_weights(X, y, np.array(shares) / np.mean(shares))
     counts = {
         "training claims": len(gold),
         "with found evidence": len(found),
         "edited sentences": len(made),
     }
-    table = {
-        "learnt from": counts,
-        "weights": {name: round(value, 4) for name, value in learnt.items()},
-    }
-    text = HEAD + yaml.safe_dump(table, sort_keys=False)
+    return {name: round(value, 4) for name, value in weights.items()}, counts
+
+
+def main():
+    weights, counts = learnt()
+    text = HEAD + yaml.safe_dump({"learnt from": counts, "weights": weights}, sort_keys=False)
     print(text)
     if "--write" in sys.argv:
         FILE.write_text(text, encoding="utf-8")

@@ -170,13 +170,13 @@ class EvidenceBase:
         return ranked[ranked >= 0].tolist()
 
     def on_subject(self, rows, names):
-        """Of some documents those that have most of the names."""
+        """Of some documents those that have half as many of the names as the best has."""
         counts = {}
         for row in rows:
             text = unaccented(self.searched[row])
             counts[row] = sum(unaccented(name) in text for name in names)
         most = max(counts.values(), default=0)
-        return [row for row in rows if counts[row] == most]
+        return [row for row in rows if 2 * counts[row] >= most]
 
     def passage(self, row, start, end):
         text = self.texts[row]

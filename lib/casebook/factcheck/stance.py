@@ -100,7 +100,7 @@ class PublicJudge:
 
     reads_together = True
 
-    def __init__(self, weights=None, abstains=True, left_out=None):
+    def __init__(self, weights=None, abstains=True):
         self.weights = weights or yaml_table("judge")["weights"]
         self.abstains = abstains
 
