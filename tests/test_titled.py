@@ -1,17 +1,11 @@
 """What a chapter keeps and shows."""
 
-from dataclasses import fields
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
 from casebook import paths
 from casebook.errors import InputError
-from casebook.readers import read_yaml
-from casebook.runs.headlines import Headline
-from casebook.titled import TITLES, Chapter
-from casebook.verdicts import EFFECTS
+from casebook.titled import Chapter
 
 
 @pytest.fixture
@@ -57,15 +51,3 @@ def test_an_answer_takes_what_depends_on_no_number_from_the_titles(chapter):
         InputError, match=r"no answer 'agreement' of experiment .my_exp.*: give topic"
     ):
         chapter.answer("Do they agree?", row, "agreement", **own)
-
-
-def test_fixed_parts_of_answers_are_fields_of_headlines_and_their_words_are_verdicts():
-    known = {field.name for field in fields(Headline)}
-    titles = read_yaml(Path(TITLES))
-    answers = [
-        answer for chapter in titles.values() for answer in chapter.get("answers", {}).values()
-    ]
-    assert answers
-    for answer in answers:
-        assert set(answer) <= known
-        assert {*answer.get("words", {}), *answer.get("answers", {})} <= set(EFFECTS.values())

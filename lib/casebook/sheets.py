@@ -59,8 +59,6 @@ def read_book(path):
         raise InputError(f"{path}: {problem}")
     try:
         return Book(path, tuple(_workbook_sheets(path)))
-    except InputError:
-        raise
     except OSError as error:
         raise unreadable(path, error) from error
     except Exception as error:  # zipfile and openpyxl raise many kinds on damaged files
@@ -75,7 +73,7 @@ def _workbook_sheets(path):
     content = io.BytesIO(path.read_bytes())
     size = sum(member.file_size for member in zipfile.ZipFile(content).infolist())
     if size > MOST_UNPACKED:
-        raise InputError(f"{path}: unpacks to {size:,} bytes: too much for a form")
+        raise ValueError(f"unpacks to {size:,} bytes: too much for a form")
     written, stored = (
         load_workbook(content, read_only=True, data_only=values, keep_links=False)
         for values in (False, True)
@@ -143,15 +141,16 @@ def clean(text):
     """A text that fits into a cell, and the kinds of changes."""
     lines = re.sub("\r\n?", "\n", text)
     cell = _CONTROL.sub("", lines)
-    changes = {"line_ends": lines != text, "control_characters": cell != lines}
     units = cell.encode("utf-16-le")  # a workbook counts characters beyond U+FFFF twice
-    changes["empty"] = not cell.strip()
-    changes["cut"] = len(units) > 2 * LONGEST
-    if changes["empty"]:
-        cell = EMPTY
-    elif changes["cut"]:
+    changes = {
+        "line_ends": lines != text,
+        "control_characters": cell != lines,
+        "empty": not cell.strip(),
+        "cut": len(units) > 2 * LONGEST,
+    }
+    if changes["cut"]:
         cell = units[: 2 * (LONGEST - len(CUT))].decode("utf-16-le", "ignore") + CUT
-    return cell, [change for change, is_made in changes.items() if is_made]
+    return cell if cell.strip() else EMPTY, [name for name, is_made in changes.items() if is_made]
 
 
 def for_workbook(text):

@@ -149,7 +149,7 @@ RIGHT = [
     ("15_shift_details", "{drift_seeds: [0, 7], system: ridge}"),
     ("02_embedding_shift", "{seed: 4294967295}"),
     ("03_run_comparison", "{scope: all, measure: ndcg@10}"),
-    ("04_counterfactual_sensitivity", "{children: null, months_only: true}"),
+    ("04_counterfactual_sensitivity", "{children: null, placebo_draws: 1}"),
     ("16_deciding_facts", "{planted: {cases: 1, values: 2}, margin: 0.1}"),
     ("05_explanation_quality", "{explanations: explainer, most: 5, foreign: 1, titles: true}"),
     ("06_rater_agreement", "{dataset: pdpabench_votes, against: BASE}"),

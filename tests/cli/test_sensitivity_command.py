@@ -123,7 +123,6 @@ def test_bad_input_is_one_clear_line(run, case):
         (b'{"case_id": "e"}', "", "has no fact"),
         (json.dumps(CASE | {"colour": 1}).encode(), "", "colour"),
         (good, "--k 5000", "fewer than the 5000"),
-        (good, "--budget all", "unknown budget"),
         (good, "--validator oracle", "no language model 'oracle'"),
         (good, "--threshold nan", "threshold"),
         (good, "--threshold -1", "threshold"),

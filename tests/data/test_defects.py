@@ -60,17 +60,6 @@ def test_each_defect_is_counted_with_examples_and_nothing_else_is(folder):
     assert folder_defects(folder()).empty
 
 
-def test_a_folder_of_policies_is_searched_too(tmp_path):
-    (tmp_path / "policies").mkdir()
-    (tmp_path / "queries").mkdir()
-    for name, text in (("a", "No dogs."), ("b", "NO  dogs.")):
-        (tmp_path / "policies" / f"{name}.txt").write_text(text)
-    question = {"id": "q1", "text": "A dog?", "relevantDocId": "a"}
-    (tmp_path / "queries" / "queries.json").write_text(json.dumps([question]))
-    (found,) = folder_defects(tmp_path).to_dict("records")
-    assert (found["check"], found["examples"]) == ("documents of one text", "b = a")
-
-
 def test_the_command_exits_with_2_where_there_is_a_defect(folder, casebook):
     folder()
     assert casebook("data", "check", "./lease")[0] == 0

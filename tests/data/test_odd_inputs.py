@@ -35,7 +35,7 @@ def claims(path):
 
 
 def cases(path):
-    return [[case.sheet.case_id, case.sheet.outcome] for case in read_cases(path)[0]]
+    return [[sheet.case_id, sheet.outcome] for sheet in read_cases(path).sheets]
 
 
 #: Door to its reader, its rows, and what is read of them; the first column names, the last says.

@@ -8,7 +8,6 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from casebook.data import load
-from casebook.data.cards import card_of
 from casebook.errors import InputError
 from casebook.explain.defects import (
     DEFECTS,
@@ -19,10 +18,10 @@ from casebook.explain.defects import (
     detection,
     detector_scores,
     explanation_copies,
+    explanation_items,
     lower_scores,
     noticed,
 )
-from casebook.explain.items import explanation_items
 from casebook.explain.study import Explained, cited_provisions, explain_dataset
 from casebook.measures.faithfulness import inverse_frequency
 from casebook.measures.quotations import quote_states
@@ -74,16 +73,6 @@ def test_each_detector_sees_its_defect():
     assert nothing["documented faithfulness"] is None and nothing["code faithfulness"] == 0.0
 
 
-def test_faithfulness_is_the_share_of_grounded_sentences_and_not_the_mean_share():
-    """Two of three sentences have half of their words in the source: 2/3 grounded, share 1/3."""
-    source = "The tenant pays. The insurer refunds."
-    text = "Tenant sings. Insurer sings. Whales sing."
-    found = detector_scores(text, source, inverse_frequency([source]))
-    for rule in ("documented", "code", "corrected"):
-        assert found[f"{rule} faithfulness"] == pytest.approx(2 / 3)
-        assert found[rule] == pytest.approx(1 / 3)
-
-
 def test_no_count_of_words_sees_a_turned_negation(explained, copies):
     """A finding of the chapter, held here on the shipped data."""
     shares, areas = detection(lower_scores(explained, copies), copies)
@@ -124,19 +113,10 @@ def test_provisions_are_held_against_those_of_the_passages():
     assert cited_provisions(replace(explained, cited={})).empty
 
 
-def test_what_cannot_be_explained_says_why(monkeypatch):
-    monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
+def test_what_cannot_be_explained_says_why():
     data = load("smoke")
     with pytest.raises(InputError, match="no reference answers"):
         explain_dataset(data, "gold")
-    stored = replace(data, key="pdpabench")  # of which runs of answers are published
-    with pytest.raises(InputError, match="CASEBOOK_DATA_MIRROR"):
-        explain_dataset(stored, "some_run")
-    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", "/nowhere")
-    with pytest.raises(InputError, match="not allowed"):
-        explain_dataset(stored, "../x")
-    with pytest.raises(InputError, match="no stored answers"):
-        explain_dataset(stored, "some_run")
     # Documents of one text are one source.
     same = replace(data, documents=data.documents.assign(text="One text."))
     for dataset, limit in ((data, 2), (same, None)):
@@ -146,34 +126,12 @@ def test_what_cannot_be_explained_says_why(monkeypatch):
         explain_dataset(data, "nope")
 
 
-def test_a_limit_draws_and_counts_the_rest():
-    made = explain_dataset(load("smoke"), limit=20, seed=1)
-    assert len(made.explanations) == 20 and made.left_out == {"not drawn": 14}
-    assert list(explain_dataset(load("smoke"), limit=20, seed=1).explanations) == list(
-        made.explanations
-    )
-    assert list(explain_dataset(load("smoke"), limit=20, seed=2).explanations) != list(
-        made.explanations
-    )
-
-
 def test_sentences_of_the_explainer_are_explanations_too():
     made = explain_dataset(load("planted"), "explainer", limit=10)
     assert made.name == "planted.corrected_explainer" and len(made.explanations) == 10
     assert all(text.startswith(("Both", "The ", "Terms")) for text in made.explanations.values())
     documented = explain_dataset(load("planted"), "documented explainer", limit=10)
     assert documented.name == "planted.documented_explainer" and documented.kind != made.kind
-
-
-@pytest.mark.data
-def test_stored_answers_are_held_against_what_the_model_was_shown(mirror, monkeypatch):
-    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    run = "qwen_3_4b__non_reasoning__rag_20251105T164809"
-    made = explain_dataset(load("pdpabench"), run)
-    assert len(made.explanations) == 52 and made.name.endswith(run)
-    cited = cited_provisions(made).set_index(["condition", "state"])
-    own, other = (cited.loc[(c, "exact"), "share"] for c in ("matched", "mismatched"))
-    assert own > 0.5 > other
 
 
 SPOILT = [
@@ -281,41 +239,20 @@ def test_a_measure_notices_only_what_lowers_more_than_the_stated_share():
     assert verdicts[0.9]["corrected faithfulness"] == "undecided"
 
 
-def test_with_few_sources_detection_is_by_copy_and_says_so():
-    explained, copies = made({"corrected faithfulness": seeing}, sources=1)
-    for rows in detection(lower_scores(explained, copies), copies):
-        row = rows.set_index("system").loc["corrected faithfulness"]
-        assert row["reason"] == "interval_by_unit" and row["groups"] == 1
-        assert row["low"] < row["value"] < row["high"]
-    few = copies[copies["key"].isin(["e0", "e1", "e2"])]
-    for rows in detection(lower_scores(explained, few), few):
-        row = rows.set_index("system").loc["corrected faithfulness"]
-        assert row["reason"] == "fewer_than_six_units" and np.isnan(row["low"])
-
-
-def test_an_explanation_is_tagged_by_the_defects_that_a_measure_missed():
+def test_an_item_is_tagged_by_the_defects_that_a_measure_missed():
     explained = explain_dataset(load("smoke"), limit=12)
     copies = explanation_copies(explained)
     page = explanation_items(explained, copies)
     names = [item["id"] for item in page["items"]]
     assert len(names) == page["asked"] == 12
-    assert page["systems"][0] == DETECTORS["corrected faithfulness"]
     scores = copies.set_index(["defect", "key"])
+    n_missed = pd.Series(0, names)
     for defect, title in DEFECTS.items():
         of_copies = scores.loc[defect]
         originals = of_copies[of_copies["original"]]
         spoilt = of_copies[~of_copies["original"]]
-        tagged = page["tags"].get(f"part: {title}", ())
-        assert {names[place] for place in tagged} == set(spoilt.index)
-        for detector, name in DETECTORS.items():
-            tags = page["system_tags"][page["systems"].index(name)]
-            missed = spoilt[detector] >= originals[detector]
-            places = tags.get(f"{title}: missed", ())
-            assert {names[place] for place in places} == set(missed.index[missed])
-    n_missed = pd.Series(0, names)
-    for tag, places in page["system_tags"][0].items():
-        n_missed.iloc[places] += tag.endswith(": missed")
+        missed = spoilt[FAITHFULNESS[0]] >= originals[FAITHFULNESS[0]]
+        places = page["system_tags"][0].get(f"{title}: missed", ())
+        assert {names[place] for place in places} == set(missed.index[missed])
+        n_missed.iloc[places] += 1
     assert n_missed.is_monotonic_decreasing
-    closed = replace(explained, card=card_of("consumer_contracts_qa"))
-    hidden = explanation_items(closed, copies)
-    assert {item["text"] for item in hidden["items"]} == {None} and hidden["documents"] == []

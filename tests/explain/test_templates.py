@@ -2,25 +2,23 @@
 
 import re
 from collections import Counter
-from dataclasses import replace
 
 import pytest
+from annotated_texts import read_gold
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from casebook.errors import InputError
 from casebook.explain.templates import (
     Explainer,
     Passage,
     TermWeights,
     explain_edge,
     explain_result,
-    explanation_markdown,
     terms,
 )
 from casebook.sensitivity import facts
-from casebook.sensitivity.cases import read_cases, read_gold
+from casebook.sensitivity.cases import read_cases
 from casebook.sensitivity.edits import edit_fact, single_fact_edits
 
 GOLD = read_gold()
@@ -59,7 +57,7 @@ def test_sentences_come_in_order_and_are_two_at_most():
     found = explain_result(SHEET, text, WEIGHTS)
     assert kinds(found) == ["sections", "petitioner"]
     assert found.text.startswith("Both cite IPC-302.")
-    less = replace(SHEET, parties=facts.Parties(), sections_cited=())
+    less = SHEET.model_copy(update={"parties": facts.Parties(), "sections_cited": ()})
     assert kinds(explain_result(less, text, WEIGHTS)) == ["evidence", "numbers"]
 
 
@@ -75,7 +73,7 @@ def test_nothing_shared_is_said_and_never_called_similarity():
 def test_every_corrected_sentence_is_borne_out_where_it_points():
     texts = TEXTS | {"titled": "STATE OF BIHAR v. RAM LAL\nThe appeal was heard."}
     explainer = Explainer(texts, max_words=60)
-    sheets = [case.sheet for case in read_cases()[0]]
+    sheets = read_cases().sheets
     seen = set()
     for sheet in sheets:
         for document in [*list(TEXTS)[::4], "titled"]:
@@ -87,7 +85,12 @@ def test_every_corrected_sentence_is_borne_out_where_it_points():
                 assert sentence.support or sentence.kind == "nothing"
                 for one in sentence.support:
                     assert texts[one.document_id][one.start : one.end] == one.quote
-                    assert shown_part.start <= one.start < one.end <= shown_part.end
+                    assert (
+                        shown_part.start
+                        <= one.start
+                        < one.end
+                        <= shown_part.start + len(shown_part.text)
+                    )
     assert seen >= {"sections", "petitioner", "respondent", "evidence", "terms"}
 
 
@@ -98,14 +101,6 @@ def test_weights_are_the_smoothed_frequencies_of_another_implementation():
     ours = TermWeights(texts)
     for term, at in oracle.vocabulary_.items():
         assert ours.weight(term) == pytest.approx(oracle.idf_[at], abs=1e-12)
-
-
-def test_shared_terms_are_the_rarest_and_leave_the_template_out():
-    weights = TermWeights(["common rare", "common", "common sections"])
-    found = weights.shared("Sections cited: common rare.", "rare common sections")
-    assert [term for term, _, _ in found] == ["rare", "common"]
-    also = weights.shared("Sections cited: rare.", "rare sections", documented=True)
-    assert {term for term, _, _ in also} == {"rare", "sections"}
 
 
 CITING = passage("He was convicted under section 302 IPC.")
@@ -136,26 +131,6 @@ def test_edge_without_any_witness_says_so_and_the_documented_one_asserts():
     assert asserted.sentences[-1].kind == "reason"
     assert not asserted.sentences[-1].checked
     assert edge(["a"], ["b"], listed, edit=party).sentences[-1].checked
-
-
-def test_markdown_is_safe_and_marks_what_nobody_checked():
-    text = passage("state <script>alert(1)</script> | *x*")
-    made = explain_result(SHEET, text, WEIGHTS, documented=True).to_dict()
-    written = explanation_markdown(made)
-    assert "(not checked)" in written
-    assert "<script>" not in written
-
-
-def test_documents_that_are_not_there_are_named():
-    with pytest.raises(InputError, match="no documents"):
-        Explainer({})
-    with pytest.raises(InputError, match="'z' has no text"):
-        Explainer(TEXTS).result(SHEET, "z")
-
-
-def test_empty_document_is_explained_by_nothing():
-    explainer = Explainer({"a": "", "b": "text"})
-    assert kinds(explainer.result(SHEET, "a")) == ["nothing"]
 
 
 NUMBERS = st.sampled_from([1, 2, 3, 6, 12, 500, 1000, 25_000, 250_000, 500_000])

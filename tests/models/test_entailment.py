@@ -45,17 +45,6 @@ def test_probabilities_in_the_order_of_the_classes(three):
     assert EntailmentModel(three).probabilities([], []).shape == (0, 3)
 
 
-def test_other_spellings_of_the_same_order_give_the_same(three):
-    expected = EntailmentModel(three).probabilities(PREMISES, HYPOTHESES)
-    for labels in (
-        ("Contradiction", "ENTAILMENT", "neutral"),
-        ("contradicts", "entails", "Neutral"),
-        ("REFUTES", "SUPPORTS", "NOT ENOUGH INFO"),
-    ):
-        model = EntailmentModel(named(three, labels))
-        assert np.array_equal(model.probabilities(PREMISES, HYPOTHESES), expected), labels
-
-
 def test_a_model_of_two_classes_cannot_tell_contradiction_from_silence(tmp_path, make_classifier):
     folder = named(make_classifier(tmp_path / "two", 2), ("not-entailment", "Entailment"))
     model = EntailmentModel(folder)

@@ -57,7 +57,7 @@ def test_two_judges_on_the_claims_of_a_user(chapter, tmp_path, make_classifier):
     # Gold evidence is one sentence: six true claims and as many false ones.
     assert variables["named"]["entailment:nli"].costs["questions"] == 12
     assert "Planted contradictions" in shown["unseen"]
-    assert "right on other people's claims more often than" in shown["answer"]
+    assert "right more often than" in shown["answer"]
 
 
 def test_the_chapters_run_on_the_claims_of_a_user(chapter, tmp_path):

@@ -42,6 +42,8 @@ EXPECTED = {
         ("documented", "rag_wins / n_effective"): 113 / 176,
         ("documented", "p_value_sign_test"): 0.000202,
         ("documented", "raw_observed_agreement"): 0.507,
+        ("RAG", "win rate, these raters"): 0.625,
+        ("the votes", "krippendorff_alpha"): 0.134503,
     },
     ("rating_agreement", "reconstructed_votes"): {
         ("preference", "percent_agreement"): 0.506667,

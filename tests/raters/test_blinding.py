@@ -1,7 +1,5 @@
 """Leaks in forms, texts that give their system away, and what raters guessed."""
 
-import shutil
-
 import numpy as np
 import pytest
 from forms_as_documented import write_forms
@@ -122,11 +120,3 @@ def test_each_leak_is_found(study, tmp_path, change, kinds):
     path = tmp_path / "pilot_r1.xlsx"
     book.save(path)
     assert set(scan_forms([path], NAMES)["kind"]) == kinds
-
-
-def test_a_file_name_can_leak(study, tmp_path):
-    path = tmp_path / "grounded_left.xlsx"
-    shutil.copy(study / "for_raters" / "pilot_r1.xlsx", path)
-    assert scan_forms([path], NAMES)[["where", "kind"]].to_numpy().tolist() == [
-        ["file name", "word"]
-    ]

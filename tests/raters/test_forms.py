@@ -13,17 +13,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from openpyxl import load_workbook
-from toy_study import RATERS, SECRET, make_study, toy_answers
+from toy_study import RATERS, SECRET, toy_answers
 
 from casebook import sheets
 from casebook.errors import InputError
-from casebook.files import sha256_file, write_json
 from casebook.raters.answers import read_answers
 from casebook.raters.forms import Plan, make_forms, make_likert_forms, one_sided_words
 from casebook.raters.layouts import LIKERT, RUBRIC, SHEET
 from casebook.raters.read import read_form, read_forms
-from casebook.raters.simulate import fill_forms
-from casebook.raters.unblinding import open_forms, read_key, unblind_likert
+from casebook.raters.unblinding import read_key, unblind_likert
 
 DOCUMENTED = [
     *("prompt_id", "prompt_text", "system1_output", "system2_output", "preferred"),
@@ -69,18 +67,6 @@ def test_the_documented_columns_are_kept_and_only_answers_can_be_written(study):
     assert rules == {"E2:E13": '"S1,S2,Tie"', **{f"{c}2:{c}13": '"1,2,3,4,5"' for c in "FGHI"}}
 
 
-def test_key_and_forms_are_bound_by_hashes(study):
-    registered = json.loads((study / "preregistration.json").read_text())
-    digest = sha256_file(study / "sealed" / "key.json")
-    assert registered["key_sha256"] == digest
-    for path in (study / "for_raters").iterdir():
-        assert registered["forms_sha256"][path.name] == sha256_file(path)
-    about = load_workbook(study / "for_raters" / "pilot_r2.xlsx")["about"]
-    assert digest in [row[1].value for row in about]
-    text = json.dumps(registered)
-    assert "grounded" not in text and SECRET not in text
-
-
 MODES = """
 import os, sys
 from pathlib import Path
@@ -123,14 +109,6 @@ def test_nobody_else_can_read_what_is_sealed_whatever_the_umask(tmp_path, mask):
         for path in (study / "preregistration.json", *(study / "for_raters").iterdir()):
             assert rights(path) == 0o666 & ~mask, path
         assert rights(study) == rights(study / "for_raters") == 0o777 & ~mask
-
-
-def test_a_key_that_is_written_again_stays_closed(tmp_path):
-    path = tmp_path / "key.json"
-    path.write_text("open")
-    path.chmod(0o644)
-    write_json(path, {"secret": "s"}, private=True)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 HOSTILE = {
@@ -181,11 +159,6 @@ def test_bad_plans_write_nothing(tmp_path, change, message):
     with pytest.raises(InputError, match=message):
         make_forms(toy_answers(4), tmp_path / "s", plan, secret=SECRET)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_existing_study_is_not_overwritten(study):
-    with pytest.raises(InputError, match="exists"):
-        make_study(study)
 
 
 @pytest.mark.parametrize(("said", "items", "found"), [(5, 5, 5), (4, 4, 0), (9, 10, 9), (8, 10, 0)])
@@ -272,18 +245,6 @@ def test_evidence_is_the_same_for_both_answers_and_tells_no_system(tmp_path):
     assert 0 < first.count("Another text.") < 6  # in the order of the secret, not of the systems
     sheet = load_workbook(tmp_path / "study" / "for_raters" / "pilot_r1.xlsx")["rubric"]
     assert any("the same for both answers" in str(row[0]) for row in sheet.values)
-
-
-def test_forms_with_evidence_come_back_and_an_edited_passage_is_named(tmp_path):
-    make_forms(with_evidence(12), tmp_path / "s", Plan("pilot", {"r1": "lay", "r2": "lay"}))
-    paths = fill_forms(tmp_path / "s", tmp_path / "back")
-    votes = open_forms(read_forms(paths), tmp_path / "s")
-    assert votes.defects == () and len(votes.frame) == 24
-    book = load_workbook(paths[0])
-    book["ratings"]["C3"] = "Clause 3 says no."
-    book.save(paths[0])
-    (defect,) = open_forms(read_forms(paths), tmp_path / "s").defects
-    assert (defect.row, defect.column, defect.kind) == (3, "evidence", "edited_text")
 
 
 def test_long_evidence_is_cut_visibly_and_counted(tmp_path):

@@ -11,7 +11,6 @@ from casebook.raters.power import (
     marginal_probability,
     rejection_rates,
     simulate_votes,
-    simulated_power,
 )
 from casebook.raters.preference import win_rate
 from casebook.stats.tests import exact_sign_test, paired_randomization
@@ -65,10 +64,3 @@ def test_study_tests_are_those_of_single_studies():
     for name in rates.index:
         share = np.mean([study[name] for study in found])
         assert rates[name] == pytest.approx(share, abs=0.06 if name == PRIMARY_TEST else 1e-9)
-
-
-@pytest.mark.filterwarnings("error")
-def test_a_test_over_one_rater_has_no_power_to_tell():
-    found = simulated_power(items=(8,), raters=(1,), win_rates=(0.8,), studies=50).set_index("test")
-    assert np.isnan(found.loc["item and rater t", "rejected"])
-    assert found["rejected"].notna().sum() == len(found) - 1

@@ -125,18 +125,6 @@ def test_missing_and_extra_columns_are_named(edited):
         read_form(edited(lambda book: book.remove(book["ratings"])))
 
 
-def test_two_files_of_one_base_name_are_refused(returned, tmp_path):
-    paths = [tmp_path / folder / "rater.xlsx" for folder in ("one", "two")]
-    for source, path in zip(returned, paths, strict=False):
-        path.parent.mkdir()
-        shutil.copy(source, path)
-    for given in (paths, [paths[0], paths[0]]):
-        with pytest.raises(InputError, match="another form has this name: rename it"):
-            read_forms(given)
-    with pytest.raises(InputError, match=r"no forms .* to read"):
-        read_forms([])
-
-
 # --- damaged, foreign and hostile files -------------------------------------------------
 
 
@@ -299,20 +287,6 @@ def test_the_registered_level_and_margin_are_those_of_the_analysis(tmp_path):
     )
     assert wide["low"] < narrow["low"] < narrow["high"] < wide["high"]
     assert not any("Nothing was registered" in line for line in answer_lines(as_registered))
-
-
-def test_of_forms_that_carry_their_key_the_answer_says_that_nothing_was_registered(tmp_path):
-    write_forms(tmp_path)
-    found = analyse(open_forms(read_forms(tmp_path)), n_resamples=100, permutations=19)
-    assert any("Nothing was registered" in line for line in answer_lines(found))
-
-
-def test_ids_that_change_places_are_noticed(returned, key, edited):
-    """Else a vote would count for another question."""
-    votes = unblind(read_forms([edited(exchanging(("A3", "A5"))), *returned[1:]]), key)
-    texts = ("prompt_text", "system1_output", "system2_output")
-    expected = {(row, name, "edited_text", "note") for row in (3, 5) for name in texts}
-    assert {*named(votes.defects)} == {*expected, (None, "prompt_id", "reordered", "note")}
 
 
 def test_the_key_gives_back_the_systems_from_workbooks_and_csv(returned, key, tmp_path):

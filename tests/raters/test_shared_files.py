@@ -63,13 +63,6 @@ def test_a_key_in_the_file_and_other_names_of_columns(filled, tmp_path):
         read_forms(path, {"rater": "person"})
 
 
-def test_a_form_with_a_column_of_that_rater_stays_one_form(returned, study, tmp_path):
-    path = tmp_path / "r1.csv"
-    pd.read_excel(returned[0]).assign(annotator="r1").to_csv(path, index=False)
-    form, *others = read_forms([path, *returned[1:]])
-    assert form.rater == "r1" and len(form.rows) == 12 and len(others) == 3
-
-
 def test_files_without_judgements_are_refused_in_one_line(tmp_path):
     def read(file):
         name, content = file

@@ -254,7 +254,7 @@ def test_models_that_do_not_exist_are_one_clear_line(collection, index):
         HybridRetriever(collection, "/no/model").retrieve("sue")
     with pytest.raises(InputError, match="model folder '/no/model' does not exist"):
         retriever(index, reranker="cross-encoder:/no/model").retrieve("sue")
-    with pytest.raises(InputError, match="the index has its encoder already"):
+    with pytest.raises(InputError, match="the index has its encoder and device"):
         HybridRetriever(index, "minilm")
 
 

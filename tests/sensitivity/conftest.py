@@ -4,7 +4,7 @@ import pytest
 
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.sensitivity.cases import plant_cases
-from casebook.sensitivity.edits import inert_words
+from casebook.sensitivity.edits import Vocabulary, inert_words
 from casebook.sensitivity.tree import CaseSearch
 
 
@@ -25,4 +25,4 @@ def search(bm25):
 
 @pytest.fixture(scope="session")
 def inert(planted):
-    return inert_words(planted.documents["text"])
+    return inert_words(Vocabulary(planted.documents["text"]))

@@ -6,21 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from refusals import not_refused
 
 from casebook.errors import InputError
 from casebook.sensitivity import facts
 from casebook.sensitivity.cases import (
     AREA_WEIGHTS,
-    account,
-    annotation_frame,
     plant_cases,
     read_cases,
 )
 from casebook.sensitivity.citations import normalise_section
-from casebook.sensitivity.edits import inert_words
 from casebook.sensitivity.report import read_case
 
 GOOD = {
@@ -40,34 +35,26 @@ def write(folder, *changes):
 
 
 def test_shipped_cases_are_complete_and_their_own_words_are_there():
-    shipped, reading = read_cases()
-    assert (len(shipped), reading.unread) == (16, [])
-    assert all(case.annotated for case in shipped)
-    assert account(shipped)["untestable_types"] == 0
+    cases = read_cases()
+    reading = cases.reading
+    assert (len(cases.sheets), reading.unread) == (16, [])
+    assert cases.account()["annotated"] == 16
     texts = reading.table[["title", "citation", "rationale"]]
     assert texts.map(len).min().min() > 0
     assert reading.table["facts"].str.split().map(len).between(60, 100).all()
-    for case in shipped:
-        assert set(case.importance.values()) == set(range(1, len(case.importance) + 1))
-        assert len(facts.present_types(case.sheet)) >= 3
-        for section in case.sheet.sections_cited:
+    for sheet in cases.sheets:
+        ranks = cases.annotations.query("case_id == @sheet.case_id")["importance"].dropna()
+        assert set(ranks) == set(range(1, len(ranks) + 1))
+        assert len(facts.present_types(sheet)) >= 3
+        for section in sheet.sections_cited:
             assert normalise_section(section) == section
-
-
-def test_shipped_annotations_have_both_sides_of_every_type():
-    table = annotation_frame(read_cases()[0])
-    sides = table.dropna(subset=["dispositive"]).groupby("fact_type")["dispositive"]
-    assert len(table["case_id"].unique()) >= 12
-    assert (sides.nunique() == 2).all()
-    assert table["dispositive"].notna().sum() == 49
 
 
 def test_case_without_annotations_is_excluded_and_counted(tmp_path):
     nothing = dict.fromkeys(GOOD.keys() - {"case_id", "fact_sheet"})
-    found, _ = read_cases(write(tmp_path, {}, nothing))
-    assert [case.annotated for case in found] == [True, False]
-    counts = account(found)
-    assert (counts["without annotations"], counts["untestable_types"]) == (1, 1)
+    found = read_cases(write(tmp_path, {}, nothing))
+    assert set(found.annotations["case_id"]) == {"c0"}
+    assert found.account()["without annotations"] == 1
 
 
 WRONG = [
@@ -126,13 +113,10 @@ FORMS = {
 def test_a_case_is_the_same_in_every_form(tmp_path, name):
     path = tmp_path / name
     path.write_text(FORMS[name], encoding="utf-8")
-    ((case,), _) = read_cases(path)
-    assert case.sheet == facts.from_dict(FLAT)
-    assert case.annotated == ("one" not in name)
-    assert read_case(path)[0] == case.sheet
-    if case.annotated:
-        assert case.decides == {"Section": True, "PartyType": False}
-        assert case.importance == {"Section": 1, "PartyType": 2}
+    ((sheet,), annotations, _) = read_cases(path)
+    assert sheet == facts.from_dict(FLAT) == read_case(path)[0]
+    rows = annotations[["fact_type", "dispositive", "importance"]].to_numpy().tolist()
+    assert rows == ([["Section", True, 1], ["PartyType", False, 2]] if "one" not in name else [])
 
 
 def test_names_of_ones_own_and_lists_within_objects_are_told(tmp_path):
@@ -140,30 +124,13 @@ def test_names_of_ones_own_and_lists_within_objects_are_told(tmp_path):
     mine = {"name": "a-v-b", "sheet": GOOD["fact_sheet"], "weather": "fair"}
     path.write_text(json.dumps({"export": [mine]}), encoding="utf-8")
     columns = {"case_id": "name", "fact_sheet": "sheet"}
-    ((case,), reading) = read_cases(path, columns=columns, rows="export")
-    assert case.sheet == facts.from_dict(FLAT) and reading.unread == ["weather"]
+    ((sheet,), _, reading) = read_cases(path, columns=columns, rows="export")
+    assert sheet == facts.from_dict(FLAT) and reading.unread == ["weather"]
     path.write_text(json.dumps({"name": "a-v-b"} | GOOD["fact_sheet"]), encoding="utf-8")
     with pytest.raises(InputError, match="type --columns case_id=COLUMN"):
         read_cases(path)
-    ((case,), reading) = read_cases(path, columns={"case_id": "name"})
-    assert case.sheet == facts.from_dict(FLAT) and reading.unread == []
-
-
-NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=30)
-
-
-@given(names=st.lists(NAMES, min_size=1, max_size=5))
-def test_names_of_any_script_come_back_and_none_comes_twice(tmp_path_factory, names):
-    path = tmp_path_factory.mktemp("names") / "cases.json"
-    path.write_text(
-        json.dumps([FLAT | {"case_id": name} for name in names], ensure_ascii=False),
-        encoding="utf-8",
-    )
-    if len(set(names)) < len(names):
-        with pytest.raises(InputError, match="earlier row already"):
-            read_cases(path)
-    else:
-        assert [case.sheet.case_id for case in read_cases(path)[0]] == names
+    ((sheet,), _, reading) = read_cases(path, columns={"case_id": "name"})
+    assert sheet == facts.from_dict(FLAT) and reading.unread == []
 
 
 def test_one_of_several_cases_is_chosen_by_name(tmp_path):
@@ -183,10 +150,6 @@ def test_planted_documents_say_a_fact_as_often_as_its_weight():
             assert row.text.count(str(getattr(row, name))) >= 1 + 3 * weight
     again = plant_cases(cases=1, values=2, per_line=3)
     assert planted.documents.equals(again.documents) and planted.sheets == again.sheets
-
-
-def test_inert_words_are_as_common_as_values_of_noise():
-    assert [len(kind) for kind in inert_words(plant_cases().documents["text"])] == [6, 6, 6, 0]
 
 
 def test_precedents_share_the_values_that_decide():

@@ -8,13 +8,7 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.sensitivity.cases import (
-    PLANTED,
-    case_collection,
-    open_cases,
-    plant_cases,
-    user_collection,
-)
+from casebook.sensitivity.cases import PLANTED, open_cases, plant_cases, user_collection
 from casebook.sensitivity.domain import read_domain
 from casebook.sensitivity.edits import NO_INERT_WORDS
 from casebook.sensitivity.facts import to_dict
@@ -82,11 +76,8 @@ def test_columns_of_other_names_are_read_as_the_refusal_says(material):
     assert len(collection.sheets) == 8
 
 
-def test_cases_of_which_none_can_be_scored_are_refused(material):
+def test_cases_of_which_none_can_be_edited_are_refused(material):
     assert len(collection_of(material()).sheets) == 8
-    with pytest.raises(InputError, match="so none can be scored") as caught:
-        collection_of(material(change=lambda _: "nothing of use"))
-    assert "cases.jsonl" in str(caught.value) and "\n" not in str(caught.value)
     cases = collection_of(material(change=about_partnerships, sheets=[NO_EDIT]))
     with pytest.raises(InputError, match="no fact has a plausible edit"):
         run_sensitivity_study(cases, ["bm25"])
@@ -135,12 +126,6 @@ def with_facts_of_ones_own(parameters, folder):
     return parameters | {"facts": str(folder / "colours.yml")}
 
 
-def test_facts_of_ones_own_need_cases_of_ones_own(material, tmp_path):
-    parameters = with_facts_of_ones_own(material(1), tmp_path)
-    with pytest.raises(InputError, match="facts has no effect on the planted cases"):
-        case_collection(PLANTED, domain=read_domain(parameters["facts"]))
-
-
 @pytest.mark.slow
 def test_one_case_has_answers_by_edit_and_two_systems_need_no_third(material, answers, tmp_path):
     parameters = material(1) | {"systems": ["dense", "bm25"]}
@@ -152,4 +137,4 @@ def test_one_case_has_answers_by_edit_and_two_systems_need_no_third(material, an
     (types,) = (tmp_path / "results/mine/tables").glob("*.every-retriever.csv")
     edges = pd.read_csv(types).set_index(["system", "part"])["n"]
     assert edges["bm25", "colour of the ship"] > 0
-    assert "colours.yml replaces the act IPC" in shown
+    assert "colours.yml replaces IPC" in shown

@@ -1,7 +1,5 @@
-import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,12 +7,10 @@ from hypothesis import strategies as st
 from casebook.readers import read_yaml
 from casebook.sensitivity.edits import (
     CONTEXT_WORDS,
-    COUNSEL,
-    MONTHS,
     Inert,
+    Vocabulary,
     changed_words,
     inert_words,
-    out_of_bounds,
     placebo_edits,
     single_fact_edits,
     targets,
@@ -80,20 +76,13 @@ def test_exactly_one_fact_changes(sheet):
         assert sheet_hash(edit.sheet) != sheet_hash(sheet)
 
 
-@given(SHEETS)
-def test_sheet_survives_the_way_to_json_and_back(sheet):
-    again = from_dict(json.loads(json.dumps(to_dict(sheet))), empty=True)
-    assert again == sheet
-    assert sheet_hash(again) == sheet_hash(sheet) and query_text(again) == query_text(sheet)
-
-
 def test_section_edits_of_a_symmetric_relation_lead_back():
     sheet = from_dict({"case_id": "x", "sections_cited": ["IPC-302"]})
-    (down, up) = single_fact_edits(sheet, neighbours, fact_types=["Section"])
+    down, up, *_ = single_fact_edits(sheet, neighbours)
     assert (down.new, up.new) == ("IPC-301", "IPC-303")
     back = {edit.new for edit in single_fact_edits(up.sheet, neighbours)}
     assert "IPC-302" in back
-    assert single_fact_edits(sheet, fact_types=["Section"]) == []
+    assert {edit.fact_type for edit in single_fact_edits(sheet)} == {"Evidence"}
 
 
 def test_evidence_is_removed_item_by_item_and_added_where_absent():
@@ -103,7 +92,7 @@ def test_evidence_is_removed_item_by_item_and_added_where_absent():
             "evidence_items": [{"evidence_type": "Confession"}, {"evidence_type": "FIR"}],
         }
     )
-    edits = single_fact_edits(sheet, fact_types=["Evidence"])
+    edits = single_fact_edits(sheet)
     assert [(e.operation, e.old or e.new) for e in edits] == [
         ("remove", "Confession"),
         ("remove", "FIR"),
@@ -130,48 +119,13 @@ def test_numbers_stay_within_legal_sense_and_in_their_units():
     st.sampled_from(["delay", "imprisonment", "service", ""]),
 )
 def test_lengths_of_time_keep_their_order_and_their_units(value, unit, context):
-    for other in targets("durations", Duration(value, unit, context)):
+    for other in targets("durations", Duration(value=value, unit=unit, context=context)):
         week = other <= {"hours": 168, "days": 7, "weeks": 1}.get(unit, 0)
         assert week or value / 10 <= other <= 10 * value
         assert unit in {"months", "years"} or other == int(other)
         if context == "imprisonment":
             years = {"hours": 8760, "days": 365, "weeks": 365 / 7, "months": 12}
             assert other / years.get(unit, 1) <= 30
-
-
-def test_bounds_of_ages_and_of_factors_are_inclusive():
-    assert out_of_bounds("ages", Age(50), 110) is None and out_of_bounds("ages", Age(50), 111)
-    assert out_of_bounds("ages", Age(50, "driver"), 16) is None and out_of_bounds(
-        "ages", Age(50, "driver"), 15
-    )
-    assert out_of_bounds("ages", Age(9, "girl"), 21) is None and out_of_bounds(
-        "ages", Age(9, "girl"), 22
-    )
-    assert out_of_bounds("amounts", Amount(500), 5000) is None and out_of_bounds(
-        "amounts", Amount(500), 5001
-    )
-    assert out_of_bounds("amounts", Amount(500), 50) is None and out_of_bounds(
-        "amounts", Amount(500), 49
-    )
-    assert out_of_bounds("amounts", Amount(500), 0)
-
-
-@pytest.mark.parametrize(("unit", "week"), [("days", 7), ("weeks", 1)])
-def test_up_to_a_week_included_a_length_may_change_by_more_than_tenfold(unit, week):
-    assert out_of_bounds("durations", Duration(30 * week, unit), week) is None
-    assert "another order of size" in out_of_bounds(
-        "durations", Duration(30 * week, unit), week + 1
-    )
-
-
-@given(st.floats(0, 1e9), st.sampled_from(["rupees", "lakh", "crore"]))
-def test_number_targets_are_distinct_ascending_and_never_the_number(value, unit):
-    value = round(value, 2)
-    found = targets("amounts", Amount(value, unit))
-    assert found == sorted(set(found))
-    assert value not in found
-    assert all(value / 10 <= other <= 10 * value for other in found)
-    assert targets("amounts", Amount(2, "lac")) == targets("amounts", Amount(2, "lakh"))
 
 
 def test_words_are_counted_as_multisets_without_labels():
@@ -182,6 +136,11 @@ def test_words_are_counted_as_multisets_without_labels():
 
 
 # ---- placebos
+
+
+def inert_of(texts, sheets=()):
+    return inert_words(Vocabulary(texts), sheets)
+
 
 FEW = from_dict(
     {"case_id": "x", "sections_cited": ["IPC-302"], "parties": {"petitioner_type": "State"}}
@@ -206,7 +165,7 @@ def test_placebos_change_as_many_words_as_asked_and_no_fact(removed, added):
 def test_more_words_than_the_context_holds_cannot_be_dropped():
     write = with_context("x", Inert())
     assert placebo_edits(FEW, write, CONTEXT_WORDS + 1, 0, Inert()) == []
-    few = Inert(MONTHS[:4], (), COUNSEL[:4])
+    few = Inert(Inert().months[:4], (), Inert().counsel[:4])
     assert placebo_edits(FEW, with_context("x", few), 0, 20, few) == []
 
 
@@ -225,46 +184,31 @@ def test_a_collection_without_months_gives_words_of_its_own_that_no_fact_holds()
     words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
     texts = [f"{words[at]} {words[at + 1]} witness tenant everywhere 1234" for at in range(7)]
     sheet = from_dict({"case_id": "x", "sections_cited": ["the beta rule"]})
-    assert inert_words(texts, sheets=[sheet]) == Inert((), (), ())  # seven words are too few
-    inert = inert_words([*texts, "iota theta", "only"], sheets=[sheet])
+    assert inert_of(texts, [sheet]) == Inert((), (), ())  # seven words are too few
+    inert = inert_of([*texts, "iota theta", "only"], [sheet])
     assert set(inert.own) == {*words, "iota", "only"} - {"beta"}
     write = with_context("x", inert)
     assert "docket" not in write(sheet)
     (placebo,) = placebo_edits(sheet, write, 2, 2, inert)
     assert changed_words(write(sheet), placebo.query) == (2, 2)
-    assert inert_words(["nothing"], sheets=[sheet]) == Inert((), (), ())
-
-
-def test_words_of_a_collection_are_about_as_frequent_as_those_of_facts():
-    rng = np.random.default_rng(1)
-    texts = ["harbour" if at % 10 == 0 else "quay" for at in range(100)]
-    for number in range(60):
-        letters = chr(97 + number // 26) + chr(97 + number % 26)
-        for at in rng.choice(100, 1 + number % 50, replace=False):
-            texts[at] += f" word{letters}"
-    sheet = from_dict({"case_id": "x", "sections_cited": ["harbour rule"]})
-    own = inert_words(texts, sheets=[sheet]).own
-    frequency = {word: sum(word in text.split() for text in texts) for word in own}
-    assert len(own) == 40 and frequency[own[0]] == 10
-    ratios = [max(n / 10, 10 / n) for n in frequency.values()]
-    assert ratios == sorted(ratios) and "quay" not in own
+    assert inert_of(["nothing"], [sheet]) == Inert((), (), ())
 
 
 def test_only_words_of_the_collection_are_drawn():
     texts = ["Heard in March, April, May and June.", "Counsel: Rao, Iyer, Mehta, Khan."]
-    inert = inert_words([*texts, "Docket 2101."])
+    inert = inert_of([*texts, "Docket 2101."])
     assert set(inert.months) == {"March", "April", "May", "June"}
     assert set(inert.counsel) == {"Iyer", "Khan", "Mehta", "Rao"}
     assert inert.dockets == ()
-    assert len(inert_words([*texts, "Lim Goh Ng"]).counsel) == 7
-    assert inert_words(["March, April, May.", "Rao, Iyer, Mehta, Khan, Das."]).months == (
+    assert len(inert_of([*texts, "Lim Goh Ng"]).counsel) == 7
+    assert inert_of(["March, April, May.", "Rao, Iyer, Mehta, Khan, Das."]).months == (
         "March",
         "April",
         "May",
     )
-    assert inert_words(["nothing of the kind"]) == Inert((), (), ())
-    everywhere = [f"May {month}, Rao, Iyer, Mehta, Khan." for month in MONTHS[:4]]
-    assert inert_words(everywhere) == Inert((), (), ())  # words of all documents move nothing
+    assert inert_of(["nothing of the kind"]) == Inert((), (), ())
+    everywhere = [f"May {month}, Rao, Iyer, Mehta, Khan." for month in Inert().months[:4]]
+    assert inert_of(everywhere) == Inert((), (), ())  # words of all documents move nothing
     write = with_context("x", inert)
     edit = placebo_edits(FEW, write, 2, 2, inert)[0]
     words = {w for kind in inert for w in kind}

@@ -5,7 +5,6 @@ from sklearn import metrics
 
 from casebook.sensitivity.evaluation import (
     DECISIVE_DISPLACEMENT,
-    coverage,
     documented_evaluation,
     evaluate_sensitivity,
     sensitivity,
@@ -81,7 +80,8 @@ def edges(*rows):
     made = []
     for number, (case, kind, status, value, placebo, *more) in enumerate(rows):
         row = {"case_id": case, "fact_type": kind, "status": status, **MORE}
-        row |= {"node": f"r.{number}"}
+        missing = "no matched placebo" if pd.isna(placebo) else None
+        row |= {"node": f"r.{number}", "no_placebo": missing, "reason": None}
         row |= dict.fromkeys(EDGE_MEASURES, value)
         row |= {f"placebo_{name}": placebo for name in EDGE_MEASURES}
         made.append(row | (more[0] if more else {}))
@@ -94,7 +94,7 @@ FRAME = edges(
     ("b", "Section", "ok", 0.5, 0.3),
     ("a", "Numerical", "noop", 0.0, np.nan),
     ("a", "Numerical", "ok", 0.2, np.nan),
-    ("b", "Evidence", "invalid", np.nan, np.nan),
+    ("b", "Evidence", "both_empty", np.nan, np.nan),
     ("b", "PartyType", "poor_query", 0.9, 0.1, {"reason": "too poor"}),
 )
 
@@ -116,7 +116,7 @@ def test_means_excess_and_what_is_left_out():
     assert pd.isna(numerical["excess"])
     assert numerical["reason"] == "no matched placebo"
     evidence = row(found, "Evidence")
-    assert evidence["invalid"] == 1
+    assert evidence["both_empty"] == 1
     assert pd.isna(evidence["sensitivity"])
     assert evidence["reason"] == "not assessed: no edge"
     assert (row(found, "PartyType")["poor_query"], row(found, "PartyType")["reason"]) == (
@@ -124,8 +124,3 @@ def test_means_excess_and_what_is_left_out():
         "too poor",
     )
     assert pd.isna(row(found, "PartyType")["sensitivity"])
-
-
-def test_coverage_counts_cases_without_any_edge():
-    found = row(coverage(FRAME, 3), "Section")
-    assert (found["assessed"], found["cases"]) == (2, 3)

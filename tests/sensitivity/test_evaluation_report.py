@@ -40,15 +40,15 @@ def printed(report):
 
 def test_every_number_of_an_evaluation_is_printed(report):
     lines, (original, standard, against, types) = printed(report)
-    assert lines[0] == "planted cases, bm25: 3 read, 1 no quote"
+    assert lines[0] == "planted cases, bm25: 3 read, 1 no_quote"
     assert lines[1] == "note: one case was written by hand"
     assert lines[2].startswith("note: 2 cases have too few words")
     assert lines[3] == "COUNTERCASE's evaluation at a mean displacement of 1.5:"
     assert original.to_numpy().tolist() == [["accuracy", 0.5, 0.75]]
     auroc, spearman = standard.to_dict("records")
-    assert auroc["measure"] == "AUROC of the excess"
+    assert auroc["measure"] == "auroc"
     assert [auroc[name] for name in ("value", "low", "high", "n", "p")] == [0.7, 0.6, 0.8, 18, 0.02]
-    assert (spearman["measure"], spearman["reason"]) == ("mean Spearman", "one_case")
+    assert (spearman["measure"], spearman["reason"]) == ("spearman", "one_case")
     assert pd.isna(spearman["low"])
     assert against.to_numpy().tolist() == [["words", 0.6, 0.1, -0.1, 0.3, 18, 3]]
     assert types.to_numpy().tolist() == [["Age", 6, 3, 0.2, 0.1, 0.3, None]]

@@ -10,19 +10,19 @@ import hashlib
 
 import numpy as np
 import pandas as pd
+from annotated_texts import ANNOTATED_TEXTS, GoldText, read_gold
 
 from casebook.paths import ROOT
 from casebook.readers import read_jsonl
-from casebook.sensitivity.cases import ANNOTATED_TEXTS, GoldText, read_gold
 from casebook.sensitivity.extract import extract_sheet
-from casebook.sensitivity.facts import fact_fields, fact_key, from_dict
+from casebook.sensitivity.facts import facts_of, from_dict
 from casebook.stats.intervals import clustered_wilson
 
 TABLE = ROOT / "book" / "methods" / "extraction.csv"
 KINDS = {
-    "numbers": {"Amount", "Age", "Duration"},
-    "sections": {"Section"},
-    "evidence": {"Evidence"},
+    "numbers": {"amounts", "ages", "durations"},
+    "sections": {"sections_cited"},
+    "evidence": {"evidence_items"},
 }
 KINDS["all"] = set.union(*KINDS.values())
 SETS = {
@@ -33,8 +33,7 @@ SETS = {
 
 
 def facts_of_kind(sheet, kind):
-    keys = (fact_key(sheet, field) for field in fact_fields(sheet))
-    return {key for key in keys if key[0] in KINDS[kind]}
+    return {fact.key for fact in facts_of(sheet) if fact.kind in KINDS[kind]}
 
 
 def counts(extracted, written):

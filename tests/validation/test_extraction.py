@@ -2,10 +2,10 @@
 
 import pandas as pd
 import pytest
+from annotated_texts import GoldText, read_gold
 from extraction import TABLE, measured, read_passages, table_of
 
 from casebook.readers import read_jsonl
-from casebook.sensitivity.cases import GoldText, read_gold
 from casebook.sensitivity.extract import Extraction
 from casebook.sensitivity.facts import from_dict
 

@@ -27,6 +27,7 @@ from casebook.cli.common import (
 )
 from casebook.files import refuse_overwriting, write_text
 from casebook.paths import data_folder
+from casebook.plugins import is_plugin
 
 app = command_group("sensitivity", "Edit the facts of cases and measure how retrieval responds.")
 
@@ -45,14 +46,23 @@ Threshold = option(
 )
 Facts = option(Path | None, "Fact types and acts of your own, laid over ours (YAML).")
 Judge = option(str | None, "endpoint:MODEL judges whether edits are plausible; default: rules.")
+DECISIVE = 1.5  # mean displacement, documented
 
 
 def _check_encoder(context, mode):
     """Refuse an encoder that the retrieval system does not have."""
-    from casebook.plugins import is_plugin
-
     if is_plugin(mode) or not retrieval.settings.config_for(mode).uses_encoder:
         exclusive(context, "mode", "encoder", but=f"--mode {mode}")
+
+
+def _settings(context, original, depth, children, placebos, **others):
+    """Settings of the trees: those asked for, or the documented ones."""
+    if original:
+        exclusive(context, "original", "placebos", "validator")
+        others |= {"max_depth": depth or 2, "children": children or 5}
+        return sensitivity.tree.TreeSettings.documented(**others)
+    others["placebo_draws"] = placebos
+    return sensitivity.tree.TreeSettings(depth or 1, children, **others)
 
 
 @app.command()
@@ -69,7 +79,6 @@ def run(
     depth: Depth = 2,
     children: Children = 5,
     threshold: Threshold = None,
-    budget: option(str, "stratified (fact types in turn) or first.") = "stratified",
     placebos: Placebos = 4,
     validator: Judge = None,
     extractor: option(str | None, "endpoint:MODEL reads the judgment; default: patterns.") = None,
@@ -89,46 +98,22 @@ def run(
     _check_encoder(context, mode)
     folder = _folder_of(dataset)
     refuse_overwriting(out, case, folder, facts)
-    expansion_threshold = sensitivity.tree.EXPANSION_THRESHOLD if threshold is None else threshold
-    if original:
-        exclusive(context, "original", "budget", "placebos", "validator")
-        settings = sensitivity.tree.TreeSettings.documented(
-            max_depth=depth, children=children, threshold=expansion_threshold, seed=seed
-        )
-    else:
-        settings = sensitivity.tree.TreeSettings(
-            max_depth=depth,
-            children=children,
-            threshold=expansion_threshold,
-            budget=budget,
-            placebo_draws=placebos,
-            seed=seed,
-        )
+    decisive = DECISIVE if threshold is None else threshold
+    expanded = sensitivity.tree.EXPANSION_THRESHOLD if threshold is None else threshold
+    size = {"threshold": expanded, "seed": seed}
+    settings = _settings(context, original, depth, children, placebos, **size)
     domain = sensitivity.domain.read_domain(facts)
     told = {"columns": pairs(columns, "=", "--columns ROLE=COLUMN"), "rows": rows}
     sheet, notes = sensitivity.report.read_case(case, extractor, name, domain, **told)
     judge = sensitivity.report.validator_for(validator, original, domain)
     documents = assistant.log.documents_of(dataset)
-    tree = sensitivity.report.run_case(
-        sheet,
-        documents,
-        settings=settings,
-        validator=judge,
-        mode=mode,
-        encoder=encoder,
-        k=k,
-        domain=domain,
-        say=say,
-    )
-    report = explain.tree_report.tree_report(
-        tree,
-        documents,
-        documented=original,
-        threshold=sensitivity.evaluation.DECISIVE_DISPLACEMENT if threshold is None else threshold,
-    )
+    search = {"mode": mode, "encoder": encoder, "k": k, "say": say}
+    tree = sensitivity.report.run_case(sheet, documents, settings, judge, domain, **search)
+    options = {"documented": original, "threshold": decisive}
+    report = explain.tree_report.tree_report(tree, documents, **options)
     report["dataset"] = folder.resolve().name if folder else dataset
     report["mode"] = mode
-    report["facts"] = domain.account()
+    report["facts"] = domain.account
     report["notes"] = [*domain.notes, *notes, *sensitivity.report.judge_notes(judge)]
     n_found = len(tree.root.ranking.cases)
     if n_found < k:
@@ -140,7 +125,7 @@ def run(
 
 
 def _folder_of(dataset):
-    """The folder that a data set names, if it is one of the user's own."""
+    """The folder that a data set names, if it is one's own."""
     if Path(dataset).is_dir():
         return Path(dataset)
     name_and_folder = data_folder(dataset)
@@ -180,37 +165,19 @@ def evaluate(
     """
     _check_encoder(context, mode)
     refuse_overwriting(out, cases, corpus, facts)
-    if original:
-        exclusive(context, "original", "placebos", "validator")
-        settings = sensitivity.tree.TreeSettings.documented(
-            max_depth=depth or 2, children=children or 5, seed=seed
-        )
-    else:
-        settings = sensitivity.tree.TreeSettings(
-            depth or 1, children, placebo_draws=placebos, seed=seed
-        )
+    settings = _settings(context, original, depth, children, placebos, seed=seed)
     domain = sensitivity.domain.read_domain(facts)
     told = {"columns": pairs(columns, "=", "--columns ROLE=COLUMN"), "rows": rows}
     collection = sensitivity.cases.user_collection(cases, corpus, domain, **told)
     judge = sensitivity.report.validator_for(validator, original, domain)
+    search = {"k": k, "encoder": encoder, "chunking": False, "n_resamples": resamples, "say": say}
     study = sensitivity.study.run_sensitivity_study(
-        collection,
-        [mode],
-        settings,
-        validator=judge,
-        k=k,
-        encoder=encoder,
-        n_resamples=resamples,
-        chunking=False,
-        say=say,
+        collection, [mode], settings, validator=judge, **search
     )
-    report = sensitivity.report.evaluation_report(
-        study,
-        mode,
-        sensitivity.evaluation.DECISIVE_DISPLACEMENT if threshold is None else threshold,
-    )
+    decisive = DECISIVE if threshold is None else threshold
+    report = sensitivity.report.evaluation_report(study, mode, decisive)
     notes = [*domain.notes, *sensitivity.report.judge_notes(judge)]
-    report |= {"corpus": str(corpus), "k": k, "facts": domain.account(), "notes": notes}
+    report |= {"corpus": str(corpus), "k": k, "facts": domain.account, "notes": notes}
     report["counts"] = {"documents": len(collection.documents), **collection.account}
     report = plain(report)
     show_report(report, as_json, out, *sensitivity.report.evaluation_parts(report))

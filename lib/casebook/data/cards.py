@@ -25,9 +25,7 @@ KIND_OF_LOADER = {
     "climate_fever": "claims",
     "feverous_s": "claims",
     "own_claims": "claims",
-    "decompositions": "annotations",
-    "fact_cases": "annotations",
-    "fact_sheets": "annotations",
+    "annotations": "annotations",
     "vader": "ratings",
     "pdpabench_votes": "votes",
 }

@@ -1,10 +1,8 @@
 """Defects of a folder of questions, documents and judgements: what is there twice, or nowhere."""
 
-from pathlib import Path
-
 import pandas as pd
 
-from casebook.data.folders import one_of, read_mini_insurance
+from casebook.data.folders import one_of
 from casebook.data.tables import read_roles, read_table
 from casebook.readers import read_jsonl
 
@@ -19,7 +17,11 @@ def folder_defects(folder):
     A row for each check that finds something, with how many of how many, and examples. Texts are
     compared without letter case and blanks. What a reader refuses is counted all the same.
     """
-    documents, questions, judged = _content(Path(folder))
+    documents = _records(one_of(folder, "corpus"))
+    questions = _records(one_of(folder, "queries"))
+    paths = sorted(folder.glob("qrels/*.tsv"))
+    tables = {path.stem: read_roles(read_table(path), "qrels", NEEDED).table for path in paths}
+    judged = pd.concat(tables, names=["split"]).reset_index()
     texts = documents[documents["text"] != ""].drop_duplicates("id")
     pairs = judged[["split", "query"]].drop_duplicates()
     asked = pairs.merge(questions.drop_duplicates("id"), left_on="query", right_on="id")
@@ -59,34 +61,9 @@ def _same(records, keys, name="id"):
     return records["id"] + " = " + records.groupby(keys)[name].transform("first")
 
 
-def _content(folder):
-    """Documents and questions (id, text) and judgements (query, document, value, split)."""
-    if (folder / "policies").is_dir():
-        dataset = read_mini_insurance(folder)
-        documents = dataset.documents.rename(columns={"doc_id": "id"})
-        questions = dataset.queries.rename(columns={"query_id": "id"})
-        grades = [
-            [query, *item] for query in dataset.qrels for item in dataset.qrels[query].items()
-        ]
-        tables = {"test": pd.DataFrame(grades, columns=NEEDED)}
-    else:
-        documents = _records(one_of(folder, "corpus"))
-        questions = _records(one_of(folder, "queries"))
-        paths = sorted(folder.glob("qrels/*.tsv"))
-        tables = {path.stem: read_roles(read_table(path), "qrels", NEEDED).table for path in paths}
-    return (
-        _compared(documents),
-        _compared(questions),
-        pd.concat(tables, names=["split"]).reset_index(),
-    )
-
-
 def _records(path):
-    rows = [record for _, record in read_jsonl(path, {"_id": str, "text": str})]
-    return pd.DataFrame(rows).rename(columns={"_id": "id"})
-
-
-def _compared(frame):
+    """Ids, and titles with texts as they are compared."""
+    frame = pd.DataFrame([record for _, record in read_jsonl(path, {"_id": str, "text": str})])
     titles = frame["title"].fillna("") + " " if "title" in frame else ""
     texts = (titles + frame["text"]).str.lower().str.split().str.join(" ")
-    return pd.DataFrame({"id": frame["id"], "text": texts})
+    return pd.DataFrame({"id": frame["_id"], "text": texts})

@@ -181,7 +181,7 @@ def _check_card(card):
 def _check_folder(key, folder):
     splits = sorted(path.stem for path in folder.glob("qrels/*.tsv")) or ["test"]
     rows = [_check_split(key, split, load_folder, folder) for split in splits]
-    with contextlib.suppress(InputError):  # of a file that none of the splits could be read with
+    with contextlib.suppress(InputError, ValueError):  # of what no split could be read with
         for defect in folder_defects(folder).itertuples():
             counts = f"{defect.check}: {defect.n:,} of {defect.of:,}"
             rows.append((key, defect.split, "bad", f"{counts}, such as {defect.examples}"))

@@ -216,36 +216,29 @@ def _names(notice, licence):
     return any(name in folded[0] for name in folded[1:])
 
 
-def fact_sheets(card, files, split):
-    """Texts with the fact sheets that somebody wrote for them."""
-    rows = _rows_of(split, files)
-    facts = 0
-    for row in rows:  # the outcome apart
-        sheet = row["sheet"]
-        facts += sum(map(len, sheet["numerical_facts"].values()))
-        facts += sum(side != "Unknown" for side in sheet["parties"].values())
-        facts += len(sheet["evidence_items"]) + len(sheet["sections_cited"])
-    return _annotated(card, split, rows, facts, documents=len(rows))
-
-
-def fact_cases(card, files, split):
-    """Cases with the fact types that somebody called dispositive or not."""
-    rows = _rows_of(split, files)
-    facts = sum(len(row["dispositive_facts"]) + len(row["non_dispositive_facts"]) for row in rows)
-    return _annotated(card, split, rows, facts)
-
-
-def decompositions(card, files, split):
-    """Sentences annotated with their atomic claims."""
-    rows = _rows_of(split, files)
-    return _annotated(card, split, rows, sum(len(row["atoms"]) for row in rows))
-
-
-def _annotated(card, split, rows, judgements, documents=0):
+def annotations(card, files, split):
+    """Texts, cases or sentences with what somebody annotated in them, one a row."""
+    (path,) = files.values()
+    rows = [row for row in _rows(path) if split in ("all", row.get("split"))]
+    counts = {
+        "documents": sum("sheet" in row for row in rows),
+        "queries": len(rows),
+        "judgements": sum(map(_annotated, rows)),
+    }
     records = pd.DataFrame(rows)
-    counts = {"documents": documents, "queries": len(rows), "judgements": judgements}
     content = [json.dumps(records.to_dict(orient="records"), sort_keys=True)]
     return StudySet(card.key, split, counts, content, card, records=records)
+
+
+def _annotated(row):
+    """Number of claims, of fact types on either side, or of facts of a sheet but its outcome."""
+    sheet = row.get("sheet")
+    if sheet is None:
+        names = ("atoms", "dispositive_facts", "non_dispositive_facts")
+        return sum(len(row.get(name, ())) for name in names)
+    sides = [side for side in sheet["parties"].values() if side != "Unknown"]
+    lists = [sides, sheet["evidence_items"], sheet["sections_cited"]]
+    return sum(map(len, [*lists, *sheet["numerical_facts"].values()]))
 
 
 def vader(card, files, split):
@@ -297,11 +290,6 @@ def from_workbooks(paths):
 
 def _rows(path):
     return [row for _, row in read_jsonl(path)]
-
-
-def _rows_of(split, files):
-    (path,) = files.values()
-    return [row for row in _rows(path) if split in ("all", row.get("split"))]
 
 
 def drift_stages(seed=1337):

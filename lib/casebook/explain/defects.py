@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from casebook import frames
+from casebook.data.cards import may_show
 from casebook.findings import interval_verdicts
 from casebook.measures.faithfulness import (
     faithfulness,
@@ -20,6 +21,7 @@ from casebook.measures.mentions import find_flip, share_named
 from casebook.measures.quotations import find_quotes, share_quoted_rightly
 from casebook.readers import read_yaml
 from casebook.runs.headlines import per_cent
+from casebook.runs.items import ALL_TEXTS, item_page
 from casebook.scores import Scores
 from casebook.sentences import upper
 from casebook.stats.intervals import cluster_sums, resampled_clusters
@@ -33,7 +35,7 @@ DETECTORS = {key: words["name"] for key, words in _NAMES["measures"].items()}
 """Measures and their names. The faithfulness of a rule is its share of grounded sentences."""
 PHRASES = {key: words["phrase"] for key, words in _NAMES["measures"].items()}
 DEFECTS = _NAMES["defects"]
-SWAPPED, *PLANTED_DEFECTS = DEFECTS
+SWAPPED = next(iter(DEFECTS))
 FAITHFULNESS = [name for name in DETECTORS if name.endswith(" faithfulness")]
 WORDS = [("corrected", "documented"), ("corrected", "code")]
 LOWER = "share of copies that score lower"
@@ -59,63 +61,59 @@ def corrupt(explanations, *, seed=0):
     keys = list(explanations)
     order = generator(seed, "corruptions").permutation(len(keys))
     following = {keys[a]: keys[b] for a, b in zip(order, np.roll(order, -1), strict=True)}
-    copies = {defect: {} for defect in PLANTED_DEFECTS}
-    for key, text in explanations.items():
-        donor = explanations[following[key]]
-        spoilt = {
-            "number changed": _number_changed(text),
-            "negation turned": _negation_turned(text),
-            "foreign sentence": _foreign_sentence(text, donor),
-            "quotation stitched": _stitched(text, donor),
-        }
-        for defect, copy in spoilt.items():
-            if copy is not None and copy != text:
+    copies = {}
+    for defect, spoil in _SPOIL.items():
+        copies[defect] = {}
+        for key, text in explanations.items():
+            copy = spoil(text, explanations[following[key]])
+            if copy not in (None, text):
                 copies[defect][key] = copy
     return copies
 
 
-def _number_changed(text):
-    """Double the last number and add one."""
-    matches = list(_NUMBER.finditer(text))
-    if not matches:
+def _last(pattern, text):
+    return max(pattern.finditer(text), key=re.Match.start, default=None)
+
+
+def _number_changed(text, _):
+    last = _last(_NUMBER, text)
+    if last is None:
         return None
-    last = matches[-1]
     number = int(last.group().replace(",", ""))
     return f"{text[: last.start()]}{2 * number + 1}{text[last.end() :]}"
 
 
-def _negation_turned(text):
-    """Take the "not" from the last auxiliary verb, or add it."""
-    matches = list(_AUXILIARY.finditer(text))
-    if not matches:
+def _negation_turned(text, _):
+    last = _last(_AUXILIARY, text)
+    if last is None:
         return None
-    last = matches[-1]
     turned = last["verb"] if last["negation"] else f"{last['verb']} not"
     return f"{text[: last.start()]}{turned}{text[last.end() :]}"
 
 
 def _foreign_sentence(text, donor):
-    """Replace the last sentence by that of another text."""
-    return text[: _start_of_last_sentence(text)] + donor[_start_of_last_sentence(donor) :]
-
-
-def _start_of_last_sentence(text):
-    starts = [match.end() for match in _BREAK.finditer(text)]
-    return starts[-1] if starts else 0
+    ends = [_last(_BREAK, part) for part in (text, donor)]
+    own, other = (match.end() if match else 0 for match in ends)
+    return text[:own] + donor[other:]
 
 
 def _stitched(text, donor):
-    """Replace the second half of the last quotation by that of another text."""
-    quotes = find_quotes(text)
-    donor_quotes = find_quotes(donor)
-    if not quotes or not donor_quotes:
+    quotes = [find_quotes(part) for part in (text, donor)]
+    if not all(quotes):
         return None
-    start, end = quotes[-1]
-    donor_start, donor_end = donor_quotes[-1]
+    start, end = quotes[0][-1]
     words = text[start:end].split()
-    donor_words = donor[donor_start:donor_end].split()
-    stitched = words[: len(words) // 2] + donor_words[len(donor_words) // 2 :]
+    others = donor[slice(*quotes[1][-1])].split()
+    stitched = words[: len(words) // 2] + others[len(others) // 2 :]
     return f"{text[:start]}{' '.join(stitched)}{text[end:]}"
+
+
+_SPOIL = {
+    "number changed": _number_changed,
+    "negation turned": _negation_turned,
+    "foreign sentence": _foreign_sentence,
+    "quotation stitched": _stitched,
+}
 
 
 # --- scores of copies
@@ -237,58 +235,43 @@ def detection(scores, copies, notices=0.5):
 
     A row for each defect and measure; ``n`` are the copies of which original and copy have a
     score. A measure that scores every copy as its original has an AUROC of 1/2 without interval.
-    ``notices`` is the share above which a measure is said to notice a defect.
+    ``notices`` is the share above which a measure is said to notice a defect. The share has
+    Wilson's interval over sources, or over copies of too few sources.
     """
     shares = []
     areas = []
     for defect, versions in copies.groupby("defect", sort=False):
         of_defect = scores[DEFECTS[defect]]
-        for measure in DETECTORS:
-            lower = drops(versions, [measure])[measure].dropna()
-            if lower.empty:
-                continue
-            share, area = detected(versions[versions["key"].isin(lower.index)], lower)
-            shares.append(of_defect.described(share.assign(dataset=of_defect.dataset)))
-            area = area.assign(dataset=of_defect.dataset, measure=AUROC)
-            areas.append(of_defect.described(area))
+        lowers = drops(versions, list(DETECTORS))
+        for measure in lowers.columns[lowers.notna().any()]:
+            lower = lowers[measure].dropna()
+            judged = versions[versions["key"].isin(lower.index)]
+            sources = judged.loc[~judged["original"], "source"].tolist()
+            clusters, reason = resampled_clusters(sources, len(lower))
+            units = np.arange(len(lower)) if clusters is None else clusters
+            sums, sizes = cluster_sums(lower.to_numpy(), units)
+            share = frames.shares({measure: (sums.ravel(), sizes)}).assign(measure=LOWER)
+            share["reason"] = pd.Series([reason], dtype=object)
+            originals = judged["original"], judged[[measure]]
+            area = frames.areas(*originals, judged["source"], judged["key"]).assign(measure=AUROC)
+            if judged.groupby("key")[measure].nunique().eq(1).all():
+                area = area.assign(low=np.nan, high=np.nan, reason=NO_UNIT_DIFFERS)
+            counts = {"n": len(lower), "groups": len(set(sources)), "control": 0.5}
+            for rows, row in ((shares, share), (areas, area)):
+                row = row.assign(dataset=of_defect.dataset, **counts)
+                rows.append(of_defect.described(row))
     shares = pd.concat(shares, ignore_index=True)
     verdicts = interval_verdicts(shares, notices)
-    return shares.assign(null=notices, margin=0.0, verdict=verdicts), pd.concat(
-        areas, ignore_index=True
-    )
-
-
-def detected(versions, lower):
-    """Share and AUROC of one measure on originals and copies, all of them scored.
-
-    ``lower`` are the `drops` of the measure. The share has Wilson's interval over sources, or over
-    copies of too few sources.
-    """
-    measure = lower.name
-    sources = versions.loc[~versions["original"], "source"].tolist()
-    clusters, reason = resampled_clusters(sources, len(lower))
-    units = np.arange(len(lower)) if clusters is None else clusters
-    sums, sizes = cluster_sums(lower.to_numpy(), units)
-    share = frames.shares({measure: (sums.ravel(), sizes)})
-    share = share.assign(reason=pd.Series([reason], dtype=object))
-    scores = versions[[measure]]
-    area = frames.areas(versions["original"], scores, versions["source"], versions["key"])
-    if versions.groupby("key")[measure].nunique().eq(1).all():
-        area = area.assign(low=np.nan, high=np.nan, reason=NO_UNIT_DIFFERS)
-    counts = {"n": len(lower), "groups": len(set(sources)), "control": 0.5}
-    return share.assign(**counts), area.assign(**counts)
+    shares = shares.assign(null=notices, margin=0.0, verdict=verdicts)
+    return shares, pd.concat(areas, ignore_index=True)
 
 
 def noticed(shares):
     """Which measures notice which defects: the interval of the share lies above the limit."""
-    measures = {}
+    texts = []
     for phrase, of_measure in shares.groupby("system_phrase", sort=False):
         found = of_measure.loc[of_measure["verdict"] == BETTER, "part"].radd("a ")
-        measures.setdefault(enumerated([*found] or ["none of the defects"]), []).append(phrase)
-    texts = []
-    for found, phrases in measures.items():
-        verb = "notice" if len(phrases) > 1 else "notices"
-        texts.append(f"{enumerated(phrases)} {verb} {found}")
+        texts.append(f"{phrase} notices {enumerated([*found] or ['none of the defects'])}")
     limit = per_cent(shares["null"].iloc[0])
     return f"{upper('; '.join(texts))} (the score drops on more than {limit} of the copies)."
 
@@ -302,3 +285,35 @@ def by_rule(rows):
     measures = rows["measure"].replace(LOWER, "drops")
     rows = rows.assign(measure=measures + " of " + of + ", " + defects)
     return rows.replace({"system": rules, "against": rules})
+
+
+def explanation_items(explained, copies, focus=FAITHFULNESS[0]):
+    """Single explanations and their scores, those first whose defects `focus` misses most."""
+    measures = sorted(DETECTORS, key=lambda name: name != focus)
+    scores = {
+        "score of the explanation": copies[copies["original"]].groupby("key")[measures].first()
+    }
+    missed = {}
+    for defect, versions in copies.groupby("defect", sort=False):
+        name = DEFECTS[defect]
+        scores[name] = versions[~versions["original"]].set_index("key")[measures]
+        missed[f"{name}: missed"] = drops(versions, measures) == 0
+    columns = {name: table.stack(future_stack=True) for name, table in (scores | missed).items()}  # noqa: PD013
+    results = pd.concat(columns, axis=1).rename_axis(["id", "system"])
+    results[list(missed)] = results[list(missed)].eq(True)
+    n_missed = results.xs(focus, level="system")[list(missed)].sum(axis=1)
+    items = pd.DataFrame({"text": explained.explanations}).rename_axis("id")
+    items["source"] = [[source.replace("\0", ", ")] for source in explained.source_of.values()]
+    items = items.loc[n_missed.loc[items.index].sort_values(ascending=False, kind="stable").index]
+    results = results.reindex(measures, level="system").rename(index=DETECTORS, level="system")
+    return item_page(
+        items.reset_index(),
+        results.reset_index(),
+        noun="explanation",
+        ready=[(tag, DETECTORS[focus], None) for tag in missed],
+        card=explained.card,
+        shown=may_show(explained.card) if explained.card else ALL_TEXTS,
+        documents={key.replace("\0", ", "): text for key, text in explained.sources.items()},
+        document_texts=["text"],  # an explanation quotes its source
+        most_bytes=450_000,
+    )

@@ -1,8 +1,6 @@
 """Explanations with their sources, and their scores under all rules of faithfulness."""
 
-import os
 import re
-from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,7 +8,6 @@ import pandas as pd
 
 from casebook import frames
 from casebook.data.folders import read_collection
-from casebook.data.sources import MIRROR_VARIABLE
 from casebook.data.tables import read_roles, read_table
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer
@@ -25,8 +22,6 @@ from casebook.measures.faithfulness import (
 )
 from casebook.measures.mentions import provisions
 from casebook.measures.quotations import quote_states
-from casebook.paths import valid_name
-from casebook.readers import read_jsonl
 from casebook.runs.outputs import number
 from casebook.scores import Scores
 from casebook.sensitivity.extract import extract_sheet
@@ -36,6 +31,7 @@ from casebook.text import content_words, sentence_texts, sentences
 LEAST_SOURCES = 5
 FAITHFULNESS = "faithfulness"
 SENTENCES = "AUROC of sentences"
+CITATION_STATES = ("exact", "same section", "absent")
 CONDITIONS = {MATCHED: "own source", MISMATCHED: "foreign sources"}
 # How explanations are made, and why a question has none.
 KINDS = {
@@ -69,21 +65,17 @@ class Explained:
 
     @property
     def title(self):
-        """Readers' name."""
         return self.card.title if self.card else self.name
 
     @property
     def texts(self):
-        """Explanations, sources, and the source of each."""
         return self.explanations, self.sources, self.source_of
 
     @property
     def own_sources(self):
-        """Texts of the sources that have an explanation, by name."""
         return {source: self.sources[source] for source in sorted(set(self.source_of.values()))}
 
     def table(self):
-        """What is explained, in numbers, and what was read of a file."""
         words = pd.Series(self.explanations).str.split().str.len()
         source_words = pd.Series(self.own_sources).str.split().str.len()
         about = {
@@ -105,113 +97,51 @@ def explain_dataset(dataset, kind="template", *, limit=None, seed=0):
     """Explanations of the best, first relevant document of each question, at most `limit` of them.
 
     `kind` is one of `KINDS`: ``template``, ``gold`` (reference answers), ``explainer`` or
-    ``documented explainer`` (sentences of `Explainer`); or a run of PDPABench's stored answers.
+    ``documented explainer`` (sentences of `Explainer`).
     """
-    if kind in KINDS:
-        explained = _written(dataset, kind)
-    elif dataset.key == "pdpabench":
-        explained = _stored_answers(dataset, kind)
-    else:
-        raise InputError(
-            f"explanations: {kind!r}: choose from {', '.join(KINDS)}, a file of your "
-            "own, or with dataset=pdpabench a run of its answers"
-        )
-    return limited(replace(explained, card=dataset.card), limit, seed)
+    if kind not in KINDS:
+        known = ", ".join(KINDS)
+        raise InputError(f"explanations: {kind!r}: choose from {known}, or a file of your own")
+    return limited(_written(dataset, kind), limit, seed)
 
 
-def _first_relevant(dataset):
-    """The best, first relevant document of each question that the data have."""
+def _written(dataset, kind):
+    description, reason = KINDS[kind]
+    documents = dataset.documents.set_index("doc_id")
+    texts = documents["text"].to_dict()
+    # The best, first relevant document of each question that the data have.
     best = {}
     for question in dataset.queries["query_id"]:
         grades = dataset.qrels.get(question, {})
         relevant = [doc for doc in grades if grades[doc] >= 1 and doc not in dataset.lacking]
         if relevant:
             best[question] = max(relevant, key=grades.get)
-    return best
-
-
-def _of_documents(dataset, column):
-    documents = dataset.documents.set_index("doc_id")
-    return documents[column].to_dict() if column in documents else {}
-
-
-def _written(dataset, kind):
-    description, reason = KINDS[kind]
-    name = dataset.name
-    texts = _of_documents(dataset, "text")
-    citations = _of_documents(dataset, "citation")
-    best = _first_relevant(dataset)
     questions = dataset.queries.set_index("query_id").loc[list(best)]
+    name = dataset.name
     cited = {}
     if kind == "gold":
         if "gold_answer" not in questions:
-            raise InputError(
-                f"{name} has no reference answers: choose other explanations than gold"
-            )
-        found = questions["gold_answer"]
-        cited = {key: citations[document] for key, document in best.items() if citations}
+            raise InputError(f"{name} has no reference answers: choose others than gold")
+        found = questions["gold_answer"].to_dict()
+        if "citation" in documents:
+            cited = {key: documents.loc[best[key], "citation"] for key in best}
     elif kind == "template":
         found = {key: _quotation(text, texts[best[key]]) for key, text in questions["text"].items()}
     else:
         is_documented = kind == "documented explainer"
         name = f"{name}.{'documented' if is_documented else 'corrected'}_explainer"
         explainer = Explainer({doc: texts[doc] for doc in best.values()}, is_documented)
-        found = {
-            key: _explanation(explainer, key, text, best[key])
-            for key, text in questions["text"].items()
-        }
+        found = {}
+        for key, text in questions["text"].items():
+            explanation = explainer.result(extract_sheet(text, key).sheet, best[key])
+            kinds = {sentence.kind for sentence in explanation.sentences}
+            found[key] = None if kinds <= {"nothing", "similarity"} else explanation.text
     explanations = pd.Series(found, dtype=object).dropna().to_dict()
     source_of = {key: best[key] for key in explanations}
     n_without = len(best) - len(explanations)
     left_out = {reason: n_without} if n_without else {}
-    return Explained(name, description, explanations, texts, source_of, cited, left_out)
-
-
-def _explanation(explainer, key, text, document):
-    """Sentences of an explainer; None if it found nothing."""
-    explanation = explainer.result(extract_sheet(text, key).sheet, document)
-    kinds = {sentence.kind for sentence in explanation.sentences}
-    return None if kinds <= {"nothing", "similarity"} else explanation.text
-
-
-def _stored_answers(dataset, run):
-    """Answers of one run of PDPABench with the passages that the model saw."""
-    mirror = os.environ.get(MIRROR_VARIABLE)
-    if not mirror:
-        raise InputError(f"stored answers need {MIRROR_VARIABLE} to be set")
-    folder = Path(mirror) / "pdpabench" / "generation" / valid_name(run, "run of answers")
-    path = folder / "detailed_results.jsonl"
-    if not path.is_file():
-        raise InputError(f"{path}: no stored answers; choose from the folder's runs")
-    texts = _of_documents(dataset, "text")
-    citations = _of_documents(dataset, "citation")
-    best = _first_relevant(dataset)
-    explanations = {}
-    sources = {}
-    cited = {}
-    left_out = Counter()
-    for _, row in read_jsonl(path, {"qid": str, "prediction": dict, "reranking": dict}):
-        key = row["qid"]
-        answer = row["prediction"].get("answer_text")
-        passages = [doc for doc in row["reranking"].get("used_ids_r3", []) if doc in texts]
-        if not passages and key in best:
-            passages = [best[key]]
-        if not answer:
-            left_out["no answer"] += 1
-        elif not passages:
-            left_out["no passage"] += 1
-        else:
-            explanations[key] = answer
-            sources[key] = "\n\n".join(texts[doc] for doc in passages)
-            cited[key] = "; ".join(citations[doc] for doc in passages if doc in citations)
     return Explained(
-        f"{dataset.name}.{run}",
-        f"stored answers of {run}",
-        explanations,
-        sources,
-        {key: key for key in explanations},
-        cited,
-        dict(left_out),
+        name, description, explanations, texts, source_of, cited, left_out, card=dataset.card
     )
 
 
@@ -315,8 +245,6 @@ def limited(explained, limit, seed):
 
 @dataclass(frozen=True, eq=False)
 class ExplanationScores:
-    """Explanations against own and foreign sources, under all rules."""
-
     rows: pd.DataFrame  # a row per rule, condition, explanation, source and sentence
     grounded: dict  # {rule: explanations x conditions}
     estimates: pd.DataFrame  # a row per rule and measure
@@ -376,7 +304,6 @@ def score_report(explained, scored):
 
 
 def score_parts(explained, scored):
-    """Scores of explanations as lines and tables for people."""
     names = {"system_name": "rule", "control_name": "against"}
     columns = ["rule", "measure", "value", "low", "high", "against", "control", "n", "reason"]
     numbers = scored.estimates.rename(columns=names)[columns]
@@ -397,7 +324,6 @@ def score_parts(explained, scored):
 
 
 def readable(table):
-    """Rows by rule and condition under readers' names."""
     return table.replace({"rule": RULES, "condition": CONDITIONS})
 
 
@@ -405,13 +331,12 @@ def readable(table):
 
 
 def quotation_states(explained, foreign):
-    """Quotations by state, in the own source and in foreign ones."""
     found = []
     for key, text in explained.explanations.items():
         for source in [explained.source_of[key], *foreign[key]]:
-            condition = MISMATCHED if source in foreign[key] else MATCHED
-            for _, state in quote_states(text, [explained.sources[source]]):
-                found.append({"state": state, "source": CONDITIONS[condition]})
+            condition = CONDITIONS[MISMATCHED if source in foreign[key] else MATCHED]
+            states = quote_states(text, [explained.sources[source]])
+            found += [(state, condition) for _, state in states]
     found = pd.DataFrame(found, columns=["state", "source"])
     return pd.crosstab(found["state"], found["source"]).reset_index().rename_axis(columns=None)
 
@@ -424,24 +349,24 @@ def cited_provisions(explained):
     keys = [key for key in explained.explanations if explained.cited.get(key)]
     tables = []
     for condition, others in {MATCHED: keys, MISMATCHED: keys[1:] + keys[:1]}.items():
-        states = []
+        rows = []
         for key, other in zip(keys, others, strict=True):
             cited = _provisions(explained.cited[other])
-            numbers = _provisions(explained.explanations[key])
-            states.append([_citation_state(number, cited) for number in numbers])
-        sizes = [len(of_explanation) for of_explanation in states]
-        counts = {}
-        for state in ("exact", "same section", "absent"):
-            counts[state] = [of_explanation.count(state) for of_explanation in states], sizes
-        table = frames.shares(counts).rename(columns={"system": "state", "value": "share"})
-        table["count"] = [sum(of_state) for of_state, _ in counts.values()]
-        tables.append(table.assign(condition=condition))
+            for provision in _provisions(explained.explanations[key]):
+                rows.append((key, _citation_state(provision, cited)))
+        found = pd.DataFrame(rows, columns=["key", "state"])
+        counts = pd.crosstab(found["key"], found["state"])
+        counts = counts.reindex(index=keys, columns=CITATION_STATES, fill_value=0)
+        sizes = counts.sum(axis=1)
+        table = frames.shares({state: (counts[state], sizes) for state in counts})
+        table = table.rename(columns={"system": "state", "value": "share"})
+        tables.append(table.assign(condition=condition, count=counts.sum().to_numpy()))
     columns = ["condition", "state", "count", "share", "low", "high", "n"]
-    return pd.concat(tables, ignore_index=True)[columns].head(len(keys) * len(tables) * 3)
+    table = pd.concat(tables, ignore_index=True)[columns]
+    return table if keys else table.head(0)
 
 
 def _provisions(text):
-    """Distinct numbers of the provisions that a text cites."""
     numbers = dict.fromkeys(provision.partition(" ")[2] for provision in provisions(text))
     return [number.removesuffix("(0)") for number in numbers]
 

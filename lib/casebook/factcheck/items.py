@@ -3,6 +3,7 @@
 import pandas as pd
 
 from casebook.data.cards import card_of
+from casebook.factcheck.study import NOT_KINDS
 from casebook.runs.items import MOST_BYTES, item_page, one_line
 
 WRONG = "wrong verdict"
@@ -18,9 +19,9 @@ def claim_items(study, most_bytes=MOST_BYTES):
     cells = map(CONFUSION.format, results["label"], results["verdict"].fillna("none"))
     results = results.join(pd.get_dummies(pd.Series(list(cells))))
     results[WRONG] = results["right"] == 0
-    results["system"] = results["system"].map(study.name_of)
-    kinds = study.kinds_of_claims()
-    items = study.claims.drop(columns=["group", *kinds])
+    results["system"] = results["system"].map(study.names)
+    kinds = study.claims.drop(columns=NOT_KINDS)
+    items = study.claims[["id", "label", "text"]]
     items = items.join(pd.get_dummies(kinds, prefix_sep=": "))
     items["text"] = items["text"].map(one_line)
     passages = study.passages.assign(name=study.passages["doc_id"])

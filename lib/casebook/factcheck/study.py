@@ -39,7 +39,6 @@ BASE_RATE = "base rate"
 NAMES = yaml_table("names")["systems"]
 MEASURE_NAMES = yaml_table("names")["measures"]
 ACCURACY = MEASURE_NAMES["accuracy"]
-RECALLS = {MEASURE_NAMES["recall"]: SUPPORTED, MEASURE_NAMES["recall_not_supported"]: NOT_SUPPORTED}
 #: Measures of the original, and the standard one of the same name.
 ORIGINAL = {"accuracy": "accuracy", "precision": "precision", "recall": "recall", "f1": "f1_binary"}
 TWO_CLASS_POLICY = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
@@ -60,16 +59,11 @@ class VerdictStudy:
     answers: pd.DataFrame
     passages: pd.DataFrame
     policy: dict
-    names: dict = field(default_factory=dict)
+    names: dict = field(default_factory=NAMES.copy)
     facts: dict = field(default_factory=dict)
     unread: dict = field(default_factory=dict)
     n_resamples: int = 10_000
     seed: int = 0
-
-    @property
-    def title(self):
-        """Readers' name of the claims."""
-        return transfer.title_of(self.name)
 
     @property
     def systems(self):
@@ -89,12 +83,9 @@ class VerdictStudy:
         right = verdicts.apply(lambda said: is_right(self.claims["label"], said, self.policy))
         return right.dropna().astype(float)
 
-    def scores(self, measure=ACCURACY):
-        """Accuracy, or the recall of a label: `Scores` of the claims."""
-        right = self.right
-        if measure in RECALLS:
-            right = right[self.claims["label"].loc[right.index] == RECALLS[measure]]
-        return self._scores(right, measure, same_input=self._unread)
+    def scores(self):
+        """Accuracy: `Scores` of the claims."""
+        return self._scores(self.right, ACCURACY, same_input=self._unread)
 
     def planned(self, baseline):
         """The first system against the baseline and all others, and what gold evidence adds."""
@@ -107,17 +98,13 @@ class VerdictStudy:
         added = scores.contrasts([(GOLD_EVIDENCE, CLAIM_ONLY)], "gold evidence")
         return pd.concat([rows, added], ignore_index=True)
 
-    def boards(self, levels, planned):
-        """Levels and all pairs of accuracy and recalls, of the systems that read something."""
-        tables = []
-        for measure in (ACCURACY, *RECALLS):
-            scores = self.scores(measure).without(self.unread)
-            names = scores.values.columns
-            of_measure = levels[(levels["measure"] == measure) & levels["system"].isin(names)]
-            known = planned[planned["system"].isin(names) & planned["against"].isin(names)]
-            known = known if measure == ACCURACY else None
-            tables.append((of_measure, scores.pairs(known)))
-        return tables
+    def board(self, levels, planned):
+        """Levels and all pairs of the systems that read something."""
+        scores = self.scores().without(self.unread)
+        names = scores.values.columns
+        levels = levels[(levels["measure"] == ACCURACY) & levels["system"].isin(names)]
+        known = planned[planned["system"].isin(names) & planned["against"].isin(names)]
+        return levels, scores.pairs(known)
 
     def _unread(self, pairs):
         reasons = {}
@@ -126,19 +113,11 @@ class VerdictStudy:
             reasons |= {(system, against): reason} if reason else {}
         return reasons
 
-    def kinds_of_claims(self):
-        """Kinds of the claims, a column each."""
-        return self.claims[self.claims.columns.drop(NOT_KINDS)]
-
-    def name_of(self, system):
-        """Readers' name of a system."""
-        return (NAMES | self.names).get(system, system)
-
     def kinds(self):
         """Accuracy of the first system by kind of claim: rows of estimates."""
         scores = self._scores(self.right[[self.systems[0], MAJORITY]], ACCURACY, control=MAJORITY)
         tables = []
-        for kind, names in self.kinds_of_claims().items():
+        for kind, names in self.claims.drop(columns=NOT_KINDS).items():
             names = f"{kind}: " + names.loc[self.right.index].dropna()
             tables += [part.estimates().head(1) for part in scores.by(names).values()]
         return pd.concat(tables or [scores.estimates().head(0)], ignore_index=True)
@@ -215,7 +194,7 @@ class VerdictStudy:
         scored = self.scored(self.systems[0])
         table = pd.DataFrame(scored.parity)[["S", "L"]]
         standard = coefficients({name: scored[key] for name, key in ORIGINAL.items()})
-        standard = standard.set_index("system")[["value", "low", "high"]]
+        standard = standard.set_index("system")[["value", "low", "high"]].add_prefix("standard ")
         return table.join(standard).rename_axis("documented").reset_index()
 
     def rows(self):
@@ -226,12 +205,12 @@ class VerdictStudy:
         return pd.concat(tables, ignore_index=True)
 
     def _scores(self, values, measure, **about):
-        names = NAMES | self.names
+        names = self.names
         return Scores(
             values,
             measure,
             self.name,
-            self.title,
+            transfer.title_of(self.name),
             unit="claims",
             clusters=None if values is None else self._clusters(values.index),
             cluster="groups",
@@ -431,7 +410,7 @@ def checked_claims(checked, folds=5, *, seed=0, **options):
         pd.concat(answers),
         passages,
         TWO_CLASS_POLICY | {"nei": "three_class" if is_third else "exclude"},
-        names={CLAIM_ONLY: f"{NAMES[CLAIM_ONLY]}, {fitted_to}"},
+        names=NAMES | {CLAIM_ONLY: f"{NAMES[CLAIM_ONLY]}, {fitted_to}"},
         facts=checked.facts | facts,
         unread=unread,
         seed=seed,

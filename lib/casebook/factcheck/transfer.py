@@ -225,7 +225,7 @@ def run_transfer(golds, judges, folds=5, seed=0):
 
 def scores(rows, **options):
     """Whether each system is right on the claims of each set: a `Scores` a set."""
-    names = {name: f"{title_of_judge(name)} judge" for name in rows["system"].unique()} | NAMES
+    names = {name: f"Judge ({title_of_judge(name)})" for name in rows["system"].unique()} | NAMES
     names |= {CLAIM_ONLY: f"{NAMES[CLAIM_ONLY]}, out of fold"}
     about = {"unit": "claims", "cluster": "groups", "names": names}
     about["phrases"] = {name: f"the {text[0].lower()}{text[1:]}" for name, text in names.items()}

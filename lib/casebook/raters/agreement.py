@@ -12,8 +12,8 @@ PANELS = {THESE: "panel", "new raters": "new_panel"}
 WEAK = 0.667  # Krippendorff's least alpha for tentative conclusions
 
 
+# Level of measurement of ratings, items x raters: numbers are ordinal, labels nominal.
 def level_of(frame):
-    """Level of measurement of ratings, items x raters: numbers are ordinal, labels nominal."""
     return "ordinal" if frame.to_numpy().dtype.kind == "f" else "nominal"
 
 
@@ -50,8 +50,8 @@ def coefficient_rows(tables, dataset, **about):
     return Scores(pd.DataFrame(), "agreement", dataset, **about).described(rows)
 
 
+# Words of the answer on one criterion: agreement may be beyond chance and weak.
 def words_of(row):
-    """Words of the answer on one criterion: agreement may be beyond chance and weak."""
     beyond = "Yes" if row["value"] >= WEAK else "Yes, but weakly"
     return {
         "answers": {HELPS: beyond, HURTS: "No, less than by chance"},
@@ -60,20 +60,10 @@ def words_of(row):
     }
 
 
+# On how many items all raters agree, of those with two ratings or more.
 def alike(criterion, frame):
-    """On how many items all raters agree, of those with two ratings or more."""
     rated = frame[frame.notna().sum(axis=1) > 1]
     if rated.empty:
         return f"No item has two ratings of {criterion}."
     n_alike = (rated.max(axis=1) == rated.min(axis=1)).sum()
     return f"{criterion}: all raters of an item agree on {n_alike:,} of {len(rated):,} items."
-
-
-def rating_counts(frames):
-    """How often each rater gave each rating of each criterion."""
-    counts = []
-    for criterion, frame in frames.items():
-        of_rater = frame.apply(pd.Series.value_counts).rename_axis("rating").fillna(0).astype(int)
-        of_rater.insert(0, "criterion", criterion)
-        counts.append(of_rater.reset_index())
-    return pd.concat(counts, ignore_index=True)

@@ -9,8 +9,8 @@ BESIDES_ANSWERS = ("item_id", "prompt", "stratum", "evidence")  # columns of ans
 NO_ANSWER = "(no answer)"  # what raters read where a system said nothing
 
 
+# The systems of a frame of answers.
 def systems_of(answers):
-    """The systems of a frame of answers."""
     return [name for name in answers if name not in BESIDES_ANSWERS]
 
 

@@ -88,8 +88,8 @@ def _parts(path):
 # --- what the texts give away
 
 
+# Whether the texts alone give the systems away, and the words that do.
 def content_audit(panel, permutations=200, seed=0):
-    """Whether the texts alone give the systems away, and the words that do."""
     texts = panel.texts[[panel.focus, panel.against]].fillna("")
     texts = texts[(texts != "").all(axis=1)]
     guess, words = guess_arms(*texts.to_numpy().T, n_permutations=permutations, seed=seed)
@@ -134,8 +134,8 @@ def guess_arms(focus, against, *, folds=FOLDS, n_permutations=200, seed=0):
 # --- what raters guessed
 
 
+# Bang's blinding index for either side, if raters were asked for a guess.
 def guesses(panel):
-    """Bang's blinding index for either side, if raters were asked for a guess."""
     guess = panel.rows["guess"]
     if guess.isna().all():
         return pd.DataFrame([{"system": "Bang's index", "n": 0, "reason": "not_asked"}])

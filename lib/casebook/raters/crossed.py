@@ -42,8 +42,8 @@ def crossed_mean(table, *, weights="items", level=0.95, limits=(-np.inf, np.inf)
     return MeanTest(found, float(pvalue), float(df))
 
 
+# Hull of the interval over items and raters and the one over items alone.
 def at_least(crossed, items):
-    """Hull of the interval over items and raters and the one over items alone."""
     wide = crossed.interval
     narrow = items.interval
     if None in (wide.low, narrow.low):
@@ -52,8 +52,8 @@ def at_least(crossed, items):
     return MeanTest(wide, max(crossed.pvalue, items.pvalue), crossed.df)
 
 
+# Variance of the mean of [..., items, raters], its df (Satterthwaite), variance by raters.
 def crossed_variance(tables):
-    """Variance of the mean of [..., items, raters], its df (Satterthwaite), variance by raters."""
     items, raters = tables.shape[-2:]
     cells = tables - tables.mean(axis=(-2, -1), keepdims=True)
     rows = cells.mean(-1, keepdims=True)
@@ -70,8 +70,8 @@ def crossed_variance(tables):
     return spread, np.maximum(satterthwaite, 1.0), msr / (items * raters)
 
 
+# Two-sided p of a mean: the larger of the crossed t and of the t over raters.
 def crossed_pvalues(gap, spread, df, by_rater, raters):
-    """Two-sided p of a mean: the larger of the crossed t and of the t over raters."""
     crossed = special.stdtr(df, -np.abs(gap) / np.sqrt(np.maximum(spread, 1e-300)))
     of_raters = special.stdtr(raters - 1, -np.abs(gap) / np.sqrt(np.maximum(by_rater, 1e-300)))
     return 2 * np.maximum(crossed, of_raters)

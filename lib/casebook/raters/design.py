@@ -23,18 +23,18 @@ ID_DIGITS = 12
 ATTEMPTS = 200  # to assign raters so that common items link all of them
 
 
+# A secret of 256 bits.
 def new_secret():
-    """A secret of 256 bits."""
     return secrets.token_hex(32)
 
 
+# Name something so that nobody without the secret can tell what it is.
 def opaque_id(secret, *parts):
-    """Name something so that nobody without the secret can tell what it is."""
     return _digest(secret, parts).hex()[:ID_DIGITS]
 
 
+# Random numbers that follow from the secret, not from the public seed.
 def hidden_chance(secret, purpose):
-    """Random numbers that follow from the secret, not from the public seed."""
     entropy = int.from_bytes(_digest(secret, ("chance", purpose)))
     return np.random.Generator(np.random.PCG64(entropy))
 
@@ -47,13 +47,13 @@ def _digest(secret, parts):
     return hmac.digest(secret.encode(), message, hashlib.sha256)
 
 
+# Hash of a text, so that an edited cell is found without keeping the text.
 def text_hash(text):
-    """Hash of a text, so that an edited cell is found without keeping the text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+# Sign what everybody may read, so that nobody without the secret can alter it.
 def seal(secret, content):
-    """Sign what everybody may read, so that nobody without the secret can alter it."""
     return _digest(secret, ("seal", json.dumps(content, sort_keys=True))).hex()
 
 
@@ -113,8 +113,8 @@ def make_design(items, systems, raters, secret, *, per_item=None, pairs_per_item
     return design.assign(place=place).reset_index(drop=True)
 
 
+# How often each system is on the left in each form.
 def balance(design, systems):
-    """How often each system is on the left in each form."""
     shown = design.melt("rater", ["left", "right"], "side", "system")
     counts = pd.crosstab([shown["rater"], shown["system"]], shown["side"])
     counts["n"] = counts["left"] + counts["right"]
@@ -122,8 +122,8 @@ def balance(design, systems):
     return counts.reset_index()[["rater", "system", "n", "left", "off"]]
 
 
+# The least loaded raters for each comparison; of few, only some choices link all raters.
 def _linked_teams(n_comparisons, n_raters, per_item, rng):
-    """The least loaded raters for each comparison; of few, only some choices link all raters."""
     for _ in range(ATTEMPTS):
         loads = np.zeros(n_raters, dtype=int)
         teams = np.zeros((n_comparisons, per_item), dtype=int)
@@ -136,8 +136,8 @@ def _linked_teams(n_comparisons, n_raters, per_item, rng):
     return _refuse_unlinked(teams, n_raters, "raters", "raters")
 
 
+# How many of 0 to size - 1 share no group with member 0, even indirectly.
 def _unlinked(groups, size):
-    """How many of 0 to size - 1 share no group with member 0, even indirectly."""
     links = np.zeros((size, size), dtype=bool)
     for group in groups:
         links[np.ix_(group, group)] = True

@@ -14,7 +14,7 @@ from casebook.data import load
 from casebook.data.sources import Absent
 from casebook.errors import InputError
 from casebook.paths import DATA
-from casebook.raters.layouts import RATING_POINTS
+from casebook.raters.layouts import FORM_SIDES, RATING_POINTS
 from casebook.raters.preference import NEW_RATERS, THESE_RATERS, count_votes
 from casebook.raters.read import rename_columns
 from casebook.raters.unblinding import BASE, RAG, Votes, decode_judgements, key_column
@@ -27,10 +27,11 @@ AGREEMENT = "Inter-rater agreement on common prompts"
 MEAN_RATINGS_PER_RATER = "Mean ratings (per rater, RAG vs BASE)"
 # The document's scales and columns, whatever the forms of today ask.
 DOCUMENTED_SCALES = ("factuality", "usefulness")
-SIDES = {"left": "s1", "right": "s2"}
 # Judgement columns under the names of the documented form.
 FORM_COLUMNS = {
-    f"{scale}_{side}": f"{scale}_{SIDES[side]}" for side in SIDES for scale in DOCUMENTED_SCALES
+    f"{scale}_{side}": f"{scale}_{form}"
+    for form, side in FORM_SIDES.items()
+    for scale in DOCUMENTED_SCALES
 }
 RATING_COLUMNS = list(FORM_COLUMNS.values())
 _OTHER = {"S1": "S2", "S2": "S1"}
@@ -103,8 +104,8 @@ def documented_lines(analysis):
     return lines[1:]
 
 
+# Name what cannot be, which the documented analysis computes without a word.
 def impossible(forms, values):
-    """Name what cannot be, which the documented analysis computes without a word."""
     blank = int(np.isnan(_common_votes(forms)).any(axis=1).sum())
     if blank:
         yield (
@@ -230,8 +231,8 @@ def beside_standard(analysis):
 # --- rows in the shape that the documented analysis reads
 
 
+# Read the first sheet of each form as the documented analysis does: (file name, rows).
 def read_documented_rows(paths, side_column=None, last_column=False, columns=None):
-    """Read the first sheet of each form as the documented analysis does: (file name, rows)."""
     forms = []
     for path in map(Path, paths):
         (sheet,) = rename_columns(path, read_book(path).sheets[:1], columns or {})
@@ -241,8 +242,8 @@ def read_documented_rows(paths, side_column=None, last_column=False, columns=Non
     return forms
 
 
+# Give unblinded votes in the form that the documented analysis reads.
 def records_of(votes, suffix=""):
-    """Give unblinded votes in the form that the documented analysis reads."""
     frame = votes.frame.rename(columns=FORM_COLUMNS).assign(prompt_text=votes.frame["item_id"])
     sides = [frame["left"] == votes.focus, frame["right"] == votes.focus]
     frame["side"] = np.select(sides, ["S1", "S2"], None)
@@ -272,8 +273,8 @@ def votes_of(dataset):
 _PUBLISHED = ("win_rates", "intervals", "dependence", "agreement")
 
 
+# Leave out of the reconstruction's tables, or undefine, what random assignment made.
 def published_tables(tables):
-    """Leave out of the reconstruction's tables, or undefine, what random assignment made."""
     published = {name: tables[name] for name in _PUBLISHED}
     agreement = published["agreement"].assign(reason=DEALT)
     agreement[["new_panel_low", "new_panel_high"]] = np.nan

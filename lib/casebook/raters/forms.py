@@ -153,8 +153,8 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     return report | {"preregistration": registered}
 
 
+# Refuse a plan that cannot be, and names that are not safe or that tell a system.
 def check_plan(plan, systems):
-    """Refuse a plan that cannot be, and names that are not safe or that tell a system."""
     try:
         TypeAdapter(Plan).validate_python(vars(plan))
     except ValidationError as error:
@@ -167,8 +167,8 @@ def check_plan(plan, systems):
             raise InputError(f"the name {name!r}, which raters read, {problem}")
 
 
+# The text of each item's evidence, in an order that tells no system.
 def evidence_texts(passages, secret):
-    """The text of each item's evidence, in an order that tells no system."""
     texts = {}
     for item, of_item in passages.items():
         if not isinstance(of_item, list) or not all(isinstance(text, str) for text in of_item):
@@ -195,21 +195,17 @@ def _telling(texts, systems):
     names = "|".join(rf"\b{re.escape(name)}\b" for name in systems)
     named = texts.apply(lambda cells: cells.str.contains(names, case=False)).stack()  # noqa: PD013
     words = []
-    identical = []
     for system, against in itertools.combinations(systems, 2):
         for word, count in one_sided_words(texts[system], texts[against]).items():
             words.append({"systems": [system, against], "word": word, "items": count})
-        items = texts.index[texts[system] == texts[against]]
-        if len(items) == len(texts):
+        if (texts[system] == texts[against]).all():
             problem = f"{system} and {against} give the same answer to all {len(texts)} items"
             raise InputError(f"{problem}: is one file named twice?")
-        identical += [{"item": item, "systems": [system, against]} for item in items]
     return {
         "texts_with_a_system_name": [
             {"item": item, "column": column} for item, column in named.index[named]
         ],
         "words_of_one_system": words,
-        "identical_answers": identical,
     }
 
 
@@ -243,8 +239,8 @@ def _paired_rows(design, texts, secret):
     return rows
 
 
+# What will be tested, as it is registered before any form is out.
 def planned(plan, design):
-    """What will be tested, as it is registered before any form is out."""
     raters = plan.per_item or len(plan.raters)
     size = {"items": (design["item_id"].nunique(),), "raters": (raters,)}
     rate = {"win_rates": (plan.win_rate,), "alpha": plan.alpha}

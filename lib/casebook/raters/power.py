@@ -20,13 +20,13 @@ POOLED = "pooled sign"
 NODES, WEIGHTS = special.roots_hermitenorm(40)
 
 
+# Probability averaged over normal log odds.
 def marginal_probability(log_odds, sd):
-    """Probability averaged over normal log odds."""
     return float(np.sum(WEIGHTS * special.expit(log_odds + sd * NODES)) / np.sqrt(2 * np.pi))
 
 
+# Mean log odds at which the probability averages to a win rate.
 def log_odds_of(win_rate, sd):
-    """Mean log odds at which the probability averages to a win rate."""
     excess = lambda log_odds: marginal_probability(log_odds, sd) - win_rate  # noqa: E731
     return optimize.brentq(excess, -40, 40, xtol=1e-13)
 

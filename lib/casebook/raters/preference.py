@@ -35,8 +35,8 @@ MOST_STEPS = 5e8  # of counting all sign patterns; beyond it some are drawn
 VOTES = {"wins": 1, "ties": 0, "losses": -1}
 
 
+# Count wins, ties, losses and missing votes.
 def count_votes(votes):
-    """Count wins, ties, losses and missing votes."""
     votes = np.asarray(votes, dtype=float)
     counts = {name: int((votes == vote).sum()) for name, vote in VOTES.items()}
     return counts | {"missing": int(np.isnan(votes).sum())}
@@ -110,21 +110,16 @@ def preference_lines(votes, *, level=0.95, margin=MARGIN, n_resamples=100_000, s
     votes = np.asarray(votes, dtype=float)
     flips = item_flips(votes, level=level, n_resamples=n_resamples, seed=seed)
     crossed = at_least(crossed_mean(votes, level=level, limits=(-1.0, 1.0)), flips)
-    tests = {THESE_RATERS: flips, NEW_RATERS: crossed}
-    lines = coefficients({scope: _rate(test.interval) for scope, test in tests.items()})
-    lines = lines.rename(columns={"system": "scope", "value": "win_rate", "n": "items"})
-    lines["p"] = np.array([test.pvalue for test in tests.values()], dtype=float)
-    verdicts = []
-    for test in tests.values():
+    rows = []
+    for scope, test in {THESE_RATERS: flips, NEW_RATERS: crossed}.items():
         net = test.interval
-        gap = {"difference": net.estimate, "p_adjusted": test.pvalue, "level": level}
-        is_tested = test.pvalue is not None
-        found = verdict_of(net.low, net.high, 2 * margin, reason=net.reason, **gap)
-        verdicts.append(found if is_tested else NOT_MEASURED)
-    lines["verdict"] = verdicts
-    lines["method"] = [test.interval.method for test in tests.values()]
-    columns = ["scope", "win_rate", "low", "high", "p", "verdict", "items", "method", "reason"]
-    return lines[columns]
+        gap = {"reason": net.reason, "difference": net.estimate, "p_adjusted": test.pvalue}
+        verdict = verdict_of(net.low, net.high, 2 * margin, level=level, **gap)
+        row = {"scope": scope, **_rate(net).row("win_rate"), "p": test.pvalue}
+        row |= {"verdict": NOT_MEASURED if test.pvalue is None else verdict, "items": net.n}
+        rows.append(row | {"method": net.method, "reason": net.reason})
+    table = pd.DataFrame(rows).drop(columns="n")
+    return table.astype({"p": float, "reason": object})
 
 
 # The interval of a net vote in [-1, 1] as one of a win rate.

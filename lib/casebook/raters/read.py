@@ -36,8 +36,8 @@ Defect = namedtuple("Defect", "file sheet row column kind found effect", default
 ReturnedForm = namedtuple("ReturnedForm", "path rater layout sheet rows key_sha256 defects")
 
 
+# Defects of checks of a sheet: row, column, kind, perhaps content and effect.
 def defects_of(path, sheet, checks):
-    """Defects of checks of a sheet: row, column, kind, perhaps content and effect."""
     return tuple(Defect(str(path), sheet, *check) for check in checks)
 
 
@@ -67,8 +67,8 @@ def read_forms(paths, columns=None):
     return forms
 
 
+# Forms among files and folders, or a single one.
 def form_files(paths):
-    """Forms among files and folders, or a single one."""
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     files = []
     for path in map(Path, paths):
@@ -118,8 +118,8 @@ def read_form(path, columns=None):
     return form_of(read_book(path), Path(path).stem, columns or {})
 
 
+# Read the form that a book is.
 def form_of(book, rater, columns):
-    """Read the form that a book is."""
     path = book.path
     sheets = rename_columns(path, book.sheets, columns)
     candidates = [sheet for sheet in sheets if not sheet.table.columns.intersection(RATED).empty]
@@ -156,8 +156,8 @@ def form_of(book, rater, columns):
     return ReturnedForm(path, rater, layout, sheet.name, used, said.get(KEY_DIGEST), defects)
 
 
+# Give sheets their documented column names: `columns` maps those to the file's.
 def rename_columns(path, sheets, columns):
-    """Give sheets their documented column names: `columns` maps those to the file's."""
     for documented, column in columns.items():
         if not any(column in sheet.table for sheet in sheets):
             problem = f"no column {column!r}, which is to be read as {documented!r}"

@@ -74,16 +74,14 @@ def fill_forms(study, folder, truth=None, *, seed=0):
     rows_of = {form["rows"][0]["id"]: form["rows"] for form in key["forms"].values()}
     items = sorted({row["item"] for rows in rows_of.values() for row in rows}, key=str)
     liking = dict(zip(items, rng.normal(0, truth.item_sd, len(items)), strict=True))
-    paths = sorted(Path(study, FORMS).glob("*.xlsx"))
-    if not paths:
-        raise InputError(f"{Path(study, FORMS)}: holds no workbook to fill")
-    targets = [Path(folder, path.name) for path in paths]
-    for path in targets:
-        if path.exists():
-            problem = "exists: a simulated form replaces no other, name a new folder"
-            raise InputError(f"{path}: {problem}")
-        path.parent.mkdir(parents=True, exist_ok=True)
-    for path, target in zip(paths, targets, strict=True):
+    folder = Path(folder)
+    targets = {path: folder / path.name for path in sorted(Path(study, FORMS).glob("*.xlsx"))}
+    there = [str(path) for path in targets.values() if path.exists()]
+    if there or not targets:
+        problem = f"exists: {there}: name a new folder" if there else "no workbook to fill"
+        raise InputError(f"{study}: {problem}")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, target in targets.items():
         book = load_workbook(path)
         sheet = book[SHEET]
         columns = {cell.value: cell.column for cell in sheet[1]}
@@ -105,4 +103,4 @@ def fill_forms(study, folder, truth=None, *, seed=0):
                 if rng.random() >= truth.blank:
                     sheet.cell(line, columns[name]).value = rating
         book.save(target)
-    return targets
+    return list(targets.values())

@@ -215,8 +215,8 @@ JUDGEMENT_COLUMNS = [
 ]
 
 
+# Name the chosen system and the two sides in rows of forms that were joined with a key.
 def decode_judgements(rows):
-    """Name the chosen system and the two sides in rows of forms that were joined with a key."""
     preferred = rows["preferred"]
     choices = [preferred == "S1", preferred == "S2", (preferred == "Tie") & rows["left"].notna()]
     systems = [rows["left"].astype(object), rows["right"].astype(object), "Tie"]
@@ -258,8 +258,8 @@ def read_votes(forms, side_column=None, *, last_column=False):
     return Votes(decode_judgements(rows[~again]), (RAG, BASE), RAG, raters, tuple(defects))
 
 
+# The column that says which side is the system under study; none is guessed.
 def key_column(path, columns, side_column=None, last_column=False):
-    """The column that says which side is the system under study; none is guessed."""
     side_column = side_column or SIDE_COLUMN
     if side_column in columns:
         return side_column

@@ -103,29 +103,26 @@ def scores_by_callable(retriever, queries, depth, doc_ids):
     name = getattr(retriever, "__qualname__", type(retriever).__name__)
     answer = called(name, retriever, queries, depth)
     try:
-        lists = [
-            list(zip(ids, map(float, scores), strict=True))
-            for ids, scores in zip(*answer, strict=True)
-        ]
+        ids, scores = map(list, answer)
+        found = pd.DataFrame({"document": ids, "score": scores}, range(len(queries)))
+        found = found.explode(["document", "score"]).dropna(how="all").astype({"score": float})
     except (TypeError, ValueError, OverflowError):
-        lists = []
-    if len(lists) != len(queries):
         expected = f"ids and scores of equal lengths for each of {len(queries)} questions"
-        raise InputError(f"{name}: expected two lists: {expected}")
-    found = pd.DataFrame(
-        [(row, *entry) for row, entries in enumerate(lists) for entry in entries],
-        columns=["row", "document", "score"],
-    )
+        raise InputError(f"{name}: expected two lists: {expected}") from None
+    repeated = found.reset_index().duplicated(["index", "document"]).to_numpy()
     checks = {
-        "a document is given twice for one question: {}": found.duplicated(["row", "document"]),
-        "ids are no documents, such as {!r}": ~found["document"].isin(doc_ids),
-        "scores are not finite, such as that of {!r}": ~np.isfinite(found["score"].astype(float)),
+        "a document is given twice for one question: {}": repeated,
+        "ids are no documents, such as {!r}": ~found["document"].isin(doc_ids).to_numpy(),
+        "scores are not finite, such as that of {!r}": ~np.isfinite(found["score"].to_numpy()),
     }
     for problem, wrong in checks.items():
         if wrong.any():
-            example = found["document"][wrong.idxmax()]
+            example = found["document"].iloc[wrong.argmax()]
             raise InputError(f"{name}: {wrong.sum()} {problem.format(example)}")
-    return [dict(entries) for entries in lists]
+    rows = [{} for _ in queries]
+    for row, document, score in found.itertuples():
+        rows[row][document] = score
+    return rows
 
 
 def load_retriever(name, documents=None):
@@ -232,7 +229,34 @@ class Ablation(ScoredSystems):
 
     def same_inputs(self, pairs):
         """Pairs of systems that read the same on every query, with the reason."""
-        return same_inputs(self.results, pairs)
+        reasons = {}
+        for pair in pairs:
+            both = [self.results.get(system) for system in pair]
+            # Nobody can tell what a callable reads.
+            if all(isinstance(result, RetrievalResult) for result in both):
+                reasons[pair] = _same_input(*both)
+        return {pair: reason for pair, reason in reasons.items() if reason}
+
+
+def _same_input(first, second):
+    """Why two pipelines read the same on every query; None where they do not."""
+    settings = dict(first.config)
+    different = {name for name, value in dict(second.config).items() if settings[name] != value}
+    if not different:
+        return "both are one system with these settings"
+    if different == {"mmr"} and first.config.reranker:
+        documents = [np.sort(result.stages["rerank"].ids, axis=1) for result in (first, second)]
+        if np.array_equal(*documents):
+            return "marginal relevance dropped no document, so the reranker read the same ones"
+    reranked = {"rerank"} & {*first.costs.index, *second.costs.index}
+    if different <= set(OF_RERANKER) and not reranked:
+        return "the reranker reads none of these questions"
+    if different <= {"query_words", "query_reading"}:
+        # A word more or less, or another window, changes the scores of a list.
+        lists = ((first.stages[name], second.stages[name]) for name in first.config.lists)
+        if all(np.array_equal(one.scores, other.scores) for one, other in lists):
+            return "both read the same of these questions"
+    return None
 
 
 # --- systems
@@ -274,7 +298,7 @@ def systems(index, data, modes=None, retrievers=None, runs=None, max_missing=0.0
     }
     for name in [retrievers] if isinstance(retrievers, str) else retrievers or []:
         compared[name] = load_retriever(name, data.documents)
-    return compared | runs_on([data], runs, max_missing)
+    return compared | runs_on(data, runs, max_missing)
 
 
 def compared_systems(index, queries, modes=None, **settings):
@@ -291,61 +315,25 @@ def compared_systems(index, queries, modes=None, **settings):
     return list(names | {"bm25_cut": None})
 
 
-def same_inputs(results, pairs):
-    """Pairs of systems that read the same on every query, with the reason."""
-    reasons = {}
-    for pair in pairs:
-        both = [results.get(system) for system in pair]
-        if not all(isinstance(result, RetrievalResult) for result in both):
-            continue  # nobody can tell what a callable reads
-        is_reranked = any("rerank" in result.costs.index for result in both)
-        if both[0].config == both[1].config:
-            reasons[pair] = "both are one system with these settings"
-        elif _differ_in(both, "mmr") and both[0].config.reranker:
-            documents = [np.sort(result.stages["rerank"].ids, axis=1) for result in both]
-            if np.array_equal(*documents):
-                reasons[pair] = (
-                    "marginal relevance dropped no document, so the reranker read the same ones"
-                )
-        elif _differ_in(both, *OF_RERANKER) and not is_reranked:
-            reasons[pair] = "the reranker reads none of these questions"
-        elif _differ_in(both, "query_words", "query_reading"):
-            # A word more or less, or another window, changes the scores of a list.
-            lists = [
-                [result.stages[name].scores for name in both[0].config.lists] for result in both
-            ]
-            if all(map(np.array_equal, *lists)):
-                reasons[pair] = "both read the same of these questions"
-    return reasons
-
-
-def _differ_in(both, *names):
-    """Whether two systems have the same settings but for some."""
-    first, second = (result.config.model_dump(exclude=set(names)) for result in both)
-    return first == second
-
-
 def milliseconds_per_question(results, n_questions):
     """Processor time of each pipeline for a question; building the index is left out.
 
     What a system finds remembered because another one did the same before it, the encoding of
     questions and the reranker's scores, counts as what the other one took.
     """
-    costs = {
-        name: result.costs["cpu_s"]
-        for name, result in results.items()
-        if isinstance(result, RetrievalResult) and name not in CONTROL_SYSTEMS
-    }
+    costs = {}
+    for name, result in results.items():
+        if isinstance(result, RetrievalResult) and name not in CONTROL_SYSTEMS:
+            config = result.config
+            costs[name] = dict(result.costs["cpu_s"].drop("index", errors="ignore"))
+            costs[name]["reranker"] = f"{config.reranker} on {config.cut}"
+            costs[name]["encoder"] = config.uses_encoder
     costs = pd.DataFrame(costs).T
-    configs = [results[name].config for name in costs.index]
-    shared = {
-        "encode queries": [config.uses_encoder for config in configs],
-        "rerank": [f"{config.reranker} on {config.cut}" for config in configs],
-    }
-    for stage in shared.keys() & set(costs):
-        longest = costs.groupby(shared[stage])[stage].transform("max")
-        costs[stage] = longest.where(costs[stage].notna())
-    total = costs.drop(columns="index", errors="ignore").sum(axis=1)
+    for stage, shared in (("encode queries", "encoder"), ("rerank", "reranker")):
+        if stage in costs:
+            longest = costs.groupby(shared)[stage].transform("max")
+            costs[stage] = longest.where(costs[stage].notna())
+    total = costs.drop(columns=["reranker", "encoder"], errors="ignore").sum(axis=1)
     return (1000 * total / n_questions).to_dict()
 
 
@@ -390,22 +378,14 @@ def published_figures(key, index, *, n_resamples=10_000, seed=0):
 
 def data_table(dataset):
     """A dataset in a few rows of item and value."""
-    documents = dataset.documents
     rows = dict(dataset.counts)
-    rows["ranked for each query"] = (
-        "all documents" if dataset.candidates is None else "judged documents only"
-    )
-    titles = documents["title"].fillna("") if "title" in documents else pd.Series(dtype=object)
-    if titles.any():
-        pairs = zip(titles, documents["text"], strict=True)
-        searched = all(text.startswith(title.strip()) for title, text in pairs)
-        rows["titles"] = "searched with the texts" if searched else "not searched"
+    of_query = "all documents" if dataset.candidates is None else "judged documents only"
+    rows["ranked for each query"] = of_query
     if dataset.missing:
         rows["judged but missing"] = dataset.missing
     if dataset.groups is not None:
-        rows["groups of dependent queries"] = (
-            dataset.queries["query_id"].map(dataset.groups).nunique()
-        )
+        groups = dataset.queries["query_id"].map(dataset.groups)
+        rows["groups of dependent queries"] = groups.nunique()
     if dataset.card is not None:
         licence = dataset.card.licence
         use = "non-commercial only" if licence.non_commercial else "permissive"
@@ -426,14 +406,14 @@ def kept_by_stage(study, system):
         lists = {SYSTEM_NAMES[name]: (name, config.pool) for name in config.lists}
         cuts = lists | cuts | {f"First {config.top_k}": ("final", config.top_k)}
     queries = study.dataset.queries["query_id"].tolist()
-    shares = {}
+    relevant = relevant_documents(study.dataset)
+    shares = pd.DataFrame(index=list(relevant), columns=list(cuts), dtype=float)
     for label, (stage, depth) in cuts.items():
-        ranked = result.run(queries, stage)
-        shares[label] = {}
-        for query, relevant in relevant_documents(study.dataset).items():
-            kept = relevant.intersection(list(ranked[query])[:depth])
-            shares[label][query] = len(kept) / len(relevant)
-    return pd.DataFrame(shares)
+        run = result.run(queries, stage)
+        for query, wanted in relevant.items():
+            kept = wanted.intersection(list(run[query])[:depth])
+            shares.loc[query, label] = len(kept) / len(wanted)
+    return shares
 
 
 def lost_documents(study, system, depth=10):
@@ -451,32 +431,20 @@ def lost_documents(study, system, depth=10):
 
 def relevant_documents(dataset):
     """Relevant documents of each question that has one."""
-    found = {}
+    relevant = {}
     for query in dataset.queries["query_id"]:
-        relevant = {doc for doc, grade in dataset.qrels.get(query, {}).items() if grade > 0}
-        if relevant:
-            found[query] = relevant
-    return found
+        grades = dataset.qrels.get(query, {})
+        relevant[query] = {document for document, grade in grades.items() if grade > 0}
+    return {query: documents for query, documents in relevant.items() if documents}
 
 
-def ingest(folder, dataset, vectors, provider, passages=None):
-    """Manifest of indexed `Passages` and their vectors, by default whole documents, written."""
-    passages = passages or CorpusIndex(dataset.documents).passages()
-    doc_ids = dataset.documents["doc_id"].to_numpy()[passages.owner]
-    chunks = pd.DataFrame({"document": doc_ids, "text": list(passages.texts)})
-    chunks.insert(1, "number", chunks.groupby("document").cumcount())
-    chunks = chunks[chunks["text"].str.strip() != ""]
-    preprocessing = {"loader": dataset.card.loader if dataset.card else "beir"}
-    if passages.cut:
-        max_words, overlap, _ = passages.cut
-        preprocessing |= {"chunker": "words", "chunkSize": max_words, "chunkOverlap": overlap}
-    return write_manifest(
-        folder,
-        dataset.key,
-        "refs",
-        list(chunks.itertuples(index=False, name=None)),
-        vectors=np.asarray(vectors)[chunks.index],
-        provider=provider,
-        input_root=dataset.name,
-        preprocessing=preprocessing,
-    )
+def ingest(folder, dataset, vectors, provider):
+    """Manifest of whole documents and their vectors, written."""
+    documents = dataset.documents[dataset.documents["text"].str.strip() != ""]
+    rows = [
+        (name, 0, text) for name, text in zip(documents["doc_id"], documents["text"], strict=True)
+    ]
+    loader = dataset.card.loader if dataset.card else "beir"
+    about = {"provider": provider, "input_root": dataset.name, "preprocessing": {"loader": loader}}
+    vectors = np.asarray(vectors)[documents.index]
+    return write_manifest(folder, dataset.key, "refs", rows, vectors=vectors, **about)

@@ -7,7 +7,6 @@ memory. `casebook.retrieval.encoding` writes the files.
 
 import functools
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
@@ -24,10 +23,10 @@ from casebook.models.encoders import load_encoder
 from casebook.readers import read_json
 from casebook.retrieval.index import Chunks, CorpusIndex, Passages, WindowedQueries
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.ranked import ABSENT, best_first, metadata_mask, to_run
+from casebook.retrieval.ranked import ABSENT, best_first, metadata_mask
 from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 
-FORMAT = 4  # of the files; those of another one are written anew
+FORMAT = 5  # of the files; those of another one are written anew
 CONTENTS = "encoded.json"  # written last: what it names is whole
 VECTORS = "vectors.npy"
 SHARDS = "shards"  # folder of the SHA-256 of the vectors of each shard: 0-50000.sha256
@@ -40,22 +39,23 @@ def search_folder(folder, questions, depth, mode="full", encoder=None, filters=N
     """Run of a system on an encoded corpus, for the questions of a BEIR folder."""
     queries = read_questions(questions)
     index = EncodedCorpus(folder, encoder)
-    retriever = HybridRetriever(index, mode=mode)
     if filters and not metadata_mask(index.documents, filters).any():
         raise InputError(f"{folder}: holds no document that satisfies the filters")
-    config = retriever.config
-    stage = "final"
-    if len(config.lists) == 1 and not config.mmr and config.reranker is None:
-        stage = config.lists[0]  # its scores are those of the search
+    retriever = HybridRetriever(index, mode=mode)
     result = retriever.retrieve_many(queries["text"].tolist(), filters=filters, depth=depth)
-    return to_run(result.stages[stage].truncate(depth), queries["query_id"], index.doc_ids)
+    return result.run(queries["query_id"])
 
 
 def open_corpus(folder, dataset, encoder):
     """Encoded documents of a data set, with an encoder that keeps vectors of questions."""
     index = EncodedCorpus(folder, load_encoder(encoder))
     index.encoder()  # refused if it is another one
-    index.check_documents(dataset.documents)
+    same_ids = dataset.documents["doc_id"].tolist() == index.doc_ids
+    if not same_ids or dataset.documents["text"].tolist() != list(index.texts):
+        raise InputError(
+            f"{folder}: does not hold the documents of the data set: encode them by "
+            "'casebook corpus encode', with titles or without as here"
+        )
     return index
 
 
@@ -68,9 +68,9 @@ def check_corpus(folder):
     if not path.is_file():
         raise InputError(f"{folder}: no {CONTENTS}: the corpus is not encoded to its end")
     contents = read_json(path)
-    if not isinstance(contents, dict) or contents.pop("seal", None) != seal(contents):
-        raise InputError(f"{path}: changed by hand, or of another version: encode it again")
-    files = path.with_name(contents["folder"])
+    if contents.get("format") != FORMAT:
+        raise InputError(f"{path}: of another version: encode it again")
+    files = path.parent / Path(contents["folder"]).name
     for name, digest in contents["files"].items():
         if not (files / name).is_file() or sha256_file(files / name) != digest:
             raise InputError(f"{files / name}: {_CHANGED}")
@@ -89,15 +89,10 @@ def stored_shards(files):
         return dict.fromkeys(paths, False)
     whole = {}
     for path in paths:
-        rows = vectors[slice(*map(int, path.stem.split("-")))]
-        whole[path] = hashlib.sha256(rows.tobytes()).hexdigest() == path.read_text()
+        start, end = map(int, path.stem.split("-"))
+        digest = hashlib.sha256(vectors[start:end].tobytes()).hexdigest()
+        whole[path] = digest == path.read_text()
     return whole
-
-
-def seal(contents):
-    """SHA-256 of what is to be known of a corpus."""
-    text = json.dumps([FORMAT, contents], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 # --- the collection
@@ -121,14 +116,11 @@ class EncodedCorpus(CorpusIndex):
         self.folder, self.contents = check_corpus(folder)
         self.documents = pd.DataFrame(read_json(self.folder / "documents.json"))
         self.doc_ids = self.documents["doc_id"].tolist()
+        self.texts = StoredTexts(self.folder)
         self.median_words = self.contents["median_words"]
         self.model_settings = model_settings()
         self._encoder = encoder or self.contents["encoder"]
         self._passages = {}
-
-    @property
-    def texts(self):
-        return self.passages().texts
 
     @cached_property
     def _encoders(self):
@@ -141,15 +133,6 @@ class EncodedCorpus(CorpusIndex):
                 f"({weights[:12]})"
             )
         return {"truncated": encoder, "windows": WindowedQueries(encoder)}
-
-    def check_documents(self, documents):
-        """Refuse a collection that is not the one that was encoded."""
-        same_ids = documents["doc_id"].tolist() == self.doc_ids
-        if not same_ids or documents["text"].tolist() != list(self.texts):
-            raise InputError(
-                f"{self.place}: does not hold the documents of the data set: encode them by "
-                "'casebook corpus encode', with titles or without as here"
-            )
 
     def passages(self, cut=None):
         """The corpus cut as it was when it was encoded, or whole documents."""
@@ -170,13 +153,12 @@ class StoredPassages(Passages):
     def __init__(self, index, cut):
         super().__init__(index, cut)
         part = index.folder / ("documents" if cut is None else "passages")
-        # Document, start and end of each, the row of its vector, its first and last byte.
-        owner, start, end, rows, *span = np.load(part / "table.npy", mmap_mode="r")
-        texts = StoredTexts(index.folder / "texts.npy", *span)
-        self.chunks = Chunks(texts, *map(np.asarray, (owner, start, end)))
-        self.vectors = StoredVectors(index.folder / VECTORS, rows)
+        # Document, start and end of each, and the row of its vector.
+        owner, start, end, rows = np.load(part.with_suffix(".npy"))
+        self.chunks = Chunks(StoredParts(index.texts, owner, start, end), owner, start, end)
+        self.vectors = StoredVectors(index.folder, rows)
         self.dense = SearchInBlocks(self.vectors)
-        self.token_frequencies = np.load(part / "tokens.npy")
+        self.token_frequencies = np.load(part.with_suffix(".tokens.npy"))
 
     def _bm25_of(self, preset):
         presets = self.index.contents["presets"]
@@ -189,35 +171,47 @@ class StoredPassages(Passages):
 
 
 class StoredTexts(Sequence):
-    """Texts by their first and last bytes, decoded when they are asked for."""
+    """Texts of documents, decoded when they are asked for."""
 
-    def __init__(self, path, starts, ends):
-        self._bytes = np.load(path, mmap_mode="r")
-        self._spans = starts, ends
+    def __init__(self, files):
+        self._bytes = np.load(files / "texts.npy", mmap_mode="r")
+        self._bounds = np.load(files / "bounds.npy")
 
     def __len__(self):
-        return len(self._spans[0])
+        return len(self._bounds) - 1
 
-    def __getitem__(self, item):
-        start, end = (places[item] for places in self._spans)
+    def __getitem__(self, document):
+        start, end = self._bounds[document], self._bounds[document + 1]
         return self._bytes[start:end].tobytes().decode()
+
+
+class StoredParts(Sequence):
+    """Parts of texts by document, start and end."""
+
+    def __init__(self, texts, *places):
+        self._texts = texts
+        self._places = places
+
+    def __len__(self):
+        return len(self._places[0])
+
+    def __getitem__(self, row):
+        owner, start, end = (places[row] for places in self._places)
+        return self._texts[owner][start:end]
 
 
 class StoredVectors:
     """Rows of an array, read when they are asked for by an array of numbers."""
 
-    def __init__(self, path, rows):
-        self._vectors = np.load(path, mmap_mode="r")
+    def __init__(self, files, rows):
+        self._vectors = np.load(files / VECTORS, mmap_mode="r")
         self._rows = rows
-
-    def __getitem__(self, items):
-        return self._vectors[self._rows[items]]
-
-    def __array__(self, dtype=None, copy=None):
-        return np.asarray(self[:], dtype)
 
     def __len__(self):
         return len(self._rows)
+
+    def __getitem__(self, items):
+        return self._vectors[self._rows[items]]
 
 
 class SearchInBlocks:
@@ -228,13 +222,12 @@ class SearchInBlocks:
 
     def search(self, query_vectors, k, allowed=None):
         """Most similar vectors of every query; exact."""
-        mask = None if allowed is None else np.atleast_2d(allowed)
         ids = []
         scores = []
         for start in range(0, len(self._vectors), VECTORS_AT_ONCE):
             block = slice(start, start + VECTORS_AT_ONCE)
-            part = None if mask is None else mask[:, block]
-            lists = DenseIndex(self._vectors[block]).search(query_vectors, k, part)
+            mask = None if allowed is None else np.atleast_2d(allowed)[:, block]
+            lists = DenseIndex(self._vectors[block]).search(query_vectors, k, mask)
             ids.append(np.where(lists.ids >= 0, lists.ids + start, ABSENT))
             scores.append(lists.scores)
         return best_first(np.concatenate(ids, axis=1), np.concatenate(scores, axis=1)).truncate(k)

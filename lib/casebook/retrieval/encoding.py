@@ -16,6 +16,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from casebook.data.folders import read_collection
 from casebook.errors import InputError
@@ -25,10 +26,10 @@ from casebook.models.encoders import PACKAGED
 from casebook.models.rerankers import token_frequencies
 from casebook.retrieval.encoded import (
     CONTENTS,
+    FORMAT,
     SHARDS,
     VECTORS,
     check_corpus,
-    seal,
     stored_shards,
     uncached_encoder,
 )
@@ -53,90 +54,58 @@ def encode_corpus(documents, encoder, out, size=None, client=None, cut=None):
     settings = model_settings()
     model = uncached_encoder(encoder, settings)
     index = CorpusIndex(documents, model)
-    about = {
+    contents = {
+        "format": FORMAT,
         "encoder": encoder if isinstance(encoder, str) else encoder.name,
         "model": getattr(model, "weights_hash", model.model_hash),
         **settings.fingerprint,
         "cut": list(cut or PipelineConfig().cut),
         "presets": list(STORED_PRESETS),
     }
+    made_of = index.documents.to_json() + str(contents) + model.model_hash
     out = Path(out)
-    files = out / f"files-{_hash_of(index, model, about)[:16]}"
+    files = out / f"files-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}"
     with locked(out / ".lock", f"{out}: {{}} encodes to it: wait, or name another one".format):
-        stored = contents = None
+        stored = None
         with contextlib.suppress(InputError):
-            stored, contents = check_corpus(out)
+            stored, whole = check_corpus(out)
         if stored != files:
             files.mkdir(exist_ok=True)
             encode = encoder, settings, model.model_hash
-            contents = about | _write(index, tuple(about["cut"]), files, encode, size, client)
-            write_json(out / CONTENTS, contents | {"seal": seal(contents)})
+            whole = contents | _write(index, tuple(contents["cut"]), files, encode, size, client)
+            write_json(out / CONTENTS, whole)
             for other in set(out.glob("files-*")) - {files}:
                 shutil.rmtree(other)
-    names = ("documents", "passages", "shards", "dims", "encoder", *settings.fingerprint)
-    return {name: contents[name] for name in names} | {"folder": str(out)}
-
-
-def _hash_of(index, model, about):
-    """SHA-256 of what a corpus is made of."""
-    digest = hashlib.sha256(seal([model.model_hash, about]).encode())
-    for name, column in index.documents.items():
-        digest.update(json.dumps([name, column.tolist()]).encode())
-    return digest.hexdigest()
+    return whole | {"folder": str(out)}
 
 
 def _write(index, cut, files, encode, size, client):
     """Write all files of a corpus; gives what is to be known of them."""
-    passages = index.passages(cut)
-    documents = index.passages()
-    rows, further = _document_rows(passages, index.texts)
-    texts = [*passages.texts, *(index.texts[document] for document in further)]
-    shards, dims = write_vectors(files, texts, encode, size, client)
-
-    data = [text.encode() for text in index.texts]
-    np.save(files / "texts.npy", np.frombuffer(b"".join(data), dtype=np.uint8))
+    parts = {"passages": index.passages(cut), "documents": index.passages()}
+    every_text = [text for part in parts.values() for text in part.texts]
+    rows, texts = pd.factorize(pd.Series(every_text, dtype=object))  # each text once
+    shards, dims = write_vectors(files, list(texts), encode, size, client)
+    for name, part in parts.items():
+        of_part, rows = np.split(rows, [len(part)])
+        np.save(files / f"{name}.npy", np.stack([*part.chunks[1:], of_part]))
+        np.save(files / f"{name}.tokens.npy", token_frequencies(index.encoder(), part.texts))
+    for preset in STORED_PRESETS:
+        parts["documents"].bm25(preset).save(files / preset)
     columns = index.documents.drop(columns="text").to_dict("list")
     (files / "documents.json").write_text(json.dumps(columns, ensure_ascii=False), "utf-8")
-    first_bytes = np.cumsum([0, *map(len, data)])
-    _write_part(files / "documents", documents, rows, first_bytes)
-    _write_part(files / "passages", passages, np.arange(len(passages)), first_bytes)
-    for preset in STORED_PRESETS:
-        documents.bm25(preset).save(files / preset)
-
+    data = [text.encode() for text in index.texts]
+    np.save(files / "texts.npy", np.frombuffer(b"".join(data), dtype=np.uint8))
+    np.save(files / "bounds.npy", np.cumsum([0, *map(len, data)]))
     paths = [path for path in files.rglob("*.*") if path.name != VECTORS]
     return {
         "folder": files.name,
         "files": {path.relative_to(files).as_posix(): sha256_file(path) for path in paths},
         "documents": len(index),
-        "passages": len(passages),
+        "passages": len(parts["passages"]),
         "median_words": index.median_words,
         "shards": shards,
         "dims": dims,
     }
-
-
-def _document_rows(passages, texts):
-    """Row of each document among the vectors, and the documents that are no passage."""
-    rows = np.searchsorted(passages.owner, np.arange(len(texts)))
-    further = []
-    for document, text in enumerate(texts):
-        if passages.texts[rows[document]] != text:
-            further.append(document)
-    rows[further] = len(passages) + np.arange(len(further))
-    return rows, further
-
-
-def _write_part(folder, part, rows, first_bytes):
-    """Write where passages, or whole documents, and their vectors are."""
-    owner, start, end = part.chunks[1:]
-    texts = part.index.texts
-    spans = zip(owner, start, strict=True)
-    before = [len(texts[document][:character].encode()) for document, character in spans]
-    first = first_bytes[owner] + before
-    last = first + [len(text.encode()) for text in part.texts]
-    folder.mkdir(exist_ok=True)
-    np.save(folder / "table.npy", np.stack([owner, start, end, rows, first, last]))
-    np.save(folder / "tokens.npy", token_frequencies(part.index.encoder(), part.texts))
 
 
 # --- vectors
@@ -150,21 +119,19 @@ def write_vectors(files, texts, encode, size=None, client=None):
     """
     workers = 1 if client is None else client.slots()
     size = size or min(MOST_IN_A_SHARD, math.ceil(len(texts) / workers))
-    files = files.absolute()  # workers may run elsewhere
+    folder = files.absolute() / SHARDS  # workers may run elsewhere
     shards = {}
     for start in range(0, len(texts), size):
         part = texts[start : start + size]
-        shards[files / SHARDS / f"{start}-{start + len(part)}.sha256"] = part
-    kept = []
-    for path, is_whole in stored_shards(files).items():
-        if is_whole and path in shards:
-            kept.append(path)
-        else:
-            path.unlink()
+        shards[folder / f"{start}-{start + len(part)}.sha256"] = part
+    whole = stored_shards(folder.parent)
+    kept = [path for path, is_whole in whole.items() if is_whole and path in shards]
+    for path in whole.keys() - kept:
+        path.unlink()
     if not kept:
         dims = vectors_of(texts[:1], *encode).shape[1]
         np.lib.format.open_memmap(files / VECTORS, "w+", np.float32, (len(texts), dims))
-        (files / SHARDS).mkdir(exist_ok=True)
+        folder.mkdir(exist_ok=True)
     work = [(path, part, encode) for path, part in shards.items() if path not in kept]
     if client is None:
         for shard in work:

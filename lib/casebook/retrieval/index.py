@@ -36,7 +36,7 @@ class CorpusIndex:
     has_words_of_passages = True
 
     def __init__(self, documents, encoder=None, settings=None):
-        self.documents = _checked(documents_frame(documents))
+        self.documents = documents_frame(documents)
         self.texts = self.documents["text"].tolist()
         self.doc_ids = self.documents["doc_id"].tolist()
         self.median_words = float(np.median([len(text.split()) for text in self.texts]))
@@ -100,24 +100,20 @@ def documents_frame(documents):
             f"texts or of {{doc_id, text}}, or {{id: text}}, got {type(documents).__name__}"
         )
     column = next((name for name in ID_COLUMNS if name in documents), "doc_id")
-    if column == "doc_id":
-        return documents
-    return documents.rename(columns={column: "doc_id"}).astype({"doc_id": str})
-
-
-def _checked(documents):
-    missing = {"doc_id", "text"} - set(documents.columns)
+    if column != "doc_id":
+        documents = documents.rename(columns={column: "doc_id"}).astype({"doc_id": str})
+    missing = {"doc_id", "text"} - set(documents)
     if missing:
         raise InputError(f"documents lack the column {min(missing)!r}")
     if documents.empty:
         raise InputError("a collection needs at least one document")
-    documents = documents.reset_index(drop=True)
-    ids = documents["doc_id"]
-    textless = ~documents["text"].map(lambda text: isinstance(text, str))
-    for wrong, problem in ((ids.duplicated(), "occurs twice"), (textless, "has no text")):
+    ids = documents["doc_id"].tolist()
+    is_text = documents["text"].map(lambda text: isinstance(text, str)).astype(bool)
+    repeated = documents["doc_id"].duplicated()
+    for wrong, problem in ((repeated, "occurs twice"), (~is_text, "has no text")):
         if wrong.any():
-            raise InputError(f"document {ids[wrong.idxmax()]!r} {problem}")
-    return documents
+            raise InputError(f"document {ids[wrong.argmax()]!r} {problem}")
+    return documents.reset_index(drop=True)
 
 
 class Passages:
@@ -287,13 +283,13 @@ class WindowedQueries(EncoderWrapper):
         texts = list(texts)
         limit = self.encoder.max_tokens
         windows = []
-        sizes = []
-        for text, n_tokens in zip(texts, self.encoder.count_tokens(texts), strict=True):
-            parts = [text]
+        sizes = np.ones(len(texts), dtype=np.int64)
+        for row, n_tokens in enumerate(self.encoder.count_tokens(texts)):
+            parts = [texts[row]]
             if n_tokens > limit:
-                parts = chunk_documents([text], limit, 0, self.encoder).texts
-                positions = np.linspace(0, len(parts) - 1, min(MOST_WINDOWS, len(parts)))
-                parts = [parts[position] for position in np.round(positions).astype(int)]
+                parts = chunk_documents(parts, limit, 0, self.encoder).texts
+                places = np.linspace(0, len(parts) - 1, min(MOST_WINDOWS, len(parts)))
+                parts = [parts[place] for place in np.round(places).astype(int)]
             windows += parts
-            sizes.append(len(parts))
-        return windows, np.array(sizes, dtype=np.int64)
+            sizes[row] = len(parts)
+        return windows, sizes

@@ -103,10 +103,8 @@ class HybridRetriever:
         if not isinstance(documents, CorpusIndex):
             models = model_settings(device, precision, batch_size)
             documents = CorpusIndex(documents, encoder, settings=models)
-        elif encoder is not None:
-            raise InputError("the index has its encoder already: give a frame or none")
-        elif (device, precision, batch_size) != (None, None, None):
-            raise InputError("the index has its device already: give a frame or none")
+        elif (encoder, device, precision, batch_size) != (None, None, None, None):
+            raise InputError("the index has its encoder and device already: give a frame or none")
         self.index = documents
         if self.config.chunking and documents.median_words < self.config.passages_from:
             self.config = self.config.model_copy(update={"chunking": False})
@@ -199,7 +197,11 @@ class HybridRetriever:
         semantic = _part(batch, np.flatnonzero(batch.weights))
         reranked = _part(batch, np.flatnonzero(batch.weights * self._is_reranked(batch.queries)))
         with _timed(costs, "index"):
-            reranker = self._reranker(reranked)
+            reranker = None
+            if reranked.queries:
+                # Before the dense list: its pass over the tokens gives the vectors for free.
+                settings = config.reranker, config.query_reading, config.rerank_tokens
+                reranker = self._passages.reranker(*settings)
             searched = {name: batch if name == "bm25" else semantic for name in config.lists}
             engines = {name: self._engine(name) for name in config.lists if searched[name].queries}
             if config.compares_vectors and semantic.queries:
@@ -268,13 +270,6 @@ class HybridRetriever:
             longest = self.config.rerank_words
         return np.array([len(query.split()) <= longest for query in queries], dtype=bool)
 
-    def _reranker(self, batch):
-        # Built before the dense list: its pass over the tokens gives the vectors for free.
-        config = self.config
-        if not batch.queries:
-            return None
-        return self._passages.reranker(config.reranker, config.query_reading, config.rerank_tokens)
-
     def _engine(self, name):
         """Passages that a list is searched in, and their index; nothing for a control."""
         config = self.config
@@ -314,9 +309,10 @@ class HybridRetriever:
         lists = [stages[name] for name in config.lists]
         if len(lists) == 1:
             return lists[0].truncate(depth)
-        weights = []
-        for name, weight in zip(config.lists, config.weights, strict=True):
-            weights.append(weight * semantic.weights ** _WEIGHT_POWERS.get(name, 0.0))
+        # BM25 lists share one weight.
+        powers = [semantic.weights ** _WEIGHT_POWERS.get(name, 0.0) for name in config.lists]
+        words = np.array([name.startswith("bm25") for name in config.lists])
+        weights = np.array(powers) / np.where(words, words.sum(), 1)[:, None]
         of_words = stages.get("bm25", lists[0]).truncate(depth)
         lists = [entry.take(semantic.rows) for entry in lists]
         if config.fusion == "standardised":
@@ -425,11 +421,10 @@ def _search_documents(index, asked, owner, batch):
 def _control_list(name, batch, n_documents, seed):
     """Rank without reading: in random order, or in that of the collection."""
     lists = []
+    # One mask of all queries, or one of each.
+    masks = np.ones((1, n_documents), bool) if batch.allowed is None else batch.allowed
     for row, query in enumerate(batch.queries):
-        documents = np.arange(n_documents)
-        if batch.allowed is not None:
-            # One mask of all queries, or one of each.
-            documents = np.flatnonzero(batch.allowed[row % len(batch.allowed)])
+        documents = np.flatnonzero(masks[row % len(masks)])
         if name == "random":
             digest = hashlib.sha256(query.encode()).digest()
             rng = np.random.default_rng([seed, int.from_bytes(digest[:8])])
@@ -478,28 +473,24 @@ class RetrievalResult:
         lists = {stage: entry.take([row]) for stage, entry in self.stages.items()}
         scores = {stage: entry.scores_of([documents])[0] for stage, entry in lists.items()}
         ranks = {stage: entry.ranks_of([documents])[0] for stage, entry in lists.items()}
-        scores = _records(pd.DataFrame(scores))
-        ranks = _records(pd.DataFrame(ranks).astype("Int64"))
+        scores, ranks = _records(scores, float), _records(ranks, "Int64")
         metadata = self.index.documents.drop(columns=["doc_id", "text"], errors="ignore")
+        metadata = metadata.iloc[documents].to_dict("records")
         hits = []
         for column, document in enumerate(documents):
-            text = self.index.texts[document]
-            start = 0
-            end = len(text)
             passage = self.passages[row, column]
-            if passage >= 0:
-                chunks = self.index.passages(self.config.cut).chunks
-                start = int(chunks.start[passage])
-                end = int(chunks.end[passage])
-            about = metadata.iloc[document].to_dict()
-            name = self.index.doc_ids[document]
-            listed = scores[column], ranks[column]
-            hits.append(Hit(column + 1, name, text[start:end], start, end, about, *listed))
+            chunks = self.index.passages(None if passage < 0 else self.config.cut).chunks
+            place = document if passage < 0 else passage
+            start, end = int(chunks.start[place]), int(chunks.end[place])
+            text = self.index.texts[document][start:end]
+            about = metadata[column], scores[column], ranks[column]
+            hits.append(Hit(column + 1, self.index.doc_ids[document], text, start, end, *about))
         return hits
 
 
-def _records(frame):
-    """Rows as dictionaries, None where a stage does not list the document."""
+def _records(values, kind):
+    """A dictionary for each document, with None where a stage does not list it."""
+    frame = pd.DataFrame(values).astype(kind)
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 

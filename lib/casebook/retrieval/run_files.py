@@ -39,15 +39,11 @@ def read_runs(paths):
         With file and line, if a file cannot be read, holds a document twice for a query or a
         score that is no finite number, or if two files have one name.
     """
-    paths = [paths] if isinstance(paths, str | Path) else paths or []
     runs = {}
-    earlier = {}
-    for path in map(Path, paths):
+    for path in [paths] if isinstance(paths, str | Path) else paths or []:
         name = run_name(path)
-        same = earlier.get(name.casefold())
-        if same:
-            raise InputError(f"{path}: its system {name!r} is that of {same}: rename the file")
-        earlier[name.casefold()] = path
+        if name.casefold() in map(str.casefold, runs):
+            raise InputError(f"{path}: an earlier file has its system's name, {name!r}: rename it")
         runs[name] = read_run_file(path)
     return runs
 
@@ -119,34 +115,27 @@ def coverage_of_run(dataset, run):
     }
 
 
-def runs_on(datasets, paths, max_missing):
-    """Read run files, and refuse those that are not of all of some data sets.
+def runs_on(dataset, paths, max_missing):
+    """Read run files, and refuse those that have no question of the data set.
 
-    Each needs a question of each, and at most that share of documents which they lack.
+    At most that share of their documents may be none of its.
     """
     runs = read_runs(paths)
-    for dataset in datasets:
-        for system, run in runs.items():
-            _check_run(dataset, system, run, max_missing)
-    return runs
-
-
-def _check_run(dataset, system, run, max_missing):
-    counts = coverage_of_run(dataset, run)
     questions = dataset.queries["query_id"].tolist()
-    if not counts["matched"]:
-        raise InputError(
-            f"runs: {system} has none of the {len(questions)} questions of {dataset.name}, such as "
-            f"{questions[0]!r}; it has {len(run)}, such as {next(iter(run))!r}"
-        )
-    if counts["unknown"] > max_missing * counts["entries"]:
-        names = {name for query in questions for name in run.get(query, ())}
-        example = min(names - set(dataset.documents["doc_id"]))
-        raise InputError(
-            f"runs: {system} names documents that {dataset.name} lacks, such as {example!r}: "
-            f"{counts['unknown']} of {counts['entries']} entries, max_missing is "
-            f"{max_missing:.0%}: is it a run on another collection?"
-        )
+    for system, run in runs.items():
+        counts = coverage_of_run(dataset, run)
+        if not counts["matched"]:
+            raise InputError(
+                f"runs: {system} has none of the {len(questions)} questions of {dataset.name}, "
+                f"such as {questions[0]!r}; it has {len(run)}, such as {next(iter(run))!r}"
+            )
+        if counts["unknown"] > max_missing * counts["entries"]:
+            raise InputError(
+                f"runs: {system} names documents that {dataset.name} lacks: {counts['unknown']} of "
+                f"{counts['entries']} entries, max_missing is {max_missing:.0%}: is it a run on "
+                "another collection?"
+            )
+    return runs
 
 
 def coverage_text(counts):

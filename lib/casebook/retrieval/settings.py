@@ -111,11 +111,7 @@ class PipelineConfig(pydantic.BaseModel):
     @pydantic.field_validator("lists", "agreement", mode="before")
     @classmethod
     def _as_tuple(cls, value):
-        if isinstance(value, str):
-            return (value,)
-        if isinstance(value, list):
-            return tuple(value)
-        return value
+        return (value,) if isinstance(value, str) else tuple(value or ()) or value
 
     @pydantic.field_validator("mmr", "chunking", "bm25_chunks", mode="before")
     @classmethod
@@ -125,14 +121,12 @@ class PipelineConfig(pydantic.BaseModel):
     @pydantic.field_validator("reranker")
     @classmethod
     def _check_reranker(cls, name):
-        if name is None or name == "none":
+        if name in (None, "none"):
             return None
         if "/" in name and not name.startswith(CROSS_ENCODER):
             name = CROSS_ENCODER + name  # a model of the hub, or a folder
-        if name == CROSS_ENCODER:
-            raise ValueError(f"name the model: {CROSS_ENCODER}NAME")
-        if not name.startswith(CROSS_ENCODER) and not is_plugin(name):
-            check_choice("reranker", name, (*RERANKERS, None))
+        if name == CROSS_ENCODER or not (name.startswith(CROSS_ENCODER) or is_plugin(name)):
+            check_choice("reranker", name, (*RERANKERS, f"{CROSS_ENCODER}NAME", None))
         return name
 
     @pydantic.model_validator(mode="after")
@@ -144,9 +138,9 @@ class PipelineConfig(pydantic.BaseModel):
             "overlap must be below max_words": self.overlap < self.max_words,
             "pool and mmr_pool must be at least top_k": min(self.pool, self.mmr_pool) >= self.top_k,
         }
-        for rule, holds in checks.items():
-            if not holds:
-                raise ValueError(rule)
+        broken = [rule for rule, holds in checks.items() if not holds]
+        if broken:
+            raise ValueError(broken[0])
         return self
 
     def without_encoder(self):
@@ -171,12 +165,6 @@ class PipelineConfig(pydantic.BaseModel):
     def uses_encoder(self):
         """Whether texts are embedded, so that the choice of the encoder counts."""
         return "dense" in self.lists or self.compares_vectors
-
-    @property
-    def weights(self):
-        """Weight of each list before the length of a query counts; BM25 lists share one."""
-        n_bm25 = sum(name.startswith("bm25") for name in self.lists)
-        return [1 / n_bm25 if name.startswith("bm25") else 1.0 for name in self.lists]
 
     def words_read(self, mean_words):
         """Most words that BM25 reads of a query in a collection of this mean length, or None."""

@@ -10,7 +10,6 @@ from casebook.sensitivity.tree import (
     BOTH_EMPTY,
     DISPLACEMENT,
     FOOTRULE,
-    INVALID,
     NOOP,
     OK,
     POOR_QUERY,
@@ -25,21 +24,14 @@ DECISIVE_DISPLACEMENT = 1.5
 LEAST_COMMON = 3
 """Fact types that a documented rank correlation needs."""
 NOT_ASSESSED = "not assessed: no edge"
-NO_PLACEBO = "no matched placebo"
-LEFT_OUT = (NOOP, INVALID, BOTH_EMPTY, POOR_QUERY)
+LEFT_OUT = (NOOP, BOTH_EMPTY, POOR_QUERY)
 
 
 # ---- sensitivity of retrieval to each fact type
 
 
 def sensitivity(
-    edges,
-    measure=FOOTRULE,
-    *,
-    clusters="case",
-    fact_types=FACT_TYPES,
-    n_resamples=10_000,
-    seed=0,
+    edges, measure=FOOTRULE, *, clusters="case", fact_types=FACT_TYPES, n_resamples=10_000, seed=0
 ):
     """Change by the edits of each fact type, beside that by their placebos.
 
@@ -52,46 +44,34 @@ def sensitivity(
         part = edges[edges["fact_type"] == name]
         used = part[part["status"] == OK].astype({measure: float, f"placebo_{measure}": float})
         cluster = used["case_id"] if clusters == "case" else used["case_id"] + "\0" + used["item"]
-        beyond = excess(used, measure)
-        moved, above = (
-            bootstrap_mean(
-                values.dropna().to_numpy(),
-                clusters=cluster[values.notna()].tolist(),
-                shares=False,
-                **options,
+        beyond = excess(used, measure).dropna()
+        moved = used[measure].dropna()
+        means = beyond.groupby(cluster, sort=False).mean().to_numpy()
+        row = {"fact type": name, "edges": len(used), "cases": used["case_id"].nunique()}
+        row |= {status: int((part["status"] == status).sum()) for status in LEFT_OUT}
+        of = {}
+        for column, values in {"sensitivity": moved, "excess": beyond}.items():
+            of[column] = bootstrap_mean(
+                values.to_numpy(), clusters=cluster[values.index].tolist(), shares=False, **options
             )
-            for values in (used[measure], beyond)
-        )
-        means = beyond.dropna().groupby(cluster, sort=False).mean().to_numpy()
-        tested = paired_randomization(means, **options).pvalue if len(means) > 1 else None
-        rows.append(
-            {
-                "fact type": name,
-                "edges": len(used),
-                "cases": used["case_id"].nunique(),
-                **{status: int((part["status"] == status).sum()) for status in LEFT_OUT},
-                **bounded("sensitivity", moved),
-                "placebo": used[f"placebo_{measure}"].mean(),
-                **bounded("excess", above),
-                "p": tested,
-                "p_holm": None,
-                "reason": _why_undefined(part, beyond) or moved.reason or above.reason,
-            }
-        )
+            row |= bounded(column, of[column])
+        row["placebo"] = used[f"placebo_{measure}"].mean()
+        row["p"] = None
+        if len(means) > 1:
+            row["p"] = paired_randomization(means, **options).pvalue
+        reason = _why_undefined(part) if beyond.empty else None
+        row["reason"] = reason or of["sensitivity"].reason or of["excess"].reason
+        rows.append(row)
     frame = pd.DataFrame(rows)
     frame["p_holm"] = holm(frame["p"].tolist())
-    return frame.astype(dict.fromkeys(frame.loc[:, "sensitivity":"p_holm"], float))
+    numbers = frame.columns.drop(["fact type", "edges", "cases", *LEFT_OUT, "reason"])
+    return frame.astype(dict.fromkeys(numbers, float))
 
 
-def _why_undefined(part, beyond):
-    """Why edits of a type have no change or no excess; None if they have."""
-    if beyond.notna().any():
-        return None
-    if beyond.empty:
-        poor = part[part["status"] == POOR_QUERY]
-        return poor["reason"].iloc[0] if len(poor) else NOT_ASSESSED
-    reasons = part.get("no_placebo", pd.Series(dtype=object)).dropna()
-    return reasons.mode().get(0, NO_PLACEBO)
+def _why_undefined(part):
+    reasons = part.loc[part["status"] == OK, "no_placebo"].mode()
+    poor = part.loc[part["status"] == POOR_QUERY, "reason"]
+    return next(iter([*reasons, *poor]), NOT_ASSESSED)
 
 
 def case_scores(edges, measure=FOOTRULE, over_placebo=True, fact_types=FACT_TYPES):
@@ -116,25 +96,6 @@ def _by_case(edges, used, values, fact_types):
     means = table.pivot_table("value", "case_id", "fact_type", aggfunc="mean")
     cases = edges["case_id"].unique().tolist()
     return means.reindex(index=cases, columns=list(fact_types)).astype(float)
-
-
-def coverage(edges, cases, fact_types=FACT_TYPES):
-    """Count the cases, of so many, in which each fact type was assessed."""
-    used = edges[edges["status"] == OK]
-    count = pd.crosstab(used["case_id"], used["fact_type"]).reindex(
-        columns=list(fact_types), fill_value=0
-    )
-    count = np.vstack([count, np.zeros((cases - len(count), len(fact_types)))])
-    assessed = (count > 0).sum(axis=0)
-    return pd.DataFrame(
-        {
-            "fact type": fact_types,
-            "assessed": assessed,
-            "cases": cases,
-            "share": assessed / cases,
-            "median edges": np.median(count, axis=0),
-        }
-    )
 
 
 def shares_above(edges, placebos, annotations):
@@ -184,36 +145,29 @@ def documented_evaluation(scores, annotations, edges=0, threshold=DECISIVE_DISPL
     Ties of the rank correlation are broken by the alphabet; the accept rate is 1 with any edge
     and 0 without.
     """
-    shares = {True: [], False: []}
-    rhos = []
-    for case in scores.index:
-        of_types = scores.loc[case]
-        of_case = annotations[annotations["case_id"] == case]
-        for decisive in shares:
-            types = of_case.loc[of_case["dispositive"] == decisive, "fact_type"]
-            correct = (of_types[list(types)] > threshold) == decisive
-            shares[decisive].append(int(correct.sum()) / max(len(types), 1))
-        importance = of_case.dropna(subset="importance").set_index("fact_type")["importance"]
-        rho = _documented_spearman(of_types, importance)
-        if rho is not None:
-            rhos.append(rho)
+    pairs = score_pairs(scores, annotations)
+    accuracies = []
+    for decisive in (True, False):
+        of_side = pairs[pairs["dispositive"] == decisive]
+        correct = (of_side["score"] > threshold) == decisive
+        of_cases = correct.groupby(of_side["case_id"]).mean()
+        accuracies.append(round(float(of_cases.reindex(scores.index).fillna(0.0).mean()), 4))
+    ranked = pairs.dropna(subset=["score", "importance"]).groupby("case_id")
+    rhos = [_documented_spearman(part) for _, part in ranked if len(part) >= LEAST_COMMON]
     return {
-        "dispositive_accuracy": round(float(np.mean(shares[True])), 4),
-        "non_dispositive_accuracy": round(float(np.mean(shares[False])), 4),
+        "dispositive_accuracy": accuracies[0],
+        "non_dispositive_accuracy": accuracies[1],
         "mean_spearman": round(float(np.mean(rhos)), 4) if rhos else None,
         "llm_accept_rate": 1.0 if edges else 0.0,
     }
 
 
-def _documented_spearman(scores, importance):
-    """Correlate the order of a case's scores with the experts'; None with too few fact types."""
-    common = sorted(set(importance.index) & set(scores.index))
-    n = len(common)
-    if n < LEAST_COMMON:
-        return None
-    by_score = scores[common].sort_values(ascending=False, kind="stable").index
-    squares = sum((rank - importance[name]) ** 2 for rank, name in enumerate(by_score, 1))
-    return 1 - 6 * squares / (n * (n * n - 1))
+def _documented_spearman(of_case):
+    by_name = of_case.sort_values("fact_type")
+    by_score = by_name.sort_values("score", ascending=False, kind="stable")
+    n = len(by_score)
+    squares = (np.arange(1, n + 1) - by_score["importance"].astype(float)) ** 2
+    return 1 - 6 * squares.sum() / (n * (n * n - 1))
 
 
 def evaluate_sensitivity(scores, annotations, *, n_resamples=10_000, seed=0):
@@ -242,14 +196,7 @@ def _spearman_number(pairs, *, n_resamples, seed):
     return mean.number(0.0) | {"p": test["p"], "undefined": test["undefined"]}
 
 
-def placebo_threshold(placebos, measure, quantile=0.95):
-    """Quantile of the cases' mean placebo as threshold; None without placebos."""
-    means = placebos[placebos["status"] == OK].groupby("case_id")[measure].mean().dropna()
-    return float(means.quantile(quantile)) if len(means) else None
-
-
 def score_pairs(scores, annotations):
-    """Scores and annotations, pair by pair."""
     table = scores.rename_axis(index="case_id", columns=None).reset_index()
     table = table.melt("case_id", var_name="fact_type", value_name="score")
     return annotations.merge(table, how="left", on=["case_id", "fact_type"])

@@ -1,61 +1,45 @@
 """Fact sheets from the text of judgments, each fact with its place.
 
-The patterns and words are in ``words.yml``. They read sections beside an act of the domain, both
-sides from the cause title, sums, ages, lengths of time, and evidence. Negation of evidence follows
-NegEx (Chapman et al., 2001): a trigger before or after a term, within the same clause and a few
-words, takes the term away. A language model reads more, and any text: `extract_with_model`.
+The patterns are in ``words.yml``: sections beside an act of the domain, both sides from the cause
+title, sums, ages, lengths of time, and words for evidence. Negation follows NegEx (Chapman et al.,
+2001): a trigger in the same clause takes a term away. A language model reads more, and any text:
+`extract_with_model`.
 """
 
-import dataclasses
+import itertools
 import json
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cache
 from operator import attrgetter
-from typing import Literal, NamedTuple
-
-import pydantic
+from typing import NamedTuple
 
 from casebook.errors import InputError
-from casebook.sensitivity import citations, facts
-from casebook.sensitivity.citations import fill_pattern, pattern
-from casebook.sensitivity.domain import SHIPPED_DOMAIN, matches
-from casebook.text import fold, sentences
+from casebook.sensitivity import facts
+from casebook.sensitivity.citations import fill_pattern, find_provisions, pattern, word_lists
+from casebook.sensitivity.domain import SHIPPED_DOMAIN
+from casebook.text import fold
 
-CASE_WORDS = citations.word_lists()
 LONGEST_REGION = 12_000  # characters of the documented system
 SHORT_TEXT = 4_000  # texts up to here are read whole: a fifth of them is a sentence or two
 FACTS_SHARE = 0.2  # of a text without a heading that is read
+OLDEST_READ = 110
+HEAD = 4_000  # characters that hold a cause title
+REACH = 60  # characters in which a word says what a number is about
 
 
-class TextFact(NamedTuple):
-    """One fact, found at ``text[start:end]``."""
-
-    fact: object
-    start: int
-    end: int
-
-
-def _once(found):
-    """Keep the first of the facts that are the same."""
-    by_key = {}
-    for one in found:
-        by_key.setdefault(facts.key_of(one.fact), one)
-    return list(by_key.values())
-
-
-class FactSpan(NamedTuple):
-    """Where a fact of the sheet stands in the text."""
+class Found(NamedTuple):
+    """A fact at ``text[start:end]``, and its field in the sheet (at first its kind alone)."""
 
     field: str
+    value: object
     start: int
     end: int
 
 
 @dataclass(frozen=True)
 class Extraction:
-    """A sheet, and how it came about."""
-
     sheet: facts.FactSheet
     spans: tuple
     region: tuple
@@ -76,7 +60,7 @@ def extract_sheet(text, case_id="case", domain=SHIPPED_DOMAIN):
     case_id : str
         Name of the case.
     domain : Domain, optional
-        Acts and fact types of the user's own, as
+        Acts and fact types of your own, as
         ``casebook.sensitivity.domain.read_domain("facts.yml")`` gives them.
 
     Returns
@@ -101,68 +85,27 @@ def extract_sheet(text, case_id="case", domain=SHIPPED_DOMAIN):
         raise InputError(f"{case_id}: has no text to extract facts from")
     folded = fold(text)
     start, end = facts_region(folded)
-    lists, notes = _fact_lists(folded[start:end], domain)
-    sides = {} if "PartyType" in domain.types else cause_title(folded)
-    spans = [FactSpan(f"parties.{side}_type", *fact[1:]) for side, fact in sides.items()]
-    values = {name: tuple(fact.fact for fact in listed) for name, listed in lists.items()}
-    spans += [
-        FactSpan(f"{name}.{at}", start + fact.start, start + fact.end)
-        for name, listed in lists.items()
-        for at, fact in enumerate(listed)
-    ]
-    numbers = {kind: values.pop(f"numerical_facts.{kind}") for kind in _NUMBERS}
-    sheet = facts.FactSheet(
-        case_id,
-        facts.Parties(**{f"{side}_type": fact.fact for side, fact in sides.items()}),
-        numerical_facts=facts.NumericalFacts(**numbers),
-        **values,
-    )
-    return Extraction(sheet, tuple(spans), (start, end), notes=tuple(notes))
-
-
-def _fact_lists(text, domain):
-    """Find the facts of a passage by field of the sheet, and what must be said of them.
-
-    A type of the user's own takes the place of one of the same name; words that tell a fact of
-    the user's own tell no evidence and no number besides.
-    """
-    sections, n_unknown = _sections(text, domain)
-    further, notes = further_facts(text, domain)
-    if n_unknown:
-        notes.insert(0, f"{n_unknown} provisions of acts that are not known are left out")
-    lists = {"evidence_items": [], "sections_cited": []}
-    if "Section" not in domain.types:
-        lists["sections_cited"] = sections
-    if "Evidence" not in domain.types:
-        lists["evidence_items"] = _not_among(evidence(text), further)
-    for kind, (find, subject) in _NUMBERS.items():
-        numbers = [] if "Numerical" in domain.types else _distinct(find(text), subject)
-        lists[f"numerical_facts.{kind}"] = _not_among(numbers, further)
-    return lists | {"further_facts": further}, notes
-
-
-def _sections(text, domain):
-    """Find the provisions of acts that are known, and count those of other acts."""
-    provisions = citations.find_provisions(text, domain)
-    known = [one for one in provisions if one.act != citations.UNKNOWN]
-    n_unknown = len({one.id for one in provisions} - {one.id for one in known})
-    return _once(TextFact(one.id, one.start, one.end) for one in known), n_unknown
-
-
-def _distinct(numbers, field):
-    """Tell repeated contexts apart by a number: facts of one context must not differ."""
-    counts = Counter()
-    for number in numbers:
-        subject = getattr(number.fact, field)
-        counts[subject] += 1
-        if subject and counts[subject] > 1:
-            fact = replace(number.fact, **{field: f"{subject} {counts[subject]}"})
-            number = number._replace(fact=fact)
-        yield number
+    found, notes = _facts_in(folded[start:end], domain)
+    lists = {kind: [] for kind in facts.LISTS}
+    spans = []
+    for fact in found:
+        of_kind = lists[fact.field]
+        field = f"{facts.LISTS[fact.field][1]}.{len(of_kind)}"
+        of_kind.append(fact.value)
+        spans.append(Found(field, fact.value, start + fact.start, start + fact.end))
+    sides = [] if "PartyType" in domain.types else list(cause_title(folded))
+    record = {
+        "case_id": case_id,
+        "parties": {side.field.partition(".")[2]: side.value for side in sides},
+        "numerical_facts": {kind: lists.pop(kind) for kind in facts.NUMBERS},
+        **lists,
+    }
+    sheet = facts.FactSheet.model_validate(record)
+    return Extraction(sheet, (*spans, *sides), (start, end), notes=tuple(notes))
 
 
 def facts_region(text):
-    """Find the part with the facts: under a heading, from a phrase on, or the first fifth."""
+    """The part with the facts: under a heading, from a phrase on, or the first fifth."""
     heading = pattern("heading").search(text)
     inline = pattern("facts_of").search(text)
     if not heading and len(text) <= SHORT_TEXT:
@@ -174,265 +117,178 @@ def facts_region(text):
     return start, min(following.start() if following else len(text), start + LONGEST_REGION)
 
 
+def _facts_in(text, domain):
+    """Facts of a passage, each once, and notes; of one's own types first."""
+    found, notes = further_facts(text, domain)
+    for kind in ("ages", "amounts", "durations"):
+        # Words that tell one number, or a fact of one's own, tell no other.
+        numbers = list(_numbers(text, kind))
+        found += [fact for fact in numbers if not _overlaps(fact, found)]
+    own = [fact for fact in found if fact.field == "further_facts"]
+    found += [fact for fact in _evidence(text) if not _overlaps(fact, own)]
+    provisions, n_unknown = find_provisions(text, domain)
+    found += [Found("sections_cited", one.id, one.start, one.end) for one in provisions]
+    if n_unknown:
+        notes.append(f"{n_unknown} provisions of acts that are not known are left out")
+    kept = {}
+    for fact in sorted(found, key=attrgetter("start")):
+        if facts.LISTS[fact.field][0] not in domain.types:  # which take the place of ours
+            kept.setdefault((fact.field, str(fact.value)), fact)
+    return kept.values(), notes
+
+
+def _overlaps(fact, others):
+    return any(fact.start < other.end and other.start < fact.end for other in others)
+
+
 # ---- quantities, sums of money, ages, lengths of time
 
-_TENS = {word: 10 * tens for tens, word in enumerate(CASE_WORDS["numbers"][20:], 2)}
-_SPELLED = {word: value for value, word in enumerate(CASE_WORDS["numbers"][:20])} | _TENS
-_REACH = 70  # characters in which a word says what a number is for
-OLDEST_READ = 110
+_TENS = {word: 10 * tens for tens, word in enumerate(word_lists()["numbers"][20:], 2)}
+_SPELLED = {word: value for value, word in enumerate(word_lists()["numbers"][:20])} | _TENS
+_SPELLED["half"] = 0.5
 
 
 def quantity(text):
-    """Give the value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half."""
+    """The value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half."""
     total = current = 0.0
-    half = 0.0
-    scales = CASE_WORDS["scales"]
+    scales = word_lists()["scales"]
     for figure, plural in pattern("number_or_word").findall(text.lower()):
         word = plural.rstrip("s")
         if figure:
             current += float(figure.replace(",", ""))
-        elif word in _SPELLED:
-            current += _SPELLED[word]
-        elif word == "half":
-            half = 0.5
         elif word == "hundred":  # stays open: two hundred and ten
             current = (current or 1) * 100
         elif word in scales:
-            total = total + (current or 1) * scales[word]
+            total += (current or 1) * scales[word]
             current = 0.0
-    return facts.as_integer(total + current + half)
+        else:
+            current += _SPELLED.get(word, 0)
+    return facts.as_integer(total + current)
 
 
-def _set_by_law(text, start):
-    """Tell whether what follows is a limit that a statute sets."""
-    return bool(pattern("limit").search(text, max(0, start - 60), start))
+@cache
+def _patterns(table, around="{}"):
+    compiled = {}
+    for name, forms in word_lists()[table].items():
+        filled = [around.format(fill_pattern(form)) for form in forms]
+        compiled[name] = [re.compile(form, re.IGNORECASE) for form in filled]
+    return compiled
 
 
-def _about(text, match, kind):
-    """Say what a quantity is for: the nearest purpose in its sentence, other clauses farther."""
-    before = re.split(r"[.;]\s", text[max(0, match.start() - _REACH) : match.start()])[-1].lower()
-    after = re.split(r"[.;]\s", text[match.end() : match.end() + _REACH])[0].lower()
-    near = []
-    for word in CASE_WORDS["purposes"][kind]:
-        purpose = re.compile(rf"\b{re.escape(word)}")
-        gaps = [before[match.end() :] for match in purpose.finditer(before)]
-        gaps += [after[: match.start()] for match in purpose.finditer(after)]
-        for gap in gaps:
-            penalty = _REACH if pattern("clause_end").search(gap) else 0
-            near.append((len(gap) + penalty, word))
-    return min(near)[1] if near else ""
+def _numbers(text, kind):
+    """Numbers of a kind that no statute sets, each with what it is about."""
+    matches = [match for form in _patterns("facts")[kind] for match in form.finditer(text)]
+    said = {""}  # two numbers about one subject would contradict each other
+    for match in sorted(matches, key=re.Match.start):
+        value = quantity(match["value"])
+        is_possible = 0 < value <= facts.LARGEST_NUMBER
+        if kind == "ages":
+            is_possible = 0 < value <= OLDEST_READ and value == int(value)
+        if not is_possible or _is_limit(text, match):
+            continue
+        subject = _subject(text, match, kind)
+        about = {} if subject in said else {_ABOUT[kind]: subject}
+        said.add(subject)
+        if kind != "ages":
+            about["unit"] = _unit(match["unit"])
+        yield Found(kind, _MODELS[kind](value=value, **about), *match.span())
 
 
-def _unit(written, table):
-    return next(
-        name
-        for name, forms in CASE_WORDS[table].items()
-        if re.fullmatch("|".join(forms), written, re.IGNORECASE)
-    )
+def _is_limit(text, match):
+    return pattern("limit").search(text, max(0, match.start() - REACH), match.start())
 
 
-def amounts(text):
-    """Find sums of money."""
-    sums = []
-    for match in pattern("amount").finditer(text):
-        value = quantity(match["figure"] or match["words"])
-        unit = _unit(match["before"] or match["after"], "currencies")
-        if value <= facts.LARGEST_NUMBER and not _set_by_law(text, match.start()):
-            fact = facts.Amount(value, unit, _about(text, match, "amounts"))
-            sums.append(TextFact(fact, *match.span()))
-    return _once(sums)
+_MODELS = {"amounts": facts.Amount, "ages": facts.Age, "durations": facts.Duration}
+_ABOUT = {"amounts": "context", "ages": "descriptor", "durations": "context"}
 
 
-def ages(text):
-    """Find ages, each with the person noun nearest before or inside it."""
-    found = []
-    for match in pattern("age").finditer(text):
-        people = pattern("person").findall(text[max(0, match.start() - 50) : match.end() + 25])
-        person = match["who"] or match["who2"] or (people[-1] if people else "")
-        number = next(match[f"n{form}"] for form in range(1, 7) if match[f"n{form}"])
-        further = re.findall(r"\w+", match["more"] or "")
-        values = [quantity(number), *(int(word) for word in further if word.isdigit())]
-        for value in values:
-            if 1 <= value <= OLDEST_READ and value == int(value):
-                fact = facts.Age(int(value), person.lower())
-                found.append(TextFact(fact, *match.span()))
-    return _once(found)
+def _subject(text, match, kind):
+    (words,) = _patterns("subjects")[kind]
+    before = re.split(r"[.;]\s", text[max(0, match.start() - REACH) : match.start()])[-1]
+    after = re.split(r"[.;]\s", text[match.end() : match.end() + REACH])[0]
+    near = words.findall(before + match.group())[-1:] + words.findall(after)[:1]
+    return near[0].lower() if near else ""
 
 
-def durations(text):
-    """Find lengths of time; ages and limits set by law are none."""
-    age_spans = [match.span() for match in pattern("age").finditer(text)]
-    lengths = []
-    for match in pattern("durations").finditer(text):
-        unit = _unit(match["unit"], "time_units")
-        lengths += [(int(value), unit, match) for value in re.findall(r"\d+", match["all"])]
-    for match in pattern("duration").finditer(text):
-        is_age = any(low < match.end() and match.start() < high for low, high in age_spans)
-        value, unit = _length(match)
-        if value and not is_age and not _set_by_law(text, match.start()):
-            lengths.append((value, unit, match))
-    return _once(
-        TextFact(facts.Duration(value, unit, _about(text, match, "durations")), *match.span())
-        for value, unit, match in lengths
-    )
-
-
-def _length(match):
-    """Value and unit; mixed lengths are in the smaller unit."""
-    value = 1 if match["value"].lower() == "a" else quantity(match["value"])
-    if match["half"]:
-        value += 0.5
-    unit = _unit(match["unit"], "time_units")
-    smaller = _unit(match["unit2"], "time_units") if match["value2"] else unit
-    if facts.IN_DAYS[smaller] >= facts.IN_DAYS[unit]:
-        return value, unit
-    in_smaller = value * facts.IN_DAYS[unit] / facts.IN_DAYS[smaller]
-    return facts.as_integer(in_smaller + quantity(match["value2"])), smaller
-
-
-_NUMBERS = {
-    "amounts": (amounts, "context"),
-    "ages": (ages, "descriptor"),
-    "durations": (durations, "context"),
-}
+def _unit(written):
+    for name, forms in (_patterns("currencies") | _patterns("time_units")).items():
+        if any(form.fullmatch(written) for form in forms):
+            return name
+    return written.lower()
 
 
 # ---- evidence that a text says was given
 
-_SCOPE = 6  # words between trigger and term
+
+def _evidence(text):
+    """Evidence that a text says was given, not that which is missing."""
+    for name, forms in _patterns("evidence", r"(?<!\w)(?:{})(?!\w)").items():
+        for match in itertools.chain(*(form.finditer(text) for form in forms)):
+            if not _is_denied(text, match):
+                item = facts.EvidenceItem(evidence_type=name, description=match.group())
+                yield Found("evidence_items", item, *match.span())
 
 
-def _one_of(forms, before="", after=""):
-    """One pattern of several, without regard to case."""
-    return re.compile(fill_pattern(before + "|".join(forms) + after), re.IGNORECASE)
+def _is_denied(text, match):
+    """Whether a trigger in the clause of a term takes it away."""
+    before = pattern("clause").split(text[max(0, match.start() - REACH) : match.start()])[-1]
+    after = pattern("clause").split(text[match.end() : match.end() + REACH])[0]
+    is_denied = pattern("negated_before").search(before)
+    return bool(is_denied or pattern("negated_after").search(match.group() + after))
 
 
-_EVIDENCE = {
-    name: _one_of(CASE_WORDS["evidence"][name], r"(?<!\w)(?:", r")(?!\w)")
-    for name in facts.EVIDENCE_TYPES
-}
-
-
-def evidence(text):
-    """Find the types of evidence that a text says were given, not those that are missing."""
-    found = [
-        TextFact(facts.EvidenceItem(name, match.group()), *match.span())
-        for start, end in sentences(text)
-        for name, forms in _EVIDENCE.items()
-        for match in forms.finditer(text, start, end)
-        if not _negated(text, match, start, end)
-    ]
-    return sorted(_once(found), key=attrgetter("start"))
-
-
-def _negated(text, match, start, end):
-    words_before = pattern("clause").split(text[start : match.start()])[-1].split()
-    words_after = pattern("clause").split(text[match.end() : end])[0].split()
-    before = " ".join(words_before[-_SCOPE:])
-    after = " ".join(words_after[:_SCOPE])
-    negated_after = pattern("negated_after")
-    return bool(
-        pattern("negated_before").search(before)
-        or negated_after.search(after)
-        or negated_after.search(match.group())
-    )
-
-
-# ---- facts of the user's own types
-
-
-def _not_among(listed, further):
-    """Leave out facts whose words tell a fact of the user's own: one number is not two facts."""
-    return [
-        fact
-        for fact in listed
-        if not any(fact.start < near.end and near.start < fact.end for near in further)
-    ]
+# ---- facts of one's own types
 
 
 def further_facts(text, domain):
-    """Find the facts of the user's own types, each value once, and what must be said of them."""
-    listed = []
-    notes = []
-    sentence_spans = list(sentences(text)) if domain.types else []
+    """Facts of one's own types, and notes on numbers out of their bounds."""
+    found = []
+    outside = Counter()
     for kind in domain.types.values():
-        values = list(_further_values(text, kind, sentence_spans))
-        out_of_bounds = {value for value, _ in values if kind.problem(value)}
-        found = _once(
-            TextFact(facts.FurtherFact(kind.name, value, kind.unit), *match.span())
-            for value, match in values
-            if value not in out_of_bounds
-        )
-        if out_of_bounds:
-            notes.append(
-                f"{len(out_of_bounds)} numbers of {kind.name!r} are not between {kind.least:g} and "
-                f"{kind.most:g}, and are left out"
-            )
-        listed += sorted(found, key=attrgetter("start"))
-    return listed, notes
-
-
-def _further_values(text, kind, sentence_spans):
-    """Yield every value that a text states of a type, and where; not what it says is missing."""
-    for value, finder in kind.finders.items():
-        for match in matches(finder, text, kind.name):
-            if kind.is_number:
-                number = match["value"] or ""
-                if _tells_number(number) and not _set_by_law(text, match.start()):
-                    yield quantity(number), match
-            elif not _negated(text, match, *_sentence_of(match, sentence_spans)):
-                yield value, match
-
-
-def _tells_number(text):
-    """Tell whether a text holds a figure or a number word."""
-    words = pattern("number_or_word").findall(text.lower())
-    return any(figure or word in _SPELLED or word in CASE_WORDS["scales"] for figure, word in words)
-
-
-def _sentence_of(match, sentence_spans):
-    """Give start and end of the sentence in which a match begins, as far as it reaches."""
-    for start, end in sentence_spans:
-        if start <= match.start() < end:
-            return start, max(end, match.end())
-    return match.span()
+        for value, finder in kind.finders.items():
+            for match in finder.finditer(text):
+                if kind.is_number:
+                    value = quantity(match["value"])
+                    outside[kind.name] += bool(kind.problem(value))
+                is_told = value and not kind.problem(value) and not _is_limit(text, match)
+                if is_told and not _is_denied(text, match):
+                    fact = facts.FurtherFact(fact_type=kind.name, value=value, unit=kind.unit)
+                    found.append(Found("further_facts", fact, *match.span()))
+    outside = +outside
+    return found, [f"{n} numbers of {name!r} are out of bounds" for name, n in outside.items()]
 
 
 # ---- kinds of both sides
 
-_HEAD = 4_000  # characters in which a cause title stands
-_NAMED = {kind: _one_of(forms) for kind, forms in CASE_WORDS["named"].items()}
-
 
 def cause_title(text):
     """Kinds of both sides in the cause title: ``A ... Appellant Versus B ... Respondent``."""
-    head = text[:_HEAD]
+    head = text[:HEAD]
     match = pattern("title_line").match(head) or pattern("title_of_roles").search(head)
     if match is None:
-        return {}
-    before = pattern("court").match(match["a"])
-    start = match.start("a") + (before.end() if before else 0)
-    spans = {"petitioner": (start, match.end("a")), "respondent": match.span("b")}
-    return {
-        side: TextFact(_kind_of_name(text[a:b]), a, b)
-        for side, (a, b) in spans.items()
-        if text[a:b].strip()
-    }
+        return
+    court = pattern("court").match(match["a"])
+    start = match.start("a") + (court.end() if court else 0)
+    spans = ((start, match.end("a")), match.span("b"))
+    for side, (a, b) in zip(facts.PARTY_SIDES, spans, strict=True):
+        name = " ".join(text[a:b].split())
+        kinds = [kind for kind, forms in _patterns("named").items() if _any(forms, name)]
+        if name:
+            yield Found(f"parties.{side}_type", [*kinds, "Individual"][0], a, b)
 
 
-def _kind_of_name(name):
-    name = " ".join(name.split())
-    return next((kind for kind, forms in _NAMED.items() if forms.search(name)), "Individual")
+def _any(forms, name):
+    return any(form.search(name) for form in forms)
 
 
 # ---- by a language model, held to the schema and to the text
 
-_STRICT = pydantic.ConfigDict(extra="forbid")
 _PROMPT = """Read the judgment below and write down the facts of the case as a fact
 sheet. Use only what the text says. Leave out limits that a statute sets, dates and
 docket numbers. Copy the words that name an item of evidence into its description.
 Cite sections as in IPC-302, Constitution-Article-21, CPC-Order-7-Rule-11, PDPA-13.
-Leave lists empty, and types Unknown, where the text says nothing.
+Leave lists empty, and types Unknown, where the text says nothing. Further facts are
+of these types, with these values: {types}.
 {again}
 Judgment:
 {text}
@@ -441,24 +297,18 @@ Judgment:
 
 def extract_with_model(text, model, case_id="case", domain=SHIPPED_DOMAIN):
     """Extract a fact sheet with a language model; after two unusable answers, by patterns."""
-    by_patterns = extract_sheet(text, case_id, domain=domain)
+    by_patterns = extract_sheet(text, case_id, domain)
     part = text[slice(*by_patterns.region)]
     name = getattr(model, "name", "") or type(model).__name__
-    answer_type = _answer_type(domain)
-    again = ""
+    types = {key: list(kind.values or ["a number"]) for key, kind in domain.types.items()}
     notes = []
     for attempt in (1, 2):
+        prompt = _PROMPT.format(text=part, types=json.dumps(types), again=" ".join(notes))
         try:
-            answer = model.complete_json(_PROMPT.format(text=part, again=again), answer_type)
-        except InputError as problem:  # the model has tried again by itself
-            notes.append(f"attempt {attempt}: {problem}")
-            break
-        try:
-            record = {**answer, "case_id": case_id}
+            record = {**model.complete_json(prompt, facts.FactSheet), "case_id": case_id}
             sheet = facts.from_dict(record, name, empty=True, domain=domain)
         except (InputError, TypeError) as problem:
             notes.append(f"attempt {attempt}: {problem}")
-            again = f"The last answer was refused: {problem}\n"
             continue
         spans, n_missing = _spans_in_text(sheet, part, by_patterns)
         if n_missing:
@@ -468,63 +318,19 @@ def extract_with_model(text, model, case_id="case", domain=SHIPPED_DOMAIN):
     return replace(by_patterns, notes=(*by_patterns.notes, *notes))
 
 
-def _answer_type(domain):
-    """The type of a model's answer: a sheet without its case, facts of the domain's own types."""
-    fields = {field.name: field for field in dataclasses.fields(facts.FactSheet)}
-    del fields["case_id"]
-    further = fields.pop("further_facts")
-    types = {
-        name: (field.type, pydantic.Field(**_default(field))) for name, field in fields.items()
-    }
-    if domain.types:
-        types["further_facts"] = (tuple[_further_fact_type(domain), ...], further.default)
-    return pydantic.create_model("FactSheet", __config__=_STRICT, **types)
-
-
-def _further_fact_type(domain):
-    """The type of a further fact, whose kinds and values the schema names."""
-    described = {
-        name: "a number" if kind.is_number else list(kind.values)
-        for name, kind in domain.types.items()
-    }
-    description = json.dumps(described, ensure_ascii=False)
-    annotations = facts.FurtherFact.__annotations__
-    return pydantic.create_model(
-        "FurtherFact",
-        __config__=_STRICT,
-        fact_type=Literal[tuple(domain.types)],
-        value=(annotations["value"], pydantic.Field(description=description)),
-        unit=(annotations["unit"], ""),
-    )
-
-
-def _default(field):
-    if field.default_factory is not dataclasses.MISSING:
-        return {"default_factory": field.default_factory}
-    return {"default": field.default}
-
-
 def _spans_in_text(sheet, part, by_patterns):
-    """Find the facts of a model's sheet in the text; gives their spans, and how many are not there.
-
-    Sides and outcome have no words of their own, so they are not missed.
-    """
-    offset = by_patterns.region[0]
-    span_of_fact = {
-        facts.fact_key(by_patterns.sheet, field): (start, end)
-        for field, start, end in by_patterns.spans
-    }
+    """Places of the facts of a model's sheet, and how many of them have none."""
+    places = {span.field: span for span in by_patterns.spans}
+    place_of = {fact.key: places[fact.field] for fact in facts.facts_of(by_patterns.sheet)}
     spans = []
     n_missing = 0
-    for _, field, fact in facts.facts_of(sheet):
-        span = span_of_fact.get(facts.fact_key(sheet, field))
-        if not span and isinstance(fact, facts.EvidenceItem):
-            quotation = fact.description
-            at = part.casefold().find(quotation.casefold()) if quotation else -1
-            if at >= 0:
-                span = (offset + at, offset + at + len(quotation))
-        if span:
-            spans.append(FactSpan(field, *span))
-        elif not field.startswith(("parties", "outcome")):
+    for fact in facts.facts_of(sheet):
+        quotation = getattr(fact.value, "description", "").casefold()
+        at = by_patterns.region[0] + part.casefold().find(quotation)
+        if fact.key in place_of:
+            spans.append(place_of[fact.key]._replace(field=fact.field))
+        elif quotation and quotation in part.casefold():
+            spans.append(Found(fact.field, fact.value, at, at + len(quotation)))
+        elif fact.type != "PartyType":  # a side has no words of its own
             n_missing += 1
     return tuple(spans), n_missing

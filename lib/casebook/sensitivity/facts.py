@@ -1,79 +1,80 @@
-"""Fact sheets: read and checked, hashed, compared fact by fact, and written as a query."""
+"""Fact sheets: read and checked, hashed, listed fact by fact, and written as a query."""
 
 import hashlib
 import json
-import math
 import re
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal
+from operator import attrgetter
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
-import pydantic
-from pydantic import BeforeValidator, ConfigDict, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    StrictInt,
+    StringConstraints,
+)
 
 from casebook.errors import InputError
 from casebook.sensitivity.citations import normalise_section, word_lists
-from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN
+from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN, validate_record
 
 PARTY_TYPES = tuple(word_lists()["party_types"])
 EVIDENCE_TYPES = tuple(word_lists()["evidence"])
 CASE_OUTCOMES = ("Allowed", "Dismissed", "Disposed", "Partly Allowed", "Unknown")
 NUMBERS = ("amounts", "ages", "durations")
 PARTY_SIDES = ("petitioner", "respondent")
-LARGEST_NUMBER = 1e15  # beyond it a float no longer tells two amounts apart
+LARGEST_NUMBER = 1e15  # beyond it a float no longer distinguishes two amounts
 ADULT = 18  # age of majority in India; Singapore's tests of minority lie at or above
 OLDEST_PERSON = 130
 
 
-def _number(value):
-    """Accept a finite number that is not negative; whole ones become integers."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("must be a number")
-    if math.isnan(value) or not 0 <= value <= LARGEST_NUMBER:
-        raise ValueError(f"must lie between 0 and {LARGEST_NUMBER:g}")
-    return as_integer(value)
-
-
 def as_integer(value):
-    """Give a number with a whole value as an integer, so that 3 and 3.0 are the same."""
+    """A number with a whole value as an integer, so that 3 and 3.0 are the same."""
     return int(value) if value == int(value) else float(value)
 
 
-def _number_or_text(value):
-    """Accept what `_number` does, or text of up to 200 characters."""
-    if not isinstance(value, str):
-        return _number(value)
-    if not 0 < len(value.strip()) <= 200:
-        raise ValueError("must be a number, or text of 1 to 200 characters")
-    return value.strip()
+def number_text(value):
+    return str(int(value)) if value == int(value) else f"{value:.10f}".rstrip("0").rstrip(".")
 
 
-Number = Annotated[int | float, BeforeValidator(_number)]
+Number = Annotated[
+    float,
+    Field(strict=True, ge=0, le=LARGEST_NUMBER, allow_inf_nan=False),
+    AfterValidator(as_integer),
+]
 FactText = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)]
 FactName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
-class _Strict:
-    __pydantic_config__ = ConfigDict(extra="forbid")
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    form: ClassVar = "{value} {unit}"
+
+    def __str__(self):
+        """The fact in words; contexts and descriptions are left out."""
+        value = getattr(self, "value", "")
+        text = value if isinstance(value, str) else number_text(value)
+        return self.form.format_map(vars(self) | {"value": text}).strip()
 
 
-@dataclass(frozen=True)
-class Parties(_Strict):
+class Parties(_Part):
     """Kind of each side, out of ``PARTY_TYPES``."""
 
     petitioner_type: Literal[PARTY_TYPES] = "Unknown"
     respondent_type: Literal[PARTY_TYPES] = "Unknown"
 
 
-@dataclass(frozen=True)
-class EvidenceItem(_Strict):
+class EvidenceItem(_Part):
     """One item of evidence, its type out of ``EVIDENCE_TYPES``."""
 
+    form: ClassVar = "{evidence_type}"
     evidence_type: Literal[EVIDENCE_TYPES]
     description: FactText = ""
 
 
-@dataclass(frozen=True)
-class Amount(_Strict):
+class Amount(_Part):
     """A sum of money: ``500000``, ``rupees``, ``compensation``."""
 
     value: Number
@@ -81,16 +82,13 @@ class Amount(_Strict):
     context: FactText = ""
 
 
-@dataclass(frozen=True)
-class Age(_Strict):
-    """An age in years and whose it is."""
-
+class Age(_Part):
+    form: ClassVar = "age {value}"
     value: Number
     descriptor: FactText = ""
 
 
-@dataclass(frozen=True)
-class Duration(_Strict):
+class Duration(_Part):
     """A length of time: ``2.5``, ``years``, ``imprisonment``."""
 
     value: Number
@@ -98,40 +96,31 @@ class Duration(_Strict):
     context: FactText = ""
 
 
-@dataclass(frozen=True)
-class NumericalFacts(_Strict):
-    """All numbers of a case that are facts."""
-
+class NumericalFacts(_Part):
     amounts: tuple[Amount, ...] = ()
     ages: tuple[Age, ...] = ()
     durations: tuple[Duration, ...] = ()
 
 
-@dataclass(frozen=True)
-class FurtherFact(_Strict):
-    """A fact of a type of the user's own: ``vessel flag``, ``Liberia``."""
+class FurtherFact(_Part):
+    """A fact of a type of one's own: ``vessel flag``, ``Liberia``."""
 
     fact_type: FactName
-    value: Annotated[int | float | str, BeforeValidator(_number_or_text)]
+    value: StrictInt | StrictFloat | FactName
     unit: FactText = ""
 
 
-@dataclass(frozen=True)
-class FactSheet(_Strict):
-    """The facts of one case."""
-
+class FactSheet(_Part):
     case_id: FactName
-    parties: Parties = field(default_factory=Parties)
+    parties: Parties = Parties()
     evidence_items: tuple[EvidenceItem, ...] = ()
     sections_cited: tuple[FactName, ...] = ()
-    numerical_facts: NumericalFacts = field(default_factory=NumericalFacts)
+    numerical_facts: NumericalFacts = NumericalFacts()
     outcome: Literal[CASE_OUTCOMES] | None = None
     further_facts: tuple[FurtherFact, ...] = ()
 
 
 # ---- reading, checking, writing
-
-_SHEET = pydantic.TypeAdapter(FactSheet)
 
 
 def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED_DOMAIN):
@@ -139,20 +128,16 @@ def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED_DOMAIN):
 
     `empty` allows a sheet without a fact; `domain` has the acts and further fact types.
     """
-    try:
-        sheet = _SHEET.validate_python(record)
-    except pydantic.ValidationError as error:
-        raise InputError(f"{where}: {_problem(error.errors()[0])}") from error
-    sections = [
-        normalise_section(section, domain=domain) or section for section in sheet.sections_cited
-    ]
+    sheet = validate_record(where, record, FactSheet)
+    sections = [normalise_section(name, domain) or name for name in sheet.sections_cited]
     units = {name: kind.unit for name, kind in domain.types.items()}
-    further = [
-        replace(fact, unit=fact.unit or units.get(fact.fact_type, ""))
-        for fact in sheet.further_facts
-    ]
-    sheet = replace(sheet, sections_cited=tuple(sections), further_facts=tuple(further))
-    problems = [*_further_problems(sheet, domain), *contradictions(sheet)]
+    further = []
+    for fact in sheet.further_facts:
+        unit = fact.unit or units.get(fact.fact_type, "")
+        further.append(fact.model_copy(update={"unit": unit}))
+    checked = {"sections_cited": tuple(sections), "further_facts": tuple(further)}
+    sheet = sheet.model_copy(update=checked)
+    problems = [*_foreign_facts(sheet, domain), *contradictions(sheet)]
     if not (problems or empty or present_types(sheet)):
         problems = ["(whole): has no fact, so nothing to change"]
     if problems:
@@ -160,203 +145,126 @@ def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED_DOMAIN):
     return sheet
 
 
-def _further_problems(sheet, domain):
-    """Say which further facts are none of the domain, and which facts it has replaced."""
-    for at, fact in enumerate(sheet.further_facts):
-        where = f"further_facts.{at}"
-        kind = domain.types.get(fact.fact_type)
-        if kind is None:
-            choices = ", ".join(domain.types) or "none: name the file of your facts"
-            yield f"{where}.fact_type: {fact.fact_type!r} is unknown: choose from {choices}"
-        elif kind.problem(fact.value):
-            yield f"{where}.value: {fact.value!r}: {kind.problem(fact.value)}"
-        elif fact.unit != kind.unit:
-            yield f"{where}.unit: {fact.unit!r} is not that of the type, {kind.unit!r}"
-    without_further = replace(sheet, further_facts=())
-    for name in present_types(without_further):
-        if name in domain.types:
-            yield f"{name}: {domain.file} replaces this type: write it under further_facts"
+def _foreign_facts(sheet, domain):
+    """Further facts that are none of the domain, and facts of a type that it has replaced."""
+    for fact in facts_of(sheet):
+        kind = domain.types.get(fact.type)
+        if fact.field.startswith("further_facts"):
+            known = ", ".join(domain.types) or "none: name the file of your facts"
+            problem = f"unknown type {fact.type!r}: choose from {known}"
+            if kind:
+                problem = kind.problem(fact.value.value)
+            if problem:
+                yield f"{fact.field}: {fact.text!r}: {problem}"
+        elif kind:
+            yield f"{fact.field}: your {fact.type} replaces ours: write it under further_facts"
 
 
 def to_dict(sheet):
-    """Give a fact sheet as plain data, as `from_dict` takes it."""
-    return json.loads(json.dumps(_fields(sheet), default=vars))
-
-
-def _fields(sheet):
-    """Give the fields of a sheet, further facts only where there are any."""
-    fields = dict(vars(sheet))
+    """A fact sheet as plain data, as `from_dict` takes it; further facts only where there are."""
+    record = sheet.model_dump()
     if not sheet.further_facts:
-        del fields["further_facts"]
-    return fields
+        del record["further_facts"]
+    return record
 
 
 def canonical_json(sheet):
-    """Write a sheet's facts in one way only, 3.0 as 3; the case id is left out."""
-
-    def as_plain_data(fact):
-        fields = dict(vars(fact))
-        if "value" in fields and not isinstance(fields["value"], str):
-            fields["value"] = as_integer(fields["value"])
-        return fields
-
-    facts = {name: value for name, value in _fields(sheet).items() if name != "case_id"}
-    return json.dumps(
-        facts, default=as_plain_data, sort_keys=True, separators=(",", ":"), ensure_ascii=False
-    )
+    """A sheet's facts in one way only, 3.0 as 3; the case id is left out."""
+    facts = to_dict(sheet)
+    del facts["case_id"]
+    return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def sheet_hash(sheet):
-    """SHA-256 of the facts of a sheet."""
     return hashlib.sha256(canonical_json(sheet).encode()).hexdigest()
 
 
-def _problem(error):
-    """Say what is wrong with a field, and which keys are allowed there."""
-    location = error["loc"]
-    field_name = ".".join(map(str, location)) or "(whole)"
-    problem = f"field {field_name}: {error['msg'].removeprefix('Value error, ')}"
-    if error["type"] in ("unexpected_keyword_argument", "missing"):
-        location = location[:-1]
-    keys = _keys_at(location)
-    return f"{problem}; the keys there are {', '.join(keys)}" if keys else problem
-
-
-def _keys_at(location):
-    """Look up the keys of a part of the schema; none where it is no object."""
-    schema = _SHEET.json_schema()
-    node = schema
-    for part in location:
-        is_position = isinstance(part, int)
-        node = node.get("items", {}) if is_position else node.get("properties", {}).get(part, {})
-        if "$ref" in node:
-            node = schema["$defs"][node["$ref"].rpartition("/")[2]]
-    return node.get("properties", ())
-
-
-def present_types(sheet):
-    """Name the fact types of which a sheet has at least one fact."""
-    types = [fact_type for fact_type, field, _ in facts_of(sheet) if field != "outcome"]
-    return tuple(dict.fromkeys([*filter(types.__contains__, FACT_TYPES), *types]))
-
-
 def contradictions(sheet):
-    """List what cannot be true at once: two values of one subject, impossible ages, facts twice."""
-    return [*_conflicting_values(sheet), *_impossible_ages(sheet), *_repeated_facts(sheet)]
-
-
-def _conflicting_values(sheet):
-    for kind in ("ages", "amounts", "durations"):
-        values = {}
-        for at, fact in enumerate(getattr(sheet.numerical_facts, kind)):
-            subject = _subject(kind, fact)
-            if subject and values.setdefault(subject, fact.value) != fact.value:
-                yield (
-                    f"numerical_facts.{kind}.{at}: {fact.value} contradicts {values[subject]} "
-                    f"for {subject!r}"
-                )
-
-
-def _subject(kind, fact):
-    """Say what a number is about; empty where the sheet does not."""
-    if kind == "ages":
-        return fact.descriptor.casefold()
-    return f"{fact.context} in {fact.unit}".casefold() if fact.context else ""
-
-
-def _impossible_ages(sheet):
-    minors = {side for side in PARTY_SIDES if getattr(sheet.parties, f"{side}_type") == "Minor"}
+    """What cannot be true at once: two values of one subject, impossible ages, facts twice."""
+    problems = []
+    sides = {side: getattr(sheet.parties, f"{side}_type") for side in PARTY_SIDES}
+    first = {}
+    for fact in facts_of(sheet):
+        if fact.field.startswith("numerical_facts"):
+            subject = number_subject(fact.value).casefold()
+            if not subject:
+                continue
+            unit = getattr(fact.value, "unit", "").casefold()
+            earlier = first.setdefault((fact.kind, subject, unit), fact)
+            if earlier.text != fact.text:
+                problem = f"{fact.text} contradicts {earlier.text} for {subject!r}"
+                problems.append(f"{fact.field}: {problem}")
+        elif first.setdefault((fact.kind, fact.value), fact).field != fact.field:
+            problems.append(f"{fact.field}: {fact.text!r} stands twice")
     for at, age in enumerate(sheet.numerical_facts.ages):
+        is_minor = sides.get(age.descriptor.casefold()) == "Minor"
         if age.value > OLDEST_PERSON:
-            yield f"numerical_facts.ages.{at}: nobody is {age.value} years old"
-        elif age.descriptor.casefold() in minors and age.value >= ADULT:
-            yield f"numerical_facts.ages.{at}: the {age.descriptor} is a Minor of {age.value} years"
+            problems.append(f"numerical_facts.ages.{at}: nobody is {age.value} years old")
+        elif is_minor and age.value >= ADULT:
+            problems.append(f"numerical_facts.ages.{at}: a Minor of {age.value} years")
+    return problems
 
 
-def _repeated_facts(sheet):
-    for name in ("sections_cited", "evidence_items", "further_facts"):
-        facts = getattr(sheet, name)
-        for at, fact in enumerate(facts):
-            if fact in facts[:at]:
-                repeated = getattr(fact, "evidence_type", None) or getattr(fact, "value", fact)
-                yield f"{name}.{at}: {repeated!r} stands twice"
+# ---- facts one by one
 
 
-# ---- facts by field, and when two facts are the same
+class Fact(NamedTuple):
+    """A fact: its type, its kind (``ages``), the field that holds it, and what is there."""
+
+    type: str
+    kind: str
+    field: str
+    value: object
+
+    @property
+    def text(self):
+        return str(self.value)
+
+    @property
+    def key(self):
+        """What makes two facts the same: contexts and descriptions do not count."""
+        return self.kind, self.text
 
 
-_LISTS = {
-    "evidence_items": "Evidence",
-    "sections_cited": "Section",
-    **{f"numerical_facts.{kind}": "Numerical" for kind in NUMBERS},
-    "further_facts": "",
+LISTS = {
+    "evidence_items": ("Evidence", "evidence_items"),
+    "sections_cited": ("Section", "sections_cited"),
+    "amounts": ("Numerical", "numerical_facts.amounts"),
+    "ages": ("Numerical", "numerical_facts.ages"),
+    "durations": ("Numerical", "numerical_facts.durations"),
+    "further_facts": ("", "further_facts"),
 }
 
 
 def facts_of(sheet):
-    """Yield the type, field and value of every fact of a sheet."""
+    """Every fact of a sheet but its outcome, as `Fact`."""
     for side in PARTY_SIDES:
-        field = f"parties.{side}_type"
-        if fact_at(sheet, field) != "Unknown":
-            yield "PartyType", field, fact_at(sheet, field)
-    for name, fact_type in _LISTS.items():
-        for at, fact in enumerate(fact_at(sheet, name)):
-            yield getattr(fact, "fact_type", fact_type), f"{name}.{at}", fact
-    if sheet.outcome not in (None, "Unknown"):
-        yield "Outcome", "outcome", sheet.outcome
+        value = getattr(sheet.parties, f"{side}_type")
+        if value != "Unknown":
+            yield Fact("PartyType", side, f"parties.{side}_type", value)
+    for kind, (fact_type, field) in LISTS.items():
+        for at, value in enumerate(attrgetter(field)(sheet)):
+            own = getattr(value, "fact_type", "")
+            yield Fact(own or fact_type, own or kind, f"{field}.{at}", value)
 
 
-def fact_fields(sheet):
-    """Name the facts of a sheet as errors do: ``parties.petitioner_type``, ``evidence_items.0``."""
-    return (field for _, field, _ in facts_of(sheet))
+def present_types(sheet):
+    types = dict.fromkeys(fact.type for fact in facts_of(sheet))
+    return tuple(dict.fromkeys([*filter(types.__contains__, FACT_TYPES), *types]))
 
 
-def fact_at(sheet, field):
-    """Give the fact that a field names."""
-    fact = sheet
-    for part in field.split("."):
-        fact = fact[int(part)] if part.isdigit() else getattr(fact, part)
-    return fact
+def number_subject(fact):
+    """What a number is about; empty where the sheet does not say."""
+    return fact.descriptor if isinstance(fact, Age) else fact.context
 
 
-_KEYS = {
-    Duration: lambda fact: ("Duration", in_days(fact.value, fact.unit) or (fact.value, fact.unit)),
-    Amount: lambda fact: ("Amount", (fact.value, fact.unit)),
-    Age: lambda fact: ("Age", fact.value),
-    EvidenceItem: lambda fact: ("Evidence", fact.evidence_type),
-    FurtherFact: lambda fact: (fact.fact_type, fact.value),
-    str: lambda fact: ("Section", fact),
-}
-
-
-def key_of(fact):
-    """Give what makes two facts the same: contexts and descriptions do not count."""
-    return _KEYS[type(fact)](fact)
-
-
-def fact_key(sheet, field):
-    """Give the key of the fact that a field names, see `key_of`; that of a side names it."""
-    fact = fact_at(sheet, field)
-    if field.startswith("parties."):
-        return "PartyType", (field.removeprefix("parties."), fact)
-    return ("Outcome", fact) if field == "outcome" else key_of(fact)
-
-
-IN_DAYS = {"hours": 1 / 24, "days": 1, "weeks": 7, "months": 30, "years": 360}
-
-
-def in_days(value, unit):
-    """Bring a length of time to days, so that equal ones compare equal; None for other units."""
-    return round(value * IN_DAYS[unit], 6) if unit in IN_DAYS else None
-
-
-# ---- the query that a sheet stands for
+# ---- the query that a sheet is searched by
 
 TEMPLATE_LIMITS = {"sections": 8, "evidence": 6, "numbers": 2}  # limits of the documented template
 
 
 def query_text(sheet, outcome=False, caps=True, words=False):
-    """Write the query of a fact sheet by the documented template.
+    """The query of a fact sheet by the documented template.
 
     `caps` keeps the documented limits: facts beyond them change nothing, so an edit of such a fact
     is a no-op; `outcome` also states the outcome, as the documents do; `words` writes
@@ -374,17 +282,11 @@ def query_text(sheet, outcome=False, caps=True, words=False):
         parts[kind.capitalize()] = list(map(_number_with_subject, numbers))
     parts["Outcome"] = [sheet.outcome] if outcome and sheet.outcome else []
     for fact in sheet.further_facts:
-        parts.setdefault(fact.fact_type, []).append(further_text(fact))
-    parties = sheet.parties
-    sentences = [f"{label(parties.petitioner_type)} versus {label(parties.respondent_type)}."]
+        parts.setdefault(fact.fact_type, []).append(str(fact))
+    sides = [label(getattr(sheet.parties, f"{side}_type")) for side in PARTY_SIDES]
+    sentences = [f"{' versus '.join(sides)}."]
     sentences += [f"{name}: {', '.join(facts)}." for name, facts in parts.items() if facts]
     return " ".join(sentences)
-
-
-def further_text(fact):
-    """Write a further fact in its unit."""
-    value = fact.value if isinstance(fact.value, str) else number_text(fact.value)
-    return f"{value} {fact.unit}".strip()
 
 
 def in_words(name):
@@ -394,10 +296,5 @@ def in_words(name):
 
 def _number_with_subject(fact):
     text = f"{number_text(fact.value)} {getattr(fact, 'unit', 'years')}"
-    subject = fact.descriptor if isinstance(fact, Age) else fact.context
+    subject = number_subject(fact)
     return f"{text} ({subject})" if subject else text
-
-
-def number_text(value):
-    """Write a number plainly: no exponent, no trailing ``.0``."""
-    return str(int(value)) if value == int(value) else f"{value:.10f}".rstrip("0").rstrip(".")

@@ -1,21 +1,19 @@
 """The tree of edited cases, one fact per edge, and its edges as tidy rows."""
 
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from casebook.errors import CasebookError, InputError
+from casebook.errors import InputError
 from casebook.measures import rankshift
 from casebook.retrieval.ablation import scores_by_callable
 from casebook.sensitivity import edits
 from casebook.sensitivity.domain import SHIPPED_DOMAIN, Domain
-from casebook.sensitivity.edits import BUDGETS, order_edits, single_fact_edits
-from casebook.sensitivity.facts import contradictions, present_types, sheet_hash
+from casebook.sensitivity.facts import present_types, sheet_hash
 from casebook.sensitivity.plausibility import ACCEPT, rules
-from casebook.stats.samples import check_choice, check_count
 
 EXPANSION_THRESHOLD = 1.0
 """Mean rank displacement at which a state is expanded, documented."""
@@ -30,87 +28,72 @@ class TreeSettings:
     threshold: float = EXPANSION_THRESHOLD
     budget: str = "stratified"
     placebo_draws: int = 4
-    context_words: int = edits.CONTEXT_WORDS
     revisit: bool = False
     bounded: bool = True
     outcome: bool = False
-    caps: bool = True
     seed: int = 0
-
-    def __post_init__(self):
-        check_count("max_depth", self.max_depth)
-        check_choice("budget", self.budget, BUDGETS)
 
     @classmethod
     def documented(cls, **changes):
-        """Give the documented settings.
+        """The documented settings.
 
         The first edits of the list, states may return, numbers without bounds, no placebo.
         """
-        documented = {
-            "budget": "first",
-            "placebo_draws": 0,
-            "revisit": True,
-            "bounded": False,
-            "outcome": True,
-        }
-        return cls(**documented | changes)
+        free = {"revisit": True, "bounded": False, "outcome": True}
+        return cls(budget="first", placebo_draws=0, **free, **changes)
 
 
-@dataclass(frozen=True)
-class CaseRanking:
+class CaseRanking(NamedTuple):
     """Cases that one query retrieves, the document that stands for each, and its score."""
 
     cases: tuple = ()
     documents: tuple = ()
     scores: tuple = ()
-    error: str | None = None
 
 
 @dataclass
 class Node:
-    """One state of a case."""
-
     name: str
     parent: object
     edit: object
     sheet: object
     query: str
-    depth: int
+    depth: int = 0
     ranking: CaseRanking = field(default_factory=CaseRanking)
 
     def displacement(self, k):
-        """Mean displacement from the parent's list: float, or None if undefined."""
-        if self.parent is None or self.ranking.error or self.parent.ranking.error:
-            return None
+        """Mean displacement from the parent's list: float, or None if both are empty."""
         return rankshift.mean_displacement(self.parent.ranking.cases, self.ranking.cases, k)
+
+    def child(self, name, edit):
+        return Node(f"{self.name}.{name}", self, edit, edit.sheet, edit.query, self.depth + 1)
 
 
 @dataclass
 class Tree:
     """The tree of one case, its placebos, and what was left out."""
 
-    case_id: str
     k: int
     settings: TreeSettings
     write: edits.Writer
     terms: tuple
     nodes: list
     states: set = field(repr=False)
+    domain: Domain = field(repr=False)
     placebos: list = field(default_factory=list)
     noops: list = field(default_factory=list)
     decisions: list = field(default_factory=list)
-    counts: Counter = field(default_factory=Counter)
-    domain: Domain = field(default=SHIPPED_DOMAIN, repr=False)
 
     @property
     def root(self):
-        """The unedited case."""
         return self.nodes[0]
 
     @property
+    def case_id(self):
+        return self.root.sheet.case_id
+
+    @property
     def poor(self):
-        """Why the case is too poor to be a query: str, or None."""
         if len(self.terms) >= edits.LEAST_TERMS:
             return None
         return (
@@ -120,7 +103,6 @@ class Tree:
 
     @property
     def no_placebo(self):
-        """Why an edge without placebos has none: str."""
         if not self.settings.placebo_draws:
             return "no placebos were asked for"
         return "no matched placebo" if self.write.context else edits.NO_INERT_WORDS
@@ -154,7 +136,7 @@ def grow_trees(
     inert : Inert, optional
         Words of placebos; by default those of `edits.inert_words`.
     domain : Domain, optional
-        Acts and fact types of the user's own, as `read_domain` gives them.
+        Acts and fact types of your own, as `read_domain` gives them.
 
     Returns
     -------
@@ -165,8 +147,7 @@ def grow_trees(
     Raises
     ------
     InputError
-        If a case has no fact, one of a type that the domain lacks, contradicts itself, or comes
-        twice.
+        If a case has no fact.
 
     Examples
     --------
@@ -180,119 +161,81 @@ def grow_trees(
     (6, 'Evidence: Confession removed')
     """
     settings = settings or TreeSettings()
+    validator = validator or partial(rules, domain=domain)
     if inert is None:
-        inert = edits.inert_words(search.vocabulary, sheets=sheets, domain=domain)
-    if validator is None:
-        validator = partial(rules, domain=domain)
+        inert = edits.inert_words(search.vocabulary, sheets, domain)
     trees = [_rooted(sheet, search, settings, inert, domain) for sheet in sheets]
-    for name, count in Counter(tree.case_id for tree in trees).items():
-        if count > 1:
-            raise InputError(f"case {name!r} comes {count} times")
-    _search_level(search, [(tree, tree.root) for tree in trees])
-    level = [(tree, tree.root) for tree in trees if not tree.root.ranking.error]
+    level = [(tree, tree.root) for tree in trees]
+    _search_level(search, level)
     for _ in range(settings.max_depth):
         grown = []
         placebos = []
         for tree, node in level:
-            children = _children(tree, node, neighbours, validator)
-            sizes = {(child.edit.removed, child.edit.added) for child in children}
+            children = list(_children(tree, node, neighbours, validator))
+            tree.nodes += children
             grown += [(tree, child) for child in children]
-            placebos += [(tree, child) for child in _placebos(tree, node, sizes, inert)]
+            same_size = list(_placebos(tree, node, children, inert))
+            tree.placebos += same_size
+            placebos += [(tree, placebo) for placebo in same_size]
         _search_level(search, grown + placebos)
-        for tree, node in grown:
-            tree.nodes.append(node)
-        for tree, node in placebos:
-            tree.placebos.append(node)
         level = [(tree, node) for tree, node in grown if _expands(tree, node)]
     return trees
 
 
 def _rooted(sheet, search, settings, inert, domain):
-    present = present_types(sheet)
-    if not present:
+    if not present_types(sheet):
         raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
-    unknown = set(present) - set(domain.fact_types)
-    if unknown:
-        raise InputError(f"{sheet.case_id}: the domain has no fact type {min(unknown)!r}")
-    problems = contradictions(sheet)
-    if problems:
-        raise InputError(f"{sheet.case_id}: {problems[0]}")
-    write = edits.with_context(
-        sheet.case_id,
-        inert if settings.placebo_draws else edits.NO_WORDS,
-        settings.seed,
-        settings.context_words,
-        outcome=settings.outcome,
-        caps=settings.caps,
-    )
-    root = Node("r", None, None, sheet, write(sheet), 0)
+    words = inert if settings.placebo_draws else edits.NO_WORDS
+    write = edits.with_context(sheet.case_id, words, settings.seed, outcome=settings.outcome)
+    root = Node("r", None, None, sheet, write(sheet))
     terms = search.vocabulary.terms(sheet)
-    states = {sheet_hash(sheet)}
-    return Tree(sheet.case_id, search.k, settings, write, terms, [root], states, domain=domain)
+    return Tree(search.k, settings, write, terms, [root], {sheet_hash(sheet)}, domain)
 
 
 def _search_level(search, level):
     queries = [node.query for _, node in level]
-    cases = [tree.case_id for tree, _ in level]
-    rankings = search(queries, exclude=cases)
+    rankings = search(queries, exclude=[tree.case_id for tree, _ in level])
     for (_, node), ranking in zip(level, rankings, strict=True):
         node.ranking = ranking
 
 
 def _children(tree, node, neighbours, validator):
-    """Choose the edits of one node within its budget."""
     settings = tree.settings
-    candidates = single_fact_edits(
-        node.sheet, neighbours, tree.write, bounded=settings.bounded, domain=tree.domain
+    candidates = edits.single_fact_edits(
+        node.sheet, neighbours, tree.write, settings.bounded, tree.domain
     )
-    tree.counts["candidates"] += len(candidates)
     if not settings.revisit:
         tree.noops += [(node, edit) for edit in candidates if edit.noop]
         candidates = [edit for edit in candidates if not edit.noop]
-    children = []
-    for edit in order_edits(candidates, settings.budget, settings.seed):
-        if len(children) == settings.children:
+    count = 0
+    for edit in edits.order_edits(candidates, settings.budget, settings.seed):
+        if count == settings.children:
             break
         state = sheet_hash(edit.sheet)
         if state in tree.states and not settings.revisit:
-            tree.counts["revisited"] += 1
             continue
         decision = validator(node.sheet, edit)
-        tree.decisions.append((node.name, edit.fact_type, decision.outcome, decision.reason))
+        tree.decisions.append((node.name, edit.fact_type, *decision))
         if decision.outcome == ACCEPT:
             tree.states.add(state)
-            name = f"{node.name}.{len(children) + 1}"
-            children.append(Node(name, node, edit, edit.sheet, edit.query, node.depth + 1))
-    return children
+            count += 1
+            yield node.child(count, edit)
 
 
-def _placebos(tree, node, sizes, inert):
-    """Make the placebos of one node: a few for each size that its edits have."""
-    if not tree.write.context:
-        return []
-    placebos = []
-    for removed, added in sorted(sizes - {(0, 0)}):
-        of_size = edits.placebo_edits(
-            node.sheet,
-            tree.write,
-            removed,
-            added,
-            inert,
-            draws=tree.settings.placebo_draws,
-            seed=tree.settings.seed,
-        )
-        tree.counts["unmatched"] += int(not of_size)  # a count of 0 is kept, too
-        for edit in of_size:
-            name = f"{node.name}.{edit.item}"
-            placebos.append(Node(name, node, edit, node.sheet, edit.query, node.depth + 1))
-    return placebos
+def _placebos(tree, node, children, inert):
+    """A few placebos for each size that the edits of a node have."""
+    sizes = {(child.edit.removed, child.edit.added) for child in children}
+    draws = tree.settings.placebo_draws if tree.write.context else 0
+    for size in sorted(sizes - {(0, 0)}):
+        for edit in edits.placebo_edits(
+            node.sheet, tree.write, *size, inert, draws, tree.settings.seed
+        ):
+            yield node.child(edit.item, edit)
 
 
 def _expands(tree, node):
     moved = node.displacement(tree.k)
-    if moved is None:
-        return tree.settings.revisit  # documented: nodes without results are expanded
-    return moved >= tree.settings.threshold
+    return moved is None or moved >= tree.settings.threshold
 
 
 # ---- retrieval of distinct cases, each query once
@@ -309,198 +252,124 @@ class CaseSearch:
         self.retriever = retriever
         self.k = k
         self.documents = retriever.index.documents if documents is None else documents
-        case_column = "case_id" if "case_id" in self.documents else "doc_id"
-        self._case_of = self.documents[case_column].astype(str).to_numpy(dtype=object)
-        self._document_ids = self.documents["doc_id"].to_numpy(dtype=object)
+        column = "case_id" if "case_id" in self.documents else "doc_id"
+        cases = self.documents[column].astype(str)
+        self._case_of = dict(zip(self.documents["doc_id"], cases, strict=True))
+        self._names = list(self._case_of)
         self._rankings = {}
-        n_cases = len(set(self._case_of))
-        if n_cases < k:
+        if cases.nunique() < k:
             raise InputError(
-                f"the collection holds {n_cases} cases, fewer than the {k} to be compared: "
+                f"the collection holds {cases.nunique()} cases, fewer than the {k} to be compared: "
                 "lower K or add documents"
             )
 
     @cached_property
     def vocabulary(self):
-        """Words of the collection: `Vocabulary`."""
         return edits.Vocabulary(self.documents["text"])
 
     def __call__(self, queries, exclude=None):
-        """Retrieve cases for queries, new queries in one batch: list of CaseRanking."""
+        """Cases for queries, new queries in one batch: list of CaseRanking."""
         keys = list(zip(queries, exclude or [None] * len(queries), strict=True))
-        new = [key for key in dict.fromkeys(keys) if key not in self._rankings]
-        if new:
-            self._rankings.update(zip(new, self._search(new), strict=True))
-        return [self._rankings[key] for key in keys]
-
-    def _search(self, keys):
-        """Search one batch; if it fails, one by one, to know which query it was."""
-        try:
-            return self._batch(keys)
-        except CasebookError as error:
-            if not hasattr(self.retriever, "retrieve_many"):  # a fault of the user's own retriever
-                raise
-            if len(keys) == 1:
-                return [CaseRanking(error=str(error))]
-            return [self._search([key])[0] for key in keys]
-
-    def _batch(self, keys):
-        """Fetch more and more documents, until each query has enough cases or no more documents."""
-        is_ours = hasattr(self.retriever, "retrieve_many")
-        rank_documents = self._by_pipeline if is_ours else self._by_callable
-        rankings = {}
-        pending = keys
+        pending = [key for key in dict.fromkeys(keys) if key not in self._rankings]
         fetch = self.k + 1
         while pending:
-            lists = rank_documents([query for query, _ in pending], fetch)
-            for key, (positions, scores) in zip(pending, lists, strict=True):
-                _, excluded = key
-                ranking = self._distinct(positions, scores, excluded)
-                exhausted = len(positions) < fetch or (positions < 0).any()
-                if len(ranking.cases) == self.k or exhausted or fetch >= len(self._case_of):
-                    rankings[key] = ranking
-            pending = [key for key in pending if key not in rankings]
-            fetch = min(2 * fetch, len(self._case_of))
-        return [rankings[key] for key in keys]
+            lists = self._documents([query for query, _ in pending], fetch)
+            few = []
+            for key, scores in zip(pending, lists, strict=True):
+                self._rankings[key] = ranking = self._distinct(scores, key[1])
+                if len(ranking.cases) < self.k and len(scores) == fetch < len(self._names):
+                    few.append(key)
+            pending = few
+            fetch = min(2 * fetch, len(self._names))
+        return [self._rankings[key] for key in keys]
 
-    def _by_pipeline(self, queries, fetch):
-        """Rank documents by a system of ours: positions and scores, query by query."""
+    def _documents(self, queries, fetch):
+        """Scores by document for each query, best first."""
+        if not hasattr(self.retriever, "retrieve_many"):  # a function of one's own
+            return scores_by_callable(self.retriever, queries, fetch, self._case_of.keys())
         result = self.retriever.retrieve_many(queries, top_k=fetch, depth=fetch)
         # The last stage that scores comparably.
         stage = result.stages["reranked" if "reranked" in result.stages else "fused"]
-        return list(zip(result.final.ids, stage.scores_of(result.final.ids), strict=True))
+        lists = []
+        for row in zip(result.final.ids, stage.scores_of(result.final.ids), strict=True):
+            pairs = zip(*row, strict=True)
+            lists.append({self._names[at]: float(score) for at, score in pairs if at >= 0})
+        return lists
 
-    def _by_callable(self, queries, fetch):
-        """Rank documents by a retriever of the user's own, ``(queries, k) -> ids, scores``."""
-        positions = {document: at for at, document in enumerate(self._document_ids)}
-        rows = scores_by_callable(self.retriever, list(queries), fetch, positions.keys())
-        for row in rows:
-            listed = np.array([positions[document] for document in row], int)
-            yield listed, np.array(list(row.values()), float)
-
-    def _distinct(self, positions, scores, excluded):
-        """Give the first k distinct cases of one list of documents."""
-        documents = {}
-        case_scores = {}
-        for position, score in zip(positions, scores, strict=True):
-            case = self._case_of[position]
-            if position >= 0 and case != excluded and case not in documents:
-                documents[case] = self._document_ids[position]
-                case_scores[case] = None if np.isnan(score) else float(score)
-            if len(documents) == self.k:
-                break
-        return CaseRanking(
-            cases=tuple(documents),
-            documents=tuple(documents.values()),
-            scores=tuple(case_scores.values()),
-        )
+    def _distinct(self, scores, excluded):
+        found = {}
+        for document, score in scores.items():
+            case = self._case_of[document]
+            if case != excluded:
+                found.setdefault(case, (case, document, None if np.isnan(score) else score))
+        rows = list(found.values())[: self.k]
+        return CaseRanking(*zip(*rows, strict=True))
 
 
 # ---- edges as rows
 
 FOOTRULE = "footrule"
 DISPLACEMENT = "displacement"
+EDGE_MEASURES = (FOOTRULE, DISPLACEMENT)
 
 # Status of an edge; only those that are ok are measured.
 OK = "ok"
 NOOP = "noop"
-INVALID = "invalid"
 BOTH_EMPTY = "both_empty"
 POOR_QUERY = "poor_query"
-
-
-def distances(before, after, k):
-    """Measure how far a list moved, by every measure; NaN where undefined."""
-    rbo = rankshift.rbo(before, after)
-    jaccard = rankshift.jaccard(before, after, k)
-    values = {
-        "footrule": rankshift.normalised_footrule(before, after, k),
-        "displacement": rankshift.mean_displacement(before, after, k),
-        "rbo_distance": None if rbo is None else 1 - rbo,
-        "jaccard_distance": None if jaccard is None else 1 - jaccard,
-        "kendall": rankshift.kendall_topk(before, after, k, normalised=True),
-    }
-    return {name: np.nan if value is None else value for name, value in values.items()}
-
-
-EDGE_MEASURES = tuple(distances((), (), 10))
 _FACT = ("fact_type", "item", "operation", "old", "new", "removed", "added")
-_COLUMNS = [
-    "case_id",
-    "parent",
-    "node",
-    "depth",
-    *_FACT,
-    "status",
-    "reason",
-    "n_parent",
-    "n_child",
-    *EDGE_MEASURES,
-]
+_COLUMNS = ["case_id", "parent", "node", "depth", *_FACT, "status", "reason", *EDGE_MEASURES]
+_SIZE = ["case_id", "parent", "removed", "added"]
 
 
 def edge_frame(trees):
-    """Measure every edge of some trees, no-ops included.
+    """Every edge of some trees, no-ops included, with how far it moved the list.
 
-    Beside each edge stands the mean of the placebos of its parent and size.
+    Beside each edge is the mean of the placebos of its parent and size.
     """
     rows = []
     for tree in trees:
-        rows += [
-            _row(tree, node.parent, node.name, node.edit, node.ranking) for node in tree.nodes[1:]
-        ]
+        rows += [_row(tree, node) for node in tree.nodes[1:]]
         for count, (parent, edit) in enumerate(tree.noops, 1):
-            rows.append(_row(tree, parent, f"{parent.name}.noop{count}", edit, parent.ranking))
-    frame = pd.DataFrame(rows, columns=_COLUMNS)
+            unmoved = parent.child(f"noop{count}", edit)
+            unmoved.ranking = parent.ranking
+            rows.append(_row(tree, unmoved))
+    frame = _typed(rows)
     placebos = placebo_frame(trees)
-    size = ["case_id", "parent", "removed", "added"]
-    valid = placebos[placebos["status"] == OK].groupby(size)
+    valid = placebos[placebos["status"] == OK].groupby(_SIZE)
     means = valid[list(EDGE_MEASURES)].mean().add_prefix("placebo_")
-    frame = frame.join(means.assign(placebos=valid.size()), on=size).fillna({"placebos": 0})
-    counts = dict.fromkeys(["depth", "removed", "added", "placebos"], int)
-    frame = frame.astype(dict.fromkeys([*EDGE_MEASURES, *means.columns], float) | counts)
+    frame = frame.join(means.assign(placebos=valid.size()), on=_SIZE).fillna({"placebos": 0})
+    frame = frame.astype(dict.fromkeys(means, float) | {"placebos": int})
     why = frame["case_id"].map({tree.case_id: tree.no_placebo for tree in trees})
     return frame.assign(no_placebo=why.astype(object).where(frame["placebos"] == 0, None))
 
 
 def placebo_frame(trees):
-    """Measure every placebo edge of some trees."""
-    rows = [
-        _row(tree, node.parent, node.name, node.edit, node.ranking)
-        for tree in trees
-        for node in tree.placebos
-    ]
-    keep = ["case_id", "parent", "node", "depth", "removed", "added", "status", *EDGE_MEASURES]
-    return pd.DataFrame(rows, columns=_COLUMNS)[keep].astype(dict.fromkeys(EDGE_MEASURES, float))
+    frame = _typed([_row(tree, node) for tree in trees for node in tree.placebos])
+    return frame.drop(columns=["fact_type", "item", "operation", "old", "new", "reason"])
+
+
+def _typed(rows):
+    types = dict.fromkeys(EDGE_MEASURES, float) | dict.fromkeys(["depth", "removed", "added"], int)
+    return pd.DataFrame(rows, columns=_COLUMNS).astype(types)
 
 
 def excess(edges, measure=FOOTRULE):
-    """Give how much further each edge moved the list than its placebos."""
+    """How much further each edge moved the list than its placebos."""
     return edges[measure] - edges[f"placebo_{measure}"].astype(float)
 
 
-def _row(tree, parent, name, edit, ranking):
-    before = parent.ranking
-    error = before.error or ranking.error
-    moved = distances(before.cases, ranking.cases, tree.k)
-    if error:
-        status, reason = INVALID, error
-        moved = distances((), (), tree.k)
-    elif not before.cases and not ranking.cases:
+def _row(tree, node):
+    lists = node.parent.ranking.cases, node.ranking.cases
+    status, reason = NOOP if node.edit.noop else OK, None
+    if not any(lists):
         status, reason = BOTH_EMPTY, "both lists are empty"
     elif tree.poor:
         status, reason = POOR_QUERY, tree.poor
-    else:
-        status, reason = NOOP if edit.noop else OK, None
-    return {
-        "case_id": tree.case_id,
-        "parent": parent.name,
-        "node": name,
-        "depth": parent.depth + 1,
-        **{column: getattr(edit, column) for column in _FACT},
-        "status": status,
-        "reason": reason,
-        "n_parent": len(before.cases),
-        "n_child": len(ranking.cases),
-        **moved,
+    names = {"case_id": tree.case_id, "parent": node.parent.name, "node": node.name}
+    fact = {column: getattr(node.edit, column) for column in _FACT}
+    moved = {
+        FOOTRULE: rankshift.normalised_footrule(*lists, tree.k),
+        DISPLACEMENT: node.displacement(tree.k),
     }
+    return names | {"depth": node.depth, "status": status, "reason": reason} | fact | moved

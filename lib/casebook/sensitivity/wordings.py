@@ -20,74 +20,56 @@ def wording_pairs(dataset, encoder):
 
     Where there are answers, both are also each other's nearest in their group.
     """
-    if dataset.groups is None:
-        raise InputError(
-            f"{dataset.key}: no groups, so no wordings to pair: name a data set with paraphrases"
-        )
-    if isinstance(encoder, str):
-        encoder = load_encoder(encoder)
-    texts = dataset.queries["text"].to_numpy()
-    groups = dataset.queries["query_id"].map(dataset.groups).to_numpy()
-    answers = dataset.queries.get("answer", pd.Series(True, dataset.queries.index)).to_numpy()
-    vectors = np.asarray(encoder.encode_queries(texts.tolist()), float)
-    has_answers = "answer" in dataset.queries
+    queries = dataset.queries.assign(group=dataset.queries["query_id"].map(dataset.groups or {}))
+    has_answers = "answer" in queries
+    kinds = queries.groupby(["group", "answer"] if has_answers else "group").ngroup()
+    vectors = np.asarray(encoder.encode_queries(queries["text"].tolist()), float)
+    cosines = vectors @ vectors.T
+    of_group = np.where(np.equal.outer(*[queries["group"].to_numpy()] * 2), cosines, -np.inf)
+    np.fill_diagonal(of_group, -np.inf)
+    nearest = of_group.argmax(axis=1)
     pairs = []
-    for a, b in _adjacent_pairs(list(zip(groups, answers, strict=True))):
-        if not has_answers or _mutually_nearest(groups, vectors, a, b):
-            pairs.append((texts[a], texts[b], groups[a], float(vectors[a] @ vectors[b])))
-    return pd.DataFrame(pairs, columns=["first", "second", "group", "cosine"])
-
-
-def _adjacent_pairs(kinds):
-    """Positions of one kind that follow each other, each used once."""
     at = 0
-    while at < len(kinds) - 1:
-        same = kinds[at] == kinds[at + 1]
-        if same:
-            yield at, at + 1
-        at += 1 + same
-
-
-def _mutually_nearest(groups, vectors, a, b):
-    """Whether two questions are near, and each other's nearest in their group."""
-    if vectors[a] @ vectors[b] < LEAST_COSINE:
-        return False
-    members = np.flatnonzero(groups == groups[a])
-    return _nearest(a, members, vectors) == b and _nearest(b, members, vectors) == a
-
-
-def _nearest(question, members, vectors):
-    others = members[members != question]
-    return others[np.argmax(vectors[others] @ vectors[question])]
+    while at < len(queries) - 1:
+        is_pair = kinds.iloc[at] == kinds.iloc[at + 1] >= 0
+        near = nearest[at] == at + 1 and nearest[at + 1] == at
+        if is_pair and (not has_answers or (near and cosines[at, at + 1] >= LEAST_COSINE)):
+            texts = queries["text"].iloc[[at, at + 1]]
+            pairs.append((*texts, queries["group"].iloc[at], cosines[at, at + 1]))
+        at += 1 + is_pair
+    return pd.DataFrame(pairs, columns=["first", "second", "group", "cosine"])
 
 
 def wording_scores(dataset, encoder, systems, k=10, *, seed=0, **options):
     """How far results move to another wording, and to a question of another group: `Scores`.
 
-    A row is a pair of wordings; beside every system stands the other question, of its own name.
+    A row is a pair of wordings; beside every system is the other question, of its own name.
     """
+    encoder = load_encoder(encoder) if isinstance(encoder, str) else encoder
     pairs = wording_pairs(dataset, encoder)
+    if pairs["group"].nunique() < 2:
+        raise InputError(f"{dataset.key}: no paraphrases of questions of two groups: name such")
     groups = pairs["group"].tolist()
-    if len(set(groups)) < 2:
-        raise InputError("a control needs pairs of at least two groups")
-    strangers = _questions_of_other_groups(groups, seed)
+    order = np.random.default_rng([seed, 7]).permutation(len(pairs))
+    strangers = []  # for each question one of another group, at random
+    for shift, group in enumerate(groups):
+        rolled = np.roll(order, shift)
+        strangers.append(next(position for position in rolled if groups[position] != group))
     index = CorpusIndex(dataset.documents, encoder)
     values = {}
     names = {}
     phrases = {}
     for system in systems:
         search = case_search(system, index, k)
-        lists = [ranking.cases for ranking in search(pairs["first"].tolist())]
-        others = [ranking.cases for ranking in search(pairs["second"].tolist())]
+        lists, others = (search(pairs[column].tolist()) for column in ("first", "second"))
         stranger = OTHER_QUESTION.format(system)
         compared = {system: others, stranger: [others[position] for position in strangers]}
         for name, found in compared.items():
             both = zip(lists, found, strict=True)
-            values[name] = [normalised_footrule(*pair, k) for pair in both]
+            values[name] = [normalised_footrule(a.cases, b.cases, k) for a, b in both]
         name = NAMES.get(system, system)
         names |= {system: f"{name}, other wording", stranger: f"{name}, other question"}
-        phrase = PHRASES.get(system, system)
-        phrases[system] = f"another wording under {phrase}"
+        phrases[system] = f"another wording under {PHRASES.get(system, system)}"
         phrases[stranger] = "another question"
     return Scores(
         pd.DataFrame(values, dtype=float).fillna(0.0),  # two empty lists are the same
@@ -102,12 +84,3 @@ def wording_scores(dataset, encoder, systems, k=10, *, seed=0, **options):
         seed=seed,
         **options,
     )
-
-
-def _questions_of_other_groups(groups, seed):
-    """For each question one of another group, at random."""
-    order = np.random.default_rng([seed, 7]).permutation(len(groups))
-    return [
-        next(position for position in np.roll(order, shift) if groups[position] != group)
-        for shift, group in enumerate(groups)
-    ]

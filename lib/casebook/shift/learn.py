@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from casebook.errors import InputError
 from casebook.shift.embedded import folds, per_query
 from casebook.shift.segments import PER_QUERY_COLUMNS, fit_tau, gap_gain
 from casebook.stats.samples import check_choice, check_count
@@ -121,8 +120,6 @@ def learn_posneg(
     """
     check_choice("mode", mode, TRAINING_MODES)
     check_count("hard_negatives", hard_negatives)
-    if not (cancel_epsilon >= 0 and max_norm > 0):
-        raise InputError("the clip must be above 0 and the cancel epsilon at least 0")
     if mode == "posneg-relative":
         max_norm = RELATIVE_CLIP * float(np.median(np.linalg.norm(data.queries, axis=1)))
     if mode == "posneg-contrast":

@@ -75,12 +75,6 @@ def compare_segments(segments, metric=None, *, seed=0):
     if used.empty:
         raise InputError(f"{segments.shifted}: shares no query with the baseline")
     decisions = pd.Series(segments.decisions, dtype=object).rename(str.lower)
-    unknown = decisions.index.difference(base.index.union(shifted.index))
-    if len(unknown):
-        raise InputError(
-            f"decision about unknown query {unknown[0]!r}: it stands in neither "
-            f"{segments.baseline} nor {segments.shifted}"
-        )
     undecided = used.difference(decisions.index, sort=False)
     if len(undecided):
         raise InputError(
