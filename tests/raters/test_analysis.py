@@ -137,18 +137,6 @@ def test_a_panel_that_prefers_length_is_found(returned, key, panel):
     assert analysis.length_effect(panel).empty  # not made up where texts are unknown
 
 
-def test_a_drift_is_found_and_its_absence_too():
-    late = np.where(example_votes().frame["place"] > 25, "RAG", "BASE")
-    votes = analysis.order_drift(panel_of(changed(choice=late))).query("of == 'vote'")
-    assert (votes["rho"] > 0.8).all() and (votes["p_holm"] < 1e-6).all()
-    assert (
-        analysis.order_drift(panel_of(changed(choice="RAG")))
-        .query("of == 'vote'")["rho"]
-        .isna()
-        .all()
-    )
-
-
 def test_guesses_are_counted_against_the_truth():
     right = np.where(example_votes().frame["left"] == "RAG", "S1", "S2")
     found = guesses(panel_of(changed(guess=right)))

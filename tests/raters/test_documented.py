@@ -152,7 +152,7 @@ def test_what_was_dealt_at_random_has_no_p_and_no_interval():
     """Only what the published tallies and patterns fix is left of the reconstruction."""
     tables = analyse(example_votes(), n_resamples=200, permutations=19).tables
     published = published_tables(tables)
-    gone = {"cohen_kappa", "position", "order", "rating_tests", "rating_agreement", "length"}
+    gone = {"cohen_kappa", "position", "rating_tests", "rating_agreement", "length"}
     assert gone < tables.keys() and not gone & published.keys()
     agreement = published["agreement"].set_index("coefficient")
     assert (

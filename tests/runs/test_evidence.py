@@ -79,7 +79,7 @@ def test_a_promoted_run_is_checked_before_it_is_used(registry, two, damage):
         lambda: decide(listing, "ndcg@3"),
         lambda: active_promotion(listing.root, "ndcg@3", checked=True),
     ):
-        with pytest.raises(InputError, match=f"old: {ROWS}"):
+        with pytest.raises(InputError, match=f"old/{ROWS}"):
             use()
 
 
@@ -125,18 +125,12 @@ def test_an_output_outside_of_the_run_is_not_read(registry, two, tmp_path):
         compare_runs(two[1], two[0], "ndcg@3")
 
 
-@pytest.mark.parametrize("damage", ["gone", "altered", "rows"])
-def test_no_rollback_to_a_run_that_is_gone_or_changed(registry, two, damage):
+def test_no_rollback_to_a_run_that_was_changed(registry, two):
     listing = registry.read()
     for name in ("old", "new"):
         promote(listing, find_run(listing, name), "ndcg@3", WHY)
-    if damage == "gone":
-        shutil.rmtree(two[0])
-    elif damage == "altered":
-        (two[0] / "run.json").write_text((two[0] / "run.json").read_text().replace("old", "odd"))
-    else:
-        permuted(two[0] / ROWS)
-    with pytest.raises(InputError, match=r"old: .*no rollback to it"):
+    permuted(two[0] / ROWS)
+    with pytest.raises(InputError, match=r"old.*no rollback to it"):
         rollback(listing.root, "ndcg@3", WHY)
     assert active_promotion(listing.root, "ndcg@3")["runId"] == "new"
 

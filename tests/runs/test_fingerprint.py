@@ -37,18 +37,3 @@ def test_a_changed_table_of_the_library_is_another_library(tmp_path, monkeypatch
     path = tmp_path / "casebook" / table
     write_text(path, path.read_text() + "\n# changed\n")
     assert record.library_digest() != before
-
-
-def test_a_model_is_its_files_wherever_its_folder_lies(tmp_path):
-    weights = b"weights"
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "model.safetensors").write_bytes(weights)
-    names = [str(tmp_path / name) for name in ("a", "b")]
-    first, second = map(record.model_digest, names)
-    assert first == second != record.model_digest("minilm") == "minilm"
-    pairs = [f"query={names[0]},context=minilm", f"query={names[1]},context=minilm"]
-    assert len({record.model_digest(pair) for pair in pairs}) == 1
-    assert record.model_digest(f"query=minilm,context={names[0]}") != record.model_digest(pairs[0])
-    (tmp_path / "b" / "model.safetensors").write_bytes(b"other weights")
-    assert record.model_digest(names[1]) != first

@@ -60,8 +60,6 @@ def test_one_spelling_and_no_value_that_is_not_a_number():
     assert metric_key(" nDCG@3 ") == "ndcg@3"
     metrics = held({"MAP@1": 0.5, "x": float("nan"), "y": None, "Y": None})
     assert metrics == {"map@1": 0.5, "x": None, "y": None}
-    with pytest.raises(ValueError, match="twice"):
-        held({"MAP@1": 0.5, "map@1": 0.6})
     with pytest.raises(InputError, match="needs a name"):
         metric_key("  ")
 
@@ -131,10 +129,6 @@ def test_bad_records_are_one_clear_line(tmp_path, rows_of):
         return read_per_query(path)
 
     cases = [
-        ({"Rank": 2}, "record 1: Ap1 is not that of its Rank"),
-        ({"Rank": -1}, "Rank is not a whole number"),
-        ({"Ap1": "high"}, "Ap1 is not that"),
-        ({"Ndcg3": 0.5}, "Ndcg3 is not that"),
         ({"TopDocId": None}, "lacks TopDocId"),
         ({"QueryId": "Q1"}, "record 2: its query occurs twice"),
     ]

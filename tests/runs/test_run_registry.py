@@ -155,15 +155,14 @@ def test_where_things_lie(results, monkeypatch):
     assert locate().tenant == "other" and locate(tenant="third").tenant == "third"
 
 
-@pytest.mark.parametrize("name", ["../b", "a/b", "a\\b", ".", "a..b", " ", "é"])
-def test_names_are_validated(name, monkeypatch):
-    for scope in ({"tenant": name}, {"domain": name}):
-        with pytest.raises(InputError, match="not allowed"):
-            locate(**scope)
-    if name.strip():
-        monkeypatch.setenv("CASEBOOK_TENANT", name)
-        with pytest.raises(InputError, match="not allowed"):
-            locate()
+def test_names_are_validated(monkeypatch):
+    for name in ("../b", "a/b", "a\\b", ".", "a..b", " ", "é"):
+        for scope in ({"tenant": name}, {"domain": name}):
+            with pytest.raises(InputError, match="not allowed"):
+                locate(**scope)
+    monkeypatch.setenv("CASEBOOK_TENANT", "../b")
+    with pytest.raises(InputError, match="not allowed"):
+        locate()
 
 
 def test_a_tenant_never_reads_another_ones_runs(registry_of, registry, results, tmp_path):

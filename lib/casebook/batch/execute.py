@@ -7,6 +7,7 @@ if every cell succeeded.
 
 import contextlib
 import logging
+import platform
 import re
 import threading
 import time
@@ -128,7 +129,11 @@ def _write_record(planned, run, started, attempts):
         "ContentKey": planned.key,
         "Inputs": planned.inputs,
         "Version": __version__,
-        "Environment": records.environment(),
+        "Environment": {
+            "python": platform.python_version(),
+            "platform": platform.system(),
+            "machine": platform.machine(),
+        },
     }
     if Path(cell.notebook).is_absolute():
         labels["Notebook"] = recorded(cell.notebook)

@@ -162,13 +162,11 @@ def _cells_named(name, cells, tag, overrides):
 
 
 def _digits(overrides, source):
-    """Digits for the names of cells of one experiment, the same wherever the project is."""
     text = json.dumps(resolved(overrides, source), sort_keys=True)
     return digest(text.replace(str(paths.ROOT), "."))[:8]
 
 
 def _other_data(overrides, source):
-    """Whether parameters name data sets, or files of the user's own other than models."""
     kinds = annotations(source) if overrides else {}
     for name, value in overrides.items():
         if name in ("dataset", "datasets"):

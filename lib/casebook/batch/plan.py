@@ -66,7 +66,6 @@ def plan(cells, run, force=False):
 
 
 def _check_data_names(cell):
-    """Refuse a folder of data under the name of a card, with whose numbers it would be mixed."""
     for parameter in DATA_PARAMETERS:
         for value in as_list(cell.parameters.get(parameter)):
             name_and_folder = data_folder(value)
@@ -92,7 +91,6 @@ def _planned(cell, run, inputs, force):
 
 
 def _recorded_keys(cell, run):
-    """Content keys of all that a run holds, but for the cell's own kind."""
     keys = {}
     for path in sorted(run_dir(run).glob("runs/*/run.json")):
         with contextlib.suppress(InputError):
@@ -129,7 +127,6 @@ def inputs_of(cell, common, needed=None):
 
 
 def _data_hashes(cell, log):
-    """Hashes of the data that a cell reads; ``log`` are the user's own logs, if it reads some."""
     if cell.experiment == "assistant" and log:  # which is evaluated instead of a data set
         return {f"log {Path(path).name}": records.tree_digest(path) for path in log}
     values = defaults(cell.source) | cell.parameters

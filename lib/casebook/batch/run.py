@@ -67,7 +67,6 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, *, timeout=
 
 
 def _conflict(run):
-    """Join the numbers of the cells; why that cannot be must not hide why a cell failed."""
     try:
         merge_numbers(run)
     except InputError as error:

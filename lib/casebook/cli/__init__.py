@@ -137,12 +137,10 @@ def _run(words):
 
 @functools.cache
 def _parser():
-    """The parser of all commands, made once: it takes most of the time of a short command."""
     return typer.main.get_command(app)
 
 
 def _check_clock():
-    """Refuse a wrong time before anything is done, for other libraries read the variable too."""
     if os.environ.get("SOURCE_DATE_EPOCH"):
         from casebook.runs.record import now
 
@@ -174,7 +172,6 @@ def _is_finite(value):
 
 
 def _our_command(words):
-    """Replace EmbeddingShift's name of a command by ours, and say so once."""
     command = words[0].lower() if words else ""
     ours = ALIASES.get(command)
     if command.startswith("runs-"):
@@ -201,7 +198,6 @@ def _speaker():
 
 
 def _reader_left():
-    """Go quietly: ``| head`` has read all that it wanted."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
     return 0
 

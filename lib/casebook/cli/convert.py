@@ -42,7 +42,6 @@ def convert(
 
 
 def _next(folder, splits):
-    """How a chapter reads the folder, if there is something to score."""
     if not splits:
         return "written; no judgements: chapters that score rankings need them"
     folder = folder if "/" in folder else f"./{folder}"

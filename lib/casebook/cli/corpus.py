@@ -116,7 +116,6 @@ def search(
 
 
 def _filters(text):
-    """Read conditions on metadata, as `casebook.retrieval.ranked.metadata_mask` has them."""
     if text is None:
         return None
     try:
@@ -129,7 +128,6 @@ def _filters(text):
 
 
 def _cluster(workers, scheduler):
-    """Give the workers of a scheduler, processes here, or none."""
     if scheduler:
         return batch.cluster.scheduler_workers(scheduler)
     if workers > 1:

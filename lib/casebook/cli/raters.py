@@ -161,9 +161,6 @@ def _warnings(report):
     if words := [row["word"] for row in report.get("words_of_one_system", [])]:
         words = data.tables.listed(dict.fromkeys(words))
         yield f"words that nearly always stand in one of two answers only: {words}"
-    if alike := [row["item"] for row in report.get("identical_answers", [])]:
-        items = data.tables.listed(alike, 3)
-        yield f"{len(alike)} pairs of answers are the same ({items}), which no vote can tell"
     for name, count in report.get("account", {}).get("no_answer", {}).items():
         yield f"{name} gave no answer to {count} questions; raters read '(no answer)'"
 

@@ -67,7 +67,6 @@ def _listing(context):
 
 
 def _note_formula(measure: str):
-    """Say which formula a document's key names, where no prefix does."""
     key = measure.strip().lower()
     if key in runs.record.DOCUMENTED_KEYS:
         warnings.warn(
@@ -95,7 +94,6 @@ ReportFolder = option(Path | None, "Folder for the report files.", "-o", "--out"
 
 
 def _chosen(rows, workflow, key):
-    """Rows of a workflow and of one group of comparable runs."""
     if workflow:
         rows = rows[rows["workflow"].str.lower() == workflow.lower()]
     return rows[rows["key"].str.startswith(key)] if key else rows
@@ -323,7 +321,6 @@ def promote(
     measure: Measure = DEFAULT_MEASURE,
     run: RunOption = None,
     rank: option(int | None, "Rank of the run to promote.", min=1) = None,
-    rules: GateFile = None,
     profile: Profile = None,
     force: Force = False,
     as_json: Json = False,
@@ -358,16 +355,9 @@ def promote(
             "the promoted run was measured on different data; choose another --profile, "
             "or --force, which marks the promotion"
         )
-    options = {"incomparable": incomparable}
-    if rules and before:
-        reference = runs.registry.find_run(listing, before["path"])
-        margins = runs.decide.read_gate(rules)
-        result = runs.decide.apply_gate(listing, target, reference, margins, force=force)
-        runs.decide.settle(result["verdict"], f"not promoted: {'; '.join(result['notes'])}")
-        options["gate_sha256"] = sha256_file(rules)
-    elif rules:
-        say("no run was promoted before, so the gate had nothing to compare with")
-    entry = runs.promotions.promote(listing, target, measure, reason, profile, **options)
+    entry = runs.promotions.promote(
+        listing, target, measure, reason, profile, incomparable=incomparable
+    )
     show(entry, as_json, [f"promoted for {entry['metric']}: {entry['runId']}"])
 
 
@@ -393,6 +383,7 @@ def matrix(
     context: typer.Context,
     spec: option(Path, "YAML or JSON file with the variants."),
     dry: option(bool, "Only print the commands.", "--dry") = False,
+    as_json: Json = False,
 ):
     """Run several variants of a command and rank all runs; exit 3 if one fails.
 
@@ -406,7 +397,8 @@ def matrix(
     except (AttributeError, KeyError, TypeError):
         raise InputError(f"{spec}: expected variants, a list of name and args") from None
     if dry:
-        show(commands, False, [f"{name}: {' '.join(words)}" for name, words in commands.items()])
+        lines = [f"{name}: {' '.join(words)}" for name, words in commands.items()]
+        show(commands, as_json, lines)
         return
     if after.get("promotebest"):
         say("note: promoteBest promotes nothing here: see casebook runs decide")
@@ -428,7 +420,7 @@ def matrix(
         if failed and plan.get("stoponfailure", True):
             break
     measure = after.get("comparemetric", DEFAULT_MEASURE)
-    compare(context, measure=measure, top=after.get("top", 10))
+    compare(context, measure=measure, top=after.get("top", 10), as_json=as_json)
     if failed:
         raise BatchFailed(f"{len(failed)} of {len(variants)} variants: {', '.join(failed)}")
 

@@ -156,7 +156,6 @@ def compare(
 
 
 def _scores_of_table(path, measures, systems, **options):
-    """Scores that a table holds; what was read of it is said."""
     from casebook.data.scored import read_scores
 
     if len(measures or []) > 1:

@@ -106,12 +106,10 @@ def run(
 
 
 def _layout(dataset, domain, tenant):
-    """Folders of a domain, by default of the data."""
     return runs.registry.locate(domain, tenant, default=shift.artifacts.load_dataset(dataset).key)
 
 
 def _trained(dataset, domain, tenant, latest, folder):
-    """Folders, the training that the options name, and its setup; another tenant's is refused."""
     layout = _layout(dataset, domain, tenant)
     if folder is not None:
         runs.registry.check_tenant(folder, layout.tenant)

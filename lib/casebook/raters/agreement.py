@@ -67,13 +67,3 @@ def alike(criterion, frame):
         return f"No item has two ratings of {criterion}."
     n_alike = (rated.max(axis=1) == rated.min(axis=1)).sum()
     return f"{criterion}: all raters of an item agree on {n_alike:,} of {len(rated):,} items."
-
-
-# How often each rater gave each rating of each criterion.
-def rating_counts(frames):
-    counts = []
-    for criterion, frame in frames.items():
-        of_rater = frame.apply(pd.Series.value_counts).rename_axis("rating").fillna(0).astype(int)
-        of_rater.insert(0, "criterion", criterion)
-        counts.append(of_rater.reset_index())
-    return pd.concat(counts, ignore_index=True)

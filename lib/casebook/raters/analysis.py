@@ -5,7 +5,6 @@ from collections import namedtuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from casebook.errors import InputError
 from casebook.frames import estimates
@@ -16,7 +15,6 @@ from casebook.raters.layouts import PAIRED_SCALES
 from casebook.raters.preference import MARGIN, NEW_RATERS, THESE_RATERS
 from casebook.raters.read import defect_table
 from casebook.stats.intervals import bounds_text
-from casebook.stats.tests import holm
 from casebook.tables import reason_text
 from casebook.verdicts import BETTER, NOT_MEASURED, WORSE
 
@@ -117,7 +115,7 @@ def analyse(votes, against=None, *, alpha=None, n_resamples=10_000, permutations
     Analysis
         ``panel`` (votes and ratings as frames of items x raters) and ``tables``, a dict of frames:
         win_rates, intervals, dependence; agreement, cohen_kappa, rating_agreement; rating_means,
-        rating_counts, rating_tests, rater_rating_tests, correlation; position, length, order,
+        rating_counts, rating_tests, rater_rating_tests, correlation; position, length,
         arm_guess, telling_words, guesses; defects.
         Win rates and shares lie in [0, 1], chance is 1/2; coefficients of agreement are at most 1,
         chance is 0. What is undefined is missing, with a reason.
@@ -178,12 +176,11 @@ def kappa_pairs(panel, *, n_resamples, seed):
 # --- validity
 
 
-# What spoils a blind comparison: sides, length, order, texts, guesses.
+# What spoils a blind comparison: sides, length, texts, guesses.
 def validity(panel, *, permutations=200, n_resamples=10_000, seed=0):
     return {
         "position": position_table(panel),
         "length": length_effect(panel, n_resamples=n_resamples, seed=seed),
-        "order": order_drift(panel),
         **content_audit(panel, permutations, seed),
         "guesses": guesses(panel),
     }
@@ -217,26 +214,6 @@ def length_effect(panel, *, n_resamples=10_000, seed=0):
         table = estimates(shares, n_resamples=n_resamples, seed=seed)
         tables.append(table.rename(columns={"system": "what"})[list(tables[0])])
     return pd.concat(tables[1:] or tables, ignore_index=True)
-
-
-def order_drift(panel):
-    """Whether judgements change from the first to the last row of a form."""
-    outcomes = {
-        "vote": panel.votes,
-        # NaN where nothing was asked.
-        "left answer": panel.votes.where(panel.left == True, -panel.votes),  # noqa: E712
-        "mean rating": sum(panel.ratings.values()) / len(panel.ratings),
-    }
-    rows = []
-    for (name, values), rater in itertools.product(outcomes.items(), panel.raters):
-        pair = pd.concat([panel.positions[rater].astype(float), values[rater]], axis=1).dropna()
-        rho = p = None
-        if len(pair) > 2 and pair.nunique().min() > 1:
-            rho, p = stats.spearmanr(pair)
-        rows.append((rater, name, rho, p, len(pair)))
-    table = pd.DataFrame(rows, columns=["rater", "of", "rho", "p", "n"])
-    tests = table["p"].astype(object).where(table["p"].notna(), None)
-    return table.assign(p_holm=holm(list(tests))).astype({"rho": float, "p": float})
 
 
 # --- what came out

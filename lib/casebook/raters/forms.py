@@ -195,21 +195,17 @@ def _telling(texts, systems):
     names = "|".join(rf"\b{re.escape(name)}\b" for name in systems)
     named = texts.apply(lambda cells: cells.str.contains(names, case=False)).stack()  # noqa: PD013
     words = []
-    identical = []
     for system, against in itertools.combinations(systems, 2):
         for word, count in one_sided_words(texts[system], texts[against]).items():
             words.append({"systems": [system, against], "word": word, "items": count})
-        items = texts.index[texts[system] == texts[against]]
-        if len(items) == len(texts):
+        if (texts[system] == texts[against]).all():
             problem = f"{system} and {against} give the same answer to all {len(texts)} items"
             raise InputError(f"{problem}: is one file named twice?")
-        identical += [{"item": item, "systems": [system, against]} for item in items]
     return {
         "texts_with_a_system_name": [
             {"item": item, "column": column} for item, column in named.index[named]
         ],
         "words_of_one_system": words,
-        "identical_answers": identical,
     }
 
 

@@ -336,7 +336,6 @@ def _head(listing, metric):
 
 
 def _named_run(listing, run, score):
-    """A run with its score and its folder, as the documented files name it."""
     folder = listing.folder(run)
     return {
         "workflowName": run["workflow"],

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 
 from casebook.paths import run_dir
 from casebook.runs.evidence import require_file
+from casebook.stats.intervals import bounds_text
+from casebook.tables import escape_markdown, reason_text
 from casebook.verdicts import (  # notebooks import the words from here  # noqa: F401
     ANSWERS,
     EFFECTS,
@@ -62,7 +64,7 @@ class Headline:
 
     @classmethod
     def of(cls, row, question, *, null=0.0, **names):
-        """Take effect, interval, counts and verdict from a row of `contrasts` or of `estimates`."""
+        """Effect, interval, counts and verdict of a row of `contrasts` or of `estimates`."""
         effect = "difference" if "difference" in row else "value"
         groups = row.get("groups")
         fields = {
@@ -108,12 +110,9 @@ class Headline:
         """The effect with its interval, as text; a value around ``null`` is printed as itself."""
         if self.value is None:
             return ""
-        from casebook.stats.intervals import bounds_text
-
         spec = "+z.3f" if self.against and not self.null else "z.3f"  # a difference has a sign
-        low = None if self.low is None else self.low + self.null
-        high = None if self.high is None else self.high + self.null
-        return f"{self.value + self.null:{spec}} {bounds_text(low, high, spec)}"
+        bounds = [None if bound is None else bound + self.null for bound in (self.low, self.high)]
+        return f"{self.value + self.null:{spec}} {bounds_text(*bounds, spec)}"
 
     @property
     def count(self):
@@ -126,24 +125,20 @@ class Headline:
     @property
     def why(self):
         """The reason in words; None where there is none."""
-        if not self.reason:
-            return None
-        if self.reason == INTERVAL_BY_UNIT:
-            groups = self.cluster or "groups"
-            return (
-                f"fewer than six {groups}: the interval is by {self.unit.removesuffix('s')} "
-                f"and speaks of new {self.unit} from these {groups}"
-            )
-        from casebook.tables import reason_text  # who only reads headlines needs no tables
-
-        return reason_text(self.reason)
+        if self.reason != INTERVAL_BY_UNIT:
+            return reason_text(self.reason) if self.reason else None
+        groups = self.cluster or "groups"
+        return (
+            f"fewer than six {groups}: the interval is by {self.unit.removesuffix('s')} "
+            f"and speaks of new {self.unit} from these {groups}"
+        )
 
     @property
     def plain(self):
         """The answer in words: its opening, and what the levels mean where that is stated."""
-        if self.verdict == NOT_MEASURED:
-            return f"{self.answer}: {self.why or 'nothing was compared'}"
         answer = self.answer
+        if self.verdict == NOT_MEASURED:
+            return f"{answer}: {self.why or 'nothing was compared'}"
         if answer == ANSWERS[NO_DIFFERENCE]:
             answer += f" in {counted(self.n, self.unit)}"
         return f"{answer}. {self.meaning}" if self.meaning else answer
@@ -153,26 +148,22 @@ class Headline:
         """The numbers of the answer: effect, interval, measure, baseline and counts."""
         if self.verdict == NOT_MEASURED:
             return f"({self.count})" if self.n else ""
-        names = f"{self.measure} against {self.against}" if self.against else self.measure
-        text = f"{self.effect} {names} ({self.count})"
+        against = f" against {self.against}" if self.against else ""
+        text = f"{self.effect} {self.measure}{against} ({self.count})"
         if self.reason == INTERVAL_BY_UNIT:
-            return f"{text}; {self.why}"
-        if self.low is None and self.reason:
-            return f"{text}. No interval: {self.why}"
+            text += f"; {self.why}"
+        elif self.low is None and self.reason:
+            text += f". No interval: {self.why}"
         return text
 
     @property
     def sentence(self):
         """The answer as plain text: in words first, its numbers after them."""
-        if self.verdict == NOT_MEASURED:
-            return f"{self.plain} {self.numbers}".rstrip() + "."
-        separator = " " if self.meaning else ": "
-        return f"{self.plain}{separator}{self.numbers}."
+        separator = " " if self.meaning or self.verdict == NOT_MEASURED else ": "
+        return f"{self.plain}{separator}{self.numbers}".rstrip() + "."
 
     def markdown(self, emphasis=""):
         """Question and answer for a page: the plain sentence, then its numbers in grey."""
-        from casebook.tables import escape_markdown
-
         text = escape_markdown(f"{self.question} {self.plain.rstrip('.')}.")
         plain = f"{emphasis}{text}{emphasis}"
         if not self.numbers:
@@ -184,27 +175,23 @@ class Headline:
 
 
 def answers_text(headlines, bullets=()):
-    """Write the answers of a chapter: the first, then bullets, those that are worse before others.
+    """Answers of a chapter: the first, then bullets, those that are worse before others.
 
     ``bullets`` are texts of the chapter. Beyond `MOST_BULLETS`, they are folded.
     """
-    lines = []
-    for headline in headlines[:1]:
-        lines += [headline.markdown("**"), ""]
-    others = headlines[1:]
-    worse = [headline.markdown() for headline in others if headline.verdict == HURTS]
-    rest = [headline.markdown() for headline in others if headline.verdict != HURTS]
-    texts = [f"- {text}" for text in [*worse, *rest, *bullets]]
+    lines = [f"{headline.markdown('**')}\n" for headline in headlines[:1]]
+    worse_first = sorted(headlines[1:], key=lambda headline: headline.verdict != HURTS)
+    texts = [f"- {text}" for text in [*(each.markdown() for each in worse_first), *bullets]]
     lines += texts[:MOST_BULLETS]
-    if texts[MOST_BULLETS:]:
-        folded = texts[MOST_BULLETS:]
+    folded = texts[MOST_BULLETS:]
+    if folded:
         summary = f"<summary>{len(folded)} more</summary>"
         lines += ["", f'<details class="more-answers">{summary}', "", *folded, "", "</details>"]
     return "\n".join(lines)
 
 
 def per_cent(share):
-    """Write a share in per cent; what is not quite none or all is not rounded to it."""
+    """A share in per cent; what is not quite none or all is not rounded to it."""
     text = f"{100 * share:.0f}"
     if text in ("0", "100") and share not in (0, 1):
         text = f"{100 * share:.1f}"
@@ -212,7 +199,7 @@ def per_cent(share):
 
 
 def counted(number, plural):
-    """Write a number of things: one question, two questions, one set of policies."""
+    """A number of things: one question, two questions, one set of policies."""
     things, of, members = plural.partition(" of ")
     if number == 1:
         things = things.removesuffix("s")
@@ -220,20 +207,19 @@ def counted(number, plural):
 
 
 def _around(value, null):
-    """A number relative to the one that means nothing; None where it is undefined."""
+    # A number relative to the one that means nothing; None where it is undefined.
     return None if value is None or math.isnan(value) else float(value) - null
 
 
 def headlines_text(headlines):
-    """Give the content of a cell's file of headlines."""
+    """Content of a cell's file of headlines."""
     rows = [asdict(headline) for headline in headlines]
     return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_headlines(run, cell):
-    """Read the headlines of a cell, perhaps none; if they were altered since, refuse them."""
+    """Headlines of a cell, perhaps none; if they were altered since, they are refused."""
     path = run_dir(run) / "headlines" / f"{cell}.json"
     require_file(run_dir(run) / "runs" / cell, path)
-    if not path.is_file():
-        return []
-    return [Headline(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    rows = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    return [Headline(**row) for row in rows]

@@ -196,7 +196,6 @@ def ranking_items(
 
 
 def _places(flags):
-    """Places of the items that have each tag."""
     places = {tag: np.flatnonzero(flags[tag]).tolist() for tag in sorted(flags)}
     return {tag: listed for tag, listed in places.items() if listed}
 

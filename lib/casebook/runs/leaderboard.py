@@ -4,7 +4,7 @@ A table is kept by its columns. Systems are numbers, which index their list of n
 number, which indexes the words of its column.
 """
 
-from casebook.runs.record import json_rows
+import pandas as pd
 
 LEADERBOARD_TIMES = "leaderboard"  # name of a cell's file of times
 LEVEL_COLUMNS = ("value", "low", "high", "n", "control", "reason")
@@ -44,36 +44,31 @@ def measure_table(name, systems, levels, contrasts, margin=None):
     margin : float, optional
         The largest difference that does not matter, if one was declared for this measure.
     """
-    position = {system: k for k, system in enumerate(systems)}
-    level_rows = [_level_row(levels.get(system)) for system in systems]
-    contrast_rows = []
-    for row in json_rows(contrasts):
-        pair = {column: position[row[column]] for column in ("system", "against")}
-        contrast_rows.append(row | pair)
+    bounds = {
+        system: dict(zip(("low", "high"), number["ci"], strict=True))
+        for system, number in levels.items()
+    }
+    level_rows = [levels.get(system, {}) | bounds.get(system, {}) for system in systems]
+    position = {system: place for place, system in enumerate(systems)}
+    pairs = contrasts.copy()
+    for column in ("system", "against"):
+        pairs[column] = pairs[column].map(position)
     return {
         "name": name,
         "margin": margin or None,
-        "levels": _by_column(level_rows, LEVEL_COLUMNS),
-        "contrasts": _by_column(contrast_rows, CONTRAST_COLUMNS),
+        "levels": _by_column(pd.DataFrame(level_rows, dtype=object), LEVEL_COLUMNS),
+        "contrasts": _by_column(pairs, CONTRAST_COLUMNS),
     }
 
 
-def _level_row(number):
-    if number is None:
-        return dict.fromkeys(LEVEL_COLUMNS)
-    low, high = number["ci"]
-    return number | {"low": low, "high": high}
-
-
 def _by_column(rows, columns):
-    """Give the columns of a table; of a column of text its words and their numbers."""
+    # Of a column of text its words, and their numbers.
     table = {}
-    for column in columns:
-        values = [row[column] for row in rows]
+    for column, values in rows.reindex(columns=list(columns)).items():
+        defined = values.astype(object).where(values.notna(), None).tolist()
         if column in TEXT_COLUMNS:
-            words = sorted({value for value in values if value})
-            number = {word: k for k, word in enumerate(words)}
-            table[column] = {"words": words, "rows": [number.get(value) for value in values]}
-        else:
-            table[column] = values
+            words = sorted({value for value in defined if value})
+            defined = [words.index(value) if value else None for value in defined]
+            defined = {"words": words, "rows": defined}
+        table[column] = defined
     return table

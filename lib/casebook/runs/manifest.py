@@ -59,7 +59,6 @@ def write_manifest(
 
 
 def _chunk(space, document, number, text):
-    """Where a chunk came from, and its hash."""
     return {
         "id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{space}\n{document}\n{number}\n{text}")),
         "doc": document,

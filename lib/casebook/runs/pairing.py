@@ -66,7 +66,6 @@ CHANGES = ["gained", "lost", "unchanged"]
 
 
 def _detectable(differences, groups, alpha):
-    """Smallest difference that a t test over the groups finds with power 0.8."""
     sums, sizes = cluster_sums(differences.to_numpy()[:, None], groups)
     spread = (sums[:, 0] - sizes * differences.mean()) * len(sizes) / sizes.sum()
     if len(sizes) < FEWEST or not np.abs(spread).max() > TOLERANCE:
@@ -75,7 +74,6 @@ def _detectable(differences, groups, alpha):
 
 
 def _flips(before, after, sign):
-    """Queries by the size of their change, gains before losses."""
     table = pd.DataFrame({"before": before, "after": after, "difference": after - before})
     better = sign * table["difference"]
     changed = [better > TOLERANCE, better < -TOLERANCE]

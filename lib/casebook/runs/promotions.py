@@ -20,7 +20,7 @@ import os
 from casebook.errors import InputError
 from casebook.files import locked, sha256_file, write_json
 from casebook.readers import parse_json, read_json
-from casebook.runs.evidence import RECORD, output_faults, require
+from casebook.runs.evidence import RECORD, require
 from casebook.runs.record import file_part, metric_key, utc
 from casebook.runs.registry import child_folder
 
@@ -69,7 +69,6 @@ def promote(
     after=None,
     incomparable=False,
     decision=None,
-    gate_sha256=None,
 ):
     """Make a run the active one of a metric; gives the entry of the log.
 
@@ -98,7 +97,7 @@ def promote(
         "runSha256": sha256_file(folder / RECORD),
         "comparabilityKey": run["key"],
         "incomparable": incomparable,
-        "gateSha256": gate_sha256,
+        "gateSha256": None,
         "decision": decision or {},
     }
 
@@ -135,15 +134,12 @@ def has_log(root):
 
 
 def _check_run(root, entry, remedy):
-    """Refuse the run of an entry if it is not what was promoted."""
+    # The run of an entry is what was promoted.
     folder = root / entry["path"]
     record = folder / RECORD
-    if not record.is_file():
-        raise InputError(f"{folder}: promoted for {entry['metric']}, but gone: {remedy}")
-    if sha256_file(record) != entry["runSha256"]:
-        raise InputError(f"{folder}: changed since its promotion: {remedy}")
-    for name, reason in output_faults(folder).items():
-        raise InputError(f"{folder}: {name} {reason}: {remedy}")
+    if not record.is_file() or sha256_file(record) != entry["runSha256"]:
+        raise InputError(f"{folder}: gone, or changed since its promotion: {remedy}")
+    require(folder, remedy)
 
 
 def verify(root):
@@ -180,7 +176,6 @@ def _follows(line, number, previous):
 
 
 def _head(root):
-    """Number and hash of the last line that is known."""
     if not (root / HEAD).exists():
         return 0, None
     try:
@@ -252,7 +247,6 @@ def _record(root, action, metric, profile, reason, choose):
 
 
 def _append(path, line, end):
-    """Write a line after the complete ones, over the rest of one that was never completed."""
     with path.open("ab") as log:
         log.truncate(end)
         log.write(line + b"\n")

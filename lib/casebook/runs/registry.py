@@ -14,6 +14,7 @@ Every ``run.json`` below a registry is a run, except below folders whose name st
 import fnmatch
 import itertools
 import os
+from collections import namedtuple
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,15 +51,8 @@ REPO = "_repo/MiniInsurance-PosNeg"
 # --- where
 
 
-@dataclass(frozen=True)
-class RegistryFolders:
-    """The folders that one command may touch."""
-
-    root: Path
-    home: Path
-    results: Path
-    tenant: str | None = None
-    domain: str = DEFAULT_DOMAIN
+RegistryFolders = namedtuple("RegistryFolders", "root home results tenant domain")
+"""The folders that one command may touch, and whose they are."""
 
 
 def locate(domain=None, tenant=None, runs_root=None, default=DEFAULT_DOMAIN):
@@ -108,15 +102,7 @@ def check_tenant(path, tenant):
 
 def child_folder(parent, name, kind):
     """A sub-folder by a checked name, without creating it."""
-    name = paths.valid_name(name, kind)
-    siblings = [path.name for path in parent.iterdir()] if parent.is_dir() else []
-    for sibling in siblings:
-        if sibling != name and sibling.casefold() == name.casefold():
-            raise InputError(
-                f"{kind} {name!r} differs from the existing {sibling!r} in letter case only; "
-                "use that or another name"
-            )
-    return parent / name
+    return parent / paths.valid_name(name, kind)
 
 
 def _setting(name):
@@ -248,12 +234,8 @@ def find_run(listing, name):
             raise InputError(f"run {name!r} is not unique: name its folder ({folders})")
         if fits.any():
             return runs[fits].iloc[0]
-    damaged = [
-        f"; {listing.root / path}: {why}"
-        for path, why in listing.unreadable.items()
-        if wanted in path.lower().split("/")
-    ]
-    hint = "".join(damaged[:1])
+    found = [path for path in listing.unreadable if wanted in path.lower().split("/")]
+    hint = "".join(f"; {listing.root / path}: {listing.unreadable[path]}" for path in found[:1])
     raise InputError(f"no run {name!r} below {listing.root}; 'casebook runs list'{hint}")
 
 
@@ -355,7 +337,6 @@ def query_scores(folder, metric):
 
 
 def _rows_of_command(path, metric):
-    """Documented rows, and their scores."""
     frame = read_per_query(path)
     documented = {"map@1": "Ap1", "rr": "Ap1", "mrr": "Ap1", "ndcg@3": "Ndcg3"}
     wanted = documented.get(metric, metric.replace("@", "")).lower()

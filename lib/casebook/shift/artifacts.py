@@ -194,8 +194,9 @@ def _write_readable(path, title, tables):
 def read_training(folder):
     """Read a training result; names in any letter case, with or without a byte order mark."""
     path = Path(folder) / RESULT
-    if not path.is_file():
-        path = Path(folder) / "result.json"  # its older name
+    older = Path(folder) / "result.json"
+    if older.is_file() and not path.is_file():
+        path = older
     try:
         fields = {name.lower(): value for name, value in read_json(path).items()}
         values = {name: fields[name.lower()] for name in _READ if name.lower() in fields}
