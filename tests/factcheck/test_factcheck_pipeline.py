@@ -142,7 +142,7 @@ def test_whole_documents_pass_no_gate(base, stance):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: EvidenceBase(pd.DataFrame({"doc_id": [], "text": []})), "holds no documents"),
+        (lambda: EvidenceBase(pd.DataFrame({"doc_id": [], "text": []})), "at least one document"),
         (
             lambda: EvidenceBase(pd.DataFrame({"doc_id": ["a", "a"], "text": ["a", "a"]})),
             "'a' occurs twice",

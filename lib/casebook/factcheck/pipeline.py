@@ -123,8 +123,6 @@ class EvidenceBase:
         self, documents, mode="bm25_stemmed", encoder="default", depth=10, rating_table=None
     ):
         documents = documents_frame(documents)
-        if documents.empty:
-            raise InputError("the collection holds no documents: nothing to search")
         self.documents = documents.reset_index(drop=True)
         self.mode = mode
         self._rating_table = rating_table
