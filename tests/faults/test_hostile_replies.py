@@ -275,7 +275,7 @@ TRANSPORTS = {
     ),
     "a web page": (
         lambda: [response(b"<!doctype html><p>Hello", kind="text/html")],
-        "no chat completion.*a web page",
+        "no chat completion.*<!doctype",
     ),
     "nothing": (lambda: [response(b"")], "no chat completion"),
     "204": (lambda: [b"HTTP/1.1 204 No Content\r\n\r\n"], "no chat completion"),
@@ -291,11 +291,11 @@ TRANSPORTS = {
     ),
     "moved": (
         lambda: [response(b"", "Location: http://127.0.0.1:9/\x1b[31m", status="307 Moved")],
-        "the server answers 307: moved to http://127.0.0.1:9/",
+        "the server answers 307: http://127.0.0.1:9/",
     ),
     "moved to itself": (
         lambda: [response(b"", "Location: /v1/chat/completions", status="308 M")],
-        "answers 308: moved to",
+        "answers 308: /v1",
     ),
     "come back in a year": (
         lambda: [response(b"{}", "Retry-After: 1e9", status="429 Oh")],

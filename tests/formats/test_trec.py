@@ -36,11 +36,6 @@ def test_every_accepted_form_gives_the_same_run(tmp_path):
     assert read_run(write(tmp_path, gzip.compress(RUN_TEXT), "run.gz")) == RUN_TABLE
 
 
-def test_lines_of_a_query_need_not_be_together(tmp_path):
-    path = write(tmp_path, b"a Q0 x 1 3 t\nb Q0 x 1 2 t\na Q0 y 2 1 t\n")
-    assert read_run(path) == {"a": {"x": 3.0, "y": 1.0}, "b": {"x": 2.0}}
-
-
 @pytest.mark.parametrize("before", [b"", b"# note\n"])  # read at once, and line by line
 def test_an_id_with_a_hash_is_an_id_where_its_fields_are_there(tmp_path, before):
     path = write(tmp_path, before + b"q#1 0 #d 1\n#7 0 e -1\n")
@@ -173,20 +168,3 @@ def test_a_file_is_what_its_blanks_part_or_is_refused(tmp_path_factory, lines, b
             expected.setdefault(fields[0], {})[fields[2]] = float(fields[place])
             assert len(fields) >= n_fields
     assert found == expected
-
-
-@settings(max_examples=60, deadline=None)
-@given(run=runs, grade=st.integers(-(2**40), 2**40))
-def test_regular_lines_are_never_refused(tmp_path_factory, run, grade):
-    path = tmp_path_factory.getbasetemp() / "regular"
-    path.write_text("".join(f"{q} 0 {d} {grade}\n" for q, row in run.items() for d in row))
-    assert read_qrels(path) == {query: dict.fromkeys(row, grade) for query, row in run.items()}
-
-
-def test_fields_that_only_add_up_are_refused(tmp_path):
-    """Seven fields and five are twelve, as six and six are; so are those of a line that is cut."""
-    path = tmp_path / "run"
-    for text in ("q Q0 a 1 2.0 t more\nq Q0 b 2 1.0\n", "q Q0 a 1 2.0\nt q Q0 b 2 1.0 t\n"):
-        path.write_text(text)
-        with pytest.raises(InputError, match="expected 6 fields"):
-            read_run(path)

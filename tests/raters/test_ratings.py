@@ -1,7 +1,5 @@
 """Ratings of two systems, and Likert forms, against pooled means, krippendorff and hand counts."""
 
-from dataclasses import replace
-
 import krippendorff
 import numpy as np
 import pandas as pd
@@ -19,7 +17,7 @@ SYSTEMS = ("RAG", "BASE")
 
 def changed(**columns):
     votes = example_votes()
-    return panel_of(replace(votes, frame=votes.frame.assign(**columns)))
+    return panel_of(votes._replace(frame=votes.frame.assign(**columns)))
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +61,7 @@ def test_new_raters_are_never_surer_than_these(panel):
         for scale in ("factuality", "usefulness")
         for s in SYSTEMS
     }
-    row = ratings.rating_tests(replace(panel, ratings=given), n_resamples=500).iloc[0]
+    row = ratings.rating_tests(panel._replace(ratings=given), n_resamples=500).iloc[0]
     assert row["both low"] <= row["difference low"] and row["both high"] >= row["difference high"]
     assert row["p_both"] >= row["p_sign_flip"]
 

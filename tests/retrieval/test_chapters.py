@@ -123,15 +123,6 @@ def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
         assert {"right", "wrong"} <= set(written(tmp_path, "items")["systems"])
 
 
-def test_where_nothing_is_relevant_nothing_is_answered(run_chapter, folder, tmp_path):
-    options = FAST | {"pipeline": BARE, "dataset": folder(7, grade=0)}
-    page, _ = run_chapter("01_retrieval_ablation", **options)
-    assert "Cannot be measured here: nothing is judged relevant" in page
-    assert not NO_WIDTH_0.search(page)
-    rows = written(tmp_path, "contrasts")["retrieval_ablation"]["mine"]["nDCG@10"]
-    assert {row["verdict"] for row in rows} == {"cannot be measured"}
-
-
 def test_another_measure_and_baseline_leave_no_other_name_in_answers(run_chapter, tmp_path):
     changes = {"measure": "RR@10", "baseline": "bm25", "others": [], "modes": ["dense", "fused"]}
     page, _ = run_chapter("01_retrieval_ablation", dataset="smoke", **changes | QUICK)
@@ -191,10 +182,3 @@ def test_settings_are_chosen_on_one_half_and_compared_on_the_other(run_chapter, 
     assert answer["n"] == len(second.queries)
     best = variables["sweeps"].groupby("setting")["value"].max()
     assert variables["chosen"]["value"].tolist() == best.tolist()
-
-
-def test_original_formulas_stand_beside_the_standard_measures(run_chapter, tmp_path):
-    page, _ = run_chapter("13_published_figures", dataset="smoke", modes=["bm25"], **QUICK)
-    numbers = written(tmp_path, "numbers")["published_figures"]["smoke"]
-    assert numbers["bm25"]["original:MRR@10"] == numbers["bm25"]["RR@10"]
-    assert "Binary: grades above 1 count as 1" in page

@@ -1,6 +1,5 @@
 """A corpus on disk is searched by the whole pipeline, with ids and scores of one in memory."""
 
-import json
 from concurrent.futures import Executor, Future
 
 import numpy as np
@@ -12,7 +11,7 @@ from small_retrieval import HashingEncoder
 
 from casebook.errors import InputError
 from casebook.files import locked
-from casebook.retrieval import encoded, encoding
+from casebook.retrieval import encoded
 from casebook.retrieval.encoded import EncodedCorpus
 from casebook.retrieval.encoding import encode_corpus
 from casebook.retrieval.index import CorpusIndex
@@ -130,18 +129,6 @@ class SlotsHere(Executor):
         future = Future()
         future.set_result(function(*arguments))
         return future
-
-
-def test_each_worker_has_a_shard_unless_it_would_be_too_large(tmp_path, monkeypatch):
-    documents, _ = made_collection(200)
-    sizes = {}
-    for slots in (1, 3):
-        stored = on_disk(documents, tmp_path / str(slots), HashingEncoder(), None, SlotsHere(slots))
-        sizes[slots] = stored.contents["shards"]
-    monkeypatch.setattr(encoding, "MOST_IN_A_SHARD", 50)
-    stored = on_disk(documents, tmp_path / "many", HashingEncoder(), None)
-    assert sizes == {1: 1, 3: 3}
-    assert stored.contents["shards"] == -(-len(np.load(stored.folder / "vectors.npy")) // 50) > 3
 
 
 def test_collection_and_filters_are_those_in_memory(indexes):
@@ -273,18 +260,6 @@ def test_the_shard_that_is_damaged_is_named(tmp_path):
     vectors.flush()
     with pytest.raises(InputError, match=rf"{path}: shard 50-100 is gone, or changed"):
         EncodedCorpus(tmp_path)
-
-
-def test_contents_of_another_version_are_refused_and_written_anew(tmp_path):
-    documents, _ = made_collection(60)
-    on_disk(documents, tmp_path, HashingEncoder())
-    path = tmp_path / encoded.CONTENTS
-    whole = json.loads(path.read_text())
-    path.write_text(json.dumps(whole | {"format": 4}))
-    with pytest.raises(InputError, match="of another version: encode it again"):
-        EncodedCorpus(tmp_path)
-    on_disk(documents, tmp_path, CountingEncoder(0))
-    assert json.loads(path.read_text()) == whole
 
 
 def test_what_cannot_be_encoded_is_refused(tmp_path):

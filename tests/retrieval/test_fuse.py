@@ -75,12 +75,6 @@ def test_min_max_sum_equals_a_slow_fusion(lists):
     assert rows_of(weighted_sum(lists)) == slow_fusion(lists, part)
 
 
-def test_equal_scores_are_scaled_without_a_division_by_zero():
-    lists = [from_scores([[3.0, 3.0], [3.0, -np.inf]], 2)]
-    with np.errstate(all="raise"):
-        assert rows_of(weighted_sum(lists)) == [[(0, 1.0), (1, 1.0)], [(0, 1.0)]]
-
-
 def test_empty_lists_fuse_to_empty_lists():
     empty = from_scores([[-np.inf, -np.inf]], 2)
     assert rows_of(reciprocal_rank_fusion([empty, empty])) == [[]]
@@ -165,19 +159,6 @@ def test_every_pick_is_the_best_of_a_naive_loop(pool, lambda_, k):
             assert is_best_choice(relevance[row], vectors[row], entries[:step], pick, lambda_)
 
 
-@given(pools, st.sampled_from([0.0, 0.7]))
-def test_vectors_by_candidate_id_give_the_same_picks(pool, lambda_):
-    relevance, vectors = pool
-    shape = relevance.shape
-    candidates = np.arange(relevance.size).reshape(shape)
-    flat = vectors.reshape(relevance.size, -1)
-    padded = np.where(relevance > -np.inf, candidates, -1)
-    np.testing.assert_array_equal(
-        maximal_marginal_relevance(relevance, vectors, lambda_)[0],
-        maximal_marginal_relevance(relevance, flat, lambda_, candidates=padded)[0],
-    )
-
-
 @pytest.mark.parametrize(
     "arguments",
     [((),), (["two"],), (["one"], -1), (["one"], np.inf), (["one"], 20, 0)]
@@ -189,17 +170,6 @@ def test_wrong_lists_constants_and_weights_are_refused(arguments):
         reciprocal_rank_fusion(
             [one, two] if "two" in arguments[0] else [one for _ in arguments[0]], *arguments[1:]
         )
-
-
-def test_marginal_relevance_by_hand():
-    vectors = np.array([[[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]]])
-    order, values = maximal_marginal_relevance([[1.0, 0.9, 0.5]], vectors, 0.5, 4)
-    assert order.tolist() == [[0, 2, 1, -1]]
-    np.testing.assert_allclose(values, [[0.5, 0.25, -0.05, -np.inf]])
-    _, values = maximal_marginal_relevance(
-        [[0.02, 0.04, 0.03]], np.eye(3)[None], 0.7, 3, scale_relevance=True
-    )
-    np.testing.assert_allclose(values, [[0.7, 0.35, 0.0]])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 
 from casebook.errors import InputError
-from casebook.models.rerankers import MaxSimReranker
 from casebook.retrieval.index import MOST_WINDOWS, CorpusIndex, WindowedQueries, chunk_documents
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.ranked import from_scores
@@ -53,40 +52,6 @@ def test_spans_are_exact_ordered_and_cover_everything(texts, words, limit):
     assert (np.diff(chunks.end)[same] > 0).all()
 
 
-def test_a_chunk_of_exactly_the_limit_fits():
-    limit = {"encoder": letter_reader(4), "max_words": 9, "overlap": 0}
-    assert chunk_documents(["aa bb cc"], **limit).texts == ["aa bb", "cc"]
-    assert chunk_documents(["aa bbb"], **limit).texts == ["aa", "bbb"]
-    # Shared words are given up where nothing new would fit beside them.
-    assert chunk_documents(["a a a bbbb"], **limit | {"max_words": 3, "overlap": 2}).texts == [
-        "a a a",
-        "bbbb",
-    ]
-    # A word of two characters can be halved, one character cannot.
-    least = limit | {"encoder": letter_reader(1)}
-    assert chunk_documents(["ab"], **least).texts == ["a", "b"]
-    with pytest.raises(InputError, match="one character exceeds"):
-        chunk_documents(["a"], **limit | {"encoder": letter_reader(4, lambda text: 5)})
-
-
-def test_what_stands_beyond_the_limit_of_the_encoder_is_read(hashing):
-    head = " ".join(f"word{number}" for number in range(hashing.max_tokens - 2))
-    tails = ["we ask: a bankrupt tenant", "we ask: a leaking roof"]
-    queries = [head, *(f"{head} {tail}" for tail in tails)]
-    cut, read = hashing, WindowedQueries(hashing)
-    assert (cut.encode_queries(queries)[1] == cut.encode_queries(queries)[2]).all()
-    vectors = read.encode_queries(queries)
-    np.testing.assert_array_equal(vectors[0], cut.encode_queries(queries)[0])
-    assert not np.allclose(vectors[1], vectors[2])
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-    parts = cut.encode_queries([head, tails[1]]).mean(axis=0)
-    np.testing.assert_allclose(vectors[2], parts / np.linalg.norm(parts), atol=1e-6)
-    texts = ["a bankrupt tenant", "a leaking roof"]
-    lost, _ = MaxSimReranker(cut, texts).scores(queries[2:], [[0, 1]])
-    found, _ = MaxSimReranker(read, texts).scores(queries[2:], [[0, 1]])
-    assert found[0, 1] - found[0, 0] > lost[0, 1] - lost[0, 0]
-
-
 def long_queries(hashing):
     """Two queries that differ beyond the limit of the encoder alone."""
     head = " ".join(f"word{number}" for number in range(hashing.max_tokens))
@@ -110,21 +75,6 @@ def test_dense_cuts_a_long_query_at_the_limit_and_reads_its_windows_if_asked(ind
     np.testing.assert_array_equal(dense(query_reading="windows").ids, from_scores(windows, 40).ids)
     assert (dense().ids[0] == dense().ids[1]).all()
     assert (dense(query_reading="windows").ids[0] != dense(query_reading="windows").ids[1]).any()
-
-
-def test_late_interaction_reads_a_long_query_as_the_encoder_does(index, hashing):
-    queries = long_queries(hashing)
-
-    def reranked(query_reading):
-        settings = {"chunking": False, "query_reading": query_reading, "rerank_tokens": None}
-        system = HybridRetriever(index, mode="reranker_only", **settings)
-        return system.retrieve_many(queries).stages["rerank"]
-
-    cut, windows = reranked("truncated"), reranked("windows")
-    for lists, encoder in ((cut, hashing), (windows, WindowedQueries(hashing))):
-        expected, _ = MaxSimReranker(encoder, index.texts).scores(queries, lists.ids)
-        np.testing.assert_allclose(lists.scores, expected, atol=1e-6)
-    assert not np.allclose(cut.scores[0, :5], windows.scores[0, :5])
 
 
 def test_windows_of_one_query_are_bounded_and_span_it(hashing):
@@ -158,14 +108,6 @@ def test_a_query_of_many_pages_is_left_to_bm25_and_nothing_is_encoded(collection
     stages = ["bm25", "bm25_stemmed", "dense", "fused", "rerank", "reranked"]
     assert list(many.stages) == [*stages, "final"]
     assert (many.stages["dense"].ids < 0).all()
-
-
-def test_long_and_short_queries_together_rank_as_alone(index):
-    queries = ["court sue " * 2000, "may a user cancel", "privacy data"]
-    system = HybridRetriever(index, max_words=20, overlap=6)
-    together = system.retrieve_many(queries)
-    for row, query in enumerate(queries):
-        assert system.retrieve(query) == together.hits(row)
 
 
 def test_a_long_document_keeps_its_central_passages(hashing):

@@ -19,14 +19,12 @@ class CountingEncoder:
     def __getattr__(self, name):
         return getattr(self.encoder, name)
 
-    def encode_queries(self, texts):
-        self.questions += texts
-        return self.encoder.encode_queries(texts)
+    def _encode(self, texts, role):
+        self.questions += texts if role == "query" else []
+        return self.encoder.encode_documents(texts)
 
     def encode_both(self, texts, role):
-        if role == "query":
-            self.questions += texts
-        return self.encoder.encode_documents(texts), self.encoder.token_vectors(texts)
+        return self._encode(texts, role), self.encoder.token_vectors(texts)
 
 
 @pytest.fixture
@@ -51,15 +49,6 @@ def test_a_new_question_is_encoded_once(cached_index, counting, reranker):
     assert len(counting.questions) == 2
 
 
-def test_one_pass_gives_what_two_passes_gave(cached_index, collection, hashing):
-    """An encoder without a cache reads a question twice."""
-    questions = ["cancel refund", "may a user sue in court", "term3 price"]
-    once = HybridRetriever(cached_index).retrieve_many(questions).final
-    twice = HybridRetriever(CorpusIndex(collection, hashing)).retrieve_many(questions).final
-    np.testing.assert_array_equal(once.ids, twice.ids)
-    np.testing.assert_array_equal(once.scores, twice.scores)
-
-
 def test_kept_questions_are_encoded_again_and_none_is_kept(cached_index, counting, tmp_path):
     questions = [f"{word} refund" for word in ("cancel", "user", "court")]
     HybridRetriever(cached_index).retrieve_many(questions)
@@ -81,9 +70,3 @@ def test_times_are_of_some_questions_of_each_length(cached_index):
     np.testing.assert_allclose(
         times["total"], times[["encoding", "search", "reranker"]].sum(axis=1)
     )
-
-
-def test_without_an_encoder_only_search_takes_time(collection, hashing):
-    times = time_new_questions(CorpusIndex(collection, hashing), ["refund"], mode="bm25")
-    assert times["reranker"].tolist() == [0.0]
-    assert times["search"].iloc[0] > 0

@@ -61,15 +61,6 @@ def test_every_form_gives_the_same_run_under_the_name_of_its_file(write, name, e
     assert read_runs(write(name + ending, FORMS[name])) == {"mine": RUN}
 
 
-def test_parquet_with_numbers_as_ids(tmp_path):
-    pytest.importorskip("pyarrow")
-    import pandas as pd
-
-    rows = pd.DataFrame({"query_id": [1, 1], "doc_id": [7, 8], "score": [0.5, 1.0]})
-    rows.to_parquet(tmp_path / "mine.parquet")
-    assert read_runs(tmp_path / "mine.parquet") == {"mine": {"1": {"7": 0.5, "8": 1.0}}}
-
-
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [

@@ -69,11 +69,6 @@ def test_stemming_and_stop_lists_change_what_matches():
     assert kept.ids[0].tolist() == [3, 0, -1, -1, -1]
 
 
-def test_equal_texts_keep_the_order_of_the_collection():
-    lists = BM25Index(["tenant law"] * 40 + ["premium"]).search(["tenant"], 7)
-    assert lists.ids[0].tolist() == list(range(7))
-
-
 def test_pools_differ_by_query():
     pools = np.array([[1, 0, 1, 0, 0], [0, 1, 0, 0, 0]], dtype=bool)
     lists = BM25Index(TEXTS).search(["tenant return", "return deposit"], 5, pools)
@@ -163,24 +158,6 @@ def test_expansion_is_a_query_of_weighted_words():
     # More texts than share a word with the query itself; none for words that are not there.
     assert (found.lengths[:3] > index.search(queries, 60).lengths[:3]).all()
     assert found.lengths[3] == 0
-
-
-def test_expansion_reads_only_texts_that_may_be_returned():
-    texts = [
-        "lease rent",
-        "lease rent deposit",
-        "deposit keys",
-        "lease insurance",
-        "insurance fire",
-    ]
-    allowed = np.array([True, True, True, False, False])
-    found = BM25Index(texts).search(["lease"], 5, allowed, expansion="rm3")
-    expected = BM25Index(texts).search(["lease"], 5, expansion="rm3")
-    assert sorted(found.ids[0, found.ids[0] >= 0]) == [0, 1, 2]
-    assert expected.lengths[0] == 5
-    masked = expected.ids[0][np.isin(expected.ids[0], [0, 1, 2])]
-    weights = dict(zip(expected.ids[0], expected.scores[0], strict=True))
-    assert found.scores[0, 0] > weights[masked[0]]  # no weight went to words of the others
 
 
 @pytest.fixture
@@ -326,10 +303,6 @@ DEPARTURES = dict(pair.split(":") for pair in _DEPARTURES.split())
 def test_published_stems():
     expected = PAPER | DEPARTURES
     assert load_stemmer("porter_extended")([*expected]) == [*expected.values()]
-
-
-def test_the_paper_and_snowball_agree():
-    assert load_stemmer("porter")([*PAPER]) == load_stemmer("porter_extended")([*PAPER])
 
 
 @pytest.mark.parametrize("vectors", [np.zeros((0, 3)), np.zeros(3), np.full((2, 3), np.nan)])

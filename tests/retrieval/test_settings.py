@@ -56,23 +56,6 @@ def test_bad_settings_are_one_clear_line_that_names_them(settings):
     assert "\n" not in str(error.value)
 
 
-def test_settings_at_their_bounds_are_good():
-    good = {
-        "top_k": 5,
-        "pool": 5,
-        "mmr_pool": 5,
-        "mmr_lambda": 1,
-        "first_stage_weight": 0,
-        "agreement": (-1, 1),
-    }
-    assert (
-        config_for(
-            "full", **good, overlap=0, max_words=1, max_passages=None, seed=0, question_tokens=0.1
-        ).top_k
-        == 5
-    )
-
-
 def test_unknown_mode_names_the_known_ones():
     with pytest.raises(InputError, match=r"unknown mode 'fulll'.*did you mean 'full'"):
         config_for("fulll")
@@ -107,12 +90,6 @@ def test_published_systems_read_every_word_and_the_full_one_has_treatments_besid
     assert config_for("query_windows") == PipelineConfig(query_reading="windows")
     assert config_for("query_rm3") == PipelineConfig(query_expansion="rm3")
     assert set(QUERY_TREATMENTS) == {"query_whole", "query_windows", "query_rm3"}
-
-
-def test_diversity_is_a_switch_with_systems_of_its_own():
-    assert config_for("with_mmr") == PipelineConfig(mmr=True) == config_for("full", mmr=True)
-    assert config_for("fused_mmr") == PipelineConfig(mmr=True, reranker=None)
-    assert config_for("fused") == PipelineConfig(reranker=None)
 
 
 def test_baselines_without_a_reranker_are_all_systems_that_have_none():

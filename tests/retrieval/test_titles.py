@@ -34,12 +34,6 @@ def test_words_of_titles_are_found_by_every_list(titled, hashing, mode):
         assert [hit.ranks["rerank"] for hit in first] == [1] * len(WORDS)
 
 
-def test_without_titles_texts_and_fingerprint_are_others(titled):
-    bare = load(titled, titles=False)
-    assert bare.documents["text"][0] == "common words about clause 0"
-    assert bare.fingerprint != load(titled).fingerprint
-
-
 def test_encoded_corpora_and_evidence_hold_titles(titled, tmp_path):
     vectors = []
     for titles in (True, False):

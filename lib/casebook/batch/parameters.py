@@ -22,11 +22,11 @@ from casebook.plugins import is_plugin, source_of
 from casebook.readers import did_you_mean, parse_yaml, read_json
 from casebook.runs.locations import exists, recorded, with_paths
 
-DATA_PARAMETERS = ("dataset", "datasets", "rating_set", "paraphrases", "transfer_sets")
+DATA_PARAMETERS = ("dataset", "datasets", "rating_set", "paraphrases", "sets")
 """Parameters that name data: cards, folders and functions, which are hashed."""
 
 MODEL_PARAMETERS = (
-    *("encoder", "reranker", "second_encoder", "stance", "judge", "further_judges"),
+    *("encoder", "reranker", "second_encoder", "stance", "judge", "judges"),
     "pipeline",  # settings by name, of which the reranker is a model
 )
 """Parameters that name models, which may be folders."""

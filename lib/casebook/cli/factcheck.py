@@ -164,11 +164,11 @@ def run(
     if out is not None:
         lines = report["log"].to_json(orient="records", lines=True, force_ascii=False)
         write_text(out, lines)
-    show(report, as_json, *_report_parts(report, scores))
+    show(report, as_json, *_report_parts(report, scores, factcheck.score.performance(results)))
     _refuse_crashed([result.error for result in results if result.error], results)
 
 
-def _report_parts(report, scores):
+def _report_parts(report, scores, cost):
     """The report as lines and tables for a terminal."""
     for claim in report["claims"]:
         lines = (claim["explanation"] or "").splitlines()
@@ -180,11 +180,10 @@ def _report_parts(report, scores):
         yield report["systems"]
     if scores:
         yield ["\nVerdicts against the labels", scores.as_text()]
-    yield [
-        "\nCost of a claim and quality of its explanation: "
-        "as the document says, in its code, and standard"
-    ]
-    yield factcheck.score.cost_and_quality(report)
+    yield ["\nCost of a claim, as the document says and in its code"]
+    yield cost
+    yield ["\nQuality of explanations: standard, and documented (in its code)"]
+    yield report["explanations"].drop(columns="reason")
     said_of_judge = {"The judge": report["judge"]["cost"]}
     said_of_judge["What this does not see"] = report["judge"]["caution"]
     yield [f"\n{title}: {text}." for title, text in said_of_judge.items() if text]

@@ -10,7 +10,6 @@ from casebook.factcheck.explain import explain_verdict, quality_rows, quality_ta
 from casebook.factcheck.model_judges import cost_of_judge
 from casebook.factcheck.stance import CAUTION, PublicJudge
 from casebook.factcheck.verdict import CLAIM_VERDICTS, INSUFFICIENT_EVIDENCE
-from casebook.factcheck.words import yaml_table
 from casebook.frames import coefficients, contrasts, count_units, estimates
 from casebook.measures import classification
 from casebook.measures.calibration import Calibration, calibration
@@ -25,8 +24,6 @@ PARITY_NOTE = (
     "under L it is NOT_SUPPORTED"
 )
 LOG_WEIGHTS = pd.Series({"accuracy": 1.0, "evidence_quality": 0.3, "efficiency": 0.2})
-#: What is measured of a run, by the name that readers see.
-RUN_MEASURE_TITLES = yaml_table("names")["run"]
 #: Columns of the joined rows that are no groups.
 RESERVED_COLUMNS = ("label", "gold", "predicted", "confidence", "said")
 MEASURE_COLUMNS = {"system": "measure", "control": "majority"}
@@ -481,21 +478,6 @@ def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
         "claims": [_explained(result, config.rule) for result in results],
     }
     return report, scored
-
-
-def cost_and_quality(report):
-    """Each measure of a run as the document says, in its code, and standard: DataFrame."""
-    quality = report["explanations"].set_index("measure")["value"]
-    in_code = quality[quality.index.str.startswith("documented: ")]
-    in_code.index = in_code.index.str.removeprefix("documented: ")
-    document = report["performance"]["document"]
-    columns = {
-        "original": document,
-        "in its code": report["performance"]["in_its_code"] | in_code.to_dict(),
-        "standard": document | quality.to_dict(),
-    }
-    table = pd.DataFrame(columns, RUN_MEASURE_TITLES, dtype=float).rename(RUN_MEASURE_TITLES)
-    return table.rename_axis("measure").reset_index()
 
 
 def _explained(result, rule):

@@ -87,25 +87,6 @@ class VerdictStudy:
         """Accuracy: `Scores` of the claims."""
         return self._scores(self.right, ACCURACY, same_input=self._unread)
 
-    def planned(self, baseline):
-        """The first system against the baseline and all others, and what gold evidence adds."""
-        scores = self.scores()
-        main = self.systems[0]
-        others = scores.values.columns.drop([main, baseline.system])
-        rows = scores.contrasts([(main, baseline), *((main, other) for other in others)])
-        if GOLD_EVIDENCE not in others:
-            return rows
-        added = scores.contrasts([(GOLD_EVIDENCE, CLAIM_ONLY)], "gold evidence")
-        return pd.concat([rows, added], ignore_index=True)
-
-    def board(self, levels, planned):
-        """Levels and all pairs of the systems that read something."""
-        scores = self.scores().without(self.unread)
-        names = scores.values.columns
-        levels = levels[(levels["measure"] == ACCURACY) & levels["system"].isin(names)]
-        known = planned[planned["system"].isin(names) & planned["against"].isin(names)]
-        return levels, scores.pairs(known)
-
     def _unread(self, pairs):
         reasons = {}
         for system, against in pairs:
@@ -262,7 +243,6 @@ def given_evidence(dataset, stance="public", folds=5, *, seed=0, **options):
     """Claims of a set with gold evidence: a judge given it, or that of others; the claim alone."""
     gold = transfer.gold_claims(dataset)
     (judge,) = transfer.judges_of([stance]).values()
-    judge = transfer.unseen(judge, dataset)
     shuffled = shuffled_groups(gold["group"].tolist(), seed, "shuffled evidence")
     shuffled = gold.assign(evidence=gold["evidence"].iloc[shuffled].tolist())
     answers = [

@@ -126,7 +126,6 @@ def scores_by_callable(retriever, queries, depth, doc_ids):
 
 
 def load_retriever(name, documents=None):
-    """Retriever of the user, imported; a class is called with the documents."""
     return callable_plugin(name, RETRIEVER_SIGNATURE, documents)
 
 
@@ -138,7 +137,6 @@ class CallableResult:
     coverage: str | None = None  # of a run: the questions and documents that it holds
 
     def run(self, query_ids, stage="final"):
-        """Scores by query id and document id; there is one stage."""
         return dict(zip(query_ids, self.rows, strict=True))
 
 
@@ -191,13 +189,11 @@ class Ablation(ScoredSystems):
     phrases = SYSTEM_PHRASES
 
     def runs(self, stage="final"):
-        """Runs of all systems."""
         queries = self.dataset.queries["query_id"].tolist()
         return {system: result.run(queries, stage) for system, result in self.results.items()}
 
     @property
     def own(self):
-        """Systems of the user: retrievers and runs."""
         return [name for name, result in self.results.items() if isinstance(result, CallableResult)]
 
     def leading(self, focus=None):
@@ -228,7 +224,6 @@ class Ablation(ScoredSystems):
         return None if any(grade > 0 for grade in grades) else "nothing is judged relevant"
 
     def same_inputs(self, pairs):
-        """Pairs of systems that read the same on every query, with the reason."""
         reasons = {}
         for pair in pairs:
             both = [self.results.get(system) for system in pair]
@@ -377,7 +372,6 @@ def published_figures(key, index, *, n_resamples=10_000, seed=0):
 
 
 def data_table(dataset):
-    """A dataset in a few rows of item and value."""
     rows = dict(dataset.counts)
     of_query = "all documents" if dataset.candidates is None else "judged documents only"
     rows["ranked for each query"] = of_query
@@ -430,7 +424,6 @@ def lost_documents(study, system, depth=10):
 
 
 def relevant_documents(dataset):
-    """Relevant documents of each question that has one."""
     relevant = {}
     for query in dataset.queries["query_id"]:
         grades = dataset.qrels.get(query, {})
@@ -439,7 +432,6 @@ def relevant_documents(dataset):
 
 
 def ingest(folder, dataset, vectors, provider):
-    """Manifest of whole documents and their vectors, written."""
     documents = dataset.documents[dataset.documents["text"].str.strip() != ""]
     rows = [
         (name, 0, text) for name, text in zip(documents["doc_id"], documents["text"], strict=True)

@@ -47,7 +47,6 @@ def search_folder(folder, questions, depth, mode="full", encoder=None, filters=N
 
 
 def open_corpus(folder, dataset, encoder):
-    """Encoded documents of a data set, with an encoder that keeps vectors of questions."""
     index = EncodedCorpus(folder, load_encoder(encoder))
     index.encoder()  # refused if it is another one
     same_ids = dataset.documents["doc_id"].tolist() == index.doc_ids
@@ -135,7 +134,6 @@ class EncodedCorpus(CorpusIndex):
         return {"truncated": encoder, "windows": WindowedQueries(encoder)}
 
     def passages(self, cut=None):
-        """The corpus cut as it was when it was encoded, or whole documents."""
         stored_cut = self.contents["cut"]
         if cut is not None and list(cut) != stored_cut:
             raise InputError(
@@ -171,8 +169,6 @@ class StoredPassages(Passages):
 
 
 class StoredTexts(Sequence):
-    """Texts of documents, decoded when they are asked for."""
-
     def __init__(self, files):
         self._bytes = np.load(files / "texts.npy", mmap_mode="r")
         self._bounds = np.load(files / "bounds.npy")
@@ -186,8 +182,6 @@ class StoredTexts(Sequence):
 
 
 class StoredParts(Sequence):
-    """Parts of texts by document, start and end."""
-
     def __init__(self, texts, *places):
         self._texts = texts
         self._places = places
@@ -221,7 +215,6 @@ class SearchInBlocks:
         self._vectors = vectors
 
     def search(self, query_vectors, k, allowed=None):
-        """Most similar vectors of every query; exact."""
         ids = []
         scores = []
         for start in range(0, len(self._vectors), VECTORS_AT_ONCE):

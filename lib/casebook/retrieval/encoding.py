@@ -80,7 +80,6 @@ def encode_corpus(documents, encoder, out, size=None, client=None, cut=None):
 
 
 def _write(index, cut, files, encode, size, client):
-    """Write all files of a corpus; gives what is to be known of them."""
     parts = {"passages": index.passages(cut), "documents": index.passages()}
     every_text = [text for part in parts.values() for text in part.texts]
     rows, texts = pd.factorize(pd.Series(every_text, dtype=object))  # each text once

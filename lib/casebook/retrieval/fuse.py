@@ -94,7 +94,6 @@ def _fused_runs(runs, k, depth, weights):
 
 
 def _fused_ids(lists, k, depth, weights):
-    """Scores of the ids of one query's lists, best first."""
     ids = pd.Index(dict.fromkeys(itertools.chain.from_iterable(lists)), dtype=object)
     entries = []
     for number, entry in enumerate(lists, 1):
@@ -137,12 +136,10 @@ def standardised_sum(lists, weights=None, pool=50, depth=100):
 
 def z_scores(lists):
     """Bring the scores of each list to mean 0 and deviation 1; 0 in the padding."""
-    filled = lists.ids >= 0
-    n = np.maximum(filled.sum(axis=1, keepdims=True), 1)
-    scores = np.where(filled, lists.scores, 0.0)
-    centred = np.where(filled, scores - scores.sum(axis=1, keepdims=True) / n, 0.0)
-    deviation = np.sqrt((centred**2).sum(axis=1, keepdims=True) / n)
-    return centred / np.where(deviation > 0, deviation, 1.0)
+    scores = np.ma.masked_array(lists.scores, lists.ids < 0)
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    deviation = centred.std(axis=1, keepdims=True)
+    return (centred / np.ma.where(deviation > 0, deviation, 1.0)).filled(0.0)
 
 
 def min_max(scores, filled):

@@ -65,7 +65,6 @@ class CorpusIndex:
         return self._passages[cut]
 
     def positions(self, doc_ids):
-        """Places of documents by id."""
         places = pd.Index(self.doc_ids).get_indexer(list(doc_ids))
         missing = np.flatnonzero(places < 0)
         if len(missing):
@@ -132,7 +131,6 @@ class Passages:
 
     @cached_property
     def chunks(self):
-        """Passages, none of them longer than the encoder reads."""
         texts = self.index.texts
         if self.cut is None:
             rows = np.arange(len(texts))
@@ -143,12 +141,10 @@ class Passages:
 
     @property
     def texts(self):
-        """Text of each passage."""
         return self.chunks.texts
 
     @property
     def owner(self):
-        """Document of each passage."""
         return self.chunks.owner
 
     @cached_property
@@ -157,11 +153,9 @@ class Passages:
 
     @cached_property
     def dense(self):
-        """Search of the vectors."""
         return DenseIndex(self.vectors)
 
     def bm25(self, preset):
-        """BM25 with settings of `casebook.retrieval.search.PRESETS`."""
         if preset not in self._bm25:
             self._bm25[preset] = self._bm25_of(preset)
         return self._bm25[preset]
@@ -170,7 +164,6 @@ class Passages:
         return BM25Index(self.texts, **PRESETS[preset])
 
     def reranker(self, *settings):
-        """Reranker of these passages; see `casebook.retrieval.rerank.build_reranker`."""
         if settings not in self._rerankers:
             self._rerankers[settings] = build_reranker(self, *settings)
         return self._rerankers[settings]
@@ -262,7 +255,6 @@ class WindowedQueries(EncoderWrapper):
     """Encoder that reads a query beyond its limit in windows, and all other texts as before."""
 
     def encode_queries(self, texts):
-        """Vectors of length 1 [n, D]; of a long query the mean over its windows."""
         windows, sizes = self._windows(texts)
         vectors = self.encoder.encode_queries(windows)
         starts = np.cumsum(sizes) - sizes
@@ -271,7 +263,6 @@ class WindowedQueries(EncoderWrapper):
         return np.where((sizes == 1)[:, None], vectors[starts], means)
 
     def token_vectors(self, texts, role="document"):
-        """Vectors of tokens; of a long query those of all its windows."""
         if role != "query":
             return self.encoder.token_vectors(texts, role)
         windows, sizes = self._windows(texts)
@@ -279,7 +270,6 @@ class WindowedQueries(EncoderWrapper):
         return replace(tokens, lengths=np.add.reduceat(tokens.lengths, np.cumsum(sizes) - sizes))
 
     def _windows(self, texts):
-        """Windows of all texts, and how many each has."""
         texts = list(texts)
         limit = self.encoder.max_tokens
         windows = []

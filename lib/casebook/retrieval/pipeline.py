@@ -257,7 +257,6 @@ class HybridRetriever:
         return self.config.reranker is not None and self.config.reranker.startswith("maxsim")
 
     def _semantic_weights(self, queries):
-        """Weight of semantic evidence in each query."""
         config = self.config
         if config.question_tokens is None or (config.lists == ("bm25",) and not config.reranker):
             return np.ones(len(queries))
@@ -304,7 +303,6 @@ class HybridRetriever:
         return lists, best_passages if passages is self._passages else None
 
     def _fused(self, stages, semantic, depth):
-        """Fuse first-stage lists; queries without semantic evidence keep their BM25 list."""
         config = self.config
         lists = [stages[name] for name in config.lists]
         if len(lists) == 1:
@@ -390,7 +388,6 @@ Batch = namedtuple("Batch", "rows queries allowed weights depth")
 
 
 def _part(batch, rows):
-    """Some of the queries."""
     allowed = batch.allowed
     if allowed is not None and len(allowed) > 1:
         allowed = allowed[rows]
@@ -419,7 +416,6 @@ def _search_documents(index, asked, owner, batch):
 
 
 def _control_list(name, batch, n_documents, seed):
-    """Rank without reading: in random order, or in that of the collection."""
     lists = []
     # One mask of all queries, or one of each.
     masks = np.ones((1, n_documents), bool) if batch.allowed is None else batch.allowed
@@ -463,11 +459,9 @@ class RetrievalResult:
     config: PipelineConfig
 
     def run(self, query_ids, stage="final"):
-        """One stage as a run: scores by query id and document id."""
         return ranked.to_run(self.stages[stage], query_ids, self.index.doc_ids)
 
     def hits(self, row):
-        """Documents returned for one query, best first."""
         documents = self.final.ids[row, : self.top_k]
         documents = documents[documents >= 0]
         lists = {stage: entry.take([row]) for stage, entry in self.stages.items()}
@@ -496,7 +490,6 @@ def _records(values, kind):
 
 @contextlib.contextmanager
 def _timed(costs, stage):
-    """Add the wall and processor time of a block to the costs of a stage."""
     start = np.array([time.perf_counter(), time.process_time()])
     yield
     spent = np.array([time.perf_counter(), time.process_time()]) - start

@@ -28,12 +28,10 @@ class RankedLists:
 
     @classmethod
     def empty(cls, rows, depth=1):
-        """Lists that hold nothing."""
         return cls(np.full((rows, depth), ABSENT), np.full((rows, depth), -np.inf))
 
     @classmethod
     def of(cls, rows, ids, scores, n_queries):
-        """Lists of sorted entries, queries ascending."""
         columns = np.arange(len(rows)) - np.searchsorted(rows, rows)
         lists = cls.empty(n_queries, columns.max(initial=0) + 1)
         lists.ids[rows, columns] = ids
@@ -42,27 +40,22 @@ class RankedLists:
 
     @property
     def lengths(self):
-        """Entries of each list [Q]."""
         return (self.ids >= 0).sum(axis=1)
 
     def truncate(self, k):
-        """Cut every list after its first k entries."""
         k = positive_depth(k)
         return RankedLists(self.ids[:, :k], self.scores[:, :k])
 
     def take(self, rows):
-        """Lists of some queries."""
         return RankedLists(self.ids[rows], self.scores[rows])
 
     def padded(self, depth):
-        """Lists filled up to a depth."""
         missing = depth - self.ids.shape[1]
         ids = np.pad(self.ids, ((0, 0), (0, missing)), constant_values=ABSENT)
         scores = np.pad(self.scores, ((0, 0), (0, missing)), constant_values=-np.inf)
         return RankedLists(ids, scores)
 
     def replace(self, rows, lists):
-        """Exchange the lists of some queries."""
         depth = max(self.ids.shape[1], lists.ids.shape[1])
         replaced = self.padded(depth)
         replaced.ids[rows] = lists.padded(depth).ids
@@ -81,19 +74,16 @@ class RankedLists:
         return np.where(wanted >= 0, np.append(columns, ABSENT)[entries], ABSENT)
 
     def ranks_of(self, wanted):
-        """Rank of each wanted id, from 1; NaN where it is not listed."""
         columns = self.columns_of(wanted)
         return np.where(columns >= 0, columns + 1.0, np.nan)
 
     def scores_of(self, wanted):
-        """Score of each wanted id; NaN where it is not listed."""
         columns = self.columns_of(wanted)
         scores = np.take_along_axis(self.scores, np.maximum(columns, 0), axis=1)
         return np.where(columns >= 0, scores, np.nan)
 
 
 def positive_depth(k):
-    """Refuse a depth that is not a whole number of at least 1."""
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
         raise InputError(f"a list depth must be a whole number of at least 1, got {k!r}")
     return int(k)
@@ -124,7 +114,6 @@ def best_first(ids, scores, ranks=None):
 
 
 def stack(parts):
-    """Join the lists of blocks of queries."""
     depth = max((part.ids.shape[1] for part in parts), default=1)
     parts = [RankedLists.empty(0, depth), *(part.padded(depth) for part in parts)]
     ids = np.concatenate([part.ids for part in parts])
@@ -159,7 +148,6 @@ def _first_of_each(ids):
 
 
 def to_run(lists, query_ids, doc_ids):
-    """Write ranked lists as a run: scores by query id and document id."""
     names = np.asarray(doc_ids, dtype=object)
     run = {}
     for query, ids, scores in zip(query_ids, lists.ids, lists.scores, strict=True):

@@ -42,7 +42,6 @@ def _late_interaction(passages, query_reading, query_tokens, weighting):
 
 
 def _pass_through(passages, query_reading, query_tokens):
-    """Scores by rank, which change nothing."""
 
     def rerank(queries, documents, nearest):
         scores = 1 / np.arange(1.0, documents.shape[1] + 1)

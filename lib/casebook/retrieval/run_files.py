@@ -49,7 +49,6 @@ def read_runs(paths):
 
 
 def run_name(path):
-    """Name the system of a run file."""
     path = Path(path)
     file = path.with_suffix("") if path.suffix in OPENERS else path
     name = file.stem if file.suffix.lower() in _ENDINGS else file.name
@@ -62,7 +61,6 @@ def run_name(path):
 
 
 def read_run_file(path):
-    """Read one run, ``{query: {document: score}}``."""
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder: name the run files in it")
@@ -139,7 +137,6 @@ def runs_on(dataset, paths, max_missing):
 
 
 def coverage_text(counts):
-    """What a run holds, in one line, of `coverage_of_run`."""
     parts = {
         "{missing} missing, which count as 0": counts["missing"],
         "{extra} extra": counts["extra"],

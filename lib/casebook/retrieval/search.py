@@ -101,7 +101,6 @@ class BM25Index:
             _rescale_to_okapi(self._bm25.scores)
 
     def save(self, folder):
-        """Write the index to a folder, which an index of the same texts and settings reads."""
         self._bm25.save(folder, show_progress=False)
         write_json(folder / _MEAN_WORDS, self.mean_words)
 
@@ -122,11 +121,9 @@ class BM25Index:
         return stack(lists)
 
     def count_words(self, queries):
-        """Count the different words of each query that the collection has."""
         return np.array([len(np.unique(ids)) for ids in self._token_ids(queries)], dtype=int)
 
     def _token_ids(self, queries):
-        """Numbers of the words of each query that the collection has."""
         words = self._tokens(queries)
         return [np.array(self._bm25.get_tokens_ids(each), dtype=np.int64) for each in words]
 
@@ -169,7 +166,6 @@ class BM25Index:
         return np.array(list(expanded), dtype=np.int64), np.array(list(expanded.values()))
 
     def weights(self):
-        """Weight of each word in each text, sparse [N, V]."""
         scores = self._bm25.scores
         matrix = scipy.sparse.csc_array(
             (scores["data"], scores["indices"], scores["indptr"]),
@@ -221,7 +217,6 @@ class DenseIndex:
         faiss.omp_set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
 
     def search(self, query_vectors, k, allowed=None):
-        """Find the most similar vectors of every query; exact."""
         queries = _unit_vectors(query_vectors)
         if queries.shape[1] != self.dims:
             raise InputError(f"queries have {queries.shape[1]} dimensions, the index {self.dims}")
@@ -270,7 +265,6 @@ def _unit_vectors(vectors):
 # irregular words alone and treats final ``y`` after a vowel, ``-ied`` and ``-fully`` differently.
 # Published figures depend on that.
 def load_stemmer(name):
-    """Stemmer of a list of words: ``english`` and ``porter``, or ``porter_extended``."""
     if name != "porter_extended":
         return Stemmer.Stemmer(name).stemWords
     from nltk.stem.porter import PorterStemmer  # slow to import, and needed here alone

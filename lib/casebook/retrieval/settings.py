@@ -144,7 +144,6 @@ class PipelineConfig(pydantic.BaseModel):
         return self
 
     def without_encoder(self):
-        """Give the settings without any stage that embeds texts."""
         lists = tuple(name for name in self.lists if name != "dense")
         if not lists:
             raise InputError("the dense list needs an encoder: name one, or choose another mode")
@@ -163,7 +162,6 @@ class PipelineConfig(pydantic.BaseModel):
 
     @property
     def uses_encoder(self):
-        """Whether texts are embedded, so that the choice of the encoder counts."""
         return "dense" in self.lists or self.compares_vectors
 
     def words_read(self, mean_words):
@@ -180,7 +178,6 @@ class PipelineConfig(pydantic.BaseModel):
 
 
 def config_for(mode, **settings):
-    """Settings of a named system; those of the mode win."""
     check_choice("mode", mode, tuple(MODES))
     changes, _ = MODES[mode]
     return PipelineConfig(**{**settings, **changes})
