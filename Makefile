@@ -73,7 +73,6 @@ bench: $(VENV)/.bench ## measure speed and memory against peers; writes docs/ben
 validate: $(VENV)/.test ## simulate how often tests and intervals err; writes the book's tables
 	$(BIN)/python tests/validation/intervals.py book/methods/validity.csv
 	$(BIN)/python tests/validation/preference_levels.py
-	$(BIN)/python tests/validation/exchanges.py
 	$(BIN)/python tests/validation/agreement_coverage.py
 
 faults: $(VENV)/.test ## kill, fuzz and feed hostile files; writes docs/faults.csv

@@ -3,166 +3,190 @@
     python data/make/factcheck_judge.py            # prints what it would write
     python data/make/factcheck_judge.py --write    # writes it
 
-The words (opposites, stronger) and the relevance of the table are written by hand and
-kept. The weights are those of a logistic regression on standardised features in which
-every set counts alike, and both of its classes; the sign of each weight is fixed by its
-meaning, and all are drawn towards one common size. The sets: FEVEROUS-S, Climate-FEVER,
-ConsumerContractsQA, our own training claims, and answers of PDPABench, each with a twin
-that a rule has made false. Every set is also left out once.
+The weights are those of a logistic regression on standardised features. It learns from our own
+training claims, with the sentences that decide them and with those that the search finds, and from
+edited sentences of documents that no test claim is about: cut ones hold; those with another number,
+name or word, with a negation more or less, an opposite, a name of the sentence beside, or two words
+exchanged do not. In both, words are exchanged for words of near meaning. No claim of others is seen.
 """
 
 import random
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
-from scipy.optimize import minimize
+import yaml
 
-from casebook.data import load
-from casebook.factcheck.claims import read_claims
-from casebook.factcheck.stance import JUDGE, SIGNS, joint_features, judge_table
-from casebook.factcheck.transfer import OWN_CLAIMS, gold_claims
+from casebook.factcheck import claims, stance, words
+from casebook.factcheck.pipeline import EvidenceBase, EvidencePassage, FactChecker
 from casebook.text import sentence_texts
 
-SIZE, PULL = 0.3, 0.3  # common size of standardised weights, strength towards it
-PUBLIC = ("feverous_s", "climate_fever_claims", "consumer_contracts_qa")
-TWINS = "pdpabench"
-_AUXILIARY = r"\b(is|are|was|were|may|must|can|will|would|could|should|has|have)\b"
-_OPENING = r"^(Yes|No|Not necessarily|Not always|Generally|Partly)[.,;:—-]?\s*"
-_NUMBER = r"(?<![\w.(])\d+(?:,\d{3})*(?![\w)(.-]|\.\d)"
+FILE = Path(stance.__file__).with_name("judge.yml")
+SENTENCES = 1_500
+MOST_REWORDED = 0.8  # of the words of a sentence
+JOINED = 0.5  # share of the edited texts that are two sentences in one
+EDITS_COUNT = 2.0  # times as much as each of the other two parts
+HEAD = """\
+# Weights of the default judge, `casebook.factcheck.stance.PublicJudge`, of raw features. Learnt by
+# data/make/factcheck_judge.py; `learnt from` counts its examples. No claim of others was seen.
+"""
 
 
-def twin(text, rng, swaps):
-    """Make a statement false: another number, a negation more or less, an opposite."""
-    found, numbers = [], list(re.finditer(_NUMBER, text))
-    if numbers:
-        match = rng.choice(numbers)
-        value = int(match.group().replace(",", ""))
-        other = rng.choice([value * 2, value + rng.choice([1, 2, 5, 10])])
-        if other != value:
-            found.append(text[: match.start()] + str(other) + text[match.end() :])
-    if re.search(r"\bnot\b", text):
-        found.append(re.sub(r"\s*\bnot\b", "", text, count=1))
-    elif match := re.search(_AUXILIARY, text):
-        found.append(text[: match.end()] + " not" + text[match.end() :])
-    for match in re.finditer("[a-z]+", text):
-        if match.group() in swaps:
-            other = swaps[match.group()]
-            found.append(text[: match.start()] + other + text[match.end() :])
-            break
-    return rng.choice(found) if found else None
+def passages_of(texts, document=""):
+    return [EvidencePassage(0, 0, len(text), text, "", document) for text in texts]
 
 
-def twins(pairs, seed=0):
-    """Give definite answers of PDPABench and false twins, with the sections cited."""
-    swaps = {}
-    for first, second in (pair.split() for pair in pairs):
-        swaps.setdefault(first, second)
-        swaps.setdefault(second, first)
-    rng, rows = random.Random(seed), []
-    for name in ("pdpabench_train", "pdpabench", "pdpabench_test"):
-        dataset = load(name)
-        texts = dict(zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True))
-        for row in dataset.queries.itertuples():
-            text = re.sub(_OPENING, "", row.gold_answer_short).strip()
-            cited = [doc for doc in dataset.qrels[row.query_id] if doc in texts]
-            definite = row.qa_type in ("pure-definitive", "definitive-with-conditions")
-            if not definite or row.abstain or len(text.split()) < 7 or not cited:
-                continue
-            true = text[0].upper() + text[1:]
-            false = twin(true, rng, swaps)
-            if false:
-                parts = [part for doc in cited for part in sentence_texts(texts[doc])]
-                rows += [(true, parts, True), (false, parts, False)]
-    return rows
+def claims_with_evidence(base):
+    """Parts of our training claims with the sentences that decide them, and as the search finds them."""
+    checker = FactChecker(base, stance.PlaceholderStance())
+    gold, found = [], []
+    for claim in claims.read_claims(split="train"):
+        for atom in claim.atoms:
+            label = atom.label == "SUPPORTED"
+            gold.append((atom.text, base.holding(atom), label))
+            result = checker.check(atom.text)
+            rows = [(base.rows[item.doc_id], item.start, item.end) for item in result.evidence]
+            passages = [base.passage(*row) for row in rows]
+            if passages:
+                found.append((atom.text, passages, label))
+    return gold, found
 
 
-def described(rows):
-    """Give features and labels of (claim, texts, supported)."""
-    X = np.array([joint_features(claim, texts) for claim, texts, _ in rows])
-    return X, np.array([supported for *_, supported in rows])
+def documents_of_no_test_claim(documents):
+    sources = {
+        atom.doc_id.rpartition("-")[0]
+        for claim in claims.read_claims(split="test")
+        for atom in claim.atoms
+    }
+    return [
+        text
+        for doc_id, text in zip(documents["doc_id"], documents["text"], strict=True)
+        if doc_id.rpartition("-")[0] not in sources
+    ]
 
 
-def sets(pairs):
-    """Give features and labels of every set, by name."""
-    train = {claim.id for claim in read_claims(split="train")}
+class Rewording:
+    """Words of near meaning: the nearest vectors of single words of a vocabulary."""
+
+    def __init__(self, texts, rng):
+        plain = {
+            word.text.lower() for text in texts for word in words.words(text) if word.kind == "word"
+        }
+        self.vocabulary = sorted(plain)
+        self.rng = rng
+        vectors = np.vstack([stance.word_vectors()(word)[0] for word in self.vocabulary])
+        cosines = vectors @ vectors.T
+        stems = np.array([words.words(word)[0].stem for word in self.vocabulary])
+        cosines[stems[:, None] == stems] = -1
+        self.near = dict(zip(self.vocabulary, cosines.argmax(axis=1), strict=True))
+
+    def __call__(self, text):
+        share = self.rng.uniform(0, MOST_REWORDED)
+
+        def exchange(match):
+            word = match.group()
+            if word not in self.near or self.rng.random() > share:
+                return word
+            return self.vocabulary[self.near[word]]
+
+        return re.sub(r"\b[a-z]{3,}\b", exchange, text)
+
+
+def false_edits(text, beside, names, vocabulary, rng):
+    """Texts that a sentence contradicts, by kind."""
     found = {}
-    for key in (*PUBLIC, OWN_CLAIMS):
-        gold = gold_claims(key)
-        rows = [
-            (
-                row.claim,
-                [f"{p.header}. {p.text}" if p.header else p.text for p in passages],
-                row.label == "SUPPORTED",
-            )
-            for row, passages in zip(gold.itertuples(), gold["evidence"], strict=True)
-            if key != OWN_CLAIMS or row.id in train
-        ]
-        found[key] = described(rows)
-    found[TWINS] = described(twins(pairs))
+    listed = words.words(text)
+    numbers = [word.text for word in listed if word.text.replace(",", "").isdigit()]
+    own = [word.text for word in listed if word.kind == "name"]
+    plain = [word.text for word in listed if word.kind == "word" and word.text.islower()]
+    if numbers:
+        number = rng.choice(numbers)
+        value = int(number.replace(",", ""))
+        found["number"] = text.replace(
+            number, f"{rng.choice([value * 2, value + 5, value + 1])}", 1
+        )
+    if own:
+        found["name"] = text.replace(rng.choice(own), rng.choice(names), 1)
+    others = [
+        word.text for word in words.words(beside) if word.kind == "name" and word.text not in own
+    ]
+    if own and others:
+        found["borrowed"] = text.replace(rng.choice(own), rng.choice(others), 1)
+    if plain:
+        found["word"] = re.sub(rf"\b{rng.choice(plain)}\b", rng.choice(vocabulary), text, count=1)
+    if len(set(plain)) > 3:
+        first, second = rng.sample(sorted(set(plain)), 2)
+        swap = {first: second, second: first}
+        found["exchanged"] = re.sub(rf"\b(?:{first}|{second})\b", lambda m: swap[m.group()], text)
+    auxiliary = re.search(r"\b(is|are|was|were|may|must|can|will|would|has|have)\b(?! not)", text)
+    if " not " in text:
+        found["negation"] = text.replace(" not ", " ", 1)
+    elif auxiliary:
+        found["negation"] = f"{text[: auxiliary.end()]} not{text[auxiliary.end() :]}"
+    for line in words.CLAIM_WORDS["opposites"]:
+        first, *rest = line.split()
+        if re.search(rf"\b{first}\b", text):
+            found["opposite"] = re.sub(rf"\b{first}\b", rng.choice(rest), text, count=1)
     return found
 
 
-def fit(parts):
-    """Learn weights from several sets, each and each class of it counting alike."""
-    X = np.vstack([x for x, _ in parts])
-    y = np.concatenate([supported for _, supported in parts])
-    w = np.concatenate([np.where(s, 0.5 / s.sum(), 0.5 / (~s).sum()) for _, s in parts])
-    w = w / w.sum()
-    mean = w @ X
-    scale = np.sqrt(w @ (X - mean) ** 2)
-    Z, side = (X - mean) / scale, np.where(y, 1.0, -1.0)
-    centre = SIZE * np.array(list(SIGNS.values()), dtype=float)
-
-    def loss(b):
-        margin = side * (Z @ b[1:] + b[0])
-        pull = b[1:] - centre
-        value = w @ np.logaddexp(0, -margin) + PULL / 2 * pull @ pull
-        slope = -w * side / (1 + np.exp(margin))
-        return value, np.concatenate([[slope.sum()], Z.T @ slope + PULL * pull])
-
-    bounds = [(None, None)] + [(0, None) if s > 0 else (None, 0) for s in centre]
-    start = np.concatenate([[0.0], centre])
-    options = {"ftol": 1e-14, "gtol": 1e-10, "maxiter": 10_000}
-    found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
-    weights = found[1:] / scale
-    features = {n: round(float(v), 4) for n, v in zip(SIGNS, weights, strict=True)}
-    intercept = round(float(found[0] - weights @ mean), 4)
-    return {"intercept": intercept, "features": features}
-
-
-def learnt(pairs):
-    """Give the weights on all sets, and without each, by the set left out."""
-    parts = sets(pairs)
-    found = {"none": fit(list(parts.values()))}
-    for key in parts:
-        found[key] = fit([part for other, part in parts.items() if other != key])
-    counts = {key: {"claims": len(y), "supported": int(y.sum())} for key, (_, y) in parts.items()}
-    return found, counts
+def edits(texts, rng):
+    """True and false claims made of sentences, each with the sentence and one or two beside it."""
+    reworded = Rewording(texts, rng)
+    names = sorted(
+        {word.text for text in texts for word in words.words(text) if word.kind == "name"}
+    )
+    places = []
+    for text in texts:
+        parts = sentence_texts(text)
+        places += [(parts, n) for n, part in enumerate(parts) if 6 <= len(part.split()) <= 40]
+    rows = []
+    for parts, n in rng.sample(places, min(SENTENCES, len(places))):
+        text = parts[n]
+        evidence = passages_of(parts[max(n - rng.randint(0, 1), 0) : n + 2])
+        beside = parts[n - 1] if n else parts[-1]
+        if n + 1 < len(parts) and rng.random() < JOINED:
+            text = f"{text.rstrip('.')} and {parts[n + 1][:1].lower()}{parts[n + 1][1:]}"
+        true = rng.choice([text, re.sub(r",[^,]*$", ".", text)])
+        rows.append((reworded(true), evidence, True))
+        found = false_edits(text, beside, names, reworded.vocabulary, rng)
+        if len(parts) > 4:
+            found["elsewhere"] = parts[(n + 3) % len(parts)]
+        changed = [edit for edit in found.values() if edit != text]
+        if changed:
+            edit = found["opposite"] if "opposite" in found else rng.choice(changed)
+            rows.append((reworded(edit), evidence, False))
+    return rows
 
 
-def as_text(found, counts):
-    """Write the learnt part of the table."""
-    lines = ["sets:"]
-    for key, count in counts.items():
-        lines.append(f"  {key}: {{claims: {count['claims']}, supported: {count['supported']}}}")
-    lines.append("weights:  # by the set that they never saw")
-    for key, weights in found.items():
-        lines += [f"  {key}:", f"    intercept: {weights['intercept']}", "    features:"]
-        lines += [f"      {name}: {value}" for name, value in weights["features"].items()]
-    return "\n".join(lines) + "\n"
+def learnt():
+    """Weights, and how many examples of each part they were learnt from."""
+    documents = claims.shipped_documents()
+    gold, found = claims_with_evidence(EvidenceBase(documents))
+    made = edits(documents_of_no_test_claim(documents), random.Random(0))
+    rows, shares = [], []
+    for part, share in ((gold, 1.0), (found, 1.0), (made, EDITS_COUNT)):
+        rows += part
+        shares += [share / len(part)] * len(part)
+    stance.word_vectors().prepare([claim for claim, _, _ in rows])
+    X = np.array([stance.features(claim, passages) for claim, passages, _ in rows])
+    y = np.array([label for *_, label in rows])
+    weights = stance.learnt_weights(X, y, np.array(shares) / np.mean(shares))
+    counts = {
+        "training claims": len(gold),
+        "with found evidence": len(found),
+        "edited sentences": len(made),
+    }
+    return {name: round(value, 4) for name, value in weights.items()}, counts
 
 
 def main():
-    """Learn, and print or write."""
-    pairs = judge_table()["opposites"]
-    text = as_text(*learnt(pairs))
+    weights, counts = learnt()
+    text = HEAD + yaml.safe_dump({"learnt from": counts, "weights": weights}, sort_keys=False)
+    print(text)
     if "--write" in sys.argv:
-        JUDGE.write_text(
-            JUDGE.read_text(encoding="utf-8").partition("sets:\n")[0] + text, encoding="utf-8"
-        )
-    else:
-        print(text, end="")
+        FILE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

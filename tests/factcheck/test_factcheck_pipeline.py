@@ -10,10 +10,15 @@ import pytest
 from casebook.errors import InputError
 from casebook.factcheck import pipeline
 from casebook.factcheck.claims import Claim
+from casebook.factcheck.credibility import (
+    CREDIBILITY,
+    documented_rating,
+    rate,
+    read_rating_table,
+)
 from casebook.factcheck.decompose import SubClaim, decompose
 from casebook.factcheck.model_judges import ModelStance
 from casebook.factcheck.pipeline import (
-    CREDIBILITY,
     DOCUMENTED_CONFIG,
     CheckerConfig,
     EvidenceBase,
@@ -137,7 +142,7 @@ def test_whole_documents_pass_no_gate(base, stance):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: EvidenceBase(pd.DataFrame({"doc_id": [], "text": []})), "holds no documents"),
+        (lambda: EvidenceBase(pd.DataFrame({"doc_id": [], "text": []})), "at least one document"),
         (
             lambda: EvidenceBase(pd.DataFrame({"doc_id": ["a", "a"], "text": ["a", "a"]})),
             "'a' occurs twice",
@@ -189,16 +194,13 @@ def test_sentences_are_taken_by_what_they_share_and_the_name_of_the_document_lef
 PART = decompose("Under Vale Direct, theft must be reported within 24 hours.")[0]
 
 
-def test_queries_are_distinct_diverse_and_a_prefix_of_the_longer_list():
+def test_queries_are_distinct_have_the_names_and_are_a_prefix_of_the_longer_list():
     five = list(pipeline.search_queries(PART, 5))
-    sides = ["Vale Direct theft reported", "theft reported hours", "reported hours", "Vale Direct"]
-    assert five == ["Under Vale Direct, theft must be reported within 24 hours.", *sides]
+    text = "Under Vale Direct, theft must be reported within 24 hours."
+    sides = ["theft reported", "theft reported hours", "reported hours"]
+    assert five == [text, *(f"Vale Direct {side}" for side in sides), "Vale Direct"]
     assert all(list(pipeline.search_queries(PART, k)) == five[:k] for k in (1, 2, 3, 4))
-    ours, theirs = (
-        pipeline.diversity(write(PART, 3))
-        for write in (pipeline.search_queries, pipeline.documented_queries)
-    )
-    assert ours > 2 * theirs and pipeline.diversity(["alpha"]) is None
+    assert pipeline.search_queries(SubClaim("SC1", "Hail."), 1, ("Aster",)) == ("Hail. Aster",)
 
 
 def test_documented_queries():
@@ -212,26 +214,24 @@ def test_documented_queries():
 
 def test_levels_of_credibility():
     rows = CASES["credibility"]
-    levels = [
-        [url, pipeline.documented_rating(url).level, pipeline.rate(url).level] for url, *_ in rows
-    ]
+    levels = [[url, documented_rating(url).level, rate(url).level] for url, *_ in rows]
     assert levels == rows
 
 
 def test_documented_scores_in_their_order():
     scores = CASES["documented_credibility"]
-    assert {url: pipeline.documented_rating(url).score for url in scores} == scores
+    assert {url: documented_rating(url).score for url in scores} == scores
 
 
 def test_what_cannot_be_rated_is_unknown_and_never_crashes():
-    assert pipeline.rate("https://archive.ph/AbCdE").score == pipeline.rate("").score == 0.40
+    assert rate("https://archive.ph/AbCdE").score == rate("").score == 0.40
     for url in ("", "   ", "http://", "http://[x", "https://\u2603"):
-        assert 0 <= pipeline.rate(url).score <= 1
+        assert 0 <= rate(url).score <= 1
 
 
 def test_kind_beats_address():
     pairs = [("https://x.com", "primary"), ("https://a.gov", "Forum"), ("https://a.gov", "poem")]
-    assert [pipeline.rate(url, kind=kind).level for url, kind in pairs] == ["high", "low", "high"]
+    assert [rate(url, kind=kind).level for url, kind in pairs] == ["high", "low", "high"]
 
 
 @pytest.mark.parametrize(
@@ -254,4 +254,4 @@ def test_a_wrong_rating_table_is_named(tmp_path, change, problem):
     path = tmp_path / "table.yml"
     path.write_text(change(CREDIBILITY.read_text()))
     with pytest.raises(InputError, match=problem):
-        pipeline.read_rating_table(path)
+        read_rating_table(path)

@@ -60,7 +60,7 @@ def test_a_run(notebook_project, disk, casebook, count):
     ]
     (project / "grid.yml").write_text(yaml.safe_dump(rows))
     small, states = disk(project / "results"), [set()]
-    for kilobytes in (4, 8, 16, 24, 32, 40, 48, 64, 80, 96):
+    for kilobytes in (4, 8, 16, 24, 32, 40, 48, 56, 64, 72):
         small.grow(kilobytes)
         said_in_one_line(*casebook("run", "--grid", project / "grid.yml", "--run", "mine"))
         done = whole(project / "results" / "mine")

@@ -93,11 +93,11 @@ def test_evidence_is_removed_item_by_item_and_added_where_absent():
         }
     )
     edits = single_fact_edits(sheet)
-    assert [(e.operation, e.old or e.new) for e in edits] == [
-        ("remove", "Confession"),
-        ("remove", "FIR"),
-        ("add", "DyingDeclaration"),
-        ("add", "MedicalReport"),
+    assert [edit.description for edit in edits] == [
+        "Evidence: Confession removed",
+        "Evidence: FIR removed",
+        "Evidence: DyingDeclaration added",
+        "Evidence: MedicalReport added",
     ]
 
 

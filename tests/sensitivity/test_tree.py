@@ -91,7 +91,7 @@ def test_noops_are_recorded_and_not_searched(planted, search, inert):
     assert set(noops["item"]) <= {"ages/2", "ages/3"}
     assert (noops["footrule"] == 0).all()
     assert not any(node.edit.noop for node in tree.nodes[1:])
-    settings = TreeSettings(revisit=True, children=1000)
+    settings = TreeSettings.documented(children=1000, max_depth=1)
     (revisiting,) = grow_trees([from_dict(record)], search, settings, inert=inert)
     children = [node for node in revisiting.nodes if node.parent is revisiting.root]
     assert {"ages/2", "ages/3"} & {node.edit.item for node in children if node.edit.noop}

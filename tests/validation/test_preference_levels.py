@@ -17,5 +17,5 @@ def test_each_line_holds_in_the_scope_that_it_states():
     assert (rejected[NEW_RATERS] <= 0.07).all()
     assert rejected.loc["items differ", "pooled sign"] > 0.08
     book = book_table(study)
-    assert len(book) == len(CONDITIONS) and book.shape[1] == 7
+    assert len(book) == len(CONDITIONS) and book.shape[1] == 4
     assert book[book.iloc[:, 0].str.startswith("raters lean (")][THESE_RATERS].item().endswith("*")

@@ -1,8 +1,7 @@
-"""What the default judge makes of contradictions that no list of words holds, by kind.
+"""What the default judge makes of planted contradictions, by kind.
 
 ``python tests/validation/unseen.py`` writes the table that the chapter and the methods page show. All pairs
-are written by hand or from frames (`unseen.yml`); rivals that are in no list are those of
-`exchanges.yml`. The evidence is the true sentence between two others.
+are written by hand or from frames (`unseen.yml`). The evidence is the true sentence between two others.
 """
 
 import itertools
@@ -11,7 +10,6 @@ from collections import defaultdict
 from pathlib import Path
 
 import pandas as pd
-from exchanges import MATERIAL as EXCHANGES
 
 from casebook.factcheck.pipeline import EvidencePassage
 from casebook.factcheck.stance import PublicJudge
@@ -23,16 +21,10 @@ from casebook.stats.intervals import wilson
 TABLE = ROOT / "book" / "methods" / "unseen.csv"
 MATERIAL = read_yaml(Path(__file__).with_name("unseen.yml"))
 BESIDE = ("It stood in the guide of 1936.", "Nothing else is known of it.")
-IN_NO_LIST = "two things that are in no list"
 
 
 def pairs_by_kind():
     pairs = defaultdict(list)
-    for kind, material in EXCHANGES["frames"].items():
-        if "(in no list)" in kind:
-            options = list(itertools.permutations(material["words"].split(), 2))[:4]
-            for frame, (word, other) in itertools.product(material["frames"], options):
-                pairs[IN_NO_LIST].append((frame.replace("_", word), frame.replace("_", other)))
     for kind, material in MATERIAL.items():
         for evidence, claim in material.get("pairs", ()):
             pairs[kind].append((evidence, claim))

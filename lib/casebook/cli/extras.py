@@ -13,6 +13,7 @@ _MODELS = {
     "nltk": "nltk",
     "sentence_transformers": "sentence-transformers",
     "statsmodels": "statsmodels",
+    "textblob": "textblob",
     "tldextract": "tldextract",
     "torch": "torch==2.13.0",
     "transformers": "sentence-transformers",

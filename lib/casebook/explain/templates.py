@@ -61,7 +61,6 @@ class Explanation(NamedTuple):
     """Why a document was found, or what an edit did."""
 
     sentences: list
-    passages: tuple = ()
     documented: bool = False
 
     @property
@@ -165,7 +164,7 @@ def explain_result(sheet, passage, weights, documented=False, domain=SHIPPED_DOM
     if not sentences:
         kind = "similarity" if documented else "nothing"
         sentences = [Sentence(SENTENCES[kind], kind, checked=not documented)]
-    return Explanation(sentences[:MOST_SENTENCES], [passage], documented)
+    return Explanation(sentences[:MOST_SENTENCES], documented)
 
 
 def _common_facts(sheet, passage, domain):
@@ -230,8 +229,7 @@ def explain_edge(sheet, edit, lists, shown, documented=False, domain=SHIPPED_DOM
         if not reasons and not documented:
             reasons = [Sentence(SENTENCES["untold"], "reason")]
         sentences += reasons
-    used = [shown[case] for case in (*dropped, *new) if case in shown]
-    return Explanation(sentences, used, documented)
+    return Explanation(sentences, documented)
 
 
 def _reasons(own, others, cases, what, shown, documented, domain):

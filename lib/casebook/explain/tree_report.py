@@ -21,8 +21,7 @@ from casebook.tables import escape_markdown
 
 TREE_FORMAT = "casebook sensitivity tree 1"
 RANDOM_DISPLACEMENT = 3.3  # mean displacement of the same ten cases in random order
-RESULTS_LISTED = 5  # in the summary of a state
-EDIT_FIELDS = ("fact_type", "item", "operation", "old", "new", "description", "removed", "added")
+EDIT_FIELDS = ("fact_type", "item", "old", "new", "description", "removed", "added")
 _YES_NO = {True: "yes", False: "no", None: "–"}
 
 
@@ -117,17 +116,10 @@ def _diff(node, k):
 def _summary(diff):
     if diff["mean_displacement"] is None:
         return "Nothing retrieved before or after."
+    counts = [f"{len(diff[key])} {key.replace('_', ' ')}" for key in list(diff)[:3]]
     moved = f"mean displacement {diff['mean_displacement']:.2f}"
     moved += f", normalised footrule {diff['normalised_footrule']:.2f}"
-    parts = []
-    for what, key in (("dropped", "dropped_cases"), ("new", "newly_appeared_cases")):
-        cases = diff[key]
-        more = ", ..." if len(cases) > RESULTS_LISTED else ""
-        parts.append(f"{len(cases)} {what}: {', '.join(cases[:RESULTS_LISTED])}{more}")
-    if diff["dropped_cases"] or diff["newly_appeared_cases"]:
-        return f"{'; '.join(parts)} ({moved})."
-    order = "another" if any(diff["rank_displacements"].values()) else "the same"
-    return f"Same cases in {order} order ({moved})."
+    return f"{', '.join(counts)} ({moved})."
 
 
 def _scores(tree):

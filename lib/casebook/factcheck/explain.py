@@ -62,6 +62,7 @@ def explain_verdict(result, rule):
             of_part = _deciding_items(result.evidence_of(name), verdict, rule)
             lines += map(_cited_line, of_part)
             cited += of_part
+    lines += [f"{remark[:1].upper()}{remark[1:]}." for remark in result.remarks]
     lines += [f'Not checked: "{part.text}" ({part.verifiability}).' for part in result.dropped]
     conflicts = conflicting_parts(result)
     if conflicts:

@@ -8,28 +8,22 @@ import re
 from collections import Counter, namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated
-from urllib.parse import unquote, urlsplit
 
 import pandas as pd
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
-from casebook.data.cards import cards, first_problem
+from casebook.data.cards import cards
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.factcheck import claims
 from casebook.factcheck import stance as judges
 from casebook.factcheck import verdict as rules
+from casebook.factcheck.credibility import TRUSTED, documented_rating, rate, read_rating_table
 from casebook.factcheck.decompose import VERIFIABLE, decomposer_of
-from casebook.factcheck.model_judges import (
-    EntailmentStance,
-    ModelStance,
-    seconds_of_preparing,
-)
+from casebook.factcheck.model_judges import EntailmentStance, ModelStance, seconds_of_preparing
 from casebook.factcheck.verdict import (
     DOCUMENTED_RULE,
     INSUFFICIENT_EVIDENCE,
@@ -37,87 +31,58 @@ from casebook.factcheck.verdict import (
     Rule,
     VerdictResult,
 )
-from casebook.factcheck.words import content, proper_names, stated_numbers, yaml_table
+from casebook.factcheck.words import content, proper_names, unaccented, yaml_table
 from casebook.models.answers import load_judging_model, prices_of_tokens
-from casebook.models.encoders import load_encoder
 from casebook.models.entailment import EntailmentModel
 from casebook.paths import home_path
 from casebook.plugins import is_plugin
 from casebook.progress import track
-from casebook.readers import read_yaml
 from casebook.retrieval.index import documents_frame
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.stats.samples import check_choice
 from casebook.text import STOP_LIST, sentences, tokens
 
-CREDIBILITY = Path(__file__).with_name("credibility.yml")
 MOST_QUERIES = 5
+STAGES = ("decomposition", "queries", "search", "credibility", "extraction", "stance", "verdict")
+CREDIBILITY_GATES = {"none": 0.0, "low": 0.3, "medium": 0.5, "high": 0.8}
+SOURCE_FIELDS = ["url", "kind", "agreement", "insurer", "title"]
+HEADER_FIELDS = ["agreement", "insurer", "title"]
+OWN_COLLECTION = "own"  # the smoke and insurance collections as one
 
 
-def search_queries(subclaim, k=3):
-    """Up to k queries for a sub-claim from different sides, of which no two have equal words."""
-    text = subclaim.text
-    names = " ".join(proper_names(text))
-    name_words = tokens(names)
-    plain_words = [
-        word
-        for word in tokens(text)
-        if word not in STOP_LIST and word not in name_words and not word[0].isdigit()
-    ]
-    by_length = sorted(dict.fromkeys(plain_words), key=lambda word: (-len(word), word))
-    candidates = [
-        text,
-        " ".join([names, *plain_words[:2]]),
-        " ".join(plain_words),
-        " ".join(by_length[: max(2, len(by_length) // 2)]),
-        names,
-    ]
-    queries = {}
-    for query in candidates:
-        if content(query):
-            queries.setdefault(content(query), query.strip())
-    return tuple(queries.values())[:k] or (text,)
+def search_queries(part, k=3, names=()):
+    """Up to k queries for a part of a claim, each with the names, no two of equal words."""
+    names = " ".join(dict.fromkeys([*proper_names(part.text), *names]))
+    known = {*STOP_LIST, *tokens(names)}
+    plain = [word for word in tokens(part.text) if word not in known and not word[0].isdigit()]
+    by_length = sorted(dict.fromkeys(plain), key=lambda word: (-len(word), word))
+    candidates = [part.text if names in part.text else f"{part.text} {names}"]
+    for chosen in (plain[:2], plain, by_length[: max(2, len(by_length) // 2)], []):
+        candidates.append(" ".join([names, *chosen]).strip())
+    queries = {content(query): query for query in reversed(candidates) if content(query)}
+    return tuple(reversed(queries.values()))[:k] or (part.text,)
 
 
-def documented_queries(subclaim, k=3):
+def documented_queries(part, k=3, names=()):
     """Queries by the documented templates; duplicates stay."""
-    text = subclaim.text
-    entities = list(subclaim.entities)
+    text = part.text
+    question = f"What about {text}"
     if "is" in text.lower():
         question = text.replace(".", "?")
     elif "was" in text.lower():
         question = f"When {text}"
-    else:
-        question = f"What about {text}"
     long_words = {word for word in text.lower().split() if len(word) > 3}
     keywords = long_words - set(yaml_table("documented")["query_stop"])
-    queries = [
-        " ".join([*entities, text]),
-        question,
-        " ".join(sorted(keywords | set(entities))[:8]),
-    ]
-    years = [number.value for number in stated_numbers(text) if 1000 <= number.value <= 9999]
+    keyword_query = " ".join(sorted(keywords | set(part.entities))[:8])
+    queries = [" ".join([*part.entities, text]), question, keyword_query]
+    years = re.findall(r"\b[1-9]\d{3}\b", text)
     if k > 3 and years:
-        queries.append(f"{text} history timeline {years[0]:.0f}")
+        queries.append(f"{text} history timeline {years[0]}")
     return tuple(queries[:k])
 
 
-def diversity(texts):
-    """1 less the mean Jaccard similarity of the content stems of all pairs of queries."""
-    similarities = []
-    for stems, other_stems in itertools.combinations([content(text) for text in texts], 2):
-        union = stems | other_stems
-        similarities.append(len(stems & other_stems) / len(union) if union else 1.0)
-    if not similarities:
-        return None
-    return 1 - sum(similarities) / len(similarities)
-
-
-#: A part of a document, which is named by its row in the collection.
-EvidencePassage = namedtuple("EvidencePassage", "row start end text header")
-
-SOURCE_FIELDS = ["url", "kind", "agreement", "insurer", "title"]
-HEADER_FIELDS = ["agreement", "insurer", "title"]
+#: A part of a document, which is named by its row in the collection; ``document`` is all its text.
+EvidencePassage = namedtuple("EvidencePassage", "row start end text header document", defaults=[""])
 
 
 class EvidenceBase:
@@ -136,7 +101,7 @@ class EvidenceBase:
     depth : int, default 10
         Documents per query.
     rating_table : RatingTable, optional
-        See `read_rating_table`.
+        See `casebook.factcheck.credibility.read_rating_table`.
 
     Raises
     ------
@@ -158,8 +123,6 @@ class EvidenceBase:
         self, documents, mode="bm25_stemmed", encoder="default", depth=10, rating_table=None
     ):
         documents = documents_frame(documents)
-        if documents.empty:
-            raise InputError("the collection holds no documents: nothing to search")
         self.documents = documents.reset_index(drop=True)
         self.mode = mode
         self._rating_table = rating_table
@@ -170,13 +133,11 @@ class EvidenceBase:
         fields = fields.where(fields.notna(), "").astype(str).map(str.strip)
         self.urls = fields["url"].tolist()
         self._kinds = fields["kind"].tolist()
-        self.headers = []
-        for names in fields[HEADER_FIELDS].to_numpy().tolist():
-            self.headers.append(", ".join(dict.fromkeys(filter(None, names))))
-        self._searched_texts = []
-        for header, text in zip(self.headers, self.texts, strict=True):
-            self._searched_texts.append(f"{header}. {text}" if header else text)
-        searched = self.documents.assign(text=self._searched_texts)
+        names = fields[HEADER_FIELDS].to_numpy().tolist()
+        self.headers = [", ".join(dict.fromkeys(filter(None, row))) for row in names]
+        pairs = zip(self.headers, self.texts, strict=True)
+        self.searched = [f"{header}. {text}" if header else text for header, text in pairs]
+        searched = self.documents.assign(text=self.searched)
         self._retriever = HybridRetriever(searched, encoder, mode=mode, top_k=min(depth, len(self)))
 
     def __len__(self):
@@ -194,7 +155,7 @@ class EvidenceBase:
     @cached_property
     def rarity(self):
         """Inverse document frequency of every content stem, ``""`` for any other."""
-        counts = Counter(stem for text in self._searched_texts for stem in content(text))
+        counts = Counter(stem for text in self.searched for stem in content(text))
         rarity = {stem: math.log1p(len(self) / count) for stem, count in counts.items()}
         return rarity | {"": math.log1p(len(self))}
 
@@ -206,8 +167,18 @@ class EvidenceBase:
         ranked = result.final.ids[0, : result.top_k]
         return ranked[ranked >= 0].tolist()
 
+    def on_subject(self, rows, names):
+        """Of some documents those that have half as many of the names as the best has."""
+        counts = {}
+        for row in rows:
+            text = unaccented(self.searched[row])
+            counts[row] = sum(unaccented(name) in text for name in names)
+        most = max(counts.values(), default=0)
+        return [row for row in rows if 2 * counts[row] >= most]
+
     def passage(self, row, start, end):
-        return EvidencePassage(row, start, end, self.texts[row][start:end], self.headers[row])
+        text = self.texts[row]
+        return EvidencePassage(row, start, end, text[start:end], self.headers[row], text)
 
     def whole(self, row):
         return self.passage(row, 0, len(self.texts[row]))
@@ -215,11 +186,9 @@ class EvidenceBase:
     def holding(self, atom):
         """The sentences that contain words of a quote."""
         row = self.rows[atom.doc_id]
-        return [
-            self.passage(row, start, end)
-            for start, end in sentences(self.texts[row])
-            if start < atom.end and atom.start < end
-        ]
+        spans = sentences(self.texts[row])
+        held = [(start, end) for start, end in spans if start < atom.end and atom.start < end]
+        return [self.passage(row, *span) for span in held]
 
     def deciding(self, claim):
         """The sentences that decide a claim."""
@@ -232,10 +201,12 @@ class EvidenceBase:
         Stems of the document's name are left out; ties go in document order; sentences that share
         nothing are no evidence.
         """
-        wanted = content(text) - content(self.headers[row])
+        heading = self.headers[row] or judges.first_name(self.texts[row])
+        wanted = content(text) - content(heading)
         weighted = []
         for start, end in sentences(self.texts[row]):
             shared = wanted & content(self.texts[row][start:end])
+            # fsum is exact: the order of a set, another in every process, cannot show
             weighted.append((math.fsum(self.rarity[stem] for stem in shared), (start, end)))
         return self._heaviest(row, weighted, most)
 
@@ -262,129 +233,6 @@ def fuse_queries(rankings, most):
     return sorted(scores, key=lambda row: (-round(scores[row], 12), row))[:most]
 
 
-#: Credibility of one source: score in [0, 1] and level.
-Rating = namedtuple("Rating", "score level")
-
-
-def rate(url="", kind=None, table=None):
-    """Rate a source by its kind, else its registered domain, else the public suffix."""
-    table = table or read_rating_table()
-    score = _credibility(str(url or "").strip(), str(kind or "").lower(), table)
-    for level in ("high", "medium"):
-        if score >= table.levels[level]:
-            return Rating(score, level)
-    return Rating(score, "low")
-
-
-def _credibility(url, kind, table):
-    if kind in table.kinds:
-        return table.kinds[kind]
-    host = _host(unwrap(url, table.archives))
-    if host is None:
-        return table.unknown
-    address = _extractor()(host)
-    registered = address.top_domain_under_public_suffix
-    for domain, score in table.domains.items():
-        if _is_within_domain(host, domain) and (registered == domain or not registered):
-            return score
-    suffix = "" if address.is_private else address.suffix.split(".")[0]
-    return table.suffixes.get(suffix, table.other)
-
-
-def documented_rating(url):
-    """Rate an address by the documented heuristic, quirks included: the end of the host."""
-    try:
-        address = urlsplit(url)
-    except ValueError:
-        return Rating(0.20, "low")
-    host = address.netloc.lower().replace("www.", "")
-    for row in yaml_table("documented")["credibility"]:
-        if host.endswith(tuple(row["ends"])):
-            return Rating(row["score"], row["level"])
-    return Rating(0.40 if address.scheme == "https" else 0.30, "low")
-
-
-def _scores_by_name(rows):
-    """Scores by lower-case name; an entry is a score or an object with one."""
-    if not isinstance(rows, dict):
-        return rows
-    scores = {}
-    for name, entry in rows.items():
-        scores[str(name).lower()] = entry.get("score") if isinstance(entry, dict) else entry
-    return scores
-
-
-_UnitShare = Annotated[float, Field(strict=True, ge=0, le=1)]
-_ScoresByName = Annotated[dict[str, _UnitShare], BeforeValidator(_scores_by_name)]
-
-
-class RatingTable(BaseModel, extra="forbid"):
-    """Scores of kinds of document, registered domains and public suffixes."""
-
-    version: int
-    levels: dict[str, _UnitShare]
-    archives: list[str]
-    kinds: _ScoresByName
-    domains: _ScoresByName
-    suffixes: _ScoresByName
-    other: _UnitShare
-    unknown: _UnitShare
-
-
-@cache
-def read_rating_table(path=CREDIBILITY):
-    """Read and check a rating table."""
-    try:
-        return RatingTable.model_validate(read_yaml(path))
-    except ValidationError as error:
-        raise InputError(f"{path}: {first_problem(error)}") from error
-
-
-@cache
-def _extractor():
-    """Public suffix list of the package; nothing is downloaded."""
-    import tldextract
-
-    return tldextract.TLDExtract(
-        suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
-    )
-
-
-_INNER_URL = re.compile(r"https?(?::|%3A)(?:/|%2F){1,2}[^\s]+", re.IGNORECASE)
-
-
-def unwrap(url, archives):
-    """Address within an archive's address, empty if there is none."""
-    for _ in range(5):  # archives of archives exist
-        host = _host(url)
-        if host is None or not any(_is_within_domain(host, domain) for domain in archives):
-            return url
-        inner = _INNER_URL.search(url, len(urlsplit(url).scheme) + 3)
-        if inner is None:
-            return ""
-        url = re.sub(r"^(https?:)/+", r"\1//", unquote(inner.group()), flags=re.IGNORECASE)
-    return ""
-
-
-def _is_within_domain(host, domain):
-    return host == domain or host.endswith(f".{domain}")
-
-
-def _host(url):
-    try:
-        host = urlsplit(url if "://" in url else f"//{url}").hostname
-    except ValueError:
-        return None
-    return (host or "").rstrip(".") or None
-
-
-# --- the pipeline
-
-STAGES = ("decomposition", "queries", "search", "credibility", "extraction", "stance", "verdict")
-CREDIBILITY_GATES = {"none": 0.0, "low": 0.3, "medium": 0.5, "high": 0.8}
-OWN_COLLECTION = "own"  # the smoke and insurance collections as one
-
-
 @dataclass(frozen=True)
 class CheckerConfig:
     """Settings: how claims are parted, queries of a part (``k``), what is read, how it decides.
@@ -407,6 +255,16 @@ class CheckerConfig:
         check_choice("gate", self.gate, CREDIBILITY_GATES)
         if not isinstance(self.k, int) or not 1 <= self.k <= MOST_QUERIES:
             raise InputError(f"k must be a whole number from 1 to {MOST_QUERIES}, got {self.k!r}")
+
+
+DOCUMENTED_CONFIG = CheckerConfig(
+    decomposition="documented",
+    documents=None,
+    gate="medium",
+    passages=3,
+    rule=DOCUMENTED_RULE,
+    parity=True,
+)
 
 
 class FactChecker:
@@ -433,8 +291,8 @@ class FactChecker:
     -----
     ``check(claim, claim_id)`` gives a `casebook.factcheck.verdict.VerdictResult`: verdict
     (SUPPORTED, NOT_SUPPORTED or INSUFFICIENT_EVIDENCE), confidence and degree of support in
-    [0, 1], sub-claims, queries, evidence with document and characters, and seconds by stage. A
-    claim that crashes has ``error`` and no verdict.
+    [0, 1], sub-claims, queries, evidence with document and characters, what the evidence lacks,
+    and seconds by stage. A claim that crashes has ``error`` and no verdict.
 
     Examples
     --------
@@ -464,70 +322,49 @@ class FactChecker:
 
     def check_all(self, claims):
         """Check claims, each on its own; a judge that reads in batches prepares for all at once."""
-        if hasattr(self.stance, "prepare"):
-            self._prepare([claim.text for claim in claims])
-        return [self.check(claim.text, claim.id) for claim in track(claims, "checking claims")]
-
-    def _prepare(self, texts_of_claims):
-        """Let the judge compute what it needs for all claims; what fails here fails in `check`."""
         texts = []
         evidence = []
-        for claim in track(texts_of_claims, "finding evidence"):
+        for claim in track(claims, "finding evidence"):
             stages = _StageClock(self._memo)
-            with contextlib.suppress(Exception):
-                verifiable, dropped = self._parts(stages, claim)
-                if dropped and not self.config.rule.documented:
-                    continue
-                for part in verifiable:
-                    queries = self._queries(stages, part)
-                    evidence.append(self._passages(stages, part, queries))
+            with contextlib.suppress(Exception):  # what fails here fails in `check`
+                for part in self._parts(stages, claim.text)[0]:
                     texts.append(part.text)
+                    evidence.append(self._found(stages, part, claim.text)[1])
         with contextlib.suppress(Exception):
             seconds = seconds_of_preparing(self.stance, texts, evidence)
             self._seconds_prepared = seconds / max(len(texts), 1)
+        return [self.check(claim.text, claim.id) for claim in track(claims, "checking claims")]
 
     def check(self, claim, claim_id="claim"):
         """Check one claim; if a stage fails, the result has its name and no verdict."""
         stages = _StageClock(self._memo)
+        result = VerdictResult(claim_id, claim, None, timings=stages.seconds)
         try:
-            return self._check(stages, claim, claim_id)
+            return self._checked(stages, result)
         except Exception as error:
             cause = getattr(error, "cause", None) or type(error).__name__
-            message = f"{stages.current}: {cause}: {error}"
-            return VerdictResult(
-                claim_id,
-                str(claim)[:200],
-                None,
-                timings=stages.seconds,
-                error=message[:500],
-            )
+            message = f"{stages.current}: {cause}: {error}"[:500]
+            return replace(result, claim=str(claim)[:200], error=message)
 
-    def _check(self, stages, claim, claim_id):
-        config = self.config
-        rule = config.rule
-        verifiable, dropped = self._parts(stages, claim)
-        result = VerdictResult(
-            claim_id,
-            claim,
-            None,
-            subclaims=verifiable,
-            dropped=dropped,
-            timings=stages.seconds,
-        )
+    def _checked(self, stages, result):
+        rule = self.config.rule
+        verifiable, dropped = self._parts(stages, result.claim)
+        result = replace(result, subclaims=verifiable, dropped=dropped)
         # The documented pipeline checks what is left; an honest one cannot say that
         # a claim holds when a part of it was never looked at.
         if not verifiable or (dropped and not rule.documented):
             _, verdict, confidence = rules.decide_claim([], [], rule)
-            return replace(
-                result, verdict=verdict, confidence=confidence, reason="no_verifiable_part"
-            )
+            reason = "no_verifiable_part"
+            return replace(result, verdict=verdict, confidence=confidence, reason=reason)
         queries = []
         evidence = []
+        remarks = []
         for part in verifiable:
-            part_queries = self._queries(stages, part)
-            number = 1 if config.parity else len(evidence) + 1
+            part_queries, passages = self._found(stages, part, result.claim)
             queries += part_queries
-            evidence += self._evidence(stages, part, part_queries, number)
+            evidence += self._judged(stages, part, passages, len(evidence) + 1)
+            if hasattr(self.stance, "remarks"):
+                remarks += self.stance.remarks(part.text, passages)
         subverdicts, verdict, confidence = stages.run(
             "verdict", rules.decide_claim, result.parts, evidence, rule
         )
@@ -544,6 +381,7 @@ class FactChecker:
             evidence=tuple(evidence),
             subverdicts=subverdicts,
             reason=reason,
+            remarks=tuple(dict.fromkeys(remarks)),
         )
 
     def _parts(self, stages, claim):
@@ -553,52 +391,45 @@ class FactChecker:
         verifiable = tuple(part for part in parts if part.verifiability == VERIFIABLE)
         return verifiable, tuple(part for part in parts if part not in verifiable)
 
-    def _queries(self, stages, part):
-        parity = self.config.parity
-        write = documented_queries if parity else search_queries
-        queries = stages.run("queries", write, part, MOST_QUERIES, key=(parity, part))
-        return queries[: self.config.k]
-
-    def _evidence(self, stages, part, queries, first_number):
-        """Search, rate, extract and judge for one part."""
-        passages = self._passages(stages, part, queries)
-        # Passages are judged together: what one says can depend on the others.
-        key = (part.text, tuple(passages))
-        stances = stages.run(
-            "stance", self.stance.judge, part.text, passages, key=key, before=self._seconds_prepared
-        )
-        pairs = zip(passages, stances, strict=True)
-        evidence = [
-            evidence_item(
-                number,
-                part.id,
-                passage,
-                stance,
-                doc_id=self.base.doc_ids[passage.row],
-                url=self.base.urls[passage.row],
-                rating=self._rating(passage.row),
-            )
-            for number, (passage, stance) in enumerate(pairs, first_number)
-        ]
-        if getattr(self.stance, "reads_together", False):
-            return rules.count_joint_passages(evidence)
-        return evidence
-
-    def _passages(self, stages, part, queries):
-        """What the documents that were retrieved for a part say of it."""
+    def _found(self, stages, part, claim):
+        """Queries of a part, and what the documents that they find say of it."""
         config = self.config
         base = self.base
+        write = documented_queries if config.parity else search_queries
+        names = proper_names(claim)
+        key = (config.parity, part, names)
+        queries = stages.run("queries", write, part, MOST_QUERIES, names, key=key)[: config.k]
         rankings = [stages.run("search", base.search, query, key=query) for query in queries]
-        rows = fuse_queries(rankings, config.documents or len(base))
+        rows = fuse_queries(rankings, len(base))
+        if not config.parity:
+            rows = base.on_subject(rows, {*names, *proper_names(part.text)})
+        rows = rows[: config.documents]
         if not config.three_stage:
-            return [base.whole(row) for row in rows]
-        rows = stages.run("credibility", self._rows_that_pass, rows)
+            return queries, [base.whole(row) for row in rows]
+        rows = stages.run("credibility", lambda: list(filter(self._passes, rows)))
         extract = base.extract_documented if config.parity else base.extract
         passages = []
         for row in rows:
             key = (config.parity, config.passages, row, part.text)
             passages += stages.run("extraction", extract, row, part.text, config.passages, key=key)
-        return passages
+        return queries, passages
+
+    def _judged(self, stages, part, passages, first_number):
+        """Passages with their stances; they are judged together, as one can depend on others."""
+        judge = self.stance.judge
+        key = (part.text, tuple(passages))
+        before = self._seconds_prepared
+        stances = stages.run("stance", judge, part.text, passages, key=key, before=before)
+        numbers = itertools.count(1 if self.config.parity else first_number)
+        evidence = []
+        for number, passage, stance in zip(numbers, passages, stances, strict=False):
+            row = passage.row
+            item = evidence_item(number, part.id, passage, stance, rating=self._rating(row))
+            item = replace(item, doc_id=self.base.doc_ids[row], url=self.base.urls[row])
+            evidence.append(replace(item, source=item.source or item.doc_id))
+        if getattr(self.stance, "reads_together", False):
+            return rules.count_joint_passages(evidence)
+        return evidence
 
     def _rating(self, row):
         return self.base.documented_ratings[row] if self.config.parity else self.base.ratings[row]
@@ -606,29 +437,22 @@ class FactChecker:
     def _passes(self, row):
         return self._rating(row).score >= CREDIBILITY_GATES[self.config.gate]
 
-    def _rows_that_pass(self, rows):
-        return [row for row in rows if self._passes(row)]
 
-
-TRUSTED = Rating(1.0, "high")
-
-
-def evidence_item(number, subclaim_id, passage, stance, *, doc_id="", url="", rating=TRUSTED):
-    """Give a passage with its stance, a pair of word and probability, as a piece of evidence."""
-    word, probability = stance
+def evidence_item(number, subclaim_id, passage, stance, rating=TRUSTED):
+    """A passage with its stance, a pair of word and probability, as a piece of evidence."""
     return Evidence(
         id=f"EV{number}",
         subclaim_id=subclaim_id,
-        doc_id=doc_id,
-        source=passage.header or doc_id,
-        url=url,
+        doc_id="",
+        source=passage.header,
+        url="",
         passage=passage.text,
         start=passage.start,
         end=passage.end,
         credibility=rating.score,
         level=rating.level,
-        stance=word,
-        probability=probability,
+        stance=stance[0],
+        probability=stance[1],
     )
 
 
@@ -659,21 +483,11 @@ class _StageClock:
         return result
 
 
-DOCUMENTED_CONFIG = CheckerConfig(
-    decomposition="documented",
-    documents=None,
-    gate="medium",
-    passages=3,
-    rule=DOCUMENTED_RULE,
-    parity=True,
-)
-
-
 # --- collections, judges and checkers by the names that commands and notebooks know
 
 
 def load_documents(names):
-    """Load collections as one: data sets, folders (BEIR layout or plain texts), or ``own``."""
+    """Collections as one: data sets, folders (BEIR layout or plain texts), or ``own``."""
     frames = []
     for name in names:
         folder = folder_of(name)
@@ -692,58 +506,54 @@ def load_documents(names):
 
 
 def folder_of(name):
-    """Give a folder of documents, None if a data set is meant; others may have any name."""
-    path = home_path(name)
+    """A folder of documents, None if a data set is meant; others may have any name."""
     if name == OWN_COLLECTION or name in cards():
         return None
+    path = home_path(name)
     return path if path.is_dir() or {"/", os.sep} & set(str(name)) else None
 
 
 ENTAILMENT = "entailment:"
 #: entailment:MODEL, or entailment:CLASS+CLASS+CLASS=MODEL in the order of the model's outputs.
-_ENTAILMENT_MODEL = re.compile(r"(?:(?P<classes>\w+(?:\+\w+)+)=)?(?P<model>.+)")
+_ENTAILMENT_MODEL = re.compile(r"entailment:(?:(?P<classes>\w+(?:\+\w+)+)=)?(?P<model>.+)")
 ENDPOINT = "endpoint:"
 _ENDPOINT_BEFORE = "model:"  # model:endpoint:NAME, which means the same
-NAMES_OF_JUDGES = (
-    "public, features, features+maxsim, placeholder, entailment:MODEL, endpoint:MODEL or your own "
-    "module:object"
-)
 
 
-def judge_of(name, base):
-    """Give a judge of stance by its name on the command line."""
+def judge_of(name, base=None):
+    """A judge of stance by its name on the command line."""
+    entailment = _ENTAILMENT_MODEL.fullmatch(name)
     model = name.removeprefix(_ENDPOINT_BEFORE)
     if name == "public":
         return judges.PublicJudge()
-    if name in ("features", "features+maxsim"):
-        shipped = claims.shipped_documents()
-        train = claims.read_claims(documents=shipped, split="train")
-        encoder = load_encoder() if name.endswith("maxsim") else None
-        return judges.fitted_stance(EvidenceBase(shipped), train, encoder).with_rarity_of(base)
+    if name == "forced":
+        return judges.PublicJudge(abstains=False)
     if name == "placeholder":
         return judges.PlaceholderStance()
-    if name.startswith(ENTAILMENT) and name != ENTAILMENT:
-        match = _ENTAILMENT_MODEL.fullmatch(name.removeprefix(ENTAILMENT))
-        classes = match["classes"].split("+") if match["classes"] else ()
-        return EntailmentStance(EntailmentModel(match["model"], classes=classes))
+    if entailment:
+        classes = (entailment["classes"] or "").split("+")
+        return EntailmentStance(
+            EntailmentModel(entailment["model"], classes=list(filter(None, classes)))
+        )
     if model.startswith(ENDPOINT) and model != ENDPOINT:
         prices_of_tokens()
         return ModelStance(load_judging_model(model))
     if is_plugin(name):
         return judges.PluginStance(name)
-    raise InputError(f"unknown stance {name!r}: give {NAMES_OF_JUDGES}")
+    raise InputError(
+        f"unknown stance {name!r}: give public, forced, placeholder, entailment:MODEL, "
+        "endpoint:MODEL or your own module:object"
+    )
 
 
 def name_of_judge(name):
-    """Give a judge's name in files and messages, in which no folder is."""
-    match = _ENTAILMENT_MODEL.fullmatch(name.removeprefix(ENTAILMENT))
-    if not name.startswith(ENTAILMENT) or match is None:
-        return name
-    return f"{ENTAILMENT}{Path(match['model']).name}"
+    """A judge's name in files and messages, in which no folder is."""
+    match = _ENTAILMENT_MODEL.fullmatch(name)
+    return f"{ENTAILMENT}{Path(match['model']).name}" if match else name
 
 
 def title_of_judge(name):
-    """Give the name of a judge that readers of a table see: default, entailment: MODEL."""
+    """The name of a judge that readers of a table see: default, entailment: MODEL."""
     name = name_of_judge(name).removeprefix(_ENDPOINT_BEFORE)
     if name.startswith((ENTAILMENT, ENDPOINT)):
         return name.replace(":", ": ", 1)
@@ -761,7 +571,7 @@ def checker_of(
     documented=False,
     ratings=None,
 ):
-    """Give a fact-checker by names; the documented one sets stance, decomposition and gate."""
+    """A fact-checker by names; the documented one sets stance, decomposition and gate."""
     rating_table = read_rating_table(Path(ratings)) if ratings else None
     base = EvidenceBase(documents, mode=mode, rating_table=rating_table)
     if documented:

@@ -1,72 +1,49 @@
-"""Whether a passage supports a sub-claim, refutes it, or neither.
+"""Whether passages support a claim, refute it, or neither.
 
 A judge has ``judge(claim, passages) -> list of (stance, probability)``, the probability
 being that of support against refutation, None where a judge gives none.
 """
 
-import math
 import re
-from collections import defaultdict, namedtuple
-from difflib import SequenceMatcher
+from collections import defaultdict
 from functools import cache, lru_cache
-from pathlib import Path
 
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.factcheck.decompose import VERBS
-from casebook.factcheck.model_judges import with_header
-from casebook.factcheck.verdict import (
-    EVIDENCE_STANCES,
-    INSUFFICIENT_EVIDENCE,
-    NEUTRAL,
-    REFUTES,
-    SUPPORTED,
-    SUPPORTS,
-    overlap,
-)
+from casebook.factcheck.clauses import finite_verb, tokens_of
+from casebook.factcheck.model_judges import by_document
+from casebook.factcheck.verdict import EVIDENCE_STANCES, NEUTRAL, REFUTES, SUPPORTED, SUPPORTS
 from casebook.factcheck.words import (
     CLAIM_WORDS,
-    compared_numbers,
-    content,
+    WORD,
     proper_names,
-    stated_numbers,
-    stems,
-    word_set,
+    same_name,
+    words,
+    yaml_table,
 )
-from casebook.models.logistic import logistic_regression, settled
+from casebook.models.cache import unit_rows
+from casebook.models.encoders import SentenceEncoder
+from casebook.models.logistic import logistic_regression
 from casebook.plugins import called, plugin
-from casebook.readers import read_yaml
-from casebook.text import STOP_LIST, sentence_texts, token_spans, tokens
+from casebook.text import sentence_texts
 
-#: Features of the default judge, with the sign that the meaning of each gives to its weight.
-JUDGE = Path(__file__).with_name("judge.yml")
-SIGNS = {
-    "names found": 1,
-    "words found": 1,
-    "numbers found": 1,
-    "numbers in conflict": -1,
-    "numbers absent": -1,
-    "polarity differs": -1,
-    "opposites": -1,
-    "stronger words": -1,
-}
-#: Features of one passage, of the judge that is fitted on our claims.
-PASSAGE_FEATURES = (
-    "coverage",
-    "source",
-    "coverage x source",
-    "numbers found",
-    "numbers in conflict",
+FEATURES = (
+    "weakest word",
+    "words found",
+    "lone word",
+    "names absent",
     "numbers absent",
+    "names apart",
+    "numbers apart",
     "polarity differs",
-    "polarity differs x coverage",
-    "log length",
-    "maxsim",
+    "opposites",
 )
-ASCII_DIGITS = frozenset("0123456789")
-NEGATIONS = word_set(CLAIM_WORDS["negations"])
-_CLAUSE = re.compile(r"[,;:]\s+|\s+(?:but|yet|although)\s+")
+NEGATIONS = frozenset(CLAIM_WORDS["negations"].split())
+_CLAUSE = re.compile(r"[,;:.]\s+|\s+(?:but|yet|although)\s+")
+MOST_TEXTS = 20_000  # whose vectors are kept in memory
+BESIDE = 0.6  # share of the best document's words that a document must have
+ALONE = 0.9  # share of all documents' words with which a document is judged alone
 
 CAUTION = (
     "the default judge compares words, and often misses contradictions of some kinds: see "
@@ -74,285 +51,308 @@ CAUTION = (
 )
 
 
+class WordVectors:
+    """Vectors of sentences and of their words, by the packaged encoder."""
+
+    def __init__(self):
+        self._encoder = SentenceEncoder()
+        self._known = {}
+
+    def prepare(self, texts):
+        """Encode texts at once: far cheaper than one by one."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if len(self._known) > MOST_TEXTS:
+            self._known.clear()
+        pooled, tokens = self._encoder.encode_both(new)
+        for row, text in enumerate(new):
+            table = tokens.take([row]).vectors
+            self._known[text] = (pooled[row], self._of_words(text, table))
+
+    def _of_words(self, text, table):
+        """Means of the vectors of each word's tokens, zero where the model does not read on."""
+        spans = np.array(self._encoder.token_spans(text)[: len(table)]).reshape(-1, 2)
+        vectors = np.zeros((len(WORD.findall(text)), table.shape[1]), dtype=np.float32)
+        for place, match in enumerate(WORD.finditer(text)):
+            inside = (spans[:, 0] < match.end()) & (match.start() < spans[:, 1])
+            if inside.any():
+                vectors[place] = table[inside].mean(axis=0)
+        return unit_rows(vectors).astype(np.float16)
+
+    def __call__(self, text):
+        if text not in self._known:
+            self.prepare([text])
+        sentence, table = self._known[text]
+        return sentence, table.astype(np.float32)
+
+
+word_vectors = cache(WordVectors)
+
+
 class PublicJudge:
-    """The default judge: logistic regression on `joint_features`, learnt on five public sets.
+    """The default judge: nine `features` of a claim and its evidence, one logistic regression.
 
-    With ``left_out``, its weights are those learnt without that set.
-
-    It reads all evidence of a claim at once, because what supports a claim is often spread over
-    several sentences. A document that alone covers nearly all that the evidence covers of the claim
-    is judged alone, so that documents can contradict each other; the others are judged together.
-    Documents that speak of something else are neutral.
-
-    A rival in the place of a word of the claim refutes it, see `exchanged`; where the two words may
-    mean the same, evidence that would support the claim is neutral.
+    It reads the passages of all documents together, because what supports a claim is often spread
+    over several sentences; a document that alone has nearly all of the claim's words is judged
+    alone, so that documents can contradict each other. A passage on another subject is neutral,
+    and so is all evidence if a name or number of the claim is in no document and nothing is in its
+    place; ``remarks`` names it. With ``abstains=False`` the judge takes a side all the same.
     """
 
     reads_together = True
 
-    def __init__(self, left_out=None):
-        weights = judge_table()["weights"]
-        name = left_out or "none"
-        if name not in weights:
-            raise InputError(f"no weights without {name!r}: there are {', '.join(weights)}")
-        self._weights = weights[name]
+    def __init__(self, weights=None, abstains=True):
+        self.weights = weights or yaml_table("judge")["weights"]
+        self.abstains = abstains
 
-    def probability(self, claim, texts):
+    def prepare(self, claims, evidence):
+        """Compute the vectors that several claims need in full batches."""
+        sentences = [text for passages in evidence for text in headed_sentences(passages)]
+        word_vectors().prepare([*claims, *sentences])
+
+    def probability(self, claim, passages):
         """Probability of support against refutation, in (0, 1)."""
-        features = dict(zip(SIGNS, joint_features(claim, texts), strict=True))
-        weights = self._weights["features"]
-        score = self._weights["intercept"] + math.fsum(
-            weights[name] * value for name, value in features.items()
-        )
-        if any(exchange.excluded for exchange in exchanged(claim, tuple(texts))):
-            score += judge_table()["exchanged"]
-        return round(1 / (1 + math.exp(-score)), 9)
-
-    def _stance(self, claim, texts):
-        p = self.probability(claim, texts)
-        if p < 0.5:
-            return REFUTES, p
-        if exchanged(claim, tuple(texts)):
-            return NEUTRAL, None
-        return SUPPORTS, p
+        values = dict(zip(FEATURES, features(claim, passages), strict=True))
+        score = self.weights["intercept"]
+        for name, value in values.items():
+            score += self.weights[name] * value
+        return round(float(1 / (1 + np.exp(-score))), 9)
 
     def judge(self, claim, passages):
-        documents = {}
-        for passage in passages:
-            documents.setdefault(_document_key(passage), []).append(with_header(passage))
-        # Another number is a contradiction, and no other subject.
-        wanted = _stems_without_numbers(claim)
-        gate = judge_table()["relevance"]
-        coverage = {
-            key: _coverage(wanted, content(" ".join(texts))) for key, texts in documents.items()
-        }
-        threshold = max(gate["least"], gate["beside"] * max(coverage.values(), default=0.0))
-        relevant = [key for key in documents if coverage[key] >= threshold]
-        all_texts = [text for key in relevant for text in documents[key]]
-        joint_coverage = _coverage(wanted, content(" ".join(all_texts)))
-        stances = {}
-        for key in relevant:
-            stands_alone = coverage[key] >= gate["alone"] * joint_coverage
-            stances[key] = self._stance(claim, documents[key] if stands_alone else all_texts)
-        return [stances.get(_document_key(passage), (NEUTRAL, None)) for passage in passages]
+        stances = [(NEUTRAL, None)] * len(passages)
+        documents = self._relevant(claim, passages)
+        everything = [passages[row] for rows in documents for row in rows]
+        for rows in documents:
+            own = [passages[row] for row in rows]
+            alone = _n_shared(claim, own) >= ALONE * _n_shared(claim, everything)
+            stance = self._stance(claim, own if alone else everything)
+            for row in rows:
+                stances[row] = stance
+        return stances
+
+    def _relevant(self, claim, passages):
+        """Rows of each document on the claim's subject that has most of its words."""
+        shared = []
+        for rows in on_subject(claim, passages) if self.abstains else by_document(passages):
+            shared.append((_n_shared(claim, [passages[row] for row in rows]), rows))
+        least = max(BESIDE * max(shared, default=(0,))[0], 1)
+        return [rows for n, rows in shared if n >= least]
+
+    def _stance(self, claim, passages):
+        if self.abstains and unmentioned(claim, passages):
+            return NEUTRAL, None
+        p = self.probability(claim, passages)
+        return SUPPORTS if p >= 0.5 else REFUTES, p
+
+    def remarks(self, claim, passages):
+        """What the evidence lacks of a claim, in lines for the reader."""
+        same = [passages[row] for rows in on_subject(claim, passages) for row in rows]
+        absent = unmentioned(claim, same or passages)
+        if passages and not same:
+            absent = [" ".join(word.text for word in subject(claim))]
+        if absent:
+            return [f"the evidence does not mention {', '.join(absent)}"]
+        new = [_new_word(claim, sentence) for sentence in headed_sentences(same)]
+        if new and all(new):
+            return [f'no evidence has the word "{new[0]}", and all else of the claim stands there']
+        return []
 
 
-def _document_key(passage):
-    return passage.header, passage.row
+def headed_sentences(passages):
+    """Sentences of passages, each with what its document is about."""
+    sentences = []
+    for passage in passages:
+        heading = heading_of(passage)
+        for sentence in sentence_texts(passage.text) or [passage.text]:
+            sentences.append(f"{heading}. {sentence}" if heading else sentence)
+    return sentences
 
 
-@cache
-def judge_table():
-    return read_yaml(JUDGE)
+def heading_of(passage):
+    """Name of a passage's document, or else the first name in it."""
+    return passage.header or first_name(passage.document)
+
+
+@lru_cache(maxsize=20_000)
+def first_name(document):
+    return next(iter(proper_names(next(iter(sentence_texts(document)), ""))), "")
+
+
+def plain_words(text):
+    """Words of a text that are no function words."""
+    return [word for word in words(text) if word.kind != "function"]
+
+
+@lru_cache(maxsize=20_000)
+def stems(text):
+    return frozenset(word.stem for word in plain_words(text))
+
+
+def _n_shared(claim, passages):
+    """How many words of a claim passages have; another number is no other subject."""
+    wanted = {word.stem for word in plain_words(claim) if word.kind != "number"}
+    return len(wanted & frozenset().union(*map(stems, headed_sentences(passages))))
+
+
+@lru_cache(maxsize=20_000)
+def predicate(text):
+    """A text from its verb on; all of it if none is found."""
+    tokens = tokens_of(text)
+    verb = finite_verb(tokens)
+    return text[tokens[verb].start :] if verb else text
+
+
+@lru_cache(maxsize=20_000)
+def subject(text):
+    """Names before the verb of a text: of whom or what it is."""
+    before = text.removesuffix(predicate(text))
+    return [word for word in words(before) if word.kind == "name"]
+
+
+def mentioned(word, texts):
+    """Whether a text has a word, or a form of it if it is a name."""
+    stated = frozenset().union(*map(stems, texts))
+    if word.kind != "name" or word.stem in stated:
+        return word.stem in stated
+    return any(same_name(word.stem, other) for other in stated)
+
+
+def on_subject(claim, passages):
+    """Rows of each document but those that are about something else than the claim's subject."""
+    kept = []
+    for rows in by_document(passages):
+        if not all(_of_another(claim, passages[row]) for row in rows):
+            kept.append(rows)
+    return kept
+
+
+def _of_another(claim, passage):
+    """Whether a passage names a subject, and neither it nor its document has the claim's."""
+    topic = subject(claim)
+    texts = [passage.header, passage.text, passage.document]
+    n_mentioned = sum(mentioned(word, texts) for word in topic)
+    if 2 * n_mentioned > len(topic) or not topic:
+        return False
+    opening = words(passage.text)[:3]
+    return bool(heading_of(passage)) or any(word.kind == "name" for word in opening)
+
+
+def _named(claim, kind):
+    """Names or numbers of a claim that are not its subject."""
+    topic = subject(claim)
+    return [word for word in words(claim) if word.kind == kind and word not in topic]
+
+
+def unmentioned(claim, passages):
+    """Names and numbers of a claim that no document has, with nothing in their place."""
+    texts = headed_sentences(passages)
+    documents = {passage.document for passage in passages}
+    absent = []
+    for word in _named(claim, "name") + _named(claim, "number"):
+        if not mentioned(word, [*texts, *documents]) and not _has_rival(word, claim, texts):
+            absent.append(word.text)
+    return absent
+
+
+def _has_rival(word, claim, texts):
+    """Whether a sentence with most of what is said has another name or number."""
+    said = _plain_stems(predicate(claim)) or _plain_stems(claim)
+    for text in texts:
+        others = [other for other in words(text) if other.kind == word.kind]
+        new = [other for other in others if not mentioned(other, [claim])]
+        if new and 2 * len(said & stems(text)) >= len(said):
+            return True
+    return False
+
+
+def _plain_stems(text):
+    return {word.stem for word in words(text) if word.kind == "word"}
+
+
+def _new_word(claim, sentence):
+    """The only word of a claim that a sentence lacks."""
+    missing = [word.text for word in plain_words(claim) if word.stem not in stems(sentence)]
+    return missing[0] if len(missing) == 1 and len(stems(claim)) > 3 else None
 
 
 @cache
 def _opposites():
     """Stems that each stem is the opposite of."""
-    opposites = defaultdict(set)
-    for left, right in map(stems, judge_table()["opposites"]):
-        opposites[left].add(right)
-        opposites[right].add(left)
-    return dict(opposites)
-
-
-def joint_features(claim, texts):
-    """Features of a claim and all of its evidence, in the order of ``SIGNS``."""
-    evidence = " ".join(texts)
-    claim_stems = content(claim)
-    evidence_stems = content(evidence)
-    body = _stems_without_numbers(claim)
-    names = body & _stems_of_names(claim)
-    plain = body - names
-    opposites = _opposites()
-    only_in_evidence = evidence_stems - claim_stems
-    n_opposites = sum(
-        bool(opposites.get(stem, set()) & only_in_evidence) for stem in body - evidence_stems
-    )
-    stronger = frozenset(stems(" ".join(judge_table()["stronger"])))
-    added = (frozenset(stems(claim)) & stronger) - frozenset(stems(evidence))
-    nearest = max(texts, key=lambda text: _coverage(body, content(text)), default="")
-    return np.array(
-        [
-            _coverage(names, evidence_stems),
-            _coverage(plain, evidence_stems),
-            *compared_numbers(stated_numbers(claim), stated_numbers(evidence)),
-            _polarity_differs(claim, nearest_clause(nearest, plain)),
-            n_opposites,
-            len(added),
-        ],
-        dtype=float,
-    )
-
-
-def _stems_without_numbers(text):
-    return frozenset(stem for stem in content(text) if not stem[0].isdigit())
-
-
-def _stems_of_names(text):
-    return frozenset().union(*(content(name) for name in proper_names(text)))
-
-
-def _coverage(wanted, present):
-    """Share of the wanted stems that are present."""
-    return len(wanted & present) / len(wanted) if wanted else 1.0
+    table = defaultdict(set)
+    for line in CLAIM_WORDS["opposites"]:
+        first, *others = [word.stem for word in words(line)]
+        for other in others:
+            table[first].add(other)
+            table[other].add(first)
+    return dict(table)
 
 
 def negations(text):
     """How many words turn a statement round."""
-    return sum(word in NEGATIONS for word in tokens(text))
+    return sum(word.text.lower() in NEGATIONS or "n't" in word.text for word in words(text))
 
 
-def _polarity_differs(claim, clause):
-    return float((negations(claim) + negations(clause)) % 2)
+def features(claim, passages):
+    """Features of a claim and all of its evidence, in the order of ``FEATURES``."""
+    vectors = word_vectors()
+    sentences = headed_sentences(passages)
+    documents = {passage.document for passage in passages}
+    claimed = plain_words(claim)
+    plain = [word for word in claimed if word.kind == "word"]
+    claim_stems = stems(claim)
+    stated = frozenset().union(*map(stems, sentences))
+    # the sentence and the clause that have most of the claim
+    claim_vector, claim_table = vectors(claim)
+    similarities = np.array([claim_vector @ vectors(sentence)[0] for sentence in sentences])
+    shares = [len(claim_stems & stems(sentence)) for sentence in sentences]
+    best = sentences[np.argmax(similarities + np.array(shares) / max(len(claim_stems), 1))]
+    said = _plain_stems(claim) or claim_stems
+    nearest = max(_CLAUSE.split(best), key=lambda clause: len(said & stems(clause)))
+    # how near each word of the claim is to a word of the evidence
+    table = np.vstack([vectors(sentence)[1] for sentence in sentences])
+    cosines = (claim_table @ table.T).max(axis=1, initial=0)
+    gaps = {word: 1 - cosines[word.place] for word in plain if word.stem not in stated}
+    missing = [word for word in plain if word.stem not in stems(best)]
+    n_shared = sum(word.kind != "name" and word.stem in stems(best) for word in claimed)
+    lone = gaps.get(missing[0], 0) if len(missing) == 1 and n_shared > 1 else 0
+    values = [
+        1 - max(gaps.values(), default=0),
+        1 - sum(gaps.values()) / max(len(plain), 1),
+        lone,
+    ]
+    # names that no document has, numbers that no passage has, and those that the sentence lacks
+    names = _named(claim, "name")
+    numbers = _named(claim, "number")
+    absent = [not mentioned(name, [*sentences, *documents]) for name in names]
+    values.append(sum(absent) / max(len(names), 1))
+    values.append(not all(mentioned(number, sentences) for number in numbers))
+    values.append(not all(mentioned(name, [best]) for name in names))
+    values.append(not all(mentioned(number, [best]) for number in numbers))
+    differs = (negations(claim) + negations(nearest)) % 2
+    values.append(differs * len(said & stems(nearest)) / max(len(said), 1))
+    rest = stated - claim_stems
+    values.append(sum(not rest.isdisjoint(_opposites().get(word.stem, ())) for word in gaps))
+    return np.array(values, dtype=float).round(3)
 
 
-def nearest_clause(text, wanted):
-    """The clause of a passage that shares most content stems with a claim."""
-    clauses = [clause for clause in _CLAUSE.split(text) if clause.strip()]
-    return max(clauses, key=lambda clause: len(wanted & content(clause)), default=text)
+def learnt_weights(X, y, sample_weight=None):
+    """Weights of the raw features, learnt on claims that hold and claims that do not."""
+    mean = X.mean(axis=0)
+    scale = np.maximum(X.std(axis=0), 1e-9)
+    model = logistic_regression(0.3).fit((X - mean) / scale, y, sample_weight=sample_weight)
+    slopes = model.coef_[0] / scale
+    weights = dict(zip(FEATURES, slopes.tolist(), strict=True))
+    return weights | {"intercept": float(model.intercept_[0] - slopes @ mean)}
 
 
-#: A word and whether it is a name, which stands in capitals where it does not open a sentence.
-Token = namedtuple("Token", "word stem is_name")
-#: A word of a claim, the word in its place in the evidence, and whether one excludes the other.
-Exchange = namedtuple("Exchange", "word rival excluded")
-
-
-@lru_cache(maxsize=5_000)
-def exchanged(claim, texts):
-    """Words of a claim in whose place the evidence has another.
-
-    They are looked up in the sentence that has most of the claim.
-    """
-    sentences = [sentence for text in texts for sentence in sentence_texts(text)]
-    evidence_stems = frozenset().union(*map(content, sentences))
-    n_shared = [len(content(claim) & content(sentence)) for sentence in sentences]
-    most = max(n_shared, default=0)
-    candidates = []
-    for sentence, n in zip(sentences, n_shared, strict=True):
-        if n == most:
-            candidates.append(_exchanges(claim, sentence, evidence_stems))
-    return min(candidates, key=len, default=())
-
-
-def _exchanges(claim, sentence, evidence_stems):
-    """Exchanged words between a claim and a sentence."""
-    claim_stems = content(claim)
-    sentence_stems = content(sentence)
-    exchanges = []
-    for word, rival in _aligned_tokens(_tokens(claim), _tokens(sentence)):
-        rest = claim_stems - {word.stem}
-        excluded = _excludes(
-            word,
-            rival,
-            _coverage(rest, sentence_stems),
-            verbatim=len(rest) >= 3 and rest <= sentence_stems,
-            new=word.stem not in evidence_stems and rival.stem not in claim_stems,
-        )
-        if excluded is not None:
-            exchanges.append(Exchange(word.word, rival.word, excluded))
-    return tuple(exchanges)
-
-
-def _excludes(word, rival, coverage, *, verbatim, new):
-    """Whether a word excludes its rival; None if they mean the same or meet by chance.
-
-    That depends on the kind of word, the share of the rest of the claim that the sentence has
-    (``coverage``), whether it has all of it (``verbatim``), and whether each word is new to the
-    other side.
-    """
-    function_words = {word.word.lower(), rival.word.lower()} & STOP_LIST
-    covered = coverage >= 0.5 and new
-    if _share_a_list("synonyms", word, rival):
-        return None
-    if rival.stem in _opposites().get(word.stem, ()) or _share_a_list("exclusive", word, rival):
-        return True if verbatim or (covered and not function_words) else None
-    if function_words or word.is_name != rival.is_name or _is_form_of(word.word, rival.word):
-        return None
-    if word.is_name or {word.word[0], rival.word[0]} <= ASCII_DIGITS:
-        return True if verbatim or covered else None
-    if verbatim and new and not {word.word, rival.word} & VERBS:
-        return False
-    return None
-
-
-def _aligned_tokens(claim_tokens, sentence_tokens):
-    """Tokens of a claim and of a sentence between the same words."""
-    matcher = SequenceMatcher(
-        None,
-        [token.stem for token in claim_tokens],
-        [token.stem for token in sentence_tokens],
-        autojunk=False,
-    )
-    for kind, start, end, sentence_start, sentence_end in matcher.get_opcodes():
-        single = end - start == 1 and end == len(claim_tokens) and start > 0
-        if kind == "replace" and (single or end - start == sentence_end - sentence_start):
-            rivals = sentence_tokens[sentence_start:sentence_end]
-            yield from zip(claim_tokens[start:end], rivals, strict=False)
-
-
-@lru_cache(maxsize=20_000)
-def _tokens(text):
-    words = [text[start:end] for _, start, end in token_spans(text)]
-    capitals = [word[0].isupper() for word in words]
-    # A capital says nothing of the word that opens a sentence, unless the next word has one too.
-    is_name = [capitals[:2] == [True, True], *capitals[1:]]
-    return tuple(map(Token, words, stems(text), is_name))
-
-
-def _is_form_of(word, rival):
-    """Whether two words are forms or spellings of one; numbers never are."""
-    if word[0] in ASCII_DIGITS:
-        return False
-    return SequenceMatcher(None, word.lower(), rival.lower()).ratio() >= 0.7
-
-
-def _share_a_list(name, word, rival):
-    lists = _lists_by_stem(name)
-    return not lists.get(word.stem, set()).isdisjoint(lists.get(rival.stem, ()))
-
-
-@cache
-def _lists_by_stem(name):
-    """Numbers of the lists of ``words.yml`` that hold a stem."""
-    lists = defaultdict(set)
-    for number, group in enumerate(CLAIM_WORDS[name]):
-        for stem in stems(group):
-            lists[stem].add(number)
-    return lists
-
-
-def passage_features(claim, passage, header="", rarity=None, maxsim=None):
-    """Features of a claim and one passage, in the order of ``PASSAGE_FEATURES``."""
-    rarity = rarity or {}
-    names = _stems_of_names(claim)
-    passage_stems = content(passage)
-    body = frozenset(stem for stem in content(claim) - names if not stem[0].isdigit())
-    total = _summed_rarity(body, rarity)
-    coverage = _summed_rarity(body & passage_stems, rarity) / total if total else 0.0
-    source = _coverage(names, content(header) | passage_stems)
-    # "Pay-by-Mile 2": a number of a name is no number.
-    name_words = {word for name in proper_names(claim) for word in tokens(name)}
-    numbers = [number for number in stated_numbers(claim) if f"{number.value:g}" not in name_words]
-    differs = _polarity_differs(claim, nearest_clause(passage, body))
-    return np.array(
-        [
-            coverage,
-            source,
-            coverage * source,
-            *compared_numbers(numbers, stated_numbers(passage)),
-            differs,
-            differs * coverage,
-            np.log1p(len(tokens(passage))),
-            maxsim or 0.0,
-        ]
-    )
-
-
-def _summed_rarity(stems, rarity):
-    # fsum is exact: the order of a set, another in every process, cannot show.
-    return math.fsum(rarity.get(stem, rarity.get("", 1.0)) for stem in stems)
+def fitted_stance(base, labelled):
+    """The default judge with weights learnt from labelled claims and their gold sentences."""
+    judge = PublicJudge()
+    atoms = [atom for claim in labelled for atom in claim.atoms]
+    evidence = [base.holding(atom) for atom in atoms]
+    judge.prepare([atom.text for atom in atoms], evidence)
+    rows = zip(atoms, evidence, strict=True)
+    X = np.array([features(atom.text, passages) for atom, passages in rows])
+    return PublicJudge(learnt_weights(X, [atom.label == SUPPORTED for atom in atoms]))
 
 
 class PlaceholderStance:
@@ -360,94 +360,6 @@ class PlaceholderStance:
 
     def judge(self, claim, passages):
         return [(SUPPORTS if len(passage.text) > 50 else NEUTRAL, None) for passage in passages]
-
-
-class FeatureStance:
-    """Multinomial logistic regression on the `passage_features`."""
-
-    def __init__(self, rarity=None, similarity=None, model=None):
-        self._rarity = rarity
-        self._similarity = similarity
-        self.model = model
-
-    def with_rarity_of(self, base):
-        """Give the same model with the word weights of another collection."""
-        return FeatureStance(base.rarity, self._similarity, self.model)
-
-    def describe(self, claim, passages):
-        """Features of passages of one sub-claim, shape [passages, features]."""
-        similarities = [None] * len(passages)
-        if self._similarity is not None:
-            texts = [passage.text for passage in passages]
-            similarities = self._similarity.similarities(claim, texts)
-        rows = []
-        for passage, similarity in zip(passages, similarities, strict=True):
-            rows.append(
-                passage_features(claim, passage.text, passage.header, self._rarity, similarity)
-            )
-        return np.array(rows)
-
-    def fit(self, X, stances):
-        self.model = features_model().fit(X, stances)
-        return self
-
-    def probabilities(self, X):
-        """Probabilities in the order of ``EVIDENCE_STANCES``, shape [pairs, 3]."""
-        order = [list(self.model.classes_).index(stance) for stance in EVIDENCE_STANCES]
-        return settled(self.model.predict_proba(X)[:, order])
-
-    def judge(self, claim, passages):
-        if not passages:
-            return []
-        return list(map(most_probable, self.probabilities(self.describe(claim, passages))))
-
-
-def features_model():
-    """Logistic regression on standardised features, unfitted."""
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(StandardScaler(), logistic_regression())
-
-
-def most_probable(probabilities):
-    """Stance and probability of support from probabilities in the order of `EVIDENCE_STANCES`."""
-    stance = EVIDENCE_STANCES[int(np.argmax(probabilities))]
-    if stance == NEUTRAL:
-        return NEUTRAL, None
-    supports, refutes = probabilities[:2]
-    return stance, float(supports / (supports + refutes))
-
-
-class MaxSimilarity:
-    """Mean over the claim's tokens of their largest cosine to a token of the passage."""
-
-    def __init__(self, encoder):
-        self._encoder = encoder
-        self._vectors = {}
-
-    def prepare(self, texts, role="document"):
-        """Encode texts at once: far cheaper than one by one."""
-        new = [text for text in dict.fromkeys(texts) if (role, text) not in self._vectors]
-        if new:
-            blocks = self._encoder.token_vectors(new, role)
-            for position, text in enumerate(new):
-                vectors = blocks.take([position]).vectors
-                self._vectors[role, text] = vectors.astype(np.float32)
-
-    def similarities(self, claim, passages):
-        self.prepare([claim], "query")
-        self.prepare(passages)
-        claim_vectors = self._vectors["query", claim]
-        similarities = []
-        for text in passages:
-            vectors = self._vectors["document", text]
-            similarity = 0.0
-            if len(claim_vectors) and len(vectors):
-                cosines = claim_vectors @ vectors.T
-                similarity = round(cosines.max(axis=1).mean().item(), 6)
-            similarities.append(similarity)
-        return similarities
 
 
 class PluginStance:
@@ -484,50 +396,3 @@ class PluginStance:
                     "and a probability or None"
                 )
         return answers
-
-
-#: One training or test example: a sub-claim, a passage, and how they stand.
-TrainingPair = namedtuple("TrainingPair", "claim passage stance group")
-
-
-def training_pairs(labelled, base):
-    """Examples from claims with gold atoms, and neutral ones from other passages.
-
-    Of each atom: its sentences, other sentences of its document, and other documents.
-    """
-    pairs = []
-    for claim in labelled:
-        for atom in claim.atoms:
-            row = base.rows[atom.doc_id]
-            stance = SUPPORTS if atom.label == SUPPORTED else REFUTES
-            for passage in [*base.holding(atom), base.whole(row)]:
-                pairs.append(TrainingPair(atom.text, passage, stance, claim.group))
-            for passage in base.extract(row, atom.text, 3):
-                if not overlap(passage, atom):
-                    pairs.append(TrainingPair(atom.text, passage, NEUTRAL, claim.group))
-            for passage in _passages_elsewhere(base, atom.text, row):
-                pairs.append(TrainingPair(atom.text, passage, NEUTRAL, claim.group))
-        if claim.label == INSUFFICIENT_EVIDENCE:
-            for passage in _passages_elsewhere(base, claim.text, None):
-                pairs.append(TrainingPair(claim.text, passage, NEUTRAL, claim.group))
-    return pairs
-
-
-def _passages_elsewhere(base, text, gold_row):
-    """Passages of the two nearest other documents."""
-    rows = [row for row in base.search(text) if row != gold_row][:2]
-    extracts = [passage for row in rows for passage in base.extract(row, text, 1)]
-    return extracts + [base.whole(row) for row in rows]
-
-
-def fitted_stance(base, labelled, encoder=None):
-    """Fit the feature model on claims with gold evidence, FeatureStance."""
-    pairs = training_pairs(labelled, base)
-    similarity = None
-    if encoder is not None:
-        similarity = MaxSimilarity(encoder)
-        similarity.prepare([pair.passage.text for pair in pairs])
-        similarity.prepare([pair.claim for pair in pairs], "query")
-    model = FeatureStance(base.rarity, similarity)
-    X = np.vstack([model.describe(pair.claim, [pair.passage]) for pair in pairs])
-    return model.fit(X, [pair.stance for pair in pairs])

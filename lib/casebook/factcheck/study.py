@@ -243,7 +243,6 @@ def given_evidence(dataset, stance="public", folds=5, *, seed=0, **options):
     """Claims of a set with gold evidence: a judge given it, or that of others; the claim alone."""
     gold = transfer.gold_claims(dataset)
     (judge,) = transfer.judges_of([stance]).values()
-    judge = transfer.unseen(judge, dataset)
     shuffled = shuffled_groups(gold["group"].tolist(), seed, "shuffled evidence")
     shuffled = gold.assign(evidence=gold["evidence"].iloc[shuffled].tolist())
     answers = [

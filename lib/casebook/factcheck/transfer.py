@@ -25,7 +25,6 @@ from casebook.factcheck.pipeline import (
     title_of_judge,
 )
 from casebook.factcheck.score import is_right, majority
-from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED, Rule
 from casebook.factcheck.words import content, yaml_table
 from casebook.frames import areas
@@ -211,19 +210,12 @@ def judges_of(stances):
     return judges
 
 
-def unseen(judge, key):
-    """The judge itself; of the default one, with weights that never saw the set."""
-    if isinstance(judge, PublicJudge) and key in FEATURE_SETS:
-        return PublicJudge(left_out=key)
-    return judge
-
-
 def run_transfer(golds, judges, folds=5, seed=0):
     """Rows of judges and baselines on the claims of several sets, each of `gold_claims`."""
     rows = []
     for gold in track(golds, "other people's claims"):
         for system, judge in judges.items():
-            answers = judged(gold, system, unseen(judge, gold["dataset"].iloc[0]))
+            answers = judged(gold, system, judge)
             if answers["verdict"].isna().all():  # which is no verdict, and no error of it
                 raise InputError(f"{system}: {answers['error'].iloc[0]}")
             rows.append(answers)

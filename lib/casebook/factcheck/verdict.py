@@ -79,6 +79,7 @@ class VerdictResult:
     timings: dict = field(default_factory=dict)
     reason: str | None = None
     error: str | None = None
+    remarks: tuple = ()
 
     @property
     def parts(self):

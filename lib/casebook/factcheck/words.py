@@ -1,5 +1,6 @@
-"""Words, numbers and names that the fact-checker reads in a text."""
+"""Words of a text as the fact-checker reads them: stem, kind and place."""
 
+import itertools
 import re
 import unicodedata
 from collections import namedtuple
@@ -9,101 +10,81 @@ from pathlib import Path
 import Stemmer
 
 from casebook.readers import read_yaml
-from casebook.text import STOP_LIST, tokens
+from casebook.text import STOP_LIST, fold, tokens
 
 
 @cache
 def yaml_table(name):
-    """Read one of our YAML tables: words, names, parts, documented."""
+    """One of our YAML tables: words, judge, names, parts, documented."""
     return read_yaml(Path(__file__).with_name(f"{name}.yml"))
 
 
-def word_set(text):
-    return frozenset(text.split())
-
-
 CLAIM_WORDS = yaml_table("words")
-CURRENCIES = word_set(CLAIM_WORDS["currencies"])
-NUMBER_WORDS = {word: value for value, word in enumerate(CLAIM_WORDS["ones"].split(), start=2)}
-NUMBER_WORDS |= {word: 10 * ten for ten, word in enumerate(CLAIM_WORDS["tens"].split(), start=2)}
+FUNCTION = frozenset(CLAIM_WORDS["function"].split())
+DATES = frozenset(CLAIM_WORDS["dates"].split())
+CURRENCIES = frozenset(CLAIM_WORDS["currencies"].split())
+NUMBERS = {word: str(n) for n, word in enumerate(CLAIM_WORDS["numbers"].split(), start=2)}
+NUMBERS |= {word: str(10 * n) for n, word in enumerate(CLAIM_WORDS["tens"].split(), start=2)}
+WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _CAPITALISED = re.compile(r"[A-Z][\w'’-]*(?:\s+(?:(?:of|and|the|de)\s+)?[A-Z][\w'’-]*)*")
-_NUMBER = re.compile(r"(\d+(?:\.\d+)?)[a-z]*")  # 900, 20th, 5m
 _STEMMER = Stemmer.Stemmer("english")
 
-
-#: A number of a text and the word that says of what, ``""`` if there is none.
-StatedNumber = namedtuple("StatedNumber", "value unit")
+#: A word of a text: its stem (digits of a number), its kind, and its place among the words.
+Word = namedtuple("Word", "text stem kind place")
 
 
 @lru_cache(maxsize=20_000)
-def stems(text):
-    return tuple(_STEMMER.stemWords(list(tokens(text))))
+def words(text):
+    """Words of a text; the kind of each is function, number, name or word."""
+    found = []
+    for place, match in enumerate(WORD.finditer(text)):
+        word = match.group()
+        lower = fold(unaccented(word)).lower().removesuffix("'s")
+        before = text[: match.start()].rstrip()
+        opens_sentence = not before or before[-1] in ".!?;:"
+        before_name = text[match.end() + 1 : match.end() + 2].isupper()
+        stem = NUMBERS.get(lower) or _STEMMER.stemWord(lower.replace(",", ""))
+        kind = "word"
+        is_date = word[0].isupper() and lower.removesuffix("s") in DATES
+        if lower[0].isdigit() or lower in NUMBERS or is_date:
+            kind = "number"
+        elif lower in FUNCTION:
+            kind = "function"
+        elif word[0].isupper() and lower not in CURRENCIES:
+            kind = "word" if opens_sentence and not before_name else "name"
+        found.append(Word(word, stem, kind, place))
+    return tuple(found)
+
+
+def unaccented(text):
+    """Toruń as Torun."""
+    letters = unicodedata.normalize("NFD", text)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 @lru_cache(maxsize=20_000)
 def content(text):
-    """Distinct stems of a text that are no function words; letters count, as in "Vitamin C"."""
-    text = _unaccented(text)  # Toruń is Torun
-    pairs = zip(tokens(text), stems(text), strict=True)
-    return frozenset(stem for word, stem in pairs if word not in STOP_LIST)
+    """Distinct stems of a text that are no function words."""
+    plain = [word for word in tokens(unaccented(text)) if word not in STOP_LIST]
+    return frozenset(_STEMMER.stemWords(plain))
 
 
-def _unaccented(text):
-    letters = unicodedata.normalize("NFD", text)
-    return unicodedata.normalize("NFC", "".join(c for c in letters if not unicodedata.combining(c)))
-
-
-@lru_cache(maxsize=20_000)
 def stated_numbers(text):
-    """Numbers of a text with what they count."""
-    numbers = []
-    words = tokens(text.replace("%", " cent "))
-    for position, word in enumerate(words):
-        value = NUMBER_WORDS.get(word)
-        if number := _NUMBER.fullmatch(word):
-            value = float(number[1])
-        if value is not None:
-            numbers.append(StatedNumber(float(value), _unit_of_number(words, position)))
-    return tuple(numbers)
-
-
-def _unit_of_number(words, position):
-    if position and words[position - 1] in CURRENCIES:
-        return words[position - 1]
-    following = [word for word in words[position + 1 : position + 3] if word != "per"]
-    if not following or following[0] in STOP_LIST:
-        return ""
-    return _STEMMER.stemWord(following[0])
-
-
-def compared_numbers(claimed, evidence):
-    """Shares of a claim's numbers that the evidence has, contradicts (same unit), and lacks."""
-    if not claimed:
-        return 0.0, 0.0, 0.0
-    values = {number.value for number in evidence}
-    units = {number.unit for number in evidence}
-    matching = 0
-    conflicting = 0
-    for number in claimed:
-        if number.value in values:
-            matching += 1
-        elif number.unit in units:
-            conflicting += 1
-    absent = len(claimed) - matching - conflicting
-    return matching / len(claimed), conflicting / len(claimed), absent / len(claimed)
+    """Numbers of a text in digits, those in words too."""
+    return tuple(word.stem for word in words(text) if word.kind == "number")
 
 
 def proper_names(text):
-    """Runs of capitalised words; a single word that opens a sentence is none."""
-    names = {}
+    """Runs of names, as "Bank of England"."""
+    known = {word.text for word in words(text) if word.kind == "name"}
+    names = []
     for match in _CAPITALISED.finditer(text):
-        name = match.group()
-        word, _, rest = name.partition(" ")
-        while word.lower() in STOP_LIST:
-            name = rest
-            word, _, rest = name.partition(" ")
-        before = text[: match.start()].rstrip()
-        opens_sentence = not before or before[-1] in ".!?;:"
-        if name and (rest or not opens_sentence) and name.lower() not in CURRENCIES:
-            names[name] = None
-    return tuple(names)
+        run = itertools.dropwhile(lambda word: word not in known, match.group().split())
+        names.append(" ".join(run))
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
+def same_name(stem, other):
+    """Whether two stems are forms of one name: Sweden, Swedish."""
+    n = max(4, max(len(stem), len(other)) - 3)
+    return stem[:n] == other[:n]

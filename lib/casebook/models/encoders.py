@@ -150,6 +150,10 @@ class SentenceEncoder(Encoder):
         encodings = self._tokenizer.encode_batch(checked_texts(texts), add_special_tokens=special)
         return [np.array(encoding.ids, dtype=np.int64) for encoding in encodings]
 
+    def token_spans(self, text):
+        """Start and end of each token of a text, special tokens and truncation left out."""
+        return self._tokenizer.encode(text, add_special_tokens=False).offsets
+
     def count_tokens(self, texts):
         """Tokens of each text that the model would read without its limit."""
         return np.array([len(ids) for ids in self.token_ids(texts, special=True)], dtype=np.int64)

@@ -39,15 +39,13 @@ class Edit:
     noop: bool = False
 
     @property
-    def operation(self):
-        if self.old is None:
-            return "add"
-        return "remove" if self.new is None else "replace"
-
-    @property
     def description(self):
-        change = {"add": f"{self.new} added", "remove": f"{self.old} removed"}
-        return f"{self.fact_type}: {change.get(self.operation, f'{self.old} to {self.new}')}"
+        change = f"{self.old} to {self.new}"
+        if self.old is None:
+            change = f"{self.new} added"
+        elif self.new is None:
+            change = f"{self.old} removed"
+        return f"{self.fact_type}: {change}"
 
 
 def single_fact_edits(
@@ -122,14 +120,12 @@ def _query_words(text):
     return Counter(word for word in words if word not in TEMPLATE_LABELS)
 
 
-def order_edits(edits, budget="stratified", seed=0):
+def order_edits(edits, seed=0):
     """Edits in the order in which a budget is spent on them.
 
-    ``first`` is the documented order; ``stratified`` takes one edit of each type in turn, within a
-    type one of each fact, shuffled by the seed and the edits alone.
+    One edit of each type in turn, within a type one of each fact, shuffled by the seed and the
+    edits alone.
     """
-    if budget == "first":
-        return list(edits)
     rng = _rng(seed, "\n".join(f"{edit.item} {edit.description}" for edit in edits))
     strata = {}
     for position in rng.permutation(len(edits)):

@@ -88,12 +88,10 @@ class Age(_Part):
     descriptor: FactText = ""
 
 
-class Duration(_Part):
+class Duration(Amount):
     """A length of time: ``2.5``, ``years``, ``imprisonment``."""
 
-    value: Number
     unit: FactText = "years"
-    context: FactText = ""
 
 
 class NumericalFacts(_Part):

@@ -10,6 +10,7 @@ from casebook.errors import InputError
 from casebook.frames import DIFFERENCE_COLUMNS
 from casebook.models.answers import costs_in_words, load_judging_model, prices_of_tokens
 from casebook.models.language import load_language_model
+from casebook.parameters import needs
 from casebook.readers import read_text, suffix_of
 from casebook.retrieval.index import CorpusIndex
 from casebook.runs.outputs import number
@@ -36,7 +37,10 @@ def read_case(path, extractor=None, name=None, domain=SHIPPED_DOMAIN, **said):
     It is a case of a table, chosen by name if there are several, or a judgment in text.
     """
     path = Path(path)
-    if suffix_of(path) in ENDINGS:
+    is_table = suffix_of(path) in ENDINGS
+    needs("the text of a judgment", not is_table, extractor=extractor)
+    needs("a table of cases", is_table, case=name, **said)
+    if is_table:
         cases = read_cases(path, domain, **said)
         return _chosen_sheet(path, name, cases.sheets), (str(cases.reading),)
     text = read_text(path)

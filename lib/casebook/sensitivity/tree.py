@@ -26,21 +26,18 @@ class TreeSettings:
     max_depth: int = 2
     children: int | None = 5
     threshold: float = EXPANSION_THRESHOLD
-    budget: str = "stratified"
     placebo_draws: int = 4
-    revisit: bool = False
-    bounded: bool = True
-    outcome: bool = False
+    original: bool = False
     seed: int = 0
 
     @classmethod
     def documented(cls, **changes):
         """The documented settings.
 
-        The first edits of the list, states may return, numbers without bounds, no placebo.
+        The first edits of the list, states may return, numbers without bounds, no placebo, and
+        queries that state the outcome.
         """
-        free = {"revisit": True, "bounded": False, "outcome": True}
-        return cls(budget="first", placebo_draws=0, **free, **changes)
+        return cls(placebo_draws=0, original=True, **changes)
 
 
 class CaseRanking(NamedTuple):
@@ -186,7 +183,7 @@ def _rooted(sheet, search, settings, inert, domain):
     if not present_types(sheet):
         raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
     words = inert if settings.placebo_draws else edits.NO_WORDS
-    write = edits.with_context(sheet.case_id, words, settings.seed, outcome=settings.outcome)
+    write = edits.with_context(sheet.case_id, words, settings.seed, outcome=settings.original)
     root = Node("r", None, None, sheet, write(sheet))
     terms = search.vocabulary.terms(sheet)
     return Tree(search.k, settings, write, terms, [root], {sheet_hash(sheet)}, domain)
@@ -200,19 +197,21 @@ def _search_level(search, level):
 
 
 def _children(tree, node, neighbours, validator):
+    """The accepted edits of one node within its budget; the original takes the first, any state."""
     settings = tree.settings
     candidates = edits.single_fact_edits(
-        node.sheet, neighbours, tree.write, settings.bounded, tree.domain
+        node.sheet, neighbours, tree.write, not settings.original, tree.domain
     )
-    if not settings.revisit:
+    if not settings.original:
         tree.noops += [(node, edit) for edit in candidates if edit.noop]
-        candidates = [edit for edit in candidates if not edit.noop]
+        changing = [edit for edit in candidates if not edit.noop]
+        candidates = edits.order_edits(changing, settings.seed)
     count = 0
-    for edit in edits.order_edits(candidates, settings.budget, settings.seed):
+    for edit in candidates:
         if count == settings.children:
             break
         state = sheet_hash(edit.sheet)
-        if state in tree.states and not settings.revisit:
+        if state in tree.states and not settings.original:
             continue
         decision = validator(node.sheet, edit)
         tree.decisions.append((node.name, edit.fact_type, *decision))
@@ -317,7 +316,7 @@ OK = "ok"
 NOOP = "noop"
 BOTH_EMPTY = "both_empty"
 POOR_QUERY = "poor_query"
-_FACT = ("fact_type", "item", "operation", "old", "new", "removed", "added")
+_FACT = ("fact_type", "item", "old", "new", "removed", "added")
 _COLUMNS = ["case_id", "parent", "node", "depth", *_FACT, "status", "reason", *EDGE_MEASURES]
 _SIZE = ["case_id", "parent", "removed", "added"]
 
@@ -346,7 +345,7 @@ def edge_frame(trees):
 
 def placebo_frame(trees):
     frame = _typed([_row(tree, node) for tree in trees for node in tree.placebos])
-    return frame.drop(columns=["fact_type", "item", "operation", "old", "new", "reason"])
+    return frame.drop(columns=["fact_type", "item", "old", "new", "reason"])
 
 
 def _typed(rows):
