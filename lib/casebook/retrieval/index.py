@@ -172,12 +172,16 @@ class Passages:
         """Passage of each document [Q, C] that is nearest to its query, the first of equals."""
         best = np.full(documents.shape, -1)
         starts = np.searchsorted(self.owner, np.arange(len(self.index) + 1))
-        for row, column in np.argwhere(documents >= 0):
-            document = documents[row, column]
-            passages = np.arange(starts[document], starts[document + 1])
+        for row, query in enumerate(query_vectors):
+            columns = np.flatnonzero(documents[row] >= 0)
+            of_row = documents[row, columns]
+            sizes = starts[of_row + 1] - starts[of_row]
+            places = np.cumsum(sizes) - sizes  # of the first passage of each document
+            passages = np.repeat(starts[of_row] - places, sizes) + np.arange(sizes.sum())
             # Single-precision products: more digits are noise that would decide ties.
-            similarity = np.round(self.vectors[passages] @ query_vectors[row], 6)
-            best[row, column] = passages[similarity.argmax()]
+            similarity = np.round(self.vectors[passages] @ query, 6)
+            order = np.lexsort((-similarity, np.repeat(columns, sizes)))
+            best[row, columns] = passages[order[places]]
         return best
 
     def similarity(self, query_vectors, passages):

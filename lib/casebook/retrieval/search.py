@@ -6,7 +6,6 @@ Expansion: Lavrenko and Croft (2001), Relevance-based language models, SIGIR; Ab
 (2004), UMass at TREC 2004: novelty and HARD, which interpolates with the query (RM3).
 """
 
-import itertools
 import math
 import os
 from collections import Counter
@@ -55,6 +54,7 @@ _OKAPI_EPSILON = 0.25  # of rank_bm25: what a negative idf becomes, as a share o
 
 # Scores in single precision that are closer than this may be a tie, which rounding has split.
 _NEAR_TIE = 1e-5
+_SCORES_AT_ONCE = 8_000_000  # of all texts for a block of queries
 
 # Of RM3, as Anserini sets it.
 _FEEDBACK_DOCUMENTS = 10
@@ -110,15 +110,16 @@ class BM25Index:
         Of a query with more than `words` different words the best ones are read; `expansion` is
         one of `EXPANSIONS`.
         """
-        lists = []
-        for mask, token_ids in zip(_masks(allowed, queries), self._token_ids(queries), strict=True):
+        mask = np.broadcast_to(True if allowed is None else allowed, (len(queries), self.size))
+        weighted = []  # numbers and weights of the words of each query
+        for token_ids in self._token_ids(queries):
             read = token_ids if words is None else self._best_words(token_ids, words)
-            weights = np.ones(len(read))
-            if expansion is not None:
-                feedback = self._search(read, weights, _FEEDBACK_DOCUMENTS, mask)
-                read, weights = EXPANSIONS[expansion](self, read, feedback)
-            lists.append(self._search(read, weights, k, mask))
-        return stack(lists)
+            weighted.append((read, np.ones(len(read))))
+        if expansion is not None:
+            feedback = self._search(weighted, _FEEDBACK_DOCUMENTS, mask)
+            for row, (read, _) in enumerate(weighted):
+                weighted[row] = EXPANSIONS[expansion](self, read, feedback.take([row]))
+        return self._search(weighted, k, mask)
 
     def count_words(self, queries):
         return np.array([len(np.unique(ids)) for ids in self._token_ids(queries)], dtype=int)
@@ -127,14 +128,19 @@ class BM25Index:
         words = self._tokens(queries)
         return [np.array(self._bm25.get_tokens_ids(each), dtype=np.int64) for each in words]
 
-    def _search(self, token_ids, weights, k, mask):
-        """Texts that share a word with one query; a word that stands twice counts twice."""
+    def _search(self, weighted, k, mask):
+        """Texts that share a word with each query; a word that stands twice counts twice."""
         index = self._bm25.scores
-        scores = np.zeros(self.size)
-        for token_id, weight in zip(token_ids, weights, strict=True):
-            part = slice(*index["indptr"][token_id : token_id + 2])
-            scores[index["indices"][part]] += weight * index["data"][part]
-        return from_scores(np.where(mask & (scores > 0), scores, -np.inf), k)
+        size = max(1, _SCORES_AT_ONCE // self.size)
+        parts = []
+        for block in (slice(start, start + size) for start in range(0, len(weighted), size)):
+            scores = np.zeros(mask[block].shape)
+            for of_query, words in zip(scores, weighted[block], strict=True):
+                for token_id, weight in zip(*words, strict=True):
+                    part = slice(*index["indptr"][token_id : token_id + 2])
+                    of_query[index["indices"][part]] += weight * index["data"][part]
+            parts.append(from_scores(np.where(mask[block] & (scores > 0), scores, -np.inf), k))
+        return stack(parts)
 
     def _best_words(self, token_ids, limit):
         """Keep the words with the highest idf times log(1 + frequency), the first of equals."""
@@ -188,12 +194,6 @@ class BM25Index:
 EXPANSIONS = {"rm3": BM25Index.by_relevance_model}
 
 
-def _masks(allowed, queries):
-    """Texts that each query may find, of a mask of all queries or of each; None is all."""
-    masks = np.atleast_2d(True if allowed is None else allowed)
-    return masks if len(masks) == len(queries) else itertools.repeat(masks[0], len(queries))
-
-
 def _rescale_to_okapi(index):
     """Exchange Lucene's idf for rank_bm25's in an eagerly scored index, in place."""
     n = index["num_docs"]
@@ -223,12 +223,15 @@ class DenseIndex:
         k = positive_depth(k)
         if allowed is None:
             return _most_similar(self._vectors, queries, k)
+        masks = np.atleast_2d(allowed)
+        # One mask of all queries, or one of each.
+        groups = queries[None] if len(masks) == 1 else queries[:, None]
         lists = []
-        for mask, query in zip(_masks(allowed, queries), queries, strict=True):
+        for mask, group in zip(masks, groups, strict=True):
             positions = np.flatnonzero(mask)
-            found = RankedLists.empty(1)
+            found = RankedLists.empty(len(group))
             if len(positions):
-                found = _most_similar(self._vectors[positions], query[None, :], k)
+                found = _most_similar(self._vectors[positions], group, k)
                 found = RankedLists(positions[found.ids], found.scores)
             lists.append(found)
         return stack(lists)
