@@ -111,14 +111,13 @@ def chapter(tmp_path, monkeypatch):
     from cells import as_text, run_cell
 
     import casebook.notebook
-    import casebook.titled
     from casebook import paths
 
     monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.setenv("TQDM_DISABLE", "1")
     displayed = []
-    for module in (IPython.display, casebook.notebook, casebook.titled):
+    for module in (IPython.display, casebook.notebook):
         monkeypatch.setattr(
             module, "display", lambda *values: displayed.extend(map(as_text, values))
         )

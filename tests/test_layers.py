@@ -28,7 +28,7 @@ LAYERS = [
     {"text", "stats", "measures", "frames"},
     {"figures", "tables", "plots", "findings", "scores"},
     {"data", "runs", "models"},
-    {"sentences", "titled", "notebook"},
+    {"sentences", "notebook"},
     {"retrieval"},
     {"sensitivity"},
     {"explain"},

@@ -158,7 +158,6 @@ for (const table of document.querySelectorAll("table.data-table, .pst-scrollable
   tellOfMore(region, bar);
 }
 
-window.addEventListener("beforeprint", () => document.querySelectorAll("details.more-answers").forEach((line) => (line.open = true)));
 
 // What the last page says at its end stands at the foot of every printed page.
 const foot = document.querySelector(".print-footer")?.textContent.trim().replace(/\s+/g, " ");

@@ -200,10 +200,3 @@ def with_interval(frame, value, low, high, digits=3, alone=None):
     if alone is not None:
         joined = joined.mask(alone, frame[value])
     return frame.assign(**{value: joined}).drop(columns=[low, high])
-
-
-def with_intervals(frame, digits=3):
-    """A frame in which every column with bounds, ``<column> low`` and ``high``, shows them."""
-    for name in [column for column in frame if f"{column} low" in frame]:
-        frame = with_interval(frame, name, f"{name} low", f"{name} high", digits)
-    return frame

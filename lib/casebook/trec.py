@@ -5,13 +5,19 @@ lines, comments (lines that begin with ``#`` and are none of these) and, in runs
 the sixth.
 """
 
+import csv
 import gzip
+import io
 import math
+from collections.abc import Mapping
 from pathlib import Path
+
+import numpy as np
+import pandas as pd
 
 from casebook.errors import InputError
 from casebook.files import write_bytes
-from casebook.readers import read_lines
+from casebook.readers import DAMAGED, OPENERS, read_lines
 
 # Fields of a line, among them the query, the document and the value.
 LAYOUTS = {
@@ -53,7 +59,7 @@ def read_run(path):
     >>> read_run(write_run(path, {"q": {"a": 1.5, "b": 2}}))
     {'q': {'b': 2.0, 'a': 1.5}}
     """
-    return read_rows(path, "run")
+    return dict(read_rows(path, "run"))
 
 
 def read_qrels(path):
@@ -84,11 +90,14 @@ def read_qrels(path):
     >>> read_qrels(path)
     {'q': {'a': 2, 'b': 0}}
     """
-    return read_rows(path, "qrels")
+    return dict(read_rows(path, "qrels"))
 
 
 def read_rows(path, kind):
-    """Numbers of a run, or of judgements (qrels), by query and document."""
+    """Numbers of a run, or of judgements (qrels), by query and document: a mapping of mappings."""
+    regular = _regular_rows(Path(path), kind)
+    if regular is not None:
+        return regular
     names = LAYOUTS[kind]
     separator = None  # any blanks
     rows = {}
@@ -135,6 +144,92 @@ def number_of(text, kind):
     if kind == "qrels" and value.is_integer():
         return int(value)
     raise ValueError(NO_NUMBER[kind].format(text))
+
+
+# Regular files: single blanks or tabs between the fields, no comments, no repeats
+
+
+class Rows(Mapping):
+    """Documents and numbers by query, as arrays in which the rows of a query are together.
+
+    Documents are bytes of one width, a multiple of eight, padded with zeros.
+    """
+
+    def __init__(self, query_ids, place, document, value):
+        order = np.argsort(place, kind="stable")
+        self.sizes = np.bincount(place)
+        self.starts = np.cumsum(self.sizes) - self.sizes
+        self.places = {query: place for place, query in enumerate(query_ids)}
+        self.document = document[order]
+        self.value = value[order]
+        self.index = _keys(place[order], self.document)
+
+    def __len__(self):
+        return len(self.places)
+
+    def __iter__(self):
+        return iter(self.places)
+
+    def __getitem__(self, query):
+        place = self.places[query]
+        rows = slice(self.starts[place], self.starts[place] + self.sizes[place])
+        names = [name.decode() for name in self.document[rows].tolist()]
+        return dict(zip(names, self.value[rows].tolist(), strict=True))
+
+    def find(self, place, document):
+        """Numbers of documents of the queries at some places, NaN where they are not here."""
+        keys = _keys(place, document.astype(self.document.dtype))
+        rows = self.index.get_indexer(keys)
+        return np.where(rows < 0, np.nan, self.value[rows])
+
+
+def _keys(place, document):
+    """One number for a query and a document; two of a million pairs are alike once in 10^7."""
+    key = np.zeros(len(place), np.uint64)
+    for word in [place.astype(np.uint64), *document.view(np.uint64).reshape(len(key), -1).T]:
+        key = (key ^ word) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(32)
+    return pd.Index(key)
+
+
+def _regular_rows(path, kind):
+    """Rows of a regular file; None of any other, which is read line by line."""
+    _, place_of_document, place_of_value = PLACES[len(LAYOUTS[kind])]
+    types = dict.fromkeys(range(len(LAYOUTS[kind])), "S1")
+    try:
+        with OPENERS.get(path.suffix, open)(path, "rb") as stream:
+            raw = stream.read().replace(b"\t", b" ")
+        if b"#" in raw or b"\0" in raw or not (raw.isascii() or raw.decode()):
+            return None
+        # A byte to spare, which an id that was cut fills.
+        width = max(map(len, raw[: 1 << 16].split())) // 8 * 8 + 8
+        types |= {0: f"S{width}", place_of_document: f"S{width}"}
+        types[place_of_value] = float if kind == "run" else np.int64
+        table = pd.read_csv(
+            io.BytesIO(raw),
+            sep=" ",
+            header=None,
+            dtype=types,
+            quoting=csv.QUOTE_NONE,
+            na_filter=False,
+        )
+    except (OSError, ValueError, *DAMAGED):
+        return None
+    if table.shape[1] != len(types):
+        return None
+    columns = [table[place].to_numpy() for place in types]
+    value = columns.pop(place_of_value)
+    query = columns[0]
+    document = columns[place_of_document]
+    has_gaps = any((column == b"").any() for column in columns)
+    is_cut = any((ids.view("S1")[width - 1 :: width] != b"").any() for ids in (query, document))
+    if has_gaps or is_cut or not np.isfinite(value).all():
+        return None
+    place, _ = pd.factorize(_keys(np.zeros(len(query)), query))
+    first = np.unique(place, return_index=True)[1]
+    query_ids = [name.decode() for name in query[first].tolist()]
+    rows = Rows(query_ids, place, document, value)
+    return rows if rows.index.is_unique else None
 
 
 def write_run(path, run, tag="casebook"):

@@ -43,8 +43,8 @@ def rows():
             frame_of(tables[1], "score").sample(frac=1, random_state=0),
         )
         table = [
-            against_pytrec_eval("evaluate dicts", tables, pytrec_values, 2.5),
-            against_pytrec_eval("evaluate dicts, unsorted", mixed_tables, pytrec_values, 2.5),
+            against_pytrec_eval("evaluate dicts", tables, pytrec_values),
+            against_pytrec_eval("evaluate dicts, unsorted", mixed_tables, pytrec_values),
             against_pytrec_eval("evaluate DataFrames, unsorted", frames, pytrec_values_of_frames),
             against_pytrec_eval("evaluate files", files, pytrec_values_of_files),
             against_pytrec_eval("evaluate files, unsorted", mixed_files, pytrec_values_of_files),
@@ -54,15 +54,14 @@ def rows():
     return [*table, growth(10_000), growth(100_000), start_up()]
 
 
-def against_pytrec_eval(name, inputs, peer, bar=0.4):
-    """Reading of files and frames included, at most 2.5 times the peer's time."""
+def against_pytrec_eval(name, inputs, peer):
     (ours, values), (theirs, expected) = cpu_seconds_in_turns(
         lambda: evaluate(*inputs, MEASURES).per_query, lambda: peer(*inputs), REPEATS
     )
     for query, wanted in expected.items():
         for one, other in (("AP", "map"), ("nDCG@10", "ndcg_cut_10")):
             assert abs(values[query][one] - wanted[other]) < 1e-12
-    return row(name, "pytrec_eval", ours, theirs, bar)
+    return row(name, "pytrec_eval", ours, theirs, 2.5)
 
 
 def against_ranx(qrels, run):

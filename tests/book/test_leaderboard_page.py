@@ -13,9 +13,10 @@ from casebook import paths
 from casebook.book.leaderboard import leaderboard_pages
 from casebook.book.results import read_chapters
 from casebook.errors import InputError
-from casebook.frames import all_contrasts, contrasts, estimates
+from casebook.frames import all_contrasts, contrasts
+from casebook.notebook import Chapter
 from casebook.paths import run_dir
-from casebook.titled import Chapter, number
+from casebook.scores import Scores
 from casebook.verdicts import OPPOSITE
 
 CELL = "retrieval_ablation-smoke"
@@ -72,28 +73,24 @@ def run(tmp_path, monkeypatch):
     shutil.rmtree(tmp_path / "mine" / "leaderboard", ignore_errors=True)
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     frame, clusters = scores()
-    by_measure = {
-        "nDCG@10": all_contrasts(frame, clusters, margin=0.01),
-        "P@1": all_contrasts(frame.round()),
-    }
-    levels = {system: {} for system in frame}
+    levels = []
+    pairs = []
     for measure, values in {"nDCG@10": frame, "P@1": frame.round()}.items():
-        for row in estimates(values, clusters).to_dict("records"):
-            levels[row["system"]][measure] = number(row)
-    chapter = Chapter("mine", CELL, "retrieval_ablation", "smoke", cluster="groups", names=NAMES)
-    chapter.leaderboard(
+        about = {"clusters": pd.Series(clusters, frame.index), "cluster": "groups"}
+        about["neutral"] = measure == "P@1"
+        made = Scores(values, measure, "smoke", names=NAMES, **about)
+        levels.append(made.estimates())
+        pairs.append(made.pairs())
+    Chapter("mine", CELL, "retrieval_ablation").leaderboard(
         levels,
-        by_measure,
-        baseline="bm25",
-        protocol="40 made questions",
+        pairs,
+        "bm25",
         controls=["random"],
         groups={"Own systems": ["own"], "Nobody": []},
-        margins={"nDCG@10": 0.01},
         milliseconds={"bm25": 0.25},
         timing="the time of a question",
-        neutral=["P@1"],
     )
-    return tmp_path / "mine", levels, by_measure
+    return tmp_path / "mine", levels, pairs
 
 
 def loaded(files):
@@ -103,7 +100,7 @@ def loaded(files):
 
 
 def test_the_page_has_the_numbers_of_the_chapter(run):
-    _, levels, by_measure = run
+    _, levels, pairs = run
     [chapter] = loaded(leaderboard_pages(read_chapters("mine", [CELL, "query_length-smoke"])))[
         "chapters"
     ]
@@ -115,10 +112,10 @@ def test_the_page_has_the_numbers_of_the_chapter(run):
         None,
         {"better": "higher", "worse": "lower"},
     ]
-    systems = list(levels)
-    for measure in chapter["measures"]:
+    systems = levels[0]["system"].tolist()
+    for measure, level, frame in zip(chapter["measures"], levels, pairs, strict=True):
         columns = measure["contrasts"]
-        frame = by_measure[measure["name"]]
+        assert measure["name"] == level["measure"].iloc[0]
         assert [systems[k] for k in columns["system"]] == frame["system"].tolist()
         assert [systems[k] for k in columns["against"]] == frame["against"].tolist()
         for column in ("difference", "low", "high", "p", "p_adjusted", "better", "equal", "worse"):
@@ -126,8 +123,7 @@ def test_the_page_has_the_numbers_of_the_chapter(run):
             np.testing.assert_allclose(values, frame[column], atol=1e-6)
         words = [columns["verdict"]["words"][k] for k in columns["verdict"]["rows"]]
         assert words == frame["verdict"].tolist()
-        for system, value in zip(systems, measure["levels"]["value"], strict=True):
-            assert value == pytest.approx(levels[system][measure["name"]]["value"], abs=1e-6)
+        assert measure["levels"]["value"] == pytest.approx(level["value"].tolist(), abs=1e-6)
 
 
 def test_times_are_kept_apart_and_need_not_be_there(run):

@@ -12,33 +12,28 @@ SCRIPT = '"><script>window.ran = 1</script><img src=x onerror="window.ran = 2">'
 # A role, a link, a formula, and the end of a block of HTML.
 MARKUP = "{raw}`x` [here](javascript:window.ran=3) $x$ ```\n:::::::\n```{raw} html\n<script>"
 HOSTILE = f"B{SCRIPT}{MARKUP}</script>"
-WORK = f"""from casebook.titled import Chapter
+WORK = f"""import pandas as pd
+
+from casebook.notebook import Chapter
+from casebook.scores import Scores
 
 hostile = {HOSTILE!r}
-chapter = Chapter(run, cell, "made", hostile, unit=hostile, cluster=hostile)
-row = {{
-    "system": f"S {{hostile}}",
-    "against": f"A {{hostile}}",
-    "difference": 0.1,
-    "low": 0.05,
-    "high": 0.15,
-    "n": 12,
-    "groups": 6,
-    "verdict": "better",
-    "level": 0.5,
-    "baseline": 0.4,
-}}
+values = pd.DataFrame({{"s": [3, 4, 5, 5, 4, 5, 4], "a": [2, 2, 3, 4, 2, 4, 4]}})
+about = {{"unit": hostile, "cluster": hostile, "title": hostile}}
+about["names"] = {{"s": f"S {{hostile}}", "a": f"A {{hostile}}"}}
+about["clusters"] = pd.Series(range(7))
+scores = Scores(values, f"alpha of {{hostile}}", hostile, **about)
+chapter = Chapter(run, cell, "made")
+row = scores.contrasts([("s", "a")]).iloc[0]
 for number in range(5):
     chapter.answer(
-        f"Does {{number}} {{hostile}} agree?",
+        f"Does {{number}} {{hostile}} agree?".replace("{{", "[").replace("}}", "]"),
         row,
-        measure=f"alpha of {{hostile}}",
         topic=hostile,
         label=f"{{number}} {{hostile}}",
         meaning=f"It means {{hostile}}",
     )
-chapter.answer("Why not?", None, value=None, reason=hostile, measure="m", system=hostile, against=hostile)
-chapter.answers()
+chapter.show(scores.contrasts([("s", "a")]))
 from IPython.display import HTML, display
 
 display(HTML("<p id='raw'>raw</p><script>window.ran = 4</script>"))"""

@@ -14,9 +14,9 @@ import pytest
 from casebook import paths
 from casebook.book import leaderboard
 from casebook.book.results import read_chapters
-from casebook.frames import all_contrasts, estimates
+from casebook.notebook import Chapter
 from casebook.paths import ROOT
-from casebook.titled import Chapter, number
+from casebook.scores import Scores
 from casebook.verdicts import NOT_MEASURED, OPPOSITE
 
 HOSTILE = "</script><img src=x onerror='window.ran = 1'>"
@@ -53,18 +53,16 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("leaderboard")
     for name in ("tables.js", "leaderboard.js", "leaderboard.css", "custom.css"):
         shutil.copy(ROOT / "book" / "assets" / name, folder)
-    by_measure = {
-        measure: all_contrasts(
-            frame,
-            margin=0.01,
-            not_measured={(HOSTILE, "Random order"): "both read nothing"},
-        )
-        for measure, frame in made_scores().items()
-    }
+    pair = (HOSTILE, "Random order")
+    scores = {}
+    for measure, frame in made_scores().items():
+        nothing = {"same_input": lambda pairs: {pair: "both read nothing"}, "margin": 0.01}
+        scores[measure] = Scores(frame, measure, "smoke", control="Random order", **nothing)
+    by_measure = {measure: made.pairs() for measure, made in scores.items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paths, "RESULTS", folder / "results")
         for cell in ("first", "second"):
-            keep(cell, by_measure)
+            keep(cell, scores)
         items = {"systems": ["BM25", "Dense"], "measures": ["nDCG@10"]}
         path = folder / "results" / "mine" / "items" / "first.json"
         path.parent.mkdir()
@@ -75,20 +73,14 @@ def site(tmp_path_factory):
     return (folder / "page.html").as_uri(), by_measure
 
 
-def keep(cell, by_measure):
+def keep(cell, scores):
     """Keep the leaderboard of a chapter; each level has a control of its own."""
-    levels = {}
-    for measure, frame in made_scores().items():
-        for row in estimates(frame).to_dict("records"):
-            levels.setdefault(row["system"], {})[measure] = number(row | {"control": 0.125})
-    Chapter("mine", cell, "made", "smoke").leaderboard(
-        levels,
-        by_measure,
-        baseline="BM25",
-        protocol="60 made questions",
+    Chapter("mine", cell, "made").leaderboard(
+        [made.estimates().assign(control=0.125) for made in scores.values()],
+        [made.pairs() for made in scores.values()],
+        "BM25",
         controls=["Random order"],
         groups={"Own systems": [HOSTILE]},
-        margins={"nDCG@10": 0.01},
         milliseconds={"Dense": 4.25},
     )
 

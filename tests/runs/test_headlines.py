@@ -10,7 +10,6 @@ import pytest
 from casebook import contrasts, estimates
 from casebook.runs.headlines import (
     Headline,
-    answers_text,
     headlines_text,
     per_cent,
 )
@@ -124,17 +123,6 @@ def test_the_plain_sentence_stands_before_its_numbers_and_a_terminal_has_no_tags
     )
     unmeasured = Headline("Better?", value=None, reason="no judgements", **NAMES)
     assert unmeasured.markdown() == "Better? Cannot be measured here: no judgements."
-
-
-def test_a_chapter_has_three_open_bullets_and_worse_answers_are_among_them():
-    headlines = [answered("A?"), answered("B?"), answered("C?"), answered("D?", value=-0.05)]
-    lines = answers_text(headlines, ["one.", "two."]).split("\n")
-    assert lines[0].startswith("**A? Yes.** ") and lines[1] == ""
-    assert [line[:4] for line in lines[2:5]] == ["- D?", "- B?", "- C?"]
-    assert lines[6].startswith("<details") and "2 more" in lines[6]
-    assert lines[8:] == ["- one.", "- two.", "", "</details>"]
-    assert answers_text(headlines[:1], ["one."]).split("\n")[2:] == ["- one."]
-    assert answers_text([], ["one."]) == "- one."
 
 
 def test_a_share_that_is_not_quite_none_or_all_does_not_look_so():

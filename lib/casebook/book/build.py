@@ -307,7 +307,6 @@ def _problems(output):
 _ICON_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/fontawesome\.js[^"]*"></script>')
 _MATH_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/tex-chtml\.js[^"]*"></script>')
 _HTML_TITLE = re.compile(r"<title>(.*?)(?: &#8212; [^<]*)?</title>")
-_TAG = re.compile(r"<[^>]+>")
 # Code in the colour of the page needs no element; the styles give these names no other colour.
 _PLAIN_CODE = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
 # The text behind a page is a step of its build; notebooks are evidence, and stay.

@@ -52,7 +52,6 @@ NAMES = yaml_table("names")["systems"]
 FEWEST_CLAIMS = 6
 UNDECIDED_SUPPORT = 0.5
 MOST_OF_AN_ERROR = 200  # characters
-CLAIM_FILES = ("claims.jsonl", "claims.json", "claims.csv")
 _WIKI_LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]")  # [[Page|words]]
 
 

@@ -22,7 +22,7 @@ from casebook.errors import InputError, MeasureNote
 from casebook.measures.ranking_measures import ORIGINAL, describe, list_measures, parse_measure
 from casebook.stats.intervals import bootstrap_mean, bounds_text
 from casebook.stats.samples import check_choice
-from casebook.trec import ranked, read_rows
+from casebook.trec import Rows, ranked, read_rows
 
 __all__ = ["ORIGINAL", "describe", "evaluate", "list_measures", "parse_measure", "random_order"]
 
@@ -164,28 +164,44 @@ def _rows_of_frame(frame, kind, value):
     absent = [name for name in ("query_id", "doc_id", value) if name not in frame]
     if absent:
         raise InputError(f"{kind}: the DataFrame lacks the columns {absent}")
-    ids = frame[["query_id", "doc_id"]].astype(str)
-    if ids.duplicated().any():
+    place, query_ids = _coded(frame["query_id"])
+    codes, names = _coded(frame["doc_id"])
+    documents = np.array([name.encode() for name in names])
+    document = documents.astype(f"S{documents.itemsize // 8 * 8 + 8}")[codes]
+    values = pd.to_numeric(frame[value], errors="coerce").to_numpy(float)
+    rows = Rows(query_ids, place, document, values)
+    if not rows.index.is_unique:
         raise InputError(f"{kind}: the DataFrame has a document twice for a query")
-    values = pd.to_numeric(frame[value], errors="coerce")
-    rows = {}
-    for query, document, number in zip(ids["query_id"], ids["doc_id"], values, strict=True):
-        rows.setdefault(query, {})[document] = number
     return rows
+
+
+def _coded(column):
+    """Ids as numbers of their texts, and these texts."""
+    codes, ids = pd.factorize(column)
+    ids = np.asarray(ids, object)
+    if pd.api.types.infer_dtype(ids) == "string":
+        return codes, ids
+    numbers, texts = pd.factorize(np.array([str(name) for name in ids], object))
+    return numbers[codes], texts
 
 
 def _sizes(table):
     """Number of documents of each query."""
+    if isinstance(table, Rows):
+        return table.sizes
     return np.array([len(row) for row in table.values()])
 
 
 def _numbers(table, kind):
     """Numbers of all documents; what is no score or no whole grade is refused."""
-    rows = (row.values() for row in table.values())
-    try:
-        numbers = np.fromiter(chain.from_iterable(rows), float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{kind}: {error}") from None
+    if isinstance(table, Rows):
+        numbers = table.value
+    else:
+        try:
+            rows = (row.values() for row in table.values())
+            numbers = np.fromiter(chain.from_iterable(rows), float)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{kind}: {error}") from None
     is_wrong = ~np.isfinite(numbers)
     if kind == "qrels":
         is_wrong |= numbers != np.rint(numbers)
@@ -278,8 +294,13 @@ def _ranks(qrels, query, run, place_in_run):
     `query` is the place of its query among the judged; `place_in_run` that of each judged query.
     """
     scores = _numbers(run, "run")
-    found = (map(run.get(name, {}).get, row) for name, row in qrels.items())
-    judged = np.fromiter(chain.from_iterable(found), float, len(query))  # None is NaN
+    if isinstance(run, Rows):
+        names = (document.encode() for row in qrels.values() for document in row)
+        documents = qrels.document if isinstance(qrels, Rows) else np.array(list(names))
+        judged = run.find(place_in_run[query], documents)
+    else:
+        found = (map(run.get(name, {}).get, row) for name, row in qrels.items())
+        judged = np.fromiter(chain.from_iterable(found), float, len(query))  # None is NaN
     sizes = _sizes(run)
     starts = np.cumsum(sizes) - sizes
     # Complex numbers are in order of their real parts, then of the others: by query, best first.

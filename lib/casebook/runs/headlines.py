@@ -21,8 +21,6 @@ from casebook.verdicts import (  # notebooks import the words from here  # noqa:
     verdict_of,
 )
 
-MOST_BULLETS = 3  # below the first answer; what else a chapter says there is folded
-
 
 @dataclass(frozen=True)
 class Headline:
@@ -172,22 +170,6 @@ class Headline:
 
     def _repr_markdown_(self):
         return self.markdown("**")
-
-
-def answers_text(headlines, bullets=()):
-    """Answers of a chapter: the first, then bullets, those that are worse before others.
-
-    ``bullets`` are texts of the chapter. Beyond `MOST_BULLETS`, they are folded.
-    """
-    lines = [f"{headline.markdown('**')}\n" for headline in headlines[:1]]
-    worse_first = sorted(headlines[1:], key=lambda headline: headline.verdict != HURTS)
-    texts = [f"- {text}" for text in [*(each.markdown() for each in worse_first), *bullets]]
-    lines += texts[:MOST_BULLETS]
-    folded = texts[MOST_BULLETS:]
-    if folded:
-        summary = f"<summary>{len(folded)} more</summary>"
-        lines += ["", f'<details class="more-answers">{summary}', "", *folded, "", "</details>"]
-    return "\n".join(lines)
 
 
 def per_cent(share):

@@ -14,7 +14,7 @@ from casebook.files import write_bytes, write_json, write_text
 from casebook.paths import run_dir, valid_name
 from casebook.readers import read_json
 from casebook.runs.evidence import RECORD, require
-from casebook.runs.headlines import answers_text, headlines_text
+from casebook.runs.headlines import headlines_text
 from casebook.runs.items import STORED_DIGITS, items_json
 from casebook.runs.leaderboard import LEADERBOARD_TIMES
 from casebook.runs.record import each_number, json_rows
@@ -145,23 +145,11 @@ class RunOutputs:
             by_dataset[dataset] = _rounded(by_measure)
         return write_json(self._json("contrasts"), {experiment: by_dataset})
 
-    def headlines(self, *headlines, bullets=()):
-        """Write one to four `Headline`, the answers of a chapter, and give the text to show.
-
-        It ends with ``bullets``. A chapter that answers nothing, such as a demonstration, has no
-        file of headlines.
-        """
+    def headlines(self, *headlines):
+        """Write each `Headline`, the answers of a chapter; one that answers nothing has no file."""
         rounded = [replace(headline, **_rounded(asdict(headline))) for headline in headlines]
         if rounded:
             write_text(self._json("headlines"), headlines_text(rounded))
-        return Markdown(answers_text(rounded, bullets))
-
-
-class Markdown(str):
-    """Text that a notebook shows as Markdown."""
-
-    def _repr_markdown_(self):
-        return str(self)
 
 
 def _csv(frame):
