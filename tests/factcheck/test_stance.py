@@ -25,7 +25,7 @@ FIRE = "Cover for fire ends 30 days after the house is left empty."
 
 
 def passage(text, header="", row=0, document=""):
-    return EvidencePassage(row, 0, len(text), text, header, document)
+    return EvidencePassage(row, 0, len(text), text, header, document or text)
 
 
 def stance_on(claim, *passages, judge=None):

@@ -121,6 +121,8 @@ class PublicJudge:
         stances = [(NEUTRAL, None)] * len(passages)
         documents = self._relevant(claim, passages)
         everything = [passages[row] for rows in documents for row in rows]
+        if self.abstains and unmentioned(claim, passages):
+            return stances
         for rows in documents:
             own = [passages[row] for row in rows]
             alone = _n_shared(claim, own) >= ALONE * _n_shared(claim, everything)
@@ -138,8 +140,6 @@ class PublicJudge:
         return [rows for n, rows in shared if n >= least]
 
     def _stance(self, claim, passages):
-        if self.abstains and unmentioned(claim, passages):
-            return NEUTRAL, None
         p = self.probability(claim, passages)
         return SUPPORTS if p >= 0.5 else REFUTES, p
 
@@ -227,6 +227,8 @@ def on_subject(claim, passages):
 
 def _of_another(claim, passage):
     """Whether a passage names a subject, and neither it nor its document has the claim's."""
+    if not passage.document:
+        return False
     topic = subject(claim)
     texts = [passage.header, passage.text, passage.document]
     n_mentioned = sum(mentioned(word, texts) for word in topic)
@@ -243,7 +245,12 @@ def _named(claim, kind):
 
 
 def unmentioned(claim, passages):
-    """Names and numbers of a claim that no document has, with nothing in their place."""
+    """Names and numbers of a claim that no document has, with nothing in their place.
+
+    Of passages without their documents nobody knows what these lack.
+    """
+    if not all(passage.document for passage in passages):
+        return []
     texts = headed_sentences(passages)
     documents = {passage.document for passage in passages}
     absent = []
