@@ -106,7 +106,7 @@ def test_a_retriever_an_encoder_and_a_reranker_take_part(folder):
         ("reranker=my_wrong:Empty", "expected a callable (query, texts) -> scores, found Empty"),
         ("encoder=my_wrong:number", "expected a callable texts -> vectors"),
         ("measures=[my_wrong:number]", "expected a callable (grades, judged) -> number"),
-        ("dataset=my_wrong:text", "expected a casebook.data.splits.RetrievalDataset, found str"),
+        ("dataset=my_wrong:text", "expected a RetrievalDataset, found str"),
         ("dataset=my_wrong:fails", "raised ZeroDivisionError: division by zero"),
         ("dataset=my_broken:load", "my_broken:load: raised SyntaxError"),
     ],

@@ -271,7 +271,7 @@ DEFAULTS = [  # an option by its own name, or option=parameter
     ("shift eval", "shift.gate", "run_evaluators", "shift baseline"),
     ("sensitivity run", "sensitivity.report", "run_case", "k"),
     ("sensitivity run", "sensitivity.tree", "CaseSearch", "k"),
-    ("sensitivity run", "sensitivity.tree", "TreeSettings", "depth=max_depth children budget"),
+    ("sensitivity run", "sensitivity.tree", "TreeSettings", "depth=max_depth children"),
     ("sensitivity run", "sensitivity.tree", "TreeSettings", "placebos=placebo_draws"),
 ]
 

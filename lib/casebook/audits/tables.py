@@ -392,7 +392,7 @@ def read_tables(path, n=None, positives=None):
     reading = read_roles(table, "reported", needed, hint=". Counts that it lacks: --n, --positives")
     for name in given:
         if name in reading:
-            raise refusal(path, f"has a column {name}: leave out --{name}")
+            raise refusal(path, f"has a column {name}, so --{name} has no effect: leave it out")
     if not any(measure in reading for measure in REPORTED_MEASURES):
         raise refusal(path, f"has none of the columns {', '.join(REPORTED_MEASURES)}")
     rows = reading.table.assign(**given)

@@ -238,6 +238,9 @@ class PluggedEncoder(Encoder, EncoderWrapper):
             "query": getattr(encoder, "encode_queries", encoder),
             "document": getattr(encoder, "encode_documents", encoder),
         }
+        if not all(map(callable, self._towers.values())):
+            kind = type(encoder).__name__
+            raise InputError(f"{name}: expected a callable texts -> vectors, found {kind}")
         self.name = name
         source = source_of(name)
         self.model_hash = sha256_file(source) if source.is_file() else name
