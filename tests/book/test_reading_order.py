@@ -5,7 +5,13 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from casebook.book.chapters import answer_first
 from casebook.paths import NOTEBOOKS
 
-SHOWN_AS_THEY_ARE = ("00_quick.ipynb", "13_published_figures.ipynb")  # which answer nothing
+SHOWN_AS_THEY_ARE = (  # which answer no question about a system
+    "00_quick.ipynb",
+    "13_published_figures.ipynb",
+    "19_blind_study.ipynb",
+    "20_power.ipynb",
+    "21_second_opinion.ipynb",
+)
 
 
 def notebook(*sources):
