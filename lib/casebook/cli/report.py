@@ -25,7 +25,7 @@ from casebook.cli.common import (
 )
 from casebook.cli.extras import require
 from casebook.errors import InputError
-from casebook.paths import data_folder
+from casebook.paths import SHIPPED, data_folder
 
 MOST_ANSWERS = 3  # experiments whose answers a run prints
 Grid = option(
@@ -132,8 +132,15 @@ def init(
         start_project(folder, title, author, licence)
         echo(f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml")
         return
-    for name, outcome in update_project(folder).items():
-        echo(f"{outcome:9} {name}{', which you changed' if outcome == 'kept' else ''}")
+    outcomes = update_project(folder)
+    for name, outcome in outcomes.items():
+        line = f"{outcome:9} {name}"
+        if outcome == "kept":
+            new = SHIPPED / "notebooks" / name
+            line += f", which you changed: diff {folder / 'notebooks' / name} {new}"
+        echo(line)
+    n_kept = list(outcomes.values()).count("kept")
+    echo(f"{folder}: {len(outcomes) - n_kept} notebooks brought up to date, {n_kept} kept")
 
 
 def build(run: RunName = "report"):
