@@ -39,7 +39,6 @@ def test_the_commands_that_score_files_import_no_extra(tmp_path, monkeypatch):
     codes = re.findall(r"^(\d+) of (.*)$", done.stdout, re.M)
     assert [line for code, line in codes if code != "0"] == [], done.stderr
     assert (len(codes), done.returncode) == (len(commands), 0), done.stderr
-    assert "note: tables only: figures need matplotlib and seaborn" in done.stderr
 
 
 def test_the_extras_are_those_of_the_package():
