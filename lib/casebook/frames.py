@@ -6,7 +6,6 @@ else draws an interval of its own.
 
 import math
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -272,36 +271,11 @@ def single_contrasts(scores, pairs, clusters=None, **options):
     return pd.concat(tables, ignore_index=True)
 
 
-def all_contrasts(scores, clusters=None, *, planned=None, not_measured=None, **options):
-    """Contrasts of all pairs of systems, as up to two families, with counts of units.
-
-    Pairs that were planned keep their rows of `contrasts` (``planned``); all other pairs are one
-    family, ``other``: column ``family``. ``not_measured`` is as in `contrasts`, of either order of
-    a pair; other options are those of `contrasts`.
-    """
-    tables = []
-    if planned is not None:
-        tables.append(planned[CONTRAST_COLUMNS].assign(family=PLANNED))
-    known = {frozenset(pair) for table in tables for pair in _pairs_of(table)}
-    others = [pair for pair in combinations(scores, 2) if frozenset(pair) not in known]
-    if others:
-        reasons = {frozenset(pair): reason for pair, reason in (not_measured or {}).items()}
-        alike = {pair: reasons[frozenset(pair)] for pair in others if frozenset(pair) in reasons}
-        table = contrasts(scores, others, clusters, not_measured=alike, **options)
-        tables.append(table.assign(family=OTHER))
-    table = pd.concat(tables, ignore_index=True)
-    return table.join(count_units(scores, _pairs_of(table)))
-
-
 def count_units(scores, pairs):
     """Count the units on which the first system of each pair is better, equal and worse."""
     signs = [np.sign((scores[system] - scores[against]).round(9)) for system, against in pairs]
     counts = [[(of_pair == sign).sum() for sign in (1, 0, -1)] for of_pair in signs]
     return pd.DataFrame(counts, columns=COUNT_COLUMNS, dtype=int)
-
-
-def _pairs_of(rows):
-    return list(zip(rows["system"], rows["against"], strict=True))
 
 
 def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):

@@ -13,7 +13,7 @@ from casebook import paths
 from casebook.book.leaderboard import leaderboard_pages
 from casebook.book.results import read_chapters
 from casebook.errors import InputError
-from casebook.frames import all_contrasts, contrasts
+from casebook.frames import contrasts
 from casebook.notebook import Chapter
 from casebook.paths import run_dir
 from casebook.scores import Scores
@@ -33,10 +33,17 @@ def scores(seed=0, n=40):
     return frame, [f"c{k // 2}" for k in range(n)]
 
 
+def made_scores(frame, clusters, margin):
+    """Scores of the systems, which know their clusters."""
+    about = {"clusters": pd.Series(clusters, frame.index), "cluster": "groups"}
+    return Scores(frame, "nDCG@10", "smoke", margin=margin, **about)
+
+
 def test_all_pairs_stand_once_and_planned_ones_as_they_are():
     frame, clusters = scores()
-    planned = contrasts(frame, [("own", "bm25")], clusters, margin=0.01)
-    table = all_contrasts(frame, clusters, planned=planned, margin=0.01)
+    made = made_scores(frame, clusters, 0.01)
+    planned = made.contrasts([("own", "bm25")])
+    table = made.pairs(planned)
     pairs = [frozenset(pair) for pair in zip(table["system"], table["against"], strict=True)]
     assert sorted(map(sorted, pairs)) == sorted(map(list, itertools.combinations(frame, 2)))
     of_family = {name: rows.reset_index(drop=True) for name, rows in table.groupby("family")}
@@ -51,8 +58,8 @@ def test_all_pairs_stand_once_and_planned_ones_as_they_are():
 @pytest.mark.parametrize("seed", range(5))
 def test_a_pair_turned_round_is_what_the_other_direction_would_have_said(seed):
     frame, clusters = scores(seed)
-    there = all_contrasts(frame, clusters, margin=0.02)
-    back = all_contrasts(frame[list(frame)[::-1]], clusters, margin=0.02)
+    there = made_scores(frame, clusters, 0.02).pairs()
+    back = made_scores(frame[list(frame)[::-1]], clusters, 0.02).pairs()
     back = back.set_index(["against", "system"])
     for row in there.to_dict("records"):
         other = back.loc[(row["system"], row["against"])]

@@ -159,11 +159,10 @@ def _row(row, axes):
 def _plot(row, cases, axis):
     """Cases of one measure on one axis, with what it measures and on how many units."""
     measured = [case for case in cases if case.headline.verdict != NOT_MEASURED]
-    ticks = axis.spaced_ticks(NEAR) if measured else {}
     return {
         "lanes": [_lane(row, case, axis) for case in cases],
         "zero": axis.percent(0),
-        "ticks": [(axis.percent(position), text) for position, text in ticks.items()],
+        "ticks": axis.spaced_ticks(NEAR) if measured else [],
         "about": _measure([case.headline for case in measured or cases]),
     }
 
@@ -179,14 +178,8 @@ def _lane(row, case, axis):
     }
     if headline.value is None:
         return lane
-    low = headline.value if headline.low is None else headline.low
-    high = headline.value if headline.high is None else headline.high
     lane["numbers"] = case.numbers
-    lane["marks"] = {
-        "value": axis.percent(headline.value),
-        "low": axis.percent(low),
-        "high": axis.percent(high),
-    }
+    lane["marks"] = axis.marks(headline.value, headline.low, headline.high)
     if headline.margin:
         lane["band"] = axis.percent(-headline.margin), axis.percent(headline.margin)
     if headline.chance is not None and headline.chance in axis:

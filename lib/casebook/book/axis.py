@@ -28,15 +28,22 @@ class Axis:
         """Where a value lies as a length of CSS."""
         return f"{100 * self.share(value):.1f}%"
 
-    def spaced_ticks(self, room):
-        """The ticks without those nearer to an end than a share of the axis."""
-        least = room * (self.end - self.start)
+    def marks(self, value, low, high):
+        """Places of a value and of the ends of its interval; without one they lie on the value."""
+        places = {"value": value, "low": low, "high": high}
         return {
-            position: text
+            name: self.percent(value if place is None else place) for name, place in places.items()
+        }
+
+    def spaced_ticks(self, room):
+        """Places and texts of ticks but those nearer to an end than a share of the axis."""
+        least = room * (self.end - self.start)
+        return [
+            (self.percent(position), text)
             for position, text in self.ticks.items()
             if position in (self.start, self.end)
             or min(position - self.start, self.end - position) > least
-        }
+        ]
 
     def __contains__(self, value):
         return self.start <= value <= self.end

@@ -39,6 +39,7 @@ _FIELDS = {
     "why",
 }
 _OPTIONAL = {"values", "comparison", "also", "points", "constructed"}
+ROOM = 0.2  # of an axis: a tick that is nearer to an end is left out
 _COMPARISONS = ("same", "recomputed", "similar")
 _RULES = ("inside", "equal", "above", "below", "cannot")
 # Verdict to the class of its colour, in the order of the page.
@@ -256,21 +257,17 @@ def _plot(row, measurement):
         }
         # What the data were made to have is no measurement, so it is not drawn.
         if number.value is not None and word != BY_CONSTRUCTION:
-            low = number.value if number.low is None else number.low
-            high = number.value if number.high is None else number.high
-            marks = {"value": number.value, "low": low, "high": high}
-            lane["marks"] = {name: axis.percent(place) for name, place in marks.items()}
+            lane["marks"] = axis.marks(number.value, number.low, number.high)
             if not isinstance(value["stated"], str):
                 lane["stated"] = axis.percent(value["stated"])
         lanes.append(lane)
     texts = [f"{lane['name']}: {lane['numbers']}" for lane in lanes]
     is_drawn = any("marks" in lane for lane in lanes)
-    ticks = axis.spaced_ticks(0.2) if is_drawn else {}
     largest_n = max(number.n or 0 for number in measurement.numbers)
     return {
         "zero": axis.percent(0),
         "lanes": lanes,
-        "ticks": [(axis.percent(position), text) for position, text in ticks.items()],
+        "ticks": axis.spaced_ticks(ROOM) if is_drawn else [],
         "about": f"{dataset_name(measurement.dataset)}, n = {largest_n:,}. {'; '.join(texts)}.",
     }
 

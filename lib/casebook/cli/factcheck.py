@@ -40,7 +40,7 @@ Corpus = option(
 SearchMode = option(str, "Retrieval system that searches for evidence.")
 Stance = option(
     str,
-    "public, features[+maxsim], placeholder, entailment:MODEL, endpoint:MODEL or module:object.",
+    "public, forced, placeholder, entailment:MODEL, endpoint:MODEL or module:object.",
 )
 Decomposition = option(str, "rules, documented, none, model:NAME or module:object.")
 Gate = option(str, "Least credibility of a source: none, low, medium or high.")

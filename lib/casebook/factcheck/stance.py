@@ -119,10 +119,10 @@ class PublicJudge:
 
     def judge(self, claim, passages):
         stances = [(NEUTRAL, None)] * len(passages)
-        documents = self._relevant(claim, passages)
-        everything = [passages[row] for rows in documents for row in rows]
         if self.abstains and unmentioned(claim, passages):
             return stances
+        documents = self._relevant(claim, passages)
+        everything = [passages[row] for rows in documents for row in rows]
         for rows in documents:
             own = [passages[row] for row in rows]
             alone = _n_shared(claim, own) >= ALONE * _n_shared(claim, everything)

@@ -40,7 +40,7 @@ def measure_table(name, systems, levels, contrasts, margin=None):
     levels : dict
         System to a number as in ``numbers.json``; a system may lack one.
     contrasts : pandas.DataFrame
-        Rows of `casebook.frames.all_contrasts`, or with its columns.
+        Rows of `casebook.scores.Scores.pairs`.
     margin : float, optional
         The largest difference that does not matter, if one was declared for this measure.
     """
