@@ -227,7 +227,7 @@ def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(project, dask, tmp_p
         assert casebook(*encode, tmp_path / place, *more)[0] == 0
     here, there = (EncodedCorpus(tmp_path / place) for place in ("here", "there"))
     assert here.contents["shards"] == 2
-    for name in ("vectors.npy", "shards/0-2.sha256", "texts.npy", "passages/table.npy"):
+    for name in ("vectors.npy", "shards/0-2.sha256", "texts.npy", "passages.npy"):
         assert (here.folder / name).read_bytes() == (there.folder / name).read_bytes()
 
 

@@ -213,7 +213,7 @@ def _regular_rows(path, kind):
             quoting=csv.QUOTE_NONE,
             na_filter=False,
         )
-    except (OSError, ValueError, *DAMAGED):
+    except (OSError, ValueError, OverflowError, *DAMAGED):
         return None
     if table.shape[1] != len(types):
         return None

@@ -11,7 +11,7 @@ from tabs import SIZES
 
 from casebook import paths, plots
 from casebook.runs.outputs import RunOutputs
-from casebook.tables import Table
+from casebook.tables import Table, with_interval
 
 ROWS = pd.DataFrame(
     {
@@ -60,7 +60,7 @@ def page_of_figures(site, tmp_path_factory):
                 "Excess.",
                 alt="Sets",
             ),
-            Table(WIDE, "Systems"),
+            Table(with_interval(WIDE, "nDCG@10", "nDCG@10 low", "nDCG@10 high"), "Systems"),
             Table(WIDE[:0], "Nothing"),
         ]
     cells = "".join(

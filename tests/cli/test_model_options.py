@@ -51,7 +51,7 @@ def test_variables_say_it_to_every_command(casebook, monkeypatch, tmp_path):
     monkeypatch.setenv("CASEBOOK_DEVICE", "mps")
     claims = tmp_path / "claims.txt"
     claims.write_text("A burst pipe is covered.\n")
-    check = ("factcheck", "run", claims, "--stance", "features+maxsim")
+    check = ("factcheck", "run", claims, "--stance", "public")
     for words in (RUN, check, ("shift", "train", "smoke")):
         code, out, err = casebook(*words)
         assert (code, out) == (1, ""), words

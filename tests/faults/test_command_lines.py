@@ -24,7 +24,7 @@ import typer
 
 from casebook import cli
 from casebook.paths import ROOT
-from casebook.runs.promotions import HEAD_FOLDER, LOG_FOLDER
+from casebook.runs.promotions import HEAD, LOG
 
 LINES = 1000
 LIBRARY = str(ROOT / "lib")
@@ -515,7 +515,7 @@ def checked(line, words, folder, driver, pristine, backup):
         if path in pristine:
             if path.parent == folder / "in" and line.writes(path.name):
                 continue
-            log = {LOG_FOLDER, HEAD_FOLDER} & {*path.parts} and line.name in (
+            log = {Path(LOG).parts[0], Path(HEAD).parts[0]} & {*path.parts} and line.name in (
                 "runs promote",
                 "runs rollback",
                 "runs decide",

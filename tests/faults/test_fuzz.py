@@ -22,7 +22,7 @@ from casebook.raters.annotations import read_ratings
 from casebook.raters.read import read_form
 from casebook.readers import read_yaml
 from casebook.runs.decide import read_gate
-from casebook.runs.promotions import LOG_FOLDER, read_promotions
+from casebook.runs.promotions import LOG, read_promotions
 from casebook.runs.record import read_per_query, read_record
 from casebook.sensitivity.cases import read_cases
 from casebook.sheets import read_book
@@ -94,7 +94,7 @@ def text_seed(name, text):
 
 def read_log(path):
     """Read a damaged promotion log where the registry expects it."""
-    place = path.parent / LOG_FOLDER / "history.jsonl"
+    place = path.parent / LOG
     place.parent.mkdir(exist_ok=True)
     shutil.copy(path, place)
     return read_promotions(path.parent)

@@ -145,7 +145,8 @@ def test_a_book_of_ones_own_from_an_empty_folder(installed, tmp_path):
     assert "# No package index has Casebook" in (book / "requirements.txt").read_text()
     assert "A. B: C" in front and "Our: " in front and "PDPABench" not in front
     digest = hashlib.sha256(log.read_bytes()).hexdigest()
-    assert f"log akte.jsonl {digest[:12]}" in front and "smoke" not in front
+    provenance = (site_folder / "provenance.html").read_text()
+    assert f"log akte.jsonl {digest[:12]}" in provenance and "smoke" not in front
     assert_no_trace_of_the_author(book, tmp_path)
     chapters = {path.stem for path in (site_folder / "run" / "notebooks").glob("*.html")}
     assert chapters == {"retrieval_ablation-example", "assistant-example"}
@@ -159,7 +160,7 @@ def assert_no_trace_of_the_author(book, folder):
         if path.is_file() and not hidden:
             published.append(path)
     names = {path.name for path in published}
-    assert {"run.json", "planned.json", "assistant-example.ipynb", "assistant-example.html"} < names
+    assert {"run.json", "assistant-example.ipynb", "assistant-example.html"} < names
     base = str(folder.parent)  # of the environment, too
     machine = re.compile(rf"\b{re.escape(socket.gethostname())}\b")
     for path in published:

@@ -141,4 +141,7 @@ def gate_log(
     told = said(columns, values, rows, lists=lists)
     gate = assistant.gate.gate_logs(log, against, measure, **options, **told)
     readings = [data.tables.reading_text(reading) for reading in gate["readings"]]
-    show_gate(gate | {"margin": margin}, as_json, readings)
+    columns = {"system": "system", "measure": "measure", "level": "new", "baseline": "old"}
+    if len(gate["rows"]) and gate["rows"]["system"].nunique() == 1:
+        del columns["system"]
+    show_gate(gate | {"margin": margin}, as_json, columns, readings)

@@ -190,16 +190,19 @@ def gate_scores(
     if unit is not None:
         told["columns"]["unit"] = unit
     scores = _scores_of_table(table, measure, systems, complete=False, **told)
-    show_gate(gate_scores(scores, against, margin, force), as_json)
+    names = {"system": "system", "against": "against", "measure": "measure"}
+    show_gate(gate_scores(scores, against, margin, force), as_json, names)
 
 
-def show_gate(gate, as_json, *parts):
-    """Print the rows and notes of a gate, and end with the exit code of its verdict."""
-    columns = ["system", "against", "measure", "difference", "low", "high", "n", "groups"]
+def show_gate(gate, as_json, columns, *parts):
+    """Print some columns of a gate, by name and title, and end with the exit code of its verdict."""
+    columns = columns | {name: name for name in ("difference", "low", "high", "n", "groups")}
+    columns["verdict"] = "verdict"
     parts = [*parts, gate["notes"]]
     if len(gate["rows"]):
         rule = f"passes if the lower bound of the 95 % interval is not below {-gate['margin']:g}"
-        parts += [gate["rows"][[*columns, "verdict"]], [f"margin {gate['margin']:g}: {rule}"]]
+        table = gate["rows"][list(columns)].rename(columns=columns)
+        parts += [table, [f"margin {gate['margin']:g}: {rule}"]]
     show(gate | {"passed": gate["verdict"] == "pass"}, as_json, *parts, digits="z.3f")
     runs.decide.settle(gate["verdict"], f"gate: {gate['verdict']}")
 

@@ -45,8 +45,9 @@ NUMBER = r"[+-]?(?:\d{1,200}\.?\d*|\.\d+)(?:[eE][+-]?\d\d?)?"
 
 def refusal(path, problem, row=None):
     """Error of one line, for a file or a row of it."""
+    name = str(path) if len(str(path)) <= 80 else f"...{str(path)[-77:]}"
     place = "" if row is None else f":{row}"
-    line = f"{str(path)[-80:]}{place}: {problem}"
+    line = f"{name}{place}: {problem}"
     line = "".join(sign if sign.isprintable() else " " for sign in line)
     return InputError(line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}...")
 
@@ -178,9 +179,11 @@ def _parquet(path):
         from pyarrow import parquet
 
         return dict(enumerate(parquet.read_table(path).to_pylist(), 1))
+    except ImportError:
+        way = "pip install pyarrow, or write JSON lines"
+        raise refusal(path, f"parquet needs the package pyarrow: {way}") from None
     except Exception as error:  # pyarrow raises many kinds on damaged files
-        problem = "is no parquet file, is damaged, or needs the package pyarrow (pip install"
-        raise refusal(path, f"{problem} pyarrow): {error}") from error
+        raise refusal(path, f"is no parquet file, or is damaged: {error}") from error
 
 
 def records_of(table):

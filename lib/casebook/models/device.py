@@ -81,6 +81,10 @@ def model_settings(device=None, precision=None, batch_size=None):
     except ValidationError as error:
         raise InputError(first_problem(error)) from None
     check_device(settings.device)
+    if settings.precision == "float16" and settings.device == "cpu":
+        raise InputError(
+            "precision float16: on the CPU it is slower than float32: give bfloat16, or a device"
+        )
     return settings
 
 
