@@ -195,7 +195,7 @@ def gate_scores(
 
 
 def show_gate(gate, as_json, columns, *parts):
-    """Print some columns of a gate, by name and title, and end with the exit code of its verdict."""
+    """Print some columns of a gate under their titles, and end with its verdict's exit code."""
     columns = columns | {name: name for name in ("difference", "low", "high", "n", "groups")}
     columns["verdict"] = "verdict"
     parts = [*parts, gate["notes"]]
