@@ -16,7 +16,7 @@ import yaml
 
 from casebook import __version__
 from casebook.batch.grid import load_grid
-from casebook.book import items, pages
+from casebook.book import pages
 from casebook.book.answers import about, questions
 from casebook.book.chapters import for_readers
 from casebook.book.concordance import concordance_page, documents
@@ -36,6 +36,8 @@ from casebook.paths import CONFIGURATION, OUTPUT, ROOT, SHIPPED, run_dir, valid_
 from casebook.runs.outputs import require_report
 from casebook.runs.record import digest, lock_digest, tree_digest
 
+#: Pages on which a reader compares systems or looks at single items, above the chapters.
+COMPARING = {"leaderboard": "Leaderboard", "items": "Single items"}
 _PATIENCE = 300.0  # seconds that another builder may take
 
 
@@ -72,9 +74,10 @@ def _build(run, chapters, evidence, target, work):
     if html.exists() and built_from.is_file() and built_from.read_bytes() == key.encode():
         return
     site = rendered(stage, work)
-    generated = stage / "book" / "generated"
-    for path in generated.rglob("*.js"):
-        _copy_file(path, site / path.parent.relative_to(stage / "book"))
+    for path in (stage / "book" / "generated").rglob("*.js"):
+        folder = site / path.parent.relative_to(stage / "book")
+        folder.mkdir(parents=True, exist_ok=True)
+        _copy_file(path, folder)
     finish(run, chapters, evidence, site)
     stamp = write_text(work / "key", key)  # while a full disk still does no harm
     if html.exists():
@@ -130,7 +133,7 @@ def _unlink_absent_pages(book, toc):
 
         return _PAGE_LINK.sub(link_or_text, text)
 
-    for pattern in ("methods/*.md", "words.md", "generated/*.md", "generated/items/*.md"):
+    for pattern in ("methods/*.md", "words.md", "generated/*.md"):
         for path in book.glob(pattern):
             # What lies in generated/ itself is included by pages of the folder above.
             folder = book if path.parent.name == "generated" else path.parent
@@ -153,7 +156,7 @@ def _files_of(entry):
 
 
 def _contents(chapters, generated):
-    """Fill the table of contents with the executed notebooks and the leaderboard."""
+    """The table of contents with the executed notebooks, the leaderboard and the items."""
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
     experiments = {}
     for chapter in chapters:
@@ -171,9 +174,10 @@ def _contents(chapters, generated):
                 name: experiments.pop(name) for name in [*words, *shown] if name in experiments
             }
         part["chapters"] = _experiments(groups, order, words) + part.get("chapters", [])
-    if "leaderboard.md" in generated and holders:
-        entry = {"file": "generated/leaderboard", "title": "Leaderboard"}
-        holders[0]["chapters"].insert(0, entry)
+    if holders:
+        present = [page for page in COMPARING if f"{page}.md" in generated]
+        entries = [{"file": f"generated/{page}", "title": COMPARING[page]} for page in present]
+        holders[0]["chapters"] = entries + holders[0]["chapters"]
     for part in toc["parts"]:
         part.pop("executed_notebooks", None)
     toc["parts"] = [part for part in toc["parts"] if part.get("chapters")]
@@ -200,13 +204,7 @@ def _experiments(groups, order, words):
 
 
 def _entry(chapter, title):
-    """Give the entry of a chapter, and below it the page of its items if there is one."""
-    entry = {"file": f"run/notebooks/{chapter.cell}", "title": title}
-    title_of_items = items.items_title(chapter)
-    if title_of_items:
-        page = f"generated/items/{chapter.cell}"
-        entry["sections"] = [{"file": page, "title": title_of_items}]
-    return entry
+    return {"file": f"run/notebooks/{chapter.cell}", "title": title}
 
 
 def _copy_folder(source, target):
