@@ -79,7 +79,7 @@ def worse_items(chapter):
 
 
 def _about(chapter):
-    """What a reader has to know of a chapter's items: whose they are, how many, what is left out."""
+    """Whose a chapter's items are, how many there are, and what is left out."""
     kept = chapter.items
     noun = kept["noun"]
     count = len(kept["items"])
