@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from html import unescape
+from html import escape
 from pathlib import Path
 
 import nbformat
@@ -20,14 +20,7 @@ from casebook.book import pages
 from casebook.book.answers import about, questions
 from casebook.book.chapters import for_readers
 from casebook.book.concordance import concordance_page, documents
-from casebook.book.front import (
-    PICTURE,
-    citation,
-    completed,
-    configuration,
-    preview,
-    site_address,
-)
+from casebook.book.front import citation, completed, configuration
 from casebook.book.results import read_chapters
 from casebook.book.titles import short
 from casebook.errors import CasebookError, InputError
@@ -372,11 +365,9 @@ def _drop_unused(site):
 
 
 def _finish_pages(run, chapters, site):
-    """Drop scripts that a page does not need; add its preview and the line printed below it."""
+    """Drop scripts that a page does not need; add the line that is printed below it."""
     day = completed(chapters)
-    descriptions = {site / "index.html": about(chapters)}
-    picture = _add_picture(site)
-    address = site_address()
+    described = f'<meta name="description" content="{escape(about(chapters))}">'
     labelled_toggle = _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')
     for path in site.rglob("*.html"):
         page = _ICON_SCRIPT.sub("", path.read_text(encoding="utf-8"))
@@ -388,10 +379,9 @@ def _finish_pages(run, chapters, site):
         parts = [title, f"Run {run}", day, f"Casebook {__version__}"]
         footer = f'<p class="print-footer">{" · ".join(filter(None, parts))}</p>'
         page = page.replace("</article>", f"{footer}</article>", 1)
-        top = address or os.path.relpath(site, path.parent)
-        description = descriptions.get(path, "")
-        tags = preview(unescape(title or ""), description, picture and f"{top}/{picture}")
-        write_text(path, page.replace("</head>", f"{tags}</head>", 1))
+        if path == site / "index.html":
+            page = page.replace("</head>", f"{described}</head>", 1)
+        write_text(path, page)
 
 
 def _compact(page):
@@ -399,16 +389,6 @@ def _compact(page):
     parts = _PREFORMATTED.split(_PAGE_TEXT.sub("", page))
     parts[::2] = [_INDENTATION.sub("\n", text) for text in parts[::2]]
     return _PLAIN_CODE.sub(r"\1", "".join(parts))
-
-
-def _add_picture(site):
-    """Add the picture of a preview, where the book has one, and give its place in the site."""
-    if not PICTURE.is_file():
-        return None
-    name = "_static/report.png"
-    (site / name).parent.mkdir(exist_ok=True)
-    _copy_file(PICTURE, (site / name).parent)
-    return name
 
 
 def _restore_notebooks(run, site):
