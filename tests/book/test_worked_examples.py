@@ -12,8 +12,6 @@ from casebook.paths import ROOT
 
 PAGES = {page.stem: page for page in sorted((ROOT / "book/methods").glob("*.md"))}
 PAGES |= {"run_registry": ROOT / "docs" / "run_registry.md"}
-# Figures of a run, words, and nothing that is computed from an input.
-WITHOUT_MEASURES = {"glossary"}
 # What the examples of a page must call or name: every measure of ranking, and what documents state.
 REQUIRED = {
     "measures": [info.name for info in list_measures()],
@@ -68,7 +66,7 @@ def test_examples_print_what_the_page_says(name):
     assert not failed, f"{failed} examples of {name}.md print something else, see above"
 
 
-@pytest.mark.parametrize("name", sorted(set(PAGES) - WITHOUT_MEASURES))
+@pytest.mark.parametrize("name", sorted(PAGES))
 def test_every_measure_of_the_page_has_an_example(name):
     required = REQUIRED[name]
     shown = shown_in(PAGES[name])
