@@ -69,7 +69,7 @@ def answer_first(notebook):
     answer = next((k for k in starts if titles[k].endswith("answer")), None)
     if answer is None or answer == starts[0]:
         return
-    text = "*In the notebook, the following sections come before the answer.*"
+    text = "*The notebook runs the sections below first.*"
     note = nbformat.v4.new_markdown_cell(text, id="reading-order")
     for k in starts:
         if k < answer:
