@@ -22,7 +22,7 @@ REQUIRED = {
     "inference": "estimates contrasts wilson auroc",
     "agreement": "fleiss_kappa krippendorff_alpha",
     "preference": "documented_sign_test exact_sign_test",
-    "factcheck": "documented_metrics score_predictions decide_claim",
+    "factcheck": "documented_metrics score_predictions",
     "assistant": "grounding token_f1",
     "audits": "check_row",
     "rater_agreement": "blinding_index",
