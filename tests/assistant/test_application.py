@@ -125,7 +125,7 @@ def test_what_an_object_of_python_does_wrong_is_a_reason(kitchen, monkeypatch):
             ask(name, f"{name}.jsonl")
     with pytest.raises(InputError, match="has no attribute 'nothing'"):
         ask("nothing")
-    with pytest.raises(InputError, match="expected a callable question -> text.*found float"):
+    with pytest.raises(InputError, match="expected a callable question"):
         ask("number_of_pi")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import typer
 from tqdm import tqdm
 
-from casebook import batch, data, runs
+from casebook import assistant, batch, data, runs
 from casebook.cli.common import (
     BatchSize,
     Device,
@@ -167,7 +167,8 @@ def _pull(grid, tag):
             if not name or data_folder(name) is not None:
                 continue
             is_votes = data.registry.resolve(name)[0].kind == "votes"
-            (stand_in if is_votes or cell.experiment == "assistant" else needed).add(name)
+            is_published = (cell.experiment, name) == ("assistant", assistant.ANSWERED)
+            (stand_in if is_votes or is_published else needed).add(name)
     data.registry.pull(sorted(needed))
     for name in sorted(stand_in - needed):
         try:
