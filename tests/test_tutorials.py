@@ -38,7 +38,6 @@ def as_shown(text):
             "tutorial",
             (
                 "results/mine/notebooks/my_question-*.ipynb",
-                "pilot_results/*",
                 "_build/mine/html/index.html",
             ),
         ),

@@ -115,7 +115,10 @@ ROWS = [
     ([OURS, OURS | {"id": None}], "a.jsonl:2: id .column 'id'. is empty"),
     ([OURS | {"system": "Gpt"}, OURS | {"system": "gpt"}], "'gpt' is a name above but for case"),
     ([OURS | {"input": "May I?"}], "question, input may each be the question: --columns question"),
-    ([OURS | {"contexts": [{"text": "x"}]}], "part of each is text: --columns .contexts=cont"),
+    (
+        [OURS | {"contexts": [{"text": "x"}]}],
+        "is no JSON list of texts: type --columns .contexts=cont",
+    ),
     ([OURS | {"context_ids": ["a", "b"]}], "a.jsonl:1: has not as many contexts as"),
     ([OURS | {"abstained": "maybe"}], "a.jsonl:1: abstained: what do these words mean: 'maybe'"),
     ([OURS, OURS], "a.jsonl:2: 'q1' has a second answer of a system: keep one"),
