@@ -28,7 +28,7 @@ REQUIRED = {
     "factcheck": "mcnemar documented_metrics score_predictions at_prevalence degree_of_support documented_performance",
     "assistant": "grounding token_f1 abstains",
     "audits": "check_row check_tables conflicting_values count_impossible check_means mean_improvement",
-    "rater_agreement": "blinding_index length_effect rating_agreement",
+    "rater_agreement": "length_effect rating_agreement",
 }
 
 
