@@ -1,4 +1,4 @@
-"""What long queries ask of the pipeline: query treatment, scope of the dense list, reranker.
+"""What long queries ask of the pipeline: their words, scope of the dense list, reranker.
 
 ``python tests/validation/retrieval_queries.py ROWS`` keeps the scores of each query under ROWS
 (collections that are there already are not run again) and writes four tables of the methods page:
@@ -25,7 +25,7 @@ from casebook.retrieval.settings import PipelineConfig
 
 MEASURE = "nDCG@10"
 LIMITS = (40, 80, 120, 160, 240, 320, 480)
-WORDS = {"all words": {}, "RM3": {"query_expansion": "rm3"}}
+WORDS = {"all words": {}}
 WORDS |= {f"{limit} words": {"query_words": limit} for limit in LIMITS}
 ALONE = {
     "mmr": False,
@@ -45,7 +45,6 @@ AS_BEFORE |= {"passages_from": 0, "rerank_words": None}
 PARTS = ["bm25", "bm25_stemmed", "bm25_chunked", "dense", "rrf", "rrf_chunked", "reranker_only"]
 FULL = {
     "full": AS_BEFORE,
-    "RM3": {**AS_BEFORE, "query_expansion": "rm3"},
     "dense passage": {"mode": "dense_chunked"},
     "dense document": {"mode": "dense"},
     "first stage": {**AS_BEFORE, "reranker": None},
@@ -80,7 +79,6 @@ READ_BY_RERANKER = {
     "all tokens": {"rerank_tokens": None},
     "128 tokens": {"rerank_tokens": 128},
     "64 tokens": {"rerank_tokens": 64},
-    "windows": {"query_reading": "windows", "rerank_tokens": None},
 }
 NAMES = ["smoke", "consumer_contracts_qa", "pdpabench test", "insurance", "contract_halves"]
 NAMES += ["statutes_60", "statutes_200", "insurance_halves", "joined_questions", "judgments_400"]
@@ -104,7 +102,7 @@ def scores(data, systems):
     counts = pd.Series(words, data.queries["query_id"])
     times = {}
     for name, result in study.results.items():
-        times[name] = result.costs["cpu_s"].drop("index", errors="ignore").sum()
+        times[name] = result.costs.drop("index").sum()
     frame = frame.assign(group=groups, words=counts.reindex(frame.index))
     return frame, pd.Series(times) * 1000 / len(data.queries)
 
@@ -175,19 +173,16 @@ WORD_COLUMNS = {
     "all words": mean("bm25, all words"),
     **{
         words: against(f"bm25, {words}", "bm25, all words")
-        for words in ("80 words", "160 words", "320 words", "RM3")
+        for words in ("80 words", "160 words", "320 words")
     },
     "stemmed, 80 words": against("bm25_stemmed, 80 words", "bm25_stemmed, all words"),
-    **{
-        f"ms, {words}": milliseconds(f"bm25, {words}") for words in ("all words", "80 words", "RM3")
-    },
+    **{f"ms, {words}": milliseconds(f"bm25, {words}") for words in ("all words", "80 words")},
 }
-# What late interaction reads of a query, expansion, and the best part of the pipeline.
+# What late interaction reads of a query, and the best part of the pipeline.
 RERANK_COLUMNS = {
     "full": mean("full"),
     "64 tokens": against("full, 64 tokens", "full"),
     "128 tokens": against("full, 128 tokens", "full"),
-    "RM3": against("RM3", "full"),
     "best part": lambda frame, _: f"{best_part(frame)} {frame[best_part(frame)].mean():.3f}",
     "128 tokens minus best part": lambda frame, _: change(
         frame, "full, 128 tokens", best_part(frame)
@@ -238,7 +233,9 @@ def latency(folder):
             index = CorpusIndex(data.documents)
             text = " ".join(data.queries["text"]).split()
             for system, settings in READ_BY_RERANKER.items():
-                index.passages(PipelineConfig(**settings).cut).reranker("maxsim", "truncated")
+                index.passages(PipelineConfig(**settings).cut).reranker(
+                    "maxsim", settings["rerank_tokens"]
+                )
                 times = time_new_questions(index, questions_of(text), per_band=12, **settings)
                 found = latency_table(times)
                 found.insert(0, "passages", len(index.passages(PipelineConfig().cut)))
