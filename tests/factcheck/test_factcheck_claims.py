@@ -50,7 +50,6 @@ def test_cards_and_readers_agree(own):
     assert all(
         texts[atom.doc_id].count(atom.quote) == 1 for claim in claims for atom in claim.atoms
     )
-    assert load("factcheck_decomposition", kind="annotations").counts["queries"] == 69
 
 
 def test_plain_claims(tmp_path):

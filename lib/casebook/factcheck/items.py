@@ -22,7 +22,8 @@ def claim_items(study, most_bytes=MOST_BYTES):
     results["system"] = results["system"].map(study.names)
     kinds = study.claims.drop(columns=NOT_KINDS)
     items = study.claims[["id", "label", "text"]]
-    items = items.join(pd.get_dummies(kinds, prefix_sep=": "))
+    if len(kinds.columns):
+        items = items.join(pd.get_dummies(kinds, prefix_sep=": "))
     items["text"] = items["text"].map(one_line)
     passages = study.passages.assign(name=study.passages["doc_id"])
     if "start" in passages:
