@@ -19,7 +19,9 @@ import numpy as np
 import yaml
 
 from casebook.factcheck import claims, stance, words
-from casebook.factcheck.pipeline import EvidenceBase, EvidencePassage, FactChecker
+from casebook.factcheck.evidence import EvidenceBase, EvidencePassage
+from casebook.factcheck.judges import PlaceholderStance
+from casebook.factcheck.pipeline import FactChecker
 from casebook.text import sentence_texts
 
 FILE = Path(stance.__file__).with_name("judge.yml")
@@ -39,7 +41,7 @@ def passages_of(texts, document=""):
 
 def claims_with_evidence(base):
     """Parts of our training claims with the sentences that decide them, and as the search finds them."""
-    checker = FactChecker(base, stance.PlaceholderStance())
+    checker = FactChecker(base, PlaceholderStance())
     gold, found = [], []
     for claim in claims.read_claims(split="train"):
         for atom in claim.atoms:

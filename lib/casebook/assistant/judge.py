@@ -20,8 +20,14 @@ from casebook.assistant.study import (
 )
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError
-from casebook.factcheck.model_judges import cost_of_judge, degree_of, seconds_of_preparing
-from casebook.factcheck.pipeline import EvidencePassage, judge_of, name_of_judge
+from casebook.factcheck.evidence import EvidencePassage
+from casebook.factcheck.judges import (
+    cost_of_judge,
+    degree_of,
+    judge_of,
+    name_of_judge,
+    seconds_of_preparing,
+)
 from casebook.factcheck.stance import CAUTION, PublicJudge
 from casebook.measures.faithfulness import PASSAGE_WORDS
 from casebook.plugins import PREFIXES, callable_plugin, is_plugin
@@ -78,7 +84,7 @@ class SupportJudge:
     """Scores by a judge of evidence: the mean over the answer's sentences of their support.
 
     With the contexts cut into passages of 200 words that overlap by half, the support of a sentence
-    is the probability that they support it (`casebook.factcheck.model_judges.degree_of`). Sentences
+    is the probability that they support it (`casebook.factcheck.judges.degree_of`). Sentences
     without content words, and passage numbers such as [1], do not count. Nothing to judge, and a
     sentence that the judge fails on, leave the case without a score.
     """
@@ -87,7 +93,7 @@ class SupportJudge:
         if not name.startswith(("public", "placeholder", *(f"{prefix}:" for prefix in PREFIXES))):
             known = "entailment:MODEL, endpoint:MODEL, public"
             raise InputError(f"judge {name!r}: give {known}, or your own module:object")
-        self.of_evidence = judge_of(name, None)
+        self.of_evidence = judge_of(name)
 
     def prepare(self, cases):
         """Compute what all cases need in full batches."""
