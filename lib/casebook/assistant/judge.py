@@ -26,7 +26,6 @@ from casebook.factcheck.judges import (
     degree_of,
     judge_of,
     name_of_judge,
-    seconds_of_preparing,
 )
 from casebook.factcheck.stance import CAUTION, PublicJudge
 from casebook.measures.faithfulness import PASSAGE_WORDS
@@ -57,9 +56,6 @@ class Judge:
     def __init__(self, name):
         self.title = name.partition(":")[2]
         self._score = callable_plugin(name, SIGNATURE)
-
-    def prepare(self, cases):
-        """Nothing is known of what it needs."""
 
     @functools.cache  # noqa: B019  # judges are few, and live as long as the process
     def scores(self, case):
@@ -94,18 +90,6 @@ class SupportJudge:
             known = "entailment:MODEL, endpoint:MODEL, public"
             raise InputError(f"judge {name!r}: give {known}, or your own module:object")
         self.of_evidence = judge_of(name)
-
-    def prepare(self, cases):
-        """Compute what all cases need in full batches."""
-        claims = []
-        evidence = []
-        for case in dict.fromkeys(cases):
-            passages = _passages_of(case.contexts)
-            if passages:
-                texts = _claims_of(case.answer)
-                claims += texts
-                evidence += [passages] * len(texts)
-        seconds_of_preparing(self.of_evidence, claims, evidence)
 
     @functools.cache  # noqa: B019
     def scores(self, case):
@@ -178,7 +162,6 @@ def judge_answers(log, name, *, foreign=3, seed=0):
             cases += filter(None, (_in_foreign_material(cases[0], *other) for other in others))
         cases_of.append(cases)
     every = [case for cases in cases_of for case in cases]
-    judge.prepare(every)
     reasons = Counter()
     rows = []
     for cases in track(cases_of, "judge", len(log)):

@@ -6,7 +6,6 @@ being that of support against refutation, None where a judge gives none.
 
 import re
 from pathlib import Path
-from time import perf_counter
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -117,17 +116,3 @@ def cost_of_judge(judge):
         return None
     unit = "questions" if isinstance(judge, ModelStance) else "pairs of passage and claim"
     return costs_in_words(costs, prices_of_tokens(), unit)
-
-
-def seconds_of_preparing(judge, claims, evidence):
-    """Let a judge compute what it needs for all claims in full batches; gives the seconds.
-
-    Loading its model is no cost of a claim.
-    """
-    if not hasattr(judge, "prepare"):
-        return 0.0
-    loaded = getattr(judge, "seconds_of_loading", 0.0)
-    start = perf_counter()
-    judge.prepare(claims, evidence)
-    loaded -= getattr(judge, "seconds_of_loading", 0.0)
-    return perf_counter() - start + loaded

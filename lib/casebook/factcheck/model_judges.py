@@ -45,21 +45,6 @@ class EntailmentStance:
         self._model = model
         self.costs = getattr(model, "costs", {})  # pairs asked for, and those that the cache held
 
-    @property
-    def seconds_of_loading(self):
-        return getattr(self._model, "seconds_of_loading", 0.0)
-
-    def prepare(self, claims, evidence):
-        """Compute what several claims need in one go, in full batches."""
-        texts = []
-        hypotheses = []
-        for claim, passages in zip(claims, evidence, strict=True):
-            premises = _all_premises(passages)
-            texts += [premise.text for premise in premises]
-            hypotheses += [claim] * len(premises)
-        if texts:
-            self._model.probabilities(texts, hypotheses)
-
     def judge(self, claim, passages):
         stances = [(NEUTRAL, None)] * len(passages)
         for rows in by_document(passages):

@@ -1,6 +1,5 @@
 """From a claim to a verdict: decompose, query, search, rate, extract, judge, decide."""
 
-import contextlib
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,7 @@ from casebook.factcheck import verdict as rules
 from casebook.factcheck.credibility import read_rating_table
 from casebook.factcheck.decompose import VERIFIABLE, decomposer_of
 from casebook.factcheck.evidence import EvidenceBase
-from casebook.factcheck.judges import PlaceholderStance, judge_of, seconds_of_preparing
+from casebook.factcheck.judges import PlaceholderStance, judge_of
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import DOCUMENTED_RULE, Evidence, Rule, VerdictResult
 from casebook.factcheck.words import content, proper_names, yaml_table
@@ -146,7 +145,6 @@ class FactChecker:
         self._memo = {} if memo is None else memo
         name = self.config.decomposition
         self._decompose = self._memo.setdefault(name, decomposer_of(name))
-        self._seconds_prepared = 0.0  # of a part of a claim, by the judge for all of them at once
 
     @property
     def passing(self):
@@ -158,18 +156,6 @@ class FactChecker:
         return [row for row in rows if self.ratings[row].score >= least]
 
     def check_all(self, claims):
-        """Check claims, each on its own; a judge that reads in batches prepares for all at once."""
-        texts = []
-        evidence = []
-        for claim in track(claims, "finding evidence"):
-            stages = _StageClock(self._memo)
-            with contextlib.suppress(Exception):  # what fails here fails in `check`
-                for part in self._parts(stages, claim.text)[0]:
-                    texts.append(part.text)
-                    evidence.append(self._found(stages, part, claim.text)[1])
-        with contextlib.suppress(Exception):
-            seconds = seconds_of_preparing(self.stance, texts, evidence)
-            self._seconds_prepared = seconds / max(len(texts), 1)
         return [self.check(claim.text, claim.id) for claim in track(claims, "checking claims")]
 
     def check(self, claim, claim_id="claim"):
@@ -242,7 +228,6 @@ class FactChecker:
     def _judged(self, stages, part, passages, first_number):
         """Passages with their stances; they are judged together, as one can depend on others."""
         stances = stages.once("stance", self.stance.judge, part.text, tuple(passages))
-        stages.seconds["stance"] += self._seconds_prepared
         # how many passages a judge of all together gave the same probability
         sided = Counter(stance for stance in stances if stance[1] is not None)
         together = sided if getattr(self.stance, "reads_together", False) else {}

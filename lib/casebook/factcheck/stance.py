@@ -64,8 +64,6 @@ class WordVectors:
         return unit_rows(vectors).astype(np.float16)
 
     def __call__(self, text):
-        if text not in self._known:
-            self.prepare([text])
         sentence, table = self._known[text]
         return sentence, table.astype(np.float32)
 
@@ -88,11 +86,6 @@ class PublicJudge:
     def __init__(self, weights=None, abstains=True):
         self.weights = weights or yaml_table("judge")["weights"]
         self.abstains = abstains
-
-    def prepare(self, claims, evidence):
-        """Compute the vectors that several claims need in full batches."""
-        sentences = [text for passages in evidence for text in headed_sentences(passages)]
-        word_vectors().prepare([*claims, *sentences])
 
     def probability(self, claim, passages):
         """Probability of support against refutation, in (0, 1)."""
@@ -291,6 +284,7 @@ def features(claim, passages):
     """Features of a claim and all of its evidence, in the order of ``FEATURES``."""
     vectors = word_vectors()
     sentences = headed_sentences(passages)
+    vectors.prepare([claim, *sentences])
     documents = {passage.document for passage in passages}
     plain = of_kind(claim, "word")
     claim_stems = stems(claim)
@@ -344,7 +338,6 @@ def fitted_stance(base, labelled):
     """The default judge with weights learnt from labelled claims and their gold sentences."""
     atoms = [atom for claim in labelled for atom in claim.atoms]
     evidence = [base.holding(atom) for atom in atoms]
-    PublicJudge().prepare([atom.text for atom in atoms], evidence)
     rows = zip(atoms, evidence, strict=True)
     X = np.array([features(atom.text, passages) for atom, passages in rows])
     return PublicJudge(learnt_weights(X, [atom.label == SUPPORTED for atom in atoms]))

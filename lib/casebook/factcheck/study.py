@@ -137,65 +137,6 @@ class VerdictStudy:
         return pd.concat(tables, ignore_index=True)
 
 
-# --- where verdicts come from
-
-
-def run_factcheck_study(
-    dataset=OWN_CLAIMS,
-    *,
-    claims=None,
-    corpus=None,
-    stance="public",
-    decomposition="rules",
-    folds=5,
-    seed=0,
-    n_resamples=10_000,
-    **said,
-):
-    """Claims checked by systems and baselines: ours or a user's over a collection, or a public set.
-
-    `stance` and `decomposition` are named as in ``casebook factcheck run``; `folds` are those of
-    what is fitted to the set, which keeps groups together; what is said of the claims' columns and
-    words is that of `read_plain`.
-    """
-    options = {"n_resamples": n_resamples, "seed": seed}
-    if dataset == OWN_CLAIMS or claims is not None:
-        checked = CheckedClaims(claims, corpus, stance, decomposition, **said)
-        return checked_claims(checked, folds, **options)
-    if decomposition != "rules":
-        problem = f"decomposition has no effect with dataset={dataset}"
-        raise InputError(f"{problem}, whose claims are judged whole: leave it out")
-    return given_evidence(dataset, stance, folds, **options)
-
-
-def given_evidence(dataset, stance="public", folds=5, *, seed=0, **options):
-    """Claims of a set with gold evidence: a judge given it, or that of others; the claim alone."""
-    gold = transfer.gold_claims(dataset)
-    (judge,) = transfer.judges_of([stance]).values()
-    order = transfer.shuffled_groups(gold["group"].tolist(), seed, "shuffled evidence")
-    shuffled = gold.assign(evidence=gold["evidence"].iloc[order].tolist())
-    answers = [
-        transfer.judged(gold, GOLD_EVIDENCE, judge),
-        transfer.judged(shuffled, SHUFFLED_EVIDENCE, judge),
-        transfer.blind(gold, folds, seed).query("system == @CLAIM_ONLY"),
-    ]
-    answers = pd.concat(answers)
-    answers["probability"] = _probability(answers["verdict"], answers["support"])
-    rows = gold[["id", "evidence"]].explode("evidence")
-    passages = pd.DataFrame(rows["evidence"].tolist(), rows["id"]).reset_index()
-    passages = passages.rename(columns={"header": "doc_id"}).assign(role="decisive", note="")
-    return VerdictStudy(
-        dataset,
-        gold.rename(columns={"claim": "text"})[CLAIM],
-        answers[ANSWER],
-        passages[["id", "role", "doc_id", "text", "note"]].assign(met=False),
-        TWO_CLASS_POLICY,
-        facts={"passages of evidence": len(passages)},
-        seed=seed,
-        **options,
-    )
-
-
 class CheckedClaims:
     """Held-out claims over a collection, ours or a user's, and what the pipeline makes of them."""
 
@@ -274,7 +215,10 @@ class CheckedClaims:
 
 
 def checked_claims(checked, folds=5, *, seed=0, **options):
-    """Claims over a collection, by the pipeline, its variants and controls: a `VerdictStudy`."""
+    """Claims over a collection, by the pipeline, its variants and controls: a `VerdictStudy`.
+
+    `folds` are those of what is fitted to the claims, which keeps groups together.
+    """
     documented = FactChecker(checked.base, PlaceholderStance(), DOCUMENTED_CONFIG)
     passages = checked.passages()
     claims = _claims_of(checked.test, passages)
@@ -337,16 +281,12 @@ def _claims_of(test, passages):
 
 
 def _answers(results):
-    """Verdicts, stated probabilities and seconds of a pipeline."""
+    """Verdicts, the probability that each is right, and seconds of a pipeline."""
     rows = [[result.verdict, result.support, sum(result.timings.values())] for result in results]
-    table = pd.DataFrame(rows, columns=["verdict", "support", "seconds"])
-    probability = _probability(table["verdict"], table.pop("support").astype(float))
-    return table.assign(probability=probability)
-
-
-def _probability(verdicts, support):
-    """Probability that each verdict is right, from the degree of support; NaN where it has none."""
-    return support.where(verdicts == SUPPORTED, 1 - support).where(verdicts.isin(SIDES))
+    table = pd.DataFrame(rows, columns=["verdict", "probability", "seconds"])
+    support = table["probability"].astype(float)
+    p = support.where(table["verdict"] == SUPPORTED, 1 - support)
+    return table.assign(probability=p.where(table["verdict"].isin(SIDES)))
 
 
 # --- single claims
@@ -364,10 +304,8 @@ def claim_items(study, most_bytes=MOST_BYTES):
     items = study.claims[["id", "label", "text"]].join(pd.get_dummies(study.kinds, prefix_sep=": "))
     items["text"] = items["text"].map(one_line)
     passages = study.passages.replace({"role": {"decisive": DECISIVE, "found": FOUND}})
-    passages["name"] = passages["doc_id"]
-    if "start" in passages:
-        spans = passages["start"].astype(str) + " to " + passages["end"].astype(str)
-        passages["name"] += ", characters " + spans
+    spans = passages["start"].astype(str) + " to " + passages["end"].astype(str)
+    passages["name"] = passages["doc_id"] + ", characters " + spans
     passages["pair"] = list(zip(passages["name"], passages["note"], strict=True))
     for role in (DECISIVE, FOUND):
         of_role = passages[passages["role"] == role].groupby("id")["pair"].agg(list)

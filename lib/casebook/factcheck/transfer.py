@@ -18,7 +18,6 @@ from casebook.factcheck.evidence import EvidenceBase, EvidencePassage, load_docu
 from casebook.factcheck.judges import (
     judge_of,
     name_of_judge,
-    seconds_of_preparing,
     title_of_judge,
 )
 from casebook.factcheck.score import is_right, majority
@@ -141,22 +140,18 @@ def judge_passages(judge, claims, evidence, rule=None):
     """Verdict and degree of support of a judge, by the parts of every claim and its passages.
 
     The parts of a claim are a dict of id to text. A claim on which the judge fails has no verdict,
-    as in the pipeline. What it prepares for all claims at once is shared among them.
+    as in the pipeline.
     """
     rule = rule or Rule()
-    pairs = list(zip(claims, evidence, strict=True))
-    texts = [text for parts, _ in pairs for text in parts.values()]
-    passages_of_texts = [passages for parts, passages in pairs for _ in parts]
-    prepared = seconds_of_preparing(judge, texts, passages_of_texts) / max(len(texts), 1)
     rows = []
-    for parts, passages in pairs:
+    for parts, passages in zip(claims, evidence, strict=True):
         start = perf_counter()
         try:
             items = [item for part in parts.items() for item in _judged(judge, part, passages)]
         except Exception as error:
             rows.append({"verdict": None, "support": UNDECIDED_SUPPORT, "error": str(error)[:200]})
             continue
-        seconds = prepared * len(parts) + perf_counter() - start
+        seconds = perf_counter() - start
         _, verdict, _ = rules.decide_claim(parts, items, rule)
         support = rules.degree_of_support(parts, items, rule)
         support = UNDECIDED_SUPPORT if support is None else support
