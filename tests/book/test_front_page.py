@@ -12,7 +12,7 @@ from toy_records import seal
 from casebook import paths
 from casebook.book.answers import MOST_ROWS, about, answers, questions
 from casebook.book.axis import effect_axis
-from casebook.book.front import bibtex, masthead, preview, web_address
+from casebook.book.front import masthead, web_address
 from casebook.book.results import read_chapters
 from casebook.paths import ROOT, run_dir
 from casebook.runs.headlines import Headline, read_headlines
@@ -175,34 +175,6 @@ def test_the_masthead_says_date_version_citation_and_licence():
     )
     cite = page.select_one("details.cite")
     assert "The Casebook authors (2026). Casebook" in cite.p.text
-    assert (
-        f"version = {{{version}}}" in cite.pre.text and "author = {{The Casebook" in cite.pre.text
-    )
-
-
-def test_bibtex_keeps_names_of_organisations_and_escapes():
-    cited = {
-        "authors": [{"family-names": "O'Neil", "given-names": "Ann"}, {"name": "R&D of 100 %"}],
-        "title": "Our {book}_1",
-        "version": 2,
-        "date-released": "2026-01-31",
-    }
-    assert bibtex(cited) == (
-        "@software{oneil2026,\n"
-        "  author = {O'Neil, Ann and {R\\&D of 100 \\%}},\n"
-        "  title = {{Our \\{book\\}\\_1}},\n"
-        "  version = {2},\n"
-        "  year = {2026},\n"
-        "}"
-    )
-
-
-def test_a_preview_names_the_page_and_escapes():
-    page = BeautifulSoup(preview('A "B" & C', "Found <it>.", "https://x/y.png"), "html.parser")
-    tags = {meta.get("property") or meta["name"]: meta["content"] for meta in page("meta")}
-    assert tags["og:title"] == 'A "B" & C' and tags["og:description"] == "Found <it>."
-    assert tags["og:image"] == "https://x/y.png" and tags["description"] == "Found <it>."
-    assert "og:image" not in preview("A", "B", None)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from casebook.factcheck.pipeline import EvidencePassage
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge
 from casebook.factcheck.study import (
     BASE_RATE,
+    NOT_KINDS,
     SIMPLE,
     STATED,
     TWO_CLASS_POLICY,
@@ -322,6 +324,11 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
     assert transfer.gold_of_claim_set(without).empty
     with pytest.raises(InputError, match="two judges are called 'placeholder'"):
         transfer.judges_of(["placeholder", "placeholder"])
+
+
+def test_items_of_claims_without_kinds_are_shown(study):
+    plain = replace(study, claims=study.claims[NOT_KINDS])
+    assert claim_items(plain)["asked"] == len(study.claims)
 
 
 def test_items_add_up_to_the_chapters_tables(study, checked):

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from html import unescape
+from html import escape
 from pathlib import Path
 
 import nbformat
@@ -16,18 +16,11 @@ import yaml
 
 from casebook import __version__
 from casebook.batch.grid import load_grid
-from casebook.book import items, pages
+from casebook.book import pages
 from casebook.book.answers import about, questions
 from casebook.book.chapters import for_readers
 from casebook.book.concordance import concordance_page, documents
-from casebook.book.front import (
-    PICTURE,
-    citation,
-    completed,
-    configuration,
-    preview,
-    site_address,
-)
+from casebook.book.front import citation, completed, configuration
 from casebook.book.results import read_chapters
 from casebook.book.titles import short
 from casebook.errors import CasebookError, InputError
@@ -36,6 +29,8 @@ from casebook.paths import CONFIGURATION, OUTPUT, ROOT, SHIPPED, run_dir, valid_
 from casebook.runs.outputs import require_report
 from casebook.runs.record import digest, lock_digest, tree_digest
 
+#: Pages on which a reader compares systems or looks at single items, above the chapters.
+COMPARING = {"leaderboard": "Leaderboard", "items": "Single items"}
 _PATIENCE = 300.0  # seconds that another builder may take
 
 
@@ -72,9 +67,10 @@ def _build(run, chapters, evidence, target, work):
     if html.exists() and built_from.is_file() and built_from.read_bytes() == key.encode():
         return
     site = rendered(stage, work)
-    generated = stage / "book" / "generated"
-    for path in generated.rglob("*.js"):
-        _copy_file(path, site / path.parent.relative_to(stage / "book"))
+    for path in (stage / "book" / "generated").rglob("*.js"):
+        folder = site / path.parent.relative_to(stage / "book")
+        folder.mkdir(parents=True, exist_ok=True)
+        _copy_file(path, folder)
     finish(run, chapters, evidence, site)
     stamp = write_text(work / "key", key)  # while a full disk still does no harm
     if html.exists():
@@ -130,7 +126,7 @@ def _unlink_absent_pages(book, toc):
 
         return _PAGE_LINK.sub(link_or_text, text)
 
-    for pattern in ("methods/*.md", "words.md", "generated/*.md", "generated/items/*.md"):
+    for pattern in ("methods/*.md", "words.md", "generated/*.md"):
         for path in book.glob(pattern):
             # What lies in generated/ itself is included by pages of the folder above.
             folder = book if path.parent.name == "generated" else path.parent
@@ -153,7 +149,7 @@ def _files_of(entry):
 
 
 def _contents(chapters, generated):
-    """Fill the table of contents with the executed notebooks and the leaderboard."""
+    """The table of contents with the executed notebooks, the leaderboard and the items."""
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
     experiments = {}
     for chapter in chapters:
@@ -171,9 +167,10 @@ def _contents(chapters, generated):
                 name: experiments.pop(name) for name in [*words, *shown] if name in experiments
             }
         part["chapters"] = _experiments(groups, order, words) + part.get("chapters", [])
-    if "leaderboard.md" in generated and holders:
-        entry = {"file": "generated/leaderboard", "title": "Leaderboard"}
-        holders[0]["chapters"].insert(0, entry)
+    if holders:
+        present = [page for page in COMPARING if f"{page}.md" in generated]
+        entries = [{"file": f"generated/{page}", "title": COMPARING[page]} for page in present]
+        holders[0]["chapters"] = entries + holders[0]["chapters"]
     for part in toc["parts"]:
         part.pop("executed_notebooks", None)
     toc["parts"] = [part for part in toc["parts"] if part.get("chapters")]
@@ -200,13 +197,7 @@ def _experiments(groups, order, words):
 
 
 def _entry(chapter, title):
-    """Give the entry of a chapter, and below it the page of its items if there is one."""
-    entry = {"file": f"run/notebooks/{chapter.cell}", "title": title}
-    title_of_items = items.items_title(chapter)
-    if title_of_items:
-        page = f"generated/items/{chapter.cell}"
-        entry["sections"] = [{"file": page, "title": title_of_items}]
-    return entry
+    return {"file": f"run/notebooks/{chapter.cell}", "title": title}
 
 
 def _copy_folder(source, target):
@@ -374,11 +365,9 @@ def _drop_unused(site):
 
 
 def _finish_pages(run, chapters, site):
-    """Drop scripts that a page does not need; add its preview and the line printed below it."""
+    """Drop scripts that a page does not need; add the line that is printed below it."""
     day = completed(chapters)
-    descriptions = {site / "index.html": about(chapters)}
-    picture = _add_picture(site)
-    address = site_address()
+    described = f'<meta name="description" content="{escape(about(chapters))}">'
     labelled_toggle = _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')
     for path in site.rglob("*.html"):
         page = _ICON_SCRIPT.sub("", path.read_text(encoding="utf-8"))
@@ -390,10 +379,9 @@ def _finish_pages(run, chapters, site):
         parts = [title, f"Run {run}", day, f"Casebook {__version__}"]
         footer = f'<p class="print-footer">{" · ".join(filter(None, parts))}</p>'
         page = page.replace("</article>", f"{footer}</article>", 1)
-        top = address or os.path.relpath(site, path.parent)
-        description = descriptions.get(path, "")
-        tags = preview(unescape(title or ""), description, picture and f"{top}/{picture}")
-        write_text(path, page.replace("</head>", f"{tags}</head>", 1))
+        if path == site / "index.html":
+            page = page.replace("</head>", f"{described}</head>", 1)
+        write_text(path, page)
 
 
 def _compact(page):
@@ -401,16 +389,6 @@ def _compact(page):
     parts = _PREFORMATTED.split(_PAGE_TEXT.sub("", page))
     parts[::2] = [_INDENTATION.sub("\n", text) for text in parts[::2]]
     return _PLAIN_CODE.sub(r"\1", "".join(parts))
-
-
-def _add_picture(site):
-    """Add the picture of a preview, where the book has one, and give its place in the site."""
-    if not PICTURE.is_file():
-        return None
-    name = "_static/report.png"
-    (site / name).parent.mkdir(exist_ok=True)
-    _copy_file(PICTURE, (site / name).parent)
-    return name
 
 
 def _restore_notebooks(run, site):

@@ -77,8 +77,7 @@ def concordance_page(document, chapters=()):
         "",
         "Terms follow the order of the document. *Original* is what the document's text states, "
         "*in its code* what its code computes where that differs, *standard* the usual definition, "
-        "and *measured in this run* what this report finds. "
-        "See also the [glossary](../methods/glossary.md).",
+        "and *measured in this run* what this report finds.",
         "",
     ]
     for row in table["rows"]:

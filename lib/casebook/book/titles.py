@@ -47,10 +47,14 @@ def as_cards(markup):
     return f'<div class="cards">\n{markup}\n</div>'
 
 
+def card_anchor(card):
+    """Anchor of a data card, as MyST makes it of its title."""
+    return re.sub(r"[^\w -]", "", card.title.lower()).replace(" ", "-")
+
+
 def card_link(card):
-    """Link to a data card, from a chapter or the page of its items."""
-    anchor = re.sub(r"[^\w -]", "", card.title.lower()).replace(" ", "-")  # as MyST makes it
-    return f"[{card.title}](../../data_cards.md#{anchor})"
+    """Link to a data card from a chapter."""
+    return f"[{card.title}](../../data_cards.md#{card_anchor(card)})"
 
 
 def page_link(cell):
