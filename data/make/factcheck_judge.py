@@ -77,6 +77,7 @@ class Rewording:
         }
         self.vocabulary = sorted(plain)
         self.rng = rng
+        stance.word_vectors().prepare(self.vocabulary)
         vectors = np.vstack([stance.word_vectors()(word)[0] for word in self.vocabulary])
         cosines = vectors @ vectors.T
         stems = np.array([words.words(word)[0].stem for word in self.vocabulary])
@@ -171,7 +172,6 @@ def learnt():
     for part, share in ((gold, 1.0), (found, 1.0), (made, EDITS_COUNT)):
         rows += part
         shares += [share / len(part)] * len(part)
-    stance.word_vectors().prepare([claim for claim, _, _ in rows])
     X = np.array([stance.features(claim, passages) for claim, passages, _ in rows])
     y = np.array([label for *_, label in rows])
     weights = stance.learnt_weights(X, y, np.array(shares) / np.mean(shares))

@@ -156,7 +156,6 @@ def part_contrasts(tables, name="claims", **options):
 
 
 def configuration_costs(rows):
-    """Accuracy and crashes beside cost of each of the nine."""
     rows = rows[rows["config"] != "no gate"]
     rows = rows.assign(crashed=rows["verdict"].isna(), n=1, accuracy=rows["right"])
     columns = {"accuracy": "mean", "crashed": "sum", "n": "sum"}
@@ -195,7 +194,6 @@ def plant_noise(documents, rate, seed=0):
 
 
 def contradict(sentence, rng):
-    """Contradict a sentence: other numbers, else the first change of words that applies."""
     factor = float(rng.choice([0.5, 2.0, 3.0]))
 
     def other(match):
@@ -210,7 +208,6 @@ def contradict(sentence, rng):
 
 
 def _other_number(number, factor):
-    """Another number of the same form, never the same."""
     value = float(number.replace(",", ""))
     changed = value * factor if value else 7.0
     if "." in number or not value.is_integer():

@@ -104,7 +104,6 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
 
 
 def _quotes(reading, row):
-    """Quotes of a claim, each with its document."""
     quotes = reading.cells("evidence")[row] or []
     listed = quotes if isinstance(quotes, list) else [None]
     for quote in listed:
@@ -131,7 +130,6 @@ def read_labelled(path, documents=None, **said):
 
 
 def _atom(path, number, text, label, evidence, texts):
-    """A quote that decides a claim or a part of it, with its span in the document."""
     doc_id = evidence["doc_id"]
     quote = evidence["quote"]
     start = 0 if texts is None else texts.get(doc_id, "").find(quote)

@@ -27,10 +27,10 @@ _END = Token("", "", 0, 0)
 
 
 def split_claim(claim):
-    """Texts of the atomic claims of a claim."""
     parts = []
     for sentence in sentence_texts(claim):
-        for clause in re.split(r"\s*;\s*", sentence.strip(" .;,?")):
+        clauses = [clause.strip(" .,?") for clause in sentence.split(";")]
+        for clause in filter(None, clauses):
             lead, body = split_condition(clause)
             for whole in _relative_clauses(body):
                 for part in _coordinated(whole):
@@ -78,7 +78,6 @@ def _has_object(tokens):
 
 
 def _relative_clauses(text):
-    """Main clause and relative clause after a comma, each with its subject."""
     match = _RELATIVE.match(text)
     if not match:
         return [text]

@@ -39,7 +39,6 @@ class RatingTable(BaseModel, extra="forbid"):
 
 @cache
 def read_rating_table(path=CREDIBILITY):
-    """Read and check a rating table."""
     try:
         return RatingTable.model_validate(read_yaml(path))
     except ValidationError as error:

@@ -36,7 +36,6 @@ SubClaim = namedtuple("SubClaim", "id text verifiability entities", defaults=[VE
 
 
 def numbered(texts, kind_of=lambda text: VERIFIABLE, names_in=proper_names):
-    """Atomic claims of texts."""
     parts = []
     for number, text in enumerate(texts, start=1):
         parts.append(SubClaim(f"SC{number}", text, kind_of(text), tuple(names_in(text))))
@@ -44,7 +43,6 @@ def numbered(texts, kind_of=lambda text: VERIFIABLE, names_in=proper_names):
 
 
 def decompose(claim):
-    """Atomic claims of a claim, by rules."""
     texts = split_claim(checked_claim(claim))
     if len(texts) > MOST_SUBCLAIMS:
         raise InputError(f"the claim has {len(texts)} parts, more than {MOST_SUBCLAIMS}")
@@ -99,8 +97,6 @@ def documented_verifiability(text):
 
 
 class Part(BaseModel):
-    """One atomic claim as a language model gives it."""
-
     text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     verifiability: Literal[VERIFIABILITY_KINDS]
     entities: tuple[str, ...] = ()
@@ -119,7 +115,6 @@ Claim: {claim}
 
 
 def model_decomposer(model):
-    """Decomposer that asks a language model."""
 
     def decompose_by_model(claim):
         kinds = ", ".join(VERIFIABILITY_KINDS)
@@ -131,7 +126,6 @@ def model_decomposer(model):
 
 
 def answered(model, prompt, schema):
-    """A language model's answer as a pydantic model; one that does not fit is an error."""
     try:
         return schema.model_validate(model.complete_json(prompt, schema))
     except ValidationError as error:
@@ -157,7 +151,6 @@ DECOMPOSERS = {"rules": decompose, "documented": decompose_documented, "none": u
 
 
 def decomposer_of(name):
-    """A decomposer by its name: ours, a language model's or one's own."""
     if name.startswith("model:"):
         return model_decomposer(load_language_model(name.removeprefix("model:")))
     if is_plugin(name):

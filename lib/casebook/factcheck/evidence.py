@@ -88,7 +88,6 @@ class EvidenceBase:
         return {stem: math.log1p(len(self) / count) for stem, count in counts.items()}
 
     def search(self, query):
-        """Rows of the documents for one query, best first."""
         if not query.strip():
             return []
         result = self._retriever.retrieve_many([query], depth=1)
@@ -119,7 +118,6 @@ class EvidenceBase:
         return [self.passage(row, *span) for span in held]
 
     def deciding(self, claim):
-        """The sentences that decide a claim."""
         passages = [passage for atom in claim.atoms for passage in self.holding(atom)]
         return list(dict.fromkeys(passages))
 

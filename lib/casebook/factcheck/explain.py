@@ -97,7 +97,6 @@ def _cited_line(item):
 
 
 def conflicting_parts(result):
-    """Parts with evidence for and against."""
     sides = defaultdict(set)
     for item in result.evidence:
         sides[item.subclaim_id].add(item.stance)
@@ -137,7 +136,6 @@ def _ways(result, part, rule):
 
 
 def documented_quality(evidence, subclaim_ids, text):
-    """The documented coverage, soundness, readability and overall score, each in [0, 1]."""
     ids = {item.id for item in evidence}
     covered = {item.subclaim_id for item in evidence}
     scores = {
@@ -201,7 +199,6 @@ def _mean(values):
 
 
 def quality_rows(results, rule, seed=0):
-    """Quality of every explanation, one row a claim: corrected numbers, then documented ones."""
     rows = []
     for result in results:
         if result.error is None:

@@ -62,7 +62,6 @@ class PluginStance:
 
 
 def judge_of(name):
-    """A judge of evidence by its name on the command line."""
     entailment = _ENTAILMENT.fullmatch(name)
     if name in ("public", "forced"):
         return PublicJudge(abstains=name == "public")
@@ -87,6 +86,7 @@ def name_of_judge(name):
 
 def title_of_judge(name):
     """The name of a judge that readers of a table see: default, entailment: MODEL."""
+    name = name_of_judge(name)
     if name.startswith(("entailment:", _ENDPOINT)):
         return name.replace(":", ": ", 1)
     return yaml_table("names")["judges"].get(name, name)

@@ -82,7 +82,6 @@ def _premises(passages, rows):
 
 
 def _stances_of_document(premises, shares):
-    """Stances of the passages that take a document's side, by row."""
     supports, refutes = shares[:, :2].max(axis=0)
     is_support = supports >= refutes
     against = min(supports, refutes)
@@ -104,8 +103,6 @@ def _stances_of_document(premises, shares):
 
 
 class Judgement(BaseModel):
-    """What a language model answers about the passages of one document."""
-
     verdict: Literal[EVIDENCE_STANCES]
     probability: Annotated[float, Field(ge=0, le=1)]
 

@@ -148,7 +148,6 @@ class FactChecker:
 
     @property
     def passing(self):
-        """How many documents pass the credibility gate."""
         return len(self._passing(range(len(self.base))))
 
     def _passing(self, rows):
@@ -159,7 +158,6 @@ class FactChecker:
         return [self.check(claim.text, claim.id) for claim in track(claims, "checking claims")]
 
     def check(self, claim, claim_id="claim"):
-        """Check one claim; if a stage fails, the result has its name and no verdict."""
         stages = _StageClock(self._memo)
         result = VerdictResult(claim_id, claim, None, timings=stages.seconds)
         try:
@@ -202,7 +200,6 @@ class FactChecker:
         )
 
     def _parts(self, stages, claim):
-        """The parts of a claim that can be verified, and the others."""
         parts = stages.once("decomposition", self._decompose, claim)
         verifiable = tuple(part for part in parts if part.verifiability == VERIFIABLE)
         return verifiable, tuple(part for part in parts if part not in verifiable)
@@ -226,7 +223,6 @@ class FactChecker:
         return queries, passages
 
     def _judged(self, stages, part, passages, first_number):
-        """Passages with their stances; they are judged together, as one can depend on others."""
         stances = stages.once("stance", self.stance.judge, part.text, tuple(passages))
         # how many passages a judge of all together gave the same probability
         sided = Counter(stance for stance in stances if stance[1] is not None)
@@ -264,7 +260,6 @@ class _StageClock:
         self.current = STAGES[0]
 
     def run(self, stage, function, *arguments):
-        """What a stage computes."""
         self.current = stage
         start = perf_counter()
         result = function(*arguments)

@@ -223,7 +223,6 @@ def is_right(gold, predicted, policy=None):
 
 
 def majority(gold, policy=None):
-    """The label whose constant answer is right most often under the policies."""
 
     def n_right(label):
         return is_right(gold, [label] * len(gold), policy).eq(True).sum()
@@ -249,15 +248,12 @@ def compare_verdicts(right, rivals, *, clusters=None, n_resamples=10_000, seed=0
 
 @dataclass(frozen=True, eq=False)
 class FactcheckReport:
-    """Everything that is measured of one system's verdicts."""
-
     account: dict
     scores: Scores
     calibration: Calibration | None
     comparisons: pd.DataFrame
 
     def as_dict(self):
-        """The sections ``parity`` and ``corrected`` as plain values for JSON."""
         account = dict(self.account)
         scores = self.scores
         parity = scores.parity["S"] | scores.parity
@@ -285,7 +281,6 @@ class FactcheckReport:
         return {"parity": parity, "corrected": plain_values(corrected)}
 
     def as_text(self):
-        """The report as lines for a terminal."""
         scores = self.scores
         joined = ("gold", "matched", "missing", "extra", "doubled_gold", "doubled_predictions")
         original = {name: f"{value:.6g}" for name, value in scores.parity["S"].items()}
@@ -306,7 +301,6 @@ class FactcheckReport:
 
 
 def plain_values(values):
-    """Intervals in dicts of any depth as plain values."""
     if isinstance(values, dict):
         return {name: plain_values(value) for name, value in values.items()}
     return values.number() if hasattr(values, "number") else values
@@ -316,7 +310,6 @@ def plain_values(values):
 
 
 def cost_rows(results):
-    """What each checked claim cost, for tables beside its verdict."""
     rows = []
     for result in results:
         levels = [item.level for item in result.evidence]
@@ -377,7 +370,6 @@ def run_log(results, truths=None):
 
 
 def performance_score(log):
-    """The documented score of a log, in [0, 3.3]: a fast wrong answer can beat a right one."""
     return float((log[LOG_WEIGHTS.index] @ LOG_WEIGHTS).mean()) if len(log) else 0.0
 
 
@@ -418,7 +410,6 @@ def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
 
 
 def _explained(result, rule):
-    """A result with its explanation and the smallest removal."""
     row = result._asdict() | {"explanation": None, "removal": None}
     for name in ("subclaims", "dropped", "evidence", "subverdicts"):
         row[name] = [item._asdict() for item in row[name]]
@@ -430,7 +421,6 @@ def _explained(result, rule):
 
 
 def score_labelled(claims, **options):
-    """Scores of the claims with a label; INSUFFICIENT is a class of its own if any claim has it."""
     gold = claims.loc[claims["label"] != "", ["id", "label", "group"]]
     is_third = gold["label"].eq(INSUFFICIENT_EVIDENCE).any()
     options["policy"] = {"nei": "three_class" if is_third else "exclude"}
@@ -451,7 +441,6 @@ def verdict_shares(claims, **options):
 
 
 def outcomes(results):
-    """How often checking ended with each verdict, or crashed where and why."""
     ends = []
     for result in results:
         cause = ": ".join(str(result.error).split(": ")[:2])

@@ -38,17 +38,14 @@ CAUTION = (
 
 
 class WordVectors:
-    """Vectors of sentences and of their words, by the packaged encoder."""
-
     def __init__(self):
         self._encoder = SentenceEncoder()
         self._known = {}
 
     def prepare(self, texts):
-        """Encode texts at once: far cheaper than one by one."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if len(self._known) > MOST_TEXTS:
             self._known.clear()
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
         pooled, tokens = self._encoder.encode_both(new)
         for row, text in enumerate(new):
             self._known[text] = (pooled[row], self._of_words(text, tokens.take([row]).vectors))
@@ -88,7 +85,6 @@ class PublicJudge:
         self.abstains = abstains
 
     def probability(self, claim, passages):
-        """Probability of support against refutation, in (0, 1)."""
         slopes = [self.weights[name] for name in FEATURES]
         score = self.weights["intercept"] + features(claim, passages) @ slopes
         return round(float(1 / (1 + np.exp(-score))), 9)
@@ -115,7 +111,6 @@ class PublicJudge:
         return [rows for n, rows in zip(shared, documents, strict=True) if n >= least]
 
     def remarks(self, claim, passages):
-        """What the evidence lacks of a claim, in lines for the reader."""
         same = [passages[row] for rows in on_subject(claim, passages) for row in rows]
         absent = unmentioned(claim, same or passages)
         if passages and not same:
@@ -132,7 +127,6 @@ class PublicJudge:
 
 
 def by_document(passages):
-    """Rows of passages by their document, in its order."""
     documents = defaultdict(list)
     for row, passage in enumerate(passages):
         documents[passage.header, passage.row].append(row)
@@ -212,7 +206,6 @@ def subject(text):
 
 
 def _named(claim, kind):
-    """Names or numbers of a claim that are not its subject."""
     return [word for word in of_kind(claim, kind) if word not in subject(claim)]
 
 
@@ -255,7 +248,6 @@ def _has_rival(word, claim, texts):
 
 
 def _new_word(claim, sentence):
-    """The only word of a claim that a sentence lacks."""
     stated = stems(sentence) | {word.stem for word in of_kind(claim, "function")}
     missing = [word.text for word in words(claim) if word.stem not in stated]
     return missing[0] if len(missing) == 1 and len(stems(claim)) > 3 else None
@@ -266,7 +258,6 @@ def _new_word(claim, sentence):
 
 @cache
 def _opposites():
-    """Pairs of stems that are the opposite of each other."""
     pairs = set()
     for line in CLAIM_WORDS["opposites"]:
         first, *others = [word.stem for word in words(line)]
@@ -276,7 +267,6 @@ def _opposites():
 
 
 def negations(text):
-    """How many words turn a statement round."""
     return sum(word.text.lower() in NEGATIONS or "n't" in word.text for word in words(text))
 
 
@@ -325,7 +315,6 @@ def features(claim, passages):
 
 
 def learnt_weights(X, y, sample_weight=None):
-    """Weights of the raw features, learnt on claims that hold and claims that do not."""
     mean = X.mean(axis=0)
     scale = np.maximum(X.std(axis=0), 1e-9)
     model = logistic_regression(0.3).fit((X - mean) / scale, y, sample_weight=sample_weight)

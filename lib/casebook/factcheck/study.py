@@ -69,11 +69,9 @@ class VerdictStudy:
 
     @property
     def kinds(self):
-        """Columns of claims that say of what kind they are."""
         return self.claims.drop(columns=CLAIM)
 
     def column(self, name):
-        """One column of the answers, claims x systems."""
         columns = {system: rows[name] for system, rows in self.answers.groupby("system")}
         return pd.DataFrame(columns)[self.systems]
 
@@ -86,7 +84,6 @@ class VerdictStudy:
         return right.dropna().astype(float)
 
     def scores(self):
-        """Accuracy: `Scores` of the claims."""
         return self.scores_of(self.right, ACCURACY, same_input=self._unread)
 
     def _unread(self, pairs):
@@ -94,13 +91,11 @@ class VerdictStudy:
         return {pair: reason for pair, reason in reasons.items() if reason}
 
     def scores_of(self, values, measure, **about):
-        """`Scores` of the claims in any measure, claims x systems."""
         about |= {"n_resamples": self.n_resamples, "seed": self.seed}
         groups = self.claims["group"]
         return transfer.scores_of(values, measure, self.name, groups, self.names, **about)
 
     def scored(self, system, **policy):
-        """Measures, counts and original metrics of one system, see `score_predictions`."""
         groups = self.claims["group"]
         return score_predictions(
             self.claims["label"],
@@ -124,13 +119,11 @@ class VerdictStudy:
         return pd.concat(tables, ignore_index=True).assign(control_name=NAMES[MAJORITY], part=part)
 
     def level(self, measure, intervals, control=np.nan):
-        """One measure of several systems: rows of estimates."""
         rows = coefficients(intervals, self.claims["group"].nunique(), control)
         name = MEASURE_NAMES.get(measure, measure)
         return self.scores_of(self.right, name).described(rows)
 
     def rows(self):
-        """Every verdict on every claim."""
         tables = []
         for system, rows in self.answers.groupby("system", sort=False):
             tables.append(rows.assign(right=self.right[system]).join(self.claims))
@@ -162,12 +155,10 @@ class CheckedClaims:
         self.memo = {}
 
     def check(self, stance, config, memo=None):
-        """Results of the test claims with another judge, or other settings."""
         return FactChecker(self.base, stance, config, memo).check_all(self.test)
 
     @cached_property
     def fitted(self):
-        """A judge that knows our training claims only."""
         return fitted_stance(self.base, self.train)
 
     @cached_property
@@ -184,7 +175,6 @@ class CheckedClaims:
         return transfer.judge_passages(judge, parts, evidence, self.config.rule)[["verdict"]]
 
     def found(self):
-        """The passages that were found for each claim."""
         passages = []
         for result in self.results:
             spans = [
@@ -271,7 +261,6 @@ def checked_claims(checked, folds=5, *, seed=0, **options):
 
 
 def _claims_of(test, passages):
-    """Claims with the kinds that they differ in, and whether the search found what decides them."""
     claims = pd.DataFrame(test)[[*CLAIM, "category", "hops"]].astype(str)
     claims = claims.replace({"label": {INSUFFICIENT_EVIDENCE: INSUFFICIENT}})
     same = [kind for kind in ("category", "hops") if claims[kind].nunique() < 2]
@@ -281,7 +270,6 @@ def _claims_of(test, passages):
 
 
 def _answers(results):
-    """Verdicts, the probability that each is right, and seconds of a pipeline."""
     rows = [[result.verdict, result.support, sum(result.timings.values())] for result in results]
     table = pd.DataFrame(rows, columns=["verdict", "probability", "seconds"])
     support = table["probability"].astype(float)
@@ -307,11 +295,11 @@ def claim_items(study, most_bytes=MOST_BYTES):
     spans = passages["start"].astype(str) + " to " + passages["end"].astype(str)
     passages["name"] = passages["doc_id"] + ", characters " + spans
     passages["pair"] = list(zip(passages["name"], passages["note"], strict=True))
-    for role in (DECISIVE, FOUND):
-        of_role = passages[passages["role"] == role].groupby("id")["pair"].agg(list)
-        items[role] = items["id"].map(of_role.reindex(items["id"], fill_value=[]))
-    met = passages[passages["met"]].groupby("id")["name"].agg(list)
-    items["marked"] = items["id"].map(met.reindex(items["id"], fill_value=[]))
+    parts = {role: passages.loc[passages["role"] == role, "pair"] for role in (DECISIVE, FOUND)}
+    parts["marked"] = passages.loc[passages["met"], "name"]
+    for name, values in parts.items():
+        lists = values.groupby(passages["id"]).agg(list).to_dict()
+        items[name] = [lists.get(claim_id, []) for claim_id in items["id"]]
     columns = ["id", "system", "verdict", "right", "probability"]
     return item_page(
         items.iloc[(~is_wrong).argsort(kind="stable")],

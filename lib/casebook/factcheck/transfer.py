@@ -44,7 +44,6 @@ _WIKI_LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]")  # [[Page|words]]
 
 
 def title_of(key):
-    """Readers' name of a set."""
     card = card_of(key)
     return card.title.partition(",")[0] if card else key
 
@@ -83,12 +82,10 @@ def gold_sets(keys, claims=None, corpus=None, **said):
 
 
 def name_of_file(path):
-    """Key of a user's claims: what a key cannot hold is a hyphen."""
     return re.sub(r"[^\w.-]+", "-", Path(path).stem)
 
 
 def gold_of_collection(name, base, claims):
-    """The claims over a collection that name the passages that decide them."""
     gold = pd.DataFrame(claims)[["id", "text", "label", "group"]]
     gold["evidence"] = [base.deciding(claim) for claim in claims]
     return _sided(gold.rename(columns={"text": "claim"}), name)
@@ -160,7 +157,6 @@ def judge_passages(judge, claims, evidence, rule=None):
 
 
 def _judged(judge, part, passages):
-    """Passages as evidence on a part of a claim, all of one credibility."""
     name, text = part
     stances = judge.judge(text, passages)
     items = []
@@ -171,7 +167,6 @@ def _judged(judge, part, passages):
 
 
 def judged(gold, system, judge):
-    """Rows of one judge on whole claims with gold evidence."""
     answers = judge_passages(judge, [{"SC1": claim} for claim in gold["claim"]], gold["evidence"])
     return gold.join(answers).assign(system=system)
 
@@ -187,7 +182,6 @@ def blind(gold, folds=5, seed=0):
 
 
 def judges_of(stances):
-    """Judges by their names in files."""
     judges = {name_of_judge(stance): judge_of(stance) for stance in stances}
     if len(judges) < len(stances):
         names = ", ".join(map(name_of_judge, stances))
@@ -209,7 +203,6 @@ def run_transfer(golds, judges, folds=5, seed=0):
 
 
 def scores(rows, **options):
-    """Whether each system is right on the claims of each set: a `Scores` a set."""
     names = {name: f"Judge ({title_of_judge(name)})" for name in rows["system"].unique()} | NAMES
     names[CLAIM_ONLY] = f"{NAMES[CLAIM_ONLY]}, out of fold"
     rows = rows.assign(right=is_right(rows["label"], rows["verdict"]))
@@ -220,7 +213,6 @@ def scores(rows, **options):
 
 
 def scores_of(values, measure, key, groups, names, **options):
-    """`Scores` of claims of a set, by systems."""
     return Scores(
         values,
         measure,
@@ -236,7 +228,6 @@ def scores_of(values, measure, key, groups, names, **options):
 
 
 def wide(rows, column):
-    """One column of the rows, claims x systems."""
     return rows.pivot_table(column, "id", "system", aggfunc="first", sort=False)
 
 

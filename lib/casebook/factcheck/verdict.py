@@ -42,7 +42,6 @@ class VerdictResult(_RESULT):
 
     @property
     def parts(self):
-        """Ids of the parts that were judged."""
         return [part.id for part in self.subclaims]
 
 

@@ -57,7 +57,6 @@ def words(text):
 
 
 def unaccented(text):
-    """Toruń as Torun."""
     letters = unicodedata.normalize("NFD", text)
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
@@ -75,7 +74,6 @@ def of_kind(text, kind):
 
 
 def stated_numbers(text):
-    """Numbers of a text in digits, those in words too."""
     return [word.stem for word in of_kind(text, "number")]
 
 
@@ -91,5 +89,4 @@ def proper_names(text):
 
 @lru_cache(maxsize=20_000)
 def first_name(document):
-    """The first name in a document's first sentence."""
     return next(iter(proper_names(next(iter(sentence_texts(document)), ""))), "")
