@@ -214,7 +214,7 @@ def test_a_report_fetches_the_data_of_its_cells_and_what_stands_in_for_answers(r
     monkeypatch.setattr("casebook.data.registry.pull", pulled.extend)
     cells = [("10_assistant", "pdpabench"), ("10_assistant", "smoke")]
     assert report(*cells)[0] == 1
-    assert pulled == ["consumer_contracts_qa", "smoke"]
+    assert pulled == ["smoke"]
     pulled.clear()
     assert report(("01_retrieval_ablation", "pdpabench"), cells[1])[0] == 1
     assert pulled == ["pdpabench", "smoke"]
@@ -229,7 +229,7 @@ def test_a_report_goes_on_without_answers_that_are_nowhere_and_says_what_stands_
     monkeypatch.setattr("casebook.data.registry.pull", lambda names: [])
     monkeypatch.setattr("casebook.data.sources.pull", absent)
     code, _, err = report(("10_assistant", "pdpabench"))
-    warning = "warning: cannot get pdpabench; templates on consumer_contracts_qa stand in"
+    warning = "warning: cannot get pdpabench; a demonstration or a reconstruction stands in"
     assert code == 1 and err.splitlines()[:1] == [warning] and err.endswith("stopped\n")
 
 
@@ -246,12 +246,8 @@ DEFAULTS = [  # an option by its own name, or option=parameter
     ("run", "batch.run", "run_batch", "workers retries"),
     ("report", "batch.run", "run_batch", "workers retries"),
     ("agreement", "measures.agreement", "krippendorff_alpha", "resamples=n_resamples"),
-    (
-        "answer",
-        "assistant.answer",
-        "answer_questions",
-        "k timeout retries max_tokens workers",
-    ),
+    ("answer", "assistant.answer", "answer_questions", "k timeout retries max_tokens"),
+    ("answer", "assistant.answer", "complete_log", "workers"),
     ("explain score", "explain.study", "score_explanations", "foreign resamples=n_resamples"),
     ("factcheck run", "factcheck.score", "as_report", "resamples=n_resamples"),
     ("corpus search", "retrieval.encoded", "search_folder", "mode encoder filters"),
@@ -264,12 +260,12 @@ DEFAULTS = [  # an option by its own name, or option=parameter
     (
         "sensitivity evaluate",
         "sensitivity.evaluation",
-        "evaluate_sensitivity",
+        "importance_agreement",
         "resamples=n_resamples",
     ),
     ("sensitivity evaluate", "sensitivity.tree", "TreeSettings", "placebos=placebo_draws"),
     ("shift eval", "shift.gate", "run_evaluators", "shift baseline"),
-    ("sensitivity run", "sensitivity.report", "run_case", "k"),
+    ("sensitivity run", "sensitivity.study", "run_case", "k"),
     ("sensitivity run", "sensitivity.tree", "CaseSearch", "k"),
     ("sensitivity run", "sensitivity.tree", "TreeSettings", "depth=max_depth children"),
     ("sensitivity run", "sensitivity.tree", "TreeSettings", "placebos=placebo_draws"),

@@ -122,7 +122,7 @@ def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomple
     with pytest.raises(InputError, match=r"6 of 54 .*11.1%.*max_missing=0.12"):
         load(incomplete)
     data = load(incomplete, max_missing=1)
-    assert len(data.queries) == 50 and sum(data.unasked.values()) == 4
+    assert len(data.queries) == 50
     assert "4 judgements of queries without a text are left out" in data.missing
 
 
@@ -168,15 +168,15 @@ def test_graded_judgements_and_groups(folder):
 
 ROWS = [
     ("[{", r"queries\.json: is not JSON"),
-    ("{}", "no list of queries"),
-    ([], "no list of queries"),
-    ([3], "row 1: lacks"),
-    ([ROW, {"id": "q2", "text": "x"}], "row 2: lacks 'relevantDocId'"),
+    ("{}", "is no list of rows"),
+    ([], "has no rows"),
+    ([3], ":1: is no object"),
+    ([ROW, {"id": "q2", "text": "x"}], ":2: lacks 'relevantDocId'"),
     ([ROW, ROW], "query_id 'q1' occurs more than once"),
-    ([ROW | {"relevantDocId": "theft"}], "row 1: lacks 'theft', a field or the file of a policy"),
-    ([ROW | {"relevant": ["policy-fire"]}], "row 1: lacks"),
-    ([ROW | {"relevant": {"policy-fire": 0.5}}], "row 1: lacks"),
-    ([ROW | {"text": 3}], "row 1: lacks"),
+    ([ROW | {"relevantDocId": "theft"}], ":1: lacks 'theft', a field or the file of a policy"),
+    ([ROW | {"relevant": ["policy-fire"]}], ":1: lacks"),
+    ([ROW | {"relevant": {"policy-fire": 0.5}}], ":1: lacks"),
+    ([ROW | {"text": 3}], ":1: lacks"),
 ]
 
 
@@ -209,5 +209,7 @@ def test_samples_of_the_layout(mirror):
 def test_a_file_in_the_place_of_a_folder_is_called_a_file(tmp_path):
     file = tmp_path / "tickets.csv"
     file.write_text("id,text\n1,lost\n")
-    with pytest.raises(InputError, match=r"tickets.csv: is a file, not a folder: give the folder"):
+    with pytest.raises(
+        InputError, match=r"tickets.csv: is a file, not a folder: give one with corpus.jsonl"
+    ):
         load(file)

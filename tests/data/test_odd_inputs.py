@@ -117,7 +117,7 @@ FILES = [
     ("a.csv", lambda rows: table([*rows, [], ["", *rows[1][1:]]]), ":5: .* is empty"),
     ("a.csv", lambda rows: table(rows, "|"), "cells, the header|it has "),
     ("a.csv", lambda rows: table(rows[1:]), "has no |under a header"),
-    ("a.csv", lambda rows: table([[rows[0][-1]] * len(rows[0]), *rows[1:]]), "stands twice"),
+    ("a.csv", lambda rows: table([[rows[0][-1]] * len(rows[0]), *rows[1:]]), "is twice in the header"),
     ("a.csv", lambda rows: table([*rows, ["z"]]), ":4: has 1 cells, the header"),
     ("a.csv", lambda rows: table(with_last(rows, "1,5")).replace('"1,5"', "1,5"), ":3: has "),
     ("a.csv", lambda rows: table(rows) + '"x', "is not CSV, is damaged or cut"),
@@ -160,7 +160,7 @@ CELLS = [
     ("50%", {"log": "50%"}),
     ("−1", {"log": "−1"}),
     ("yes", {"log": "yes"}),
-    ("", {"log": "", "claims": "", "ratings": None, "scores": "1 of 2 scores are missing"}),
+    ("", {"log": "", "claims": "", "ratings": None, "scores": "1 of 1 units lack a score"}),
 ]
 NO_CELL = "is no number|not a finite|not a whole|no whole|what do these words mean|no.* number"
 

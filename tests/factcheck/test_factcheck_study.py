@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from casebook import paths
-from casebook.data.claims import ClaimSet
+from casebook.data.claims import claim_set
 from casebook.data.sources import Absent
 from casebook.errors import InputError
 from casebook.factcheck import transfer
@@ -275,7 +275,7 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
     evidence = claims[["claim_id"]].assign(
         source="Lake", text=[f"The [[Lake|lake]] holds {k} boats." for k in boats]
     )
-    gold = transfer.gold_of_claim_set(ClaimSet("lakes", "all", claims, evidence, {}))
+    gold = transfer.gold_of_claim_set(claim_set("lakes", "all", claims, evidence))
     assert gold["evidence"][0][0].text == "The lake holds 10 boats."
     judges = {"ours": PublicJudge(), "placeholder": PlaceholderStance()}
     rows = transfer.run_transfer([gold], judges)
@@ -284,7 +284,7 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
     assert row[["value", "n", "groups"]].tolist() == [1, 40, 20]
     best = scores.best(transfer.BASELINES)
     assert scores.contrasts([("ours", best)])["verdict"].tolist() == ["better"]
-    without = ClaimSet("lakes", "all", claims, evidence.assign(text=None), {})
+    without = claim_set("lakes", "all", claims, evidence.assign(text=None))
     assert transfer.gold_of_claim_set(without).empty
     with pytest.raises(InputError, match="two judges have one name: placeholder"):
         transfer.judges_of(["placeholder", "placeholder"])

@@ -24,17 +24,8 @@ from casebook.cli.common import (
 from casebook.cli.scores import show_gate
 from casebook.errors import InputError
 
-_OF_MODEL = (
-    "url",
-    "corpus",
-    "k",
-    "mode",
-    "retries",
-    "max_tokens",
-    "temperature",
-    "seed",
-    "prompt",
-)
+_OF_MODEL = ("url", "corpus", "k", "mode", "timeout", "retries", "max_tokens", "temperature")
+_OF_MODEL += ("seed", "prompt")
 
 
 def answer(
@@ -79,40 +70,36 @@ def answer(
         raise InputError("name what is asked: a --model, or your own --app")
     if (price_in is None) != (price_out is None):
         raise InputError("give both --price-in and --price-out, or neither")
-    shared = {
-        "timeout": timeout,
-        "workers": workers,
-        "prices": None if price_in is None else (price_in, price_out),
-        "report": say,
-    }
+    shared = {"workers": workers, "report": say}
+    if price_in is not None:
+        shared["prices"] = (price_in, price_out)
     if app is None:
         exclusive(context, "model", "system")
         if corpus is None:
-            remedy = "name what to retrieve from, or leave it out"
-            refuse_idle(context, ("k", "mode"), "without --corpus", remedy)
-        settings = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
-        settings |= {"corpus": corpus, "k": k, "mode": mode, "prompt": prompt, "retries": retries}
-        assistant.answer.answer_questions(questions, out, model, url=url, **settings, **shared)
+            refuse_idle(context, ("k", "mode"), "without --corpus")
+        assistant.answer.answer_questions(
+            questions,
+            out,
+            model,
+            corpus,
+            url=url,
+            k=k,
+            mode=mode,
+            timeout=timeout,
+            retries=retries,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            seed=seed,
+            prompt=prompt,
+            **shared,
+        )
     else:
         exclusive(context, "app", *_OF_MODEL)
         assistant.answer.ask_application(questions, out, app, system=system, **shared)
-    _show_summary(out, as_json)
-
-
-def _show_summary(out, as_json):
-    """Print time, tokens and cost of each system, and the answers that these are of."""
     summary = assistant.answer.summarise_log(out)
-    table = summary.dropna(axis=1, how="all")
-    notes = []
-    for of, total in (("tokens", "answer tokens"), ("cost", "cost")):
-        n_answers = int(summary["answers"].sum())
-        n_counted = int(summary[f"with {of}"].sum())
-        if total in table and n_counted < n_answers:
-            notes.append(f"{of}: of {n_counted} of {n_answers} answers; the others do not say")
-    table = table.drop(columns=["with tokens", "with cost"])
     following = f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}"
-    report = {"log": str(out), "systems": summary}
-    show(report, as_json, table, [*notes, following], digits=".3g")
+    table = summary.dropna(axis=1, how="all")
+    show({"log": str(out), "systems": summary}, as_json, table, [following], digits=".3g")
 
 
 def gate_log(
@@ -135,8 +122,6 @@ def gate_log(
 
     Example: casebook gate log new.jsonl --against old.jsonl
     """
-    if judge is not None:
-        assistant.judge.load_judge(judge)  # which needs a retriever's packages
     options = {"collection": collection, "judge": judge, "margin": margin, "common": force}
     told = said(columns, values, rows, lists=lists)
     gate = assistant.gate.gate_logs(log, against, measure, **options, **told)

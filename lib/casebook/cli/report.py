@@ -6,7 +6,7 @@ from pathlib import Path
 import typer
 from tqdm import tqdm
 
-from casebook import batch, data, runs
+from casebook import assistant, batch, data, runs
 from casebook.cli.common import (
     BatchSize,
     Device,
@@ -159,28 +159,22 @@ def build(run: RunName = "report"):
 
 def _pull(grid, tag):
     """Fetch the data sets of a tag; files that are here are only verified."""
-    from casebook.assistant import ANSWERED, TEMPLATES
-
     needed = set()
-    replaced = {}
+    stand_in = set()
     for cell in batch.grid.select(batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID), tag=tag):
         for parameter in ("dataset", "rating_set"):
             name = cell.parameters.get(parameter)
             if not name or data_folder(name) is not None:
                 continue
-            if cell.experiment == "assistant" and name == ANSWERED:
-                needed.add(TEMPLATES)
-                replaced[name] = f"templates on {TEMPLATES} stand in"
-            elif data.registry.resolve(name)[0].kind == "votes":
-                replaced[name] = "its reconstruction stands in"
-            else:
-                needed.add(name)
+            is_votes = data.registry.resolve(name)[0].kind == "votes"
+            is_published = (cell.experiment, name) == ("assistant", assistant.ANSWERED)
+            (stand_in if is_votes or is_published else needed).add(name)
     data.registry.pull(sorted(needed))
-    for name in sorted(replaced.keys() - needed):
+    for name in sorted(stand_in - needed):
         try:
             data.sources.pull(data.registry.resolve(name)[0])
         except data.sources.Absent as problem:
-            say(f"warning: {problem}; {replaced[name]}")
+            say(f"warning: {problem}; a demonstration or a reconstruction stands in")
 
 
 def _plan(run, names, texts, grid, tag, force):

@@ -25,14 +25,10 @@ KIND_OF_LOADER = {
     "climate_fever": "claims",
     "feverous_s": "claims",
     "own_claims": "claims",
-    "annotations": "annotations",
-    "vader": "ratings",
     "pdpabench_votes": "votes",
 }
 # Beginnings of SPDX names of licences under which a report may show whole texts.
 OPEN_LICENCES = ("MIT", "Apache-2.0", "BSD-", "CC0-", "CC-BY-3", "CC-BY-4", "CC-BY-SA-")
-_TEMPLATE = Path(__file__).with_name("card.md.jinja")
-
 
 # A path below the folder that it is joined to.
 RelativePath = Annotated[str, StringConstraints(pattern=r"^([\w-][\w.-]*/)*[\w-][\w.-]*$")]
@@ -45,9 +41,8 @@ class _Strict(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
+# Licence of the data themselves, not of the package that carries them.
 class Licence(_Strict):
-    """Licence of the data themselves, not of the package that carries them."""
-
     name: Line
     spdx: Line | None = None
     non_commercial: bool
@@ -56,10 +51,8 @@ class Licence(_Strict):
 
 
 class FileSpec(_Strict):
-    """Identity of one file: its SHA-256 and, for readers of the card, its size."""
-
     sha256: Sha256 | None = None
-    bytes: NonNegativeInt | None = None
+    bytes: NonNegativeInt | None = None  # for readers of the card
 
 
 class Source(_Strict):
@@ -117,7 +110,6 @@ class Card(_Strict):
         return list(dict.fromkeys(tuple(self.files_of(source)) for source in self.sources))
 
     def files_of(self, source):
-        """Names of the files that a source has: all of the card's, if it names none."""
         return source.files or list(self.files)
 
 
@@ -136,7 +128,7 @@ def first_problem(error):
     if not isinstance(error, pydantic.ValidationError):
         return str(error)
     problem = error.errors()[0]
-    where = ".".join(str(part) for part in problem["loc"])
+    where = ".".join(map(str, problem["loc"]))
     return f"field {where}: {problem['msg']}" if where else problem["msg"]
 
 
@@ -168,5 +160,6 @@ def may_show(card):
 
 
 def as_markdown(card):
-    template = jinja2.Template(_TEMPLATE.read_text(), trim_blocks=True, lstrip_blocks=True)
+    text = Path(__file__).with_name("card.md.jinja").read_text()
+    template = jinja2.Template(text, trim_blocks=True, lstrip_blocks=True)
     return template.render(card=card) + "\n"

@@ -92,7 +92,7 @@ def gold_of_collection(name, base, claims):
 
 
 def gold_of_claim_set(dataset, group_by="cluster"):
-    """Claims of a `casebook.data.claims.ClaimSet` with their evidence."""
+    """Claims of a set of `casebook.load` with their evidence."""
     evidence = dataset.evidence.dropna(subset="text").fillna({"source": ""})
     passages = defaultdict(list)
     sources = {}
