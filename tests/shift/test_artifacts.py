@@ -65,8 +65,6 @@ def test_latest_and_best_and_of_equals_the_newest(store):
     assert best_training(store.root, "w").folder == strong
 
 
-
-
 def test_unreadable_trainings_are_passed_over(store):
     folder = store()
     for name, text in (("w-training_9", "{"), ("w-training_8", '{"CreatedUtc": 3}')):

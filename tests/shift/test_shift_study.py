@@ -44,8 +44,6 @@ def gains_of(study):
     return Scores.of(study, SELECTION_MEASURE, **FEW).contrasts(plan).set_index("system")
 
 
-
-
 def test_the_documented_setting_is_measured_at_scale_1_and_first(study):
     assert next(iter(study.fits)) == AS_DOCUMENTED
     fit = study.fits[AS_DOCUMENTED]
@@ -156,5 +154,3 @@ def test_some_questions_are_shifted_by_rule_or_by_labels(study):
     first = segmented(study, AS_DOCUMENTED, "original:ndcg@3")  # by which the oracle decides
     best = first[[BASELINE, AS_DOCUMENTED]].max(axis=1)
     assert first["oracle"].tolist() == best.tolist()
-
-
