@@ -253,8 +253,8 @@ DEFAULTS = [  # an option by its own name, or option=parameter
     ("corpus search", "retrieval.encoded", "search_folder", "mode encoder filters"),
     ("raters analyse", "raters.analysis", "analyse", "resamples=n_resamples permutations"),
     ("raters audit", "raters.analysis", "validity", "permutations"),
-    ("raters forms", "raters.forms", "Plan", "margin win_rate"),
-    ("raters simulate", "raters.simulate", "Truth", "effect ties blank"),
+    ("raters forms", "raters.forms", "Plan", "margin"),
+    ("raters simulate", "raters.simulate", "Truth", "effect ties"),
     ("runs decide", "runs.decide", "decide", "eps"),
     ("sensitivity evaluate", "sensitivity.study", "run_sensitivity_study", "k"),
     (
