@@ -16,9 +16,15 @@
   }
   const script = document.createElement("script");
   script.src = `items/${encodeURIComponent(cell)}.js`;
-  script.onload = () => showItems(root, cell, window.casebookItems);
+  script.onload = async () => showItems(root, cell, await unpacked(window.casebookItems));
   document.head.append(script);
 })();
+
+function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).json();
+}
 
 function showItems(root, cell, data) {
   const byId = new Map(data.items.map((item, place) => [item.id, place]));

@@ -145,6 +145,20 @@ def read_jsonl(path, required=None, *, parse=parse_json, may_be_cut=False):
         yield number, record
 
 
+def part_of(value, path):
+    """Part of a nested value: names, places in a list, and ``*`` for each of a list."""
+    if not path:
+        return value
+    name, _, rest = path.partition(".")
+    if isinstance(value, list) and name == "*":
+        return [part_of(each, rest) for each in value]
+    if isinstance(value, list):
+        value = {str(place): value[place] for place in range(-len(value), len(value))}
+    if not isinstance(value, dict):
+        return None
+    return value[path] if path in value else part_of(value.get(name), rest)
+
+
 # Names
 
 

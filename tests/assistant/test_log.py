@@ -111,7 +111,7 @@ def test_contexts_are_ids_of_a_collection_or_parts_of_objects(tmp_path):
 
 ROWS = [
     ([{"question": "May I?"}], "a.jsonl: has no answer .answer, response, actual_output.; it has"),
-    ([OURS | {"answer": {"out": "x"}}], "say which part of it, as in --columns answer=answer.out"),
+    ([OURS | {"answer": {"out": "x"}}], "say which part of it, as in --columns answer=answer.PART"),
     ([OURS, OURS | {"id": None}], "a.jsonl:2: id .column 'id'. is empty"),
     ([OURS | {"system": "Gpt"}, OURS | {"system": "gpt"}], "'gpt' is a name above but for case"),
     ([OURS | {"input": "May I?"}], "question, input may each be the question: --columns question"),

@@ -67,8 +67,8 @@ def linear_growth():
 
 
 class OneByOne(CaseSearch):
-    def _search(self, keys):
-        return [self._batch([key])[0] for key in keys]
+    def _documents(self, queries):
+        return [super(OneByOne, self)._documents([query])[0] for query in queries]
 
 
 def _compare(planted, retriever, system, bar, note, repeats=1):

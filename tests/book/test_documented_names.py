@@ -4,7 +4,7 @@ import pandas as pd
 
 from casebook.book.concordance import documents, read_concordance
 from casebook.factcheck.explain import documented_quality
-from casebook.factcheck.score import documented_performance
+from casebook.factcheck.score import performance
 from casebook.measures.classification import documented_metrics
 from casebook.raters.documented import documented_analysis, documented_preference
 from casebook.sensitivity.evaluation import documented_evaluation
@@ -33,8 +33,8 @@ def _documented_names():
         *chosen,
         documented_metrics([], []),
         documented_preference([[1]]),
-        documented_quality([], [], [], ""),
-        documented_performance([]),
+        documented_quality([], [], ""),
+        performance([])["measure"],
         documented_evaluation(pd.DataFrame({"Section": [2.0]}, ["a"]), ANNOTATED),
     ):
         found |= set(numbers)

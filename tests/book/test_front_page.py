@@ -157,6 +157,10 @@ def test_the_first_sentence_says_what_was_asked_of_which_data_and_when(run):
     assert ": 2 questions answered on Smoke and my data" in text and "(completed 1 Jan" in text
 
 
+def test_a_book_without_an_answer_says_so():
+    assert about([]).endswith("no question answered.")
+
+
 def test_questions_beyond_the_first_are_named_below(run):
     run(*[headline(f"Question {number}?") for number in range(MOST_ROWS + 2)])
     markup = answers(read_chapters("mine", [CELL]))

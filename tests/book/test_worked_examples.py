@@ -24,7 +24,7 @@ REQUIRED = {
     "factcheck": "documented_metrics score_predictions",
     "assistant": "grounding token_f1",
     "audits": "check_row",
-    "rater_agreement": "blinding_index",
+    "rater_agreement": "balanced_sides",
     "run_registry": "contrasts gate_verdict",
 }
 

@@ -5,8 +5,9 @@ import shutil
 import pandas as pd
 import pytest
 
+from casebook.book.items import items_script
 from casebook.paths import ROOT
-from casebook.runs.items import ALL_TEXTS, item_page, items_json
+from casebook.runs.items import ALL_TEXTS, item_page
 
 HOSTILE = "</script><script>window.ran = 1</script><img src=x onerror='window.ran = 2'>"
 PAGE = """<!DOCTYPE html><html lang="en"><head>
@@ -79,7 +80,7 @@ def folder(tmp_path_factory):
     (folder / "items.html").write_text(PAGE)
     (folder / "items").mkdir()
     for name, content in (("claims", claims()), ("questions", questions())):
-        script = f"window.casebookItems = {items_json(content | {'about': ABOUT})};"
+        script = items_script(content | {"about": ABOUT})
         (folder / "items" / f"{name}.js").write_text(script)
     return folder
 

@@ -117,10 +117,10 @@ def test_whatever_the_words_no_command_ends_in_a_traceback(words):
 
 REMEDIES = [
     ("factcheck run claims.txt", "factcheck.pipeline.checker_of", "begins anew"),
-    ("sensitivity run case.txt smoke", "sensitivity.report.run_case", "begins anew"),
+    ("sensitivity run case.txt smoke", "sensitivity.study.run_case", "begins anew"),
     ("build --run smoke", "book.build_book", "begins anew"),
     ("data pull smoke", "data.registry.pull", "carries on"),
-    ("corpus encode mine --out x", "retrieval.encoding.encode_folder", "carries on"),
+    ("corpus encode mine --out x", "retrieval.encoded.encode_folder", "carries on"),
     ("run query_length", "batch.run.run_batch", "carries on"),
 ]
 

@@ -14,7 +14,6 @@ IGNORED = [
     ("sensitivity run case.txt smoke --mode my:search --encoder nope", "--encoder"),
     ("sensitivity run case.txt smoke --original --placebos 3", "--placebos"),
     (f"{EVALUATE} --mode bm25_stemmed --encoder nope", "--encoder"),
-    ("sensitivity report t --json -o x", "-o"),
     (f"{FORMS} --common", "--common"),
     (f"{FORMS} --seed 3", "--seed"),
     ("raters analyse f --original --out x", "--out"),

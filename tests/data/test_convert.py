@@ -114,7 +114,7 @@ REFUSED = [
     ({"corpus.csv": "id,text\nd1,x\nd1,y\n"}, [], "corpus.csv:3: id 'd1' stands in an earlier row"),
     ({"corpus.csv": "id,text\n,x\n"}, [], "corpus.csv:2: id (column 'id') is empty"),
     ({"corpus.csv": "id,text\nd1, \n"}, [], "corpus.csv: has no row with a text"),
-    (CORPUS, ["--columns", "corpus.txt=x"], "did you mean 'text'?"),
+    (CORPUS, ["--columns", "corpus.txt=x"], "'txt' is no role here: choose from id, text, title"),
     (CORPUS, ["--columns", "text=x"], "'text' is no corpus.ROLE"),
     (CORPUS, ["--columns", "corpus.title=no"], "has no 'no' for title"),
     (CORPUS, ["--columns", "text"], "form --columns TABLE.COLUMN="),
@@ -125,7 +125,7 @@ REFUSED = [
     (
         {"corpus.jsonl": '{"id": "a", "text": ["b"]}\n'},
         ["--corpus", "corpus.jsonl"],
-        "corpus.jsonl:1: text is ['b']: say which part of it, as in --columns corpus.text=text.0",
+        "corpus.jsonl:1: text is ['b']: say which part of it, as in --columns corpus.text=text.PART",
     ),
     (
         {"corpus.csv": "id,text\nd1,x\n", "qrels.csv": "query-id,corpus-id\n1,d1\n"},

@@ -10,7 +10,7 @@ from refusals import not_refused
 
 from casebook import paths
 from casebook.data import load
-from casebook.data.folders import load_beir, load_trec, read_mini_insurance
+from casebook.data.folders import load_folder, load_trec, read_mini_insurance
 from casebook.errors import InputError
 from casebook.retrieval.ablation import data_table, retrieve, score
 from casebook.retrieval.pipeline import HybridRetriever
@@ -19,7 +19,7 @@ WRITE = runpy.run_path(str(paths.DATA / "make" / "mini_insurance.py"))["write"]
 
 
 def test_sound_folder(toy):
-    dataset = load_beir(toy)
+    dataset = load_folder(toy)
     assert list(dataset.documents["doc_id"]) == ["d1", "d2", "d3"]
     assert list(dataset.documents["title"]) == ["One", "", "Three"]
     assert list(dataset.queries["query_id"]) == ["q1", "q2"]
@@ -32,12 +32,12 @@ def test_sound_folder(toy):
 
 
 def test_compressed_files_give_the_same_dataset(toy):
-    plain = load_beir(toy).fingerprint
+    plain = load_folder(toy).fingerprint
     for name in ("corpus.jsonl", "queries.jsonl"):
         data = (toy / name).read_bytes()
         (toy / name).unlink()
         (toy / f"{name}.gz").write_bytes(gzip.compress(data))
-    assert load_beir(toy).fingerprint == plain
+    assert load_folder(toy).fingerprint == plain
 
 
 DEFECTS = [
@@ -62,7 +62,7 @@ def test_defects_are_named_with_file_and_line(toy):
         content = path.read_bytes()
         path.write_bytes(content + line + b"\n")
         try:
-            return load_beir(toy)
+            return load_folder(toy)
         finally:
             path.write_bytes(content)
 
@@ -72,13 +72,13 @@ def test_defects_are_named_with_file_and_line(toy):
 
 def test_missing_or_empty_files_are_named(toy):
     with pytest.raises(InputError, match=r"no such file: judgements are in .*there are test\.tsv"):
-        load_beir(toy, "dev")
+        load_folder(toy, "dev")
     (toy / "corpus.jsonl").write_text("\n\n")
     with pytest.raises(InputError, match="holds no records"):
-        load_beir(toy)
+        load_folder(toy)
     (toy / "corpus.jsonl").unlink()
     with pytest.raises(InputError, match="it has no corpus"):
-        load_beir(toy)
+        load_folder(toy)
 
 
 def test_documents_with_trec_judgements(toy):
@@ -86,7 +86,7 @@ def test_documents_with_trec_judgements(toy):
     qrels.write_text("q2 0 d2 2\nq1 0 d1 1\nq1 0 d3 0\n")
     files = toy / "corpus.jsonl", toy / "queries.jsonl", qrels
     dataset = load_trec(*files, key="toy", id_field="_id")
-    assert dataset.fingerprint == load_beir(toy).fingerprint
+    assert dataset.fingerprint == load_folder(toy).fingerprint
     qrels.write_text("q2 0 d2 2\nq1 0 d8 1\nq1 0 d9 0\n")
     with pytest.raises(InputError, match=r"qrels\.txt: judges the document 'd8'.*2 of 3"):
         load_trec(*files, key="toy", id_field="_id")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from casebook.data import load, registry, sources
-from casebook.data.folders import load_beir
+from casebook.data.folders import load_folder
 
 # Fingerprint of what a loader gives (documents, questions, judgements; claims; votes; ratings),
 # and of its groups.
@@ -93,7 +93,7 @@ def test_privacy_qa_order_gives_nothing_away(pulled):
 )
 def test_pdpabench_equals_an_independent_conversion(mirrored, split, queries, judgements):
     ours = load("pdpabench", split)
-    theirs = load_beir(mirrored / "pdpabench_beir", split)
+    theirs = load_folder(mirrored / "pdpabench_beir", split)
     assert (len(ours.queries), ours.counts["judgements"]) == (queries, judgements)
     assert ours.qrels == theirs.qrels
     columns = ["doc_id", "text", "citation", "part", "section", "subsection"]

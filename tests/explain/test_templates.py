@@ -43,13 +43,9 @@ def kinds(explanation):
     return [sentence.kind for sentence in explanation.sentences]
 
 
-def test_substring_is_a_party_in_the_documented_form_only():
-    text = passage("He made a statement about minority.")
-    assert kinds(explain_result(SHEET, text, WEIGHTS, documented=True)) == [
-        "petitioner",
-        "respondent",
-    ]
-    assert kinds(explain_result(SHEET, text, WEIGHTS)) == ["nothing"]
+def test_a_substring_is_no_party_and_nothing_shared_is_said():
+    for text in ("He made a statement about minority.", "Green apples ripen."):
+        assert kinds(explain_result(SHEET, passage(text), WEIGHTS)) == ["nothing"]
 
 
 def test_sentences_come_in_order_and_are_two_at_most():
@@ -59,15 +55,6 @@ def test_sentences_come_in_order_and_are_two_at_most():
     assert found.text.startswith("Both cite IPC-302.")
     less = SHEET.model_copy(update={"parties": facts.Parties(), "sections_cited": ()})
     assert kinds(explain_result(less, text, WEIGHTS)) == ["evidence", "numbers"]
-
-
-def test_nothing_shared_is_said_and_never_called_similarity():
-    far = passage("Green apples ripen.")
-    plain = explain_result(SHEET, far, WEIGHTS)
-    assert kinds(plain) == ["nothing"]
-    documented = explain_result(SHEET, far, WEIGHTS, documented=True)
-    assert kinds(documented) == ["similarity"]
-    assert not documented.sentences[0].checked
 
 
 def test_every_corrected_sentence_is_borne_out_where_it_points():
@@ -81,7 +68,6 @@ def test_every_corrected_sentence_is_borne_out_where_it_points():
             shown_part = explainer.passage(sheet, document)
             for sentence in found.sentences:
                 seen.add(sentence.kind)
-                assert sentence.checked
                 assert sentence.support or sentence.kind == "nothing"
                 for one in sentence.support:
                     assert texts[one.document_id][one.start : one.end] == one.quote
@@ -108,8 +94,8 @@ OTHER = passage("He was convicted under section 304 IPC.")
 SECTION = edit_fact(SHEET, "sections_cited/IPC-302", "IPC-304")
 
 
-def edge(before, after, listed, documented=False, edit=SECTION):
-    return explain_edge(SHEET, edit, (before, after), listed, documented)
+def edge(before, after, listed):
+    return explain_edge(SHEET, SECTION, (before, after), listed)
 
 
 def test_edge_counts_who_tells_the_old_and_the_new_fact():
@@ -121,16 +107,9 @@ def test_edge_counts_who_tells_the_old_and_the_new_fact():
     assert [one.quote for one in found.sentences[4].support] == ["304"]
 
 
-def test_edge_without_any_witness_says_so_and_the_documented_one_asserts():
+def test_edge_without_any_witness_says_so():
     listed = {"a": passage("apples"), "b": passage("pears")}
-    plain = edge(["a"], ["b"], listed)
-    assert plain.sentences[-1].text.startswith("No passage shown")
-    assert kinds(edge(["a"], ["b"], listed, documented=True))[-1] == "lists"
-    party = edit_fact(SHEET, "parties/respondent", "Individual")
-    asserted = edge(["a"], ["b"], listed, documented=True, edit=party)
-    assert asserted.sentences[-1].kind == "reason"
-    assert not asserted.sentences[-1].checked
-    assert edge(["a"], ["b"], listed, edit=party).sentences[-1].checked
+    assert edge(["a"], ["b"], listed).sentences[-1].text.startswith("No passage shown")
 
 
 NUMBERS = st.sampled_from([1, 2, 3, 6, 12, 500, 1000, 25_000, 250_000, 500_000])
@@ -189,7 +168,7 @@ def test_every_checked_sentence_holds_for_the_two_sheets(data, sheet):
         gone, come = Counter([edit.old]), Counter([edit.new])
     assert "nothing" not in found.text
     left, new = set(before) - set(after), set(after) - set(before)
-    for sentence in (one for one in found.sentences if one.checked):
+    for sentence in found.sentences:
         text = sentence.text.removesuffix(".")
         if sentence.kind == "change":
             assert text == edit.description

@@ -23,9 +23,6 @@ EXPECTED = {
     ("counterfactual_sensitivity", "planted"): {
         ("bm25", "share of placebos above the threshold"): 0.765217,
     },
-    ("counterfactual_sensitivity", "planted_Section"): {
-        ("bm25", "normalised footrule"): 0.528458,
-    },
     ("counterfactual_sensitivity", "planted_Evidence"): {
         ("bm25", "normalised footrule beyond placebos"): 0.110341,
     },

@@ -4,10 +4,8 @@ import json
 import re
 from pathlib import Path
 
-import pytest
 from refusals import not_refused
 
-from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.sensitivity import facts
 from casebook.sensitivity.cases import read_cases
@@ -86,5 +84,3 @@ def test_wrong_sheet_names_file_and_field_in_one_line(tmp_path):
 def test_sections_are_brought_into_normal_form():
     sheet = changed(sections_cited=["s 300A IPC", "PDPA s.13", "my own rule"])
     assert sheet.sections_cited == ("IPC-300A", "PDPA-13", "my own rule")
-    with pytest.raises(InputError, match=r"sections_cited\.1: 'IPC-302' stands twice"):
-        changed(sections_cited=["IPC-302", "section 302 IPC"])

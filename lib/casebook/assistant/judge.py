@@ -12,8 +12,8 @@ import pandas as pd
 from casebook.assistant.study import JUDGED, material_of, without_references
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError
-from casebook.factcheck.model_judges import degree_of
-from casebook.factcheck.pipeline import EvidencePassage, judge_of, name_of_judge
+from casebook.factcheck.evidence import EvidencePassage
+from casebook.factcheck.judges import degree_of, judge_of, name_of_judge
 from casebook.measures.faithfulness import PASSAGE_WORDS
 from casebook.progress import track
 from casebook.text import content_words, passages, printable, sentence_texts

@@ -296,7 +296,6 @@ def _problems(output):
 # The theme draws every icon twice: by a script of 1.5 MB, and by a font that its style sheet names.
 # The font does.
 _ICON_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/fontawesome\.js[^"]*"></script>')
-_MATH_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/tex-chtml\.js[^"]*"></script>')
 _HTML_TITLE = re.compile(r"<title>(.*?)(?: &#8212; [^<]*)?</title>")
 # Code in the colour of the page needs no element; the styles give these names no other colour.
 _PLAIN_CODE = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
@@ -305,7 +304,6 @@ _PAGE_TEXT = re.compile(
     r'<li><a href="[^"]*/?_sources/[^"]*\.md"[^>]*btn-download-source-button.*?</a>\s*</li>',
     re.DOTALL,
 )
-_FORMULA = re.compile(r'class="[^"]*\bmath\b')
 _INDENTATION = re.compile(r"\n[ \t]+(?=<)")
 # Also scripts, which are let run by their hashes.
 _PREFORMATTED = re.compile(
@@ -313,19 +311,13 @@ _PREFORMATTED = re.compile(
 )
 # What opens the pages below a chapter in the sidebar has no name for a screen reader.
 _TOGGLE = '<summary><span class="toctree-toggle"'
-# Below _static: the icons' other faces, the README's picture, what MathJax holds in one
-# file anyway, old font formats, and what only developers of the theme read.
+# Below _static: the icons' other faces, the README's picture, old font formats, and what only
+# developers of the theme read.
 _UNUSED = (
     "scripts/fontawesome.js*",
     "vendor/fontawesome/webfonts/fa-[!s]*",
     "report.png",
     "locales",
-    "mathjax/[!to]*",
-    "mathjax/tex-[!c]*",
-    "mathjax/tex-chtml-*",
-    "mathjax/output/*.js",
-    "mathjax/output/svg",
-    "mathjax/output/chtml/fonts/*.js",
     "**/*.map",
     "**/*.ttf",
 )
@@ -371,8 +363,6 @@ def _finish_pages(run, chapters, site):
     labelled_toggle = _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')
     for path in site.rglob("*.html"):
         page = _ICON_SCRIPT.sub("", path.read_text(encoding="utf-8"))
-        if not _FORMULA.search(page):
-            page = _MATH_SCRIPT.sub("", page)
         page = _compact(page.replace(_TOGGLE, labelled_toggle))
         match = _HTML_TITLE.search(page)
         title = match[1] if match else None

@@ -3,6 +3,8 @@
 ``assets/items.js`` draws it; the address says whose items, and which of them.
 """
 
+import base64
+import gzip
 import html
 import re
 
@@ -57,13 +59,19 @@ def item_pages(chapters):
     files = {}
     links = []
     for chapter in kept:
-        # A script, because a page from disk may not fetch JSON.
-        content = items_json(chapter.items | {"about": _about(chapter)})
-        files[f"{PAGE}/{chapter.cell}.js"] = f"window.casebookItems = {content};\n"
+        files[f"{PAGE}/{chapter.cell}.js"] = items_script(
+            chapter.items | {"about": _about(chapter)}
+        )
         title = html.escape(chapter.title)
         links.append(f"<li>{title}: {items_link(chapter, '')}</li>")
     listed = raw("\n".join(['<ul class="items-of">', *links, "</ul>"]))
     return files | {f"{PAGE}.md": TEXT.format(viewer=raw(VIEWER), links=listed)}
+
+
+def items_script(content):
+    """Items as a script, because a page from disk may not fetch JSON; packed to a sixth."""
+    packed = gzip.compress(items_json(content).encode(), mtime=0)
+    return f'window.casebookItems = "{base64.b64encode(packed).decode()}";\n'
 
 
 def worse_items(chapter):

@@ -16,6 +16,7 @@ from casebook.cli.common import (
     command_group,
     option,
     pairs,
+    plain,
     show_report,
 )
 from casebook.files import refuse_overwriting
@@ -58,6 +59,7 @@ def score(
     scored = explain.study.score_explanations(
         explained, foreign=foreign, pool=explained.sources, n_resamples=resamples, seed=seed
     )
-    report = explain.study.score_report(explained, scored)
-    reading = [data.tables.reading_text(explained.reading)]
-    show_report(report, as_json, out, reading, *explain.study.score_parts(explained, scored))
+    tables = explain.study.score_tables(explained, scored)
+    lines = [data.tables.reading_text(explained.reading)]
+    report = plain({"name": explained.name, **tables})
+    show_report(report, as_json, out, lines, *tables.values())

@@ -27,7 +27,7 @@ from casebook.cli.common import (
 )
 from casebook.errors import BatchFailed, InputError
 from casebook.files import refuse_overwriting, write_text
-from casebook.paths import writable
+from casebook.paths import home_path, writable
 
 app = command_group("factcheck", "Check claims against a collection, and score anyone's verdicts.")
 
@@ -126,9 +126,8 @@ def run(
         raise InputError("give a file of claims, or --log with a log of answers")
     if log and not corpus:
         raise InputError("--log needs --corpus: the collection that the answers should agree with")
-    corpus = corpus or [factcheck.pipeline.OWN_COLLECTION]
-    folders = map(factcheck.pipeline.folder_of, corpus)
-    refuse_overwriting(out, claims, ratings, *(log or ()), *folders)
+    corpus = corpus or [factcheck.evidence.OWN_COLLECTION]
+    refuse_overwriting(out, claims, ratings, *(log or ()), *map(home_path, corpus))
     if out is not None and not writable(out.absolute().parent):
         raise InputError(f"--out {out}: name a file in a folder that you may write to")
     told = said(columns, values, rows)
@@ -145,7 +144,7 @@ def run(
         claim_list, reading = factcheck.claims.read_plain(claims, **told)
         readings = [reading.record()]
     checker = factcheck.pipeline.checker_of(
-        factcheck.pipeline.load_documents(corpus),
+        factcheck.evidence.load_documents(corpus),
         mode=mode,
         stance=stance,
         decomposition=decomposition,
@@ -225,7 +224,7 @@ def ablate(
     decomposition: Decomposition = "rules",
     gate: Gate = "low",
 ):
-    """Measure the worth of each part: 16 combinations and the nine original configurations.
+    """Measure the worth of each part, and run the nine original configurations.
 
     Exit 3 if some claims could not be checked: they count as wrong.
 
@@ -237,7 +236,7 @@ def ablate(
         )
     if rate and not any(rate):
         exclusive(context, "rate", "seeds", but="--rate 0, which plants nothing")
-    documents = factcheck.pipeline.load_documents(corpus or [factcheck.pipeline.OWN_COLLECTION])
+    documents = factcheck.evidence.load_documents(corpus or [factcheck.evidence.OWN_COLLECTION])
     if claims:
         told = said(columns, values, rows)
         claim_list, reading = factcheck.claims.read_labelled(claims, documents, **told)
@@ -252,7 +251,7 @@ def ablate(
     tables = factcheck.ablation.ablate(
         checker, claim_list, noise_rates=rate or (0.0, 1.0), noise_seeds=range(seeds), seed=seed
     )
-    cost = factcheck.model_judges.cost_of_judge(checker.stance)
+    cost = factcheck.judges.cost_of_judge(checker.stance)
     if cost:
         say(f"the judge: {cost}")
     show_tables(tables if as_json else _ablation_tables(tables), as_json)
@@ -265,10 +264,7 @@ def _ablation_tables(tables):
     columns = ["system", "against", "difference", "low", "high", "p_adjusted", "verdict", "reason"]
     return {
         "The pipeline against itself without each part": tables["parts"][columns],
-        "Cells": tables["cells"],
-        "Effects by share of documents with a planted contradiction": tables["effects"].query(
-            "kind in ('main', 'shapley')"
-        ),
+        "By share of documents with a planted contradiction": tables["noise"][["rate", *columns]],
         "The nine original configurations, run": tables["configurations"],
         "Impacts that the document states, and ours, in points of accuracy": tables["reported"],
     }

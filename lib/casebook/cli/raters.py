@@ -40,17 +40,16 @@ app = command_group(
 
 PRINTED_TABLES = ("defects", "win_rates", "intervals", "agreement", "rating_tests", "cohen_kappa")
 COMPARISON_OPTIONS = (
-    *("log", "columns", "rows", "lists", "system", "items", "per_item", "pairs_per_item", "focus"),
-    *("margin", "win_rate", "guess", "stratify", "no_evidence", "common", "seed"),
+    *("log", "columns", "rows", "lists", "system", "items", "per_item", "focus"),
+    *("margin", "stratify", "no_evidence", "common", "seed"),
 )
 """Options of `forms` that have no effect on Likert forms."""
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-WORDS_IN_TEXTS = ("word_in_text", "word_of_one_side")
 
 # Of the commands that read forms: how they are unblinded, and how they are analysed
 ReturnedForms = argument(
-    list[Path], "Forms, folders of forms, or files of several raters' judgements."
+    list[Path], "Forms, folders of forms, or files of several raters' ratings, a row each."
 )
 ColumnNames = option(
     list[str] | None,
@@ -69,28 +68,25 @@ Permutations = option(int, "Permutations of the content audit.", min=19, max=1_0
 def forms(
     context: typer.Context,
     folder: argument(Path, "New folder of the study."),
-    log: option(list[Path] | None, "Log of an assistant's answers, by two systems or more.") = None,
+    log: option(
+        list[Path] | None, "Log of answers, by two systems or more; or a file of each; repeat."
+    ) = None,
     columns: Columns = None,
     rows: Rows = None,
     lists: Lists = "json",
-    system: option(
-        list[str] | None, "NAME=FILE of answers, or with --log a NAME to choose; repeat."
-    ) = None,
+    system: option(list[str] | None, "System of the log to choose; repeat.") = None,
     explanations: option(Path | None, "CSV of explanations, for Likert forms.") = None,
     rater: option(list[str] | None, "LABEL:lay or LABEL:expert; repeat.") = None,
     study: option(str | None, "Name that raters read; default: the folder's.") = None,
     items: option(int | None, "Number of items to draw; default: all.", min=1) = None,
     per_item: option(int | None, "Raters of each comparison; default: all.", min=1) = None,
-    pairs_per_item: option(int | None, "Pairs of systems compared on each item.", min=1) = None,
     focus: option(str | None, "System under study; default: the first.") = None,
     margin: option(float, "Win rates of 0.5 +- this count as no difference.") = 0.05,
-    win_rate: option(float, "True win rate for which the power is stated.") = 0.65,
-    guess: option(str | None, "Ask raters to guess the system, with this question.") = None,
     format_: option(list[str] | None, "xlsx or csv; repeat.", "--format") = None,
     no_evidence: option(
         bool, "Leave the passages that the systems found out of the forms.", "--no-evidence"
     ) = False,
-    stratify: option(str | None, "Field to stratify the draw by; of a log: group.") = None,
+    stratify: option(str | None, "Column to stratify the draw by, such as group.") = None,
     common: option(bool, "Use only items that all systems answered.", "--common") = False,
     seed: Seed = 0,
     as_json: Json = False,
@@ -108,26 +104,19 @@ def forms(
     if explanations:
         table = data.tables.read_table(explanations).reset_index(drop=True)
         report = raters.forms.make_likert_forms(table, folder, name, kinds, formats=formats)
-    else:
-        told = said(columns, None, rows, lists=lists)
-        if log:
-            logged = assistant.log.read_log(log, **told)
-            options = {"common": common, "stratum": stratify}
-            answers, account = raters.answers.answers_of_log(logged, system, **options)
-        else:
-            told["columns"] |= {"stratum": stratify} if stratify else {}
-            files = pairs(system, "=", "NAME=FILE")
-            answers, account = raters.answers.read_answers(files, common=common, **told)
+    elif log:
+        logged = assistant.log.read_log(log, **said(columns, None, rows, lists=lists))
+        options = {"common": common, "stratum": stratify}
+        answers, account = raters.answers.answers_of_log(logged, system, **options)
         if no_evidence:
             answers = answers.drop(columns="evidence", errors="ignore")
-        sizes = {"items": items, "per_item": per_item, "pairs_per_item": pairs_per_item}
-        plan = {"focus": focus, "margin": margin, "win_rate": win_rate, "guess": guess}
-        plan = raters.forms.Plan(name, kinds, seed=seed, formats=formats, **sizes, **plan)
+        plan = {"focus": focus, "margin": margin, "items": items, "per_item": per_item}
+        plan = raters.forms.Plan(name, kinds, seed=seed, formats=formats, **plan)
         report = raters.forms.make_forms(answers, folder, plan, account=account)
-        for reading in answers.attrs["readings"]:
+        for reading in logged.attrs["readings"]:
             say(data.tables.reading_text(reading))
-    for warning in _warnings(report):
-        say(f"warning: {warning}")
+    else:
+        raise InputError("give the answers of two systems or more: --log FILE, repeated")
     show({"folder": str(folder), **report}, as_json, _forms_lines(folder, report))
 
 
@@ -146,47 +135,27 @@ def _forms_lines(folder, report):
     yield f"keep back  {folder / 'sealed'} (key SHA-256 below)"
     yield f"publish    {folder / 'preregistration.json'}"
     yield f"key        {registered['key_sha256']}"
-    yield (
-        "next: hand the forms out, put those that come back into one folder, then "
-        f"'casebook raters analyse FOLDER --key {shlex.quote(str(folder))}'"
-    )
-
-
-# What in the answers may spoil the comparison; Likert forms know nothing of it.
-def _warnings(report):
-    named = report.get("texts_with_a_system_name", [])
-    for column in dict.fromkeys(text["column"] for text in named):
-        items = data.tables.listed([text["item"] for text in named if text["column"] == column], 3)
-        yield f"texts of {column} name a system ({items}): raters may recognise it"
-    if words := [row["word"] for row in report.get("words_of_one_system", [])]:
-        words = data.tables.listed(dict.fromkeys(words))
-        yield f"words that nearly always stand in one of two answers only: {words}"
-    for name, count in report.get("account", {}).get("no_answer", {}).items():
-        yield f"{name} gave no answer to {count} questions; raters read '(no answer)'"
+    study = shlex.quote(str(folder))
+    yield f"next: casebook raters audit {folder / 'for_raters'} --key {study}"
+    yield f"when forms are back: casebook raters analyse FOLDER --key {study}"
 
 
 @app.command()
 def simulate(
-    context: typer.Context,
     study: argument(Path, "Folder of a study."),
-    folder: argument(Path, "Where the filled forms go."),
+    folder: argument(Path, "New folder of the filled forms."),
     effect: option(float, "Log odds for the system under study.") = 0.7,
     ties: option(float, "Share of ties.", min=0, max=1) = 0.1,
-    blank: option(float, "Share of blank ratings.", min=0, max=1) = 0.0,
     seed: Seed = 0,
 ):
     """Fill the workbooks of a study with simulated raters, to rehearse the analysis.
 
     Example: casebook raters simulate pilot returned --effect 0.7
     """
-    truth = raters.simulate.Truth(effect, ties=ties, blank=blank)
-    level = f"the true win rate is {truth.win_rate:.3f}"
-    if raters.unblinding.read_key(study)["layout"] == "likert":
-        refuse_idle(context, ("effect", "ties"), "on Likert forms")
-        level = "ratings around 3.6, whatever the system"
+    truth = raters.simulate.Truth(effect, ties=ties)
     for path in raters.simulate.fill_forms(study, folder, truth, seed=seed):
         echo(str(path))
-    echo(f"simulated, not judged: {level}")
+    echo(f"simulated, not judged: the true win rate is {truth.win_rate:.3f}")
 
 
 @app.command()
@@ -227,7 +196,7 @@ def audit(
     paths = dict.fromkeys(form.path for form in returned)
     leaks = raters.blinding.scan_forms(paths, names, column_names)
     show_tables({"leaks": leaks} | tables, as_json)
-    besides_texts = leaks[~leaks["kind"].isin(WORDS_IN_TEXTS)]
+    besides_texts = leaks[leaks["kind"] != "word_in_text"]
     if len(besides_texts):
         raise CheckFailed(f"{len(besides_texts)} leaks besides the texts; see above")
     if len(leaks):
@@ -263,10 +232,10 @@ def analyse_forms(
         raise InputError(f"{out}: exists: name a new folder, or remove this one")
     column_names = _column_names(columns)
     unblinding = (key, side_column, last_column)
-    if original:
-        _show_documented(files, column_names, *unblinding, force, as_json)
-        return
     returned = raters.read.read_forms(files, column_names)
+    if original:
+        _show_documented(returned, unblinding, force, as_json)
+        return
     if any(form.layout.name == "paired" for form in returned):
         votes = raters.unblinding.open_forms(returned, *unblinding, force)
         options = {"n_resamples": resamples, "permutations": permutations, "seed": seed}
@@ -294,7 +263,7 @@ def analyse_forms(
 # --columns: expected column to the column of the files.
 def _column_names(options):
     columns = pairs(options, "=", "--columns EXPECTED=YOURS")
-    paired = [*raters.layouts.paired_layout(guess=True).names, raters.unblinding.SIDE_COLUMN]
+    paired = [*raters.layouts.WITH_EVIDENCE.names, raters.unblinding.SIDE_COLUMN]
     known = {*paired, *raters.layouts.LIKERT.names, *data.tables.ROLES["ratings"]}
     for expected, column in columns.items():
         if expected not in known:
@@ -305,19 +274,14 @@ def _column_names(options):
     return columns
 
 
-# PDPABench's own analysis, and nothing else; without a key its own reader too.
-def _show_documented(files, column_names, key, side_column, last_column, force, as_json):
-    if key:
-        returned = raters.read.read_forms(files, column_names)
-        votes = raters.unblinding.open_forms(returned, key, force=force)
-        judgements = raters.documented.records_of(votes)
-    else:
-        paths = raters.read.form_files(files)
-        options = (side_column, last_column, column_names)
-        judgements = raters.documented.read_documented_rows(paths, *options)
-    values = raters.documented.documented_analysis(judgements)
-    for line in raters.documented.impossible(judgements, values):
-        say(f"warning: {line}")
+# PDPABench's own analysis, and nothing else.
+def _show_documented(returned, unblinding, force, as_json):
+    votes = raters.unblinding.open_forms(returned, *unblinding, force)
+    lost = [defect for defect in votes.defects if defect.effect == raters.read.LOST]
+    if lost:
+        say(f"warning: {len(lost)} cells or rows do not count; without --original they are listed")
+    suffix = "" if votes.registered else returned[0].path.suffix
+    values = raters.documented.documented_analysis(votes, suffix)
     show(values, as_json, raters.documented.documented_lines(values))
 
 
@@ -328,7 +292,6 @@ def _likert_analysis(returned, key, force, seed):
     ratings, defects = raters.unblinding.unblind_likert(returned, key, force=force)
     tables = {
         "ratings": raters.ratings.likert_summary(ratings, seed=seed),
-        "counts": raters.ratings.likert_counts(ratings),
         "defects": raters.read.defect_table(defects),
     }
     return {"documented": raters.ratings.documented_means(ratings), "tables": tables}

@@ -21,8 +21,6 @@ from casebook.cli.common import (
     option,
     pairs,
     plain,
-    print_json,
-    say,
     show_report,
 )
 from casebook.files import refuse_overwriting, write_text
@@ -60,9 +58,9 @@ def _settings(context, original, depth, children, placebos, **others):
     if original:
         exclusive(context, "original", "placebos", "validator")
         others |= {"max_depth": depth or 2, "children": children or 5}
-        return sensitivity.tree.TreeSettings.documented(**others)
-    others["placebo_draws"] = placebos
-    return sensitivity.tree.TreeSettings(depth or 1, children, **others)
+    else:
+        others |= {"max_depth": depth or 1, "children": children, "placebo_draws": placebos}
+    return sensitivity.tree.TreeSettings(original=original, **others)
 
 
 @app.command()
@@ -104,21 +102,17 @@ def run(
     settings = _settings(context, original, depth, children, placebos, **size)
     domain = sensitivity.domain.read_domain(facts)
     told = {"columns": pairs(columns, "=", "--columns ROLE=COLUMN"), "rows": rows}
-    sheet, notes = sensitivity.report.read_case(case, extractor, name, domain, **told)
-    judge = sensitivity.report.validator_for(validator, original, domain)
+    sheet, notes = sensitivity.cases.read_case(case, extractor, name, domain, **told)
+    judge = sensitivity.plausibility.validator_for(validator, original, domain)
     documents = assistant.log.documents_of(dataset)
-    search = {"mode": mode, "encoder": encoder, "k": k, "say": say}
-    tree = sensitivity.report.run_case(sheet, documents, settings, judge, domain, **search)
-    options = {"documented": original, "threshold": decisive}
-    report = explain.tree_report.tree_report(tree, documents, **options)
-    report["dataset"] = folder.resolve().name if folder else dataset
-    report["mode"] = mode
-    report["facts"] = domain.account
-    report["notes"] = [*domain.notes, *notes, *sensitivity.report.judge_notes(judge)]
-    n_found = len(tree.root.ranking.cases)
-    if n_found < k:
-        report["notes"].append(f"{n_found} of {k} cases found: short lists inflate the mean")
-    lines = [f"note: {note}" for note in [*report["notes"], *report["warnings"]]]
+    search = {"mode": mode, "encoder": encoder, "k": k}
+    tree = sensitivity.study.run_case(sheet, documents, settings, judge, domain, **search)
+    report = explain.tree_report.tree_report(tree, documents, decisive)
+    notes = [*domain.notes, *notes, *getattr(judge, "notes", list)()]
+    notes += [reason for reason in (tree.poor, tree.no_excess) if reason]
+    dataset = folder.resolve().name if folder else dataset
+    report |= {"dataset": dataset, "mode": mode, "notes": notes}
+    lines = [f"note: {note}" for note in notes]
     counts = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
     lines.append(f"{report['case_id']}: {counts}")
     show_report(report, as_json, out, lines, explain.tree_report.score_table(report))
@@ -169,39 +163,34 @@ def evaluate(
     domain = sensitivity.domain.read_domain(facts)
     told = {"columns": pairs(columns, "=", "--columns ROLE=COLUMN"), "rows": rows}
     collection = sensitivity.cases.user_collection(cases, corpus, domain, **told)
-    judge = sensitivity.report.validator_for(validator, original, domain)
-    search = {"k": k, "encoder": encoder, "chunking": False, "n_resamples": resamples, "say": say}
+    judge = sensitivity.plausibility.validator_for(validator, original, domain)
+    search = {"k": k, "encoder": encoder, "chunking": False, "n_resamples": resamples}
     study = sensitivity.study.run_sensitivity_study(
         collection, [mode], settings, validator=judge, **search
     )
-    decisive = DECISIVE if threshold is None else threshold
-    report = sensitivity.report.evaluation_report(study, mode, decisive)
-    notes = [*domain.notes, *sensitivity.report.judge_notes(judge)]
-    report |= {"corpus": str(corpus), "k": k, "facts": domain.account, "notes": notes}
-    report["counts"] = {"documents": len(collection.documents), **collection.account}
-    report = plain(report)
-    show_report(report, as_json, out, *sensitivity.report.evaluation_parts(report))
+    tables = study.tables(mode, DECISIVE if threshold is None else threshold)
+    notes = [*domain.notes, *getattr(judge, "notes", list)()]
+    counts = {"documents": len(collection.documents), "cases": len(collection.sheets)}
+    counts |= collection.account
+    report = {"cases": collection.name, "corpus": str(corpus), "mode": mode, "k": k}
+    report |= {"notes": notes, "counts": counts, "tables": tables}
+    lines = [f"{name}: {count}" for name, count in counts.items()]
+    parts = [[*lines, *(f"note: {note}" for note in notes)]]
+    for title, table in tables.items():
+        parts += [[f"\n{title}"], table]
+    show_report(plain(report), as_json, out, *parts)
 
 
 @app.command()
-def report(
-    context: typer.Context,
-    tree: argument(Path, "Report that `run -o` wrote."),
-    threshold: Threshold = None,
-    out: Out = None,
-    as_json: Json = False,
-):
-    """Write the report of a tree as Markdown, or its sensitivities as JSON.
+def report(tree: argument(Path, "Report that `run -o` wrote."), out: Out = None):
+    """Write the report of a tree as Markdown.
 
     Example: casebook sensitivity report tree.json -o tree.md
     """
-    exclusive(context, "as_json", "out")
-    content = explain.tree_report.with_threshold(explain.tree_report.read_report(tree), threshold)
-    if as_json:
-        print_json(content["nodes"][0]["sensitivity_scores"])
-    elif out is None:
-        echo(explain.tree_report.tree_markdown(content), nl=False)
+    text = explain.tree_report.tree_markdown(explain.tree_report.read_report(tree))
+    if out is None:
+        echo(text, nl=False)
     else:
         refuse_overwriting(out, tree)
-        write_text(out, explain.tree_report.tree_markdown(content))
+        write_text(out, text)
         echo(str(out))

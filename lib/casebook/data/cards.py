@@ -50,14 +50,8 @@ class Licence(_Strict):
     notes: Line | None = None
 
 
-class FileSpec(_Strict):
-    sha256: Sha256 | None = None
-    bytes: NonNegativeInt | None = None  # for readers of the card
-
-
+# One place to take files from: a folder of the project, of the mirror, a wheel or a url.
 class Source(_Strict):
-    """One place to take files from: a folder of the project, of the mirror, a wheel or a url."""
-
     shipped: RelativePath | None = None
     mirror: RelativePath | None = None
     wheel: Annotated[str, StringConstraints(pattern=r"^[\w.-]+==[\w.]+$")] | None = None
@@ -84,9 +78,8 @@ class Split(_Strict):
     note: Line | None = None
 
 
+# Everything that is known about a data set before it is read.
 class Card(_Strict):
-    """Everything that is known about a data set before it is read."""
-
     key: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_]*$")]
     title: Line
     description: Line
@@ -94,7 +87,7 @@ class Card(_Strict):
     citation: Line
     loader: Literal[tuple(KIND_OF_LOADER)]  # a card names none by its path
     sources: list[Source]
-    files: dict[RelativePath, FileSpec]
+    files: dict[RelativePath, Sha256 | None]  # None: identified by its content
     fingerprint: Sha256 | None = None
     splits: dict[str, Split]
     default_split: str

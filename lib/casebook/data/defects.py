@@ -13,7 +13,7 @@ PAIR = ["query", "document"]
 def folder_defects(folder):
     """Repeated ids and texts, unknown ids, conflicting grades, and questions shared by splits.
 
-    A row for each check that finds something, with how many of how many, and examples. Texts are
+    A line for each check that finds something, with how many of how many, and examples. Texts are
     compared without letter case and blanks. What a reader refuses is counted all the same.
     """
     documents = _records(one_of(folder, "corpus"))
@@ -32,12 +32,11 @@ def folder_defects(folder):
         "unknown ids": judged["id"].where(~known),
         "pairs judged twice": _repeated(judged, ["split", *PAIR]),
     }
-    rows = []
     for check, names in checks.items():
         found = names.dropna()
-        rows.append((check, len(found), len(names), "; ".join(found[:MOST_EXAMPLES])))
-    table = pd.DataFrame(rows, columns=["check", "n", "of", "examples"])
-    return table[table["n"] > 0].reset_index(drop=True)
+        if len(found):
+            examples = "; ".join(found[:MOST_EXAMPLES])
+            yield f"{check}: {len(found):,} of {len(names):,}, such as {examples}"
 
 
 # Ids of records that are like an earlier one, with its id.

@@ -19,28 +19,24 @@ MAX_MISSING = 0.05
 LAYOUT = "corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv"
 
 
-def load_folder(folder, split="test", *, key=None, max_missing=MAX_MISSING):
-    check_folder(folder)
-    if not (folder / "policies").is_dir():
-        return load_beir(folder, valid_name(split, "split"), key=key, max_missing=max_missing)
-    if split != "test":
-        raise InputError(f"{folder}: Mini-Insurance has the split 'test' only, not {split!r}")
-    return read_mini_insurance(folder, key=key)
-
-
-def load_beir(folder, split="test", *, key=None, max_missing=MAX_MISSING, card=None):
-    """One split of a BEIR folder: ``corpus.jsonl``, ``queries.jsonl``, ``qrels/*.tsv``."""
+def load_folder(folder, split="test", *, key=None, max_missing=MAX_MISSING, card=None):
+    """One split of a BEIR folder (`LAYOUT`), or Mini-Insurance."""
     folder = Path(folder)
+    check_folder(folder)
+    key = key or folder.resolve().name
+    if (folder / "policies").is_dir():
+        if split != "test":
+            problem = f"Mini-Insurance has the split 'test' only, not {split!r}"
+            raise InputError(f"{folder}: {problem}")
+        return read_mini_insurance(folder, key=key)
     texts = one_of(folder, "corpus"), one_of(folder, "queries")
-    qrels = folder / "qrels" / f"{split}.tsv"
+    qrels = folder / "qrels" / f"{valid_name(split, 'split')}.tsv"
     if not qrels.is_file():
         there = sorted(path.name for path in [*folder.glob("*qrel*.*"), *folder.glob("qrels/*")])
         rule = "judgements are in qrels/SPLIT.tsv, under the line query-id, corpus-id, score"
         raise InputError(f"{qrels}: no such file: {rule}; there are {', '.join(there)}")
-    key = key or folder.resolve().name
-    return load_trec(
-        *texts, qrels, key=key, split=split, id_field="_id", card=card, share=max_missing
-    )
+    about = {"key": key, "split": split, "id_field": "_id", "card": card}
+    return load_trec(*texts, qrels, share=max_missing, **about)
 
 
 def load_trec(

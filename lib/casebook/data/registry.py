@@ -182,9 +182,7 @@ def _check_folder(key, folder):
     splits = sorted(path.stem for path in folder.glob("qrels/*.tsv")) or ["test"]
     rows = [_check_split(key, split, load_folder, folder) for split in splits]
     with contextlib.suppress(InputError, ValueError):  # of what no split could be read with
-        for row in folder_defects(folder).itertuples():
-            detail = f"{row.check}: {row.n:,} of {row.of:,}, such as {row.examples}"
-            rows.append((key, "", "bad", detail))
+        rows += [(key, "", "bad", defect) for defect in folder_defects(folder)]
     return rows
 
 
@@ -199,13 +197,14 @@ def _check_split(key, split, read, *arguments):
 
 def overview():
     """Licences of the datasets, their splits, and which ones are on this machine."""
-    rows = {}
-    for key, card in cards().items():
-        rows[key] = {
+    return pd.DataFrame(
+        {
+            "dataset": card.key,
             "status": sources.status(card)[0],
             "splits": ", ".join(card.splits),
             "licence": card.licence.name,
             "non_commercial": "yes" if card.licence.non_commercial else "no",
             "title": card.title,
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("dataset").reset_index()
+        for card in cards().values()
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.data.folders import load_beir, load_trec
+from casebook.data.folders import load_folder, load_trec
 from casebook.data.splits import (
     VOTE_COLUMNS,
     VOTE_SCORE_COLUMNS,
@@ -28,7 +28,7 @@ NAMES = read_yaml(Path(__file__).with_name("sets.yml"))
 
 def beir(card, files, split):
     folder = next(iter(files.values())).parent  # which holds the corpus, first on each card
-    return load_beir(folder, split, key=card.key, card=card)
+    return load_folder(folder, split, key=card.key, card=card)
 
 
 def beir_halves(card, files, split):

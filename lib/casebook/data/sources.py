@@ -58,7 +58,7 @@ def _folder(source):
 
 
 def _file(card, name, download):
-    known = card.files[name].sha256
+    known = card.files[name]
     sources = [source for source in card.sources if name in card.files_of(source)]
     places = [_folder(source) / source.path_of(name) for source in sources if _folder(source)]
     cached = paths.cache_dir("datasets", card.key) / name

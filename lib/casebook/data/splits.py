@@ -19,12 +19,10 @@ VOTE_COLUMNS = ["rater", "row", "item", "rag_side", "preferred", *VOTE_SCORE_COL
 
 
 class DataSplit:
-    default_split = "all"  # split whose name is the key alone where there is no card
-
     @property
     def name(self):
         """Key and split in one name: the key alone for the card's default split."""
-        default = self.card.default_split if self.card else self.default_split
+        default = self.card.default_split if self.card else "test"
         return self.key if self.split == default else f"{self.key}_{self.split}"
 
     @cached_property
@@ -51,8 +49,6 @@ class RetrievalDataset(DataSplit):
     cluster: str = field(default="groups", repr=False)
     # What its reader left out.
     notes: tuple = field(default=(), repr=False)
-
-    default_split = "test"
 
     def __post_init__(self):
         for ids in (self.documents["doc_id"], self.queries["query_id"]):
@@ -87,8 +83,8 @@ class RetrievalDataset(DataSplit):
         """What the files lack or hold twice, with counts, in words; empty if nothing."""
         n = sum(len(self.lacking & grades.keys()) for grades in self.qrels.values())
         of = self.counts["judgements"]
-        notes = [f"{n} of {of} judgements name documents that the collection lacks"] if n else []
-        return "; ".join([*notes, *self.notes])
+        note = f"{n} of {of} judgements name documents that the collection lacks"
+        return "; ".join([note] * bool(n) + [*self.notes])
 
     def _content(self):
         for frame in (self.documents, self.queries):
@@ -97,10 +93,10 @@ class RetrievalDataset(DataSplit):
             cells = frame[columns].astype(object)
             cells = cells.where(cells.notna(), None)
             yield from map(_canonical, cells.to_numpy().tolist())
-        for query in sorted(self.qrels):
-            yield _canonical([query, sorted(self.qrels[query].items())])
-        for query in sorted(self.candidates or {}):
-            yield _canonical([query, sorted(self.candidates[query])])
+        judged = {query: grades.items() for query, grades in self.qrels.items()}
+        for mapping in (judged, self.candidates or {}):
+            for query in sorted(mapping):
+                yield _canonical([query, sorted(mapping[query])])
 
 
 @dataclass(frozen=True, eq=False)

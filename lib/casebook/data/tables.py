@@ -20,6 +20,7 @@ from casebook.readers import (
     did_you_mean,
     near_names,
     parse_cells,
+    part_of,
     read_json,
     read_jsonl,
     read_text,
@@ -30,7 +31,6 @@ from casebook.sheets import BOOKS, read_book, require_values
 
 # Roles of columns by door, each with the exact names that are read.
 ROLES = read_yaml(Path(__file__).with_name("roles.yml"))
-ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", *BOOKS, ".parquet")
 MOST_COLUMNS = 10_000
 MOST_PAIRS = 3  # that a refusal proposes
 LONGEST = 300  # characters of a refusal
@@ -44,17 +44,11 @@ NUMBER = r"[+-]?(?:\d{1,200}\.?\d*|\.\d+)(?:[eE][+-]?\d\d?)?"
 
 def refusal(path, problem, row=None):
     """Error of one line, for a file or a row of it."""
-    place = str(path)
+    place = str(path) if row is None else f"{path}:{row}"
     if len(place) > 80:
         place = f"...{place[-77:]}"
-    if row is not None:
-        place = f"{place}:{row}"
-    line = re.sub(
-        r"[^\S ]|[\x00-\x1f\x7f-\x9f\ud800-\udfff\u200b-\u206f]", " ", f"{place}: {problem}"
-    )
-    if len(line) > LONGEST:
-        line = f"{line[: LONGEST - 3]}..."
-    return InputError(line)
+    line = "".join(sign if sign.isprintable() else " " for sign in f"{place}: {problem}")
+    return InputError(line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}...")
 
 
 def listed(names, most=10):
@@ -95,19 +89,10 @@ def read_table(path, rows=None, parse=parse_cells, alone=False):
     the only row.
     """
     path = Path(path)
-    kind = suffix_of(path)
-    if kind in (".csv", ".tsv"):
-        table = _delimited(path, kind)
-    elif kind in BOOKS:
-        table = _sheet(path, rows)
-    elif kind in (".jsonl", ".ndjson"):
-        table = _of_objects(path, dict(read_jsonl(path, parse=parse)))
-    elif kind == ".json":
-        table = _of_objects(path, _list_of_rows(path, rows, parse, alone))
-    elif kind == ".parquet":
-        table = _parquet(path)
-    else:
+    read = READERS.get(suffix_of(path))
+    if read is None:
         raise refusal(path, f"is no table: name a {', '.join(ENDINGS)} file")
+    table = read(path, rows=rows, parse=parse, alone=alone)
     if table.empty:
         raise refusal(path, "has no rows, or no header above them")
     table = table.loc[:, table.columns != ""]
@@ -118,13 +103,13 @@ def read_table(path, rows=None, parse=parse_cells, alone=False):
 
 
 # Table of a CSV without its empty rows; a first line ``sep=;`` names its separator.
-def _delimited(path, kind):
+def _delimited(path, **_):
     text = read_text(path)
     first = text.partition("\n")[0]
     header = re.sub('"[^"]*"', "", first)
     marks = [mark for mark in ",;\t" if mark in header] or [","]
     named = re.fullmatch("sep=(.)", first)
-    if named or kind == ".tsv":
+    if named or suffix_of(path) == ".tsv":
         marks = [named[1] if named else "\t"]
     if len(marks) > 1:
         way = f"put sep={marks[0]} or sep={marks[1]} into a line before it"
@@ -143,14 +128,45 @@ def _delimited(path, kind):
     return pd.DataFrame([*rows.values()], [*rows], names, dtype=object)
 
 
-def _sheet(path, name):
+def _sheet(path, rows, **_):
     tables = {sheet.name: sheet.table for sheet in read_book(path).sheets}
-    if name is None and len(tables) == 1:
-        (name,) = tables
+    name = next(iter(tables)) if rows is None and len(tables) == 1 else rows
     if name not in tables:
         raise refusal(path, f"has the sheets {listed(tables)}: type {to_type('rows', 'SHEET')}")
     require_values(path, name, tables[name])
     return tables[name].map(cell_text)
+
+
+def _lines(path, parse, **_):
+    return _of_objects(path, dict(read_jsonl(path, parse=parse)))
+
+
+# Objects of a JSON file: all of it, or the list that `rows` names.
+def _json(path, rows, parse, alone):
+    content = read_json(path, parse=parse)
+    found = part_of(content, rows)
+    if alone and isinstance(found, dict):
+        found = [found]
+    if not isinstance(found, list):
+        within = pd.json_normalize(content if isinstance(content, dict) else {}).items()
+        lists = listed(name for name, (cell,) in within if isinstance(cell, list))
+        problem = f"is no list of rows: type {to_type('rows', 'PATH')}; its lists: {lists}"
+        raise refusal(path, problem)
+    for number, record in enumerate(found, 1):
+        if not isinstance(record, dict):
+            raise refusal(path, f"is no object: {short(record)}", number)
+    return _of_objects(path, dict(enumerate(found, 1)))
+
+
+def _parquet(path, **_):
+    try:
+        from pyarrow import parquet
+
+        records = parquet.read_table(path).to_pylist()
+    except Exception as error:  # pyarrow raises many kinds on damaged files
+        way = "pip install pyarrow, if it is missing"
+        raise refusal(path, f"is no parquet file, or is damaged: {error} ({way})") from error
+    return _of_objects(path, dict(enumerate(records, 1)))
 
 
 def _of_objects(path, records):
@@ -164,32 +180,9 @@ def _refuse_width(path, names):
         raise refusal(path, f"{problem}: make rows of what is in columns")
 
 
-def _list_of_rows(path, rows, parse, alone):
-    content = read_json(path, parse=parse)
-    found = part_of(content, rows)
-    if alone and isinstance(found, dict):
-        found = [found]
-    if not isinstance(found, list):
-        within = pd.json_normalize(content if isinstance(content, dict) else {}).items()
-        lists = listed(name for name, (cell,) in within if isinstance(cell, list))
-        problem = f"is no list of rows: type {to_type('rows', 'PATH')}; its lists: {lists}"
-        raise refusal(path, problem)
-    records = dict(enumerate(found, 1))
-    for number, record in records.items():
-        if not isinstance(record, dict):
-            raise refusal(path, f"is no object: {short(record)}", number)
-    return records
-
-
-def _parquet(path):
-    try:
-        from pyarrow import parquet
-
-        records = parquet.read_table(path).to_pylist()
-    except Exception as error:  # pyarrow raises many kinds on damaged files
-        way = "pip install pyarrow, if it is missing"
-        raise refusal(path, f"is no parquet file, or is damaged: {error} ({way})") from error
-    return _of_objects(path, dict(enumerate(records, 1)))
+READERS = {".csv": _delimited, ".tsv": _delimited, ".json": _json, ".jsonl": _lines}
+READERS |= {".ndjson": _lines, **dict.fromkeys(BOOKS, _sheet), ".parquet": _parquet}
+ENDINGS = tuple(READERS)
 
 
 def records_of(table):
@@ -207,22 +200,7 @@ def cell_text(value):
         return value
     if value is None or value != value:
         return ""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text.removesuffix(".0")
-
-
-def part_of(value, path):
-    """Part of a nested value: names, places in a list, and ``*`` for each of a list."""
-    if not path:
-        return value
-    name, _, rest = path.partition(".")
-    if isinstance(value, list) and name == "*":
-        return [part_of(each, rest) for each in value]
-    if isinstance(value, list):
-        value = {str(place): value[place] for place in range(-len(value), len(value))}
-    if not isinstance(value, dict):
-        return None
-    return value[path] if path in value else part_of(value.get(name), rest)
+    return str(value).lower().removesuffix(".0")
 
 
 def _column(table, name):
@@ -295,9 +273,8 @@ def _chosen(table, roles, columns, further, prefix):
     # the column of each role: as told, else the one that has a listed name
     for role in columns:
         if role not in roles:
-            near = did_you_mean(role, roles)
             choice = listed(roles, most=20)
-            raise InputError(f"columns: {role!r} is no role here{near}: choose from {choice}")
+            raise InputError(f"columns: {role!r} is no role here: choose from {choice}")
     chosen = {}
     for role, names in roles.items():
         there = [name for name in names if name in table and name not in further]
@@ -383,12 +360,13 @@ class Reading:
         """Cells that are text."""
         cells = self.cells(role)
         column = self.columns.get(role, role)
-        for row, cell in cells.items():
-            if not isinstance(cell, str):
-                part = next(iter(cell), "text") if isinstance(cell, dict) else "0.text"
-                way = to_type("columns", {self.prefix + role: f"{column}.{part}"})
-                self.refuse(row, f"{role} is {short(cell)}: say which part of it, as in {way}")
-            if not may_be_empty and not cell.strip():
+        is_text = cells.map(lambda cell: isinstance(cell, str)).astype(bool)
+        for row in cells.index[~is_text]:
+            way = to_type("columns", {self.prefix + role: f"{column}.PART"})
+            problem = f"{role} is {short(cells[row])}: say which part of it, as in {way}"
+            self.refuse(row, problem)
+        if not may_be_empty:
+            for row in cells.index[cells.str.strip() == ""]:
                 self.refuse(row, f"{role} (column {short(column)}) is empty")
         return cells
 
@@ -397,13 +375,13 @@ class Reading:
         lists = {}
         for row, cell in self.cells(role).items():
             found = _list_of(cell, self.lists_as)
-            if found is None and may_be_text and isinstance(cell, str):
-                found = [cell] if cell else None
-            elif found is None and cell != "":
+            if found is None and may_be_text and isinstance(cell, str) and cell:
+                found = [cell]
+            if found is None and cell != "":
                 way = to_type("columns", {role: f"{self.columns[role]}.*.text"})
                 if isinstance(cell, str):
-                    one, mark = to_type("lists", "one"), to_type("lists", "|")
-                    way = f"{one} (a single text), python, or the mark: {mark}"
+                    way = f"{to_type('lists', 'one')} (a single text), python, or the mark: "
+                    way += to_type("lists", "|")
                 self.refuse(row, f"{role} {short(cell)} is no JSON list of texts: type {way}")
             lists[row] = found
         return pd.Series(lists, dtype=object)

@@ -13,10 +13,11 @@ from pydantic import ConfigDict, Field, create_model
 from casebook import paths
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
-from casebook.data.tables import ROLES, Reading, read_roles, read_table, records_of
+from casebook.data.tables import ENDINGS, ROLES, Reading, read_roles, read_table, records_of
 from casebook.errors import InputError
+from casebook.models.language import load_language_model
 from casebook.parameters import needs
-from casebook.readers import parse_json, read_yaml
+from casebook.readers import parse_json, read_text, read_yaml, suffix_of
 from casebook.sensitivity.citations import adjacent_sections, neighbours, neighbours_or_next
 from casebook.sensitivity.domain import (
     FACT_TYPES,
@@ -26,7 +27,7 @@ from casebook.sensitivity.domain import (
     validate_record,
 )
 from casebook.sensitivity.edits import ALL_WORDS
-from casebook.sensitivity.extract import extract_sheet
+from casebook.sensitivity.extract import extract_sheet, extract_with_model
 from casebook.sensitivity.facts import contradictions, from_dict, present_types
 
 ANNOTATED_CASES = paths.DATA / "counterfactual" / "cases.jsonl"
@@ -53,8 +54,8 @@ class CaseCollection:
         counts = {"documents": len(self.documents), "cases": len(self.sheets)}
         counts["annotated pairs of case and fact type"] = len(self.annotations)
         counts |= self.account
-        counts |= {f"your own {name}": own for name, own in (self.domain.account or {}).items()}
-        counts |= {"note": "; ".join(self.domain.notes)} if self.domain.notes else {}
+        if self.domain.notes:
+            counts["your own facts"] = "; ".join(self.domain.notes)
         return pd.Series(counts).astype(str).rename_axis("what").reset_index(name="value")
 
 
@@ -65,11 +66,10 @@ def open_cases(dataset, planted=None, cases=None, corpus=None, facts=None, **sai
     are the columns and rows of the file.
     """
     needs("cases", cases, corpus=corpus, columns=said.get("columns"))
-    domain = read_domain(facts)
     if cases:
-        return user_collection(cases, corpus, domain, **said)
+        return user_collection(cases, corpus, read_domain(facts), **said)
     if dataset != PLANTED:
-        return extracted_collection(load(dataset), domain)
+        return extracted_collection(load(dataset), read_domain(facts))
     needs("cases", cases, facts=facts)
     return plant_cases(**planted or {})
 
@@ -82,24 +82,20 @@ def annotated_sets(dataset, planted=None, cases=None, corpus=None, facts=None, *
     """
     if cases or facts or corpus:
         return [open_cases(dataset, planted, cases, corpus, facts, **said)]
-    if dataset != PLANTED:
-        return [annotated_collection(load(dataset).documents, dataset)]
-    ours = plant_cases(**planted or {})
-    return [ours, annotated_collection(ours.documents, PLANTED)]
-
-
-def annotated_collection(documents, name):
-    cases = read_cases()
-    return CaseCollection(
-        f"annotated_cases_on_{name}",
+    sets = [plant_cases(**planted or {})] if dataset == PLANTED else []
+    documents = (sets[0] if sets else load(dataset)).documents
+    ours = read_cases()
+    annotated = CaseCollection(
+        f"annotated_cases_on_{dataset}",
         "our annotated cases",
-        cases.sheets,
+        ours.sheets,
         documents,
         neighbours,
-        cases.account() | {"annotated by": "the project, not validated by experts"},
-        cases.annotations,
+        ours.account() | {"annotated by": "the project, not validated by experts"},
+        ours.annotations,
         real=True,
     )
+    return [*sets, annotated]
 
 
 def user_collection(path, corpus, domain=SHIPPED_DOMAIN, **said):
@@ -126,14 +122,12 @@ def extracted_collection(dataset, domain=SHIPPED_DOMAIN):
     counts = Counter()
     for name, text in zip(dataset.queries["query_id"], dataset.queries["text"], strict=True):
         sheet = extract_sheet(text, name, domain).sheet
-        if not present_types(sheet):
-            counts["judgments without an extracted fact, left out"] += 1
-        elif contradictions(sheet):
-            counts["sheets that contradict themselves, left out"] += 1
-        else:
+        if present_types(sheet) and not contradictions(sheet):
             sheets.append(sheet)
+        else:
+            counts["judgments without facts, or with facts that contradict, left out"] += 1
     if not sheets:
-        raise InputError(f"{dataset.name}: no question is a case to edit: {dict(counts)}")
+        raise InputError(f"{dataset.name}: no question is a case to edit")
     precedents = {}
     for case, grades in dataset.qrels.items():
         precedents[case] = [document for document, grade in grades.items() if grade > 0]
@@ -150,7 +144,7 @@ def extracted_collection(dataset, domain=SHIPPED_DOMAIN):
     )
 
 
-# ---- annotated cases: what decides them
+# ---- cases of a file, with what decides them
 
 CASE_KEYS = tuple(ROLES["cases"])
 """What a row of a file of cases may hold; the first it must."""
@@ -165,11 +159,10 @@ class Cases(NamedTuple):
 
     def account(self):
         n_annotated = self.annotations["case_id"].nunique()
-        counts = {"read": len(self.sheets), "annotated": n_annotated}
+        counts = {"annotated": n_annotated}
         counts["without annotations"] = len(self.sheets) - n_annotated
         counts["pairs"] = int(self.annotations["dispositive"].notna().sum())
-        if self.reading.unread:
-            counts["columns not read"] = ", ".join(self.reading.unread)
+        counts["columns not read"] = ", ".join(self.reading.unread) or "none"
         return counts
 
 
@@ -198,10 +191,10 @@ def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=N
         record = validate_record(where, filled, model)
         sheet = from_dict({"case_id": filled["case_id"], **record.fact_sheet}, where, domain=domain)
         sheets.append(sheet)
-        ranks = record.expert_importance_ranking
-        named = [*record.dispositive_facts, *record.non_dispositive_facts]
-        if len(named) > len(set(named)):
+        named = Counter([*record.dispositive_facts, *record.non_dispositive_facts])
+        if max(named.values(), default=1) > 1:
             reading.refuse(row, "a fact type is named twice under the facts that decide or do not")
+        ranks = record.expert_importance_ranking
         for name in domain.fact_types:
             decides = name in record.dispositive_facts if name in named else None
             if name in named or name in ranks:
@@ -220,6 +213,33 @@ def _record_model(fact_types):
         non_dispositive_facts=(list[name], []),
         expert_importance_ranking=(dict[name, rank], {}),
     )
+
+
+def read_case(path, extractor=None, name=None, domain=SHIPPED_DOMAIN, **said):
+    """A case, and the notes on it.
+
+    It is a case of a table, chosen by name if there are several, or a judgment in text.
+    """
+    path = Path(path)
+    is_table = suffix_of(path) in ENDINGS
+    needs("the text of a judgment", not is_table, extractor=extractor)
+    needs("a table of cases", is_table, case=name, **said)
+    if is_table:
+        cases = read_cases(path, domain, **said)
+        sheets = {sheet.case_id: sheet for sheet in cases.sheets}
+        if name is None and len(sheets) == 1:
+            name = next(iter(sheets))
+        if name not in sheets:
+            some = ", ".join([*sheets][:5])
+            raise InputError(f"{path}: name one of {len(sheets)} cases by --case, such as {some}")
+        return sheets[name], (str(cases.reading),)
+    text = read_text(path)
+    extraction = extract_sheet(text, path.stem, domain)
+    if extractor:
+        extraction = extract_with_model(text, load_language_model(extractor), path.stem, domain)
+    if not present_types(extraction.sheet):
+        raise InputError(f"{path}: no fact was found in the text: write a fact sheet in JSON")
+    return extraction.sheet, extraction.notes
 
 
 # ---- planted cases: in each area of law two fact types decide, unequally, and two are noise

@@ -3,16 +3,18 @@
 import itertools
 import re
 from collections import Counter
+from functools import partial
 from typing import NamedTuple
 
 import pandas as pd
 import pydantic
 
 from casebook.errors import CasebookError
+from casebook.models.answers import costs_in_words, load_judging_model, prices_of_tokens
 from casebook.sensitivity import citations, facts
 from casebook.sensitivity.citations import pattern, word_lists
 from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN
-from casebook.sensitivity.edits import out_of_bounds
+from casebook.sensitivity.edits import is_out_of_bounds
 from casebook.stats.intervals import bounded, clustered_wilson
 
 ACCEPT = "accept"
@@ -38,60 +40,56 @@ def rules(before, edit, domain=SHIPPED_DOMAIN):
 
     Of fact types of one's own they know nothing: each value that the file lists is plausible.
     """
-    known = facts.contradictions(before)
-    for contradiction in facts.contradictions(edit.sheet):
-        if contradiction not in known:
-            return Decision(REJECT, f"contradiction: {contradiction}")
+    new = set(facts.contradictions(edit.sheet)).difference(facts.contradictions(before))
     reason = None
-    if edit.fact_type == "Numerical":
-        reason = _number(before, edit, domain)
+    if new:
+        reason = f"contradiction: {min(new)}"
     elif edit.fact_type == "Section":
         reason = _section(edit, domain)
-    elif edit.fact_type not in domain.types:
-        marks = _marks(before, edit.item.removeprefix("parties/"), domain)
-        for rule in word_lists()["rules"].get(edit.new, ()):
-            if marks & set(rule.get("if", marks)) and not marks & set(rule.get("unless", ())):
-                return Decision(rule["outcome"], rule["reason"])
-    return Decision(REJECT, reason) if reason else Decision(ACCEPT, "no rule speaks against it")
+    elif edit.fact_type == "Numerical":
+        reason = _number(before, edit, domain)
+    if reason:
+        return Decision(REJECT, reason)
+    marks = _marks(before, edit.item.removeprefix("parties/"), domain)
+    known = {} if edit.fact_type in domain.types else word_lists()["rules"]
+    for rule in known.get(edit.new, ()):
+        if marks & set(rule.get("if", marks)) and not marks & set(rule.get("unless", ())):
+            return Decision(rule["outcome"], rule["reason"])
+    return Decision(ACCEPT, "no rule speaks against it")
 
 
 def _marks(sheet, side, domain):
     """What the rules ask of a case, and of a side of it, as words."""
     codes = {cited.split("-")[0] for cited in sheet.sections_cited}
     acts = [domain.acts[code] for code in codes if code in domain.acts]
-    marks = {"a case", *itertools.chain(*(act.marks for act in acts))}
-    marks |= {act.country for act in acts} | {act.matter for act in acts} - {"civil"}
-    parties = set(vars(sheet.parties).values())
-    if len(acts) == len(codes) > 0 and all(act.matter == "civil" for act in acts):
-        marks.add("civil")
-    elif not codes:
-        marks.add("civil" if parties & _WORK_OR_LEASE - {"Employee"} else "unknown")
-    text = facts.canonical_json(sheet)
-    marks |= {name for name in ("death", "prison", "singapore") if pattern(name).search(text)}
-    marks |= {name for name in ("homicide", "maintenance", "body") if _cites(sheet, name)}
+    matters = {act.matter for act in acts}
+    marks = {"a case", *matters, *itertools.chain(*(act.marks for act in acts))}
+    marks.update(act.country for act in acts)
+    if len(acts) < len(codes) or matters != {"civil"}:
+        marks.discard("civil")
+    if not codes:
+        is_work_or_lease = _WORK_OR_LEASE.intersection(vars(sheet.parties).values())
+        marks.add("civil" if is_work_or_lease - {"Employee"} else "unknown")
+    text = facts.facts_text(sheet)
+    marks |= {name for name, form in word_lists()["marks"].items() if re.search(form, text)}
     ages = [age.value for age in sheet.numerical_facts.ages if _side_of(age) == side]
     if ages:
         marks |= {"age", "adult"} if min(ages) >= facts.ADULT else {"age"}
     return marks
 
 
-def _cites(sheet, name):
-    """Whether a sheet cites a section of a list, in which spans have a dash."""
-    return any(re.fullmatch("|".join(word_lists()[name]), cited) for cited in sheet.sections_cited)
-
-
 def _number(before, edit, domain):
     kind, at = edit.item.split("/")
     fact = getattr(before.numerical_facts, kind)[int(at)]
     value = facts.as_integer(float(edit.new))
-    reason = out_of_bounds(kind, fact, value)
-    side = _side_of(fact) if kind == "ages" else None
-    if reason or not side:
-        return reason
+    if is_out_of_bounds(kind, fact, value):
+        return f"{edit.new} is out of bounds: {fact.subject or kind}, {fact}"
+    side = _side_of(fact)
+    if side is None:
+        return None
     party = getattr(before.parties, f"{side}_type")
-    if party == "Minor" and value >= facts.ADULT:
-        return f"the {fact.descriptor} is a Minor of {edit.new} years"
-    if party in _WORK_OR_LEASE and value < LEAST_EMPLOYED:
+    is_child = party in _WORK_OR_LEASE and value < LEAST_EMPLOYED
+    if is_child or (party == "Minor" and value >= facts.ADULT):
         return f"no {party} is {edit.new} years old"
     is_criminal = "criminal" in _marks(before, side, domain)
     if is_criminal and value < LEAST_GUILTY and party != "State":
@@ -103,17 +101,16 @@ def _section(edit, domain):
     old, new = map(citations.parse_section, (edit.old, edit.new))
     if old is None or new is None:
         return None
-    if old.act != new.act:
-        return f"{edit.new} is of another act than {edit.old}"
     chapters = domain.structure.get(edit.new.removesuffix(new.number), {})
-    if chapters and new.number not in itertools.chain(*chapters.values()):
-        return f"{new.act} has no section {new.number}"
-    return None
+    is_known = not chapters or new.number in itertools.chain(*chapters.values())
+    if old.act == new.act and is_known:
+        return None
+    return f"{old.act} has no section {edit.new}"
 
 
-def _side_of(age):
+def _side_of(number):
     for side in facts.PARTY_SIDES:
-        if pattern(side).search(age.descriptor.casefold()):
+        if pattern(side).search(getattr(number, "descriptor", "").casefold()):
             return side
     return None
 
@@ -151,6 +148,12 @@ class ModelValidator:
         self._decisions = {}
         self.failures = Counter()
 
+    def notes(self):
+        """What the model was asked and did not answer, and the cost."""
+        notes = [f"{count} answers missing: {cause}" for cause, count in self.failures.items()]
+        costs = costs_in_words(self.model.costs, prices_of_tokens())
+        return [*notes, f"the validator: {costs}"]
+
     def __call__(self, before, edit):
         key = (edit.fact_type, edit.old, edit.new)
         key += () if self._documented else (edit.item, facts.sheet_hash(before))
@@ -175,25 +178,25 @@ class ModelValidator:
         return Decision(REJECT, "not operative" if plausible else "not plausible")
 
 
+def validator_for(name=None, documented=False, domain=SHIPPED_DOMAIN):
+    """The rules, or a language model (``endpoint:MODEL``)."""
+    if name is None:
+        return partial(rules, domain=domain)
+    prices_of_tokens()
+    return ModelValidator(load_judging_model(name), documented)
+
+
 # ---- how much is accepted
 
 
 def accept_rates(decisions, fact_types=FACT_TYPES):
-    """Share of accepted edits per fact type, undetermined ones apart; cases are clusters."""
+    """Share of accepted edits per fact type, undetermined ones left out; cases are clusters."""
     rows = []
     for name in (*fact_types, "all"):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
-        count = part["outcome"].value_counts().reindex(EDIT_OUTCOMES, fill_value=0)
         decided = part[part["outcome"] != UNDETERMINED]
-        row = {"fact type": name, "n": len(part)}
-        row |= dict(zip(["accepted", "rejected", "undetermined"], count, strict=True))
-        row |= bounded("rate", _share(decided, ACCEPT))
-        row |= bounded("undetermined share", _share(part, UNDETERMINED))
-        rows.append(row)
-    frame = pd.DataFrame(rows)
-    return frame.astype(dict.fromkeys(frame.columns[5:], float))
-
-
-def _share(part, outcome):
-    by = (part["outcome"] == outcome).groupby(part["case_id"])
-    return clustered_wilson(by.sum().to_numpy(), by.size().to_numpy())
+        is_accepted = decided["outcome"].eq(ACCEPT).groupby(decided["case_id"])
+        rate = clustered_wilson(is_accepted.sum().to_numpy(), is_accepted.size().to_numpy())
+        counts = part["outcome"].value_counts().reindex(EDIT_OUTCOMES, fill_value=0)
+        rows.append({"fact type": name, "n": len(part), **counts, **bounded("rate", rate)})
+    return pd.DataFrame(rows).astype({"rate": float, "rate low": float, "rate high": float})
