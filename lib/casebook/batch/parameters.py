@@ -90,9 +90,8 @@ def values_of(texts, sources):
         kinds = " ".join(annotations(source).get(name, "any") for source in sources)
         words = set(re.findall(r"\w+", kinds))
         are_texts = words <= {"str", "Path", "None", "list", "dict"}
-        is_plain = are_texts and (exists(text) or not words & {"list", "dict"})
-        if is_plain and not (text == "null" and "None" in words):
-            values[name] = text
+        if are_texts and (exists(text) or not words & {"list", "dict"}):
+            values[name] = None if text == "null" and "None" in words else text
         else:
             values[name] = parse_yaml(text, f"-p {name}", as_text=are_texts)
     return values
