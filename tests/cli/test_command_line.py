@@ -243,8 +243,8 @@ def test_help_is_quick():
 
 
 DEFAULTS = [  # an option by its own name, or option=parameter
-    ("run", "batch.run", "run_batch", "workers retries"),
-    ("report", "batch.run", "run_batch", "workers retries"),
+    ("run", "batch.run", "run_batch", "workers"),
+    ("report", "batch.run", "run_batch", "workers"),
     ("agreement", "measures.agreement", "krippendorff_alpha", "resamples=n_resamples"),
     ("answer", "assistant.answer", "answer_questions", "k timeout retries max_tokens"),
     ("answer", "assistant.answer", "complete_log", "workers"),

@@ -87,7 +87,7 @@ def annotated_sets(dataset, cases=None, corpus=None, facts=None, **said):
     sets = [planted_cases(dataset)] if dataset.startswith(PLANTED) else []
     documents = (sets[0] if sets else load(dataset)).documents
     name = f"annotated_cases_on_{PLANTED if sets else dataset}"
-    ours = name, "our annotated cases, not validated by experts", *read_cases()
+    ours = name, "our annotated cases", *read_cases()
     return [*sets, CaseCollection(*ours, documents, neighbours, real=True)]
 
 
