@@ -135,7 +135,7 @@ def plugin_sources(parameters):
 
 
 def check(source, parameters):
-    """Refuse names that a notebook lacks, and values of wrong types; files are its readers' task."""
+    """Refuse names that a notebook lacks, and values of wrong types; its readers refuse files."""
     usual = defaults(source)
     declared = declarations(source)
     for name in parameters.keys() - declared.keys():
