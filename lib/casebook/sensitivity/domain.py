@@ -177,9 +177,9 @@ def read_domain(path):
 
 # ---- citations in running text: sections beside an act
 #
-# Unit and numbers stand before an act (``Sections 302 and 34 IPC``) or after it (``PDPA s.13``), also
-# in chains that share one act (``s. 304-B read with s. 34, I.P.C.``). Normal forms are ``IPC-302``,
-# ``Constitution-Article-21`` and ``CPC-Order-7-Rule-11``. Patterns are in ``words.yml``.
+# Unit and numbers stand before an act (``Sections 302 and 34 IPC``) or after it (``PDPA s.13``),
+# also in chains that share one act (``s. 304-B read with s. 34, I.P.C.``). Normal forms are
+# ``IPC-302``, ``Constitution-Article-21`` and ``CPC-Order-7-Rule-11``; patterns: ``words.yml``.
 
 FORMS = ("act_and_numbers", "units_and_act", "numbers_and_act", "act_and_units")
 
