@@ -50,7 +50,6 @@ OVERWRITING = [
     ("mine/corpus.jsonl", "sensitivity run case.txt mine -o mine/corpus.jsonl"),
     ("case.txt", "sensitivity run case.txt smoke --mode bm25 -o case.txt"),
     ("mine/queries.jsonl", "corpus search . mine/queries.jsonl --out mine/queries.jsonl"),
-    ("tree.json", "sensitivity report tree.json -o tree.json"),
     ("claims.txt", "factcheck run claims.txt --out claims.txt"),
 ]
 
@@ -120,7 +119,7 @@ REMEDIES = [
     ("sensitivity run case.txt smoke", "sensitivity.study.run_case", "begins anew"),
     ("build --run smoke", "book.build_book", "begins anew"),
     ("data pull smoke", "data.registry.pull", "carries on"),
-    ("corpus encode mine --out x", "retrieval.encoding.encode_folder", "carries on"),
+    ("corpus encode mine --out x", "retrieval.encoded.encode_folder", "carries on"),
     ("run query_length", "batch.run.run_batch", "carries on"),
 ]
 

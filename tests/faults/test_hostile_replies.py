@@ -325,7 +325,7 @@ def test_any_transport_is_an_answer_or_a_reason(kitchen, capsys, count):
 
 
 ASKED = {"id": "q1", "question": QUESTIONS[0]}
-FIELDS = ["answer", "contexts", "context_ids", "abstained", "cost", "prompt_tokens", "thinking"]
+FIELDS = ["answer", "contexts", "abstained", "cost", "prompt_tokens", "thinking"]
 names = st.sampled_from([*FIELDS, "error", "text"])
 replies = st.fixed_dictionaries({"answer": st.text() | values}) | values
 replies |= st.builds(dict, st.dictionaries(names, values, max_size=5), answer=st.text())

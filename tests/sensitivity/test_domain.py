@@ -255,16 +255,16 @@ def test_planted_facts_of_ones_own_are_edited_measured_and_told_apart(hull, tmp_
     )
     table = study.sensitivity("bm25").set_index("fact type")
     assert list(table.index) == list(hull.fact_types)
-    assert table.loc["vessel flag", "edges"] == 12 and table.loc["vessel flag", "cases"] == 6
+    assert table.loc["vessel flag", ["n", "groups"]].tolist() == [12, 6]
     for decisive in ("vessel flag", "notice period"):
         for other in ("loss", "Section"):
-            assert table.loc[decisive, "excess"] > table.loc[other, "excess"] + 0.1
-    assert table.loc["Evidence", "edges"] == 0  # nothing to remove, and additions are not plausible
+            assert table.loc[decisive, "value"] > table.loc[other, "value"] + 0.1
+    assert table.loc["Evidence", "n"] == 0  # nothing to remove, and additions are not plausible
     assert study.areas()["low"].iloc[0] > 0.8
     # Our own aggregate of the same edges, type by type.
     edges = study.edges["bm25"]
     part = edges[(edges["fact_type"] == "vessel flag") & (edges["status"] == "ok")]
-    assert table.loc["vessel flag", "sensitivity"] == pytest.approx(
+    assert table.loc["vessel flag", "change"] == pytest.approx(
         part.groupby("case_id")["footrule"].mean().mean()
     )
     assert list(sensitivity(edges)["fact type"]) == list(FACT_TYPES)

@@ -105,21 +105,16 @@ def row(frame, name):
 def test_means_excess_and_what_is_left_out():
     found = sensitivity(FRAME, n_resamples=500)
     section = row(found, "Section")
-    assert section["sensitivity"] == pytest.approx(0.5)
-    assert section["placebo"] == pytest.approx(0.5 / 3)
-    assert section["excess"] == pytest.approx(1 / 3)
+    assert section["change"] == pytest.approx(0.5)
+    assert section["change by placebos"] == pytest.approx(0.5 / 3)
+    assert section["value"] == pytest.approx(1 / 3)
     assert section["p"] == pytest.approx(0.5)  # two cases: 2 of 4 sign vectors
-    assert (section["edges"], section["cases"]) == (3, 2)
+    assert (section["n"], section["groups"]) == (3, 2)
     numerical = row(found, "Numerical")
-    assert (numerical["noop"], numerical["edges"]) == (1, 1)
-    assert pd.isna(numerical["excess"])
-    assert numerical["reason"] == "no matched placebo"
-    evidence = row(found, "Evidence")
-    assert evidence["both_empty"] == 1
-    assert pd.isna(evidence["sensitivity"])
-    assert evidence["reason"] == "not assessed: no edge"
-    assert (row(found, "PartyType")["poor_query"], row(found, "PartyType")["reason"]) == (
-        1,
-        "too poor",
-    )
-    assert pd.isna(row(found, "PartyType")["sensitivity"])
+    assert (numerical["noops"], numerical["n"]) == (1, 1)
+    reasons = found.set_index("fact type").loc[found["value"].isna().to_numpy(), "reason"]
+    assert reasons.to_dict() == {
+        "Numerical": "no matched placebo",
+        "PartyType": "too poor",
+        "Evidence": "not assessed: no edge",
+    }

@@ -23,12 +23,6 @@ from casebook.readers import read_jsonl, read_lines, read_text, suffix_of
 
 PROMPTS = ASSISTANT_WORDS["prompts"]
 QUESTION_FIELDS = ("id", "question", "reference", "group")  # that go into the log
-TOTALS = {  # columns of which a summary has the sum, and its title there
-    "seconds": "total seconds",
-    "prompt_tokens": "prompt tokens",
-    "completion_tokens": "answer tokens",
-    "cost": "cost",
-}
 _PLACEHOLDER = re.compile(r"\{(passages|question)\}")
 
 
@@ -104,7 +98,6 @@ def answer_questions(
             columns |= {"answer": answer, "thinking": thinking or None}
             if kind == "retrieval":
                 columns["contexts"] = [hit.text for hit in found]
-                columns["context_ids"] = [hit.doc_id for hit in found]
             return columns
 
         return ask
@@ -229,20 +222,6 @@ def _rows(out, settings):
 
 def _line(row):
     return json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def summarise_log(out):
-    """Answers, time, tokens and cost of each system of a log that was made here.
-
-    A total is missing where one of its answers does not say it.
-    """
-    rows = pd.DataFrame([row for _, row in read_jsonl(out)])
-    rows = rows.reindex(columns=["system", "answer", "cut_off", *TOTALS]).dropna(subset="answer")
-    by_system = rows.astype(dict.fromkeys(TOTALS, float)).groupby("system", sort=False)
-    table = by_system.agg(answers=("answer", "size"), cut_off=("cut_off", "sum"))
-    table["median seconds"] = by_system["seconds"].median()
-    table[list(TOTALS.values())] = by_system[list(TOTALS)].sum(skipna=False)
-    return table.reset_index()
 
 
 # --- prompts and thoughts

@@ -1,8 +1,8 @@
 """What an application of one's own replies to a question.
 
 It is a text, or a dictionary with ``answer`` and, if there are any, ``contexts`` (a list of
-texts), ``context_ids``, ``abstained``, ``cost``, ``prompt_tokens``, ``completion_tokens`` and
-``thinking``; ``error`` says why there is no answer.
+texts), ``abstained``, ``cost``, ``prompt_tokens``, ``completion_tokens`` and ``thinking``;
+``error`` says why there is no answer.
 """
 
 import json
@@ -19,7 +19,6 @@ class Reply(BaseModel):
 
     answer: StrictStr
     contexts: list[StrictStr] | None = None
-    context_ids: list[StrictStr] | None = None
     abstained: bool | None = None
     cost: Annotated[FiniteFloat, Field(ge=0)] | None = None
     prompt_tokens: Tokens = None
@@ -34,10 +33,7 @@ def reply_columns(name, reply):
     try:
         if isinstance(reply, dict) and reply.get("error"):
             raise ValueError(reply["error"])
-        read = Reply.model_validate(reply)
-        if read.context_ids and len(read.context_ids) != len(read.contexts or []):
-            raise ValueError("not as many contexts as context ids")
-        columns = read.model_dump(exclude_none=True)
+        columns = Reply.model_validate(reply).model_dump(exclude_none=True)
         json.dumps(columns, ensure_ascii=False).encode()  # no half characters
     except ValueError as error:
         line = printable_line(f"{name}: {first_problem(error)}")

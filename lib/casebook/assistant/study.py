@@ -308,7 +308,6 @@ def explained_answers(log, system, name):
         explanations=answers["answer"].map(without_references).to_dict(),
         sources=answers["contexts"].map("\n\n".join).to_dict(),
         source_of={key: key for key in answers.index},
-        cited={},
         left_out={},
         card=card_of(name),
     )

@@ -66,9 +66,7 @@ def encode(
 
         os.environ["OMP_NUM_THREADS"] = str(threads or max(1, joblib.cpu_count() // workers))
     with _cluster(workers, scheduler) as cluster:
-        summary = retrieval.encoding.encode_folder(
-            folder, out, encoder, shard_size, cluster, titles
-        )
+        summary = retrieval.encoded.encode_folder(folder, out, encoder, shard_size, cluster, titles)
     line = (
         "{folder}: {documents} documents, {passages} passages, {dims} dimensions, {shards} shards, "
         "{encoder}"

@@ -26,7 +26,7 @@ def word_lists():
 
 
 def fill_pattern(pattern, **pieces):
-    """A pattern with «name» filled in: a piece, or the words of a list as alternatives."""
+    # A pattern with «name» filled in: a piece, or the words of a list as alternatives.
     words = word_lists()
     pieces = words["pieces"] | pieces
     for name in set(re.findall("«(.+?)»", pattern)):
@@ -75,7 +75,7 @@ def find_provisions(text, domain=SHIPPED_DOMAIN):
 
 
 def _provisions(match, act):
-    """The numbers of a match; a sub-section belongs to the number before it."""
+    # The numbers of a match; a sub-section belongs to the number before it.
     groups = match.groupdict()
     stem = f"{act}-Article-" if groups.get("article") else f"{act}-"
     order = groups.get("order")
@@ -90,7 +90,7 @@ def _provisions(match, act):
 
 @cache
 def _act_names(domain):
-    """A pattern with a group for each act; with another year beside it a name is none of it."""
+    # A pattern with a group for each act; with another year beside it a name is none of it.
     patterns = []
     for code, act in domain.acts.items():
         titles = [re.escape(name).replace(r"\ ", r"\s+") for name in act.titles]
@@ -144,12 +144,11 @@ def _neighbours_in(domain):
 
 
 def neighbours(section, domain=SHIPPED_DOMAIN):
-    """Neighbours of a section in an act of known structure; empty for others."""
     return _neighbours_in(domain).get(section, ())
 
 
 def neighbours_or_next(section, domain=SHIPPED_DOMAIN):
-    """Neighbours of a section; where its act is not known, the numbers before and after it."""
+    # Neighbours of a section; where its act is not known, the numbers before and after it.
     near = neighbours(section, domain)
     parsed = parse_section(section)
     if near or parsed is None:

@@ -20,8 +20,8 @@ from casebook.readers import read_yaml
 
 ACTS = Path(__file__).with_name("acts.yml")
 STRUCTURE = Path(__file__).with_name("act_structure.json")
+# Canonical fact types, in the documented order.
 FACT_TYPES = ("Numerical", "Section", "PartyType", "Evidence")
-"""Canonical fact types, in the documented order."""
 
 # A form is whole words; scripts without blanks between them have none.
 _WHOLE_WORDS = "(?i)(?<![A-Za-z0-9_])(?:{})(?![A-Za-z0-9_])"
@@ -41,7 +41,7 @@ class _Entry(pydantic.BaseModel):
 
 
 class FactType(_Entry):
-    """A fact type of one's own: words with their forms, or a number that a pattern finds."""
+    # A fact type of one's own: words with their forms, or a number that a pattern finds.
 
     name: Name
     values: dict[Name, Forms] = {}
@@ -62,7 +62,7 @@ class FactType(_Entry):
 
     @cached_property
     def finders(self):
-        """Compiled patterns by value; a number has one, under None."""
+        # Compiled patterns by value; a number has one, under None.
         if self.pattern:
             return {None: re.compile(self.pattern.pattern, re.IGNORECASE)}
         finders = {}
@@ -72,7 +72,7 @@ class FactType(_Entry):
         return finders
 
     def problem(self, value):
-        """Why a value is none of this type; None if it is one."""
+        # Why a value is none of this type; None if it is one.
         if not self.pattern:
             return None if value in self.values else f"choose from {', '.join(self.values)}"
         if isinstance(value, str) or not self.least <= value <= self.most:
@@ -91,25 +91,18 @@ class FactType(_Entry):
         return [other for other in near if other != value]
 
 
-def _by_chapter(listed):
-    chapters = listed if isinstance(listed, dict) else {"": listed}
-    numbers = {}
-    for chapter, spans in chapters.items():
-        numbers[chapter] = [number for span in spans for number in _span(str(span))]
-    return numbers
+def _numbered(spans):
+    return [number for span in spans for number in _span(str(span))]
 
 
 def _span(text):
-    """The numbers of ``12``, ``12A`` or ``33-41``."""
+    # The numbers of ``12``, ``12A`` or ``33-41``.
     match = re.fullmatch(r"(\d{1,3})\s?-\s?(\d{1,3})|\d{1,3}[A-Z]{0,3}", text)
     if match is None:
         raise ValueError(f"{text!r} is no section: give 12, 12A or a span such as 33-41")
     if match[1] is None:
         return [text]
     return [str(number) for number in range(int(match[1]), int(match[2]) + 1)]
-
-
-_Listed = list[int | str]
 
 
 class Act(_Entry):
@@ -121,7 +114,7 @@ class Act(_Entry):
     chapter: str = ""
     matter: Literal["civil", "criminal"] | None = None
     marks: list[Literal["injury", "family"]] = []
-    sections: Annotated[_Listed | dict[int | str, _Listed], AfterValidator(_by_chapter)] = {}
+    sections: Annotated[list[int | str], AfterValidator(_numbered)] = []
 
 
 class _File(_Entry):
@@ -152,7 +145,7 @@ class Domain:
 
 
 def validate_record(where, record, model):
-    """An entry or a row of a file as a pydantic model; one that does not fit is refused."""
+    # An entry or a row of a file as a pydantic model; one that does not fit is refused.
     try:
         return model.model_validate(record)
     except pydantic.ValidationError as error:
@@ -166,8 +159,8 @@ def _read(path):
     return {act.code: act for act in content.acts}, {kind.name: kind for kind in content.facts}
 
 
+# The tables of the library: acts of India and Singapore.
 SHIPPED_DOMAIN = Domain(_read(ACTS)[0], json.loads(STRUCTURE.read_text(encoding="utf-8")))
-"""The tables of the library: acts of India and Singapore."""
 
 
 def read_domain(path):
@@ -181,7 +174,7 @@ def read_domain(path):
     structure = dict(SHIPPED_DOMAIN.structure)
     for code, act in acts.items():
         structure.pop(f"{code}-Article-", None)
-        structure[f"{code}-"] = act.sections
+        structure[f"{code}-"] = {"": act.sections} if act.sections else {}
     name = Path(path).name
     replaced = [entry for entry in (*types, *acts) if entry in (*FACT_TYPES, *SHIPPED_DOMAIN.acts)]
     notes = [f"{name}: {len(types)} fact types, {len(acts)} acts"]

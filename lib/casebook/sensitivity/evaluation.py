@@ -7,7 +7,6 @@ from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.domain import FACT_TYPES
 from casebook.sensitivity.plausibility import ACCEPT
 from casebook.sensitivity.tree import (
-    BOTH_EMPTY,
     DISPLACEMENT,
     FOOTRULE,
     NOOP,
@@ -15,15 +14,13 @@ from casebook.sensitivity.tree import (
     POOR_QUERY,
     excess,
 )
-from casebook.stats.intervals import bootstrap_mean, bounded
+from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.tests import holm, paired_randomization
 
+# Mean rank displacement above which a fact type is called decisive, documented.
 DECISIVE_DISPLACEMENT = 1.5
-"""Mean rank displacement above which a fact type is called decisive, documented."""
+# Fact types that a documented rank correlation needs.
 LEAST_COMMON = 3
-"""Fact types that a documented rank correlation needs."""
-LEFT_OUT = [NOOP, BOTH_EMPTY, POOR_QUERY]
-_INTERVALS = [f"{name}{end}" for name in ("sensitivity", "excess") for end in ("", " low", " high")]
 
 
 # ---- sensitivity of retrieval to each fact type
@@ -32,43 +29,45 @@ _INTERVALS = [f"{name}{end}" for name in ("sensitivity", "excess") for end in ("
 def sensitivity(
     edges, measure=FOOTRULE, *, clusters="case", fact_types=FACT_TYPES, n_resamples=10_000, seed=0
 ):
-    """Change by the edits of each fact type, beside that by their placebos.
+    """Excess of the edits of each fact type over their placebos, beside the change by both.
 
     A type without an edit is not assessed. `clusters` is ``case``, or ``item``, a fact of a case;
-    p is the sign-flip test of the clusters' mean excess.
+    p is the sign-flip test of the clusters' mean excess, adjusted by Holm.
     """
     options = {"n_resamples": n_resamples, "seed": seed}
+    placebo = f"placebo_{measure}"
     rows = []
     for name in fact_types:
         part = edges[edges["fact_type"] == name]
-        used = part[part["status"] == OK].astype({measure: float, f"placebo_{measure}": float})
+        used = part[part["status"] == OK].astype({measure: float, placebo: float})
+        beyond = excess(used, measure).dropna()
         cluster = used["case_id"]
         if clusters == "item":
             cluster = cluster + "\0" + used["item"]
-        left_out = part["status"].value_counts().reindex(LEFT_OUT, fill_value=0)
-        row = {"fact type": name, "edges": len(used), "cases": used["case_id"].nunique()}
-        row |= left_out.to_dict()
-        beyond = excess(used, measure).dropna()
-        intervals = {}
-        for column, values in {"sensitivity": used[measure].dropna(), "excess": beyond}.items():
-            of_values = cluster[values.index].tolist()
-            intervals[column] = bootstrap_mean(
-                values.to_numpy(), clusters=of_values, shares=False, **options
-            )
-            row |= bounded(column, intervals[column])
-        row["placebo"] = used[f"placebo_{measure}"].mean()
+        cluster = cluster[beyond.index]
+        interval = bootstrap_mean(
+            beyond.to_numpy(), clusters=cluster.tolist(), shares=False, **options
+        )
         means = beyond.groupby(cluster, sort=False).mean().to_numpy()
-        row["p"] = paired_randomization(means, **options).pvalue if len(means) > 1 else np.nan
-        row["reason"] = intervals["sensitivity"].reason or intervals["excess"].reason
-        if beyond.empty:
-            row["reason"] = why_undefined(part)
-        rows.append(row)
-    frame = pd.DataFrame(rows).astype(dict.fromkeys(_INTERVALS, float))
-    return frame.assign(p_holm=np.array(holm(frame["p"].tolist()), float))
+        p = paired_randomization(means, **options).pvalue if len(means) > 1 else np.nan
+        rows.append(
+            {
+                "fact type": name,
+                **interval.row(),
+                "n": len(used),
+                "groups": used["case_id"].nunique(),
+                "noops": (part["status"] == NOOP).sum(),
+                "change": used[measure].mean(),
+                "change by placebos": used[placebo].mean(),
+                "p": p,
+                "reason": why_undefined(part) if beyond.empty else interval.reason,
+            }
+        )
+    frame = pd.DataFrame(rows).astype({"value": float, "low": float, "high": float, "p": float})
+    return frame.assign(p_adjusted=np.array(holm(frame["p"].tolist()), float))
 
 
 def why_undefined(edges):
-    """Why edges have no excess over placebos."""
     reasons = edges.loc[edges["status"] == OK, "no_placebo"].mode()
     poor = edges.loc[edges["status"] == POOR_QUERY, "reason"]
     return next(iter([*reasons, *poor]), "not assessed: no edge")

@@ -28,7 +28,7 @@ REACH = 60  # characters in which a word says what a number is about
 
 
 class Found(NamedTuple):
-    """A fact at ``text[start:end]``, and its field in the sheet (at first its kind alone)."""
+    # A fact at ``text[start:end]``, and its field in the sheet (at first its kind alone).
 
     field: str
     value: object
@@ -98,14 +98,11 @@ def extract_sheet(text, case_id="case", domain=SHIPPED_DOMAIN):
 
 
 def facts_region(text):
-    """The part with the facts: under a heading, from a phrase on, or the first fifth."""
+    # The part with the facts: under a heading, else the first fifth, of short texts all.
     heading = pattern("heading").search(text)
-    inline = pattern("facts_of").search(text)
-    if not heading and len(text) <= SHORT_TEXT:
-        return 0, len(text)
-    if not heading and not inline:
-        return 0, min(LONGEST_REGION, max(1, round(len(text) * FACTS_SHARE)))
-    start = heading.end() if heading else inline.start()
+    if heading is None:
+        return 0, min(LONGEST_REGION, max(SHORT_TEXT, round(len(text) * FACTS_SHARE)), len(text))
+    start = heading.end()
     following = pattern("next_heading").search(text, start)
     end = following.start() if following else len(text)
     return start, min(end, start + LONGEST_REGION)
@@ -137,7 +134,7 @@ def _overlaps(fact, others):
 
 
 def quantity(text):
-    """The value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half."""
+    # The value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half.
     total = current = 0.0
     words = word_lists()
     for figure, plural in pattern("number_or_word").findall(text.lower()):
@@ -239,7 +236,7 @@ def _is_denied(text, match):
 
 
 def further_facts(text, domain):
-    """Facts of one's own types, and notes on numbers out of their bounds."""
+    # Facts of one's own types, and notes on numbers out of their bounds.
     found = []
     outside = Counter()
     for kind in domain.types.values():
@@ -258,7 +255,7 @@ def further_facts(text, domain):
 
 
 def cause_title(text):
-    """Kinds of both sides in the cause title: ``A ... Appellant Versus B ... Respondent``."""
+    # Kinds of both sides in the cause title: ``A ... Appellant Versus B ... Respondent``.
     head = text[:HEAD]
     match = pattern("title_line").match(head) or pattern("title_of_roles").search(head)
     if match is None:

@@ -36,10 +36,8 @@ from casebook.sensitivity.tree import (
     grow_trees,
     placebo_frame,
 )
-from casebook.stats.samples import check_choice
 from casebook.tables import FACTS
 
-STUDY_SYSTEMS = ("bm25", "dense", "full")
 RANDOM_ORDER = "random"
 TYPE_ALONE = "type alone"
 DOCUMENTED_SCORE = "mean displacement"
@@ -80,13 +78,6 @@ class SensitivityStudy:
     def systems(self):
         return list(self.trees)
 
-    def focus(self, named=None):
-        """System that the answers are about: the one named, else the full pipeline or the last."""
-        own = self.systems[:-1]
-        system = named or ("full" if "full" in own else own[-1])
-        check_choice("shown", system, own)
-        return system
-
     # --- how far edits move the results
 
     def beyond(self, system):
@@ -107,25 +98,20 @@ class SensitivityStudy:
 
         Beside it are the mean change by the edits and by their placebos.
         """
-        systems = systems or self.systems
-        tables = [self.sensitivity(system).assign(system=system) for system in systems]
-        columns = {"excess": "value", "excess low": "low", "excess high": "high"}
-        columns |= {"edges": "n", "cases": "groups", "p_holm": "p_adjusted"}
-        columns |= {"sensitivity": "change", "placebo": "change by placebos"}
-        rows = pd.concat(tables, ignore_index=True).rename(columns=columns)
+        tables = [self.sensitivity(system) for system in systems or self.systems]
+        rows = pd.concat(tables, ignore_index=True)
         is_shown = rows["p_adjusted"] <= 0.05
         cases = [rows["value"].isna(), is_shown & (rows["value"] > 0), is_shown]
         outcomes = [verdicts.NOT_MEASURED, verdicts.BETTER, verdicts.WORSE]
         rows["verdict"] = np.select(cases, outcomes, verdicts.UNDECIDED)
         rows["part"] = rows["fact type"].replace(FACTS)
-        rows["dataset"] = f"{self.cases.name}_" + rows["fact type"]
-        rows = rows[["system", "part", "dataset", "verdict", "reason", *columns.values()]]
-        rows = rows.assign(null=0.0, margin=0.0, control=0.0)
+        rows["dataset"] = f"{self.cases.name}_" + rows.pop("fact type")
+        rows = rows.drop(columns=["p", "noops"]).assign(null=0.0, margin=0.0, control=0.0)
         return self._scores(None, BEYOND, "edits", cluster="cases").described(rows)
 
     def sensitivity(self, system):
         options = {"fact_types": self.cases.domain.fact_types} | self.options
-        return evaluation.sensitivity(self.edges[system], **options)
+        return evaluation.sensitivity(self.edges[system], **options).assign(system=system)
 
     def placebos_above(self, system, threshold=DECISIVE_DISPLACEMENT):
         """Share of all placebo edits above a displacement: a frame of one estimate, or of none."""
@@ -183,7 +169,7 @@ class SensitivityStudy:
         return rows.assign(role="", family="documented measure")
 
     def _contrast(self, system, against, scores, margin, together=1):
-        """A system and what it is compared with; so many contrasts hold together."""
+        # A system and what it is compared with; so many contrasts hold together.
         margin = verdicts.margin_of(AREA) if margin is None else margin
         pairs = self._pairs(**{system: self.case_scores(system), against: scores})
         both = pairs["dispositive"], pairs[[system, against]], [(system, against)]
@@ -276,7 +262,7 @@ class SensitivityStudy:
 
 def run_sensitivity_study(
     cases,
-    systems=STUDY_SYSTEMS,
+    systems,
     settings=None,
     *,
     validator=None,
@@ -326,12 +312,12 @@ def case_search(system, index, k, *, chunking=True):
 
 # ---- single edits
 
-LISTS = ("cases before the edit; ✓ should be found", "cases after it")
+LISTS = ("cases before the edit", "cases after it")
 MOVED_MORE = "moved more than its placebos"
 
 
 def edit_items(study, system, most_bytes=MOST_BYTES):
-    """The edits of a system, those first that moved its lists most beyond their placebos."""
+    # The edits of a system, those first that moved its lists most beyond their placebos.
     edges = study.edges[system].assign(beyond=excess(study.edges[system]))
     edges = edges.set_index(["case_id", "node"])
     rows = []
@@ -341,7 +327,6 @@ def edit_items(study, system, most_bytes=MOST_BYTES):
             edge = edges.loc[tree.case_id, node.name]
             row = {"id": f"{tree.case_id} {node.name}", "text": node.edit.description}
             row["query"] = word_changes(node.parent.query, node.query)
-            row["marked"] = sorted(study.cases.precedents.get(tree.case_id, ()))
             row |= {BEYOND: edge["beyond"], DOCUMENTED_SCORE: edge[DISPLACEMENT]}
             rows.append(row | dict(zip(LISTS, rankings, strict=True)))
     rows = pd.DataFrame(rows).sort_values(BEYOND, ascending=False, kind="stable")
@@ -349,7 +334,7 @@ def edit_items(study, system, most_bytes=MOST_BYTES):
     results = results.assign(system=NAMES.get(system, system))
     results[MOVED_MORE] = results[BEYOND] > 0
     return item_page(
-        rows[["id", "text", "query", "marked"]],
+        rows[["id", "text", "query"]],
         results,
         noun="edit",
         ready=[(MOVED_MORE, NAMES.get(system, system), None)],
