@@ -132,8 +132,11 @@ def test_crashes_are_outcomes_named_and_counted(base, stance):
             lambda: EvidenceBase(pd.DataFrame({"doc_id": ["a", "a"], "text": ["a", "a"]})),
             "'a' occurs twice",
         ),
-        (lambda: CheckerConfig(k=6), "unknown k 6: choose from 1, 2, 3, 4, 5"),
-        (lambda: CheckerConfig(gate="x"), "gate 'x'"),
+        (
+            lambda: FactChecker(["Hail."], None, CheckerConfig(k=6)),
+            "unknown k 6: choose from 1, 2, 3, 4, 5",
+        ),
+        (lambda: FactChecker(["Hail."], None, CheckerConfig(gate="x")), "gate 'x'"),
         (
             lambda: FactChecker(["Hail."], None, CheckerConfig(decomposition="magic")),
             "unknown decomposition 'magic'",
