@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 from serving import _Quiet, answering, response
 
-from casebook.assistant.application import reply_columns
+from casebook.assistant.answer import reply_columns
 from casebook.assistant.log import read_log
 from casebook.data import load
 from casebook.data.convert import convert
 from casebook.data.scored import read_scores
 from casebook.paths import ROOT
 from casebook.raters.annotations import read_criteria
-from casebook.retrieval.run_files import read_run_file
+from casebook.retrieval.run_files import read_runs
 
 PAGE = ROOT / "book" / "recipes.md"
 BLOCKS = re.compile(
@@ -52,7 +52,7 @@ def check_collection(folder, _):
 
 def check_run(*_):
     """Compare the run with that which the file was made of."""
-    assert read_run_file("run.csv") == {"1": {"d1": 2.5, "d2": 1.5}}
+    assert read_runs("run.csv")["run"] == {"1": {"d1": 2.5, "d2": 1.5}}
 
 
 def check_scores(*_, columns=(), values=()):

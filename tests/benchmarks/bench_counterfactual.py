@@ -6,12 +6,12 @@ one thread.
 """
 
 from measuring import cpu_seconds, row
+from planting import plant_cases
 
 from casebook.models import rerankers
 from casebook.models.encoders import load_encoder
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.sensitivity.cases import plant_cases
 from casebook.sensitivity.edits import Inert
 from casebook.sensitivity.tree import CaseSearch, TreeSettings, edge_frame, grow_trees
 

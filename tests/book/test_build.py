@@ -80,8 +80,8 @@ def test_an_experiment_on_several_data_sets_is_one_entry_of_the_sidebar(tmp_path
     assert leaderboard["file"] == "generated/leaderboard"
     assert items["file"] == "generated/items"
     assert (entry["file"], entry["title"]) == (f"run/notebooks/{CELL}", "Does the pipeline help?")
-    # Two on one data set are told apart by their configurations, the third by its data set.
+    # Two on one data set are named by their configurations too, the third by its data set.
     assert {below["file"]: below["title"] for below in entry["sections"]} == {
-        "run/notebooks/retrieval_ablation-b": "b",
+        "run/notebooks/retrieval_ablation-b": "Smoke (b)",
         "run/notebooks/retrieval_ablation-c": "ConsumerContractsQA",
     }

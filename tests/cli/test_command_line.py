@@ -179,7 +179,7 @@ def test_every_command_has_an_example(casebook):
 def test_the_commands_are_those_of_the_contract():
     contract = """init convert report run build evaluate compare gate-run gate-log gate-scores agreement answer
     data-list data-pull data-check data-card corpus-encode corpus-search audit-tables
-    raters-forms raters-simulate raters-audit raters-analyse sensitivity-run sensitivity-evaluate sensitivity-report
+    raters-forms raters-simulate raters-audit raters-analyse sensitivity-run sensitivity-evaluate
     explain-score shift-train shift-run shift-eval segments-compare factcheck-run factcheck-score factcheck-ablate
     runs-list runs-compare runs-best runs-active runs-history runs-verify runs-decide runs-promote runs-rollback
     runs-matrix"""
@@ -243,8 +243,8 @@ def test_help_is_quick():
 
 
 DEFAULTS = [  # an option by its own name, or option=parameter
-    ("run", "batch.run", "run_batch", "workers retries"),
-    ("report", "batch.run", "run_batch", "workers retries"),
+    ("run", "batch.run", "run_batch", "workers"),
+    ("report", "batch.run", "run_batch", "workers"),
     ("agreement", "measures.agreement", "krippendorff_alpha", "resamples=n_resamples"),
     ("answer", "assistant.answer", "answer_questions", "k timeout retries max_tokens"),
     ("answer", "assistant.answer", "complete_log", "workers"),

@@ -19,8 +19,6 @@ IGNORED = [
     ("raters analyse f --original --out x", "--out"),
     ("factcheck ablate --rate 0 --seeds 5", "--seeds"),
     ("factcheck run claims.jsonl --original --mode full --stance public", "--stance"),
-    ("audit tables t.csv --n 12", "--n"),
-    ("audit tables t.csv --positives 9", "--positives"),
     ("run ./mine.ipynb --dry-run --tag full", "--tag"),
     ("run --workers 2 --scheduler tcp://x", "--workers"),
     ("evaluate q r --json --per-query", "--per-query"),

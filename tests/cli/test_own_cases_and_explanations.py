@@ -6,9 +6,10 @@ import re
 
 import pytest
 from cases import failing
+from planting import plant_cases
 
 from casebook.paths import ROOT
-from casebook.sensitivity.cases import CASE_KEYS, plant_cases
+from casebook.sensitivity.cases import CASE_KEYS
 from casebook.sensitivity.facts import (
     CASE_OUTCOMES,
     EVIDENCE_TYPES,

@@ -1,6 +1,5 @@
 """BEIR folders, TREC judgements and the Mini-Insurance layout: sound ones, and every defect."""
 
-import gzip
 import json
 import runpy
 
@@ -31,15 +30,6 @@ def test_sound_folder(toy):
     assert dataset.candidates is None and dataset.groups["q1"] == "g"
 
 
-def test_compressed_files_give_the_same_dataset(toy):
-    plain = load_folder(toy).fingerprint
-    for name in ("corpus.jsonl", "queries.jsonl"):
-        data = (toy / name).read_bytes()
-        (toy / name).unlink()
-        (toy / f"{name}.gz").write_bytes(gzip.compress(data))
-    assert load_folder(toy).fingerprint == plain
-
-
 DEFECTS = [
     ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', ":4: id 'd1' stood above with other"),
     ("corpus.jsonl", b"{broken", ":4: is not JSON"),
@@ -50,6 +40,8 @@ DEFECTS = [
         ":4: a field of metadata has the name",
     ),
     ("queries.jsonl", b'{"_id": "q4", "text": " "}', ":4: 'q4' has no text"),
+    ("corpus.jsonl", b'{"text": "x"}', ":4: has no field '_id' that is text"),
+    ("corpus.jsonl", b'{"_id": "d4", "text": "x", "a": 1, "metadata": {"a": 2}}', ":4: a field"),
     ("qrels/test.tsv", b"q1\td9\t1", "judges the document 'd9' for the query 'q1'"),
     ("qrels/test.tsv", b"q9\td1\t1", "for the query 'q9'"),
     ("qrels/test.tsv", b"q1\td2", ":5: "),
@@ -105,25 +97,19 @@ def test_a_few_missing_documents_are_counted_and_cannot_be_found(incomplete):
     data = load(incomplete, max_missing=0.04)
     assert data.lacking == {"d48", "d49"} and data.counts["judgements"] == 50
     message = "2 of 50 judgements name documents that the collection lacks"
-    assert data.missing.startswith(message)
     assert message in data_table(data)["value"].astype(str).str.cat()
     rankings = {"bm25": retrieve(data, HybridRetriever(data.documents, mode="bm25"))}
     # As trec_eval counts them: relevant, and found by nobody.
     assert score(data, rankings, ["R@10"])["R@10"]["bm25"].mean() == 48 / 50
-    part = data.subset(["q1", "q2"], "part")
-    assert not part.missing and not part.lacking
 
 
 def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomplete):
-    with pytest.raises(InputError, match=r"tsv: judges the document 'd48'.*4\.0%"):
-        load(incomplete, max_missing=0.03)
     with (incomplete / "qrels/test.tsv").open("a") as stream:
         stream.writelines(f"gone{n}\td1\t1\n" for n in range(4))
-    with pytest.raises(InputError, match=r"6 of 54 .*11.1%.*max_missing=0.12"):
+    with pytest.raises(InputError, match=r"'d48'.*6 of 54 .*11.1%.*max_missing=0.12"):
         load(incomplete)
-    data = load(incomplete, max_missing=1)
-    assert len(data.queries) == 50
-    assert "4 judgements of queries without a text are left out" in data.missing
+    left_out = "4 judgements of queries without a text are left out"
+    assert left_out in load(incomplete, max_missing=1).missing
 
 
 BOM = "\ufeff".encode()
@@ -157,15 +143,6 @@ def test_what_the_script_writes_reads_back(tmp_path):
     assert back.queries[columns].equals(insurance.queries[columns])
 
 
-def test_graded_judgements_and_groups(folder):
-    graded = {"policy-fire": 2, "policy-flood": 0}
-    rewrite(folder, [ROW | {"relevant": graded, "group": "g", "tags": ["a", "b"]}])
-    dataset = read_mini_insurance(folder)
-    assert dataset.qrels == {"q1": {"policy-fire": 2, "Policy-Flood": 0}}
-    assert dataset.groups == {"q1": "g"}
-    assert dataset.queries.columns.tolist() == ["query_id", "text", "group", "tags"]
-
-
 ROWS = [
     ("[{", r"queries\.json: is not JSON"),
     ("{}", "is no list of rows"),
@@ -192,24 +169,3 @@ def test_defects_of_a_folder_of_policies_are_named(folder):
     duplicate.write_bytes(b"Again.")
     with pytest.raises(InputError, match="differ in case alone"):
         read_mini_insurance(folder)
-
-
-@pytest.mark.data
-def test_samples_of_the_layout(mirror):
-    samples = mirror / "embeddingshift" / "samples" / "insurance"
-    dataset = read_mini_insurance(samples)
-    assert dataset.counts == {"documents": 3, "queries": 5, "judgements": 5}
-    doc_ids = ["policy-fire-water", "policy-flood-storm", "policy-theft-claims"]
-    assert dataset.documents["doc_id"].tolist() == doc_ids
-    gold = [next(iter(grades)) for grades in dataset.qrels.values()]
-    assert gold == [doc_ids[0], doc_ids[2], doc_ids[1], doc_ids[1], doc_ids[1]]
-    assert not dataset.documents["text"].str.startswith("\ufeff").any()
-
-
-def test_a_file_in_the_place_of_a_folder_is_called_a_file(tmp_path):
-    file = tmp_path / "tickets.csv"
-    file.write_text("id,text\n1,lost\n")
-    with pytest.raises(
-        InputError, match=r"tickets.csv: is a file, not a folder: give one with corpus.jsonl"
-    ):
-        load(file)

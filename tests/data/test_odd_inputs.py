@@ -12,7 +12,6 @@ from casebook.data.scored import read_scores
 from casebook.errors import InputError
 from casebook.factcheck.claims import read_plain
 from casebook.raters.annotations import read_ratings
-from casebook.retrieval.run_files import read_run_file
 from casebook.sensitivity.cases import read_cases
 
 NUMBERS = ("scores", "run", "qrels", "ratings")
@@ -30,12 +29,16 @@ def ratings(path):
     return read_ratings(path).T.to_dict()
 
 
+def run(path):
+    return read_rankings(path, "run")[0]
+
+
 def claims(path):
     return [[claim.text, claim.label] for claim in read_plain(path)[0]]
 
 
 def cases(path):
-    return [[sheet.case_id, sheet.outcome] for sheet in read_cases(path).sheets]
+    return [[sheet.case_id, sheet.outcome] for sheet in read_cases(path)[0]]
 
 
 #: Door to its reader, its rows, and what is read of them; the first column names, the last says.
@@ -46,7 +49,7 @@ DOORS = {
         [["id", "claim", "label"], ["1", "No, never.", "SUPPORTED"], ["2", "NA", "CONFLICTING"]],
     ),
     "scores": (scores, [["id", "system", "score"], ["007", "a", ".5"], ["007", "b", "-1"]]),
-    "run": (read_run_file, [["query", "document", "score"], ["q", "007", "1.5"], ["q", "NA", "2"]]),
+    "run": (run, [["query", "document", "score"], ["q", "007", "1.5"], ["q", "NA", "2"]]),
     "qrels": (
         lambda path: read_rankings(path, "qrels")[0],
         [["query", "document", "score"], ["q", "007", "1"], ["q", "NA", "0"]],
@@ -129,7 +132,7 @@ FILES = [
     ("a.csv", lambda rows: table(rows[:1]), "no rows"),
     ("a.jsonl", lambda rows: "", "no rows"),
     ("a.json", lambda rows: "[]", "no rows"),
-    ("a.csv", lambda rows: table([*rows, [*rows[-1][:-1], rows[1][-1]]]), "earlier row|differs from"),
+    ("a.csv", lambda rows: table([*rows, [*rows[-1][:-1], rows[1][-1]]]), "earlier row|a second answer"),
     ("a.csv", lambda rows: table(with_first(rows, " ")), "is empty"),
     ("a.jsonl", lambda rows: lines(rows)[:-3], ":2: is not JSON"),
     ("a.jsonl", lambda rows: json.dumps(records(rows)), ":1: is not a JSON object"),

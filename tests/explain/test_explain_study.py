@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import roc_auc_score
 
 from casebook.data import load
 from casebook.errors import InputError
@@ -76,23 +75,16 @@ def test_each_detector_sees_its_defect():
 
 def test_no_count_of_words_sees_a_turned_negation(explained, copies):
     """A finding of the chapter, held here on the shipped data."""
-    shares, areas = detection(lower_scores(explained, copies), copies)
+    shares = detection(lower_scores(explained, copies), copies)
     lower = shares.set_index(["part", "system"])["value"]
-    area = areas.set_index(["part", "system"])
     for measure in FAITHFULNESS:  # every copy scores as its original
         assert lower["turned negation", measure] == 0
-        row = area.loc[("turned negation", measure)]
-        assert row["value"] == pytest.approx(0.5) and np.isnan(row["low"])
-        assert row["reason"] == "no_unit_differs"
     assert lower["turned negation", "polarity"] > 0.6
     assert lower["changed number", "documented"] == 0 and lower["changed number", "mentions"] > 0.9
     assert lower["swapped source", "corrected faithfulness"] > 0.9
     assert 0 < shares.set_index(["part", "system"])["high"]["turned negation", "documented"] < 0.2
-    # The count by hand, and areas of scikit-learn.
-    for defect, name in DEFECTS.items():
+    for defect, name in DEFECTS.items():  # the count by hand
         versions = copies[copies["defect"] == defect].dropna(subset="corrected")
-        found = roc_auc_score(versions["original"], versions["corrected"])
-        assert area.loc[(name, "corrected"), "value"] == pytest.approx(found)
         originals = versions[versions["original"]].set_index("key")["corrected"]
         spoilt = versions[~versions["original"]].set_index("key")["corrected"]
         assert lower[name, "corrected"] == pytest.approx(np.mean(spoilt < originals[spoilt.index]))
@@ -213,7 +205,7 @@ def test_a_measure_notices_only_what_lowers_more_than_the_stated_share():
     scores = lower_scores(explained, copies)
     verdicts = {}
     for notices in (0.5, 0.9):
-        shares, _ = detection(scores, copies, notices)
+        shares = detection(scores, copies, notices)
         verdicts[notices] = shares.set_index("system")["verdict"]
         title = noticed(shares[shares["system"].isin(FAITHFULNESS)])
         is_said = "Standard faithfulness notices a turned negation" in title

@@ -221,7 +221,6 @@ VALID = [
     "raters analyse returned --key study --resamples 100 --permutations 19",
     "sensitivity run case.json ./docs --k 2 --mode bm25",
     "sensitivity evaluate cases.jsonl --corpus docs --mode bm25 --k 2 --resamples 100",
-    "sensitivity report tree.json",
     "explain score explained.jsonl --resamples 100",
 ]
 ALWAYS = {
@@ -409,7 +408,6 @@ def scratch(tmp_path_factory, copy_project, smoke_run):
         "corpus encode docs --out encoded",
         "raters forms study --log left.jsonl --log right.jsonl --rater r1:lay --rater r2:lay",
         "raters simulate study returned",
-        "sensitivity run case.json ./docs --k 2 --mode bm25 -o tree.json",
         "shift train ./docs --by query",
         f"runs promote --reason first --run {RUN} -m {MEASURE}",
     ):

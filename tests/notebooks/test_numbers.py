@@ -31,8 +31,6 @@ EXPECTED = {
     ("explanation_quality", "smoke"): {
         ("documented", "faithfulness"): 21 / 34,
         ("code", "faithfulness"): 26.5 / 34,
-        ("corrected", "AUROC of faithfulness, foreign sentence"): 0.914551,
-        ("corrected", "AUROC of share, negation turned"): 0.50692,
         ("documented", "drops of faithfulness, quotation stitched"): 7 / 32,
     },
     ("rater_agreement", "reconstruction"): {

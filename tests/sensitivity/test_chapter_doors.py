@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from planting import plant_cases
 
 from casebook.errors import InputError
-from casebook.sensitivity.cases import PLANTED, open_cases, plant_cases, user_collection
+from casebook.sensitivity.cases import PLANTED, open_cases, user_collection
 from casebook.sensitivity.domain import read_domain
 from casebook.sensitivity.edits import NO_INERT_WORDS
 from casebook.sensitivity.study import run_sensitivity_study

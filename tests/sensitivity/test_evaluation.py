@@ -9,7 +9,6 @@ from casebook.sensitivity.evaluation import (
     documented_evaluation,
     importance_agreement,
     sensitivity,
-    type_scores,
 )
 from casebook.sensitivity.tree import EDGE_MEASURES
 
@@ -48,27 +47,14 @@ def test_documented_conventions(annotations):
 
 def test_corrected_evaluation_leaves_out_what_nobody_knows(annotations):
     found = importance_agreement(SCORES, annotations, n_resamples=200)
-    assert (found["value"], found["n"]) == (pytest.approx(1.0), 1)
-    assert found["p"] == pytest.approx(2 / 6)
+    assert (found["mean_spearman"], found["cases_ranked"]) == (pytest.approx(1.0), 1)
+    assert found["exact_p"] == pytest.approx(2 / 6)
     pairs = decided_pairs(annotations, score=SCORES)
     assert pairs["dispositive"].tolist() == [True, False, True, False, True]
     assert pairs["score"].tolist() == [2.0, 0.5, 1.6, 1.7, 3.0]
     scores = SCORES.copy()
     scores.loc["a", "Evidence"] = np.nan  # unassessed pairs are never zero
     assert len(decided_pairs(annotations, score=scores)) == 4
-
-
-def test_type_alone_scores_every_case_alike_and_only_what_was_assessed(annotations):
-    scores = SCORES.astype(float)
-    scores.loc["b", "Section"] = np.nan
-    found = type_scores(scores, annotations)
-    # Section decides in a; b, where it does not, was not assessed.
-    assert found.loc["a"].to_dict() == pytest.approx(
-        {"Numerical": 0, "Section": 1, "PartyType": 1, "Evidence": 1}
-    )
-    assert np.isnan(found.loc["b", "Section"])
-    whole = type_scores(SCORES, annotations)
-    assert whole["Section"].tolist() == [0.5, 0.5, 0.5]
 
 
 MORE = {"item": "x/0", "operation": "replace", "depth": 1, "parent": "r"}
@@ -105,21 +91,16 @@ def row(frame, name):
 def test_means_excess_and_what_is_left_out():
     found = sensitivity(FRAME, n_resamples=500)
     section = row(found, "Section")
-    assert section["sensitivity"] == pytest.approx(0.5)
-    assert section["placebo"] == pytest.approx(0.5 / 3)
-    assert section["excess"] == pytest.approx(1 / 3)
+    assert section["change"] == pytest.approx(0.5)
+    assert section["change by placebos"] == pytest.approx(0.5 / 3)
+    assert section["value"] == pytest.approx(1 / 3)
     assert section["p"] == pytest.approx(0.5)  # two cases: 2 of 4 sign vectors
-    assert (section["edges"], section["cases"]) == (3, 2)
+    assert (section["n"], section["groups"]) == (3, 2)
     numerical = row(found, "Numerical")
-    assert (numerical["noop"], numerical["edges"]) == (1, 1)
-    assert pd.isna(numerical["excess"])
-    assert numerical["reason"] == "no matched placebo"
-    evidence = row(found, "Evidence")
-    assert evidence["both_empty"] == 1
-    assert pd.isna(evidence["sensitivity"])
-    assert evidence["reason"] == "not assessed: no edge"
-    assert (row(found, "PartyType")["poor_query"], row(found, "PartyType")["reason"]) == (
-        1,
-        "too poor",
-    )
-    assert pd.isna(row(found, "PartyType")["sensitivity"])
+    assert (numerical["noops"], numerical["n"]) == (1, 1)
+    reasons = found.set_index("fact type").loc[found["value"].isna().to_numpy(), "reason"]
+    assert reasons.to_dict() == {
+        "Numerical": "no matched placebo",
+        "PartyType": "too poor",
+        "Evidence": "not assessed: no edge",
+    }

@@ -17,20 +17,18 @@ import yaml
 from casebook import __version__
 from casebook.batch.grid import load_grid
 from casebook.book import pages
-from casebook.book.answers import about, questions
+from casebook.book.answers import about
 from casebook.book.chapters import for_readers
 from casebook.book.concordance import concordance_page, documents
+from casebook.book.contents import contents, files_of
 from casebook.book.front import citation, completed, configuration
 from casebook.book.results import read_chapters
-from casebook.book.titles import short
 from casebook.errors import CasebookError, InputError
 from casebook.files import locked, naming_file, write_text
 from casebook.paths import CONFIGURATION, OUTPUT, ROOT, SHIPPED, run_dir, valid_name
 from casebook.runs.outputs import require_report
 from casebook.runs.record import digest, lock_digest, tree_digest
 
-#: Pages on which a reader compares systems or looks at single items, above the chapters.
-COMPARING = {"leaderboard": "Leaderboard", "items": "Single items"}
 _PATIENCE = 300.0  # seconds that another builder may take
 
 
@@ -100,7 +98,7 @@ def _stage(run, stage, chapters):
     generated = pages.generated(run, chapters)
     for name, text in generated.items():
         write_text(book / "generated" / name, text)
-    toc = _contents(chapters, generated)
+    toc = contents(chapters, generated)
     _unlink_absent_pages(book, toc)
     write_text(book / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
     made_from = [
@@ -117,7 +115,7 @@ _PAGE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)([^)#\s]+\.md)(?:#[^)\s]*)?\)
 
 def _unlink_absent_pages(book, toc):
     """Make links to absent pages plain text: a run may be older than the pages of its book."""
-    in_book = {toc["root"], *_files_of(toc)}
+    in_book = {toc["root"], *files_of(toc)}
 
     def unlinked(text, folder):
         def link_or_text(match):
@@ -137,67 +135,6 @@ def _unlink_absent_pages(book, toc):
             if cell.cell_type == "markdown":
                 cell.source = unlinked(cell.source, path.parent)
         nbformat.write(notebook, path)
-
-
-def _files_of(entry):
-    """Give the pages of a table of contents, or of one entry of it, at any depth."""
-    if "file" in entry:
-        yield entry["file"]
-    for name in ("parts", "chapters", "sections"):
-        for child in entry.get(name, []):
-            yield from _files_of(child)
-
-
-def _contents(chapters, generated):
-    """The table of contents with the executed notebooks, the leaderboard and the items."""
-    toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
-    experiments = {}
-    for chapter in chapters:
-        experiments.setdefault(chapter.experiment, []).append(chapter)
-    # That of the front page; what answers nothing comes after the others.
-    order = [case.chapter.experiment for row in questions(chapters) for case in row.cases]
-    holders = [part for part in toc["parts"] if part.get("executed_notebooks")]
-    for part in reversed(holders):
-        words = part.pop("executed_notebooks")
-        words = words if isinstance(words, dict) else {}
-        groups = experiments
-        if part is not holders[0]:  # which has what no other part names and asks a question
-            shown = [name for name, group in experiments.items() if group[0].is_demonstration]
-            groups = {
-                name: experiments.pop(name) for name in [*words, *shown] if name in experiments
-            }
-        part["chapters"] = _experiments(groups, order, words) + part.get("chapters", [])
-    if holders:
-        present = [page for page in COMPARING if f"{page}.md" in generated]
-        entries = [{"file": f"generated/{page}", "title": COMPARING[page]} for page in present]
-        holders[0]["chapters"] = entries + holders[0]["chapters"]
-    for part in toc["parts"]:
-        part.pop("executed_notebooks", None)
-    toc["parts"] = [part for part in toc["parts"] if part.get("chapters")]
-    return toc
-
-
-def _experiments(groups, order, words):
-    """Give an entry of the sidebar for each experiment: its first chapter, the others below it."""
-    entries = []
-    for experiment in filter(groups.get, dict.fromkeys([*order, *words, *groups])):
-        group = groups[experiment]
-        title = short(group[0].experiment_title)
-        if not group[0].is_demonstration:
-            title = words.get(experiment) or title
-        entry = _entry(group[0], title)
-        entries.append(entry)
-        titles = [short(chapter.data_title or chapter.cell) for chapter in group]
-        for chapter, title in list(zip(group, titles, strict=True))[1:]:
-            if titles.count(title) > 1:
-                configuration = chapter.cell.removeprefix(experiment).lstrip("-")
-                title = short(configuration.replace("_", " ") or chapter.cell)
-            entry.setdefault("sections", []).append(_entry(chapter, title))
-    return entries
-
-
-def _entry(chapter, title):
-    return {"file": f"run/notebooks/{chapter.cell}", "title": title}
 
 
 def _copy_folder(source, target):
@@ -314,6 +251,7 @@ _TOGGLE = '<summary><span class="toctree-toggle"'
 # Below _static: the icons' other faces, the README's picture, old font formats, and what only
 # developers of the theme read.
 _UNUSED = (
+    "*webpack-macros.html",
     "scripts/fontawesome.js*",
     "vendor/fontawesome/webfonts/fa-[!s]*",
     "report.png",

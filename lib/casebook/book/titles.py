@@ -7,8 +7,6 @@ from casebook.data.cards import card_of
 from casebook.paths import run_dir
 from casebook.tables import Markup
 
-MOST_WORDS = 4  # of an entry of the sidebar
-
 
 def dataset_name(dataset):
     """Give the reader's name of a data set or of a part of one."""
@@ -23,13 +21,6 @@ def dataset_name(dataset):
     if suffix.startswith("_") and not part.endswith(" half"):
         part += " part"
     return f"{title}, {part}"
-
-
-def short(title):
-    """Cut an entry of the sidebar after four words."""
-    words = title.split()
-    start = " ".join(words[:MOST_WORDS]).rstrip(":,")
-    return f"{start}…" if len(words) > MOST_WORDS else start
 
 
 # --- HTML within the Markdown of a generated page

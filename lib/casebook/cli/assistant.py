@@ -77,7 +77,7 @@ def answer(
         exclusive(context, "model", "system")
         if corpus is None:
             refuse_idle(context, ("k", "mode"), "without --corpus")
-        assistant.answer.answer_questions(
+        log = assistant.answer.answer_questions(
             questions,
             out,
             model,
@@ -95,11 +95,12 @@ def answer(
         )
     else:
         exclusive(context, "app", *_OF_MODEL)
-        assistant.answer.ask_application(questions, out, app, system=system, **shared)
-    summary = assistant.answer.summarise_log(out)
+        log = assistant.answer.ask_application(questions, out, app, system=system, **shared)
+    by_system = log.groupby("system", sort=False)
+    table = by_system.agg(answers=("id", "size"), seconds=("seconds", "median")).reset_index()
+    table["cost"] = by_system["cost"].sum(skipna=False).to_numpy()  # of all, or unknown
     following = f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}"
-    table = summary.dropna(axis=1, how="all")
-    show({"log": str(out), "systems": summary}, as_json, table, [following], digits=".3g")
+    show({"log": str(out), "systems": table}, as_json, table, [following], digits=".3g")
 
 
 def gate_log(

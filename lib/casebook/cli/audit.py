@@ -12,10 +12,8 @@ app = command_group("audit", "Look for impossible rows of reported tables.")
 @app.command()
 def tables(
     source: argument(Path, "Table: row, accuracy, precision, recall, f1, n, positives."),
-    n: option(int | None, "Number of claims, where the file has no column n.", "--n") = None,
-    positives: option(
-        int | None, "Number of positive claims, where the file has no column positives."
-    ) = None,
+    n: option(int | None, "Number of claims, in place of a column n.", "--n") = None,
+    positives: option(int | None, "Number of positive claims, in place of a column.") = None,
     decimals: option(
         int | None, "Decimals of all values; default: as shown.", min=0, max=12
     ) = None,
@@ -32,7 +30,6 @@ def tables(
     parts = {
         "summary": audits.tables.count_impossible(rows),
         "rows": rows,
-        "conflicts": audits.tables.conflicting_values(rows),
     }
     sections = []
     for name, frame in parts.items():

@@ -1,10 +1,8 @@
 """``casebook report | run | init | build``: execute notebooks, render the book."""
 
-import sys
 from pathlib import Path
 
 import typer
-from tqdm import tqdm
 
 from casebook import assistant, batch, data, runs
 from casebook.cli.common import (
@@ -21,7 +19,6 @@ from casebook.cli.common import (
     option,
     say,
     use_models,
-    visible,
 )
 from casebook.cli.extras import require
 from casebook.errors import InputError
@@ -33,7 +30,6 @@ Grid = option(
     "Grid file instead of notebooks/experiments.yml; it names notebooks, which are code.",
 )
 Tag = option(str, "Configurations to run: smoke, default, permissive or full.")
-Retries = option(int, "Further attempts after a lost kernel.", min=0)
 Force = option(bool, "Run unchanged configurations again.", "--force")
 
 
@@ -45,7 +41,6 @@ def report(
     workers: Workers = 1,
     scheduler: Scheduler = None,
     timeout: Timeout = None,
-    retries: Retries = 1,
     force: Force = False,
     device: Device = None,
     precision: Precision = None,
@@ -60,7 +55,7 @@ def report(
     require("book")
     _pull(grid, tag)
     planned = _plan(run, [], {}, grid, tag, force)
-    _execute(planned, run, workers, scheduler, timeout=timeout, retries=retries)
+    batch.run.run_batch(planned, run, workers, scheduler, say, timeout=timeout)
     build(run)
 
 
@@ -82,7 +77,6 @@ def run(
     workers: Workers = 1,
     scheduler: Scheduler = None,
     timeout: Timeout = None,
-    retries: Retries = 1,
     force: Force = False,
     device: Device = None,
     precision: Precision = None,
@@ -104,7 +98,7 @@ def run(
             why = f"  {', '.join(item.changed)} changed" if item.changed else ""
             echo(f"{item.status:7} {item.cell.name}{why}")
         return
-    _execute(planned, run, workers, scheduler, timeout=timeout, retries=retries)
+    batch.run.run_batch(planned, run, workers, scheduler, say, timeout=timeout)
     for item in planned if len(planned) <= MOST_ANSWERS else ():
         for headline in runs.headlines.read_headlines(run, item.cell.name):
             echo(f"{headline.question}\n    {headline.sentence}")
@@ -192,13 +186,6 @@ def _plan(run, names, texts, grid, tag, force):
     if note:
         say(f"note: {note}")
     return planned
-
-
-def _execute(planned, run, workers, scheduler, **options):
-    def report(line):
-        tqdm.write(visible(line), file=sys.stderr)  # above the bar
-
-    batch.run.run_batch(planned, run, workers, scheduler, report, **options)
 
 
 def _parameters(texts):

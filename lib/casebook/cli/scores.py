@@ -259,7 +259,6 @@ def agreement(
         str | None, "A,B: a column per criterion, a row per item and rater.", "--criteria"
     ) = None,
     counts: option(str | None, "A,B: votes by category, in order; a row per item.") = None,
-    square: option(str | None, "A,B: one rater's categories by another's.") = None,
     criterion: option(str | None, "Which ratings, if there are several criteria.") = None,
     columns: Columns = None,
     values: Values = None,
@@ -288,11 +287,10 @@ def agreement(
         )
     if level is not None:
         stats.samples.check_choice("level", level, measures.agreement.MEASUREMENT_LEVELS)
-    layouts = ["by_rater", "by_criterion", "counts", "square"]
+    layouts = ["by_rater", "by_criterion", "counts"]
     while layouts:
         exclusive(context, layouts.pop(0), *layouts)
-    for layout in ("counts", "square"):
-        exclusive(context, layout, "criterion")
+    exclusive(context, "counts", "criterion")
     told = said(columns, values, rows)
     if counts:
         refuse_idle(context, ("scale", "wide"), "on --counts")
@@ -301,19 +299,16 @@ def agreement(
         categories = list(frame) if level == "nominal" else None
         panel = measures.agreement.from_counts(frame, categories)
     else:
-        if square:
-            frame = raters.annotations.read_square(ratings, square, **told)
-        else:
-            # Without a level numbers are asked for if there is one, else labels.
-            numbers = None if level is None else level != "nominal"
-            frame = raters.annotations.read_ratings(
-                ratings,
-                criterion=criterion,
-                raters=by_rater,
-                criteria=by_criterion,
-                numbers=False if scale else numbers,
-                **told,
-            )
+        # Without a level numbers are asked for if there is one, else labels.
+        numbers = None if level is None else level != "nominal"
+        frame = raters.annotations.read_ratings(
+            ratings,
+            criterion=criterion,
+            raters=by_rater,
+            criteria=by_criterion,
+            numbers=False if scale else numbers,
+            **told,
+        )
         is_numeric = frame.to_numpy().dtype.kind == "f"
         level = level or ("ordinal" if is_numeric or scale else "nominal")
         panel = measures.agreement.as_panel(frame, _categories(scale, is_numeric), wide)

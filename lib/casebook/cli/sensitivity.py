@@ -1,4 +1,4 @@
-"""``casebook sensitivity run | report | evaluate``: which facts of a case change its results."""
+"""``casebook sensitivity run | evaluate``: which facts of a case change its results."""
 
 from pathlib import Path
 
@@ -16,14 +16,13 @@ from casebook.cli.common import (
     Seed,
     argument,
     command_group,
-    echo,
     exclusive,
     option,
     pairs,
     plain,
     show_report,
 )
-from casebook.files import refuse_overwriting, write_text
+from casebook.files import refuse_overwriting
 from casebook.paths import data_folder
 from casebook.plugins import is_plugin
 
@@ -88,8 +87,8 @@ def run(
 ):
     """Edit one case step by step and report the sensitivity to each fact type.
 
-    The report gives the reason why each document was found and what each edit did, with the words
-    of the documents that support it; `casebook sensitivity report` writes it as Markdown.
+    The report gives the reason why each document was found, with the words of the document that
+    support it, and what each edit did.
 
     Example: casebook sensitivity run case.json smoke --mode bm25 -o tree.json
     """
@@ -103,12 +102,12 @@ def run(
     domain = sensitivity.domain.read_domain(facts)
     told = {"columns": pairs(columns, "=", "--columns ROLE=COLUMN"), "rows": rows}
     sheet, notes = sensitivity.cases.read_case(case, extractor, name, domain, **told)
-    judge = sensitivity.plausibility.validator_for(validator, original, domain)
+    judge = sensitivity.plausibility.model_validator(validator) if validator else None
     documents = assistant.log.documents_of(dataset)
     search = {"mode": mode, "encoder": encoder, "k": k}
     tree = sensitivity.study.run_case(sheet, documents, settings, judge, domain, **search)
     report = explain.tree_report.tree_report(tree, documents, decisive)
-    notes = [*domain.notes, *notes, *getattr(judge, "notes", list)()]
+    notes = [*domain.notes, *notes, *(judge.notes() if judge else [])]
     notes += [reason for reason in (tree.poor, tree.no_excess) if reason]
     dataset = folder.resolve().name if folder else dataset
     report |= {"dataset": dataset, "mode": mode, "notes": notes}
@@ -163,13 +162,13 @@ def evaluate(
     domain = sensitivity.domain.read_domain(facts)
     told = {"columns": pairs(columns, "=", "--columns ROLE=COLUMN"), "rows": rows}
     collection = sensitivity.cases.user_collection(cases, corpus, domain, **told)
-    judge = sensitivity.plausibility.validator_for(validator, original, domain)
+    judge = sensitivity.plausibility.model_validator(validator) if validator else None
     search = {"k": k, "encoder": encoder, "chunking": False, "n_resamples": resamples}
     study = sensitivity.study.run_sensitivity_study(
         collection, [mode], settings, validator=judge, **search
     )
     tables = study.tables(mode, DECISIVE if threshold is None else threshold)
-    notes = [*domain.notes, *getattr(judge, "notes", list)()]
+    notes = [*domain.notes, *(judge.notes() if judge else [])]
     counts = {"documents": len(collection.documents), "cases": len(collection.sheets)}
     counts |= collection.account
     report = {"cases": collection.name, "corpus": str(corpus), "mode": mode, "k": k}
@@ -179,18 +178,3 @@ def evaluate(
     for title, table in tables.items():
         parts += [[f"\n{title}"], table]
     show_report(plain(report), as_json, out, *parts)
-
-
-@app.command()
-def report(tree: argument(Path, "Report that `run -o` wrote."), out: Out = None):
-    """Write the report of a tree as Markdown.
-
-    Example: casebook sensitivity report tree.json -o tree.md
-    """
-    text = explain.tree_report.tree_markdown(explain.tree_report.read_report(tree))
-    if out is None:
-        echo(text, nl=False)
-    else:
-        refuse_overwriting(out, tree)
-        write_text(out, text)
-        echo(str(out))

@@ -27,18 +27,17 @@ from casebook.stats.intervals import cluster_sums, resampled_clusters
 from casebook.stats.samples import generator
 from casebook.tables import enumerated
 from casebook.text import sentence_texts, sentences
-from casebook.verdicts import BETTER, NO_UNIT_DIFFERS, margin_of
+from casebook.verdicts import BETTER, margin_of
 
 _NAMES = read_yaml(Path(__file__).parent / "names.yml")
+# Measures and their names. The faithfulness of a rule is its share of grounded sentences.
 DETECTORS = {key: words["name"] for key, words in _NAMES["measures"].items()}
-"""Measures and their names. The faithfulness of a rule is its share of grounded sentences."""
 PHRASES = {key: words["phrase"] for key, words in _NAMES["measures"].items()}
 DEFECTS = _NAMES["defects"]
 SWAPPED = next(iter(DEFECTS))
 FAITHFULNESS = [name for name in DETECTORS if name.endswith(" faithfulness")]
 WORDS = ["corrected", "documented", "code"]
 LOWER = "share of copies that score lower"
-AUROC = "AUROC"
 NO_WORD = "no explanation has a content word"
 
 
@@ -136,7 +135,7 @@ def detector_scores(explanation, source, weights):
 
 
 def explanation_copies(explained, *, seed=0):
-    """Scored explanations and their copies; the first defect is the source of another one."""
+    # Scored explanations and their copies; the first defect is the source of another one.
     weights = inverse_frequency(list(explained.own_sources.values()))
     foreign = pair_sources(*explained.texts, draws=1, seed=seed)
     swapped = {key: explained.sources[source] for key, (source,) in foreign.items()}
@@ -151,11 +150,8 @@ def explanation_copies(explained, *, seed=0):
 
 
 def scored_copies(originals, copies, source_of, score):
-    """Scores of texts and of their copies: two rows for each defect and key.
-
-    ``copies`` are {defect: {key: text}}; ``score`` takes key, text and perhaps the defect, and
-    gives a dict by measure.
-    """
+    # Scores of texts and of their copies: two rows for each defect and key. ``copies`` are {defect:
+    # {key: text}}; ``score`` takes key, text and perhaps the defect, and gives a dict by measure.
     of_originals = {key: score(key, text) for key, text in originals.items()}
     rows = []
     for defect, texts in copies.items():
@@ -214,43 +210,31 @@ def contrasts(scores, system):
 
 
 def detection(scores, copies, notices=0.5):
-    """Share of copies that score lower, and AUROC of originals over copies: two frames.
+    """Share of copies that score lower than their original, a row for each defect and measure.
 
-    A row for each defect and measure; ``n`` are the copies of which original and copy have a
-    score. A measure that scores every copy as its original has an AUROC of 1/2 without interval.
-    ``notices`` is the share above which a measure is said to notice a defect. The share has
-    Wilson's interval over sources, or over copies of too few sources.
+    ``n`` are the copies of which original and copy have a score; ``notices`` is the share above
+    which a measure is said to notice a defect. The interval is Wilson's over sources, or over
+    copies of too few sources.
     """
     shares = []
-    areas = []
     for defect, versions in copies.groupby("defect", sort=False):
-        of_defect = scores[DEFECTS[defect]]
         lowers = drops(versions, [*DETECTORS])
+        source_of = versions.drop_duplicates("key").set_index("key")["source"]
         for measure in lowers.columns[lowers.notna().any()]:
             lower = lowers[measure].dropna()
-            judged = versions[versions["key"].isin(lower.index)]
-            area = frames.areas(
-                judged["original"], judged[[measure]], judged["source"], judged["key"]
-            )
-            if judged.groupby("key")[measure].nunique().eq(1).all():
-                area = area.assign(low=np.nan, high=np.nan, reason=NO_UNIT_DIFFERS)
-            sources = judged.loc[~judged["original"], "source"]
-            share = _share(measure, lower, sources.tolist())
-            about = {"dataset": of_defect.dataset, "n": len(lower), "groups": sources.nunique()}
-            for rows, row in ((shares, share), (areas, area.assign(measure=AUROC))):
-                rows.append(of_defect.described(row.assign(control=0.5, **about)))
+            sources = source_of[lower.index].tolist()
+            clusters, reason = resampled_clusters(sources, len(lower))
+            units = np.arange(len(lower)) if clusters is None else clusters
+            sums, sizes = cluster_sums(lower.to_numpy(), units)
+            share = frames.shares({measure: (sums.ravel(), sizes)})
+            share["reason"] = pd.Series([reason], dtype=object)
+            about = {"n": len(lower), "groups": len(set(sources)), "control": 0.5}
+            of_defect = scores[DEFECTS[defect]]
+            about |= {"measure": LOWER, "dataset": of_defect.dataset}
+            shares.append(of_defect.described(share.assign(**about)))
     shares = pd.concat(shares, ignore_index=True)
     verdicts = interval_verdicts(shares, notices)
-    shares = shares.assign(null=notices, margin=0.0, verdict=verdicts)
-    return shares, pd.concat(areas, ignore_index=True)
-
-
-def _share(measure, lower, sources):
-    clusters, reason = resampled_clusters(sources, len(lower))
-    units = np.arange(len(lower)) if clusters is None else clusters
-    sums, sizes = cluster_sums(lower.to_numpy(), units)
-    share = frames.shares({measure: (sums.ravel(), sizes)})
-    return share.assign(measure=LOWER, reason=pd.Series([reason], dtype=object))
+    return shares.assign(null=notices, margin=0.0, verdict=verdicts)
 
 
 def noticed(shares):
@@ -264,7 +248,7 @@ def noticed(shares):
 
 
 def by_rule(rows):
-    """Rows under the keys of ``numbers.json``: rule, and what is measured of which defect."""
+    # Rows under the keys of ``numbers.json``: rule, and what is measured of which defect.
     is_share = ~rows["system"].isin(FAITHFULNESS)
     of = is_share.map({True: "share", False: "faithfulness"})
     defects = rows["part"].map({name: defect for defect, name in DEFECTS.items()})
@@ -275,7 +259,7 @@ def by_rule(rows):
 
 
 def explanation_items(explained, copies, focus=FAITHFULNESS[0]):
-    """Single explanations and their scores, those first whose defects `focus` misses most."""
+    # Single explanations and their scores, those first whose defects `focus` misses most.
     measures = sorted(DETECTORS, key=lambda name: name != focus)
     originals = copies[copies["original"]].groupby("key")[measures].first()
     scores = {"score of the explanation": originals.stack(future_stack=True)}  # noqa: PD013

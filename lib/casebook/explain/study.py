@@ -131,10 +131,8 @@ def _best_documents(dataset):
 
 
 def _quotation(text, source):
-    """A question and the sentence of the source that shares most content words with it.
-
-    The question is its first sentence, at most 60 words. None if the source has no sentence.
-    """
+    # A question and the sentence of the source that shares most content words with it. The question
+    # is its first sentence, at most 60 words. None if the source has no sentence.
     question = " ".join([*sentence_texts(text), text][0].split()[:60]).rstrip(".,;:?!") + "."
     asked = content_words(question)
     quotable = sentence_texts(source[:20_000])

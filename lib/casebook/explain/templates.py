@@ -1,4 +1,4 @@
-"""Why a document was found, and what an edit of one fact did to the results, in sentences.
+"""Why a document was found, in sentences.
 
 The sentences come from templates. One is written only after the fact that it names was found in
 the passage, and carries the position.
@@ -22,24 +22,14 @@ SENTENCES = read_yaml(Path(__file__).with_name("sentences.yml"))
 MOST_SENTENCES = 2  # about one result
 MAX_WORDS = 200  # of a passage
 MOST_TERMS = 3  # named in a sentence
-MOST_CASES = 5  # named in a sentence
 SHORTEST_TERM = 3
 _TEMPLATE_WORDS = TEMPLATE_LABELS | {"versus", "unknown", "years", "months", "days"}
-
-
-class SupportingText(NamedTuple):
-    """Words of a document that support a sentence: ``text[start:end] == quote``."""
-
-    document_id: str
-    start: int
-    end: int
-    quote: str
 
 
 class Sentence(NamedTuple):
     text: str
     kind: str
-    support: tuple = ()
+    support: tuple = ()  # words of a document, each with its place
 
 
 class Passage(NamedTuple):
@@ -50,13 +40,12 @@ class Passage(NamedTuple):
     start: int = 0
 
     def support(self, start, end):
-        quote = self.text[start:end]
-        return SupportingText(self.document_id, self.start + start, self.start + end, quote)
+        # Words of the document: ``text[start:end] == quote``.
+        place = {"start": self.start + start, "end": self.start + end}
+        return {"document_id": self.document_id, **place, "quote": self.text[start:end]}
 
 
 class Explanation(NamedTuple):
-    """Why a document was found, or what an edit did."""
-
     sentences: list
 
     @property
@@ -64,15 +53,11 @@ class Explanation(NamedTuple):
         return " ".join(sentence.text for sentence in self.sentences)
 
     def to_dict(self):
-        sentences = []
-        for sentence in self.sentences:
-            support = [words._asdict() for words in sentence.support]
-            sentences.append({"text": sentence.text, "kind": sentence.kind, "support": support})
-        return {"text": self.text, "sentences": sentences}
+        return {"text": self.text, "sentences": [each._asdict() for each in self.sentences]}
 
 
 class Explainer:
-    """Explanations of search results and edits of facts in sentences that point to their support.
+    """Explanations of search results in sentences that point to their support.
 
     Parameters
     ----------
@@ -106,11 +91,11 @@ class Explainer:
         self.weights = TermWeights(texts.values())
 
     def passage(self, sheet, document):
-        """The passage of a document that shares most with a sheet, the first of equal ones."""
+        # The passage of a document that shares most with a sheet, the first of equal ones.
         if document not in self.texts:
             raise InputError(f"document {document!r} has no text to explain it with")
         text = self.texts[document]
-        query = facts.query_text(sheet, words=True)
+        query = facts.in_words(facts.query_text(sheet))
         start = 0
         cut = []
         for window in passages(text, self.max_words) or (text,):
@@ -124,14 +109,6 @@ class Explainer:
     def result(self, sheet, document):
         passage = self.passage(sheet, document)
         return explain_result(sheet, passage, self.weights, self.domain)
-
-    def edge(self, node):
-        shown = {}  # of a case that is in both lists, the passage for the sheet before the edit
-        for state in (node, node.parent):
-            for case, document, _ in zip(*state.ranking, strict=True):
-                shown[case] = self.passage(state.sheet, document)
-        lists = node.parent.ranking.cases, node.ranking.cases
-        return explain_edge(node.parent.sheet, node.edit, lists, shown, self.domain)
 
 
 # --- results
@@ -150,7 +127,9 @@ def explain_result(sheet, passage, weights, domain=SHIPPED_DOMAIN):
             sentences.append(Sentence(text, kind, support))
     # Sections have a sentence of their own.
     others = sheet.model_copy(update={"sections_cited": ()})
-    terms_shared = weights.shared(facts.query_text(others, words=True), passage.text)[:MOST_TERMS]
+    terms_shared = weights.shared(facts.in_words(facts.query_text(others)), passage.text)[
+        :MOST_TERMS
+    ]
     if terms_shared:
         text = SENTENCES["terms"].format(", ".join(term for term, _, _ in terms_shared))
         support = [passage.support(start, end) for _, start, end in terms_shared]
@@ -159,56 +138,12 @@ def explain_result(sheet, passage, weights, domain=SHIPPED_DOMAIN):
     return Explanation(sentences[:MOST_SENTENCES] or nothing)
 
 
-# --- edits
-
-
-def explain_edge(sheet, edit, lists, shown, domain=SHIPPED_DOMAIN):
-    """What an edit of a sheet did to the results.
-
-    Given are the lists of cases before and after it, and {case: passage shown}.
-    """
-    before, after = lists
-    dropped = [case for case in before if case not in after]
-    new = [case for case in after if case not in before]
-    sentences = [Sentence(f"{edit.description}.", "change")]
-    for cases, template in [(dropped, "left"), (new, "came")]:
-        if cases:
-            count = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
-            names = ", ".join(cases[:MOST_CASES])
-            names += " and others" if len(cases) > MOST_CASES else ""
-            sentences.append(Sentence(SENTENCES[template].format(count, names), "lists"))
-    if not dropped and not new:
-        order = "the same" if before == after else "another"
-        sentences.append(Sentence(SENTENCES["same"].format(order), "order"))
-        return Explanation(sentences)
-    old, edited = facts_by_key(sheet), facts_by_key(edit.sheet)
-    reasons = [
-        *_reasons(old, edited, dropped, "left", shown, domain),
-        *_reasons(edited, old, new, "came in", shown, domain),
-    ]
-    return Explanation(sentences + (reasons or [Sentence(SENTENCES["untold"], "reason")]))
-
-
-def _reasons(own, others, cases, what, shown, domain):
-    # A sentence for each fact that only one of two sheets has, and that passages shown state.
-    for key in [key for key in own if key not in others]:
-        support = []
-        for passage in [shown[case] for case in cases if case in shown]:
-            position = positions_of(passage.text, domain).get(key)
-            if position:
-                support.append(passage.support(*position))
-        if support:
-            tell = "tells" if len(support) == 1 else "tell"
-            told = {"n": len(cases), "what": what, "count": len(support), "tell": tell}
-            yield Sentence(SENTENCES["told"].format(fact=own[key], **told), "reason", support)
-
-
 # --- facts
 
 
 @lru_cache(maxsize=4096)
 def positions_of(text, domain=SHIPPED_DOMAIN):
-    """The facts that a passage states, {key: (start, end)}."""
+    # The facts that a passage states, {key: (start, end)}.
     if not text.strip():
         return {}
     extraction = extract_sheet(text, domain=domain)
@@ -217,7 +152,7 @@ def positions_of(text, domain=SHIPPED_DOMAIN):
 
 
 def facts_by_key(sheet):
-    """The facts of a sheet in words, by key; those of one's own types with these."""
+    # The facts of a sheet in words, by key; those of one's own types with these.
     texts = {}
     for fact in facts.facts_of(sheet):
         is_own = fact.field.startswith("further_facts")

@@ -1,22 +1,16 @@
-"""The report of one case's tree: plain data for JSON, with explanations, and its Markdown."""
+"""The report of one case's tree: plain data for JSON, with explanations, and its table."""
 
 import json
 from collections import Counter
-from pathlib import Path
 
-import jinja2
 import pandas as pd
 
-from casebook.errors import InputError
 from casebook.explain.templates import Explainer
 from casebook.measures.rankshift import displacements, jaccard, normalised_footrule, rbo
-from casebook.readers import read_json
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.plausibility import EDIT_OUTCOMES
 from casebook.sensitivity.tree import DISPLACEMENT, edge_frame
-from casebook.tables import escape_markdown
 
-TREE_FORMAT = "casebook sensitivity tree 2"
 EDIT_FIELDS = ("fact_type", "item", "old", "new", "description", "removed", "added")
 
 
@@ -34,7 +28,6 @@ def tree_report(tree, documents, threshold=evaluation.DECISIVE_DISPLACEMENT):
     counts = {"nodes": len(nodes), "noops": len(tree.noops)}
     counts |= {name: outcomes[name] for name in EDIT_OUTCOMES}
     return {
-        "format": TREE_FORMAT,
         "case_id": tree.case_id,
         "k": tree.k,
         "threshold": threshold,
@@ -43,14 +36,6 @@ def tree_report(tree, documents, threshold=evaluation.DECISIVE_DISPLACEMENT):
         "nodes": nodes,
         "noops": [{"node_id": node.name, "edit": edit.description} for node, edit in tree.noops],
     }
-
-
-def read_report(path):
-    report = read_json(path)
-    if not isinstance(report, dict) or report.get("format") != TREE_FORMAT:
-        way = "make one with 'casebook sensitivity run CASE DATASET -o FILE'"
-        raise InputError(f"{path}: is no report of a tree: {way}")
-    return report
 
 
 def _node(k, node, explainer):
@@ -71,13 +56,9 @@ def _node(k, node, explainer):
         row["retrieval_results"].append(result)
     if node.parent:
         row["edge"] = {name: getattr(node.edit, name) for name in EDIT_FIELDS}
-        row["edge"]["explanation"] = explainer.edge(node).to_dict()
         row["diff_vs_parent"] = diff = _diff(node, k)
-        kinds = ("dropped", "newly_appeared", "stable")
-        counts = [f"{len(diff[f'{kind}_cases'])} {kind.replace('_', ' ')}" for kind in kinds]
-        moved = diff["mean_displacement"] or 0.0
-        summary = f"Cases: {', '.join(counts)}; mean displacement {moved:.2f}."
-        row["counterfactual_summary"] = summary
+        counts = [f"{len(diff[name])} {name.replace('_', ' ')}" for name in list(diff)[:3]]
+        row["counterfactual_summary"] = f"{node.edit.description}: {', '.join(counts)}."
     return row
 
 
@@ -103,31 +84,18 @@ def _scores(tree, threshold):
     edges = edge_frame([tree])
     options = {"clusters": "item", "fact_types": tree.domain.fact_types, "seed": tree.settings.seed}
     scores = evaluation.sensitivity(edges, **options).set_index("fact type")
-    moved = evaluation.sensitivity(edges, DISPLACEMENT, **options).set_index("fact type")
-    scores = scores.rename(columns={"sensitivity": "footrule"}).drop(columns=["cases", "p_holm"])
-    scores.insert(1, "mean displacement", moved["sensitivity"])
-    dispositive = (scores["mean displacement"] > threshold).astype(object)
-    scores.insert(2, "dispositive", dispositive.where(scores["mean displacement"].notna(), None))
-    return scores
+    moved = evaluation.sensitivity(edges, DISPLACEMENT, **options).set_index("fact type")["change"]
+    dispositive = (moved > threshold).astype(object).where(moved.notna(), None)
+    scores = scores.drop(columns=["groups", "p_adjusted"]).rename(columns={"value": "excess"})
+    return scores.assign(**{"mean displacement": moved, "dispositive": dispositive})
 
 
 # ---- for reading
 
 
 def score_table(report):
-    """Scores of a report, a row per fact type."""
     scores = report["nodes"][0]["sensitivity_scores"]
-    columns = ["edges", "mean displacement", "dispositive", "footrule", "placebo"]
-    columns += ["excess", "excess low", "excess high", "reason"]
+    columns = ["n", "mean displacement", "dispositive", "change", "change by placebos"]
+    columns += ["excess", "low", "high", "reason"]
     table = pd.DataFrame.from_dict(scores, orient="index")[columns]
     return table.rename_axis("fact type").reset_index()
-
-
-def tree_markdown(report):
-    environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True)
-    environment.filters["plain"] = escape_markdown
-    template = environment.from_string(Path(__file__).with_name("tree.md.jinja").read_text("utf-8"))
-    # By name (r, r.1, r.1.1, r.2) each node is followed by its own children.
-    nodes = sorted(report["nodes"], key=lambda node: list(map(int, node["node_id"].split(".")[1:])))
-    table = score_table(report).round(3).fillna("–")
-    return template.render(report | {"nodes": nodes, "table": table})

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from casebook.sensitivity import facts
-from casebook.sensitivity.citations import word_lists
-from casebook.sensitivity.domain import SHIPPED_DOMAIN
+from casebook.sensitivity.domain import SHIPPED_DOMAIN, word_lists
 
 _WORDS = word_lists()
 TEMPLATE_LABELS = frozenset(_WORDS["template"]["labels"])
@@ -57,7 +56,11 @@ def single_fact_edits(
     # Types of one's own take the place of those of the same name.
     ours = _changes(sheet, neighbours, bounded)
     changes = [change for change in ours if change[0] not in domain.types]
-    changes += _further_changes(sheet, domain)
+    present = [(fact.fact_type, fact.value) for fact in sheet.further_facts]
+    for at, (name, value) in enumerate(present):
+        for other in domain.types[name].replacements(value):
+            if (name, other) not in present:
+                changes.append((name, f"further_facts/{at}", other))
     changes.sort(key=lambda change: domain.fact_types.index(change[0]))
     return [edit_fact(sheet, item, new, write) for _, item, new in changes]
 
@@ -95,7 +98,7 @@ def edit_fact(sheet, item, new, write=facts.query_text):
 
 
 def _told(holder, at):
-    """A value in words, that of a type of one's own in its unit."""
+    # A value in words, that of a type of one's own in its unit.
     value = holder[at]
     if at == "value" and not isinstance(value, str):
         value = facts.number_text(value)
@@ -154,14 +157,6 @@ def _changes(sheet, neighbours, bounded):
                 yield "Numerical", f"{kind}/{at}", value
 
 
-def _further_changes(sheet, domain):
-    present = [(fact.fact_type, fact.value) for fact in sheet.further_facts]
-    for at, (name, value) in enumerate(present):
-        for other in domain.types[name].replacements(value):
-            if (name, other) not in present:
-                yield name, f"further_facts/{at}", other
-
-
 def _rng(seed, *purpose):
     digest = hashlib.sha256("\0".join(purpose).encode()).digest()
     return np.random.default_rng([seed, int.from_bytes(digest[:8])])
@@ -211,11 +206,12 @@ def targets(kind, fact, bounded=True):
 
 
 def is_out_of_bounds(kind, fact, value):
-    """Whether a number cannot become a value without leaving legal sense."""
     if value <= 0 or (_counted(kind, fact) and value != int(value)):
         return True
     size = value * (_worth(kind, fact) or 0) if kind == "durations" else value
-    least, most = _first_bound(kind, fact.subject)
+    bounds = _WORDS["bounds"][kind]
+    found = [row for row in bounds if re.search(row[0], fact.subject, re.IGNORECASE)]
+    _, least, most = found[0]
     if not least <= size <= most:
         return True
     if kind == "ages" or (kind == "durations" and 0 < size <= SHORT_DURATION):
@@ -223,15 +219,8 @@ def is_out_of_bounds(kind, fact, value):
     return not fact.value / LARGEST_FACTOR <= value <= fact.value * LARGEST_FACTOR
 
 
-def _first_bound(kind, subject):
-    for words, *bounds in _WORDS["bounds"][kind]:
-        if re.search(words, subject, re.IGNORECASE):
-            return bounds
-    return None
-
-
 def _worth(kind, fact):
-    """What the unit of a number is worth, whatever is around it; None if unknown."""
+    # What the unit of a number is worth, whatever is around it; None if unknown.
     words = getattr(fact, "unit", "").lower().replace(".", " ").split()
     for name, factor in _UNITS[kind].items():
         if any(word.startswith(name) for word in words):
@@ -255,7 +244,7 @@ def _rounded(value):
 
 
 class Inert(NamedTuple):
-    """Inert words to draw from, by kind; dockets are no year and no section of a usual act."""
+    # Inert words to draw from, by kind; dockets are no year and no section of a usual act.
 
     months: tuple = tuple(_WORDS["inert"]["months"])
     dockets: tuple = tuple(map(str, range(2101, 10_000)))
@@ -287,7 +276,7 @@ class Vocabulary:
         return 0 < self.df[word.lower()] <= self.n / 2
 
     def terms(self, sheet):
-        """Informative terms of a sheet's query, labels of the template apart."""
+        # Informative terms of a sheet's query, labels of the template apart.
         labels = " ".join(fact.fact_type for fact in sheet.further_facts)
         no_terms = _TEMPLATE.union(_words(labels))
         words = dict.fromkeys(_words(facts.query_text(sheet)))
@@ -318,7 +307,7 @@ def _own_words(vocabulary, sheets, domain):
     frequencies = [vocabulary.df[word] for sheet in sheets for word in vocabulary.terms(sheet)]
     if not frequencies:
         return ()
-    of_facts = [facts.query_text(sheet, caps=False, words=True) for sheet in sheets]
+    of_facts = [facts.in_words(facts.query_text(sheet)) for sheet in sheets]
     # What facts may be, and become by an edit.
     of_facts += map(facts.in_words, (*facts.PARTY_TYPES, *facts.EVIDENCE_TYPES, *domain.acts))
     for kind in domain.types.values():
@@ -343,7 +332,7 @@ class Writer(NamedTuple):
 
 
 def with_context(case_id, inert, seed=0, outcome=False):
-    """The writer of one case: its inert words depend on case and seed alone."""
+    # The writer of one case: its inert words depend on case and seed alone.
     rng = _rng(seed, "context", case_id)
     chosen = [str(rng.choice(kind)) for kind in inert if kind]
     for kind in reversed(inert):
@@ -371,7 +360,7 @@ def placebo_edits(sheet, write, removed, added, inert, draws=1, seed=0):
 
 
 def _exchange(context, removed, added, inert, rng):
-    """Drop and add words, in place by one of their kind; None if there are too few."""
+    # Drop and add words, in place by one of their kind; None if there are too few.
     if removed > len(context):
         return None
     words = dict(enumerate(context))

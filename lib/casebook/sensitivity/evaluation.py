@@ -7,7 +7,6 @@ from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.domain import FACT_TYPES
 from casebook.sensitivity.plausibility import ACCEPT
 from casebook.sensitivity.tree import (
-    BOTH_EMPTY,
     DISPLACEMENT,
     FOOTRULE,
     NOOP,
@@ -15,15 +14,13 @@ from casebook.sensitivity.tree import (
     POOR_QUERY,
     excess,
 )
-from casebook.stats.intervals import bootstrap_mean, bounded
+from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.tests import holm, paired_randomization
 
+# Mean rank displacement above which a fact type is called decisive, documented.
 DECISIVE_DISPLACEMENT = 1.5
-"""Mean rank displacement above which a fact type is called decisive, documented."""
+# Fact types that a documented rank correlation needs.
 LEAST_COMMON = 3
-"""Fact types that a documented rank correlation needs."""
-LEFT_OUT = [NOOP, BOTH_EMPTY, POOR_QUERY]
-_INTERVALS = [f"{name}{end}" for name in ("sensitivity", "excess") for end in ("", " low", " high")]
 
 
 # ---- sensitivity of retrieval to each fact type
@@ -32,53 +29,58 @@ _INTERVALS = [f"{name}{end}" for name in ("sensitivity", "excess") for end in ("
 def sensitivity(
     edges, measure=FOOTRULE, *, clusters="case", fact_types=FACT_TYPES, n_resamples=10_000, seed=0
 ):
-    """Change by the edits of each fact type, beside that by their placebos.
+    """Excess of the edits of each fact type over their placebos, beside the change by both.
 
     A type without an edit is not assessed. `clusters` is ``case``, or ``item``, a fact of a case;
-    p is the sign-flip test of the clusters' mean excess.
+    p is the sign-flip test of the clusters' mean excess, adjusted by Holm.
     """
     options = {"n_resamples": n_resamples, "seed": seed}
+    placebo = f"placebo_{measure}"
     rows = []
     for name in fact_types:
         part = edges[edges["fact_type"] == name]
-        used = part[part["status"] == OK].astype({measure: float, f"placebo_{measure}": float})
+        used = part[part["status"] == OK].astype({measure: float, placebo: float})
+        beyond = excess(used, measure).dropna()
         cluster = used["case_id"]
         if clusters == "item":
             cluster = cluster + "\0" + used["item"]
-        left_out = part["status"].value_counts().reindex(LEFT_OUT, fill_value=0)
-        row = {"fact type": name, "edges": len(used), "cases": used["case_id"].nunique()}
-        row |= left_out.to_dict()
-        beyond = excess(used, measure).dropna()
-        intervals = {}
-        for column, values in {"sensitivity": used[measure].dropna(), "excess": beyond}.items():
-            of_values = cluster[values.index].tolist()
-            intervals[column] = bootstrap_mean(
-                values.to_numpy(), clusters=of_values, shares=False, **options
-            )
-            row |= bounded(column, intervals[column])
-        row["placebo"] = used[f"placebo_{measure}"].mean()
+        cluster = cluster[beyond.index]
+        interval = bootstrap_mean(
+            beyond.to_numpy(), clusters=cluster.tolist(), shares=False, **options
+        )
         means = beyond.groupby(cluster, sort=False).mean().to_numpy()
-        row["p"] = paired_randomization(means, **options).pvalue if len(means) > 1 else np.nan
-        row["reason"] = intervals["sensitivity"].reason or intervals["excess"].reason
-        if beyond.empty:
-            row["reason"] = why_undefined(part)
-        rows.append(row)
-    frame = pd.DataFrame(rows).astype(dict.fromkeys(_INTERVALS, float))
-    return frame.assign(p_holm=np.array(holm(frame["p"].tolist()), float))
+        p = paired_randomization(means, **options).pvalue if len(means) > 1 else np.nan
+        rows.append(
+            {
+                "fact type": name,
+                **interval.row(),
+                "n": len(used),
+                "groups": used["case_id"].nunique(),
+                "noops": (part["status"] == NOOP).sum(),
+                "change": used[measure].mean(),
+                "change by placebos": used[placebo].mean(),
+                "p": p,
+                "reason": why_undefined(part) if beyond.empty else interval.reason,
+            }
+        )
+    frame = pd.DataFrame(rows).astype({"value": float, "low": float, "high": float, "p": float})
+    return frame.assign(p_adjusted=np.array(holm(frame["p"].tolist()), float))
 
 
 def why_undefined(edges):
-    """Why edges have no excess over placebos."""
     reasons = edges.loc[edges["status"] == OK, "no_placebo"].mode()
     poor = edges.loc[edges["status"] == POOR_QUERY, "reason"]
     return next(iter([*reasons, *poor]), "not assessed: no edge")
 
 
-def case_scores(edges, measure=FOOTRULE, over_placebo=True, fact_types=FACT_TYPES):
+def case_scores(edges, measure=FOOTRULE, over_placebo=True, fact_types=FACT_TYPES, statuses=(OK,)):
     """Sensitivity of each case (row) to each fact type; NaN where it was not assessed."""
-    used = edges[edges["status"] == OK]
+    used = edges[edges["status"].isin(statuses)]
     values = excess(used, measure) if over_placebo else used[measure]
-    return _by_case(edges, used, values, fact_types)
+    table = used.assign(value=values.astype(float))
+    means = table.pivot_table("value", "case_id", "fact_type", aggfunc="mean")
+    cases = edges["case_id"].unique().tolist()
+    return means.reindex(index=cases, columns=list(fact_types)).astype(float)
 
 
 def documented_scores(edges, cases=None, fact_types=FACT_TYPES):
@@ -86,22 +88,14 @@ def documented_scores(edges, cases=None, fact_types=FACT_TYPES):
 
     `cases` are the names of all cases, also of those without an edge.
     """
-    used = edges[edges["status"].isin([OK, NOOP, POOR_QUERY])]
-    scores = _by_case(edges, used, used[DISPLACEMENT], fact_types)
+    scores = case_scores(edges, DISPLACEMENT, False, fact_types, (OK, NOOP, POOR_QUERY))
     return (scores if cases is None else scores.reindex(cases)).fillna(0.0)
-
-
-def _by_case(edges, used, values, fact_types):
-    table = used.assign(value=values.astype(float))
-    means = table.pivot_table("value", "case_id", "fact_type", aggfunc="mean")
-    cases = edges["case_id"].unique().tolist()
-    return means.reindex(index=cases, columns=list(fact_types)).astype(float)
 
 
 # ---- scores against annotations
 
 
-def stated_evaluation(scores, annotations, outcomes, threshold=DECISIVE_DISPLACEMENT):
+def stated_evaluation(scores, annotations, threshold, outcomes):
     """Score as the document's sentences say: shares of all annotated facts and proposed edits.
 
     `outcomes` are the validator's decisions on all proposed edits.
@@ -121,7 +115,7 @@ def _rounded_share(flags):
     return round(float(flags.mean()), 4) if len(flags) else None
 
 
-def documented_evaluation(scores, annotations, edges=0, threshold=DECISIVE_DISPLACEMENT):
+def documented_evaluation(scores, annotations, threshold=DECISIVE_DISPLACEMENT, edges=0):
     """Score as the document's code does: averaged over cases, 0 for a case without annotations.
 
     Ties of the rank correlation are broken by the alphabet; the accept rate is 1 with any edge
@@ -157,9 +151,9 @@ def _documented_spearman(of_case):
 
 
 def importance_agreement(scores, annotations, *, n_resamples=10_000, seed=0):
-    """Mean Spearman correlation of sensitivity and annotated importance, with p of the exact null.
+    """Mean Spearman correlation of sensitivity and annotated importance.
 
-    A number of the book, with its interval over cases.
+    The interval is over cases, and p that of the exact null.
     """
     rankings = []
     for of_case in _ranked(score_pairs(scores, annotations)):
@@ -169,7 +163,8 @@ def importance_agreement(scores, annotations, *, n_resamples=10_000, seed=0):
     test = mean_spearman_test(rankings)
     rhos = np.array([value for value in test["values"] if value is not None])
     mean = bootstrap_mean(rhos, n_resamples=n_resamples, seed=seed)
-    return mean.number(0.0) | {"p": test["p"], "undefined": test["undefined"]}
+    bounds = {"low": mean.low, "high": mean.high, "cases_ranked": mean.n}
+    return {"mean_spearman": mean.estimate, "exact_p": test["p"], **bounds}
 
 
 def score_pairs(scores, annotations):
@@ -186,10 +181,3 @@ def decided_pairs(annotations, **scores):
     columns = {name: score_pairs(table, annotations)["score"] for name, table in scores.items()}
     pairs = annotations.assign(**columns).dropna(subset=["dispositive", *columns])
     return pairs.astype({"dispositive": bool})
-
-
-def type_scores(scores, annotations):
-    """Score by the fact type alone: a control that reads no case and searches nothing."""
-    pairs = decided_pairs(annotations, score=scores)
-    share = pairs.groupby("fact_type")["dispositive"].mean().reindex(scores.columns)
-    return scores.notna().astype(float).mul(share).where(scores.notna())

@@ -15,8 +15,13 @@ from typing import NamedTuple
 
 from casebook.errors import InputError
 from casebook.sensitivity import facts
-from casebook.sensitivity.citations import fill_pattern, find_provisions, pattern, word_lists
-from casebook.sensitivity.domain import SHIPPED_DOMAIN
+from casebook.sensitivity.domain import (
+    SHIPPED_DOMAIN,
+    fill_pattern,
+    find_provisions,
+    pattern,
+    word_lists,
+)
 from casebook.text import fold
 
 LONGEST_REGION = 12_000  # characters of the documented system
@@ -28,7 +33,7 @@ REACH = 60  # characters in which a word says what a number is about
 
 
 class Found(NamedTuple):
-    """A fact at ``text[start:end]``, and its field in the sheet (at first its kind alone)."""
+    # A fact at ``text[start:end]``, and its field in the sheet (at first its kind alone).
 
     field: str
     value: object
@@ -98,14 +103,11 @@ def extract_sheet(text, case_id="case", domain=SHIPPED_DOMAIN):
 
 
 def facts_region(text):
-    """The part with the facts: under a heading, from a phrase on, or the first fifth."""
+    # The part with the facts: under a heading, else the first fifth, of short texts all.
     heading = pattern("heading").search(text)
-    inline = pattern("facts_of").search(text)
-    if not heading and len(text) <= SHORT_TEXT:
-        return 0, len(text)
-    if not heading and not inline:
-        return 0, min(LONGEST_REGION, max(1, round(len(text) * FACTS_SHARE)))
-    start = heading.end() if heading else inline.start()
+    if heading is None:
+        return 0, min(LONGEST_REGION, max(SHORT_TEXT, round(len(text) * FACTS_SHARE)), len(text))
+    start = heading.end()
     following = pattern("next_heading").search(text, start)
     end = following.start() if following else len(text)
     return start, min(end, start + LONGEST_REGION)
@@ -137,7 +139,7 @@ def _overlaps(fact, others):
 
 
 def quantity(text):
-    """The value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half."""
+    # The value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half.
     total = current = 0.0
     words = word_lists()
     for figure, plural in pattern("number_or_word").findall(text.lower()):
@@ -239,7 +241,7 @@ def _is_denied(text, match):
 
 
 def further_facts(text, domain):
-    """Facts of one's own types, and notes on numbers out of their bounds."""
+    # Facts of one's own types, and notes on numbers out of their bounds.
     found = []
     outside = Counter()
     for kind in domain.types.values():
@@ -258,7 +260,7 @@ def further_facts(text, domain):
 
 
 def cause_title(text):
-    """Kinds of both sides in the cause title: ``A ... Appellant Versus B ... Respondent``."""
+    # Kinds of both sides in the cause title: ``A ... Appellant Versus B ... Respondent``.
     head = text[:HEAD]
     match = pattern("title_line").match(head) or pattern("title_of_roles").search(head)
     if match is None:
@@ -293,20 +295,19 @@ def extract_with_model(text, model, case_id="case", domain=SHIPPED_DOMAIN):
     """Extract a fact sheet with a language model; after two unusable answers, by patterns."""
     by_patterns = extract_sheet(text, case_id, domain)
     part = text[slice(*by_patterns.region)]
-    name = getattr(model, "name", "") or type(model).__name__
+    known = {fact.key for fact in facts.facts_of(by_patterns.sheet)}
     types = {key: list(kind.values or ["a number"]) for key, kind in domain.types.items()}
     notes = []
-    for attempt in (1, 2):
+    for _ in range(2):
         prompt = _PROMPT.format(text=part, types=json.dumps(types), again=" ".join(notes))
         try:
             record = {**model.complete_json(prompt, facts.FactSheet), "case_id": case_id}
-            sheet = facts.from_dict(record, name, empty=True, domain=domain)
+            sheet = facts.from_dict(record, "the model", empty=True, domain=domain)
         except (InputError, TypeError) as problem:
-            notes.append(f"attempt {attempt}: {problem}")
+            notes.append(f"no fact sheet: {problem}")
             continue
-        known = {fact.key for fact in facts.facts_of(by_patterns.sheet)}
         unknown = [fact for fact in facts.facts_of(sheet) if fact.key not in known]
-        notes.append(f"{len(unknown)} facts of {name} were not found by the patterns")
+        notes.append(f"{len(unknown)} facts of the model were not found by the patterns")
         return Extraction(sheet, (), by_patterns.region, tuple(notes))
-    notes.append(f"{name} gave no usable fact sheet: the patterns were used")
+    notes.append("the model gave no usable fact sheet: the patterns were used")
     return by_patterns._replace(notes=(*by_patterns.notes, *notes))

@@ -8,8 +8,12 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictFloat, StrictInt
 
 from casebook.errors import InputError
-from casebook.sensitivity.citations import normalise_section, word_lists
-from casebook.sensitivity.domain import SHIPPED_DOMAIN, validate_record
+from casebook.sensitivity.domain import (
+    SHIPPED_DOMAIN,
+    normalise_section,
+    validate_record,
+    word_lists,
+)
 
 PARTY_TYPES = tuple(word_lists()["party_types"])
 EVIDENCE_TYPES = tuple(word_lists()["evidence"])
@@ -21,7 +25,7 @@ ADULT = 18  # age of majority in India; Singapore's tests of minority lie at or 
 
 
 def as_integer(value):
-    """A number with a whole value as an integer, so that 3 and 3.0 are the same."""
+    # A number with a whole value as an integer, so that 3 and 3.0 are the same.
     return int(value) if value == int(value) else float(value)
 
 
@@ -43,11 +47,10 @@ class _Part(BaseModel):
 
     @property
     def subject(self):
-        """What a number is about; empty where the sheet does not say."""
         return getattr(self, "context", "") or getattr(self, "descriptor", "")
 
     def __str__(self):
-        """The fact in words; contexts and descriptions are left out."""
+        # The fact in words; contexts and descriptions are left out.
         value = getattr(self, "value", "")
         text = value if isinstance(value, str) else number_text(value)
         return self.form.format_map(vars(self) | {"value": text}).strip()
@@ -87,7 +90,7 @@ class NumericalFacts(_Part):
 
 
 class FurtherFact(_Part):
-    """A fact of a type of one's own: ``vessel flag``, ``Liberia``."""
+    # A fact of a type of one's own: ``vessel flag``, ``Liberia``.
 
     fact_type: FactName
     value: StrictInt | StrictFloat | FactName
@@ -125,16 +128,15 @@ def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED_DOMAIN):
     sections = [normalise_section(name, domain) or name for name in sheet.sections_cited]
     checked = {"sections_cited": tuple(sections), "further_facts": tuple(further)}
     sheet = sheet.model_copy(update=checked)
-    problems += contradictions(sheet)
     if not (empty or present_types(sheet)):
         problems.append("(whole): has no fact, so nothing to change")
-    if problems:
-        raise InputError(f"{where}: field {problems[0]}")
+    for problem in [*problems, *contradictions(sheet)]:
+        raise InputError(f"{where}: field {problem}")
     return sheet
 
 
 def facts_text(sheet):
-    """The facts of a sheet as JSON, 3.0 as 3; the case id is left out."""
+    # The facts of a sheet as JSON, 3.0 as 3; the case id is left out.
     return sheet.model_dump_json(exclude={"case_id"})
 
 
@@ -176,7 +178,7 @@ class Fact(NamedTuple):
 
     @property
     def key(self):
-        """What makes two facts the same: contexts and descriptions do not count."""
+        # What makes two facts the same: contexts and descriptions do not count.
         return self.kind, self.text
 
 
@@ -191,7 +193,7 @@ LISTS = {
 
 
 def facts_of(sheet):
-    """Every fact of a sheet but its outcome, as `Fact`."""
+    # Every fact of a sheet but its outcome, as `Fact`.
     for side in PARTY_SIDES:
         value = getattr(sheet.parties, f"{side}_type")
         if value != "Unknown":
@@ -208,39 +210,34 @@ def present_types(sheet):
 
 # ---- the query that a sheet is searched by
 
-TEMPLATE_LIMITS = {"sections": 8, "evidence": 6, "numbers": 2}  # limits of the documented template
+MOST_SECTIONS = 8  # limits of the documented template
+MOST_EVIDENCE = 6
+MOST_NUMBERS = 2
 
 
-def query_text(sheet, outcome=False, caps=True, words=False):
+def query_text(sheet, outcome=False):
     """The query of a fact sheet by the documented template.
 
-    `caps` keeps the documented limits: facts beyond them change nothing, so an edit of such a fact
-    is a no-op; `outcome` also states the outcome, as the documents do; `words` writes
-    ``Union Of India`` for ``UnionOfIndia``.
+    Facts beyond its limits change nothing, so an edit of such a fact is a no-op; `outcome` also
+    states the outcome, as the documents do.
     """
-    limits = TEMPLATE_LIMITS if caps else dict.fromkeys(TEMPLATE_LIMITS)
-    label = in_words if words else str
-    evidence = {item.evidence_type for item in sheet.evidence_items[: limits["evidence"]]}
+    evidence = {item.evidence_type for item in sheet.evidence_items[:MOST_EVIDENCE]}
     parts = {
-        "Sections cited": [*sheet.sections_cited[: limits["sections"]]],
-        "Evidence": [label(name) for name in sorted(evidence)],
+        "Sections cited": list(sheet.sections_cited[:MOST_SECTIONS]),
+        "Evidence": sorted(evidence),
     }
     for kind in NUMBERS:
-        numbers = getattr(sheet.numerical_facts, kind)
-        parts[kind.capitalize()] = [
-            _number_in_query(number) for number in numbers[: limits["numbers"]]
-        ]
+        numbers = getattr(sheet.numerical_facts, kind)[:MOST_NUMBERS]
+        parts[kind.capitalize()] = [_number_in_query(number) for number in numbers]
     parts["Outcome"] = [sheet.outcome] if outcome and sheet.outcome else []
     for fact in sheet.further_facts:
         parts.setdefault(fact.fact_type, []).append(str(fact))
-    sides = [label(side) for side in vars(sheet.parties).values()]
-    sentences = [f"{' versus '.join(sides)}."]
+    sentences = [f"{' versus '.join(vars(sheet.parties).values())}."]
     sentences += [f"{name}: {', '.join(of_part)}." for name, of_part in parts.items() if of_part]
     return " ".join(sentences)
 
 
 def in_words(name):
-    """A name of several words with blanks: ``Union Of India``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
 
 

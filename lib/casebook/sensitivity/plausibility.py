@@ -3,7 +3,6 @@
 import itertools
 import re
 from collections import Counter
-from functools import partial
 from typing import NamedTuple
 
 import pandas as pd
@@ -11,9 +10,14 @@ import pydantic
 
 from casebook.errors import CasebookError
 from casebook.models.answers import costs_in_words, load_judging_model, prices_of_tokens
-from casebook.sensitivity import citations, facts
-from casebook.sensitivity.citations import pattern, word_lists
-from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN
+from casebook.sensitivity import facts
+from casebook.sensitivity.domain import (
+    FACT_TYPES,
+    SHIPPED_DOMAIN,
+    parse_section,
+    pattern,
+    word_lists,
+)
 from casebook.sensitivity.edits import is_out_of_bounds
 from casebook.stats.intervals import bounded, clustered_wilson
 
@@ -59,7 +63,7 @@ def rules(before, edit, domain=SHIPPED_DOMAIN):
 
 
 def _marks(sheet, side, domain):
-    """What the rules ask of a case, and of a side of it, as words."""
+    # What the rules ask of a case, and of a side of it, as words.
     codes = {cited.split("-")[0] for cited in sheet.sections_cited}
     acts = [domain.acts[code] for code in codes if code in domain.acts]
     matters = {act.matter for act in acts}
@@ -98,7 +102,7 @@ def _number(before, edit, domain):
 
 
 def _section(edit, domain):
-    old, new = map(citations.parse_section, (edit.old, edit.new))
+    old, new = map(parse_section, (edit.old, edit.new))
     if old is None or new is None:
         return None
     chapters = domain.structure.get(edit.new.removesuffix(new.number), {})
@@ -138,52 +142,44 @@ changes_operative_fact: can a court's decision depend on the changed fact?"""
 class ModelValidator:
     """Judge of edits by two yes-no questions to a language model.
 
-    A model that fails leaves an edit undetermined. As documented, it accepts, counts the text
-    ``"false"`` as yes, and repeats a decision whatever the rest of the case says.
+    A model that fails leaves an edit undetermined.
     """
 
-    def __init__(self, model, documented=False):
+    def __init__(self, model):
         self.model = model
-        self._documented = documented
         self._decisions = {}
         self.failures = Counter()
 
     def notes(self):
-        """What the model was asked and did not answer, and the cost."""
+        # What the model was asked and did not answer, and the cost.
         notes = [f"{count} answers missing: {cause}" for cause, count in self.failures.items()]
         costs = costs_in_words(self.model.costs, prices_of_tokens())
         return [*notes, f"the validator: {costs}"]
 
     def __call__(self, before, edit):
-        key = (edit.fact_type, edit.old, edit.new)
-        key += () if self._documented else (edit.item, facts.sheet_hash(before))
+        key = edit.description, edit.item, facts.sheet_hash(before)
         if key not in self._decisions:
             self._decisions[key] = self._ask(before, edit)
         return self._decisions[key]
 
     def _ask(self, before, edit):
-        texts = [facts.query_text(sheet, caps=False) for sheet in (before, edit.sheet)]
+        texts = [facts.query_text(sheet) for sheet in (before, edit.sheet)]
         question = QUESTIONS.format(before=texts[0], change=edit.description, after=texts[1])
         try:
             answer = self.model.complete_json(question, Judgement)
-            plausible, operative = (answer[name] for name in Judgement.model_fields)
-            if not self._documented:
-                Judgement.model_validate(answer, strict=True)
-        except (CasebookError, KeyError, TypeError, ValueError, OSError) as error:
+            judged = Judgement.model_validate(answer, strict=True)
+        except (CasebookError, ValueError, OSError) as error:
             cause = getattr(error, "cause", None) or "nonsense"
             self.failures[cause] += 1
-            return Decision(ACCEPT if self._documented else UNDETERMINED, f"no answer: {cause}")
-        if plausible and operative:
+            return Decision(UNDETERMINED, f"no answer: {cause}")
+        if judged.plausible and judged.changes_operative_fact:
             return Decision(ACCEPT, "plausible and operative")
-        return Decision(REJECT, "not operative" if plausible else "not plausible")
+        return Decision(REJECT, "not operative" if judged.plausible else "not plausible")
 
 
-def validator_for(name=None, documented=False, domain=SHIPPED_DOMAIN):
-    """The rules, or a language model (``endpoint:MODEL``)."""
-    if name is None:
-        return partial(rules, domain=domain)
+def model_validator(name):
     prices_of_tokens()
-    return ModelValidator(load_judging_model(name), documented)
+    return ModelValidator(load_judging_model(name))
 
 
 # ---- how much is accepted

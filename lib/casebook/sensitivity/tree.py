@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
@@ -15,8 +14,8 @@ from casebook.sensitivity.domain import SHIPPED_DOMAIN, Domain
 from casebook.sensitivity.facts import present_types, sheet_hash
 from casebook.sensitivity.plausibility import ACCEPT, rules
 
+# Mean rank displacement at which a state is expanded, documented.
 EXPANSION_THRESHOLD = 1.0
-"""Mean rank displacement at which a state is expanded, documented."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class TreeSettings:
 
 
 class CaseRanking(NamedTuple):
-    """Cases that one query retrieves, the document that stands for each, and its score."""
+    # Cases that one query retrieves, the document that stands for each, and its score.
 
     cases: tuple = ()
     documents: tuple = ()
@@ -57,7 +56,6 @@ class Node:
     ranking: CaseRanking = NOTHING
 
     def displacement(self, k):
-        """Mean displacement from the parent's list: float, or None if both are empty."""
         return rankshift.mean_displacement(self.parent.ranking.cases, self.ranking.cases, k)
 
     def child(self, name, edit):
@@ -66,8 +64,6 @@ class Node:
 
 @dataclass
 class Tree:
-    """The tree of one case, its placebos, and what was left out."""
-
     k: int
     settings: TreeSettings
     write: edits.Writer
@@ -95,7 +91,7 @@ class Tree:
 
     @property
     def no_excess(self):
-        """Why nothing is measured beyond placebos; None if there are some."""
+        # Why nothing is measured beyond placebos; None if there are some.
         if self.settings.original or not self.settings.placebo_draws:
             return "no placebos were asked for"
         return None if self.write.context else edits.NO_INERT_WORDS
@@ -145,8 +141,8 @@ def grow_trees(
     Examples
     --------
     >>> from casebook.retrieval.pipeline import HybridRetriever
-    >>> from casebook.sensitivity.cases import plant_cases
-    >>> planted = plant_cases(1, 2, 4)
+    >>> from casebook.sensitivity.cases import planted_cases
+    >>> planted = planted_cases("planted_small")
     >>> search = CaseSearch(HybridRetriever(planted.documents, mode="bm25"))
     >>> settings = TreeSettings(max_depth=1)
     >>> (tree,) = grow_trees(planted.sheets[:1], search, settings, planted.neighbours)
@@ -194,7 +190,7 @@ def _search_level(search, level):
 
 
 def _children(tree, node, neighbours, validator):
-    """The accepted edits of one node within its budget; the original takes the first, any state."""
+    # The accepted edits of one node within its budget; the original takes the first, any state.
     original = tree.settings.original
     candidates = edits.single_fact_edits(
         node.sheet, neighbours, tree.write, not original, tree.domain
@@ -219,7 +215,7 @@ def _children(tree, node, neighbours, validator):
 
 
 def _placebos(tree, node, children, inert):
-    """A few placebos for each size that the edits of a node have."""
+    # A few placebos for each size that the edits of a node have.
     sizes = {(child.edit.removed, child.edit.added) for child in children}
     settings = tree.settings
     draws = settings.placebo_draws if tree.write.context else 0
@@ -264,7 +260,6 @@ class CaseSearch:
         return edits.Vocabulary(self.documents["text"])
 
     def __call__(self, queries, exclude=None):
-        """Cases for queries, in one batch: list of CaseRanking."""
         if not queries:
             return []
         exclude = exclude or [None] * len(queries)
@@ -272,26 +267,19 @@ class CaseSearch:
         return [self._distinct(*both) for both in zip(lists, exclude, strict=True)]
 
     def _documents(self, queries):
-        """Scores by document for each query, best first."""
+        # Scores by document for each query, best first.
         fetch = int(self._fetch)
         if not hasattr(self.retriever, "retrieve_many"):  # a function of one's own
             return scores_by_callable(self.retriever, queries, fetch, self._case_of.keys())
         result = self.retriever.retrieve_many(queries, top_k=fetch, depth=fetch)
-        # The last stage that scores comparably.
-        stage = result.stages["reranked" if "reranked" in result.stages else "fused"]
-        names = list(self._case_of)
-        lists = []
-        for ids, scores in zip(result.final.ids, stage.scores_of(result.final.ids), strict=True):
-            pairs = zip(ids, scores, strict=True)
-            lists.append({names[at]: float(score) for at, score in pairs if at >= 0})
-        return lists
+        return list(result.run(range(len(queries))).values())
 
     def _distinct(self, scores, excluded):
         found = {}
         for document, score in scores.items():
             case = self._case_of[document]
             if case != excluded:
-                found.setdefault(case, (case, document, None if np.isnan(score) else score))
+                found.setdefault(case, (case, document, float(score)))
         rows = list(found.values())[: self.k]
         return CaseRanking(*zip(*rows, strict=True))
 
