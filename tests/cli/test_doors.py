@@ -119,7 +119,7 @@ REMEDIES = [
     ("sensitivity run case.txt smoke", "sensitivity.study.run_case", "begins anew"),
     ("build --run smoke", "book.build_book", "begins anew"),
     ("data pull smoke", "data.registry.pull", "carries on"),
-    ("corpus encode mine --out x", "retrieval.encoded.encode_folder", "carries on"),
+    ("corpus encode mine --out x", "retrieval.encoded.encode_corpus", "carries on"),
     ("run query_length", "batch.run.run_batch", "carries on"),
 ]
 

@@ -113,14 +113,16 @@ def select(cells, names=(), tag="default", overrides=None):
         near = did_you_mean(tag, tags)
         raise InputError(f"no experiment has the tag {tag!r}{near}; tags: {', '.join(tags)}")
     chosen = []
+    known = set()
     for cell in {cell.name: cell for cell in found}.values():
-        known = overrides if names else declarations(cell.source) if overrides else {}
-        values = {name: value for name, value in overrides.items() if name in known}
+        declared = declarations(cell.source) if overrides else {}
+        values = {name: value for name, value in overrides.items() if name in declared}
         chosen.append(replace(cell, parameters=cell.parameters | values))
-    for name in overrides:
-        if not any(name in cell.parameters for cell in chosen):
-            names = {name for cell in chosen for name in declarations(cell.source)}
-            raise InputError(f"no experiment has a parameter {name}{did_you_mean(name, names)}")
+        known.update(declared)
+    for name in overrides.keys() - known:
+        has = f"has no parameter {name}{did_you_mean(name, known)}"
+        where = chosen[0].notebook if len(chosen) == 1 else "none of the notebooks"
+        raise InputError(f"{where}: {has}; known: {', '.join(sorted(known))}")
     return chosen
 
 

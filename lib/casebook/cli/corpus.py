@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from casebook import batch, retrieval
+from casebook import batch, data, retrieval
 from casebook.cli.common import (
     BatchSize,
     Device,
@@ -66,7 +66,8 @@ def encode(
 
         os.environ["OMP_NUM_THREADS"] = str(threads or max(1, joblib.cpu_count() // workers))
     with _cluster(workers, scheduler) as cluster:
-        summary = retrieval.encoded.encode_folder(folder, out, encoder, shard_size, cluster, titles)
+        documents = data.folders.read_collection(folder, titles)
+        summary = retrieval.encoded.encode_corpus(documents, encoder, out, shard_size, cluster)
     line = (
         "{folder}: {documents} documents, {passages} passages, {dims} dimensions, {shards} shards, "
         "{encoder}"
