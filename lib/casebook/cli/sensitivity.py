@@ -108,13 +108,13 @@ def run(
     tree = sensitivity.study.run_case(sheet, documents, settings, judge, domain, **search)
     report = explain.tree_report.tree_report(tree, documents, decisive)
     notes = [*domain.notes, *notes, *(judge.notes() if judge else [])]
-    notes += [reason for reason in (tree.poor, tree.no_excess) if reason]
+    notes += [tree.poor] if tree.poor else []
     dataset = folder.resolve().name if folder else dataset
     report |= {"dataset": dataset, "mode": mode, "notes": notes}
     lines = [f"note: {note}" for note in notes]
     counts = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
     lines.append(f"{report['case_id']}: {counts}")
-    show_report(report, as_json, out, lines, explain.tree_report.score_table(report))
+    show_report(report, as_json, out, lines, explain.tree_report.score_table(tree, decisive))
 
 
 def _folder_of(dataset):
