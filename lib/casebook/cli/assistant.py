@@ -1,77 +1,21 @@
 """``casebook answer`` and ``casebook gate log``: make a log, and compare it with an older one."""
 
 import shlex
-from pathlib import Path
-
-import typer
 
 from casebook import assistant, data
-from casebook.cli.common import (
-    Columns,
-    Json,
-    Lists,
-    Measures,
-    Rows,
-    Values,
-    argument,
-    exclusive,
-    option,
-    refuse_idle,
-    said,
-    say,
-    show,
-)
-from casebook.cli.scores import show_gate
+from casebook.cli.commands import command
+from casebook.cli.common import say, show
+from casebook.cli.scores import gate, show_gate
 from casebook.errors import InputError
 
-_OF_MODEL = (
-    "url",
-    "corpus",
-    "k",
-    "mode",
-    "retries",
-    "max_tokens",
-    "temperature",
-    "seed",
-    "prompt",
-)
 
-
-def answer(
-    context: typer.Context,
-    questions: argument(Path, "Questions: .jsonl, .json, .csv, or one a line."),
-    out: option(Path, "Log to write, or to complete: .jsonl.", "-o", "--out"),
-    model: option(str | None, "Name of the model at the endpoint.") = None,
-    app: option(str | None, "Your application: module:object.") = None,
-    corpus: option(str | None, "Folder or data set to retrieve from.") = None,
-    url: option(
-        str | None, "Address of the endpoint; default: CASEBOOK_LLM_URL, else OPENAI_BASE_URL."
-    ) = None,
-    k: option(int, "Passages that the model is given.", "--k", min=1) = 3,
-    mode: option(str, "Retrieval system.") = "full",
-    timeout: option(float, "Seconds to wait for an answer, of each try.", min=0.1) = 60.0,
-    retries: option(
-        int, "Tries more, where the server is busy or slow, or the connection breaks.", min=0
-    ) = 4,
-    max_tokens: option(int, "Of an answer.", min=1) = 512,
-    temperature: option(float, "Of the model's sampling.", min=0) = 0.0,
-    seed: option(int, "Of the model's sampling, where it has one.") = 0,
-    prompt: option(Path | None, "Text with {question}, and {passages} with --corpus.") = None,
-    system: option(str | None, "Name of the application in the log.") = None,
-    workers: option(int, "Requests at a time.", min=1) = 1,
-    price_in: option(float | None, "Of a million prompt tokens.", min=0) = None,
-    price_out: option(float | None, "Of a million answer tokens.", min=0) = None,
-    as_json: Json = False,
-):
+@command()
+def answer(questions, out, model, app, system, price_in, price_out, as_json, **options):
     """Ask a model, or your application, every question, and keep the answers as a log.
 
-    A model is asked with retrieval (if there is a corpus) and without; the API key comes from
-    OPENAI_API_KEY. An application is called with the question's text, and returns a text or
-    {"answer": ..., "contexts": [...]}. A reply that is no answer is a row with the reason. The
-    same command again asks only what is missing; exit 3 if something is.
+    The same command again asks what is missing; exit 3 if something is.
 
-    Example: casebook answer questions.jsonl --corpus my_folder --model gpt-4o-mini
-    --out answers.jsonl
+    Example: casebook answer questions.jsonl --corpus docs --model gpt-4o-mini --out log.jsonl
     """
     if out.suffix != ".jsonl":
         raise InputError(f"{out}: name a .jsonl file")
@@ -79,69 +23,28 @@ def answer(
         raise InputError("name what is asked: a --model, or your own --app")
     if (price_in is None) != (price_out is None):
         raise InputError("give both --price-in and --price-out, or neither")
-    shared = {
-        "timeout": timeout,
-        "workers": workers,
-        "prices": None if price_in is None else (price_in, price_out),
-        "report": say,
-    }
+    options["prices"] = None if price_in is None else (price_in, price_out)
     if app is None:
-        exclusive(context, "model", "system")
-        if corpus is None:
-            remedy = "name what to retrieve from, or leave it out"
-            refuse_idle(context, ("k", "mode"), "without --corpus", remedy)
-        settings = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
-        settings |= {"corpus": corpus, "k": k, "mode": mode, "prompt": prompt, "retries": retries}
-        assistant.answer.answer_questions(questions, out, model, url=url, **settings, **shared)
+        assistant.answer.answer_questions(questions, out, model, report=say, **options)
     else:
-        exclusive(context, "app", *_OF_MODEL)
-        assistant.answer.ask_application(questions, out, app, system=system, **shared)
-    _show_summary(out, as_json)
-
-
-def _show_summary(out, as_json):
-    """Print time, tokens and cost of each system, and the answers that these are of."""
-    summary = assistant.answer.summarise_log(out)
-    table = summary.dropna(axis=1, how="all")
-    notes = []
-    for of, total in (("tokens", "answer tokens"), ("cost", "cost")):
-        n_answers = int(summary["answers"].sum())
-        n_counted = int(summary[f"with {of}"].sum())
-        if total in table and n_counted < n_answers:
-            notes.append(f"{of}: of {n_counted} of {n_answers} answers; the others do not say")
-    table = table.drop(columns=["with tokens", "with cost"])
+        options = {name: options[name] for name in ("timeout", "workers", "prices")}
+        options |= {"system": system, "report": say}
+        assistant.answer.ask_application(questions, out, app, **options)
+    systems = assistant.answer.summarise_log(out)
     following = f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}"
-    report = {"log": str(out), "systems": summary}
-    show(report, as_json, table, [*notes, following], digits=".3g")
+    report = {"log": str(out), "systems": systems}
+    show(report, as_json, systems.dropna(axis=1, how="all"), following, digits=".3g")
 
 
-def gate_log(
-    log: argument(Path, "Log of an assistant's answers."),
-    against: option(Path, "Log that it is held against."),
-    measure: Measures = None,
-    margin: option(float, "Loss tolerated.", min=0) = 0.05,
-    collection: option(str | None, "Data set or folder, if the contexts are ids.") = None,
-    columns: Columns = None,
-    values: Values = None,
-    rows: Rows = None,
-    lists: Lists = "json",
-    judge: option(
-        str | None, "Scores the answers of both logs too: entailment:MODEL, endpoint:MODEL, ..."
-    ) = None,
-    force: option(bool, "Compare the questions that both logs have.", "--force") = False,
-    as_json: Json = False,
-):
+@command(gate, "log")
+def gate_log(log, against, margin, as_json, **options):
     """Test that a log of answers is not worse than an older one; exit 2, 4 or 5 if not shown.
 
     Example: casebook gate log new.jsonl --against old.jsonl
     """
-    if judge is not None:
-        assistant.judge.load_judge(judge)  # which needs a retriever's packages
-    options = {"collection": collection, "judge": judge, "margin": margin, "common": force}
-    told = said(columns, values, rows, lists=lists)
-    gate = assistant.gate.gate_logs(log, against, measure, **options, **told)
-    readings = [data.tables.reading_text(reading) for reading in gate["readings"]]
+    if options["judge"]:
+        assistant.judge.load_judge(options["judge"])  # which needs a retriever's packages
+    result = assistant.gate.gate_logs(log, against, margin=margin, **options)
+    readings = map(data.tables.reading_text, result["readings"])
     columns = {"system": "system", "measure": "measure", "level": "new", "baseline": "old"}
-    if len(gate["rows"]) and gate["rows"]["system"].nunique() == 1:
-        del columns["system"]
-    show_gate(gate | {"margin": margin}, as_json, columns, readings)
+    show_gate(result | {"margin": margin}, as_json, columns, *readings)

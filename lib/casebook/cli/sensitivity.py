@@ -2,206 +2,108 @@
 
 from pathlib import Path
 
-import typer
-
 from casebook import assistant, explain, retrieval, sensitivity
-from casebook.cli.common import (
-    DOCUMENTS,
-    Columns,
-    Json,
-    Original,
-    Out,
-    Resamples,
-    Rows,
-    Seed,
-    argument,
-    command_group,
-    echo,
-    exclusive,
-    option,
-    pairs,
-    plain,
-    print_json,
-    say,
-    show_report,
-)
+from casebook.cli.commands import command, command_group
+from casebook.cli.common import echo, lines_of, plain, say, show, show_report
+from casebook.errors import InputError
 from casebook.files import refuse_overwriting, write_text
 from casebook.paths import data_folder
 from casebook.plugins import is_plugin
 
-app = command_group("sensitivity", "Edit the facts of cases and measure how retrieval responds.")
-
-Mode = option(str, "Retrieval system, or module:object of your own.")
-Encoder = option(str | None, "Model of the dense list.")
-K = option(int, "Length of the result lists compared.", "--k", min=1)
-Depth = option(int, "Edits in a row.", min=1, max=5)
-Children = option(int, "Edits tried per state.", min=1)
-Placebos = option(int, "Placebo edits per state and size of edit.", min=0)
-CASES_HELP = "Cases: a fact sheet, alone or with annotations (.json), or one on each line (.jsonl)"
-Threshold = option(
-    float | None,
-    "Mean displacement above which a fact type counts as dispositive (default 1.5); "
-    "`run` edits a state again from it on (default 1.0).",
-    min=0,
-)
-Facts = option(Path | None, "Fact types and acts of your own, laid over ours (YAML).")
-Judge = option(str | None, "endpoint:MODEL judges whether edits are plausible; default: rules.")
+group = command_group("sensitivity", "Edit the facts of cases and measure how retrieval responds.")
 DECISIVE = 1.5  # mean displacement, documented
 
 
-def _check_encoder(context, mode):
-    """Refuse an encoder that the retrieval system does not have."""
-    if is_plugin(mode) or not retrieval.settings.config_for(mode).uses_encoder:
-        exclusive(context, "mode", "encoder", but=f"--mode {mode}")
-
-
-def _settings(context, original, depth, children, placebos, **others):
-    """Settings of the trees: those asked for, or the documented ones."""
-    if original:
-        exclusive(context, "original", "placebos", "validator")
-        others |= {"max_depth": depth or 2, "children": children or 5}
-        return sensitivity.tree.TreeSettings.documented(**others)
-    others["placebo_draws"] = placebos
-    return sensitivity.tree.TreeSettings(depth or 1, children, **others)
-
-
-@app.command()
-def run(
-    context: typer.Context,
-    case: argument(Path, f"{CASES_HELP}, or judgment text."),
-    dataset: argument(str, f"Data set, or folder: {DOCUMENTS}."),
-    name: option(str | None, "Which case, if the file holds several.", "--case") = None,
-    columns: Columns = None,
-    rows: Rows = None,
-    mode: Mode = "full",
-    encoder: Encoder = None,
-    k: K = 10,
-    depth: Depth = 2,
-    children: Children = 5,
-    threshold: Threshold = None,
-    placebos: Placebos = 4,
-    validator: Judge = None,
-    extractor: option(str | None, "endpoint:MODEL reads the judgment; default: patterns.") = None,
-    facts: Facts = None,
-    original: Original = False,
-    seed: Seed = 0,
-    out: Out = None,
-    as_json: Json = False,
-):
+@command(group)
+def run(case, dataset, name, extractor, columns, rows, threshold, facts, out, as_json, **options):
     """Edit one case step by step and report the sensitivity to each fact type.
-
-    The report gives the reason why each document was found and what each edit did, with the words
-    of the documents that support it; `casebook sensitivity report` writes it as Markdown.
 
     Example: casebook sensitivity run case.json smoke --mode bm25 -o tree.json
     """
-    _check_encoder(context, mode)
-    folder = _folder_of(dataset)
-    refuse_overwriting(out, case, folder, facts)
-    decisive = DECISIVE if threshold is None else threshold
+    folder = data_folder(Path(dataset) if Path(dataset).is_dir() else dataset)
+    refuse_overwriting(out, case, folder and folder[1], facts)
     expanded = sensitivity.tree.EXPANSION_THRESHOLD if threshold is None else threshold
-    size = {"threshold": expanded, "seed": seed}
-    settings = _settings(context, original, depth, children, placebos, **size)
+    settings, search, judged = _settings(options, threshold=expanded)
     domain = sensitivity.domain.read_domain(facts)
-    told = {"columns": pairs(columns, "=", "--columns ROLE=COLUMN"), "rows": rows}
-    sheet, notes = sensitivity.report.read_case(case, extractor, name, domain, **told)
-    judge = sensitivity.report.validator_for(validator, original, domain)
+    sheet, notes = sensitivity.report.read_case(
+        case, extractor, name, domain, columns=columns, rows=rows
+    )
+    judge = sensitivity.report.validator_for(*judged, domain)
     documents = assistant.log.documents_of(dataset)
-    search = {"mode": mode, "encoder": encoder, "k": k, "say": say}
     tree = sensitivity.report.run_case(sheet, documents, settings, judge, domain, **search)
-    options = {"documented": original, "threshold": decisive}
-    report = explain.tree_report.tree_report(tree, documents, **options)
-    report["dataset"] = folder.resolve().name if folder else dataset
-    report["mode"] = mode
-    report["facts"] = domain.account
-    report["notes"] = [*domain.notes, *notes, *sensitivity.report.judge_notes(judge)]
+    about = {"documented": judged[1], "threshold": threshold or DECISIVE}
+    report = explain.tree_report.tree_report(tree, documents, **about)
+    notes = [*domain.notes, *notes, *sensitivity.report.judge_notes(judge)]
     n_found = len(tree.root.ranking.cases)
-    if n_found < k:
-        report["notes"].append(f"{n_found} of {k} cases found: short lists inflate the mean")
-    lines = [f"note: {note}" for note in [*report["notes"], *report["warnings"]]]
-    counts = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
-    lines.append(f"{report['case_id']}: {counts}")
-    show_report(report, as_json, out, lines, explain.tree_report.score_table(report))
+    if n_found < search["k"]:
+        notes.append(f"{n_found} of {search['k']} cases found: short lists inflate the mean")
+    dataset = folder[0] if folder else dataset
+    report |= {"dataset": dataset, "mode": search["mode"], "facts": domain.account, "notes": notes}
+    lines = [f"note: {note}" for note in [*notes, *report["warnings"]]]
+    lines += lines_of({report["case_id"]: report["counts"]})
+    show_report(report, as_json, out, *lines, explain.tree_report.score_table(report))
 
 
-def _folder_of(dataset):
-    """The folder that a data set names, if it is one's own."""
-    if Path(dataset).is_dir():
-        return Path(dataset)
-    name_and_folder = data_folder(dataset)
-    return name_and_folder[1] if name_and_folder else None
-
-
-@app.command()
-def evaluate(
-    context: typer.Context,
-    cases: argument(Path, f"{CASES_HELP}."),
-    corpus: option(Path, f"{DOCUMENTS}."),
-    columns: Columns = None,
-    rows: Rows = None,
-    mode: Mode = "full",
-    encoder: Encoder = None,
-    k: K = 10,
-    depth: option(int | None, "Edits in a row; default 1, original: 2.", min=1, max=5) = None,
-    children: option(int | None, "Edits tried per state; default: all, original: 5.", min=1) = None,
-    threshold: Threshold = None,
-    placebos: Placebos = 4,
-    validator: Judge = None,
-    facts: Facts = None,
-    original: Original = False,
-    resamples: Resamples = 10_000,
-    seed: Seed = 0,
-    out: Out = None,
-    as_json: Json = False,
-):
+@command(group)
+def evaluate(cases, corpus, columns, rows, threshold, facts, n_resamples, out, as_json, **options):
     """Compare the sensitivity of a retriever with annotated cases.
 
-    Prints COUNTERCASE's dispositive and non-dispositive accuracy at the threshold, its mean
-    Spearman correlation and accept rate, each as its document states it and as its code computes
-    it; then the standard measures: AUROC beyond placebo edits, against simple baselines, with
-    intervals over cases.
+    Prints COUNTERCASE's accuracies, Spearman correlation and accept rate, stated and as its code
+    has them; then AUROC beyond placebo edits, with intervals over cases.
 
     Example: casebook sensitivity evaluate cases.jsonl --corpus judgments --mode bm25
     """
-    _check_encoder(context, mode)
     refuse_overwriting(out, cases, corpus, facts)
-    settings = _settings(context, original, depth, children, placebos, seed=seed)
+    settings, search, judged = _settings(options)
     domain = sensitivity.domain.read_domain(facts)
-    told = {"columns": pairs(columns, "=", "--columns ROLE=COLUMN"), "rows": rows}
-    collection = sensitivity.cases.user_collection(cases, corpus, domain, **told)
-    judge = sensitivity.report.validator_for(validator, original, domain)
-    search = {"k": k, "encoder": encoder, "chunking": False, "n_resamples": resamples, "say": say}
-    study = sensitivity.study.run_sensitivity_study(
-        collection, [mode], settings, validator=judge, **search
+    collection = sensitivity.cases.user_collection(
+        cases, corpus, domain, columns=columns, rows=rows
     )
-    decisive = DECISIVE if threshold is None else threshold
-    report = sensitivity.report.evaluation_report(study, mode, decisive)
+    judge = sensitivity.report.validator_for(*judged, domain)
+    mode = search.pop("mode")
+    search |= {"validator": judge, "chunking": False, "n_resamples": n_resamples}
+    study = sensitivity.study.run_sensitivity_study(collection, [mode], settings, **search)
+    report = sensitivity.report.evaluation_report(study, mode, threshold or DECISIVE)
     notes = [*domain.notes, *sensitivity.report.judge_notes(judge)]
-    report |= {"corpus": str(corpus), "k": k, "facts": domain.account, "notes": notes}
+    report |= {"corpus": str(corpus), "facts": domain.account, "notes": notes, "k": search["k"]}
     report["counts"] = {"documents": len(collection.documents), **collection.account}
     report = plain(report)
     show_report(report, as_json, out, *sensitivity.report.evaluation_parts(report))
 
 
-@app.command()
-def report(
-    context: typer.Context,
-    tree: argument(Path, "Report that `run -o` wrote."),
-    threshold: Threshold = None,
-    out: Out = None,
-    as_json: Json = False,
-):
+@command(group)
+def report(tree, threshold, out, as_json):
     """Write the report of a tree as Markdown, or its sensitivities as JSON.
 
     Example: casebook sensitivity report tree.json -o tree.md
     """
-    exclusive(context, "as_json", "out")
     content = explain.tree_report.with_threshold(explain.tree_report.read_report(tree), threshold)
     if as_json:
-        print_json(content["nodes"][0]["sensitivity_scores"])
-    elif out is None:
-        echo(explain.tree_report.tree_markdown(content), nl=False)
+        show(content["nodes"][0]["sensitivity_scores"], as_json)
+        return
+    text = explain.tree_report.tree_markdown(content)
+    if out is None:
+        echo(text, nl=False)
     else:
         refuse_overwriting(out, tree)
-        write_text(out, explain.tree_report.tree_markdown(content))
+        write_text(out, text)
         echo(str(out))
+
+
+def _settings(options, **others):
+    """Settings of the trees, those of the search, and who judges edits: by name or as documented."""
+    search = {name: options[name] for name in ("mode", "encoder", "k")}
+    mode = search["mode"]
+    uses_encoder = not is_plugin(mode) and retrieval.settings.config_for(mode).uses_encoder
+    if search["encoder"] and not uses_encoder:
+        raise InputError(f"--encoder has no effect with --mode {mode}: leave one of them out")
+    others["seed"] = options["seed"]
+    depth, children = options["depth"], options["children"]
+    documented = options["documented"]
+    if documented:
+        others |= {"max_depth": depth or 2, "children": children or 5}
+        settings = sensitivity.tree.TreeSettings.documented(**others)
+    else:
+        others["placebo_draws"] = options["placebos"]
+        settings = sensitivity.tree.TreeSettings(depth or 1, children, **others)
+    return settings, search | {"say": say}, (options["validator"], documented)

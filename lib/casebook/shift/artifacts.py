@@ -277,7 +277,7 @@ def applied_scale(values, scale=None):
     return 0.0, f"no shift is applied, so there is nothing to measure: {reason}"
 
 
-def run_shift(setup, training, layout, *, scale=None, arguments=None):
+def run_shift(setup, training, layout, *, scale=None):
     """Evaluate a stored shift on the test queries, write its files and record two runs."""
     data, parts, labels = prepare(setup)
     started = now()
@@ -320,7 +320,7 @@ def run_shift(setup, training, layout, *, scale=None, arguments=None):
             labels=labels | {"Training": training.folder.name, "Scale": scales[system]},
             metrics=means,
         )
-        records.append(str(record_run(layout, record, rows, arguments)))
+        records.append(str(record_run(layout, record, rows)))
     return {
         "folder": str(folder),
         "runs": records,
