@@ -46,7 +46,7 @@ def write_project(folder):
     )
     toc = {"format": "jb-book", "root": "index"}
     sources = {"caption": "Sources", "chapters": [{"file": "provenance"}]}
-    toc["parts"] = [{"caption": "Evidence", "executed_notebooks": True}, sources]
+    toc["parts"] = [{"caption": "Evidence", "executed_notebooks": {}}, sources]
     (folder / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
     return folder
 

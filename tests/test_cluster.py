@@ -244,7 +244,7 @@ def test_work_whose_workers_die_ends_with_its_error(project, dask):
 
 def page(language):
     """Give what the page *Scaling* says in a language about a cluster."""
-    text = (ROOT / "docs" / "scaling.md").read_text().partition("## A cluster of one's own")[2]
+    text = (ROOT / "docs" / "scaling.md").read_text().partition("## A cluster of your own")[2]
     return re.search(rf"```{language}\n(.*?)```", text, re.DOTALL)[1]
 
 

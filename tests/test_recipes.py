@@ -21,7 +21,7 @@ from casebook.data.convert import convert
 from casebook.data.scored import read_scores
 from casebook.paths import ROOT
 from casebook.raters.annotations import read_criteria
-from casebook.retrieval.run_files import read_run_file
+from casebook.retrieval.run_files import read_runs
 
 PAGE = ROOT / "book" / "recipes.md"
 BLOCKS = re.compile(
@@ -52,7 +52,7 @@ def check_collection(folder, _):
 
 def check_run(*_):
     """Compare the run with that which the file was made of."""
-    assert read_run_file("run.csv") == {"1": {"d1": 2.5, "d2": 1.5}}
+    assert read_runs("run.csv")["run"] == {"1": {"d1": 2.5, "d2": 1.5}}
 
 
 def check_scores(*_, columns=(), values=()):
@@ -82,7 +82,7 @@ def check_ratings(_, said, criteria=("quality", "tone")):
 # Files as tools write them. Logs: EvalLog of log format 2; the body of upload-experiment; the output
 # item of OpenAI's API reference; TestRun and EvaluationResult of DeepEval 4; get_spans_dataframe of
 # Phoenix's client 3; get_records_and_feedback of TruLens 2. Ratings: Label Studio 1.x, one annotation
-# of which was cancelled; records.to_json() of Argilla 2.8; potato 2.12 and 1.2; doccano 1.8.
+# of which was cancelled; records.to_json() of Argilla 2.8; potato 2.12; doccano 1.8.
 FILES = json.loads(Path(__file__).with_name("recipes.json").read_text(encoding="utf-8"))
 
 
@@ -125,22 +125,12 @@ def check_epochs(folder, said):
     check_log(folder, said, "openai/gpt-4o", "1, epoch 1", scores=scores)
 
 
-def check_prompts(*_):
-    """Each prompt is a system, and the variables of a test are its question."""
-    log = read_log("log.jsonl")
-    systems = ["m1, prompt 1", "m1, prompt 2"]
-    assert log["system"].unique().tolist() == systems and len(log) == 4
-    assert log["question"].nunique() == 2
-    assert [row["promptfoo_score"] for row in log["scores"]] == [1, 1, 1, 1]
-
-
 #: Heading of a recipe to the check of what it wrote.
 RECIPES = {
     "MS MARCO": check_collection,
     "TREC folder": check_collection,
     "Hugging Face `datasets`": check_collection,
     "SQuAD": check_collection,
-    "SMART": check_collection,
     "FEVER": check_collection,
     "A table of questions with passages": check_collection,
     "PyTerrier": check_run,
@@ -150,13 +140,11 @@ RECIPES = {
     "Label Studio": check_ratings,
     "Argilla": check_ratings,
     "potato": check_ratings,
-    "potato 1": check_ratings,
     "doccano": partial(check_ratings, criteria=["rating"]),
     "Inspect": check_epochs,
     "DeepEval with its measures": partial(
         check_log, system="log", scores={"Faithfulness_score": 1}
     ),
-    "promptfoo with several prompts": check_prompts,
     "Phoenix spans": partial(
         check_log, system="gpt-4o", name="t1", scores={"eval.Hallucination.score": 0}
     ),
@@ -166,7 +154,7 @@ RECIPES = {
 
 #: Name of an export that options suffice for, to what its log has besides.
 FLAT = "RAGAS, CSV; DeepEval, CSV; DeepEval, result; DeepEval, saved run; LangSmith, table"
-FLAT += "; LangChain; Chat messages; Phoenix, questions and contexts; Headings of one's own"
+FLAT += "; LangChain; Chat messages; Phoenix, questions and contexts"
 BY_OPTIONS = {name: {"system": "a"} for name in FLAT.split("; ")}
 BY_OPTIONS |= {
     "LangSmith, experiment": {"system": "a", "name": "e1"},

@@ -38,7 +38,6 @@ def as_shown(text):
             "tutorial",
             (
                 "results/mine/notebooks/my_question-*.ipynb",
-                "pilot_results/*",
                 "_build/mine/html/index.html",
             ),
         ),
@@ -60,7 +59,7 @@ def test_every_block_of_a_tutorial_runs_and_prints_what_the_page_shows(tmp_path,
     }
     text = (ROOT / "book" / f"{page}.md").read_text(encoding="utf-8").replace("8765", free_port())
     blocks = BLOCKS.findall(text)
-    assert len(blocks) > 8
+    assert len(blocks) >= 8
     assert sum(bool(shown) for *_, shown in blocks) > 5
     try:
         for language, code, shown in blocks:

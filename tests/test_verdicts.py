@@ -1,4 +1,4 @@
-"""Verdicts at the limits of their rules, as the glossary states them: an interval that only
+"""Verdicts at the limits of their rules, as the word list states them: an interval that only
 touches zero or the margin decides nothing."""
 
 import pandas as pd

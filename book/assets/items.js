@@ -2,8 +2,31 @@
 // The items of a chapter, such as claims: chosen by tags, words and a pair of systems; one of them is shown.
 // `casebook.runs.items` collects them. Every text goes in as text, never as HTML.
 (() => {
-  const data = window.casebookItems;
   const root = document.querySelector(".items");
+  const cellOf = (hash) => new URLSearchParams(hash.slice(1)).get("of");
+  const cell = cellOf(location.hash);
+  window.addEventListener("hashchange", () => {
+    if (cellOf(location.hash) !== cell) location.reload();
+  });
+  // Only what the page itself lists is loaded, whatever the address says.
+  const listed = [...document.querySelectorAll(".items-of a")].map((link) => cellOf(link.hash));
+  if (!listed.includes(cell)) {
+    root.replaceChildren(cell ? `This report has no items of “${cell}”. ` : "", "Choose a chapter below.");
+    return;
+  }
+  const script = document.createElement("script");
+  script.src = `items/${encodeURIComponent(cell)}.js`;
+  script.onload = async () => showItems(root, cell, await unpacked(window.casebookItems));
+  document.head.append(script);
+})();
+
+function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).json();
+}
+
+function showItems(root, cell, data) {
   const byId = new Map(data.items.map((item, place) => [item.id, place]));
   const paired = data.systems.length > 1;
   const whole = data.items.length === data.asked; // of what was left out, none is no finding
@@ -14,7 +37,7 @@
 
   // --- the state of the page is its address
 
-  const KEYS = ["q", "find", "only", "without", "system", "against", "measure", "change", "order"];
+  const KEYS = ["of", "q", "find", "only", "without", "system", "against", "measure", "change", "order"];
   const CHANGES = { better: "higher", equal: "equal", worse: "lower" };
   const ORDERS = ["as listed", "lowest first", ...(paired ? ["lower first", "higher first"] : [])];
 
@@ -171,7 +194,7 @@
     const own = tagsOf(item, tags);
     const facts = [...item.fields, ...(own ? [["Tags", own]] : [])].flatMap(([name, value]) => [make("dt", {}, capital(name)), make("dd", {}, ...content(value, name, item))]);
     shown.replaceChildren(
-      make("h2", {}, `${noun} ${item.id}`),
+      make("h3", {}, `${noun} ${item.id}`),
       make("p", { class: "item-text" }, item.text ?? withheld),
       ...(by === null ? [] : [make("p", { class: "compared" }, `${measure}: ${values.join(", ")} (${signed(by, measure)})`)]),
       ...(facts.length ? [make("dl", { class: "facts" }, ...facts)] : []),
@@ -280,19 +303,27 @@
   const filters = [labelled("Find", search), ...(hasTags ? [labelled("Show", lists.only), labelled("but not", lists.without)] : [])];
   if (data.measures.length) filters.push(labelled("Order", lists.order));
   const ready = data.ready.flatMap(([tag, system, against]) => {
-    const state = { only: tag, system: data.systems[system], against: data.systems[against], order: against === null ? "" : "lower first" };
+    const state = { of: cell, only: tag, system: data.systems[system], against: data.systems[against], order: against === null ? "" : "lower first" };
     const count = tagged(tag, state.system).length;
     const line = `${state.system && !state.against ? `${state.system}: ` : ""}${tag} (${count})`;
     return count || whole ? make("li", {}, count ? make("a", { href: `#${write(state)}` }, line) : line) : [];
   });
+  const { about } = data;
+  const chapter = make("a", { href: about.chapter }, "the chapter");
+  const notes = about.notes.map((text) => make("p", {}, text));
+  if (about.data) notes.push(make("p", {}, make("a", { href: about.data }, "Card of the data"), "."));
+  document.title = about.title;
   root.replaceChildren(
+    make("h2", {}, about.title),
+    make("p", {}, about.opening, " Means and tests are in ", chapter, "."),
     ...(ready.length ? [make("ul", { class: "ready" }, ...ready)] : []),
     ...(paired ? [tools(...comparing)] : []),
     tools(...filters, status),
     tools(labelled(noun, choice), button("Previous", () => step(-1)), button("Next", () => step(1)), button("Copy link", copyLink)),
     problems,
     shown,
+    make("div", { class: "notes" }, ...notes),
   );
   window.addEventListener("hashchange", draw);
   draw();
-})();
+}

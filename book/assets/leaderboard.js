@@ -109,7 +109,7 @@
     const usual = measure === chapter.measures[0] ? items.measures[0] : null;
     const choice = { system, against, measure: items.measures.includes(measure.name) ? measure.name : usual };
     if (!choice.measure) return null;
-    return (change) => `${items.address}#${new URLSearchParams({ ...choice, change })}`;
+    return (change) => `${items.address}&${new URLSearchParams({ ...choice, change })}`;
   }
 
   // --- the forest

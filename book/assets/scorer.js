@@ -5,7 +5,7 @@ var Scorer = {
     if (docname === "methods/measures") return score + 20;
     if (docname.startsWith("methods/") || docname === "tutorial") return score + 8;
     if (docname.startsWith("documents/")) return score + 6;
-    return docname.startsWith("generated/items/") ? score - 4 : score;
+    return docname === "generated/items" ? score - 4 : score;
   },
   objNameMatch: 11,
   objPartialMatch: 6,

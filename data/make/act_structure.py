@@ -13,7 +13,6 @@ import os
 import re
 from pathlib import Path
 
-from casebook.sensitivity.citations import section_key
 from casebook.sensitivity.domain import STRUCTURE
 
 ACTS = {
@@ -47,6 +46,11 @@ CONSTITUTION = {
     },
     **{"17": (343, 351), "18": (352, 360), "19": (361, 367)},
 }
+
+
+def section_key(section):
+    """Sort key under which section 9 comes before 10, and 304A after 304."""
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", section))
 
 
 def place(row):

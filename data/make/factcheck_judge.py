@@ -19,7 +19,9 @@ import numpy as np
 import yaml
 
 from casebook.factcheck import claims, stance, words
-from casebook.factcheck.pipeline import EvidenceBase, EvidencePassage, FactChecker
+from casebook.factcheck.evidence import EvidenceBase, EvidencePassage
+from casebook.factcheck.judges import PlaceholderStance
+from casebook.factcheck.pipeline import FactChecker
 from casebook.text import sentence_texts
 
 FILE = Path(stance.__file__).with_name("judge.yml")
@@ -39,7 +41,7 @@ def passages_of(texts, document=""):
 
 def claims_with_evidence(base):
     """Parts of our training claims with the sentences that decide them, and as the search finds them."""
-    checker = FactChecker(base, stance.PlaceholderStance())
+    checker = FactChecker(base, PlaceholderStance())
     gold, found = [], []
     for claim in claims.read_claims(split="train"):
         for atom in claim.atoms:
@@ -75,6 +77,7 @@ class Rewording:
         }
         self.vocabulary = sorted(plain)
         self.rng = rng
+        stance.word_vectors().prepare(self.vocabulary)
         vectors = np.vstack([stance.word_vectors()(word)[0] for word in self.vocabulary])
         cosines = vectors @ vectors.T
         stems = np.array([words.words(word)[0].stem for word in self.vocabulary])
@@ -169,7 +172,6 @@ def learnt():
     for part, share in ((gold, 1.0), (found, 1.0), (made, EDITS_COUNT)):
         rows += part
         shares += [share / len(part)] * len(part)
-    stance.word_vectors().prepare([claim for claim, _, _ in rows])
     X = np.array([stance.features(claim, passages) for claim, passages, _ in rows])
     y = np.array([label for *_, label in rows])
     weights = stance.learnt_weights(X, y, np.array(shares) / np.mean(shares))

@@ -56,7 +56,7 @@ class Figure:
         downloads = self.downloads.items()
         links = " · ".join(f'<a href="{escape(to)}" download>{name}</a>' for name, to in downloads)
         if "<a href" in self.svg:
-            links = f"Marks lead to their items. {links}"
+            links = f"Click a mark to see what is behind it. {links}"
         finding = f'<p class="finding">{escape(self.finding)}</p>' if self.finding else ""
         drawing = f'<div class="drawing">{self.svg}</div>'
         if self.narrow:

@@ -321,11 +321,11 @@ def forest(frame):
     ['points']
     """
     frame = frame[frame["n"] > 0]
-    rows = frame.assign(part=frame["part"].replace("", "all"))
-    series = {}
+    rows = frame.drop(columns="n").assign(part=frame["part"].replace("", "all"))  # n is below
+    rows["row"] = labels(frame)
     if len(set(frame["part"])) > 1 and len(set(labels(frame.drop(columns="part")))) > 1:
-        series = {"series": "part"}
-    rows["row"] = labels(frame.drop(columns=list(series.values())))
+        rows["row"] = labels(frame.drop(columns="part"))
+        rows["series"] = rows["part"]
     measures = frame["measure"].unique()
     label = " and ".join(measures) if len(measures) <= 3 else f"{len(measures)} measures"
     quantity = frame["quantity"].iloc[0]
@@ -335,7 +335,7 @@ def forest(frame):
     if "of" in frame:
         label += ", {system_unit} minus {against_unit}".format(**frame.iloc[0])
     if kind(frame) == "contrasts":
-        options = {"value": "difference", "n": None, **series}
-        return plots.effects(rows, f"difference in {label}", frame["margin"].max(), **options)
+        rows = rows.rename(columns={"difference": "value"})
+        return plots.effects(rows, f"difference in {label}", frame["margin"].max())
     reference = {"no difference": frame["null"].iloc[0]} if "null" in frame else None
-    return plots.values(rows, label, None, reference, n=None, control=None, **series)
+    return plots.values(rows, label, None, reference)

@@ -98,17 +98,15 @@ def _rows_figure(labels, height):
 
 # Values and lines
 
+# Columns that a frame of values or lines may leave out.
+_OPTIONAL = {"series": "", "panel": "", "low": np.nan, "high": np.nan, "reason": np.nan}
 
-def _drawn(frame, value, **names):
-    """The columns that are drawn, under the names of their parts; bounds may be the value's own."""
-    frame = frame.reset_index(drop=True)  # rows of several tables may have one name
-    own = f"{value} " if f"{value} low" in frame else ""
-    names |= {"value": value, "low": f"{own}low", "high": f"{own}high"}
-    names |= {column: column for column in ("address", "colour", "verdict", "reason")}
-    drawn = pd.DataFrame({part: frame[name] for part, name in names.items() if name in frame})
-    defaults = {"series": "", "panel": "", "low": np.nan, "high": np.nan, "reason": np.nan}
-    drawn = drawn.assign(**{part: it for part, it in defaults.items() if part not in drawn})
-    return drawn.astype({"value": float, "low": float, "high": float})
+
+def _drawn(frame):
+    """Rows that are drawn, with all columns; rows of several tables may have one name."""
+    absent = {name: value for name, value in _OPTIONAL.items() if name not in frame}
+    frame = frame.reset_index(drop=True).assign(**absent)
+    return frame.astype({"value": float, "low": float, "high": float})
 
 
 def _texts(names, frame):
@@ -123,25 +121,13 @@ def _texts(names, frame):
     ]
 
 
-def values(
-    frame,
-    xlabel,
-    limits=(0, 1),
-    reference=None,
-    *,
-    row="row",
-    value="value",
-    series="series",
-    n="n",
-    control="control",
-):
+def values(frame, xlabel, limits=(0, 1), reference=None):
     """Draw values with intervals on one axis, and named lines of reference.
 
-    `row`, `value` and, where the frame has them, `series`, `n` and `control` (a tick) name columns.
-    Bounds are `<value> low` and `<value> high`, or low and high. The frame may have an address and
-    a colour.
+    Columns are row, value and, where the frame has them, low, high, series, n, colour, address,
+    and a reason where a value is undefined.
     """
-    frame = _drawn(frame, value, row=row, series=series, n=n, control=control)
+    frame = _drawn(frame)
     names = frame["row"].astype(str)
     rows = names
     if "n" in frame:
@@ -161,9 +147,6 @@ def values(
         style = {"color": part.get("colour", colour), "clip_on": False}  # no mark is cut by an axis
         axes.hlines(heights, part["low"], part["high"], lw=3, **style)
         axes.scatter(part["value"], heights, marker=marker, s=34, zorder=3, label=name, **style)
-        if "control" in part:
-            ticks = part["control"].astype(float)
-            axes.scatter(ticks, heights, marker="|", color=CONTROL, s=90, lw=2, clip_on=False)
         ends = part[["value", "low", "high"]].agg(["min", "max"], axis=1)
         texts = _texts(names[part.index], part)
         hover(axes, texts, ends["min"], heights, ends["max"], heights, part.get("address"))
@@ -182,12 +165,12 @@ def values(
     return figure
 
 
-def effects(frame, xlabel, margin=0.0, *, row="row", value="value", series="series", n="n"):
+def effects(frame, xlabel, margin=0.0):
     """Draw effects around zero, and a band of those too small to matter; columns as `values`.
 
     Without series, the colour of an effect is that of its verdict.
     """
-    frame = _drawn(frame, value, row=row, series=series, n=n)
+    frame = _drawn(frame)
     if not frame["series"].any():
         frame = frame.assign(colour=verdict_colours(frame))
     figure = values(frame, xlabel, None)
@@ -201,27 +184,21 @@ def effects(frame, xlabel, margin=0.0, *, row="row", value="value", series="seri
     return figure
 
 
-def verdict_colours(frame, chance=0.0):
-    """The colour of each row's verdict; without verdicts, of its interval beside chance."""
+def verdict_colours(frame):
+    """The colour of each row's verdict; without verdicts, of its interval beside zero."""
     if "verdict" in frame:
         return frame["verdict"].map(_OF_VERDICT).fillna(CONTROL)
-    sides = [frame["low"] > chance, frame["high"] < chance]
+    sides = [frame["low"] > 0, frame["high"] < 0]
     return pd.Series(np.select(sides, [BETTER, WORSE], UNDECIDED), frame.index)
 
 
-def lines(
-    frame, x, ylabel, xlabel=None, marks=None, *, value="value", series="series", panel="panel"
-):
-    """Draw lines with their intervals as bands; vertical lines mark numbers.
+def lines(frame, x, ylabel, xlabel=None):
+    """Draw lines with their intervals as bands.
 
-    A mark is a number, or the name of a column that has a number for each panel. `x`, `value` and,
-    where the frame has them, `series` and `panel` name columns; bounds are as in `values`.
+    Columns are x, value and, where the frame has them, low, high, series, panel, n and address.
     """
-    marks = marks or {}
-    of_panels = {name: name for name in marks.values() if isinstance(name, str)}
-    drawn = _drawn(frame, value, x=x, series=series, panel=panel, **of_panels)
     xlabel = xlabel or x
-    panels = drawn.groupby("panel", sort=False)
+    panels = _drawn(frame).groupby("panel", sort=False)
     size = (WIDTH, 2.3 * len(panels) + 0.9)
     figure, grid = plt.subplots(len(panels), figsize=size, squeeze=False)
     for axes, (title, part) in zip(grid.flat, panels, strict=True):
@@ -229,13 +206,10 @@ def lines(
         by_series = part.groupby("series", sort=False)
         for (name, line), (colour, marker) in zip(by_series, cycle(_SERIES), strict=False):
             style = {"marker": marker, "ms": 4, "label": str(name) or None}
-            axes.plot(line["x"], line["value"], color=colour, **style)
-            axes.fill_between(line["x"], line["low"], line["high"], color=colour, alpha=0.18, lw=0)
-            texts = _texts(line["x"].map(f"{xlabel} {{:.3g}}".format), line)
-            hover(axes, texts, line["x"], line["value"], addresses=line.get("address"))
-        for (name, mark), dashes in zip(marks.items(), cycle(_DASHES), strict=False):
-            at = part[mark].iloc[0] if isinstance(mark, str) else mark
-            axes.axvline(at, color=CONTROL, ls=dashes, label=f"{name}: {at:.3g}")
+            axes.plot(line[x], line["value"], color=colour, **style)
+            axes.fill_between(line[x], line["low"], line["high"], color=colour, alpha=0.18, lw=0)
+            texts = _texts(line[x].map(f"{xlabel} {{:.3g}}".format), line)
+            hover(axes, texts, line[x], line["value"], addresses=line.get("address"))
         if axes.get_legend_handles_labels()[0]:
             axes.legend(loc="best")
     return figure
@@ -244,14 +218,7 @@ def lines(
 # Matrices and ratings
 
 
-def matrix(
-    table,
-    label,
-    shown="z.2f",
-    axes=None,
-    addresses=None,
-    counts=None,
-):
+def matrix(table, label, shown="z.2f", addresses=None, counts=None):
     """Draw a matrix with its values written in; a missing value is a dash.
 
     `shown` is the format of a value, and `label` what it is called on hover; `addresses` and
@@ -262,10 +229,9 @@ def matrix(
     if counts is not None:
         texts += counts.map("\n({:,.0f})".format).where(table.notna(), "")
     names = _wrapped(table.index, 22)
-    if axes is None:
-        lines = 1 + max(text.count("\n") for text in [*names, *texts.to_numpy().flat])
-        width = max(WIDTH, 0.85 * table.shape[1] + 1.6)
-        _, axes = plt.subplots(figsize=(width, (0.17 * lines + 0.21) * len(names) + 1.0))
+    lines = 1 + max(text.count("\n") for text in [*names, *texts.to_numpy().flat])
+    width = max(WIDTH, 0.85 * table.shape[1] + 1.6)
+    _, axes = plt.subplots(figsize=(width, (0.17 * lines + 0.21) * len(names) + 1.0))
     # Zero has no colour, and seaborn writes nothing into a cell without a value.
     style = {"cmap": SHADES, "vmin": 0, "vmax": 1, "cbar": False}
     style |= {"linewidth": 1, "linecolor": GRID, "annot_kws": {"color": INK, "size": 11}}
@@ -312,11 +278,8 @@ def rating_matrix(ratings, names=None, addresses=None):
     return figure
 
 
-def rating_distributions(ratings, address=None):
-    """Draw how often every rating was given, by scale and system.
-
-    `address` gives the link of a scale, a system and a rating.
-    """
+def rating_distributions(ratings):
+    """Draw how often every rating was given, by scale and system."""
     rated = ratings.dropna(subset="rating")
     groups = [rated["scale"], rated["system"]]
     shares = pd.crosstab(groups, rated["rating"], normalize="index")
@@ -336,9 +299,8 @@ def rating_distributions(ratings, address=None):
             f"{', '.join(key)}: {part:.0f} % of the ratings are {value}"
             for key, part in share.items()
         ]
-        links = [address(*key, value) if address and share[key] else None for key in share.index]
         right = left + share.to_numpy()
-        hover(axes, titles, left, rows - 0.35, right, rows + 0.35, links, least=0)
+        hover(axes, titles, left, rows - 0.35, right, rows + 0.35, least=0)
         left = right
     axes.set(xlim=(0, 100), xlabel="per cent of the ratings")
     figure.legend(loc="outside upper left", ncols=5)

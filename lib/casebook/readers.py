@@ -21,6 +21,7 @@ from casebook.errors import InputError
 
 csv.field_size_limit(50 << 20)  # the usual limit would refuse a long claim
 LIKELY = 0.75  # similarity from which on a name may be a slip of another
+DEEPEST = 100  # levels of YAML; tens of thousands crash its reader
 OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 KINDS = {str: "text", dict: "an object", list: "a list"}
@@ -32,16 +33,17 @@ KINDS = {str: "text", dict: "an object", list: "a list"}
 def read_lines(path):
     """Yield (number, line) of a UTF-8 file, plain, .gz or .xz, with line ends of any kind."""
     path = Path(path)
+    opened = OPENERS.get(path.suffix, open)
     try:
-        with OPENERS.get(path.suffix, open)(path, "rt", encoding="utf-8-sig") as stream:
+        with opened(path, "rt", encoding="utf-8-sig") as stream:
             for number, line in enumerate(stream, 1):
                 yield number, line.removesuffix("\n")
     except UnicodeDecodeError as error:
         is_utf16 = error.object[:2] in (b"\xff\xfe", b"\xfe\xff")
         code = "UTF-16" if is_utf16 else "WINDOWS-1252"
         command = f"iconv -f {code} -t UTF-8 {shlex.quote(path.name)} > NEW"
-        problem = f"is not UTF-8 text, perhaps {code}: save it as 'CSV UTF-8', or type {command}"
-        raise InputError(f"{path}: {problem}") from None
+        remedy = f"save it as 'CSV UTF-8', or type {command}"
+        raise InputError(f"{path}: is not UTF-8 text, perhaps {code}: {remedy}") from None
     except (OSError, *DAMAGED) as error:
         raise unreadable(path, error) from None
 
@@ -58,7 +60,9 @@ def read_text(path):
 
 def suffix_of(path):
     """Ending of a file, before that of its compression."""
-    return (path.with_suffix("") if path.suffix in OPENERS else path).suffix.lower()
+    if path.suffix in OPENERS:
+        path = path.with_suffix("")
+    return path.suffix.lower()
 
 
 def csv_rows(path, text, delimiter):
@@ -77,9 +81,13 @@ def csv_rows(path, text, delimiter):
 def _once(pairs):
     members = dict(pairs)
     if len(members) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"key {max(names, key=names.count)!r} stands twice")
+        raise ValueError(f"key {_repeated(name for name, _ in pairs)!r} stands twice")
     return members
+
+
+def _repeated(names):
+    names = list(names)
+    return max(names, key=names.count)
 
 
 _STRICT = json.JSONDecoder(object_pairs_hook=_once)
@@ -87,13 +95,14 @@ _CELLS = json.JSONDecoder(
     object_pairs_hook=_once,
     parse_int=str,
     parse_float=str,
-    parse_constant=lambda name: None if name == "NaN" else name,
+    parse_constant={"NaN": None, "Infinity": "Infinity", "-Infinity": "-Infinity"}.get,
 )
 
 
 def parse_json(text, decoder=_STRICT):
     """Content of JSON: no key twice, no half characters; else ValueError."""
-    text = text.decode() if isinstance(text, bytes) else text
+    if isinstance(text, bytes):
+        text = text.decode()
     try:
         value = decoder.decode(text)
     except RecursionError:
@@ -136,33 +145,18 @@ def read_jsonl(path, required=None, *, parse=parse_json, may_be_cut=False):
         yield number, record
 
 
-def read_frame(path, id_field, id_column, fields=("text",), blank=False):
-    """Documents or queries of JSON lines: an id, text fields, metadata as further columns.
-
-    Copies of a record are left out and listed in ``attrs["copies"]``.
-    """
-    import pandas as pd  # most who read JSON need no frame and start faster without
-
-    rows = {}
-    copies = []
-    for number, record in read_jsonl(path, {id_field: str, "text": str}):
-        name = record.pop(id_field)
-        texts = {field: record.pop(field, None) or "" for field in fields}
-        metadata = record.pop("metadata", None) or {}
-        row = {id_column: name, **texts, **record, **metadata}
-        if len(row) < 1 + len(texts) + len(record) + len(metadata):
-            raise InputError.at(path, number, "a field of metadata has the name of another column")
-        if not name.strip() or not (blank or texts["text"].strip()):
-            raise InputError.at(path, number, f"{name!r} has no text, or an empty {id_field!r}")
-        if name in rows:
-            copies.append(name)
-        if rows.setdefault(name, row) != row:
-            raise InputError.at(path, number, f"id {name!r} stood above with other content")
-    if not rows:
-        raise InputError(f"{path}: holds no records")
-    frame = pd.DataFrame(list(rows.values()))
-    frame.attrs["copies"] = copies
-    return frame
+def part_of(value, path):
+    """Part of a nested value: names, places in a list, and ``*`` for each of a list."""
+    if not path:
+        return value
+    name, _, rest = path.partition(".")
+    if isinstance(value, list) and name == "*":
+        return [part_of(each, rest) for each in value]
+    if isinstance(value, list):
+        value = {str(place): value[place] for place in range(-len(value), len(value))}
+    if not isinstance(value, dict):
+        return None
+    return value[path] if path in value else part_of(value.get(name), rest)
 
 
 # Names
@@ -177,40 +171,48 @@ def near_names(name, names, n=1):
 
 def did_you_mean(name, names, n=1):
     """The end of an error about a name that is none of some; empty if none is near."""
-    near = [repr(candidate) for candidate in near_names(name, names, n)]
-    return f": did you mean {' or '.join(near)}?" if near else ""
+    near = map(repr, near_names(name, names, n))
+    choice = " or ".join(near)
+    return f": did you mean {choice}?" if choice else ""
 
 
 # YAML
 
 
+# Safe loader that refuses a key that stands twice.
 class _Yaml(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """Safe loader that refuses a key that stands twice."""
-
     def construct_mapping(self, node, deep=False):
         mapping = super().construct_mapping(node, deep)
-        names = [key.value for key, _ in node.value]
-        if len(mapping) < len(names):
-            problem = f"key {max(names, key=names.count)!r} stands twice"
+        if len(mapping) < len(node.value):
+            problem = f"key {_repeated(key.value for key, _ in node.value)!r} stands twice"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
         return mapping
 
 
+# Takes every scalar for text: numbers, dates, yes and null too.
 class _TextYaml(_Yaml):
-    """Takes every scalar for text: numbers, dates, yes and null too."""
-
     yaml_implicit_resolvers: ClassVar[dict] = {}
 
 
 def parse_yaml(text, where, as_text=False):
     """Parse YAML into plain data: no tags, no key twice; scalars may stay text."""
     try:
+        _refuse_depth(text)
         return yaml.load(text, _TextYaml if as_text else _Yaml)  # safe loaders
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, TypeError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
         problem = " ".join(str(getattr(error, "problem", error)).split())
         raise InputError(f"{where}{line}: not YAML: {problem}") from None
+
+
+def _refuse_depth(text):
+    depth = 0
+    for event in yaml.parse(text, _Yaml):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise ValueError(f"nested in more than {DEEPEST} levels")
 
 
 def read_yaml(path):

@@ -57,7 +57,7 @@ COUNTS = {
     WORSE: "down",
     EQUIVALENT: "too small to matter",
     NO_DIFFERENCE: "exactly zero",
-    UNDECIDED: "undecided, which is not to say equal",
+    UNDECIDED: "undecided",
     NOT_MEASURED: "not measurable here",
 }
 COUNTS |= {HIGHER: COUNTS[BETTER], LOWER: COUNTS[WORSE]}
@@ -296,7 +296,7 @@ def _ranking_finding(rows):
     text += bounds_text(best["low"], best["high"])
     above = rows.index[is_control & (rows["value"] > best["value"])]
     if len(above):
-        text += f", and higher still, of what has learned nothing: {enumerated(list(above))}"
+        text += f"; controls that learned nothing are higher: {enumerated(list(above))}"
     classes = rows.loc[~is_control, "tie_class"].str.split(",").map(set)
     others = classes.drop(best.name)
     tied = [name for name, other in others.items() if other & classes[best.name]]

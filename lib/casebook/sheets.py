@@ -66,8 +66,8 @@ def read_book(path):
         raise InputError(f"{path}: is no workbook, or is damaged: {problem}") from error
 
 
+# Sheets of a workbook, which is read with formulas and with their stored values.
 def _workbook_sheets(path):
-    """Sheets of a workbook, which is read with formulas and with their stored values."""
     from openpyxl import load_workbook
 
     content = io.BytesIO(path.read_bytes())
@@ -92,8 +92,8 @@ def _cell(value):
     return from_workbook(text) or None if isinstance(text, str) else text
 
 
+# Sheet of rows of cells as written and as stored, without the empty ones.
 def _sheet(name, written, stored, hidden=False):
-    """Sheet of rows of cells as written and as stored, without the empty ones."""
     written, stored = (
         pd.DataFrame(itertools.zip_longest(*rows), dtype=object).T for rows in (written, stored)
     )

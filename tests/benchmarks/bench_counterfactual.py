@@ -6,12 +6,12 @@ one thread.
 """
 
 from measuring import cpu_seconds, row
+from planting import plant_cases
 
 from casebook.models import rerankers
 from casebook.models.encoders import load_encoder
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.sensitivity.cases import plant_cases
 from casebook.sensitivity.edits import Inert
 from casebook.sensitivity.tree import CaseSearch, TreeSettings, edge_frame, grow_trees
 
@@ -67,8 +67,8 @@ def linear_growth():
 
 
 class OneByOne(CaseSearch):
-    def _search(self, keys):
-        return [self._batch([key])[0] for key in keys]
+    def _documents(self, queries):
+        return [super(OneByOne, self)._documents([query])[0] for query in queries]
 
 
 def _compare(planted, retriever, system, bar, note, repeats=1):

@@ -107,7 +107,7 @@ def planted(size):
 
 def encode(size, folder):
     """Plant one corpus and encode it for all stages; print one JSON line."""
-    from casebook.retrieval.encoding import encode_corpus
+    from casebook.retrieval.encoded import encode_corpus
 
     _, _, documents = planted(size)
     stages = Stages()

@@ -76,13 +76,12 @@ def test_an_experiment_on_several_data_sets_is_one_entry_of_the_sidebar(tmp_path
     seal(tmp_path / "mine")
     build._stage("mine", tmp_path / "stage", read_chapters("mine", cells))
     toc = yaml.safe_load((tmp_path / "stage" / "book" / "_toc.yml").read_text())
-    leaderboard, entry = toc["parts"][0]["chapters"]
+    leaderboard, items, entry = toc["parts"][0]["chapters"]
     assert leaderboard["file"] == "generated/leaderboard"
+    assert items["file"] == "generated/items"
     assert (entry["file"], entry["title"]) == (f"run/notebooks/{CELL}", "Does the pipeline help?")
-    items, *others = entry["sections"]
-    assert items["file"] == f"generated/items/{CELL}"
-    # Two on one data set are told apart by their configurations, the third by its data set.
-    assert {below["file"]: below["title"] for below in others} == {
-        "run/notebooks/retrieval_ablation-b": "b",
+    # Two on one data set are named by their configurations too, the third by its data set.
+    assert {below["file"]: below["title"] for below in entry["sections"]} == {
+        "run/notebooks/retrieval_ablation-b": "Smoke (b)",
         "run/notebooks/retrieval_ablation-c": "ConsumerContractsQA",
     }

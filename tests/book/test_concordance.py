@@ -7,13 +7,11 @@ import runpy
 import shlex
 
 import pytest
-import yaml
 from toy_records import seal
 from typer.testing import CliRunner
 
 import casebook
 from casebook import paths
-from casebook.book import concordance
 from casebook.book.concordance import (
     concordance_page,
     documents,
@@ -23,7 +21,6 @@ from casebook.book.concordance import (
 )
 from casebook.book.results import ChapterResults, read_chapters
 from casebook.cli import app
-from casebook.errors import InputError
 from casebook.paths import ROOT, run_dir
 
 ALL = [(name, row) for name in documents() for row in read_concordance(name)["rows"]]
@@ -92,12 +89,16 @@ def test_every_python_name_can_be_imported():
     assert len(names) > 10 and wrong == []
 
 
-def test_a_row_of_another_form_is_named(tmp_path, monkeypatch):
-    table = {"title": "T", "about": "A", "rows": [ALL[0][1] | {"more": 1}]}
-    (tmp_path / "x.yml").write_text(yaml.safe_dump(table))
-    monkeypatch.setattr(concordance, "CONCORDANCES", tmp_path)
-    with pytest.raises(InputError, match=r"x\.yml: row 1: give section"):
-        concordance_page("x")
+FIELDS = {"section", "term", "aliases", "means", "here", "documented", "corrected", "trap"}
+OPTIONAL = {"in_code", "measured", "example"}
+
+
+def test_every_term_has_its_fields():
+    for name, row in ALL:
+        assert FIELDS <= set(row) <= FIELDS | OPTIONAL, (name, row["term"])
+        assert isinstance(row["aliases"], list), (name, row["term"])
+        measured = {"experiment", "datasets", "values", "says"}
+        assert set(row.get("measured", measured)) == measured, (name, row["term"])
 
 
 def test_every_sentence_of_an_example_has_its_numbers():

@@ -12,7 +12,7 @@ from toy_records import seal
 from casebook import paths
 from casebook.book.answers import MOST_ROWS, about, answers, questions
 from casebook.book.axis import effect_axis
-from casebook.book.front import bibtex, masthead, preview, web_address
+from casebook.book.front import masthead, web_address
 from casebook.book.results import read_chapters
 from casebook.paths import ROOT, run_dir
 from casebook.runs.headlines import Headline, read_headlines
@@ -157,6 +157,10 @@ def test_the_first_sentence_says_what_was_asked_of_which_data_and_when(run):
     assert ": 2 questions answered on Smoke and my data" in text and "(completed 1 Jan" in text
 
 
+def test_a_book_without_an_answer_says_so():
+    assert about([]).endswith("no question answered.")
+
+
 def test_questions_beyond_the_first_are_named_below(run):
     run(*[headline(f"Question {number}?") for number in range(MOST_ROWS + 2)])
     markup = answers(read_chapters("mine", [CELL]))
@@ -175,34 +179,6 @@ def test_the_masthead_says_date_version_citation_and_licence():
     )
     cite = page.select_one("details.cite")
     assert "The Casebook authors (2026). Casebook" in cite.p.text
-    assert (
-        f"version = {{{version}}}" in cite.pre.text and "author = {{The Casebook" in cite.pre.text
-    )
-
-
-def test_bibtex_keeps_names_of_organisations_and_escapes():
-    cited = {
-        "authors": [{"family-names": "O'Neil", "given-names": "Ann"}, {"name": "R&D of 100 %"}],
-        "title": "Our {book}_1",
-        "version": 2,
-        "date-released": "2026-01-31",
-    }
-    assert bibtex(cited) == (
-        "@software{oneil2026,\n"
-        "  author = {O'Neil, Ann and {R\\&D of 100 \\%}},\n"
-        "  title = {{Our \\{book\\}\\_1}},\n"
-        "  version = {2},\n"
-        "  year = {2026},\n"
-        "}"
-    )
-
-
-def test_a_preview_names_the_page_and_escapes():
-    page = BeautifulSoup(preview('A "B" & C', "Found <it>.", "https://x/y.png"), "html.parser")
-    tags = {meta.get("property") or meta["name"]: meta["content"] for meta in page("meta")}
-    assert tags["og:title"] == 'A "B" & C' and tags["og:description"] == "Found <it>."
-    assert tags["og:image"] == "https://x/y.png" and tags["description"] == "Found <it>."
-    assert "og:image" not in preview("A", "B", None)
 
 
 @pytest.mark.parametrize(

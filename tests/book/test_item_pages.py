@@ -1,5 +1,7 @@
 """The pages of single items: whole, linked, and of any chapter."""
 
+import base64
+import gzip
 import json
 import shutil
 from urllib.parse import parse_qs
@@ -16,7 +18,7 @@ from casebook.runs.items import item_page
 from casebook.runs.outputs import RunOutputs
 
 CELL = "retrieval_ablation-smoke"
-PAGE = f"items/{CELL}.md"
+PAGE = "items.md"
 HOSTILE = "</script><script>alert(1)</script>"
 ITEMS = pd.DataFrame({"id": ["sq01", "a&b #2"], "text": HOSTILE, "evidence": [["d1"], []]})
 
@@ -36,21 +38,21 @@ def keep(tmp_path, monkeypatch):
     return keep
 
 
-def test_the_page_says_how_much_it_has_and_whose_the_data_are(keep):
+def test_the_page_lists_chapters_and_their_data_say_how_many_items_there_are_and_whose(keep):
     files = item_pages(keep(note="Simulated."))
-    text = files[PAGE]
-    assert "The page shows all 2 questions. Simulated." in text
-    assert "question by question" in text.partition("\n")[0]
-    assert (
-        "#smoke-contract-and-insurance-clauses), MIT" in text
-        and "Documents are shown by their beginning." in text
-    )
-    assert "alert" not in text  # texts are data, never part of a page
+    assert f'<a href="items.html#of={CELL}">Question by question</a>' in files[PAGE]
+    assert "alert" not in files[PAGE]  # texts are data, never part of a page
     script = files[f"items/{CELL}.js"]
-    assert script.startswith("window.casebookItems = ") and script.isascii()
-    kept = json.loads(script.removeprefix("window.casebookItems = ").rstrip(";\n"))
-    assert kept == ChapterResults("mine", CELL).items | {"cell": CELL}
+    packed = script.removeprefix('window.casebookItems = "').removesuffix('";\n')
+    kept = json.loads(gzip.decompress(base64.b64decode(packed)))
+    about = kept.pop("about")
+    assert kept == ChapterResults("mine", CELL).items
     assert [item["text"] for item in kept["items"]] == [HOSTILE, HOSTILE]
+    assert about["opening"] == "All 2 questions are here. Simulated."
+    assert about["title"].endswith(", question by question")
+    assert about["data"].endswith("#smoke-contract-and-insurance-clauses")
+    assert any(", MIT" in note for note in about["notes"])
+    assert "Documents are shown by their beginning." in about["notes"]
 
 
 def test_the_last_list_of_items_that_a_system_makes_worse_is_offered(keep):
@@ -70,6 +72,6 @@ def test_the_last_list_of_items_that_a_system_makes_worse_is_offered(keep):
     text, address, counts = worse_items(keep(results, ready=ready)[0])
     assert (text, counts) == ("where reranking makes it worse", (1, 2))
     page, _, choice = address.partition("#")
-    assert page == f"items/{CELL}.html"
-    pair = {"system": ["full"], "against": ["bm25"], "order": ["lower first"]}
+    assert page == "items.html"
+    pair = {"of": [CELL], "system": ["full"], "against": ["bm25"], "order": ["lower first"]}
     assert parse_qs(choice) == pair | {"only": [ready[0][0]]}

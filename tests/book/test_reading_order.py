@@ -31,7 +31,7 @@ def test_the_answer_follows_the_question_and_settings_come_last():
     book = notebook(*head, *tail)
     assert order(book) == ["# Title", *tail, *leads]
     settings = [cell.source for cell in book.cells].index("## Settings")
-    assert "before the answer" in book.cells[settings + 1].source
+    assert "runs the sections below first" in book.cells[settings + 1].source
 
 
 @pytest.mark.parametrize(

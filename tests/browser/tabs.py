@@ -4,7 +4,7 @@ import time
 
 STILL = "*, *::before, *::after { transition: none !important }"
 SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 375, "height": 800}}
-SETTLED = "Promise.all([window.MathJax?.startup?.promise, document.fonts.ready])"
+SETTLED = "document.fonts.ready"
 
 
 def pages_of(site):

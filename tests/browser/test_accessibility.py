@@ -12,7 +12,7 @@ PAGES = [
         "generated/leaderboard.html",
     ),
     *(
-        f"generated/items/{cell}-smoke.html"
+        f"generated/items.html#of={cell}-smoke"
         for cell in ("factcheck_confusion", "counterfactual_sensitivity")
     ),
     *(

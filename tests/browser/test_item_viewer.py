@@ -5,18 +5,22 @@ import shutil
 import pandas as pd
 import pytest
 
+from casebook.book.items import items_script
 from casebook.paths import ROOT
-from casebook.runs.items import ALL_TEXTS, item_page, items_json
+from casebook.runs.items import ALL_TEXTS, item_page
 
 HOSTILE = "</script><script>window.ran = 1</script><img src=x onerror='window.ran = 2'>"
 PAGE = """<!DOCTYPE html><html lang="en"><head>
-<title>Claims</title><meta charset="utf-8">
+<title>Items</title><meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <link rel="stylesheet" href="custom.css"><link rel="stylesheet" href="items.css">
 <script defer src="tables.js"></script></head>
-<body class="bd-article"><main><h1>Claims</h1><div class="items"></div>
-<script defer src="data.js"></script><script defer src="items.js"></script>
+<body class="bd-article"><main><h1>Single items</h1><div class="items"></div>
+<script defer src="items.js"></script>
+<ul class="items-of"><li><a href="#of=claims">Claims</a></li>
+<li><a href="#of=questions">Questions</a></li></ul>
 </main></body></html>"""
+ABOUT = {"title": "Claims", "chapter": "chapter.html", "opening": HOSTILE, "notes": [HOSTILE]}
 NAMES = ["q1", "q&2 #", "q3"]
 
 
@@ -69,25 +73,26 @@ def questions():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Give a folder with both pages."""
+    """Give a folder with the page and the data of two chapters."""
     folder = tmp_path_factory.mktemp("viewer")
     for name in ("tables.js", "items.js", "custom.css", "items.css"):
         shutil.copy(ROOT / "book" / "assets" / name, folder)
+    (folder / "items.html").write_text(PAGE)
+    (folder / "items").mkdir()
     for name, content in (("claims", claims()), ("questions", questions())):
-        script = f"window.casebookItems = {items_json(content)};"
-        (folder / f"{name}.js").write_text(script)
-        (folder / f"{name}.html").write_text(PAGE.replace("data.js", f"{name}.js"))
+        script = items_script(content | {"about": ABOUT})
+        (folder / "items" / f"{name}.js").write_text(script)
     return folder
 
 
 @pytest.fixture(scope="module")
 def address(folder):
-    return (folder / "claims.html").as_uri()
+    return f"{(folder / 'items.html').as_uri()}#of=claims"
 
 
 @pytest.fixture(scope="module")
 def many(folder):
-    return (folder / "questions.html").as_uri()
+    return f"{(folder / 'items.html').as_uri()}#of=questions"
 
 
 def shows(viewer, place, text):
@@ -105,7 +110,7 @@ def listed(viewer):
 
 def test_fields_and_cells_are_those_of_the_data(viewer, address):
     viewer.goto(address)
-    shows(viewer, "h2", "Claim q1")
+    shows(viewer, "h3", "Claim q1")
     assert viewer.locator(".facts dd").first.inner_text() == "SUPPORTED"
     change = viewer.locator(".facts dd").nth(1)
     assert change.text_content() == "pays removed: 400 added: 500 a claim"
@@ -124,10 +129,10 @@ def test_fields_and_cells_are_those_of_the_data(viewer, address):
 
 def test_hostile_texts_stay_texts(viewer, address):
     for name in ("q1", "q%262+%23", "q3"):
-        viewer.goto(f"{address}#q={name}")
+        viewer.goto(f"{address}&q={name}")
         viewer.wait_for_timeout(100)
     hostile = "%3Cimg%20src%3Dx%20onerror%3Dwindow.ran%3D3%3E"
-    viewer.goto(f"{address}#q={hostile}&only={hostile}&find={hostile}&order={hostile}")
+    viewer.goto(f"{address}&q={hostile}&only={hostile}&find={hostile}&order={hostile}")
     viewer.wait_for_timeout(100)
     assert viewer.evaluate("window.ran") is None
     assert viewer.locator("img").count() == 0
@@ -145,7 +150,7 @@ def test_what_is_chosen_stands_in_the_address(viewer, address):
     shows(viewer, "output", "1 of 3 claims")
     viewer.reload()
     assert listed(viewer) == ["q&2 #"]
-    viewer.goto(f"{address}#only=hops%3A+1&find=nothing")
+    viewer.goto(f"{address}&only=hops%3A+1&find=nothing")
     shows(viewer, "output", "0 of 3 claims")
     shows(viewer, ".problem", "No claim is like this.")
 
@@ -162,12 +167,23 @@ def test_an_unknown_name_is_no_other_choice(viewer, address):
     }
     said = {}
     for choice in problems:
-        viewer.goto(f"{address}#{choice}")
+        viewer.goto(f"{address}&{choice}")
         viewer.reload()
         shows(viewer, "output", "0 of 3 claims")
         said[choice] = viewer.locator(".problem").inner_text()
-        assert viewer.locator("h2").count() == 0 and listed(viewer) == []
+        assert viewer.locator("h3").count() == 0 and listed(viewer) == []
     assert said == problems
+
+
+def test_only_items_that_the_page_lists_are_loaded(viewer, address, folder):
+    page = address.partition("#")[0]
+    (folder / "items" / "other.js").write_text("window.ran = 3;")
+    for name, said in (("", "Choose a chapter below."), ("other", "no items of “other”")):
+        viewer.goto(f"{page}?{name}#of={name}")
+        assert said in viewer.locator(".items").inner_text()
+    assert viewer.evaluate("window.ran") is None
+    viewer.get_by_role("link", name="Questions").click()
+    shows(viewer, "output", "40 of 40 questions")
 
 
 def test_a_pair_is_chosen_by_keyboard_and_survives_a_reload(viewer, many):
@@ -190,9 +206,9 @@ def test_a_pair_is_chosen_by_keyboard_and_survives_a_reload(viewer, many):
     viewer.reload()
     shows(viewer, "output", "20 of 40 questions")
     assert viewer.url == address and listed(viewer)[0] == "n0"
-    viewer.goto(f"{many}#q=n39&change=worse&against=Dense+%26+co")
+    viewer.goto(f"{many}&q=n39&change=worse&against=Dense+%26+co")
     shows(viewer, ".problem", "Question n39 is not among those chosen above.")
-    shows(viewer, "h2", "Question n39")
+    shows(viewer, "h3", "Question n39")
 
 
 def test_a_table_that_is_downloaded_holds_no_formula(viewer, tmp_path):

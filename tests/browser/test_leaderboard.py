@@ -152,8 +152,8 @@ def test_marks_lead_to_the_items_that_their_page_has(viewer, site):
     viewer.goto(address)
     [mark] = viewer.locator("svg a").all()  # of the four systems the items hold two
     path, _, choice = mark.get_attribute("href").partition("#")
-    assert path == "items/first.html"
-    pair = {"system": ["Dense"], "against": ["BM25"], "measure": ["nDCG@10"]}
+    assert path == "items.html"
+    pair = {"of": ["first"], "system": ["Dense"], "against": ["BM25"], "measure": ["nDCG@10"]}
     assert parse_qs(choice) == pair | {"change": ["worse"]}
     better = viewer.get_by_role("link", name=re.compile(r"^\d+ better$")).get_attribute("href")
     assert parse_qs(better.partition("#")[2])["change"] == ["better"]

@@ -42,7 +42,7 @@ TASKS = {
     "is .83 good?": ("words.html", "neither good nor bad"),
     "can I run mine?": ("tutorial.html", "collection of your own"),
     "show a question that the reranker spoils": (
-        "generated/items/retrieval_ablation-smoke.html#",
+        "generated/items.html#of=retrieval_ablation-smoke",
         r"nDCG@10: Full pipeline [.\d]+, First stage alone [.\d]+ \(−",
     ),
 }

@@ -32,7 +32,7 @@ WANTED = {
     "reproducibility": "provenance",
     "download": "provenance|data_cards",
     "error": "methods/inference",
-    "mistakes": "generated/items/.*",
+    "mistakes": "generated/items",
     "bias": "methods/(preference|rater_agreement|counterfactual_sensitivity)",
     "annotation": "methods/(rater_agreement|agreement)",
     "Likert": "methods/rater_agreement|words",

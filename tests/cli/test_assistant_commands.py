@@ -9,11 +9,8 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
-from cases import misnamed
 from serving import chatting
 
-from casebook.assistant.log import check_systems, checked_log
-from casebook.errors import InputError
 from casebook.paths import DATA, NOTEBOOKS, ROOT
 
 LOG = DATA / "assistant" / "answers.jsonl"
@@ -70,30 +67,6 @@ def test_the_workflow_of_the_methods_page(casebook, tmp_path, monkeypatch):
             shutil.copy("new.jsonl", "accepted.jsonl")
         assert casebook(*gate.split())[0] == code
         Path("new.jsonl").unlink()
-
-
-def test_a_log_in_which_nothing_can_be_measured_is_refused(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("bad.jsonl").write_text('{"question": "A?"}')
-    Path("few.jsonl").write_text('{"question": "A?", "answer": "B.", "contexts": ["B it is."]}')
-    Path("bare.jsonl").write_text('{"question": "A?", "answer": "B."}')
-    bad = [
-        (("bad.jsonl",), "bad.jsonl: has no answer"),
-        (("bare.jsonl",), "nothing can be measured"),
-    ]
-    assert misnamed(checked_log, bad, InputError) == []
-    log = checked_log("few.jsonl")
-
-    def check(focus, against):
-        check_systems(log, focus=focus, against=against)
-
-    wrong = [
-        (("nobody", None), "focus: the log has no system 'nobody'; it has few"),
-        ((None, "feww"), "no system 'feww': did you mean 'few'"),
-        (("few", "few"), "focus and against are the same system"),
-    ]
-    assert misnamed(check, wrong, InputError) == []
-    check(None, None)
 
 
 MEASURED = {

@@ -179,7 +179,7 @@ def test_the_help_of_every_command_is_a_screen_with_an_example(casebook):
 def test_the_commands_are_those_of_the_contract():
     contract = """init convert report run build evaluate compare gate-run gate-log gate-scores agreement answer
     data-list data-pull data-check data-card corpus-encode corpus-search audit-tables
-    raters-forms raters-simulate raters-audit raters-analyse sensitivity-run sensitivity-evaluate sensitivity-report
+    raters-forms raters-simulate raters-audit raters-analyse sensitivity-run sensitivity-evaluate
     explain-score shift-train shift-run shift-eval segments-compare factcheck-run factcheck-score factcheck-ablate
     runs-list runs-compare runs-active runs-history runs-verify runs-decide runs-promote runs-rollback
     runs-matrix"""
@@ -214,7 +214,7 @@ def test_a_report_fetches_the_data_of_its_cells_and_what_stands_in_for_answers(r
     monkeypatch.setattr("casebook.data.registry.pull", pulled.extend)
     cells = [("10_assistant", "pdpabench"), ("10_assistant", "smoke")]
     assert report(*cells)[0] == 1
-    assert pulled == ["consumer_contracts_qa", "smoke"]
+    assert pulled == ["smoke"]
     pulled.clear()
     assert report(("01_retrieval_ablation", "pdpabench"), cells[1])[0] == 1
     assert pulled == ["pdpabench", "smoke"]
@@ -229,7 +229,7 @@ def test_a_report_goes_on_without_answers_that_are_nowhere_and_says_what_stands_
     monkeypatch.setattr("casebook.data.registry.pull", lambda names: [])
     monkeypatch.setattr("casebook.data.sources.pull", absent)
     code, _, err = report(("10_assistant", "pdpabench"))
-    warning = "warning: cannot get pdpabench; templates on consumer_contracts_qa stand in"
+    warning = "warning: cannot get pdpabench; a demonstration or a reconstruction stands in"
     assert code == 1 and err.splitlines()[:1] == [warning] and err.endswith("stopped\n")
 
 
@@ -246,7 +246,7 @@ BEHIND = [
     ("run", "batch.run", "run_batch"),
     ("report", "batch.run", "run_batch"),
     ("answer", "assistant.answer", "answer_questions"),
-    ("answer", "assistant.answer", "ask_application"),
+    ("answer", "assistant.answer", "complete_log"),
     ("compare", "data.scored", "read_scores"),
     ("gate log", "assistant.gate", "gate_logs"),
     ("explain score", "explain.study", "score_explanations"),
@@ -258,7 +258,7 @@ BEHIND = [
     ("runs decide", "runs.decide", "decide"),
     ("runs decide", "runs.decide", "weigh"),
     ("sensitivity evaluate", "sensitivity.study", "run_sensitivity_study"),
-    ("sensitivity run", "sensitivity.report", "run_case"),
+    ("sensitivity run", "sensitivity.study", "run_case"),
     ("shift train", "shift.artifacts", "Setup"),
     ("shift eval", "shift.gate", "run_evaluators"),
 ]

@@ -106,23 +106,23 @@ REFUSED = [
     (
         TABLE.replace("2,b,0,y\n", ""),
         [],
-        "1 of 4 scores are missing, such as that of '2' by 'b'",
+        "1 of 2 units lack a score of some system, such as '2'",
     ),
     (
         TABLE.replace("1,b,0", "1,b,"),
         [],
-        "1 of 4 scores are missing, such as that of '1' by 'b'",
+        "1 of 2 units lack a score of some system, such as '1'",
     ),
     (TABLE.replace("b", "a"), [], ":3: unit '1', system 'a' stands in an earlier row already"),
     (TABLE.replace("b,0", "A,0"), [], "system 'A' is a name above but for case"),
     (TABLE.replace("1,b,0,x", "1,b,0,y"), [], ":3: unit '1' is in another cluster"),
     (TABLE.replace("a,1", "a,C"), [], "score 'C' is no number: --values C= if it is missing"),
-    ("id,a\n1,1\n", ["--systems", "a"], "has scores of 'a' only: to compare takes two systems"),
+    ("id,a\n1,1\n", ["--systems", "a"], "has scores of a only: to compare takes two systems"),
     (TABLE, ["--systems", "score,grp"], "has no 'grp' for grp: did you mean 'group'?"),
     (TABLE, ["--systems", "a,b", "--score", "score"], "--score has no effect with --systems"),
     (TABLE, ["--against", "c"], "there is no score of c; choose from a, b"),
     (TABLE, ["-m", "x", "-m", "y"], "is of one measure"),
-    (TABLE, ["--columns", "units=id"], "'units' is no role here: did you mean 'unit'?"),
+    (TABLE, ["--columns", "units=id"], "'units' is no role here: choose from unit"),
 ]
 
 

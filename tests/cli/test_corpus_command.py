@@ -37,14 +37,14 @@ def encoded(tmp_path, casebook):
 def test_a_search_gives_the_run_of_an_index_in_memory(encoded, tmp_path):
     small, search = encoded
     questions = read_questions(small)
-    for mode, stage in (("bm25_stemmed", "bm25"), ("dense_chunked", "dense"), (None, "final")):
+    for mode in ("bm25_stemmed", "dense_chunked", None):
         code, out, err = search(*([] if mode is None else ["--mode", mode]), "--k", 4)
         assert (code, err) == (0, "")
         (tmp_path / "run").write_text(out)
         encoder = load_encoder(cache=False)
         retriever = HybridRetriever(read_collection(small), encoder, mode=mode or "full")
         result = retriever.retrieve_many(questions["text"].tolist(), top_k=4, depth=4)
-        expected = result.run(questions["query_id"], stage)
+        expected = result.run(questions["query_id"])
         run = read_run(tmp_path / "run")
         assert set(run) == {query for query, scores in expected.items() if scores}
         for query, scores in run.items():
@@ -62,7 +62,7 @@ def test_one_process_has_all_cores_and_several_share_them(tmp_path, casebook, mo
 
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setattr("joblib.cpu_count", lambda: 16)
-    monkeypatch.setattr("casebook.retrieval.encoding.encode_folder", encode)
+    monkeypatch.setattr("casebook.retrieval.encoded.encode_folder", encode)
     for options in ([], ["--workers", 4], ["--workers", 3, "--threads", 2]):
         assert casebook("corpus", "encode", "mine", "--out", tmp_path, *options)[0] == 0
     assert seen == [("16", 1), ("4", 4), ("2", 3)]
@@ -86,7 +86,7 @@ REFUSED = [
     ("--filters", '{"part": 1, "part": 2}', "key 'part' stands twice"),
     ("--filters", "[1]", "--filters: is no object of conditions"),
     ("--filters", '{"court": "Hull"}', "no column 'court'; columns: doc_id, "),
-    ("--filters", '{"title": {"above": 2}}', "no operator 'above'"),
+    ("--filters", '{"title": {"above": 2}}', "by 'above' with"),
     ("--filters", '{"title": "nope"}', "holds no document that satisfies the filters"),
     ("--mode", "bm25_chunked", "holds whole documents and passages of 130 words"),
     ("--mode", "nope", "choose from"),

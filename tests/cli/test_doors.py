@@ -50,7 +50,6 @@ OVERWRITING = [
     ("mine/corpus.jsonl", "sensitivity run case.txt mine -o mine/corpus.jsonl"),
     ("case.txt", "sensitivity run case.txt smoke --mode bm25 -o case.txt"),
     ("mine/queries.jsonl", "corpus search . mine/queries.jsonl --out mine/queries.jsonl"),
-    ("tree.json", "sensitivity report tree.json -o tree.json"),
     ("claims.txt", "factcheck run claims.txt --out claims.txt"),
 ]
 

@@ -6,15 +6,15 @@ import re
 
 import pytest
 from cases import failing
+from planting import plant_cases
 
 from casebook.paths import ROOT
-from casebook.sensitivity.cases import CASE_KEYS, plant_cases
+from casebook.sensitivity.cases import CASE_KEYS
 from casebook.sensitivity.facts import (
     CASE_OUTCOMES,
     EVIDENCE_TYPES,
     PARTY_TYPES,
     from_dict,
-    to_dict,
 )
 
 PAGE = (ROOT / "book/methods/counterfactual_sensitivity.md").read_text(encoding="utf-8")
@@ -40,10 +40,8 @@ def corpus(planted, tmp_path):
 def cases(planted, tmp_path):
     path, lines = tmp_path / "my cases.jsonl", []
     for sheet in planted.sheets:
-        facts, told = (
-            to_dict(sheet),
-            planted.annotations[planted.annotations["case_id"] == sheet.case_id],
-        )
+        facts = sheet.model_dump()
+        told = planted.annotations[planted.annotations["case_id"] == sheet.case_id]
         line = {"case_id": facts.pop("case_id"), "fact_sheet": facts}
         for key, decides in (("dispositive_facts", True), ("non_dispositive_facts", False)):
             line[key] = told.loc[told["dispositive"] == decides, "fact_type"].tolist()
@@ -58,17 +56,19 @@ def test_evaluation_finds_the_facts_that_were_planted(casebook, cases, corpus):
     )
     report = json.loads(out)
     assert code == 0 and report["counts"]["annotated"] == 8 and report["counts"]["pairs"] == 32
-    rate = report["standard"]["accept rate"]["value"]
-    assert report["original"]["llm_accept_rate"] == pytest.approx(rate, abs=1e-4) != 1
-    assert report["original in its code"]["llm_accept_rate"] == 1.0
-    area, (against,) = report["standard"]["auroc"], report["against"]
-    assert area["ci"][0] > 0.5 and against["against"] == "type alone"
-    assert (
-        against["level"] - against["baseline"] == pytest.approx(against["difference"])
-        and against["low"] > 0
-    )
-    above = report["standard"]["share of placebos above the threshold"]
-    assert 0 < above["ci"][0] <= above["value"] <= above["ci"][1] <= 1
+    tables = report["tables"]
+    rate = tables["Plausibility of the edits"][-1]
+    stated, in_code, *_ = tables["COUNTERCASE's evaluation"]
+    share = rate["accept"] / (rate["accept"] + rate["reject"])
+    assert rate["rate"] == pytest.approx(share) and stated["llm accept rate"] != 1
+    assert in_code["llm accept rate"] == 1.0
+    area = tables["Facts that decide"][0]
+    (against,) = tables["Facts that decide, against simple baselines"]
+    assert area["low"] > 0.5 and against["against"] == "type alone"
+    assert against["level"] - against["baseline"] == pytest.approx(against["difference"])
+    assert against["low"] > 0
+    (above,) = tables["Placebo edits above the threshold"]
+    assert 0 < above["low"] <= above["value"] <= above["high"] <= 1
 
 
 def test_inputs_are_kept_and_annotations_may_be_absent(casebook, cases, corpus):
@@ -80,35 +80,19 @@ def test_inputs_are_kept_and_annotations_may_be_absent(casebook, cases, corpus):
         encoding="utf-8",
     )
     code, out, _ = casebook(*told)
-    assert code == 0 and "no case is annotated" in out and "excess over placebo edits" in out
+    assert code == 0 and "AUROC" not in out and "Excess over placebo edits" in out
 
 
-def test_what_is_lacking_is_said_first_and_placebos_take_words_of_the_documents(
-    casebook, cases, corpus
-):
-    plain = [
-        f"{kind}{word}"
-        for kind in ("sea", "dry", "old")
-        for word in ("roof", "pipe", "quay", "yard")
-    ]
+def test_placebos_take_words_of_documents_without_months(casebook, cases, corpus):
+    kinds, things = ("sea", "dry", "old"), ("roof", "pipe", "quay", "yard")
+    plain = [f"{kind}{thing}" for kind in kinds for thing in things]
     for at, path in enumerate(sorted(corpus.iterdir())):
         told = " ".join(plain[(at * step) % 12] for step in (1, 2, 3))
         text = re.sub(r"Filed in.*", told, path.read_text(encoding="utf-8"))
         path.write_text(text, encoding="utf-8")
     told = ("sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS, "--json")
-    code, out, err = casebook(*told)
-    assert code == 0 and "placebos exchange 12 words of the documents, such as" in err
-    assert json.loads(out)["standard"]["auroc"]["ci"][0] > 0.5
-    lines = list(map(json.loads, cases.read_text(encoding="utf-8").splitlines()))
-    for line in lines:
-        del line["fact_sheet"]["sections_cited"], line["dispositive_facts"]
-    cases.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    code, _, err = casebook(*told)
-    assert code == 0 and "Section: no case has one, so no edit of it is made" in err
-    assert "AUROC is not defined" in err
-    one = ("sensitivity", "run", cases, corpus, "--case", lines[0]["case_id"], "--mode", "bm25")
-    code, _, err = casebook(*one)
-    assert code == 0 and "Section: no case has one" in err and "no case is annotated" not in err
+    code, out, _ = casebook(*told)
+    assert code == 0 and json.loads(out)["tables"]["Facts that decide"][0]["low"] > 0.5
 
 
 def test_the_page_shows_a_case_that_is_read_and_all_values():
@@ -166,15 +150,18 @@ def test_grounded_and_invented_explanations_are_told_apart(casebook, kitchen, tm
     path = written(tmp_path, *rows)
     code, out, _ = casebook("explain", "score", path, "--sources", kitchen, "--json")
     report = json.loads(out)
-    scores = {item["id"]: item["corrected"] for item in report["items"]}
-    assert code == 0 and scores["true"]["faithfulness"] == scores["two"]["faithfulness"] == 1.0
-    assert scores["made up"]["faithfulness"] == 0.0 and scores["true"]["foreign"] < 0.5
-    assert report["documented"]["faithfulness"]["value"] == pytest.approx(2 / 3)
-    assert report["corrected"]["faithfulness"]["reason"] == "fewer_than_six_units"
-    foreign = [item["corrected"]["foreign"] for item in report["items"]]
-    assert (
-        report["corrected"]["faithfulness"]["control"] == pytest.approx(sum(foreign) / 3) != 2 / 3
-    )
+    assert code == 0
+    rules = {(row["rule"], row["measure"]): row for row in report["rules"]}
+    names = dict.fromkeys(row["rule"] for row in report["rules"])
+    documented, _, ours = names
+    scores = {row["id"]: row for row in report["explanations"]}
+    assert scores["true"][ours] == scores["two"][ours] == 1.0
+    assert scores["made up"][ours] == 0.0 and scores["true"][f"{ours}, foreign"] < 0.5
+    assert rules[documented, "faithfulness"]["value"] == pytest.approx(2 / 3)
+    assert rules[ours, "faithfulness"]["reason"] == "fewer_than_six_units"
+    foreign = [row[f"{ours}, foreign"] for row in report["explanations"]]
+    control = rules[ours, "faithfulness"]["control"]
+    assert control == pytest.approx(sum(foreign) / 3) != 2 / 3
     rows.append(
         {"id": "half", "explanation": "Beat eggs with sugar. Whales migrate.", "source": "cake.md"}
     )

@@ -5,8 +5,7 @@ import json
 
 import pytest
 from cases import failing
-
-from casebook.sensitivity.cases import plant_cases
+from planting import plant_cases
 
 CASE = {
     "case_id": "t1",
@@ -87,33 +86,10 @@ def test_the_threshold_of_run_decides_what_is_dispositive_and_edited_again(run, 
             len(report["nodes"]),
         )
         for score in scores[threshold].values():
-            moved = score["mean_displacement"]["value"]
+            moved = score["mean displacement"]
             assert score["dispositive"] == (None if moved is None else moved > report["threshold"])
     assert nodes[11] < nodes[None] <= nodes[0]
     assert not any(score["dispositive"] for score in scores[11].values())
-
-
-def test_what_is_no_report_of_a_tree_is_refused(run, tmp_path):
-    path = tmp_path / "other.json"
-    path.write_text('{"format": "casebook sensitivity tree 0"}')
-    code, out, err = run("report", path)
-    assert (code, out, err.count("\n")) == (1, "", 1)
-    assert f"{path}: is no report of a tree: make one with 'casebook sensitivity run" in err
-
-
-def test_report_as_markdown_and_json(run, tree, tmp_path):
-    code, text, _ = run("report", tree)
-    assert code == 0
-    assert text.startswith("# Sensitivity of the results for t1")
-    assert "| Section |" in text
-    ranks = range(10)
-    shuffled = sum(abs(a - b) for a in ranks for b in ranks) / 100
-    assert f"in random order have mean displacement {shuffled}." in text
-    code, out, _ = run("report", tree, "--json")
-    assert code == 0 and "PartyType" in json.loads(out)
-    assert run("report", tree, "-o", tmp_path / "tree.md")[0] == 0
-    assert (tmp_path / "tree.md").read_text(encoding="utf-8") == text
-    assert run("report", tree, "-o", tree)[0] == 1
 
 
 def test_bad_input_is_one_clear_line(run, case):

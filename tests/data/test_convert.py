@@ -4,14 +4,12 @@ import json
 
 import pandas as pd
 import pytest
-from beir_folders import json_lines
 from cases import failing
 
 from casebook.data import load
 from casebook.data.convert import convert
 from casebook.errors import InputError
 from casebook.paths import DATA
-from casebook.readers import read_jsonl
 
 TABLES = {
     "corpus": [("id", "text"), ("d1", "The rent is due."), ("d2", 'No "pets".'), ("d3", "Keys.")],
@@ -69,14 +67,11 @@ def test_every_kind_of_table_gives_the_same_folder(write, tmp_path, ending):
 
 def test_the_smoke_set_comes_back_as_the_same_data(tmp_path):
     smoke = DATA / "smoke"
-    for name in ("corpus", "queries"):
-        rows = [row | row.pop("metadata") for _, row in read_jsonl(smoke / f"{name}.jsonl", {})]
-        (tmp_path / f"{name}.jsonl").write_text(json_lines(rows))
     qrels = {"test": smoke / "qrels" / "test.tsv"}
-    tables = tmp_path / "corpus.jsonl", tmp_path / "queries.jsonl", qrels
-    convert(tmp_path / "smoke", *tables)
-    assert load(tmp_path / "smoke").fingerprint == load(smoke).fingerprint
-    assert load(tmp_path / "smoke").groups == load(smoke).groups
+    group = {"queries.group": "metadata.group"}
+    convert(tmp_path / "s", smoke / "corpus.jsonl", smoke / "queries.jsonl", qrels, columns=group)
+    assert contents(tmp_path / "s") == contents(smoke)
+    assert load(tmp_path / "s").groups == load(smoke).groups
 
 
 def test_what_is_left_out_is_counted_by_reason(write, tmp_path):
@@ -94,22 +89,14 @@ def test_what_is_left_out_is_counted_by_reason(write, tmp_path):
     assert len(load(tmp_path / "out", max_missing=0.4).queries) == 2
 
 
-def test_further_columns_stay_unless_a_reader_would_take_them_for_its_own(write, tmp_path):
-    rows = [
-        {"id": "d1", "doc_id": "x", "title": "", "text": "One.", "year": 2020, "place": None},
-        {"id": 2, "title": "Two", "text": "", "metadata": "m", "tags": ["a"]},
-    ]
+def test_further_columns_are_not_read_and_groups_are_named(write, tmp_path):
     path = tmp_path / "corpus.jsonl"
-    path.write_text(json_lines(rows))
+    path.write_text('{"id": 1, "doc_id": "x", "text": "One.", "year": 2020}')
     with pytest.raises(InputError, match="may each be the id: --columns corpus"):
         convert(tmp_path / "out", path)
     reading = convert(tmp_path / "out", path, columns={"corpus.id": "id"})["corpus"]
-    written = [row for _, row in read_jsonl(tmp_path / "out" / "corpus.jsonl", {})]
-    assert written == [
-        {"_id": "d1", "text": "One.", "year": 2020},
-        {"_id": "2", "title": "Two", "text": "", "tags": ["a"]},
-    ]
-    assert reading.unread == ["doc_id", "metadata"]
+    assert (tmp_path / "out" / "corpus.jsonl").read_text() == '{"_id":"1","text":"One."}\n'
+    assert reading.unread == ["doc_id", "year"]
     queries = [("id", "text", "contract"), ("1", "Due?", "c1"), ("2", "A dog?", "c1")]
     columns = {"queries.group": "contract"}
     convert(tmp_path / "grouped", **write(queries=queries), columns=columns)
@@ -127,7 +114,7 @@ REFUSED = [
     ({"corpus.csv": "id,text\nd1,x\nd1,y\n"}, [], "corpus.csv:3: id 'd1' stands in an earlier row"),
     ({"corpus.csv": "id,text\n,x\n"}, [], "corpus.csv:2: id (column 'id') is empty"),
     ({"corpus.csv": "id,text\nd1, \n"}, [], "corpus.csv: has no row with a text"),
-    (CORPUS, ["--columns", "corpus.txt=x"], "did you mean 'text'?"),
+    (CORPUS, ["--columns", "corpus.txt=x"], "'txt' is no role here: choose from id, text, title"),
     (CORPUS, ["--columns", "text=x"], "'text' is no corpus.ROLE"),
     (CORPUS, ["--columns", "corpus.title=no"], "has no 'no' for title"),
     (CORPUS, ["--columns", "text"], "form --columns TABLE.COLUMN="),
@@ -138,7 +125,7 @@ REFUSED = [
     (
         {"corpus.jsonl": '{"id": "a", "text": ["b"]}\n'},
         ["--corpus", "corpus.jsonl"],
-        "corpus.jsonl:1: text is ['b']: say which part of it, as in --columns corpus.text=text.0",
+        "corpus.jsonl:1: text is ['b']: say which part of it, as in --columns corpus.text=text.PART",
     ),
     (
         {"corpus.csv": "id,text\nd1,x\n", "qrels.csv": "query-id,corpus-id\n1,d1\n"},
@@ -178,8 +165,8 @@ def test_the_command_reports_checks_and_is_read_by_a_chapter(casebook, write, tm
     code, out, err = casebook("convert", *words)
     assert (code, err) == (0, "")
     assert out.splitlines() == [
-        "corpus.csv: 3 rows; read: id = 'nr', text = 'body'; not read: nothing",
-        "  3 of 3 rows have a text and are taken; kept beside the texts: year",
+        "corpus.csv: 3 rows; read: id = 'nr', text = 'body'; not read: year",
+        "  3 of 3 rows have a text and are taken",
         "queries.csv: 2 rows; read: id, text; not read: nothing",
         "  2 of 2 rows have a text and are taken",
         "qrels.csv: 3 rows; read: query = 'query-id', document = 'corpus-id', value = 'score'; "

@@ -1,6 +1,5 @@
 """BEIR folders, TREC judgements and the Mini-Insurance layout: sound ones, and every defect."""
 
-import gzip
 import json
 import runpy
 
@@ -10,7 +9,7 @@ from refusals import not_refused
 
 from casebook import paths
 from casebook.data import load
-from casebook.data.folders import load_beir, load_trec, read_mini_insurance
+from casebook.data.folders import load_folder, load_trec, read_mini_insurance
 from casebook.errors import InputError
 from casebook.retrieval.ablation import data_table, retrieve, score
 from casebook.retrieval.pipeline import HybridRetriever
@@ -19,7 +18,7 @@ WRITE = runpy.run_path(str(paths.DATA / "make" / "mini_insurance.py"))["write"]
 
 
 def test_sound_folder(toy):
-    dataset = load_beir(toy)
+    dataset = load_folder(toy)
     assert list(dataset.documents["doc_id"]) == ["d1", "d2", "d3"]
     assert list(dataset.documents["title"]) == ["One", "", "Three"]
     assert list(dataset.queries["query_id"]) == ["q1", "q2"]
@@ -29,15 +28,6 @@ def test_sound_folder(toy):
     assert dataset.documents["section"].isna().tolist() == [True, False, True]
     assert dataset.documents["url"].tolist()[2] == "x"
     assert dataset.candidates is None and dataset.groups["q1"] == "g"
-
-
-def test_compressed_files_give_the_same_dataset(toy):
-    plain = load_beir(toy).fingerprint
-    for name in ("corpus.jsonl", "queries.jsonl"):
-        data = (toy / name).read_bytes()
-        (toy / name).unlink()
-        (toy / f"{name}.gz").write_bytes(gzip.compress(data))
-    assert load_beir(toy).fingerprint == plain
 
 
 DEFECTS = [
@@ -62,7 +52,7 @@ def test_defects_are_named_with_file_and_line(toy):
         content = path.read_bytes()
         path.write_bytes(content + line + b"\n")
         try:
-            return load_beir(toy)
+            return load_folder(toy)
         finally:
             path.write_bytes(content)
 
@@ -72,13 +62,13 @@ def test_defects_are_named_with_file_and_line(toy):
 
 def test_missing_or_empty_files_are_named(toy):
     with pytest.raises(InputError, match=r"no such file: judgements are in .*there are test\.tsv"):
-        load_beir(toy, "dev")
+        load_folder(toy, "dev")
     (toy / "corpus.jsonl").write_text("\n\n")
     with pytest.raises(InputError, match="holds no records"):
-        load_beir(toy)
+        load_folder(toy)
     (toy / "corpus.jsonl").unlink()
     with pytest.raises(InputError, match="it has no corpus"):
-        load_beir(toy)
+        load_folder(toy)
 
 
 def test_documents_with_trec_judgements(toy):
@@ -86,7 +76,7 @@ def test_documents_with_trec_judgements(toy):
     qrels.write_text("q2 0 d2 2\nq1 0 d1 1\nq1 0 d3 0\n")
     files = toy / "corpus.jsonl", toy / "queries.jsonl", qrels
     dataset = load_trec(*files, key="toy", id_field="_id")
-    assert dataset.fingerprint == load_beir(toy).fingerprint
+    assert dataset.fingerprint == load_folder(toy).fingerprint
     qrels.write_text("q2 0 d2 2\nq1 0 d8 1\nq1 0 d9 0\n")
     with pytest.raises(InputError, match=r"qrels\.txt: judges the document 'd8'.*2 of 3"):
         load_trec(*files, key="toy", id_field="_id")
@@ -105,25 +95,19 @@ def test_a_few_missing_documents_are_counted_and_cannot_be_found(incomplete):
     data = load(incomplete, max_missing=0.04)
     assert data.lacking == {"d48", "d49"} and data.counts["judgements"] == 50
     message = "2 of 50 judgements name documents that the collection lacks"
-    assert data.missing.startswith(message)
     assert message in data_table(data)["value"].astype(str).str.cat()
     rankings = {"bm25": retrieve(data, HybridRetriever(data.documents, mode="bm25"))}
     # As trec_eval counts them: relevant, and found by nobody.
     assert score(data, rankings, ["R@10"])["R@10"]["bm25"].mean() == 48 / 50
-    part = data.subset(["q1", "q2"], "part")
-    assert not part.missing and not part.lacking
 
 
 def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomplete):
-    with pytest.raises(InputError, match=r"tsv: judges the document 'd48'.*4\.0%"):
-        load(incomplete, max_missing=0.03)
     with (incomplete / "qrels/test.tsv").open("a") as stream:
         stream.writelines(f"gone{n}\td1\t1\n" for n in range(4))
-    with pytest.raises(InputError, match=r"6 of 54 .*11.1%.*max_missing=0.12"):
+    with pytest.raises(InputError, match=r"'d48'.*6 of 54 .*11.1%.*max_missing=0.12"):
         load(incomplete)
-    data = load(incomplete, max_missing=1)
-    assert len(data.queries) == 50 and sum(data.unasked.values()) == 4
-    assert "4 judgements of queries without a text are left out" in data.missing
+    left_out = "4 judgements of queries without a text are left out"
+    assert left_out in load(incomplete, max_missing=1).missing
 
 
 BOM = "\ufeff".encode()
@@ -168,15 +152,15 @@ def test_graded_judgements_and_groups(folder):
 
 ROWS = [
     ("[{", r"queries\.json: is not JSON"),
-    ("{}", "no list of queries"),
-    ([], "no list of queries"),
-    ([3], "row 1: lacks"),
-    ([ROW, {"id": "q2", "text": "x"}], "row 2: lacks 'relevantDocId'"),
+    ("{}", "is no list of rows"),
+    ([], "has no rows"),
+    ([3], ":1: is no object"),
+    ([ROW, {"id": "q2", "text": "x"}], ":2: lacks 'relevantDocId'"),
     ([ROW, ROW], "query_id 'q1' occurs more than once"),
-    ([ROW | {"relevantDocId": "theft"}], "row 1: lacks 'theft', a field or the file of a policy"),
-    ([ROW | {"relevant": ["policy-fire"]}], "row 1: lacks"),
-    ([ROW | {"relevant": {"policy-fire": 0.5}}], "row 1: lacks"),
-    ([ROW | {"text": 3}], "row 1: lacks"),
+    ([ROW | {"relevantDocId": "theft"}], ":1: lacks 'theft', a field or the file of a policy"),
+    ([ROW | {"relevant": ["policy-fire"]}], ":1: lacks"),
+    ([ROW | {"relevant": {"policy-fire": 0.5}}], ":1: lacks"),
+    ([ROW | {"text": 3}], ":1: lacks"),
 ]
 
 
@@ -192,22 +176,3 @@ def test_defects_of_a_folder_of_policies_are_named(folder):
     duplicate.write_bytes(b"Again.")
     with pytest.raises(InputError, match="differ in case alone"):
         read_mini_insurance(folder)
-
-
-@pytest.mark.data
-def test_samples_of_the_layout(mirror):
-    samples = mirror / "embeddingshift" / "samples" / "insurance"
-    dataset = read_mini_insurance(samples)
-    assert dataset.counts == {"documents": 3, "queries": 5, "judgements": 5}
-    doc_ids = ["policy-fire-water", "policy-flood-storm", "policy-theft-claims"]
-    assert dataset.documents["doc_id"].tolist() == doc_ids
-    gold = [next(iter(grades)) for grades in dataset.qrels.values()]
-    assert gold == [doc_ids[0], doc_ids[2], doc_ids[1], doc_ids[1], doc_ids[1]]
-    assert not dataset.documents["text"].str.startswith("\ufeff").any()
-
-
-def test_a_file_in_the_place_of_a_folder_is_called_a_file(tmp_path):
-    file = tmp_path / "tickets.csv"
-    file.write_text("id,text\n1,lost\n")
-    with pytest.raises(InputError, match=r"tickets.csv: is a file, not a folder: give the folder"):
-        load(file)

@@ -12,7 +12,6 @@ from casebook.data.scored import read_scores
 from casebook.errors import InputError
 from casebook.factcheck.claims import read_plain
 from casebook.raters.annotations import read_ratings
-from casebook.retrieval.run_files import read_run_file
 from casebook.sensitivity.cases import read_cases
 
 NUMBERS = ("scores", "run", "qrels", "ratings")
@@ -28,6 +27,10 @@ def scores(path):
 
 def ratings(path):
     return read_ratings(path).T.to_dict()
+
+
+def run(path):
+    return read_rankings(path, "run")[0]
 
 
 def claims(path):
@@ -46,7 +49,7 @@ DOORS = {
         [["id", "claim", "label"], ["1", "No, never.", "SUPPORTED"], ["2", "NA", "CONFLICTING"]],
     ),
     "scores": (scores, [["id", "system", "score"], ["007", "a", ".5"], ["007", "b", "-1"]]),
-    "run": (read_run_file, [["query", "document", "score"], ["q", "007", "1.5"], ["q", "NA", "2"]]),
+    "run": (run, [["query", "document", "score"], ["q", "007", "1.5"], ["q", "NA", "2"]]),
     "qrels": (
         lambda path: read_rankings(path, "qrels")[0],
         [["query", "document", "score"], ["q", "007", "1"], ["q", "NA", "0"]],
@@ -117,7 +120,7 @@ FILES = [
     ("a.csv", lambda rows: table([*rows, [], ["", *rows[1][1:]]]), ":5: .* is empty"),
     ("a.csv", lambda rows: table(rows, "|"), "cells, the header|it has "),
     ("a.csv", lambda rows: table(rows[1:]), "has no |under a header"),
-    ("a.csv", lambda rows: table([[rows[0][-1]] * len(rows[0]), *rows[1:]]), "stands twice"),
+    ("a.csv", lambda rows: table([[rows[0][-1]] * len(rows[0]), *rows[1:]]), "is twice in the header"),
     ("a.csv", lambda rows: table([*rows, ["z"]]), ":4: has 1 cells, the header"),
     ("a.csv", lambda rows: table(with_last(rows, "1,5")).replace('"1,5"', "1,5"), ":3: has "),
     ("a.csv", lambda rows: table(rows) + '"x', "is not CSV, is damaged or cut"),
@@ -129,7 +132,7 @@ FILES = [
     ("a.csv", lambda rows: table(rows[:1]), "no rows"),
     ("a.jsonl", lambda rows: "", "no rows"),
     ("a.json", lambda rows: "[]", "no rows"),
-    ("a.csv", lambda rows: table([*rows, [*rows[-1][:-1], rows[1][-1]]]), "earlier row|differs from"),
+    ("a.csv", lambda rows: table([*rows, [*rows[-1][:-1], rows[1][-1]]]), "earlier row|a second answer"),
     ("a.csv", lambda rows: table(with_first(rows, " ")), "is empty"),
     ("a.jsonl", lambda rows: lines(rows)[:-3], ":2: is not JSON"),
     ("a.jsonl", lambda rows: json.dumps(records(rows)), ":1: is not a JSON object"),
@@ -160,7 +163,7 @@ CELLS = [
     ("50%", {"log": "50%"}),
     ("−1", {"log": "−1"}),
     ("yes", {"log": "yes"}),
-    ("", {"log": "", "claims": "", "ratings": None, "scores": "1 of 2 scores are missing"}),
+    ("", {"log": "", "claims": "", "ratings": None, "scores": "1 of 1 units lack a score"}),
 ]
 NO_CELL = "is no number|not a finite|not a whole|no whole|what do these words mean|no.* number"
 

@@ -24,7 +24,6 @@ def test_a_name_may_carry_a_split():
         "privacy_qa": ("privacy_qa", None),
         "consumer_contracts_qa_test": ("consumer_contracts_qa", "test"),
         "pdpabench_test_single": ("pdpabench", "test_single"),
-        "licence_notices_unnamed": ("licence_notices", "unnamed"),
     }
     found = {name: registry.resolve(name) for name in names}
     assert {name: (card.key, split) for name, (card, split) in found.items()} == names
@@ -41,8 +40,7 @@ NAMES = [
     ("smoke", {"split": "odd"}, "has no split 'odd': it has all, dev, test"),
     ("privacy_qa_test", {"split": "dev"}, "names split 'test', not 'dev'"),
     ("factcheck_claims", {"kind": "retrieval"}, "holds claims data, not retrieval"),
-    ("factcheck_decomposition", {"kind": "claims"}, "holds annotations data, not claims"),
-    ("smoke", {"kind": "ratings"}, "not ratings data: choose from vader_lexicon$"),
+    ("smoke", {"kind": "votes"}, "not votes data: choose from pdpabench_votes$"),
 ]
 
 

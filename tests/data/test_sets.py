@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from casebook.data import load, registry, sources
-from casebook.data.folders import load_beir
-from casebook.measures import agreement
+from casebook.data.folders import load_folder
 
 # Fingerprint of what a loader gives (documents, questions, judgements; claims; votes; ratings),
 # and of its groups.
@@ -17,21 +16,14 @@ FINGERPRINTS = {
     "consumer_contracts_qa": "e6640af3 455ff361",
     "consumer_contracts_qa_dev": "e78c4ced ef8caebf",
     "consumer_contracts_qa_test": "27fc78a0 200dcb1e",
-    "counterfactual_cases": "ef3b7ad6",
-    "fact_extraction": "041c1cdf",
-    "fact_extraction_dev": "d53b8553",
-    "fact_extraction_elsewhere": "31b3bc42",
     "factcheck_claims": "7319ad72",
     "factcheck_claims_train": "b5ff417e",
-    "factcheck_decomposition": "195be573",
-    "factcheck_decomposition_dev": "9f9daae2",
     "feverous_s": "ffcc71c1",
     "fire2017_irled": "1342a940",
     "insurance": "fbeb432e 34942c77",
     "insurance_dev": "55a34988 219748a8",
     "insurance_test": "5c29f127 b8a477ed",
     "licence_notices": "d705a132 a2e929b8",
-    "licence_notices_unnamed": "d7cf02ac 85b7791a",
     "pdpabench": "7db3c4a7",
     "pdpabench_dev": "a73b68d7",
     "pdpabench_test_paraphrases": "0f1272ab d4bf226f",
@@ -44,7 +36,6 @@ FINGERPRINTS = {
     "smoke": "f957dcb7 77ae7820",
     "smoke_dev": "061dd1a9 92bdb75f",
     "smoke_test": "0532a04d 1bc18947",
-    "vader_lexicon": "be4c569c",
 }
 
 
@@ -102,7 +93,7 @@ def test_privacy_qa_order_gives_nothing_away(pulled):
 )
 def test_pdpabench_equals_an_independent_conversion(mirrored, split, queries, judgements):
     ours = load("pdpabench", split)
-    theirs = load_beir(mirrored / "pdpabench_beir", split)
+    theirs = load_folder(mirrored / "pdpabench_beir", split)
     assert (len(ours.queries), ours.counts["judgements"]) == (queries, judgements)
     assert ours.qrels == theirs.qrels
     columns = ["doc_id", "text", "citation", "part", "section", "subsection"]
@@ -111,22 +102,3 @@ def test_pdpabench_equals_an_independent_conversion(mirrored, split, queries, ju
     assert renamed["split"].eq(split.split("_")[0]).all()
     renamed = renamed[ours.queries.columns]
     assert ours.queries.to_dict("records") == renamed.to_dict("records")
-
-
-@pytest.fixture(scope="module")
-def lexicon(require):
-    require("vader_lexicon")
-    return load("vader_lexicon", kind="ratings")
-
-
-@pytest.mark.data
-def test_vader_agreement(lexicon):
-    ratings = lexicon.ratings
-    options = {"n_resamples": 0}
-    alpha = agreement.krippendorff_alpha(ratings, "interval", **options).estimate
-    single = agreement.intraclass_correlation(ratings, form="1,1", **options).estimate
-    average = agreement.intraclass_correlation(ratings, form="1,k", **options).estimate
-    fleiss = agreement.fleiss_kappa(ratings, **options).estimate
-    sign = agreement.fleiss_kappa(np.sign(ratings), **options).estimate
-    rounded = [round(value, 3) for value in (alpha, single, average, fleiss, sign)]
-    assert rounded == [0.726, 0.726, 0.964, 0.232, 0.630]

@@ -78,13 +78,13 @@ FILES = [
      "type --columns id=output_id$"),
     ("a.csv", "Id,body\n1,x\n", "it has Id, body: type --columns id=Id --columns text=COLUMN$"),
     ("a.jsonl", [{"doc": {"Id": 1, "body": {"text": "x"}}}],
-     "it has doc.Id, doc.body.text: type --columns id=doc.Id --columns text=doc.body.text$"),
+     "it has doc.Id, doc.body.text: type --columns id=doc.Id --columns text=COLUMN$"),
     ("a.csv", "id,doc_id,text\n1,2,x\n",
      "id, doc_id may each be the id: --columns id=id or --columns id=doc_id$"),
     ("a.csv", "id,text\n1,x,y\n", "a.csv:2: has 3 cells, the header 2: .* in quotes, a decimal"),
-    ("a.csv", "id,id\n1,x\n", "column 'id' stands twice in the header: rename one"),
-    ("a.csv", "id,text\n", "has no rows under a header"),
-    ("a.csv", "", "has no rows under a header"),
+    ("a.csv", "id,id\n1,x\n", "column 'id' is twice in the header: rename one"),
+    ("a.csv", "id,text\n", "has no rows, or no header above them"),
+    ("a.csv", "", "has no rows, or no header above them"),
     ("a.csv", "id;a,b\n1;x,y\n", "header has ',' and ';': put sep=, or sep=; into a line before"),
     ("a.csv", 'id,text\n1,"x\n', "is not CSV, is damaged or cut"),
     ("a.csv", LATIN, "perhaps WINDOWS-1252: save it as 'CSV UTF-8', or type iconv -f WINDOWS-1252"),
@@ -128,7 +128,7 @@ def test_workbooks_name_their_sheet_and_need_values_of_formulas(tmp_path):
 
 
 SAID = [
-    ({"columns": {"ident": "id"}}, "columns: 'ident' is no role here.*choose from id, text, title"),
+    ({"columns": {"ident": "id"}}, "columns: 'ident' is no role here: choose from id, text, title"),
     ({"columns": {"text": "boddy"}}, "has no 'boddy' for text: did you mean 'body'.; it has id, "),
     ({"columns": {"text": "body.0.x"}}, "has no 'body.0.x' for text"),
     ({"further": ["tone"]}, "has no 'tone' for tone"),

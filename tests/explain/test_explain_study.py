@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import roc_auc_score
 
 from casebook.data import load
 from casebook.errors import InputError
@@ -17,12 +16,13 @@ from casebook.explain.defects import (
     corrupt,
     detection,
     detector_scores,
+    drops,
     explanation_copies,
     explanation_items,
     lower_scores,
     noticed,
 )
-from casebook.explain.study import Explained, cited_provisions, explain_dataset
+from casebook.explain.study import Explained, explain_dataset
 from casebook.measures.faithfulness import inverse_frequency
 from casebook.measures.quotations import quote_states
 
@@ -75,42 +75,19 @@ def test_each_detector_sees_its_defect():
 
 def test_no_count_of_words_sees_a_turned_negation(explained, copies):
     """A finding of the chapter, held here on the shipped data."""
-    shares, areas = detection(lower_scores(explained, copies), copies)
+    shares = detection(lower_scores(explained, copies), copies)
     lower = shares.set_index(["part", "system"])["value"]
-    area = areas.set_index(["part", "system"])
     for measure in FAITHFULNESS:  # every copy scores as its original
         assert lower["turned negation", measure] == 0
-        row = area.loc[("turned negation", measure)]
-        assert row["value"] == pytest.approx(0.5) and np.isnan(row["low"])
-        assert row["reason"] == "no_unit_differs"
     assert lower["turned negation", "polarity"] > 0.6
     assert lower["changed number", "documented"] == 0 and lower["changed number", "mentions"] > 0.9
     assert lower["swapped source", "corrected faithfulness"] > 0.9
     assert 0 < shares.set_index(["part", "system"])["high"]["turned negation", "documented"] < 0.2
-    # The count by hand, and areas of scikit-learn.
-    for defect, name in DEFECTS.items():
+    for defect, name in DEFECTS.items():  # the count by hand
         versions = copies[copies["defect"] == defect].dropna(subset="corrected")
-        found = roc_auc_score(versions["original"], versions["corrected"])
-        assert area.loc[(name, "corrected"), "value"] == pytest.approx(found)
         originals = versions[versions["original"]].set_index("key")["corrected"]
         spoilt = versions[~versions["original"]].set_index("key")["corrected"]
         assert lower[name, "corrected"] == pytest.approx(np.mean(spoilt < originals[spoilt.index]))
-
-
-def test_provisions_are_held_against_those_of_the_passages():
-    explained = Explained(
-        "x",
-        "x",
-        {"a": "Under PDPA s.26C(3)(a) it must.", "b": "See s 4(2) and section 99."},
-        {"a": "text", "b": "text"},
-        {"a": "a", "b": "b"},
-        {"a": "PDPA s.26C(3)", "b": "PDPA s.4(1); PDPA s.7(0)"},
-        {},
-    )
-    table = cited_provisions(explained).set_index(["condition", "state"])
-    assert table.loc["matched", "count"].to_dict() == {"exact": 1, "same section": 1, "absent": 1}
-    assert table.loc[("mismatched", "absent"), "count"] == 3
-    assert cited_provisions(replace(explained, cited={})).empty
 
 
 def test_what_cannot_be_explained_says_why():
@@ -130,8 +107,6 @@ def test_sentences_of_the_explainer_are_explanations_too():
     made = explain_dataset(load("planted"), "explainer", limit=10)
     assert made.name == "planted.corrected_explainer" and len(made.explanations) == 10
     assert all(text.startswith(("Both", "The ", "Terms")) for text in made.explanations.values())
-    documented = explain_dataset(load("planted"), "documented explainer", limit=10)
-    assert documented.name == "planted.documented_explainer" and documented.kind != made.kind
 
 
 SPOILT = [
@@ -188,7 +163,7 @@ def test_the_last_place_that_allows_a_defect_gets_it():
 def made(pairs, sources=13, keys=24):
     """Explanations and copies of which every measure named gives original and copy a pair."""
     source_of = {f"e{i}": f"s{i % sources}" for i in range(keys)}
-    explained = Explained("mine", "made", {}, {}, source_of, {}, {})
+    explained = Explained("mine", "made", {}, {}, source_of, {})
     rows = []
     for i, key in enumerate(source_of):
         for place, original in enumerate([True, False]):
@@ -230,7 +205,7 @@ def test_a_measure_notices_only_what_lowers_more_than_the_stated_share():
     scores = lower_scores(explained, copies)
     verdicts = {}
     for notices in (0.5, 0.9):
-        shares, _ = detection(scores, copies, notices)
+        shares = detection(scores, copies, notices)
         verdicts[notices] = shares.set_index("system")["verdict"]
         title = noticed(shares[shares["system"].isin(FAITHFULNESS)])
         is_said = "Standard faithfulness notices a turned negation" in title
@@ -239,20 +214,13 @@ def test_a_measure_notices_only_what_lowers_more_than_the_stated_share():
     assert verdicts[0.9]["corrected faithfulness"] == "undecided"
 
 
-def test_an_item_is_tagged_by_the_defects_that_a_measure_missed():
+def test_items_show_first_what_is_missed_most():
     explained = explain_dataset(load("smoke"), limit=12)
     copies = explanation_copies(explained)
     page = explanation_items(explained, copies)
     names = [item["id"] for item in page["items"]]
     assert len(names) == page["asked"] == 12
-    scores = copies.set_index(["defect", "key"])
     n_missed = pd.Series(0, names)
-    for defect, title in DEFECTS.items():
-        of_copies = scores.loc[defect]
-        originals = of_copies[of_copies["original"]]
-        spoilt = of_copies[~of_copies["original"]]
-        missed = spoilt[FAITHFULNESS[0]] >= originals[FAITHFULNESS[0]]
-        places = page["system_tags"][0].get(f"{title}: missed", ())
-        assert {names[place] for place in places} == set(missed.index[missed])
-        n_missed.iloc[places] += 1
-    assert n_missed.is_monotonic_decreasing
+    for _, versions in copies.groupby("defect"):
+        n_missed = n_missed.add(drops(versions, FAITHFULNESS[0]).eq(0), fill_value=0)
+    assert n_missed[names].is_monotonic_decreasing

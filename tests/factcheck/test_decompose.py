@@ -13,7 +13,6 @@ from casebook.factcheck.decompose import (
     decompose,
     decompose_documented,
     documented_verifiability,
-    logical_form,
     model_decomposer,
     undivided,
     verifiability,
@@ -35,19 +34,14 @@ def test_verifiability_by_words_and_by_substrings():
 def test_documented_splitting_leaves_fragments_and_at_most_ten():
     parts = decompose_documented("Paris, France and Rome are towns that grow")
     assert [part.text for part in parts] == ["Paris", "France", "Rome are towns", "grow"]
-    assert (parts[0].logical_form, parts[0].entities) == ("Claim('Paris')", ("Paris",))
+    assert parts[0].entities == ("Paris",)
     many = decompose_documented(", ".join(f"piece {n}" for n in range(11)))
     assert [part.text for part in many][-1] == "piece 9"
 
 
-def test_logical_forms():
-    forms = CASES["logical_form"]
-    assert {text: logical_form(text) for text in forms} == forms
-
-
 def test_a_subclaim_names_what_it_holds():
     (part,) = decompose("Under Vale Direct, the excess is EUR 250.")
-    assert (part.id, part.entities, part.properties) == ("SC1", ("Vale Direct",), ("250",))
+    assert (part.id, part.entities) == ("SC1", ("Vale Direct",))
     (whole,) = undivided("Hail is covered and frost is not.")
     assert whole.text == "Hail is covered and frost is not."
 
@@ -99,7 +93,7 @@ def test_no_order_of_verbs_and_connectors_is_too_hard(tokens):
     )
 
 
-GOOD = {"text": "Hail is covered. ", "logical_form": "c(h)", "verifiability": "vague"}
+GOOD = {"text": "Hail is covered. ", "verifiability": "vague"}
 
 
 class Fake:
@@ -128,7 +122,7 @@ def test_an_answer_outside_the_schema_is_an_error_and_no_default():
         [GOOD | {"text": " "}],
         [GOOD | {"verifiability": "maybe"}],
         [GOOD | {"entities": [1]}],
-        [{"text": "x", "verifiability": "vague"}],
+        [{"text": "x"}],
     ]
     bad = [(answer, "does not fit: field subclaims") for answer in answers]
     assert (

@@ -17,15 +17,12 @@ from casebook.factcheck.credibility import (
     read_rating_table,
 )
 from casebook.factcheck.decompose import SubClaim, decompose
+from casebook.factcheck.evidence import EvidenceBase, load_documents
+from casebook.factcheck.judges import PlaceholderStance
 from casebook.factcheck.model_judges import ModelStance
-from casebook.factcheck.pipeline import (
-    DOCUMENTED_CONFIG,
-    CheckerConfig,
-    EvidenceBase,
-    FactChecker,
-)
+from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, CheckerConfig, FactChecker
 from casebook.factcheck.score import outcomes
-from casebook.factcheck.stance import PlaceholderStance, PublicJudge
+from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
 from casebook.readers import read_yaml
 
@@ -99,11 +96,7 @@ def test_documented_ids_restart_and_its_gate_lets_nothing_without_address_pass(b
 def test_unverifiable_claims_end_early(base, stance):
     checker = FactChecker(base, stance)
     result = checker.check("This is the best policy.")
-    assert (result.verdict, result.reason, result.queries) == (
-        INSUFFICIENT_EVIDENCE,
-        "no_verifiable_part",
-        (),
-    )
+    assert (result.verdict, result.queries) == (INSUFFICIENT_EVIDENCE, ())
     mixed = checker.check("The excess is 400 and the policy is the best.")
     assert (mixed.verdict, len(mixed.dropped)) == (INSUFFICIENT_EVIDENCE, 1)
     documented = FactChecker(base, PlaceholderStance(), DOCUMENTED_CONFIG).check(
@@ -147,11 +140,10 @@ def test_whole_documents_pass_no_gate(base, stance):
             lambda: EvidenceBase(pd.DataFrame({"doc_id": ["a", "a"], "text": ["a", "a"]})),
             "'a' occurs twice",
         ),
-        (lambda: CheckerConfig(k=0), "got 0"),
-        (lambda: CheckerConfig(k=6), "1 to 5, got 6"),
+        (lambda: CheckerConfig(k=6), "unknown k 6: choose from 1, 2, 3, 4, 5"),
         (lambda: CheckerConfig(gate="x"), "gate 'x'"),
         (
-            lambda: FactChecker(None, None, CheckerConfig(decomposition="magic")),
+            lambda: FactChecker(["Hail."], None, CheckerConfig(decomposition="magic")),
             "unknown decomposition 'magic'",
         ),
     ],
@@ -161,14 +153,14 @@ def test_bad_collections_and_settings_are_refused(make, message):
         make()
 
 
-def test_documents_of_two_folders_are_told_apart_by_the_names_of_their_folders(tmp_path):
+def test_documents_of_two_folders_have_the_names_of_their_folders(tmp_path):
     names = ("leases", "rulings")
     for name in names:
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.txt").write_text(f"Of {name}.")
-    documents = pipeline.load_documents([str(tmp_path / name) for name in names])
+    documents = load_documents([str(tmp_path / name) for name in names])
     assert documents["doc_id"].tolist() == ["leases:a.txt", "rulings:a.txt"]
-    assert pipeline.load_documents([str(tmp_path / "leases")])["doc_id"].tolist() == ["a.txt"]
+    assert load_documents([str(tmp_path / "leases")])["doc_id"].tolist() == ["a.txt"]
 
 
 def test_fusion_of_queries():
@@ -224,9 +216,8 @@ def test_documented_scores_in_their_order():
 
 
 def test_what_cannot_be_rated_is_unknown_and_never_crashes():
-    assert rate("https://archive.ph/AbCdE").score == rate("").score == 0.40
-    for url in ("", "   ", "http://", "http://[x", "https://\u2603"):
-        assert 0 <= rate(url).score <= 1
+    for url in ("", "   ", "http://", "http://[x", "https://\u2603", "https://archive.ph/AbCdE"):
+        assert rate(url).score == 0.40
 
 
 def test_kind_beats_address():

@@ -3,7 +3,6 @@
 import functools
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -40,16 +39,6 @@ def labels(*values, start=1, **more):
         {"id": start + i, "label": label} | {k: v[i] for k, v in more.items()}
         for i, label in enumerate(values)
     ]
-
-
-def test_order_does_not_matter_and_formats_mix(write):
-    gold = write("gold.jsonl", labels(S, N, S, N))
-    rows = labels(S, N, N, N)
-    one = score_files(gold, write("a.csv", rows))
-    two = score_files(gold, write("b.jsonl", rows[::-1]))
-    assert one.scores.measures == two.scores.measures
-    assert one.scores["accuracy"].estimate == 0.75
-    assert two.as_dict()["parity"]["zipped"]["accuracy"] == 0.25
 
 
 def test_missing_extra_and_doubled_ids_are_listed_and_none_vanishes(write):
@@ -91,7 +80,6 @@ def test_a_claim_only_baseline_is_tested_on_the_same_claims(write):
     report = score_files(gold, gold, baseline=blind)
     row = report.comparisons.set_index("rival").loc["claim_only"]
     assert (row["system_only"], row["rival_only"]) == (20, 0)
-    assert row["mcnemar"] == pytest.approx(2 * 0.5**20)
     assert row["p_adjusted"] >= row["p"] > 0 and row["verdict"] == "better"
     assert report.scores.baselines["claim_only"]["accuracy"].estimate == 0.5
 
@@ -122,7 +110,6 @@ def test_groups_that_lean_do_not_decide_between_equals():
             *joined, baselines=rivals, cluster="page", n_resamples=300, seed=seed
         )
         row = report.comparisons.set_index("rival").loc["rival"]
-        assert np.isnan(row["mcnemar"])
         decided = (
             row["verdict"] in ("better", "worse")
             or row["difference low"] > 0
@@ -138,7 +125,6 @@ def test_without_groups_the_test_is_mcnemars():
     ours, theirs = rng.random(60) < 0.7, rng.random(60) < 0.5
     row = scoring.compare_verdicts(ours, {"x": theirs}, n_resamples=100_000).iloc[0]
     expected = stats.binomtest(int((ours & ~theirs).sum()), int((ours != theirs).sum())).pvalue
-    assert row["mcnemar"] == pytest.approx(expected)
     assert row["p"] == row["p_adjusted"] == pytest.approx(expected, abs=0.005)
     assert row["difference"] == pytest.approx(ours.mean() - theirs.mean())
     assert row["rival_only"] == (theirs & ~ours).sum()
@@ -164,7 +150,7 @@ def test_controls_are_scored_as_the_system_is(write):
     # Two kinds of negatives are together more than the supported claims.
     gold = write("gold.jsonl", labels(*[S] * 4, *[N] * 3, *[NEI] * 3))
     report = score_files(gold, write("p.jsonl", labels(*[S] * 10)), policy={"nei": "negative"})
-    assert report.comparisons.set_index("rival").loc["majority", "rival accuracy"] == 0.6
+    assert report.comparisons.set_index("rival").loc["majority", "rival_only"] == 6
     assert report.scores.baselines["majority"]["accuracy"].estimate == 0.6
 
 
@@ -213,15 +199,15 @@ def test_a_log_and_costs_where_something_is_missing(checked):
     def result(levels, seconds=1.0, **more):
         made = checked([[(level, SUPPORTS) for level in levels]], Rule())
         times = {"timings": {"verdict": seconds, "search": 2 * seconds}, "confidence": 0.8}
-        return replace(made, **(times | more))
+        return made._replace(**(times | more))
 
     fast, slow = result([], seconds=0.05, verdict=N), result([], verdict=S)
     logs = [run_log([fast], [S]), run_log([slow], [S]), run_log([])]
     assert [scoring.performance_score(log) for log in logs] == pytest.approx([2.0, 1.2, 0])
-    log = run_log([slow, slow, replace(slow, confidence=None)], [None, S, None])
+    log = run_log([slow, slow, slow._replace(confidence=None)], [None, S, None])
     assert log["accuracy"].tolist() == [0.8, 1.0, 0.0]
     assert log["confidence"].tolist()[:2] == [0.8, 0.8] and np.isnan(log["confidence"][2])
-    crashed = replace(fast, verdict=None, error="search: x", timings={})
+    crashed = fast._replace(verdict=None, error="search: x", timings={})
     many = result(["high", "low", "low", "low"], seconds=3.0)
     table = scoring.performance([result(["high"]), many, result([]), crashed]).set_index("measure")
     document, in_code = table["original"], table["in its code"]
@@ -231,13 +217,13 @@ def test_a_log_and_costs_where_something_is_missing(checked):
     # 1 of 1, 1 of 4 and 0 of 0 passages are highly credible.
     assert (document["high_credibility_ratio"], in_code["high_credibility_ratio"]) == (2 / 5, 0.625)
     assert document["evidence_per_claim"] == in_code["evidence_per_claim"] == pytest.approx(5 / 3)
-    assert np.isnan(scoring.documented_performance([])["mean_processing_time"])
+    assert np.isnan(scoring.performance([])["original"][0])
     assert set(scoring.performance([])["in its code"]) == {0}
 
 
 def test_a_column_that_groups_nothing_is_one_line(write):
     """F61: the column of labels is called otherwise once joined: a KeyError."""
-    fields = {"gold": 1, "predicted": 2, "said": 3, "confidence": 0.5, "tags": ["a"]}
+    fields = {"gold": 1, "predicted": 2, "confidence": 0.5, "tags": ["a"]}
     rows = [row | fields | {"topic": "rent"} for row in labels(S, S, S, S)]
     path = write("gold.jsonl", rows)
     bad = []

@@ -10,25 +10,26 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from casebook import paths
-from casebook.data.claims import ClaimSet
+from casebook.data.claims import claim_set
 from casebook.data.sources import Absent
 from casebook.errors import InputError
 from casebook.factcheck import transfer
 from casebook.factcheck.ablation import ablate
-from casebook.factcheck.items import DECISIVE, WRONG, claim_items
-from casebook.factcheck.pipeline import EvidencePassage
-from casebook.factcheck.stance import PlaceholderStance, PublicJudge
+from casebook.factcheck.evidence import EvidencePassage
+from casebook.factcheck.judges import PlaceholderStance
+from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.study import (
-    BASE_RATE,
+    DECISIVE,
+    FITTED_ON_OWN,
     SIMPLE,
-    STATED,
     TWO_CLASS_POLICY,
+    WRONG,
     CheckedClaims,
     VerdictStudy,
     checked_claims,
-    run_factcheck_study,
+    claim_items,
 )
-from casebook.factcheck.transfer import CLAIM_ONLY, FITTED_ON_OWN
+from casebook.factcheck.transfer import CLAIM_ONLY
 from casebook.factcheck.words import yaml_table
 from casebook.runs.items import items_json
 from casebook.verdicts import NO_DIFFERENCE, NOT_MEASURED
@@ -72,26 +73,12 @@ def test_policies_of_the_two_class_question():
     policies = study.scored("pipeline", nei="exclude").policies
     values = {name: found["accuracy"].estimate for name, found in policies.items()}
     assert values == pytest.approx({"wrong": 4 / 7, "drop": 1.0, "negative": 5 / 7})
-    original = study.original().set_index("documented")
-    assert original.loc["f1", "S"] == 1.0  # the crash is in no cell
-    assert original.loc["f1", "L"] == pytest.approx(2 / 3)
-    assert original.loc["f1", "standard value"] == pytest.approx(2 * 2 / (2 + 4))
-    kinds = study.kinds().set_index("part")
-    assert kinds.loc["hops: 0", "value"] == 1.0 and kinds["n"].sum() == 8
+    assert scored.parity["S"]["f1"] == 1.0  # the crash is in no cell
+    assert scored.parity["L"]["f1"] == pytest.approx(2 / 3)
+    assert scored["f1_binary"].estimate == pytest.approx(2 * 2 / (2 + 4))
     assert against_all(study).loc["majority", "difference"] == pytest.approx(0.125)
     levels = study.levels().set_index(["measure", "system"])
     assert levels.loc[("accuracy", "pipeline"), ["value", "control"]].tolist() == [5 / 8, 4 / 8]
-
-
-def test_probabilities_are_compared_with_the_base_rate():
-    study = toy([S, N, N, "well", None, S, NEI, NEI])
-    row = study.stated().contrasts([(STATED, BASE_RATE)]).iloc[0]
-    calibrated, _ = study.calibrated()
-    brier = calibrated.set_index("measure").loc["Brier score"]
-    assert brier["control"] == 0.25 and brier["n"] == row["n"] == 4
-    assert row["difference"] == pytest.approx(0.25 - brier["value"])
-    certain = toy().stated().contrasts([(STATED, BASE_RATE)]).iloc[0]
-    assert certain["verdict"] == NOT_MEASURED and "so the base rate is certain" in certain["reason"]
 
 
 def test_folds_keep_groups_together():
@@ -112,7 +99,7 @@ def test_folds_keep_groups_together():
 def test_our_claims(study, checked):
     systems = ["pipeline", "gold evidence", FITTED_ON_OWN, "documented"]
     assert study.systems == [*systems, "shuffled evidence", CLAIM_ONLY]
-    assert study.refused().values["documented"].all()
+    assert (study.column("verdict")["documented"] == N).all()
     right = study.right
     is_twin = study.claims["evidence"].notna()
     # Every true claim has a false twin: 0.5 is all that there is to know.
@@ -194,21 +181,19 @@ def test_a_users_claims_about_a_users_folder(recipes):
     reason = "gold evidence for 2 claims in 1 groups: it takes 6 in 2"
     assert golds == [] and missing == {"claims": reason}
     with pytest.raises(InputError, match="give claims and corpus"):
-        run_factcheck_study(claims=mine.base)
+        CheckedClaims(mine.base)
 
 
 @pytest.mark.parametrize("label", [S, N])
 def test_claims_of_one_label_run(recipes, label):
     own = recipes(label=lambda _: label)
-    study = run_factcheck_study(**own, **FEW)
+    study = checked_claims(CheckedClaims(**own), **FEW)
     assert set(study.column("verdict")[CLAIM_ONLY]) == {label}
     assert study.right["majority"].mean() == 1
     golds, missing = transfer.gold_sets([], **own)
     rows = transfer.run_transfer(golds, {"ours": PublicJudge()})
     (scores,) = transfer.scores(rows, **FEW)
-    accuracy, area, _ = transfer.levels(scores, rows)
-    assert accuracy.set_index("system").loc[CLAIM_ONLY, "value"] == 1
-    assert area["value"].isna().all() and not missing
+    assert scores.values[CLAIM_ONLY].mean() == 1 and not missing
 
 
 def test_claims_about_nothing_that_is_in_the_documents_run(recipes):
@@ -216,8 +201,7 @@ def test_claims_about_nothing_that_is_in_the_documents_run(recipes):
     mine = CheckedClaims(**recipes(quoted=0, claims=planets))
     study = checked_claims(mine, **FEW)
     assert not any(result.evidence for result in mine.results)
-    calibrated, bins = study.calibrated()
-    assert study.stated().values.empty and bins.empty and calibrated["value"].isna().all()
+    assert study.column("probability")["pipeline"].isna().all()
     parts = ablate(mine.checker, mine.test, **FEW)["parts"]
     assert set(parts["verdict"]) <= {NOT_MEASURED, NO_DIFFERENCE} and parts["low"].isna().all()
     assert claim_items(study)["asked"] == 12
@@ -261,23 +245,10 @@ def test_other_peoples_claims_with_gold_evidence(mirror, monkeypatch):
     rows = transfer.run_transfer(golds, transfer.judges_of(["public"]))
     climate, feverous = transfer.scores(rows, **FEW)
     assert (len(climate.values), len(feverous.values), missing) == (907, 2962, {})
-    assert set(transfer.against_baselines(feverous)["verdict"]) == {"better"}
-    assert transfer.levels(feverous, rows)[0].set_index("system").loc["public", "low"] > 0.75
+    pairs = [("public", name) for name in transfer.BASELINES]
+    assert set(feverous.contrasts(pairs)["verdict"]) == {"better"}
+    assert feverous.estimates().set_index("system").loc["public", "low"] > 0.75
     assert climate.values["public"].mean() < climate.values["majority"].mean()
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("key", ["consumer_contracts_qa", "feverous_s", "climate_fever_claims"])
-def test_a_public_set_says_what_its_evidence_adds(key, mirror, monkeypatch):
-    """One population, one number: the page of all sets says the same of each system."""
-    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    study = run_factcheck_study(key, **FEW)
-    assert study.systems == ["gold evidence", "shuffled evidence", CLAIM_ONLY]
-    rows = transfer.run_transfer([transfer.gold_claims(key)], transfer.judges_of(["public"]))
-    (scores,) = transfer.scores(rows, **FEW)
-    for system, same in {CLAIM_ONLY: CLAIM_ONLY, "gold evidence": "public"}.items():
-        assert study.right[system].mean() == scores.values[same].mean()
-    assert CLAIM_ONLY in against_all(study).index
 
 
 def test_sets_that_are_absent_are_named(monkeypatch):
@@ -304,23 +275,18 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
     evidence = claims[["claim_id"]].assign(
         source="Lake", text=[f"The [[Lake|lake]] holds {k} boats." for k in boats]
     )
-    gold = transfer.gold_of_claim_set(ClaimSet("lakes", "all", claims, evidence, {}))
+    gold = transfer.gold_of_claim_set(claim_set("lakes", "all", claims, evidence))
     assert gold["evidence"][0][0].text == "The lake holds 10 boats."
     judges = {"ours": PublicJudge(), "placeholder": PlaceholderStance()}
     rows = transfer.run_transfer([gold], judges)
     (scores,) = transfer.scores(rows, **FEW)
-    levels = [table.set_index("system").loc["ours"] for table in transfer.levels(scores, rows)]
-    assert [(row["value"], row["n"], row["groups"]) for row in levels] == [
-        (1, 40, 20),
-        (1, 40, 20),
-        (0, 40, 20),
-    ]
-    against = transfer.against_baselines(scores)
-    assert against.iloc[0][["system", "verdict"]].tolist() == ["ours", "better"]
-    assert against["role"].str.startswith("the best of 2 baselines").sum() == len(judges)
-    without = ClaimSet("lakes", "all", claims, evidence.assign(text=None), {})
+    row = scores.estimates().set_index("system").loc["ours"]
+    assert row[["value", "n", "groups"]].tolist() == [1, 40, 20]
+    best = scores.best(transfer.BASELINES)
+    assert scores.contrasts([("ours", best)])["verdict"].tolist() == ["better"]
+    without = claim_set("lakes", "all", claims, evidence.assign(text=None))
     assert transfer.gold_of_claim_set(without).empty
-    with pytest.raises(InputError, match="two judges are called 'placeholder'"):
+    with pytest.raises(InputError, match="two judges have one name: placeholder"):
         transfer.judges_of(["placeholder", "placeholder"])
 
 

@@ -1,24 +1,21 @@
 """Judges that are models: how passages are joined, what is asked, and what commands make of it."""
 
 import json
-import time
 
 import numpy as np
 import pytest
 
 from casebook.errors import InputError
-from casebook.factcheck.claims import read_plain
-from casebook.factcheck.model_judges import EntailmentStance, ModelStance, degree_of
-from casebook.factcheck.pipeline import (
-    EvidencePassage,
-    FactChecker,
-    checker_of,
+from casebook.factcheck.evidence import EvidencePassage
+from casebook.factcheck.judges import (
+    PlaceholderStance,
+    degree_of,
     judge_of,
-    load_documents,
     name_of_judge,
     title_of_judge,
 )
-from casebook.factcheck.stance import PlaceholderStance, PublicJudge
+from casebook.factcheck.model_judges import EntailmentStance, ModelStance
+from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
 from casebook.models.entailment import EntailmentModel
 
@@ -104,18 +101,6 @@ def test_premises_are_in_the_order_of_the_document_and_long_ones_are_read_in_win
     assert [len(premise.split()) for premise, _ in model.asked] == [200] * 4
     assert model.asked[0][0].startswith("w0 ")
     assert model.asked[-1][0].endswith(" w449")
-
-
-def test_what_is_prepared_is_what_is_judged():
-    model = Table({})
-    judge = EntailmentStance(model)
-    evidence = [passages("a", "b"), [], passages("b", row=3)]
-    judge.prepare(["x", "y", "z"], evidence)
-    prepared = list(model.asked)
-    model.asked.clear()
-    for claim, texts in zip(["x", "y", "z"], evidence, strict=True):
-        judge.judge(claim, texts)
-    assert model.asked == prepared
 
 
 class Speaker:
@@ -225,11 +210,11 @@ def test_the_order_of_numbered_classes_is_part_of_the_name(tmp_path, make_classi
     numbered = make_classifier(tmp_path / "numbered" / "nli", 3)
     stances = []
     for name in (named_model, f"neutral+contradiction+entailment={numbered}"):
-        judge = judge_of(f"entailment:{name}", None)
+        judge = judge_of(f"entailment:{name}")
         stances.append(judge.judge("we sue", passages("you may cancel", "the court")))
     assert stances[0] == stances[1]
-    with pytest.raises(InputError, match=r"give public.*entailment:MODEL, endpoint:MODEL or"):
-        judge_of("endpoint:", None)
+    with pytest.raises(InputError, match="give 'endpoint:MODEL'"):
+        judge_of("endpoint:")
 
 
 def test_names_of_judges_show_no_folder():
@@ -245,42 +230,3 @@ def test_names_of_judges_show_no_folder():
         if (name_of_judge(name), title_of_judge(name)) != (shown, title):
             wrong.append(name)
     assert wrong == []
-
-
-def test_a_pipeline_prepares_for_all_claims_at_once(collection, tmp_path, make_classifier):
-    """One batch, before the first claim; verdicts are those of single claims."""
-    folder, path = collection
-    name = f"entailment:{make_classifier(tmp_path / 'nli', 3, NAMES)}"
-    claims, _ = read_plain(path)
-    checker = checker_of(load_documents([str(folder)]), stance=name)
-    batches = []
-    model = checker.stance._model
-    compute = model.logits
-
-    def slow(pairs):
-        batches.append(len(pairs))
-        time.sleep(0.3)
-        return compute(pairs)
-
-    model.logits = slow
-    together = checker.check_all(claims)
-    assert len(batches) == 1
-    # The time of the batch is shared by the claims, that of loading the model is not.
-    assert all(result.timings["stance"] >= 0.3 / len(claims) for result in together)
-    alone = checker_of(load_documents([str(folder)]), stance=name)
-    for result, claim in zip(together, claims, strict=True):
-        single = alone.check(claim.text, claim.id)
-        assert (single.verdict, single.evidence) == (result.verdict, result.evidence)
-
-
-def test_a_judge_that_cannot_prepare_fails_claim_by_claim(collection):
-    class Broken:
-        def prepare(self, claims, evidence):
-            raise InputError("no memory")
-
-        def judge(self, claim, passages):
-            raise InputError("no memory")
-
-    folder, path = collection
-    results = FactChecker(load_documents([str(folder)]), Broken()).check_all(read_plain(path)[0])
-    assert {result.error for result in results} == {"stance: InputError: no memory"}

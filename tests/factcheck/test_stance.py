@@ -7,11 +7,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from casebook.errors import InputError
-from casebook.factcheck.pipeline import EvidencePassage
+from casebook.factcheck.evidence import EvidencePassage
+from casebook.factcheck.judges import PlaceholderStance, PluginStance
 from casebook.factcheck.stance import (
     FEATURES,
-    PlaceholderStance,
-    PluginStance,
     PublicJudge,
     features,
     fitted_stance,

@@ -27,7 +27,6 @@ CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 RULES = {
     "standard": Rule(),
     "equal weights": Rule(weights=EQUAL_WEIGHTS),
-    "per item": Rule(per_item=True),
 }
 RULES["documented"] = DOCUMENTED_RULE
 
@@ -81,11 +80,9 @@ def test_a_missing_part_is_insufficient_and_a_refuted_part_refutes():
         st.tuples(st.sampled_from(list(LEVEL_WEIGHTS)), st.sampled_from(EVIDENCE_STANCES)),
         max_size=12,
     ),
-    st.booleans(),
-    st.booleans(),
+    st.sampled_from(list(RULES.values())),
 )
-def test_score_stays_in_the_unit_interval_and_ignores_order(pairs, divisor, neutral):
-    rule = Rule(per_item=divisor, neutral_against=neutral)
+def test_score_stays_in_the_unit_interval_and_ignores_order(pairs, rule):
     forth, back = (
         ", ".join(f"1 {level} {stance}" for level, stance in one) for one in (pairs, pairs[::-1])
     )

@@ -71,9 +71,7 @@ EXPLAINED = "Rent is due, says the landlord."
 
 
 def answers_of(system):
-    return lines_of(
-        {"item_id": f"i{n}", "prompt": f"Why {n}?", "answer": f"{system} {n}"} for n in range(6)
-    )
+    return lines_of({"question": f"Why {n}?", "answer": f"{system} {n}"} for n in range(6))
 
 
 INPUTS = {
@@ -217,13 +215,12 @@ VALID = [
     "factcheck score claims.jsonl claims.jsonl --resamples 100",
     "factcheck run claims.jsonl --corpus ./docs --resamples 100",
     "factcheck ablate claims.jsonl --corpus ./docs --rate 0",
-    "raters forms {new} --system left=left.jsonl --system right=right.jsonl --rater r1:lay --rater r2:lay",
+    "raters forms {new} --log left.jsonl --log right.jsonl --rater r1:lay --rater r2:lay",
     "raters simulate study {new}",
     "raters audit returned --key study --permutations 19",
     "raters analyse returned --key study --resamples 100 --permutations 19",
     "sensitivity run case.json ./docs --k 2 --mode bm25",
     "sensitivity evaluate cases.jsonl --corpus docs --mode bm25 --k 2 --resamples 100",
-    "sensitivity report tree.json",
     "explain score explained.jsonl --resamples 100",
 ]
 ALWAYS = {
@@ -409,9 +406,8 @@ def scratch(tmp_path_factory, copy_project, smoke_run):
     driver = Driver(folder)
     for line in (
         "corpus encode docs --out encoded",
-        "raters forms study --system left=left.jsonl --system right=right.jsonl --rater r1:lay --rater r2:lay",
+        "raters forms study --log left.jsonl --log right.jsonl --rater r1:lay --rater r2:lay",
         "raters simulate study returned",
-        "sensitivity run case.json ./docs --k 2 --mode bm25 -o tree.json",
         "shift train ./docs --by query",
         f"runs promote --reason first --run {RUN} -m {MEASURE}",
     ):
@@ -446,7 +442,7 @@ def drawn(seed, inputs):
 NUMERIC = {
     "k", "seed", "seeds", "resamples", "permutations", "margin", "eps", "level", "top", "most", "rank", "workers",
     "retries", "timeout", "depth", "children", "placebos", "threshold", "decimals", "n", "positives", "items",
-    "per_item", "pairs_per_item", "win_rate", "effect", "ties", "blank", "foreign", "scale", "hardneg_topk",
+    "per_item", "effect", "ties", "foreign", "scale", "hardneg_topk",
     "gate_eps", "rate", "temperature", "max_tokens", "price_in", "price_out", "shard_size",
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ import pytest
 from casebook.batch.grid import DEFAULT_GRID, load_grid
 from casebook.data.cards import load_card
 from casebook.data.claims import load_claims
-from casebook.data.folders import load_beir
+from casebook.data.folders import load_folder
 from casebook.data.tables import read_table
 from casebook.errors import CasebookError
 from casebook.factcheck.score import read_verdict_labels
@@ -218,6 +218,6 @@ def test_damaged_collections(tmp_path, count):
     for _ in range(MUTANTS):
         path = chance.choice(files)
         path.write_bytes(mutant(whole[path], chance))
-        survives(lambda place: load_beir(place, "test"), folder)
+        survives(lambda place: load_folder(place, "test"), folder)
         path.write_bytes(whole[path])
         count("damaged file: BEIR collection")

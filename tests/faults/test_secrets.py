@@ -308,7 +308,7 @@ def test_no_planted_secret_is_found(project, count):
             "--corpus",
             "recipes",
             "--stance",
-            f"model:endpoint:{model}",
+            f"endpoint:{model}",
             "--out",
             f"answers/{model}.json",
         ]

@@ -3,8 +3,10 @@
 import gzip
 
 import pytest
+from cases import failing
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import not_refused
 
 from casebook.errors import InputError
 from casebook.trec import read_qrels, read_run, write_run
@@ -46,65 +48,53 @@ def test_an_id_with_a_hash_is_an_id_where_its_fields_are_there(tmp_path, before)
     assert read_qrels(path) == {"#7": {"e": 1}}
 
 
+QRELS_TEXT = b"q 0 d1 1\nq 0 d2 1\nq 0 d 0\n"
+HEADER = b"query-id\tcorpus-id\tscore\n"
+# Reader, sound lines, and lines after them with what is said of each.
+BAD_LINES = [
+    (read_run, RUN_TEXT, b"q1 Q0 d9 3 1.5", "expected 6 fields"),
+    (read_run, RUN_TEXT, b"q1 Q0 d9 3 nan tag", "'nan' is not a finite number"),
+    (read_run, RUN_TEXT, b"q1 Q0 d9 3 inf tag", "'inf' is not a finite number"),
+    (read_run, RUN_TEXT, b"q1 Q0 d9 3 1e999 tag", "'1e999' is not a finite number"),
+    (read_run, RUN_TEXT, b"q1 Q0 d9 3 1_0 tag", "'1_0' is not a finite number"),
+    (read_run, RUN_TEXT, b"q1 Q0 d9 3 - tag", "'-' is not a finite number"),
+    (read_run, RUN_TEXT, b"q1 Q0 d1 3 1.5 tag", "document 'd1' appears twice for query 'q1'"),
+    (read_qrels, QRELS_TEXT, b"q 0 d", "expected 4 fields"),
+    (read_qrels, QRELS_TEXT, b"q 0 d 1 more", "expected 4 fields"),
+    (read_qrels, QRELS_TEXT, b"q 0 d 1.5", "'1.5' is not a whole number"),
+    (read_qrels, QRELS_TEXT, b"q 0 d1 1", "appears twice"),
+    (read_qrels, HEADER + b"q 1\td 1\t2\nq 1\td2\t0\n", b"q\td", "expected 3 fields"),
+]
+
+
 def test_a_bad_line_is_named(tmp_path):
     """In one line, after a comment and without one: other lines are read another way."""
-    of_run = {
-        b"q1 Q0 d9 3 1.5": "expected 6 fields",
-        b"q1 Q0 d9 3 nan tag": "'nan' is not a finite number",
-        b"q1 Q0 d9 3 inf tag": "'inf' is not a finite number",
-        b"q1 Q0 d9 3 1e999 tag": "'1e999' is not a finite number",
-        b"q1 Q0 d9 3 1_0 tag": "'1_0' is not a finite number",
-        b"q1 Q0 d9 3 - tag": "'-' is not a finite number",
-        b"q1 Q0 d1 3 1.5 tag": "document 'd1' appears twice for query 'q1'",
-    }
-    of_qrels = {
-        b"q 0 d": "expected 4 fields",
-        b"q 0 d 1 more": "expected 4 fields",
-        b"q 0 d 1.5": "'1.5' is not a whole number",
-        b"q 0 d1 1": "appears twice",
-    }
-    regular = {
-        read_run: (of_run, RUN_TEXT),
-        read_qrels: (of_qrels, b"q 0 d1 1\nq 0 d2 1\nq 0 d 0\n"),
-    }
-    wrong = []
-    for read, (lines, text) in regular.items():
-        for line, problem in lines.items():
-            for start, place in ((b"", 4), (b"# note\n", 5)):
-                path = write(tmp_path, start + text + line + b"\n")
-                with pytest.raises(InputError) as error:
-                    read(path)
-                if not str(error.value).startswith(f"{path}:{place}: ") or problem not in str(
-                    error.value
-                ):
-                    wrong.append(str(error.value))
-    assert not wrong
+
+    def check(read, text, line, problem):
+        for start, place in ((b"", 4), (b"# note\n", 5)):
+            path = write(tmp_path, start + text + line + b"\n")
+            with pytest.raises(InputError, match=problem) as error:
+                read(path)
+            assert str(error.value).startswith(f"{path}:{place}: ")
+
+    assert failing(check, BAD_LINES) == []
+    path = write(tmp_path, HEADER + b"q 1\td 1\t2\nq 1\td2\t0\n")
+    assert read_qrels(path) == {"q 1": {"d 1": 2, "d2": 0}}
+
+
+UNREADABLE = {
+    "a": (b"", "no data line"),
+    "b": (b"\n\n", "no data line"),
+    "c": (b"# only a comment\n", "no data line"),
+    "d": (RUN_TEXT + b"q1 Q0 d\xff 3 1.5 tag\n", "is not UTF-8"),
+    "e.gz": (gzip.compress(RUN_TEXT)[:-9], "damaged"),
+}
 
 
 def test_unreadable_files_are_refused(tmp_path):
-    for text in (b"", b"\n\n", b"# only a comment\n"):
-        with pytest.raises(InputError, match="no data line"):
-            read_run(write(tmp_path, text))
-    with pytest.raises(InputError, match="is not UTF-8"):
-        read_run(write(tmp_path, RUN_TEXT + b"q1 Q0 d\xff 3 1.5 tag\n"))
-    with pytest.raises(InputError, match="No such file"):
-        read_run(tmp_path / "absent")
-    with pytest.raises(InputError, match="cannot be read"):
-        read_run(tmp_path)
-    damaged = gzip.compress(RUN_TEXT)[:-9]
-    with pytest.raises(InputError, match="damaged"):
-        read_run(write(tmp_path, damaged, "run.gz"))
-
-
-def test_beir_judgements_need_their_header(tmp_path):
-    rows = b"q 1\td 1\t2\nq 1\td2\t0\n"
-    header = b"query-id\tcorpus-id\tscore\n"
-    path = write(tmp_path, header + rows)
-    assert read_qrels(path) == {"q 1": {"d 1": 2, "d2": 0}}
-    with pytest.raises(InputError, match=":1: expected 4 fields"):
-        read_qrels(write(tmp_path, rows))
-    with pytest.raises(InputError, match=":2: expected 3 fields"):
-        read_qrels(write(tmp_path, header + b"q\td\n"))
+    cases = [(write(tmp_path, data, name), text) for name, (data, text) in UNREADABLE.items()]
+    cases += [(tmp_path / "absent", "No such file"), (tmp_path, "cannot be read")]
+    assert not_refused(read_run, cases) == []
 
 
 ids = st.text("abc#é-9\U0001f4c4", min_size=1, max_size=20)

@@ -11,7 +11,7 @@ from casebook.batch.grid import load_grid, select
 from casebook.book.results import ChapterResults
 from casebook.paths import run_dir
 
-LINK = re.compile(r'generated/items/([\w.-]+)\.html(?:#([^"]*))?"(?:><rect[^>]*><title>([^<]*))?')
+LINK = re.compile(r'generated/items\.html#([^"]*)"(?:><rect[^>]*><title>([^<]*))?')
 COUNT = re.compile(r"\(n = ([\d,]+)\)")
 CHANGES = ("better", "equal", "worse")
 ORDERS = ("as listed", "lowest first", "lower first", "higher first")
@@ -23,9 +23,11 @@ def shown_links(cell):
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     outputs = [output for each in cells for output in each.get("outputs", ())]
     markup = "".join(line for o in outputs for line in o.get("data", {}).get("text/html", ()))
-    for name, choice, title in LINK.findall(markup):
+    for address, title in LINK.findall(markup):
+        choice = {key: value for key, [value] in parse_qs(unescape(address)).items()}
+        name = choice.pop("of")
         assert name == cell or cell.startswith("run_comparison")
-        yield name, {key: value for key, [value] in parse_qs(unescape(choice)).items()}, title
+        yield name, choice, title
 
 
 @pytest.mark.parametrize("cell", select(load_grid(), tag="smoke"), ids=lambda cell: cell.name)

@@ -29,7 +29,7 @@ def study(tmp_path_factory):
 @pytest.fixture(scope="session")
 def returned(study, tmp_path_factory):
     """Give the four workbooks, filled."""
-    return fill_forms(study, tmp_path_factory.mktemp("returned"))
+    return fill_forms(study, tmp_path_factory.mktemp("returned") / "back")
 
 
 @pytest.fixture

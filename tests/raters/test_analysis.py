@@ -8,7 +8,6 @@ from toy_study import SECRET, toy_answers
 from casebook.errors import InputError
 from casebook.raters import analysis
 from casebook.raters.analysis import analyse, answer_lines, panel_of
-from casebook.raters.blinding import guesses
 from casebook.raters.documented import example_votes
 from casebook.raters.forms import Plan, make_forms
 from casebook.raters.read import read_forms
@@ -66,11 +65,9 @@ def test_agreement_of_the_example(example):
 def test_the_answer_says_number_interval_and_scope(example):
     text = "\n".join(answer_lines(example))
     for part in (
-        "Primary, for these 4 raters and new items: RAG wins 0.625 [0.544, 0.706]",
-        "p = 0.0043: RAG is preferred",
-        "For new raters as well: 0.625 [0.407, 0.843]; p = 0.17: undecided",
-        "This assumes that the raters are a random sample",
-        "of 176 untied votes",
+        "is 0.625 [0.544, 0.706], above 0.5, on 200 votes (these raters, new items)",
+        "is 0.625 [0.407, 0.843], not shown to differ from 0.5",
+        "Nothing was registered",
     ):
         assert part in text
     assert "nan" not in text and "None" not in text
@@ -86,7 +83,7 @@ def test_a_panel_of_one_mind_is_analysed_without_failing(preferred):
     frame = votes.frame.assign(choice=choice)
     frame.loc[0, ["preferred", "choice"]] = ["S1", frame.loc[0, "left"]]
     found = analyse(votes._replace(frame=frame), **QUICK)
-    assert len(answer_lines(found)) >= 4 and "nan" not in " ".join(answer_lines(found))
+    assert len(answer_lines(found)) == 3 and "nan" not in " ".join(answer_lines(found))
     assert found.tables["rating_agreement"].loc[0, "reason"]
 
 
@@ -131,16 +128,7 @@ def test_a_panel_that_prefers_length_is_found(returned, key, panel):
         panel_of(votes._replace(frame=frame)), n_resamples=500
     ).set_index("what")["value"]
     assert table["votes for the longer answer, ties as half"] == 1.0
-    assert table["votes for grounded where it is shorter"] == 0.0
-    assert table["votes for grounded where it is longer"] == 1.0
-    assert table["grounded is the longer answer"] == pytest.approx(6.5 / 12)
-    assert analysis.length_effect(panel).empty  # not made up where texts are unknown
-
-
-def test_guesses_are_counted_against_the_truth():
-    right = np.where(example_votes().frame["left"] == "RAG", "S1", "S2")
-    found = guesses(panel_of(changed(guess=right)))
-    assert found["value"].tolist() == [1, 1] and found["n"].tolist() == [96, 104]
+    assert analysis.length_effect(panel)["n"].tolist() == [0]  # where texts are unknown
 
 
 # --- from forms to the answer ------------------------------------------------------------
@@ -190,8 +178,3 @@ def test_three_systems_are_held_against_each_other(tmp_path):
     assert found.panel.votes.shape == (30, 4) and found.panel.votes.notna().sum().sum() == 90
     with pytest.raises(InputError, match="no judgement"):
         panel_of(example_votes()._replace(systems=("RAG", "BASE", "THIRD")), "THIRD")
-
-
-def test_a_truth_is_finite():
-    with pytest.raises(InputError, match="of finite numbers"):
-        fill_forms("study", "back", Truth(effect=float("inf")))

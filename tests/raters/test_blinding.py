@@ -1,12 +1,14 @@
 """Leaks in forms, texts that give their system away, and what raters guessed."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from forms_as_documented import write_forms
 from openpyxl import load_workbook
 
-from casebook.raters.answers import read_answers
-from casebook.raters.blinding import blinding_index, guess_arms, scan_forms
+from casebook.assistant.log import read_log
+from casebook.raters.answers import answers_of_log, systems_of
+from casebook.raters.blinding import guess_arms, scan_forms
 
 NAMES = ("grounded", "plain")
 WORDS = [
@@ -47,26 +49,13 @@ def test_answers_of_one_source_are_not_told_apart():
 
 @pytest.mark.data
 def test_the_real_answers_give_their_systems_away(real_answers):
-    found, _ = read_answers(
-        real_answers,
-        columns={
-            "item": "qid",
-            "prompt": "query",
-            "answer": "prediction.answer_text",
-            "stratum": "gold.abstain_allowed",
-        },
-    )
-    guess, _ = guess_arms(found["rag"], found["base"], n_permutations=39)
+    columns = {"id": "qid", "question": "query", "answer": "prediction.answer_text"}
+    logs = []
+    for system, path in real_answers.items():
+        logs.append(read_log(path, columns=columns).assign(system=system))
+    found, _ = answers_of_log(pd.concat(logs))
+    guess, _ = guess_arms(*found[systems_of(found)].to_numpy().T, n_permutations=39)
     assert guess.loc[0, "value"] > 0.9 and guess.loc[0, "p"] == pytest.approx(1 / 40)
-
-
-def test_published_blinding_index():
-    # The example of the R package BI 1.2.0, as its documentation prints it.
-    found = blinding_index([[48, 4, 330], [22, 30, 319]])
-    shown = {
-        arm: tuple(round(x, 3) for x in (i.estimate, i.low, i.high)) for arm, i in found.items()
-    }
-    assert shown == {"S1": (0.115, 0.080, 0.150), "S2": (0.022, -0.016, 0.060)}
 
 
 # --- leaks ------------------------------------------------------------------
@@ -82,10 +71,9 @@ def test_documented_forms_leak_in_every_known_way(tmp_path):
     kinds = found.groupby("kind")["file"].nunique().to_dict()
     assert kinds == {
         "key_column": 4,
-        "suspect_name": 4,
+        "word": 4,
         "extra_sheet": 2,
         "word_in_text": 4,
-        "word_of_one_side": 4,
     }
 
 
@@ -108,7 +96,7 @@ def writing(cell, text):
     "change, kinds",
     [
         (spoil_property, {"word"}),
-        (spoil_sheet, {"hidden_sheet", "extra_sheet", "suspect_name"}),
+        (spoil_sheet, {"hidden_sheet", "extra_sheet"}),
         (writing("A2", "grounded_017"), {"word"}),
         (writing("C2", "As the grounded system I say"), {"word_in_text"}),
         (writing("C2", "a groundedness of complaints"), set()),

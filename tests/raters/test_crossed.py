@@ -8,7 +8,7 @@ from scipy import stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from casebook.raters.crossed import crossed_mean
+from casebook.raters.preference import crossed_mean
 
 
 def bounds(interval):

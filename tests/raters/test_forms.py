@@ -16,9 +16,10 @@ from openpyxl import load_workbook
 from toy_study import RATERS, SECRET, toy_answers
 
 from casebook import sheets
+from casebook.assistant.log import read_log
 from casebook.errors import InputError
-from casebook.raters.answers import read_answers
-from casebook.raters.forms import Plan, make_forms, make_likert_forms, one_sided_words
+from casebook.raters.answers import answers_of_log
+from casebook.raters.forms import Plan, make_forms, make_likert_forms
 from casebook.raters.layouts import LIKERT, RUBRIC, SHEET
 from casebook.raters.read import read_form, read_forms
 from casebook.raters.unblinding import read_key, unblind_likert
@@ -147,8 +148,7 @@ def test_hostile_text_is_text_and_every_change_is_reported(tmp_path):
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"study": "grounded-pilot"}, "contains that of the system"),
-        ({"raters": {"r1": "lay", "plainr": "lay"}}, "contains that of the system"),
+        ({"study": "../pilot"}, "study or rater"),
         ({"focus": "other"}, "is no system"),
         ({"margin": 0.6}, "margin: Input should be less than 0.5"),
         ({"items": 99}, "99 items are asked for"),
@@ -161,54 +161,31 @@ def test_bad_plans_write_nothing(tmp_path, change, message):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("said", "items", "found"), [(5, 5, 5), (4, 4, 0), (9, 10, 9), (8, 10, 0)])
-def test_words_of_one_side_stand_in_nine_of_ten_pairs_and_five(said, items, found):
-    one = [f"I say so {n}" if n < said else f"so {n}" for n in range(items)]
-    words = one_sided_words(one, [f"so {n}" for n in range(items)])
-    assert words == ({"i": found, "say": found} if found else {})
-
-
-def write_jsonl(path, records):
-    path.write_text("\n".join(json.dumps(r) for r in records), encoding="utf-8")
-    return path
+def logged(folder, **answers):
+    """A log of systems, a list of records of each."""
+    paths = []
+    for system, records in answers.items():
+        paths.append(folder / f"{system}.jsonl")
+        paths[-1].write_text("\n".join(map(json.dumps, records)))
+    return read_log(paths)
 
 
 def test_answers_are_joined_with_an_account(tmp_path):
-    one = [{"item_id": f"q{n}", "prompt": "p", "answer": f"a{n}"} for n in range(4)]
-    files = {
-        "a": write_jsonl(tmp_path / "a.jsonl", one),
-        "b": write_jsonl(tmp_path / "b.jsonl", one[:3]),
-    }
-    with pytest.raises(InputError, match=r"b lacks 1 of 4 items \(first: q3\)"):
-        read_answers(files)
-    answers, account = read_answers(files, common=True)
-    assert account == {"items": 3, "left_out": {"b": ["q3"]}}
-    assert answers["b"].tolist() == ["a0", "a1", "a2"]
-    pd.DataFrame(one).to_csv(tmp_path / "c.csv", index=False)
-    from_csv, _ = read_answers({"a": files["a"], "c": tmp_path / "c.csv"})
-    assert from_csv["a"].equals(from_csv["c"].rename("a"))
-
-
-@pytest.mark.parametrize(
-    "records, message",
-    [
-        ([{"item_id": "q", "prompt": "p"}], "has no answer .answer.; it has item_id, prompt"),
-        (
-            [{"item_id": "q", "prompt": "p", "answer": ""}] * 2,
-            ":2: item 'q' stands in an earlier row already",
-        ),
-        ([{"item_id": "q", "prompt": "other", "answer": ""}], "another question"),
-        ([{"item_id": "z", "prompt": "p", "answer": ""}], "lacks 1 of 2"),
-    ],
-)
-def test_bad_answers_are_named(tmp_path, records, message):
-    good = [{"item_id": "q", "prompt": "p", "answer": "a"}]
-    files = {
-        "a": write_jsonl(tmp_path / "a.jsonl", good),
-        "b": write_jsonl(tmp_path / "b.jsonl", records),
-    }
-    with pytest.raises(InputError, match=message):
-        read_answers(files)
+    """By question, the systems by the names of their files; passages once, whoever had them."""
+    questions = [f"May I {n}?" for n in range(4)]
+    one = [{"question": q, "answer": f"a {q}", "contexts": ["You may."]} for q in questions]
+    two = [{"question": q, "answer": "", "contexts": ["You may. ", "No."]} for q in questions[:3]]
+    log = logged(tmp_path, a=one, b=two)
+    with pytest.raises(InputError, match=r"b lacks 1 of 4 items \(first: May I 3\?\)"):
+        answers_of_log(log)
+    answers, account = answers_of_log(log, ["b", "a"], common=True)
+    assert account == {"items": 3, "left_out": {"b": ["May I 3?"]}}
+    assert list(answers)[3:] == ["b", "a", "evidence"]
+    assert answers["b"].tolist() == ["(no answer)"] * 3
+    assert answers["evidence"].tolist() == [["You may.", "No."]] * 3
+    for systems, message in ((["c"], "no answers of 'c'"), (["a"], "two systems or more")):
+        with pytest.raises(InputError, match=message):
+            answers_of_log(log, systems)
 
 
 def explanations():
@@ -256,36 +233,6 @@ def test_long_evidence_is_cut_visibly_and_counted(tmp_path):
     rows = read_form(tmp_path / "s" / "for_raters" / "pilot_r1.csv").rows.set_index("prompt_text")
     evidence = rows["evidence"].drop("May clause 0 be waived?")
     assert (evidence == "(no passages)").all()
-    answers["evidence"] = "a text"
-    with pytest.raises(InputError, match="evidence of item 'q0' is no list of texts"):
-        make_forms(answers, tmp_path / "u", Plan("pilot", {"r1": "lay"}))
-
-
-def test_passages_are_read_with_the_answers_each_once(tmp_path):
-    def write(name, record):
-        return write_jsonl(tmp_path / name, [record])
-
-    question = {"item_id": "q1", "prompt": "May I?"}
-    with_texts = {
-        **question,
-        "answer": "Yes.",
-        "contexts": ["You may.", "See s. 2."],
-    }
-    rag = write("rag.jsonl", with_texts)
-    base = write("base.jsonl", {**question, "answer": "No.", "contexts": ["You may. "]})
-    answers, _ = read_answers({"rag": rag, "base": base})
-    assert answers["evidence"].tolist() == [["You may.", "See s. 2."]]
-    table = pd.DataFrame([with_texts | {"contexts": json.dumps(["You may."])}])
-    table.to_csv(tmp_path / "rag.csv", index=False)
-    from_csv, _ = read_answers({"rag": tmp_path / "rag.csv", "base": base})
-    assert from_csv["evidence"].tolist() == [["You may."]]
-    plain = write("plain.jsonl", {**question, "answer": "No."})
-    without, _ = read_answers({"one": plain, "two": plain})
-    assert "evidence" not in without
-    with pytest.raises(InputError, match=r"bad\.jsonl:1: contexts '3' is no JSON list"):
-        read_answers({"rag": write("bad.jsonl", with_texts | {"contexts": 3}), "base": base})
-    with pytest.raises(InputError, match="a system cannot be called 'prompt'"):
-        read_answers({"prompt": plain, "two": plain})
 
 
 def test_likert_forms_are_blind_and_come_back(tmp_path):

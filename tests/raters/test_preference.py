@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pandas as pd
-import pingouin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +15,6 @@ from casebook.raters.preference import (
     NEW_RATERS,
     THESE_RATERS,
     WIN_RATE_UNITS,
-    dependence,
     item_flips,
     position_effect,
     preference_lines,
@@ -134,7 +132,7 @@ def test_raters_of_one_mind_have_no_interval_of_width_zero():
         assert pd.isna(these["low"])
 
 
-# --- position, dependence ---------------------------------------------------
+# --- position ---------------------------------------------------
 
 
 @given(hnp.arrays(float, (8, 3), elements=VOTES), hnp.arrays(bool, (8, 3)))
@@ -153,16 +151,6 @@ def test_swapping_systems_or_sides_mirrors_the_position_effect(votes, left):
     at_left = ours.loc["win rate on the left", rate].to_numpy(float)
     at_right = sides.loc["win rate on the right", rate].to_numpy(float)
     assert at_left == pytest.approx(at_right, nan_ok=True)
-
-
-def test_dependence_as_published_and_as_in_pingouin(example):
-    table = dependence(example, n_resamples=200)
-    icc, effect, effective = table["value"]
-    assert (icc, effect) == pytest.approx((0.19, 1.57), abs=0.005)
-    assert effective == pytest.approx(200 / effect)
-    long = example.stack().rename("vote").reset_index()  # noqa: PD013 - item, rater and vote
-    peer = pingouin.intraclass_corr(long, "item", "rater", "vote")["ICC"].iloc[0]
-    assert icc == pytest.approx(peer, abs=1e-9)
 
 
 def test_win_rates_of_raters_and_of_both_scopes_are_those_of_the_tests_behind_them(example):

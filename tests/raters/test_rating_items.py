@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from casebook.raters.items import rating_items
+from casebook.raters.agreement import rating_items
 
 SCORES = pd.DataFrame({"ann": [4.0, 2.0, None], "bob": [5.0, 2.0, 3.0]}, index=["q1", "q2", "q3"])
 TONES = pd.DataFrame({"ann": ["warm", "cold"], "cy": ["warm", "warm"]}, index=["q1", "q2"])

@@ -1,6 +1,5 @@
 """The chapters on retrieval and query length, run whole: they say what their tables hold."""
 
-import json
 import re
 
 import pytest
@@ -78,7 +77,6 @@ NO_WIDTH_0 = re.compile(r"\[[+-]?0\.000, [+-]?0\.000\]")
         (1, {}),
         (7, {"modes": ["random"]}),
         (7, {"modes": ["with_mmr", "constant"], "pipeline": BARE | {"mmr": True}}),
-        (7, {"modes": ["dense_chunked"], "pipeline": BARE | {"query_reading": "windows"}}),
     ],
 )
 def test_the_ablation_runs_for_one_question_and_for_any_systems(
@@ -118,18 +116,12 @@ def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
         assert {"right", "wrong"} <= {row["system"] for row in rows}
         (first, second, *_) = written(tmp_path, "headlines")
         assert (first["system"], second["system"]) == ("right", "wrong")
-        assert "Run right: 6 of 7 questions matched, 1 missing, which count as 0." in page
+        assert (
+            "Run right: questions matched: 6, questions missing (each counts as 0): 1, entries:"
+            in page
+        )
         assert not NO_WIDTH_0.search(page)
         assert {"right", "wrong"} <= set(written(tmp_path, "items")["systems"])
-
-
-def test_another_measure_and_baseline_leave_no_other_name_in_answers(run_chapter, tmp_path):
-    changes = {"measure": "RR@10", "baseline": "bm25", "others": [], "modes": ["dense", "fused"]}
-    page, _ = run_chapter("01_retrieval_ablation", dataset="smoke", **changes | QUICK)
-    answers = json.dumps(written(tmp_path, "headlines"))
-    for text in (page, answers):
-        assert "RR@10" in text and "nDCG" not in text and "simple searches" not in text
-    assert {row["against"] for row in written(tmp_path, "headlines")} >= {"BM25"}
 
 
 def test_parts_stand_beside_all_questions(run_chapter, tmp_path, monkeypatch):
@@ -162,15 +154,6 @@ def test_query_length_gives_one_verdict_and_names_both_kinds(run_chapter, folder
     assert answer["decision"] == rows[0]["verdict"] == "undecided"
     assert "**Do short questions fare worse than long ones? Undecided. " in page
     assert "17 questions (long) in 15 groups and 17 questions (short) in 14 groups" in page
-
-
-def test_query_length_of_few_questions_or_of_nothing_relevant_is_no_result(
-    run_chapter, folder, tmp_path
-):
-    page, _ = run_chapter("09_query_length", dataset=folder(7, grade=0), n_resamples=200)
-    (answer,) = written(tmp_path, "headlines")
-    assert (answer["low"], answer["decision"]) == (None, "cannot be measured")
-    assert "nothing is judged relevant" in page and not NO_WIDTH_0.search(page)
 
 
 def test_settings_are_chosen_on_one_half_and_compared_on_the_other(run_chapter, tmp_path):

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 
 from casebook.errors import InputError
-from casebook.retrieval.index import MOST_WINDOWS, CorpusIndex, WindowedQueries, chunk_documents
+from casebook.retrieval.index import CorpusIndex, chunk_documents
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.ranked import from_scores
 
 texts = st.lists(st.text(st.sampled_from("ab.é \n\t"), max_size=60), min_size=0, max_size=4)
 
@@ -50,45 +49,6 @@ def test_spans_are_exact_ordered_and_cover_everything(texts, words, limit):
     same = np.diff(chunks.owner) == 0
     assert (np.diff(chunks.start)[same] > 0).all()
     assert (np.diff(chunks.end)[same] > 0).all()
-
-
-def long_queries(hashing):
-    """Two queries that differ beyond the limit of the encoder alone."""
-    head = " ".join(f"word{number}" for number in range(hashing.max_tokens))
-    return [f"{head} cancel refund", f"{head} privacy data"]
-
-
-def test_dense_cuts_a_long_query_at_the_limit_and_reads_its_windows_if_asked(index, hashing):
-    """Truncated is what the published runs did: the encoder's own vectors."""
-    queries = long_queries(hashing)
-
-    def dense(**settings):
-        return (
-            HybridRetriever(index, mode="dense", **settings).retrieve_many(queries).stages["dense"]
-        )
-
-    documents = hashing.encode_documents(index.texts).astype(np.float64)
-    cut = np.round(hashing.encode_queries(queries) @ documents.T, 12)
-    np.testing.assert_array_equal(dense().ids, from_scores(cut, 40).ids)
-    np.testing.assert_array_equal(dense(query_reading="truncated").ids, dense().ids)
-    windows = np.round(WindowedQueries(hashing).encode_queries(queries) @ documents.T, 12)
-    np.testing.assert_array_equal(dense(query_reading="windows").ids, from_scores(windows, 40).ids)
-    assert (dense().ids[0] == dense().ids[1]).all()
-    assert (dense(query_reading="windows").ids[0] != dense(query_reading="windows").ids[1]).any()
-
-
-def test_windows_of_one_query_are_bounded_and_span_it(hashing):
-    seen = []
-
-    class Spy(type(hashing)):
-        def encode_queries(self, texts):
-            seen.extend(texts)
-            return self.encode_documents(texts)
-
-    words = [f"word{number}" for number in range(5000)]
-    WindowedQueries(Spy()).encode_queries([" ".join(words)])
-    assert len(seen) == MOST_WINDOWS
-    assert (seen[0].split()[0], seen[-1].split()[-1]) == (words[0], words[-1])
 
 
 def test_a_query_of_many_pages_is_left_to_bm25_and_nothing_is_encoded(collection):
@@ -139,7 +99,7 @@ def test_bad_collections_are_one_clear_line(frame, message):
         CorpusIndex(pd.DataFrame(frame))
 
 
-@pytest.mark.parametrize("documents", [["a", 1], "a", [{"doc_id": "a"}, "b"], None])
+@pytest.mark.parametrize("documents", ["a", 3, None])
 def test_documents_that_are_no_frame_are_one_clear_line(documents):
     with pytest.raises(
         InputError, match=r"expected a pandas\.DataFrame with the columns doc_id and text"

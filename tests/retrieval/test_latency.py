@@ -39,16 +39,6 @@ def cached_index(collection, counting, tmp_path):
     return CorpusIndex(collection, CachedEncoder(counting, EmbeddingCache(tmp_path / "vectors")))
 
 
-@pytest.mark.parametrize("reranker", ["maxsim", None])
-def test_a_new_question_is_encoded_once(cached_index, counting, reranker):
-    retriever = HybridRetriever(cached_index, reranker=reranker)
-    for question in ("cancel refund", "sue in court"):
-        retriever.retrieve(question)
-    assert counting.questions == ["cancel refund", "sue in court"]
-    retriever.retrieve("cancel refund")
-    assert len(counting.questions) == 2
-
-
 def test_kept_questions_are_encoded_again_and_none_is_kept(cached_index, counting, tmp_path):
     questions = [f"{word} refund" for word in ("cancel", "user", "court")]
     HybridRetriever(cached_index).retrieve_many(questions)

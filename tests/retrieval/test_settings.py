@@ -5,7 +5,6 @@ import pytest
 from casebook.errors import InputError
 from casebook.retrieval.settings import (
     MODES,
-    QUERY_TREATMENTS,
     SIMPLE,
     UNRERANKED,
     PipelineConfig,
@@ -40,11 +39,10 @@ from casebook.retrieval.settings import (
         *({"agreement": (0.5, 0.5)}, {"agreement": (0, 1.1)}, {"max_words": 20, "overlap": 20}),
         *({"lists": ("bm25", "splade")}, {"lists": ()}, {"lists": ("bm25", "bm25")}),
         *({"fusion": "borda"}, {"reranker": "magic"}, {"reranker": "cross-encoder:"}),
-        *({"bm25_preset": "best"}, {"lamda": 0.5}, {"query_reading": "whole"}),
+        *({"bm25_preset": "best"}, {"lamda": 0.5}),
         *(
             {"query_words": 0},
             {"query_words": 2.5},
-            {"query_expansion": "bo1"},
             {"query_words_from": -1},
         ),
         {"rerank_tokens": 0},
@@ -54,11 +52,6 @@ def test_bad_settings_are_one_clear_line_that_names_them(settings):
     with pytest.raises(InputError, match=f"{next(iter(settings))}|preset|setting|list") as error:
         config_for("full", **settings)
     assert "\n" not in str(error.value)
-
-
-def test_unknown_mode_names_the_known_ones():
-    with pytest.raises(InputError, match=r"unknown mode 'fulll'.*did you mean 'full'"):
-        config_for("fulll")
 
 
 def test_the_documented_combination_has_its_own_name():
@@ -81,36 +74,10 @@ def test_the_documented_combination_has_its_own_name():
     assert as_in_code == config.model_copy(update={"mmr_relevance": "fused"})
 
 
-def test_published_systems_read_every_word_and_the_full_one_has_treatments_beside_it():
-    published = {"bm25", "bm25_stemmed", "bm25_chunked", "rrf", "rrf_chunked"}
-    published |= {"documented", "documented_rrf"}
-    whole = {mode for mode in MODES if config_for(mode).query_words is None}
-    assert whole == published | {"query_whole"}
-    assert config_for("query_whole") == PipelineConfig(query_words=None)
-    assert config_for("query_windows") == PipelineConfig(query_reading="windows")
-    assert config_for("query_rm3") == PipelineConfig(query_expansion="rm3")
-    assert set(QUERY_TREATMENTS) == {"query_whole", "query_windows", "query_rm3"}
-
-
 def test_baselines_without_a_reranker_are_all_systems_that_have_none():
     without = {mode for mode in MODES if config_for(mode).reranker is None}
     assert set(UNRERANKED) == without - {"random", "constant"}
     assert set(SIMPLE) == {mode for mode in UNRERANKED if len(config_for(mode).lists) == 1}
-
-
-def test_the_mode_wins_over_settings_of_the_whole_ablation():
-    shared = {"reranker": "maxsim-mean", "rrf_k": 60}
-    assert config_for("full", **shared).reranker == "maxsim-mean"
-    assert config_for("fused", **shared).reranker is None
-    assert config_for("fused", **shared).rrf_k == 60
-    assert not config_for("fused", mmr=True).mmr and not config_for("dense", mmr=True).mmr
-
-
-def test_names_in_parameters_are_understood():
-    assert PipelineConfig(reranker="none").reranker is None
-    assert PipelineConfig(lists="dense").lists == ("dense",)
-    assert PipelineConfig(lists=["dense", "bm25"]).lists == ("dense", "bm25")
-    assert PipelineConfig(reranker="cross-encoder:a/b").reranker == "cross-encoder:a/b"
 
 
 def test_trust_falls_with_length_and_needs_bm25():

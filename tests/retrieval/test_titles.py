@@ -4,9 +4,8 @@ import pytest
 from beir_folders import write_beir
 
 from casebook.data import load
-from casebook.factcheck.pipeline import EvidenceBase, load_documents
-from casebook.retrieval.encoded import EncodedCorpus
-from casebook.retrieval.encoding import encode_folder
+from casebook.factcheck.evidence import EvidenceBase, load_documents
+from casebook.retrieval.encoded import EncodedCorpus, encode_folder
 from casebook.retrieval.pipeline import HybridRetriever
 
 WORDS = ["flood", "theft", "storm", "delay", "cancel", "refund", "court", "arbiter"]

@@ -113,8 +113,7 @@ def test_a_marked_change_gives_both_texts_back(before, after):
 
 
 def test_addresses_hold_any_id():
-    assert item_page_address("cell") == "items/cell.html"
     address = item_page_address("cell", q="a&b #2", only="hops: 1")
     path, choice = address.split("#")
-    assert path == "items/cell.html"
-    assert parse_qs(choice) == {"q": ["a&b #2"], "only": ["hops: 1"]}
+    assert path == "items.html"
+    assert parse_qs(choice) == {"of": ["cell"], "q": ["a&b #2"], "only": ["hops: 1"]}

@@ -1,9 +1,9 @@
 """A planted corpus under BM25, small enough for every test."""
 
 import pytest
+from planting import plant_cases
 
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.sensitivity.cases import plant_cases
 from casebook.sensitivity.edits import Vocabulary, inert_words
 from casebook.sensitivity.tree import CaseSearch
 

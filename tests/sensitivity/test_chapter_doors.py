@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from planting import plant_cases
 
 from casebook.errors import InputError
-from casebook.sensitivity.cases import PLANTED, open_cases, plant_cases, user_collection
+from casebook.sensitivity.cases import PLANTED, open_cases, user_collection
 from casebook.sensitivity.domain import read_domain
 from casebook.sensitivity.edits import NO_INERT_WORDS
-from casebook.sensitivity.facts import to_dict
 from casebook.sensitivity.study import run_sensitivity_study
 
 NO_EDIT = {
@@ -37,7 +37,7 @@ def material(planted, tmp_path):
             (folder / f"{row.doc_id}.txt").write_text(change(row.text), encoding="utf-8")
         lines = []
         for sheet in planted.sheets[:number]:
-            record = to_dict(sheet)
+            record = sheet.model_dump()
             sides = planted.annotations[planted.annotations["case_id"] == sheet.case_id]
             for key, part in sides.groupby("dispositive")["fact_type"]:
                 record["dispositive_facts" if key else "non_dispositive_facts"] = part.tolist()

@@ -10,11 +10,10 @@ import yaml
 from refusals import not_refused
 
 from casebook import extract_sheet
-from casebook.errors import InputError
 from casebook.paths import ROOT
 from casebook.sensitivity import citations, facts
 from casebook.sensitivity.cases import user_collection
-from casebook.sensitivity.domain import SHIPPED_DOMAIN, read_domain
+from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN, read_domain
 from casebook.sensitivity.edits import single_fact_edits
 from casebook.sensitivity.evaluation import sensitivity
 from casebook.sensitivity.extract import extract_with_model
@@ -54,10 +53,10 @@ def values_of(sheet):
 
 
 def test_without_a_file_the_tables_are_the_librarys(hull):
-    assert read_domain(None) is SHIPPED_DOMAIN and SHIPPED_DOMAIN.fact_types == facts.FACT_TYPES
-    assert SHIPPED_DOMAIN.account is None
-    assert hull.fact_types == (*facts.FACT_TYPES, "vessel flag", "loss", "notice period")
-    assert set(hull.acts) == {*SHIPPED_DOMAIN.acts, "MIA"} and hull.notes == ()
+    assert read_domain(None) is SHIPPED_DOMAIN and SHIPPED_DOMAIN.fact_types == FACT_TYPES
+    assert hull.fact_types == (*FACT_TYPES, "vessel flag", "loss", "notice period")
+    assert set(hull.acts) == {*SHIPPED_DOMAIN.acts, "MIA"}
+    assert hull.notes == ("hull.yml: 3 fact types, 1 acts",)
     assert hull.structure["IPC-"] == SHIPPED_DOMAIN.structure["IPC-"]
 
 
@@ -69,14 +68,12 @@ ACT = {"code": "MIA", "titles": ["Marine Insurance Act"]}
 WRONG = [
     ("", "valid dictionary"),
     ({"fact": [FLAG]}, "field fact: Extra inputs are not permitted; the keys are facts, acts"),
-    ({"facts": []}, "give the lists facts, acts or both"),
     ({"facts": {"flag": {}}}, "field facts: Input should be a valid list"),
     ({"facts": [{"values": {}}]}, r"field facts.0.name: Field required"),
     ({"facts": [FLAG | {"colour": 1}]}, r"field facts.0.colour: Extra inputs"),
     ({"facts": [FLAG | {"pattern": "xx"}]}, "give either values .words. or pattern"),
-    ({"facts": [FLAG | {"values": {"Malta": "((", "Panama": "Pa"}}]}, "no regular expression"),
+    ({"facts": [FLAG | {"values": {"Malta": "((", "Panama": "Pa"}}]}, "valid regular expression"),
     ({"facts": [PERIOD | {"pattern": r"(\d+) days"}]}, r"needs the group \(\?P<value>"),
-    ({"facts": [PERIOD | {"pattern": r"(?P<value>\d*)"}]}, "matches the empty text"),
     ({"facts": [PERIOD | {"most": float("nan")}]}, "field facts.0.most"),
     ({"facts": [FLAG, FLAG]}, "'flag' comes twice"),
     ({"acts": [{"code": "MIA"}]}, r"field acts.0.titles: Field required"),
@@ -96,8 +93,8 @@ def test_what_has_the_name_of_ours_replaces_it_and_a_note_says_so(tmp_path):
     survey = {"name": "Evidence", "values": {"survey": "survey(?:or)?", "log book": "log book"}}
     penal = ACT | {"code": "IPC", "titles": ["Insurance Policy Code"], "sections": ["1-9"]}
     domain = read(tmp_path, {"facts": [survey], "acts": [penal]})
-    assert domain.fact_types == facts.FACT_TYPES
-    assert domain.notes == (
+    assert domain.fact_types == FACT_TYPES
+    assert domain.notes[1:] == (
         "mine.yml replaces Evidence",
         "mine.yml replaces IPC",
     )
@@ -107,10 +104,6 @@ def test_what_has_the_name_of_ours_replaces_it_and_a_note_says_so(tmp_path):
     assert citations.neighbours("IPC-3", domain) == ("IPC-2", "IPC-4", "IPC-1", "IPC-5")
     edits = [e for e in single_fact_edits(sheet, domain=domain) if e.fact_type == "Evidence"]
     assert [edit.description for edit in edits] == ["Evidence: survey to log book"]
-    with pytest.raises(InputError, match=r"your Evidence replaces ours"):
-        facts.from_dict(
-            {"case_id": "x", "evidence_items": [{"evidence_type": "FIR"}]}, domain=domain
-        )
 
 
 # ---- found, written, edited
@@ -145,7 +138,7 @@ def facts_of_a_case(record, domain):
 
 def test_a_sheet_is_read_and_written_the_same_and_checked_by_its_domain(hull):
     sheet = extract_sheet(TEXT, "aster", domain=hull).sheet
-    assert facts.from_dict(json.loads(json.dumps(facts.to_dict(sheet))), domain=hull) == sheet
+    assert facts.from_dict(json.loads(sheet.model_dump_json()), domain=hull) == sheet
     query = facts.query_text(sheet)
     assert query.endswith(
         "vessel flag: Liberia. loss: constructive total loss. notice period: 14 days."
@@ -154,16 +147,15 @@ def test_a_sheet_is_read_and_written_the_same_and_checked_by_its_domain(hull):
     one_fact = [
         (
             {"fact_type": "colour", "value": "red"},
-            "unknown type 'colour': choose from v",
+            "colour 'red': choose from v",
         ),
         ({"fact_type": "vessel flag", "value": "Peru"}, "'Peru': choose from Liberia, Panama, Mal"),
-        ({"fact_type": "notice period", "value": 900}, "'900 days': give a number from 1 to 365"),
+        ({"fact_type": "notice period", "value": 900}, "'900': give a number from 1 to 365"),
         ({"fact_type": "notice period", "value": "14"}, "give a number from 1 to 365"),
         ({"fact_type": "notice period", "value": True}, "valid integer"),
     ]
     bad = [({"further_facts": [fact]}, hull, problem) for fact, problem in one_fact]
-    bad.append(({"further_facts": [flag, flag]}, hull, "'Liberia' stands twice"))
-    bad.append(({"further_facts": [flag]}, SHIPPED_DOMAIN, "choose from none"))
+    bad.append(({"further_facts": [flag]}, SHIPPED_DOMAIN, "choose from"))
     assert not_refused(facts_of_a_case, bad) == []
 
 
@@ -213,9 +205,8 @@ class Model:
 def test_a_language_model_is_told_the_types_and_their_values(hull):
     model = Model()
     found = extract_with_model(TEXT, model, domain=hull)
-    assert values_of(found.sheet) == [("vessel flag", "Liberia")] and found.method == "fake"
-    (span,) = found.spans
-    assert TEXT[span.start : span.end] == "Liberian"
+    assert values_of(found.sheet) == [("vessel flag", "Liberia")]
+    assert found.notes == ("0 facts of fake were not found by the patterns",)
     assert '"vessel flag": ["Liberia", "Panama", "Malta"]' in model.prompt
 
 
@@ -264,16 +255,16 @@ def test_planted_facts_of_ones_own_are_edited_measured_and_told_apart(hull, tmp_
     )
     table = study.sensitivity("bm25").set_index("fact type")
     assert list(table.index) == list(hull.fact_types)
-    assert table.loc["vessel flag", "edges"] == 12 and table.loc["vessel flag", "cases"] == 6
+    assert table.loc["vessel flag", ["n", "groups"]].tolist() == [12, 6]
     for decisive in ("vessel flag", "notice period"):
         for other in ("loss", "Section"):
-            assert table.loc[decisive, "excess"] > table.loc[other, "excess"] + 0.1
-    assert table.loc["Evidence", "edges"] == 0  # nothing to remove, and additions are not plausible
-    assert study.evaluated("bm25")["auroc"]["ci"][0] > 0.8
+            assert table.loc[decisive, "value"] > table.loc[other, "value"] + 0.1
+    assert table.loc["Evidence", "n"] == 0  # nothing to remove, and additions are not plausible
+    assert study.areas()["low"].iloc[0] > 0.8
     # Our own aggregate of the same edges, type by type.
     edges = study.edges["bm25"]
     part = edges[(edges["fact_type"] == "vessel flag") & (edges["status"] == "ok")]
-    assert table.loc["vessel flag", "sensitivity"] == pytest.approx(
+    assert table.loc["vessel flag", "change"] == pytest.approx(
         part.groupby("case_id")["footrule"].mean().mean()
     )
-    assert list(sensitivity(edges)["fact type"]) == list(facts.FACT_TYPES)
+    assert list(sensitivity(edges)["fact type"]) == list(FACT_TYPES)

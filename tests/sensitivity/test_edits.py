@@ -25,7 +25,6 @@ from casebook.sensitivity.facts import (
     from_dict,
     query_text,
     sheet_hash,
-    to_dict,
 )
 
 EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
@@ -60,9 +59,9 @@ def neighbours(section):
 @given(SHEETS)
 @settings(max_examples=40, deadline=None)
 def test_exactly_one_fact_changes(sheet):
-    before = to_dict(sheet)
+    before = sheet.model_dump()
     for edit in single_fact_edits(sheet, neighbours):
-        after = to_dict(edit.sheet)
+        after = edit.sheet.model_dump()
         changed = [name for name in before if before[name] != after[name]]
         assert len(changed) == 1
         lists = {

@@ -1,16 +1,16 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn import metrics
 
+from casebook.sensitivity.domain import FACT_TYPES
 from casebook.sensitivity.evaluation import (
     DECISIVE_DISPLACEMENT,
+    decided_pairs,
     documented_evaluation,
-    evaluate_sensitivity,
+    importance_agreement,
     sensitivity,
     type_scores,
 )
-from casebook.sensitivity.facts import FACT_TYPES
 from casebook.sensitivity.tree import EDGE_MEASURES
 
 ANNOTATIONS = pd.DataFrame(
@@ -47,15 +47,15 @@ def test_documented_conventions(annotations):
 
 
 def test_corrected_evaluation_leaves_out_what_nobody_knows(annotations):
-    found = evaluate_sensitivity(SCORES, annotations, n_resamples=200)
-    truth, values = [True, True, False, True, False], [2.0, 1.6, 0.5, 3.0, 1.7]
-    assert (found["auroc"]["n"], found["auroc"]["control"]) == (5, 0.5)
-    assert found["auroc"]["value"] == pytest.approx(metrics.roc_auc_score(truth, values))
-    assert (found["spearman"]["value"], found["spearman"]["n"]) == (pytest.approx(1.0), 1)
-    assert found["spearman"]["p"] == pytest.approx(2 / 6)
+    found = importance_agreement(SCORES, annotations, n_resamples=200)
+    assert (found["value"], found["n"]) == (pytest.approx(1.0), 1)
+    assert found["p"] == pytest.approx(2 / 6)
+    pairs = decided_pairs(annotations, score=SCORES)
+    assert pairs["dispositive"].tolist() == [True, False, True, False, True]
+    assert pairs["score"].tolist() == [2.0, 0.5, 1.6, 1.7, 3.0]
     scores = SCORES.copy()
     scores.loc["a", "Evidence"] = np.nan  # unassessed pairs are never zero
-    assert evaluate_sensitivity(scores, annotations)["auroc"]["n"] == 4
+    assert len(decided_pairs(annotations, score=scores)) == 4
 
 
 def test_type_alone_scores_every_case_alike_and_only_what_was_assessed(annotations):
@@ -67,7 +67,6 @@ def test_type_alone_scores_every_case_alike_and_only_what_was_assessed(annotatio
         {"Numerical": 0, "Section": 1, "PartyType": 1, "Evidence": 1}
     )
     assert np.isnan(found.loc["b", "Section"])
-    assert evaluate_sensitivity(found, annotations)["auroc"]["value"] == 1.0
     whole = type_scores(SCORES, annotations)
     assert whole["Section"].tolist() == [0.5, 0.5, 0.5]
 
@@ -106,21 +105,16 @@ def row(frame, name):
 def test_means_excess_and_what_is_left_out():
     found = sensitivity(FRAME, n_resamples=500)
     section = row(found, "Section")
-    assert section["sensitivity"] == pytest.approx(0.5)
-    assert section["placebo"] == pytest.approx(0.5 / 3)
-    assert section["excess"] == pytest.approx(1 / 3)
+    assert section["change"] == pytest.approx(0.5)
+    assert section["change by placebos"] == pytest.approx(0.5 / 3)
+    assert section["value"] == pytest.approx(1 / 3)
     assert section["p"] == pytest.approx(0.5)  # two cases: 2 of 4 sign vectors
-    assert (section["edges"], section["cases"]) == (3, 2)
+    assert (section["n"], section["groups"]) == (3, 2)
     numerical = row(found, "Numerical")
-    assert (numerical["noop"], numerical["edges"]) == (1, 1)
-    assert pd.isna(numerical["excess"])
-    assert numerical["reason"] == "no matched placebo"
-    evidence = row(found, "Evidence")
-    assert evidence["both_empty"] == 1
-    assert pd.isna(evidence["sensitivity"])
-    assert evidence["reason"] == "not assessed: no edge"
-    assert (row(found, "PartyType")["poor_query"], row(found, "PartyType")["reason"]) == (
-        1,
-        "too poor",
-    )
-    assert pd.isna(row(found, "PartyType")["sensitivity"])
+    assert (numerical["noops"], numerical["n"]) == (1, 1)
+    reasons = found.set_index("fact type").loc[found["value"].isna().to_numpy(), "reason"]
+    assert reasons.to_dict() == {
+        "Numerical": "no matched placebo",
+        "PartyType": "too poor",
+        "Evidence": "not assessed: no edge",
+    }

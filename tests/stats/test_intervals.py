@@ -12,10 +12,10 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 from casebook.errors import InputError
 from casebook.stats.intervals import (
     bootstrap_mean,
-    bootstrap_statistic,
     bounds_text,
     clustered_wilson,
     newcombe,
+    percentile_interval,
     resampled_counts,
     wilson,
 )
@@ -130,24 +130,17 @@ def test_interval_moves_with_shift_and_scale(values, shift, scale):
 # Statistics, and tables of counts.
 
 
-def test_statistic_interval_is_the_mean_interval_for_the_mean():
-    sample = SAMPLES["skewed"]
-    draws = sample[np.random.default_rng(0).integers(0, 40, (20_000, 40))].mean(axis=1)
-    ours = bootstrap_statistic(sample, np.mean, n_resamples=5000)
-    assert bounds(ours) == pytest.approx(
-        np.quantile(draws, [0.025, 0.975]), abs=0.1 * sample.std() / np.sqrt(len(sample))
-    )
-
-    def odds(rows):
-        return rows.mean() / (1 - rows.mean()) if rows.mean() < 1 else None
-
-    for rows, reason in (
-        ([0.0, 1.0, 1.0], "undefined_in_resamples"),
-        ([], "no_units"),
-        ([0.0], "fewer_than_six_units"),
+def test_percentile_intervals_say_why_there_is_none():
+    for estimate, draws, n, reason in (
+        (0.5, [0.4, np.nan], 9, "undefined_in_resamples"),
+        (None, [], 0, "no_units"),
+        (0.5, [], 1, "fewer_than_six_units"),
+        (0.5, [0.5, 0.5], 9, "no_variation"),
     ):
-        found = bootstrap_statistic(np.array(rows), odds, n_resamples=200)
+        found = percentile_interval(estimate, np.array(draws), n)
         assert (found.low, found.reason) == (None, reason)
+    found = percentile_interval(0.5, np.linspace(0, 1, 1001), 9)
+    assert bounds(found) == pytest.approx((0.025, 0.975))
 
 
 def test_resampled_tables_have_the_moments_of_resampled_clusters():

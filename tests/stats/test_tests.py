@@ -2,7 +2,6 @@
 numbers."""
 
 import itertools
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -156,8 +155,7 @@ def test_documented_sign_test_to_the_last_digit():
     for n, printed in ((60, 1.06e-16), (100, 1.91e-15), (200, 2.40e-15)):
         assert documented_sign_test(n, 0) == pytest.approx(printed, rel=5e-3)
         assert exact_sign_test(n, 0).pvalue == pytest.approx(float(Fraction(2, 2**n)), rel=1e-12)
-    with pytest.raises(InputError, match="overflows at 1030 untied votes: use"):
-        documented_sign_test(515, 515)
+    assert documented_sign_test(515, 515) == 1.0  # where the document overflows
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
@@ -166,17 +164,6 @@ def test_sign_test_equals_scipy_and_is_blind_to_the_sides(wins, losses):
     assert ours == exact_sign_test(losses, wins)
     if wins + losses:
         assert ours.pvalue == pytest.approx(stats.binomtest(wins, wins + losses).pvalue, rel=1e-9)
-        assert ours.log_pvalue == pytest.approx(math.log(ours.pvalue), abs=1e-9)
-
-
-def test_far_tails_have_their_logarithm():
-    for wins, losses in ((99_000, 1_000), (2_000, 0), (3_200, 800)):
-        test = exact_sign_test(wins, losses)
-        n = wins + losses
-        tail = sum(math.comb(n, k) for k in range(losses + 1))
-        expected = math.log(2 * tail) - n * math.log(2)
-        assert test.log_pvalue == pytest.approx(expected, rel=1e-9)
-        assert test.pvalue > 0
 
 
 def test_mcnemar():

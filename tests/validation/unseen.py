@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.factcheck.pipeline import EvidencePassage
+from casebook.factcheck.evidence import EvidencePassage
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
 from casebook.paths import ROOT

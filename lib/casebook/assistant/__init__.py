@@ -2,10 +2,7 @@
 
 from casebook.lazy import modules_of
 
-ANSWERED = (
-    "pdpabench"  # data set whose published answers are the default log, where a mirror has them
-)
-TEMPLATES = "consumer_contracts_qa"  # data set whose template answers stand in for them
-DEMONSTRATIONS = {"smoke", TEMPLATES}  # data sets whose answers no language model wrote
+ANSWERED = "pdpabench"  # data set whose published answers are read, where a mirror has them
+DEMONSTRATION = "smoke"  # data set whose answers are templates, and no language model's
 
 __getattr__ = modules_of(__name__)

@@ -6,10 +6,10 @@ import pandas as pd
 
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
-from casebook.data.tables import listed, read_roles, read_table, refusal, short
+from casebook.data.tables import read_roles, read_table, refusal, short
 from casebook.errors import InputError
 from casebook.paths import data_folder
-from casebook.readers import did_you_mean, read_yaml
+from casebook.readers import read_yaml
 from casebook.text import UNSPACED, printable
 
 ASSISTANT_WORDS = read_yaml(Path(__file__).with_name("names.yml"))
@@ -47,16 +47,13 @@ def read_log(
     Returns
     -------
     pandas.DataFrame
-        A row per question and system: ``id``, ``question``, ``answer``, ``contexts`` (list of
-        texts, None without retrieval), ``context_ids``, ``reference``, ``relevant`` (list of ids),
-        ``system``, ``group`` (the question's id where none is named), ``abstained``, ``seconds``,
-        ``cost``, ``human`` (what people say of the answer, a number; NaN where they say nothing),
-        ``references`` (all, where a question has several), ``no_answer`` (why a run failed that
-        gave none; its ``answer`` is then empty and is not scored), ``scores`` (name to number, NaN
-        where undefined: what a tool or a judge wrote, on its own scale).
-        ``attrs["readings"]`` says of each file what was read and what was not,
-        ``attrs["notes"]`` says what was left out, and ``attrs["named"]`` whether questions have
-        ids.
+        A row per question and system: ``id`` (the question where none is named), ``question``,
+        ``answer``, ``contexts`` (list of texts, None without retrieval), ``context_ids``,
+        ``references`` (list of texts) and ``reference``, the first of them, ``system``, ``group``
+        (by default the id), ``abstained``, ``seconds``, ``cost``, ``human`` (what people say of
+        the answer, a number), ``no_answer`` (why a run failed; its ``answer`` is then empty and is
+        not scored), ``scores`` (name to number, on the tool's own scale). ``attrs["readings"]``
+        says of each file what was read and what was not.
 
     Raises
     ------
@@ -77,47 +74,35 @@ def read_log(
     >>> log.loc[0, ["question", "answer", "system"]].tolist(), log["contexts"][0]
     (['May I cancel?', 'Yes.', 'ragas'], ['You may cancel.'])
     """
-    paths = [paths] if isinstance(paths, str | Path) else list(paths)
     scores = [scores] if isinstance(scores, str) else list(scores or ())
-    tables = [read_table(path, rows) for path in paths]
-    read = [log_of(table, scores, columns, values, lists) for table in tables]
-    logs, readings = zip(*read, strict=True)
-    further = list(dict.fromkeys(name for reading in readings for name in reading.further))
-    for score in [name for name in scores if name not in further][:1]:
-        problem = f"has no score {short(score)}; not read: {listed(readings[0].unread)}"
-        raise refusal(paths[0], problem)
+    meanings = FLAGS | (values or {})
+    needed = ["question", "answer"]
+    logs = []
+    readings = []
+    for path in [paths] if isinstance(paths, str | Path) else paths:
+        table = read_table(path, rows)
+        named = scores or [name for name in table if name.endswith(SCORE)]
+        reading = read_roles(table, "log", needed, columns, meanings, lists, named)
+        logs.append(_log_of(reading))
+        readings.append(reading.record())
     log = pd.concat(logs, ignore_index=True)
     if collection:
         log = _with_texts(log, documents_of(collection))
-    is_tried_again = log["no_answer"].notna() & log.duplicated(KEYS, keep="last")
-    log = log[~is_tried_again]
-    notes = not_answered(log["no_answer"])
-    log = _one_row_each(log, ["human", *further])
-    log["scores"] = log[further].to_dict("records")
-    log = log.drop(columns=[*further, "where"])
+    log = _one_row_each(log).drop(columns="where").reset_index(drop=True)
     objects = log.select_dtypes(object, exclude="str")
     log[objects.columns] = objects.where(objects.notna(), None)
-    log.attrs = {
-        "readings": [reading.record() for reading in readings],
-        "notes": notes,
-        "named": all("id" in reading for reading in readings),
-    }
+    log.attrs["readings"] = readings
     return log
 
 
-def log_of(table, scores=(), columns=None, values=None, lists="json"):
-    """Rows of one table under our names, and its reading; scores may be in other tables."""
-    there = [name for name in scores if name in table or name.partition(".")[0] in table]
-    if not scores:
-        there = [name for name in table if name.endswith(SCORE)]
-    needed = ["question", "answer"]
-    reading = read_roles(table, "log", needed, columns, FLAGS | (values or {}), lists, there)
-    log = pd.DataFrame({"id": reading.texts("id" if "id" in reading else "question")})
-    log["question"] = reading.texts("question")
+def _log_of(reading):
+    """Rows of one table under our names."""
+    log = pd.DataFrame({"question": reading.texts("question")})
+    log["id"] = reading.texts("id") if "id" in reading else log["question"]
     log["answer"] = reading.texts("answer", may_be_empty=True)
-    for role in ("contexts", "context_ids", "relevant"):
+    for role in ("contexts", "context_ids"):
         log[role] = reading.lists(role)
-    n_parts = log[["contexts", "context_ids"]].map(len, na_action="ignore").dropna()
+    n_parts = log[["contexts", "context_ids"]].dropna().map(len)
     for row in n_parts.index[n_parts["contexts"] != n_parts["context_ids"]][:1]:
         reading.refuse(row, "has not as many contexts as context ids: give one id a context")
     log["references"] = reading.lists("reference", may_be_text=True)
@@ -127,19 +112,18 @@ def log_of(table, scores=(), columns=None, values=None, lists="json"):
         log["system"] = reading.names("system")
     group = reading.texts("group", may_be_empty=True)
     log["group"] = group.where(group != "", log["id"])
-    for name in ("seconds", "cost", "human", *reading.further):
-        log[name] = reading.numbers(name)
-    abstained = reading.labels("abstained", ("1", "0"))
-    log["abstained"] = abstained.map({"1": True, "0": False}).astype(object)
+    for role in ("seconds", "cost", "human"):
+        log[role] = reading.numbers(role)
+    scores = {name: reading.numbers(name) for name in reading.further}
+    log["scores"] = pd.DataFrame(scores, log.index).to_dict("records")
+    flags = reading.labels("abstained", ("1", "0"))
+    log["abstained"] = flags.map({"1": True, "0": False}).astype(object)
     reasons = reading.texts("no_answer", may_be_empty=True).map(printable)
-    log["no_answer"] = reasons.where((reasons != "") & (log["answer"] == ""))
-    contexts = log["contexts"]
-    reading.notes.append(
-        f"{log['id'].nunique()} questions; systems {', '.join(log['system'].unique())}; "
-        f"{(log['answer'] == '').sum()} answers empty; {contexts.notna().sum()} rows with "
-        f"contexts, {contexts.explode().count()} contexts"
-    )
-    return log.assign(where=[f"{reading.path}:{row}" for row in log.index]), reading
+    is_failure = (reasons != "") & (log["answer"] == "")
+    log["no_answer"] = reasons.where(is_failure).astype(object)
+    reading.notes.append(f"systems {', '.join(log['system'].unique())}")
+    log["where"] = [f"{reading.path}:{row}" for row in log.index]
+    return log
 
 
 def _with_texts(log, documents):
@@ -154,62 +138,42 @@ def _with_texts(log, documents):
     return log.assign(context_ids=ids, contexts=contexts)
 
 
-def _one_row_each(log, numbers):
-    """A row a question and system: repeats are joined, and refused if they contradict another."""
-    of_question = ["question", "references", "relevant"]
-    columns = [*of_question, "answer", "contexts", "context_ids", *numbers]
-    for column in columns:
-        said = log[log[column].notna()]
-        keys = ["id"] if column in of_question else KEYS
-        first = said.groupby(keys)[[column, "where"]].transform("first")
-        for row in said.index[said[column].map(str) != first[column].map(str)][:1]:
-            problem = f"{column} of {short(said['id'][row])} differs from {first['where'][row]}"
-            remedy = "an id names one question, and a system answers it once"
-            raise refusal(said["where"][row], f"{problem}: {remedy}")
-    log[columns] = log.groupby(KEYS)[columns].transform("first")
-    return log.drop_duplicates(KEYS, ignore_index=True)
+def _one_row_each(log):
+    """A row a question and system: of tries that failed the last, all else is refused."""
+    is_tried_again = log["no_answer"].notna() & log.duplicated(KEYS, keep="last")
+    log = log[~is_tried_again]
+    for row in log.index[log.duplicated(KEYS)][:1]:
+        name = short(log["id"][row])
+        raise refusal(log["where"][row], f"{name} has a second answer of a system: keep one")
+    for column in ("question", "references"):
+        given = log.dropna(subset=column)
+        texts = given[column].map(str)
+        first = texts.groupby(given["id"]).transform("first")
+        for row in given.index[texts != first][:1]:
+            problem = f"{column} of {short(given['id'][row])} differs from an earlier row"
+            raise refusal(given["where"][row], f"{problem}: an id names one question")
+    return log
 
 
 def not_answered(reasons):
-    """How many rows have a reason instead of an answer, and the commonest ones: a line or none."""
+    """How many rows have a reason instead of an answer, with the commonest: a line, or none."""
     counts = reasons.value_counts()
-    commonest = "; ".join(f"{n} × {reason[:100]}" for reason, n in counts.head(3).items())
-    return [f"not answered: {counts.sum()} ({commonest})"] if commonest else []
+    commonest = counts.head(1).items()
+    return [f"not answered: {counts.sum()} ({n} × {text[:100]})" for text, n in commonest]
 
 
 # --- what is asked of a log
 
 
 def checked_log(paths, collection=None, columns=None, scores=(), **said):
-    """Read a log in which there is something to measure, see `read_log`."""
+    """Read a log whose contexts are texts, see `read_log`."""
     log = read_log(paths, collection, columns, scores, **said)
     contexts = log["contexts"].explode().dropna()
     is_text = contexts.str.contains(rf"\S +\S|{UNSPACED.pattern}")  # a blank, or no need of one
-    if len(contexts) and not collection and not is_text.any():
-        raise InputError(
-            f"{paths}: contexts such as {contexts.iloc[0][:40]!r} are no texts: write the texts, "
-            "or name the data set or folder that they are ids of as collection"
-        )
-    has_something = log["contexts"].map(bool) | log["reference"].notna() | log["scores"].map(bool)
-    if not has_something.any() and log["system"].nunique() < 2:
-        raise InputError(
-            f"{paths}: has neither contexts nor references nor a second system, so nothing can be "
-            "measured: add a column 'contexts' or 'reference', name a second log, or say with "
-            "columns= which of yours they are"
-        )
+    if len(contexts) and not is_text.any() and not collection:
+        first = f"{paths}: contexts such as {contexts.iloc[0][:40]!r} are no texts"
+        raise InputError(f"{first}: name the collection that they are ids of")
     return log
-
-
-def check_systems(log, **systems):
-    """Refuse systems that parameters name and that have no answers in a log."""
-    there = log["system"].unique().tolist()
-    for name, system in systems.items():
-        if system and system not in there:
-            near = did_you_mean(system, there)
-            has = f"has no system {system!r}{near}; it has {', '.join(there)}"
-            raise InputError(f"{name}: the log {has}")
-    if len(set(systems.values())) < len(systems) and any(systems.values()):
-        raise InputError(f"{' and '.join(systems)} are the same system: choose another one")
 
 
 def documents_of(name):

@@ -8,9 +8,9 @@ many means (Brown and Heathers 2017).
 """
 
 import math
+from collections import namedtuple
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -43,75 +43,56 @@ MEASURE = "share of rows that some confusion matrix gives"
 # --- one row
 
 
-class RowCheck(NamedTuple):
-    """What enumeration of all confusion tables says of one reported row."""
-
-    possible: bool  # whether some table gives all values
-    alone: dict  # {measure: whether some table gives its value by itself}
-    tables: list  # the first ten tables (TP, FN, FP, TN) that give all
-    n_tables: int
-    implied: dict  # {measure: the range that the other values leave}
-    chance: float  # share of value combinations of the same decimals that some table gives
+#: What enumeration of all confusion tables says of one reported row: whether some table gives all
+#: values; by measure, whether some table gives it alone; how many tables give all; by measure, the
+#: range that the other values leave; and the share of value combinations of the same decimals that
+#: some table gives.
+RowCheck = namedtuple("RowCheck", "possible alone n_tables implied chance")
 
 
 def check_row(reported, n, positives, decimals=3, rounding="either"):
     """Check one row by enumerating all confusion tables."""
+    check_choice("rounding", rounding, ROUNDINGS)
+    if not 0 < n <= MOST_CLAIMS or n % 1:
+        raise InputError(f"n must be a whole number between 1 and {MOST_CLAIMS:,}, not {n:g}")
+    if not 0 <= positives <= n or positives % 1:
+        raise InputError(f"{positives:g} positives of {n:g} claims are impossible")
     if not isinstance(decimals, dict):
         decimals = dict.fromkeys(REPORTED_MEASURES, decimals)
-    _require_possible_counts(reported, n, positives, decimals, rounding)
     values = pd.Series(reported, dtype=float).dropna()
-    counts, measures = _confusion_tables(n, positives)
-    fits = pd.DataFrame(index=counts.index)
+    measures = _measures_of_tables(int(n), int(positives))
+    fits = pd.DataFrame(index=measures.index)
     for measure, value in values.items():
         fits[measure] = _may_be(measures[measure], value, decimals[measure], rounding)
     implied = {}
     for measure in REPORTED_MEASURES:
-        left = measures.loc[fits.drop(columns=measure, errors="ignore").all(axis=1), measure]
+        others = fits.drop(columns=measure, errors="ignore").all(axis=1)
+        left = measures.loc[others, measure]
         implied[measure] = (float(left.min()), float(left.max())) if len(left) else None
-    giving = counts[fits.all(axis=1)]
-    return RowCheck(
-        possible=len(giving) > 0,
-        alone=fits.any().to_dict(),
-        tables=list(giving.head(10).itertuples(index=False, name=None)),
-        n_tables=len(giving),
-        implied=implied,
-        chance=_chance(measures[list(values.index)], decimals),
-    )
+    n_tables = int(fits.all(axis=1).sum())
+    chance = _chance(measures[list(values.index)], decimals)
+    return RowCheck(n_tables > 0, fits.any().to_dict(), n_tables, implied, chance)
 
 
-def _require_possible_counts(reported, n, positives, decimals, rounding):
-    for measure in reported:
-        check_choice("measure", measure, REPORTED_MEASURES)
-    check_choice("rounding", rounding, ROUNDINGS)
-    if not 0 < n <= MOST_CLAIMS:
-        raise InputError(f"n must lie between 1 and {MOST_CLAIMS:,}, not {n}")
-    if not 0 <= positives <= n:
-        raise InputError(f"{positives} positives of {n} claims are impossible")
-    if not all(0 <= count <= DECIMALS for count in decimals.values()):
-        raise InputError(f"decimals must lie between 0 and {DECIMALS}")
-
-
-def _confusion_tables(n, positives):
-    """Counts of all tables of so many claims, and the measures of each."""
+def _measures_of_tables(n, positives):
+    """Measures of every confusion table of so many claims."""
     tp, tn = (counts.ravel() for counts in np.indices((positives + 1, n - positives + 1)))
-    counts = pd.DataFrame({"tp": tp, "fn": positives - tp, "fp": n - positives - tn, "tn": tn})
-    measures = pd.DataFrame(
-        {
-            "accuracy": (tp + tn) / n,
-            "precision": tp / (tp + counts["fp"]).clip(lower=1),
-            "recall": tp / max(positives, 1),
-            "f1": 2 * tp / (2 * tp + counts["fp"] + counts["fn"]).clip(lower=1),
-        }
-    )
-    return counts, measures
+    fn = positives - tp
+    fp = n - positives - tn
+    measures = pd.DataFrame({"accuracy": (tp + tn) / n})
+    measures["precision"] = tp / (tp + fp).clip(1)
+    measures["recall"] = tp / max(positives, 1)
+    measures["f1"] = 2 * tp / (2 * tp + fp + fn).clip(1)
+    return measures
 
 
 def _chance(measures, decimals):
     """Share of value combinations of the same decimals that some table gives."""
-    steps = {measure: 10 ** decimals[measure] for measure in measures}
-    rounded = (measures * pd.Series(steps, dtype=float)).round()
-    n_possible = len(rounded.drop_duplicates()) if steps else 1
-    return n_possible / math.prod(step + 1 for step in steps.values())
+    if measures.columns.empty:
+        return 1.0
+    steps = pd.Series({measure: 10.0 ** decimals[measure] for measure in measures})
+    rounded = (measures * steps).round()
+    return len(rounded.drop_duplicates()) / (steps + 1).prod()
 
 
 def _may_be(values, reported, decimals, rounding):
@@ -170,24 +151,23 @@ def check_tables(rows, *, decimals=None, rounding="either"):
         for index, row in part.iterrows():
             reported = {measure: column[index] for measure, column in values.items()}
             try:
-                n = _count(row["n"], "n")
-                positives = _count(row["positives"], "positives")
-                check = check_row(reported, n, positives, shown, rounding)
+                check = check_row(reported, row["n"], row["positives"], shown, rounding)
             except InputError as error:
                 raise InputError(f"{_where(row)}: {error}") from error
-            name = {"table": row["table"], "row": row["row"], "n": n, "positives": positives}
-            found = {"assumed": row.get("assumed") or "", **_verdict(reported, check)}
-            checked.append(name | dict.fromkeys(REPORTED_MEASURES, math.nan) | reported | found)
-    return pd.DataFrame(checked)
+            known = row[["table", "row", "n", "positives"]].to_dict()
+            known |= dict.fromkeys(REPORTED_MEASURES, math.nan) | reported
+            known["assumed"] = row.get("assumed") or ""
+            checked.append(known | _verdict(reported, check))
+    return pd.DataFrame(checked).astype({"n": int, "positives": int})
 
 
 def _verdict(reported, check):
     """Columns of a row for what its check found."""
     alone = []
     for measure, is_possible in check.alone.items():
+        outside = "" if 0 <= reported[measure] <= 1 else " outside 0 to 1"
         if not is_possible:
-            outside = "" if 0 <= reported[measure] <= 1 else " outside 0 to 1"
-            alone.append(f"{measure}{outside}")
+            alone.append(measure + outside)
     low, high = check.implied["accuracy"] or (None, None)
     return {
         "verdict": POSSIBLE if check.possible else IMPOSSIBLE,
@@ -197,13 +177,6 @@ def _verdict(reported, check):
         "n tables": check.n_tables,
         "chance": check.chance,
     }
-
-
-def _count(value, name):
-    number = pd.to_numeric(value, errors="coerce")
-    if not float(number).is_integer():
-        raise InputError(f"{name} {value!r} is not a number of claims")
-    return int(number)
 
 
 def _where(row):
@@ -228,31 +201,16 @@ def _numbers(part, measure, decimals):
     return (numbers / 100).where(is_percent, numbers), decimals
 
 
-def conflicting_values(rows):
-    """Values that tables report differently for the same row."""
-    values = rows.melt(["table", "row"], REPORTED_MEASURES, "measure").dropna()
-    values = values.drop_duplicates(["table", "row", "measure"])
-    by_table = values.pivot_table("value", ["row", "measure"], "table")
-    spread = by_table.max(axis=1) - by_table.min(axis=1)
-    conflicts = by_table.assign(spread=spread)[spread > ROUNDING_SLACK]
-    return conflicts.reset_index().rename_axis(columns=None)
-
-
 def count_impossible(rows):
     """Impossible rows by table, with what chance alone would find."""
-    counts = []
-    for table, part in rows.groupby("table", sort=False):
-        impossible = part[part["verdict"] == IMPOSSIBLE]
-        counts.append(
-            {
-                "table": table,
-                "rows": len(part),
-                "impossible": len(impossible),
-                "if invented": (1 - part["chance"]).sum(),
-                "named": ", ".join(impossible["row"].astype(str)),
-            }
-        )
-    return pd.DataFrame(counts)
+    rows = rows.assign(impossible=rows["verdict"] == IMPOSSIBLE)
+    rows["if invented"] = 1 - rows["chance"]
+    rows["named"] = rows["row"].astype(str).where(rows["impossible"])
+    by_table = rows.groupby("table", sort=False)
+    counts = by_table[["impossible", "if invented"]].sum()
+    counts.insert(0, "rows", by_table.size())
+    counts["named"] = by_table["named"].agg(lambda names: ", ".join(names.dropna()))
+    return counts.reset_index()
 
 
 def possible_shares(rows, dataset):
@@ -261,22 +219,28 @@ def possible_shares(rows, dataset):
     They are all the rows that were reported, so there is no interval; the control is the share of
     invented rows that would pass.
     """
-    assumed = rows["assumed"] != ""
-    note = ""
-    if assumed.any():
-        stated = rows.loc[~assumed, "verdict"]
-        reasons = "; ".join(rows.loc[assumed, "assumed"].unique())
-        note = f"{assumed.sum()} rows are checked under an assumption ({reasons}). Without them "
-        note += f"{(stated == IMPOSSIBLE).sum()} of {len(stated)} are impossible."
-    shares = []
-    for table, part in {"All reported rows": rows, **dict(list(rows.groupby("table")))}.items():
-        possible = part["verdict"] == POSSIBLE
-        share = {"system": table, "value": possible.mean(), "low": np.nan, "high": np.nan}
-        share |= {"n": len(part), "control": part["chance"].mean(), "null": 1.0, "margin": 0.0}
-        share["verdict"] = NO_DIFFERENCE if possible.all() else WORSE
-        shares.append(share | {"reason": "all_rows_counted", "note": note})
-        note = ""  # it is on all rows
-    return Scores(pd.DataFrame(), MEASURE, dataset, unit="rows").described(pd.DataFrame(shares))
+    found = rows[["table", "chance"]].assign(possible=rows["verdict"] == POSSIBLE)
+    found = pd.concat([found.assign(table="All reported rows"), found.sort_values("table")])
+    by_table = found.groupby("table", sort=False)
+    shares = by_table.agg(value=("possible", "mean"), control=("chance", "mean"))
+    shares = shares.assign(n=by_table.size(), low=np.nan, high=np.nan, null=1.0, margin=0.0)
+    shares["verdict"] = np.where(shares["value"] == 1, NO_DIFFERENCE, WORSE)
+    shares = shares.rename_axis("system").reset_index()
+    shares["reason"] = "all_rows_counted"
+    shares["note"] = [_assumptions(rows), *[""] * (len(shares) - 1)]  # it is on all rows
+    return Scores(pd.DataFrame(), MEASURE, dataset, unit="rows").described(shares)
+
+
+def _assumptions(rows):
+    is_assumed = rows["assumed"] != ""
+    if not is_assumed.any():
+        return ""
+    stated = rows.loc[~is_assumed, "verdict"]
+    reasons = "; ".join(rows.loc[is_assumed, "assumed"].unique())
+    return (
+        f"{is_assumed.sum()} rows are checked under an assumption ({reasons}). Without them "
+        f"{(stated == IMPOSSIBLE).sum()} of {len(stated)} are impossible."
+    )
 
 
 def words_of(row):
@@ -291,28 +255,13 @@ def words_of(row):
 
 def reported_items(rows):
     """Single rows that were checked, impossible ones first, for a page of their own."""
-    rows = rows.sort_values("verdict", kind="stable").reset_index(drop=True)
-    names = rows["table"] + ": " + rows["row"]
-    again = names.groupby(names).cumcount()
-    counts = (
-        rows["n"].astype(str) + " claims, " + rows["positives"].astype(str) + " of them positive"
-    )
-    items = pd.DataFrame(
-        {
-            "id": names.where(again == 0, names + " (" + (again + 1).astype(str) + ")"),
-            "text": "Reported of " + counts,
-            "verdict": rows["verdict"],
-            "assumed": rows["assumed"],
-            "impossible by themselves": rows["impossible alone"],
-            "accuracy that the other columns leave, least": rows["implied accuracy low"],
-            "accuracy that the other columns leave, most": rows["implied accuracy high"],
-            "confusion matrices that give the row": rows["n tables"],
-            "chance that an invented row would pass": rows["chance"],
-        }
-    )
-    items = items.join(rows[list(REPORTED_MEASURES)].add_prefix("reported "))
-    items = items.join(pd.get_dummies(rows["verdict"]))
-    items = items.join(pd.get_dummies(rows["table"], prefix="table", prefix_sep=": "))
+    items = rows.sort_values("verdict", kind="stable").reset_index(drop=True)
+    names = items["table"] + ": " + items["row"]
+    again = names.groupby(names).cumcount() + 1
+    items.insert(0, "id", names.where(again == 1, names + " (" + again.astype(str) + ")"))
+    items["text"] = "Reported of " + items["n"].astype(str) + " claims"
+    for verdict in items["verdict"].unique():
+        items[verdict] = items["verdict"] == verdict
     return item_page(items, noun="row", ready=[(IMPOSSIBLE, None, None)], shown=ALL_TEXTS)
 
 
@@ -367,16 +316,6 @@ def _possible_means(n, values):
     return sums / n
 
 
-def mean_improvement(pairs, claimed):
-    """Whether a claimed mean relative improvement is that of its pairs (value, baseline)."""
-    values = pd.DataFrame(pairs, index=["value", "baseline"]).T
-    mean = float((values["value"] / values["baseline"] - 1).mean())
-    ratio_of_means = float(values["value"].mean() / values["baseline"].mean() - 1)
-    tolerance = 0.0005 + ROUNDING_SLACK  # claimed to three decimals
-    nearest = min(abs(mean - claimed), abs(ratio_of_means - claimed))
-    return {"mean": mean, "ratio_of_means": ratio_of_means, "agrees": nearest <= tolerance}
-
-
 # --- files
 
 
@@ -389,16 +328,15 @@ def read_tables(path, n=None, positives=None):
     table = read_table(path)
     given = {name: number for name, number in {"n": n, "positives": positives}.items() if number}
     needed = ["row", *({"n", "positives"} - set(given))]
-    reading = read_roles(table, "reported", needed, hint=". Counts that it lacks: --n, --positives")
-    for name in given:
-        if name in reading:
-            raise refusal(path, f"has a column {name}, so --{name} has no effect: leave it out")
+    hint = ". Counts that it lacks: --n, --positives"
+    reading = read_roles(table, "reported", needed, dict.fromkeys(given, "-"), hint=hint)
     if not any(measure in reading for measure in REPORTED_MEASURES):
         raise refusal(path, f"has none of the columns {', '.join(REPORTED_MEASURES)}")
-    rows = reading.table.assign(**given)
+    rows = reading.table.assign(where=[f"{path}:{line}" for line in table.index])
+    for name in ("n", "positives"):
+        rows[name] = given[name] if name in given else reading.numbers(name)
     names = rows["table"] if "table" in reading else pd.Series("", rows.index)
     rows["table"] = names.fillna("").replace("", path.stem)
-    rows["where"] = [f"{path}:{line}" for line in rows.index]
     rows = rows.reset_index(drop=True)
     rows.attrs["reading"] = reading.record()
     return rows

@@ -126,8 +126,9 @@ def about(chapters):
     day = completed(chapters)
     when = f" (completed {day})" if day else ""
     asked = "one question" if len(rows) == 1 else f"{len(rows)} questions"
+    answered = f"{asked} answered on {enumerated(names)}" if names else "no question answered"
     whom = "For those who build, buy or review legal and insurance AI"
-    return f"{whom}: {asked} answered on {enumerated(names)}{when}."
+    return f"{whom}: {answered}{when}."
 
 
 def answers(chapters):

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from html import unescape
+from html import escape
 from pathlib import Path
 
 import nbformat
@@ -16,20 +16,13 @@ import yaml
 
 from casebook import __version__
 from casebook.batch.grid import load_grid
-from casebook.book import items, pages
-from casebook.book.answers import about, questions
+from casebook.book import pages
+from casebook.book.answers import about
 from casebook.book.chapters import for_readers
 from casebook.book.concordance import concordance_page, documents
-from casebook.book.front import (
-    PICTURE,
-    citation,
-    completed,
-    configuration,
-    preview,
-    site_address,
-)
+from casebook.book.contents import contents, files_of
+from casebook.book.front import citation, completed, configuration
 from casebook.book.results import read_chapters
-from casebook.book.titles import short
 from casebook.errors import CasebookError, InputError
 from casebook.files import locked, naming_file, write_text
 from casebook.paths import CONFIGURATION, OUTPUT, ROOT, SHIPPED, run_dir, valid_name
@@ -72,9 +65,10 @@ def _build(run, chapters, evidence, target, work):
     if html.exists() and built_from.is_file() and built_from.read_bytes() == key.encode():
         return
     site = rendered(stage, work)
-    generated = stage / "book" / "generated"
-    for path in generated.rglob("*.js"):
-        _copy_file(path, site / path.parent.relative_to(stage / "book"))
+    for path in (stage / "book" / "generated").rglob("*.js"):
+        folder = site / path.parent.relative_to(stage / "book")
+        folder.mkdir(parents=True, exist_ok=True)
+        _copy_file(path, folder)
     finish(run, chapters, evidence, site)
     stamp = write_text(work / "key", key)  # while a full disk still does no harm
     if html.exists():
@@ -104,7 +98,7 @@ def _stage(run, stage, chapters):
     generated = pages.generated(run, chapters)
     for name, text in generated.items():
         write_text(book / "generated" / name, text)
-    toc = _contents(chapters, generated)
+    toc = contents(chapters, generated)
     _unlink_absent_pages(book, toc)
     write_text(book / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
     made_from = [
@@ -121,7 +115,7 @@ _PAGE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)([^)#\s]+\.md)(?:#[^)\s]*)?\)
 
 def _unlink_absent_pages(book, toc):
     """Make links to absent pages plain text: a run may be older than the pages of its book."""
-    in_book = {toc["root"], *_files_of(toc)}
+    in_book = {toc["root"], *files_of(toc)}
 
     def unlinked(text, folder):
         def link_or_text(match):
@@ -130,7 +124,7 @@ def _unlink_absent_pages(book, toc):
 
         return _PAGE_LINK.sub(link_or_text, text)
 
-    for pattern in ("methods/*.md", "words.md", "generated/*.md", "generated/items/*.md"):
+    for pattern in ("methods/*.md", "words.md", "generated/*.md"):
         for path in book.glob(pattern):
             # What lies in generated/ itself is included by pages of the folder above.
             folder = book if path.parent.name == "generated" else path.parent
@@ -141,72 +135,6 @@ def _unlink_absent_pages(book, toc):
             if cell.cell_type == "markdown":
                 cell.source = unlinked(cell.source, path.parent)
         nbformat.write(notebook, path)
-
-
-def _files_of(entry):
-    """Give the pages of a table of contents, or of one entry of it, at any depth."""
-    if "file" in entry:
-        yield entry["file"]
-    for name in ("parts", "chapters", "sections"):
-        for child in entry.get(name, []):
-            yield from _files_of(child)
-
-
-def _contents(chapters, generated):
-    """Fill the table of contents with the executed notebooks and the leaderboard."""
-    toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
-    experiments = {}
-    for chapter in chapters:
-        experiments.setdefault(chapter.experiment, []).append(chapter)
-    # That of the front page; what answers nothing comes after the others.
-    order = [case.chapter.experiment for row in questions(chapters) for case in row.cases]
-    holders = [part for part in toc["parts"] if part.get("executed_notebooks")]
-    for part in reversed(holders):
-        words = part.pop("executed_notebooks")
-        words = words if isinstance(words, dict) else {}
-        groups = experiments
-        if part is not holders[0]:  # which has what no other part names and asks a question
-            shown = [name for name, group in experiments.items() if group[0].is_demonstration]
-            groups = {
-                name: experiments.pop(name) for name in [*words, *shown] if name in experiments
-            }
-        part["chapters"] = _experiments(groups, order, words) + part.get("chapters", [])
-    if "leaderboard.md" in generated and holders:
-        entry = {"file": "generated/leaderboard", "title": "Leaderboard"}
-        holders[0]["chapters"].insert(0, entry)
-    for part in toc["parts"]:
-        part.pop("executed_notebooks", None)
-    toc["parts"] = [part for part in toc["parts"] if part.get("chapters")]
-    return toc
-
-
-def _experiments(groups, order, words):
-    """Give an entry of the sidebar for each experiment: its first chapter, the others below it."""
-    entries = []
-    for experiment in filter(groups.get, dict.fromkeys([*order, *words, *groups])):
-        group = groups[experiment]
-        title = short(group[0].experiment_title)
-        if not group[0].is_demonstration:
-            title = words.get(experiment) or title
-        entry = _entry(group[0], title)
-        entries.append(entry)
-        titles = [short(chapter.data_title or chapter.cell) for chapter in group]
-        for chapter, title in list(zip(group, titles, strict=True))[1:]:
-            if titles.count(title) > 1:
-                configuration = chapter.cell.removeprefix(experiment).lstrip("-")
-                title = short(configuration.replace("_", " ") or chapter.cell)
-            entry.setdefault("sections", []).append(_entry(chapter, title))
-    return entries
-
-
-def _entry(chapter, title):
-    """Give the entry of a chapter, and below it the page of its items if there is one."""
-    entry = {"file": f"run/notebooks/{chapter.cell}", "title": title}
-    title_of_items = items.items_title(chapter)
-    if title_of_items:
-        page = f"generated/items/{chapter.cell}"
-        entry["sections"] = [{"file": page, "title": title_of_items}]
-    return entry
 
 
 def _copy_folder(source, target):
@@ -305,7 +233,6 @@ def _problems(output):
 # The theme draws every icon twice: by a script of 1.5 MB, and by a font that its style sheet names.
 # The font does.
 _ICON_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/fontawesome\.js[^"]*"></script>')
-_MATH_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/tex-chtml\.js[^"]*"></script>')
 _HTML_TITLE = re.compile(r"<title>(.*?)(?: &#8212; [^<]*)?</title>")
 # Code in the colour of the page needs no element; the styles give these names no other colour.
 _PLAIN_CODE = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
@@ -314,7 +241,6 @@ _PAGE_TEXT = re.compile(
     r'<li><a href="[^"]*/?_sources/[^"]*\.md"[^>]*btn-download-source-button.*?</a>\s*</li>',
     re.DOTALL,
 )
-_FORMULA = re.compile(r'class="[^"]*\bmath\b')
 _INDENTATION = re.compile(r"\n[ \t]+(?=<)")
 # Also scripts, which are let run by their hashes.
 _PREFORMATTED = re.compile(
@@ -322,19 +248,14 @@ _PREFORMATTED = re.compile(
 )
 # What opens the pages below a chapter in the sidebar has no name for a screen reader.
 _TOGGLE = '<summary><span class="toctree-toggle"'
-# Below _static: the icons' other faces, the README's picture, what MathJax holds in one
-# file anyway, old font formats, and what only developers of the theme read.
+# Below _static: the icons' other faces, the README's picture, old font formats, and what only
+# developers of the theme read.
 _UNUSED = (
+    "*webpack-macros.html",
     "scripts/fontawesome.js*",
     "vendor/fontawesome/webfonts/fa-[!s]*",
     "report.png",
     "locales",
-    "mathjax/[!to]*",
-    "mathjax/tex-[!c]*",
-    "mathjax/tex-chtml-*",
-    "mathjax/output/*.js",
-    "mathjax/output/svg",
-    "mathjax/output/chtml/fonts/*.js",
     "**/*.map",
     "**/*.ttf",
 )
@@ -374,26 +295,21 @@ def _drop_unused(site):
 
 
 def _finish_pages(run, chapters, site):
-    """Drop scripts that a page does not need; add its preview and the line printed below it."""
+    """Drop scripts that a page does not need; add the line that is printed below it."""
     day = completed(chapters)
-    descriptions = {site / "index.html": about(chapters)}
-    picture = _add_picture(site)
-    address = site_address()
+    described = f'<meta name="description" content="{escape(about(chapters))}">'
     labelled_toggle = _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')
     for path in site.rglob("*.html"):
         page = _ICON_SCRIPT.sub("", path.read_text(encoding="utf-8"))
-        if not _FORMULA.search(page):
-            page = _MATH_SCRIPT.sub("", page)
         page = _compact(page.replace(_TOGGLE, labelled_toggle))
         match = _HTML_TITLE.search(page)
         title = match[1] if match else None
         parts = [title, f"Run {run}", day, f"Casebook {__version__}"]
         footer = f'<p class="print-footer">{" · ".join(filter(None, parts))}</p>'
         page = page.replace("</article>", f"{footer}</article>", 1)
-        top = address or os.path.relpath(site, path.parent)
-        description = descriptions.get(path, "")
-        tags = preview(unescape(title or ""), description, picture and f"{top}/{picture}")
-        write_text(path, page.replace("</head>", f"{tags}</head>", 1))
+        if path == site / "index.html":
+            page = page.replace("</head>", f"{described}</head>", 1)
+        write_text(path, page)
 
 
 def _compact(page):
@@ -401,16 +317,6 @@ def _compact(page):
     parts = _PREFORMATTED.split(_PAGE_TEXT.sub("", page))
     parts[::2] = [_INDENTATION.sub("\n", text) for text in parts[::2]]
     return _PLAIN_CODE.sub(r"\1", "".join(parts))
-
-
-def _add_picture(site):
-    """Add the picture of a preview, where the book has one, and give its place in the site."""
-    if not PICTURE.is_file():
-        return None
-    name = "_static/report.png"
-    (site / name).parent.mkdir(exist_ok=True)
-    _copy_file(PICTURE, (site / name).parent)
-    return name
 
 
 def _restore_notebooks(run, site):

@@ -15,7 +15,7 @@ import nbformat
 
 from casebook.batch.grid import DEFAULT_GRID, load_grid
 from casebook.batch.parameters import defaults, portable_parameters
-from casebook.book.items import items_title
+from casebook.book.items import items_link
 from casebook.book.leaderboard import leaderboard_link
 from casebook.book.theme import FOLDED
 from casebook.book.titles import card_link
@@ -69,7 +69,7 @@ def answer_first(notebook):
     answer = next((k for k in starts if titles[k].endswith("answer")), None)
     if answer is None or answer == starts[0]:
         return
-    text = "*In the notebook, the following sections come before the answer.*"
+    text = "*The notebook runs the sections below first.*"
     note = nbformat.v4.new_markdown_cell(text, id="reading-order")
     for k in starts:
         if k < answer:
@@ -96,10 +96,9 @@ def _footer(chapter):
     lines = ["## How to repeat or change this", ""]
     if chapter.record:
         lines += _commands(chapter.record, chapter.run)
-    title = items_title(chapter)
-    if title:
-        page = f"../../generated/items/{chapter.cell}.md"
-        lines.append(f"- [{title}]({page}): the single results behind the means.")
+    link = items_link(chapter, "../../generated/")
+    if link:
+        lines.append(f"- {link}: the single results behind the means.")
     links = _download_links(chapter.run, chapter.cell)
     if links:
         lines.append(f"- Downloads: {', '.join(links)}.")

@@ -1,4 +1,4 @@
-"""What a book is: its settings, how it is cited, where errors are reported, how it is previewed."""
+"""What a book is: its settings, how it is cited, where errors are reported."""
 
 import html
 import re
@@ -8,11 +8,9 @@ from casebook import __version__
 from casebook.paths import CONFIGURATION, ROOT, SHIPPED
 from casebook.readers import read_yaml
 
-PICTURE = ROOT / "book" / "assets" / "report.png"  # of a preview; a project may have its own
 _REMOTE = re.compile(
     r"(?:(?:https?|ssh)://(?:[^/@]*@)?|[\w-]+@)([\w.-]+\.\w+)(?::\d+/|[:/])(.+?)(?:\.git)?/?"
 )
-_BIBTEX_SPECIAL = re.compile(r"([&%$#_{}])")
 
 
 # --- what this is, in one line
@@ -64,33 +62,6 @@ def site_address():
     return str(address).rstrip("/") or None
 
 
-def bibtex(cited):
-    """Write a citation as an entry of BibTeX."""
-    year = str(cited["date-released"])[:4]
-    first = cited["authors"][0]
-    key = re.sub(r"\W", "", first.get("family-names") or first["name"]).lower()
-    fields = {
-        "author": " and ".join(_bibtex_author(author) for author in cited["authors"]),
-        "title": f"{{{_bibtex_text(cited['title'])}}}",
-        "version": _bibtex_text(cited["version"]),
-        "year": year,
-        "doi": cited.get("doi"),
-        "url": site_address() or cited.get("url") or cited.get("repository-code"),
-    }
-    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-    return "\n".join([f"@software{{{key}{year},", *lines, "}"])
-
-
-def _bibtex_author(author):
-    if "name" in author:
-        return f"{{{_bibtex_text(author['name'])}}}"
-    return _bibtex_text(f"{author['family-names']}, {author['given-names']}")
-
-
-def _bibtex_text(value):
-    return _BIBTEX_SPECIAL.sub(r"\\\1", str(value))
-
-
 def masthead(run, chapters):
     """Write run, date, version, licence, repository, where to report errors and how to cite."""
     cited = citation()
@@ -114,27 +85,13 @@ def masthead(run, chapters):
 
 
 def _citing(cited):
-    """Write how to cite in one line and in BibTeX, folded."""
+    """How to cite, folded."""
     address = site_address()
     where = f' <a href="{html.escape(address)}">{html.escape(address)}</a>' if address else ""
     return (
         '<details class="cite" id="cite"><summary>Cite</summary>'
-        f"<p>{html.escape(cite_as(cited))}{where}</p>"
-        f'<div class="highlight"><pre tabindex="0">{html.escape(bibtex(cited))}</pre></div>'
-        "</details>"
+        f"<p>{html.escape(cite_as(cited))}{where}</p></details>"
     )
-
-
-def preview(title, description, picture):
-    """Write the tags by which other sites preview a page."""
-    tags = {"og:type": "website", "og:title": title, "og:description": description}
-    if picture:
-        tags |= {"og:image": picture, "twitter:card": "summary_large_image"}
-    tags = {name: html.escape(text) for name, text in tags.items() if text}
-    lines = [f'<meta property="{name}" content="{text}">' for name, text in tags.items()]
-    if description:
-        lines.append(f'<meta name="description" content="{html.escape(description)}">')
-    return "".join(lines)
 
 
 def web_address(remote):

@@ -1,59 +1,81 @@
-"""A page per chapter that shows its single items, from what `casebook.runs.items` collected.
+"""The page of single items: of any chapter, from what `casebook.runs.items` collected.
 
-All pages are alike: ``assets/items.js`` draws them, and chooses among the items by the address.
+``assets/items.js`` draws it; the address says whose items, and which of them.
 """
 
+import base64
+import gzip
 import html
 import re
 
-from casebook.book.titles import card_link, raw
+from casebook.book.titles import card_anchor, raw
 from casebook.data.cards import cards
 from casebook.runs.items import items_json
 from casebook.runs.outputs import item_page_address
-from casebook.tables import escape_markdown
 
+PAGE = "items"
 _UNIT = re.compile(r"^(?:\S+ )?questions (?=that|where)")  # a link says the number instead
 WITHHELD = (
     "{} are shown by their ids only: by our rule, a report repeats no texts whose licence is "
     "non-commercial or unknown."
 )
-PAGE = """# {title}, {name}
+TEXT = """# Single items
 
-The single results behind the means of [the chapter](../../run/notebooks/{cell}.ipynb). {opening}
+The single results behind the means of a chapter.
 
 {viewer}
 
-{notes}
+## Chapters
+
+{links}
 """
-VIEWER = """<div class="items"><p>This page needs JavaScript to show single {noun}s. \
-The rows of the chapter hold the same results.</p></div>
-<script defer src="{cell}.js"></script>
-<script defer src="../../_static/items.js"></script>
-<link rel="stylesheet" href="../../_static/items.css">"""
+VIEWER = """<div class="items"><p>This page needs JavaScript to show single items. \
+The rows of the chapters hold the same results.</p></div>
+<script defer src="../_static/items.js"></script>
+<link rel="stylesheet" href="../_static/items.css">"""
 
 
 def items_title(chapter):
-    """Name the page of a chapter's items, such as "Claim by claim"; None without items."""
+    """Name of a chapter's items, such as "Claim by claim"; None without items."""
     if not chapter.items:
         return None
     noun = chapter.items["noun"]
     return f"{noun.capitalize()} by {noun}"
 
 
+def items_link(chapter, folder):
+    """Link to a chapter's items from a page that lies beside that folder; nothing without."""
+    if not chapter.items:
+        return ""
+    address = html.escape(item_page_address(chapter.cell))
+    return f'<a href="{folder}{address}">{items_title(chapter)}</a>'
+
+
 def item_pages(chapters):
-    """Write the pages of all chapters that kept items, and the data that they load."""
+    """The page of items, and for each chapter that kept some the data that it loads."""
+    kept = [chapter for chapter in chapters if chapter.items]
+    if not kept:
+        return {}
     files = {}
-    for chapter in chapters:
-        if chapter.items:
-            # A script, because a page from disk may not fetch JSON.
-            content = items_json(chapter.items | {"cell": chapter.cell})
-            files[f"items/{chapter.cell}.js"] = f"window.casebookItems = {content};\n"
-            files[f"items/{chapter.cell}.md"] = _markdown(chapter)
-    return files
+    links = []
+    for chapter in kept:
+        files[f"{PAGE}/{chapter.cell}.js"] = items_script(
+            chapter.items | {"about": _about(chapter)}
+        )
+        title = html.escape(chapter.title)
+        links.append(f"<li>{title}: {items_link(chapter, '')}</li>")
+    listed = raw("\n".join(['<ul class="items-of">', *links, "</ul>"]))
+    return files | {f"{PAGE}.md": TEXT.format(viewer=raw(VIEWER), links=listed)}
+
+
+def items_script(content):
+    """Items as a script, because a page from disk may not fetch JSON; packed to a sixth."""
+    packed = gzip.compress(items_json(content).encode(), mtime=0)
+    return f'window.casebookItems = "{base64.b64encode(packed).decode()}";\n'
 
 
 def worse_items(chapter):
-    """Give the last list of items that a system makes worse: text, address, counts; or None."""
+    """The last list of items that a system makes worse: text, address, counts; or None."""
     kept = chapter.items or {"ready": ()}
     for tag, *pair in reversed(kept["ready"]):
         if None not in pair and tag in kept["tags"]:
@@ -64,36 +86,34 @@ def worse_items(chapter):
     return None
 
 
-def _markdown(chapter):
-    """Write the page around the viewer: how much is on it; below it what, and the data."""
+def _about(chapter):
+    """Whose a chapter's items are, how many there are, and what is left out."""
     kept = chapter.items
     noun = kept["noun"]
-    opening = f"The page shows all {kept['asked']} {noun}s."
-    if len(kept["items"]) < kept["asked"]:
-        opening = (
-            f"The page shows the first {len(kept['items'])} of {kept['asked']} {noun}s; the others "
-            "are left out to keep the page small."
-        )
-    return PAGE.format(
-        title=escape_markdown(chapter.title),
-        name=items_title(chapter).lower(),
-        cell=chapter.cell,
-        opening=" ".join(filter(None, [opening, kept["note"]])),
-        viewer=raw(VIEWER.format(noun=noun, cell=html.escape(chapter.cell))),
-        notes=" ".join(filter(None, _notes(chapter, noun))),
-    )
+    count = len(kept["items"])
+    opening = f"All {kept['asked']} {noun}s are here."
+    if count < kept["asked"]:
+        opening = f"Here are the first {count} of {kept['asked']} {noun}s, to keep the page small."
+    about = {
+        "title": f"{chapter.title}, {items_title(chapter).lower()}",
+        "chapter": f"../run/notebooks/{chapter.cell}.html",
+        "opening": " ".join(filter(None, [opening, kept["note"]])),
+        "notes": list(_notes(kept, noun)),
+    }
+    card = cards().get(kept["card"])
+    if card:
+        about["data"] = f"../data_cards.html#{card_anchor(card)}"
+        citation = " ".join(card.citation.split())
+        about["notes"].append(f"Data: {card.title}, {card.licence.name}; {citation}")
+    return about
 
 
-def _notes(chapter, noun):
-    """Say what a single item lacks, what is withheld, and whose the data are."""
+def _notes(kept, noun):
+    """What a single item lacks, and what is withheld."""
     yield f"A single {noun} has no interval; the chapter has the means with theirs."
     names = {"items": f"{noun.capitalize()}s", "documents": "Documents"}
-    withheld = [names[kind] for kind in reversed(chapter.items["withheld"])]
+    withheld = [names[kind] for kind in reversed(kept["withheld"])]
     if withheld:
         yield WITHHELD.format(" and ".join(withheld).capitalize())
-    elif chapter.items["documents"]:
+    elif kept["documents"]:
         yield "Documents are shown by their beginning."
-    card = cards().get(chapter.items["card"])
-    if card:
-        citation = " ".join(card.citation.split())
-        yield f"Data: {card_link(card)}, {card.licence.name}; {citation}"

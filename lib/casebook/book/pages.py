@@ -18,7 +18,6 @@ from casebook.book.chapters import HASH_DIGITS, command, hashes
 from casebook.book.front import masthead
 from casebook.book.items import item_pages
 from casebook.book.leaderboard import leaderboard_pages
-from casebook.book.levels import levels_section
 from casebook.book.stated import stated_page
 from casebook.book.titles import as_cards, file_links, page_link, raw
 from casebook.book.words import words_page
@@ -56,7 +55,6 @@ def generated(run, chapters):
         "systems.md": raw(_systems()),
         "cards.md": data_cards(chapters),
         "provenance.md": provenance(run, chapters),
-        "levels.md": levels_section(run, chapters),
         "words.md": words_page(),
     }
 

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from functools import cached_property
 
-from casebook.assistant import DEMONSTRATIONS
+from casebook.assistant import DEMONSTRATION
 from casebook.batch.run_folder import stored_record
 from casebook.data.cards import card_of, cards
 from casebook.paths import data_folder, run_dir
@@ -73,7 +73,7 @@ class ChapterResults:
     @cached_property
     def is_demonstration(self):
         """Whether its answers were written as templates, so that it answers nothing."""
-        return not DEMONSTRATIONS.isdisjoint(self.numbers.get("assistant", ()))
+        return DEMONSTRATION in self.numbers.get("assistant", ())
 
     @cached_property
     def experiment_title(self):

@@ -8,6 +8,7 @@ from base64 import b64encode
 from pathlib import Path
 
 from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from markupsafe import escape
 
 from casebook.paths import SHIPPED
@@ -73,6 +74,13 @@ def _hash(script):
     return f"'sha256-{b64encode(digest).decode()}'"
 
 
+def _formula(writer, node):
+    """Write a formula as MathML, which browsers draw without a script."""
+    is_block = isinstance(node, nodes.math_block)
+    writer.body.append(tex2mathml(node.astext(), as_block=is_block))
+    raise nodes.SkipNode
+
+
 def _without_roles(app, pagename, templatename, context, doctree):
     for old, new in _ROLES.items():
         context["body"] = context.get("body", "").replace(old, new)
@@ -121,6 +129,7 @@ def _code_last(app, doctree, docname):
 def setup(app):
     """Register with Sphinx."""
     app.setup_extension("casebook.book.words")
+    app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
     app.connect("config-inited", _add_assets, priority=100)  # before Sphinx checks the paths
     app.connect("source-read", _mark_folds)
     app.connect("doctree-resolved", _fold_sections)

@@ -7,8 +7,6 @@ from casebook.data.cards import card_of
 from casebook.paths import run_dir
 from casebook.tables import Markup
 
-MOST_WORDS = 4  # of an entry of the sidebar
-
 
 def dataset_name(dataset):
     """Give the reader's name of a data set or of a part of one."""
@@ -23,13 +21,6 @@ def dataset_name(dataset):
     if suffix.startswith("_") and not part.endswith(" half"):
         part += " part"
     return f"{title}, {part}"
-
-
-def short(title):
-    """Cut an entry of the sidebar after four words."""
-    words = title.split()
-    start = " ".join(words[:MOST_WORDS]).rstrip(":,")
-    return f"{start}…" if len(words) > MOST_WORDS else start
 
 
 # --- HTML within the Markdown of a generated page
@@ -47,10 +38,14 @@ def as_cards(markup):
     return f'<div class="cards">\n{markup}\n</div>'
 
 
+def card_anchor(card):
+    """Anchor of a data card, as MyST makes it of its title."""
+    return re.sub(r"[^\w -]", "", card.title.lower()).replace(" ", "-")
+
+
 def card_link(card):
-    """Link to a data card, from a chapter or the page of its items."""
-    anchor = re.sub(r"[^\w -]", "", card.title.lower()).replace(" ", "-")  # as MyST makes it
-    return f"[{card.title}](../../data_cards.md#{anchor})"
+    """Link to a data card from a chapter."""
+    return f"[{card.title}](../../data_cards.md#{card_anchor(card)})"
 
 
 def page_link(cell):

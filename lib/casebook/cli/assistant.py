@@ -10,7 +10,7 @@ from casebook.errors import InputError
 
 
 @command()
-def answer(questions, out, model, app, system, price_in, price_out, as_json, **options):
+def answer(questions, out, model, app, system, workers, price_in, price_out, as_json, **options):
     """Ask a model, or your application, every question, and keep the answers as a log.
 
     The same command again asks what is missing; exit 3 if something is.
@@ -23,13 +23,13 @@ def answer(questions, out, model, app, system, price_in, price_out, as_json, **o
         raise InputError("name what is asked: a --model, or your own --app")
     if (price_in is None) != (price_out is None):
         raise InputError("give both --price-in and --price-out, or neither")
-    options["prices"] = None if price_in is None else (price_in, price_out)
+    shared = {"workers": workers, "report": say}
+    if price_in is not None:
+        shared["prices"] = (price_in, price_out)
     if app is None:
-        assistant.answer.answer_questions(questions, out, model, report=say, **options)
+        assistant.answer.answer_questions(questions, out, model, **options, **shared)
     else:
-        options = {name: options[name] for name in ("timeout", "workers", "prices")}
-        options |= {"system": system, "report": say}
-        assistant.answer.ask_application(questions, out, app, **options)
+        assistant.answer.ask_application(questions, out, app, system=system, **shared)
     systems = assistant.answer.summarise_log(out)
     following = f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}"
     report = {"log": str(out), "systems": systems}
@@ -42,8 +42,6 @@ def gate_log(log, against, margin, as_json, **options):
 
     Example: casebook gate log new.jsonl --against old.jsonl
     """
-    if options["judge"]:
-        assistant.judge.load_judge(options["judge"])  # which needs a retriever's packages
     result = assistant.gate.gate_logs(log, against, margin=margin, **options)
     readings = map(data.tables.reading_text, result["readings"])
     columns = {"system": "system", "measure": "measure", "level": "new", "baseline": "old"}

@@ -18,7 +18,6 @@ def tables(source, n, positives, decimals, rounding, as_json):
     say(data.tables.reading_text(reported.attrs["reading"]))
     rows = audits.tables.check_tables(reported, decimals=decimals, rounding=rounding)
     report = {"summary": audits.tables.count_impossible(rows), "rows": rows}
-    report["conflicts"] = audits.tables.conflicting_values(rows)
     show(report, as_json, digits=".4g")
     n_wrong = (rows["verdict"] == "impossible").sum()
     if n_wrong:

@@ -55,7 +55,7 @@ def show(report, as_json, *parts, digits="z.4f"):
 def show_report(report, as_json, out, *parts):
     """Write a report to a file, if one is named, and print it."""
     if out is not None:
-        write_json(out, report)
+        write_json(out, plain(report))
         parts = [*parts, str(out)]
     show(report, as_json, *parts)
 

@@ -27,7 +27,7 @@ def encode(folder, out, encoder, size, titles, workers, threads, scheduler, as_j
 
         os.environ["OMP_NUM_THREADS"] = str(threads or max(1, joblib.cpu_count() // workers))
     with _cluster(workers, scheduler) as cluster:
-        summary = retrieval.encoding.encode_folder(folder, out, encoder, size, cluster, titles)
+        summary = retrieval.encoded.encode_folder(folder, out, encoder, size, cluster, titles)
     show(summary, as_json)
 
 

@@ -2,7 +2,7 @@
 
 from casebook import data, explain
 from casebook.cli.commands import command, command_group
-from casebook.cli.common import show_report
+from casebook.cli.common import lines_of, show_report
 from casebook.files import refuse_overwriting
 
 group = command_group("explain", "Measure explanations against their sources.")
@@ -21,6 +21,6 @@ def score(explanations, sources, columns, rows, lists, out, as_json, **options):
     refuse_overwriting(out, explanations, sources)
     explained = explain.study.read_explanations(explanations, sources, columns, rows, lists)
     scored = explain.study.score_explanations(explained, pool=explained.sources, **options)
-    report = explain.study.score_report(explained, scored)
+    tables = explain.study.score_tables(explained, scored)
     reading = data.tables.reading_text(explained.reading)
-    show_report(report, as_json, out, reading, *explain.study.score_parts(explained, scored))
+    show_report({"name": explained.name, **tables}, as_json, out, reading, *lines_of(tables))

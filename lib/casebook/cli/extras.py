@@ -32,7 +32,6 @@ _BOOK = {
     "pingouin": "pingouin",
     "seaborn": "seaborn",
     "sphinx": "jupyter-book>=1.0.4,<2",
-    "sphinx-mathjax-offline": "sphinx-mathjax-offline",
 }
 EXTRAS = {
     "models": _MODELS,

@@ -5,7 +5,7 @@ from casebook.cli.commands import command, command_group
 from casebook.cli.common import lines_of, say, show
 from casebook.errors import BatchFailed, InputError
 from casebook.files import refuse_overwriting, write_text
-from casebook.paths import writable
+from casebook.paths import home_path, writable
 
 group = command_group(
     "factcheck", "Check claims against a collection, and score anyone's verdicts."
@@ -36,9 +36,8 @@ def run(
         raise InputError("give a file of claims, or --log with a log of answers")
     if log and not corpus:
         raise InputError("--log needs --corpus: the collection that the answers should agree with")
-    corpus = corpus or [factcheck.pipeline.OWN_COLLECTION]
-    folders = map(factcheck.pipeline.folder_of, corpus)
-    refuse_overwriting(out, claims, parts["ratings"], *log, *folders)
+    corpus = corpus or [factcheck.evidence.OWN_COLLECTION]
+    refuse_overwriting(out, claims, parts["ratings"], *log, *map(home_path, corpus))
     if out is not None and not writable(out.absolute().parent):
         raise InputError(f"--out {out}: name a file in a folder that you may write to")
     told = {"columns": columns, "values": values, "rows": rows}
@@ -51,7 +50,7 @@ def run(
     else:
         checked, reading = factcheck.claims.read_plain(claims, **told)
         readings = [reading.record()]
-    checker = _checker(factcheck.pipeline.load_documents(corpus), parts)
+    checker = _checker(factcheck.evidence.load_documents(corpus), parts)
     for reading in readings:
         say(data.tables.reading_text(reading))
     results = checker.check_all(checked)
@@ -67,13 +66,13 @@ def run(
 
 @command(group)
 def ablate(claims, corpus, rate, seeds, seed, as_json, columns, values, rows, **parts):
-    """Measure the worth of each part: 16 combinations and the nine original configurations.
+    """Measure the worth of each part, and run the nine original configurations.
 
     Exit 3 if some claims could not be checked: they count as wrong.
 
     Example: casebook factcheck ablate claims.jsonl --corpus ./documents --rate 0 --json
     """
-    documents = factcheck.pipeline.load_documents(corpus or [factcheck.pipeline.OWN_COLLECTION])
+    documents = factcheck.evidence.load_documents(corpus or [factcheck.evidence.OWN_COLLECTION])
     if claims:
         told = {"columns": columns, "values": values, "rows": rows}
         checked, reading = factcheck.claims.read_labelled(claims, documents, **told)
@@ -83,7 +82,7 @@ def ablate(claims, corpus, rate, seeds, seed, as_json, columns, values, rows, **
     checker = _checker(documents, parts)
     noise = {"noise_rates": rate or (0.0, 1.0), "noise_seeds": range(seeds)}
     tables = factcheck.ablation.ablate(checker, checked, seed=seed, **noise)
-    if cost := factcheck.model_judges.cost_of_judge(checker.stance):
+    if cost := factcheck.judges.cost_of_judge(checker.stance):
         say(f"the judge: {cost}")
     show(tables, as_json, digits=".4g")
     crashed = tables["crashed"].drop_duplicates("id")

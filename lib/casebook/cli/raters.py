@@ -16,12 +16,26 @@ group = command_group(
 )
 
 PRINTED_TABLES = ("defects", "win_rates", "intervals", "agreement", "rating_tests", "cohen_kappa")
-WORDS_IN_TEXTS = ("word_in_text", "word_of_one_side")
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @command(group)
-def forms(folder, kinds, formats, explanations, seed, items, per_item, guess, as_json, **answered):
+def forms(
+    folder,
+    kinds,
+    formats,
+    explanations,
+    log,
+    systems,
+    common,
+    stratum,
+    no_evidence,
+    columns,
+    rows,
+    lists,
+    as_json,
+    **plan,
+):
     """Make one blind form per rater, the sealed key and the pre-registration.
 
     Example: casebook raters forms pilot --log answers.jsonl --rater r1:lay --rater r2:expert
@@ -33,34 +47,19 @@ def forms(folder, kinds, formats, explanations, seed, items, per_item, guess, as
     if explanations:
         table = data.tables.read_table(explanations).reset_index(drop=True)
         report = raters.forms.make_likert_forms(table, folder, name, kinds, formats=formats)
-    else:
-        answers, account = _answers(**answered)
-        options = {"items": items, "per_item": per_item, "guess": guess, "seed": seed}
-        plan = raters.forms.Plan(name, kinds, formats=formats, **options)
+    elif log:
+        logged = assistant.log.read_log(log, columns=columns, rows=rows, lists=lists)
+        choice = {"common": common, "stratum": stratum}
+        answers, account = raters.answers.answers_of_log(logged, systems, **choice)
+        if no_evidence:
+            answers = answers.drop(columns="evidence", errors="ignore")
+        plan = raters.forms.Plan(name, kinds, formats=formats, **plan)
         report = raters.forms.make_forms(answers, folder, plan, account=account)
-        for reading in answers.attrs["readings"]:
+        for reading in logged.attrs["readings"]:
             say(data.tables.reading_text(reading))
-    for warning in _warnings(report):
-        say(f"warning: {warning}")
-    show({"folder": str(folder), **report}, as_json, *_forms_lines(folder, report))
-
-
-def _answers(log, systems, common, stratum, no_evidence, columns, rows, lists):
-    told = {"columns": columns, "rows": rows, "lists": lists}
-    if log:
-        logged = assistant.log.read_log(log, **told)
-        options = {"common": common, "stratum": stratum}
-        answers, account = raters.answers.answers_of_log(logged, systems, **options)
     else:
-        columns |= {"stratum": stratum} if stratum else {}
-        parts = [text.partition("=") for text in systems]
-        files = {name: file for name, _, file in parts if file}
-        if len(files) < len(systems):
-            raise InputError("--system: not of the form NAME=FILE")
-        answers, account = raters.answers.read_answers(files, common=common, **told)
-    if no_evidence:
-        answers = answers.drop(columns="evidence", errors="ignore")
-    return answers, account
+        raise InputError("give the answers of two systems or more: --log FILE, repeated")
+    show({"folder": str(folder), **report}, as_json, *_forms_lines(folder, report))
 
 
 @command(group)
@@ -70,12 +69,9 @@ def simulate(study, folder, seed, **truth):
     Example: casebook raters simulate pilot returned --effect 0.7
     """
     truth = raters.simulate.Truth(**truth)
-    level = f"the true win rate is {truth.win_rate:.3f}"
-    if raters.unblinding.read_key(study)["layout"] == "likert":
-        level = "ratings around 3.6, whatever the system"
     for path in raters.simulate.fill_forms(study, folder, truth, seed=seed):
         echo(str(path))
-    echo(f"simulated, not judged: {level}")
+    echo(f"simulated, not judged: the true win rate is {truth.win_rate:.3f}")
 
 
 @command(group)
@@ -100,7 +96,7 @@ def audit(files, columns, word, against, permutations, seed, key, as_json, **unb
     paths = dict.fromkeys(form.path for form in returned)
     leaks = raters.blinding.scan_forms(paths, names, columns)
     show({"leaks": leaks} | tables, as_json, digits=".4g")
-    besides_texts = leaks[~leaks["kind"].isin(WORDS_IN_TEXTS)]
+    besides_texts = leaks[leaks["kind"] != "word_in_text"]
     if len(besides_texts):
         raise CheckFailed(f"{len(besides_texts)} leaks besides the texts; see above")
     if len(leaks):
@@ -120,10 +116,10 @@ def analyse(files, columns, documented, out, against, key, side_column, last_col
     _check_columns(columns)
     as_json = said.pop("as_json")
     unblinding = (key, side_column, last_column)
-    if documented:
-        _show_documented(files, columns, *unblinding, force, as_json)
-        return
     returned = raters.read.read_forms(files, columns)
+    if documented:
+        _show_documented(returned, unblinding, force, as_json)
+        return
     if any(form.layout.name == "paired" for form in returned):
         votes = raters.unblinding.open_forms(returned, *unblinding, force)
         analysis = raters.analysis.analyse(votes, against, **said)
@@ -159,42 +155,26 @@ def _forms_lines(folder, report):
     yield f"keep back  {folder / 'sealed'} (key SHA-256 below)"
     yield f"publish    {folder / 'preregistration.json'}"
     yield f"key        {registered['key_sha256']}"
-    yield f"next: casebook raters analyse RETURNED --key {shlex.quote(str(folder))}"
-
-
-def _warnings(report):
-    """What in the answers may spoil the comparison; Likert forms have none of it."""
-    named = report.get("texts_with_a_system_name", [])
-    for column in dict.fromkeys(text["column"] for text in named):
-        items = data.tables.listed([text["item"] for text in named if text["column"] == column], 3)
-        yield f"texts of {column} name a system ({items}): raters may recognise it"
-    if words := [row["word"] for row in report.get("words_of_one_system", [])]:
-        words = data.tables.listed(dict.fromkeys(words))
-        yield f"words that nearly always stand in one of two answers only: {words}"
-    for name, count in report.get("account", {}).get("no_answer", {}).items():
-        yield f"{name} gave no answer to {count} questions; raters read '(no answer)'"
+    study = shlex.quote(str(folder))
+    yield f"next: casebook raters audit {folder / 'for_raters'} --key {study}"
+    yield f"when forms are back: casebook raters analyse FOLDER --key {study}"
 
 
 def _check_columns(columns):
-    known = [*raters.layouts.paired_layout(guess=True).names, raters.unblinding.SIDE_COLUMN]
+    known = [*raters.layouts.WITH_EVIDENCE.names, raters.unblinding.SIDE_COLUMN]
     known += [*raters.layouts.LIKERT.names, *data.tables.ROLES["ratings"]]
     for expected in columns.keys() - set(known):
         raise InputError(f"--columns: no column {expected!r}{did_you_mean(expected, known)}")
 
 
-def _show_documented(files, columns, key, side_column, last_column, force, as_json):
-    """PDPABench's own analysis, and nothing else; without a key its own reader too."""
-    if key:
-        returned = raters.read.read_forms(files, columns)
-        votes = raters.unblinding.open_forms(returned, key, force=force)
-        judgements = raters.documented.records_of(votes)
-    else:
-        paths = raters.read.form_files(files)
-        options = (side_column, last_column, columns)
-        judgements = raters.documented.read_documented_rows(paths, *options)
-    values = raters.documented.documented_analysis(judgements)
-    for line in raters.documented.impossible(judgements, values):
-        say(f"warning: {line}")
+# PDPABench's own analysis, and nothing else.
+def _show_documented(returned, unblinding, force, as_json):
+    votes = raters.unblinding.open_forms(returned, *unblinding, force)
+    lost = [defect for defect in votes.defects if defect.effect == raters.read.LOST]
+    if lost:
+        say(f"warning: {len(lost)} cells or rows do not count; without --original they are listed")
+    suffix = "" if votes.registered else returned[0].path.suffix
+    values = raters.documented.documented_analysis(votes, suffix)
     show(values, as_json, *raters.documented.documented_lines(values))
 
 
@@ -205,7 +185,6 @@ def _likert_analysis(returned, key, force, seed):
     ratings, defects = raters.unblinding.unblind_likert(returned, key, force=force)
     tables = {
         "ratings": raters.ratings.likert_summary(ratings, seed=seed),
-        "counts": raters.ratings.likert_counts(ratings),
         "defects": raters.read.defect_table(defects),
     }
     return {"documented": raters.ratings.documented_means(ratings), "tables": tables}

@@ -4,7 +4,7 @@ import sys
 
 from tqdm import tqdm
 
-from casebook import batch, data, runs
+from casebook import assistant, batch, data, runs
 from casebook.cli.commands import command
 from casebook.cli.common import echo, say, use_models, visible
 from casebook.cli.extras import require
@@ -89,27 +89,21 @@ def _cells(grid):
 
 def _pull(grid, tag):
     """Fetch the data sets of a tag; published votes and answers, where they can be had."""
-    from casebook.assistant import ANSWERED, TEMPLATES
-
     needed = set()
-    replaced = {}
+    stand_in = set()
     for cell in batch.grid.select(_cells(grid), tag=tag):
         for name in map(cell.parameters.get, ("dataset", "rating_set")):
             if not name or data_folder(name) is not None:
                 continue
-            if cell.experiment == "assistant" and name == ANSWERED:
-                needed.add(TEMPLATES)
-                replaced[name] = f"templates on {TEMPLATES} stand in"
-            elif data.registry.resolve(name)[0].kind == "votes":
-                replaced[name] = "its reconstruction stands in"
-            else:
-                needed.add(name)
+            is_votes = data.registry.resolve(name)[0].kind == "votes"
+            is_published = (cell.experiment, name) == ("assistant", assistant.ANSWERED)
+            (stand_in if is_votes or is_published else needed).add(name)
     data.registry.pull(sorted(needed))
-    for name in sorted(replaced.keys() - needed):
+    for name in sorted(stand_in - needed):
         try:
             data.sources.pull(data.registry.resolve(name)[0])
         except data.sources.Absent as problem:
-            say(f"warning: {problem}; {replaced[name]}")
+            say(f"warning: {problem}; a demonstration or a reconstruction stands in")
 
 
 def _plan(run, names, texts, grid, tag, force):

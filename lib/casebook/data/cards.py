@@ -25,14 +25,10 @@ KIND_OF_LOADER = {
     "climate_fever": "claims",
     "feverous_s": "claims",
     "own_claims": "claims",
-    "annotations": "annotations",
-    "vader": "ratings",
     "pdpabench_votes": "votes",
 }
 # Beginnings of SPDX names of licences under which a report may show whole texts.
 OPEN_LICENCES = ("MIT", "Apache-2.0", "BSD-", "CC0-", "CC-BY-3", "CC-BY-4", "CC-BY-SA-")
-_TEMPLATE = Path(__file__).with_name("card.md.jinja")
-
 
 # A path below the folder that it is joined to.
 RelativePath = Annotated[str, StringConstraints(pattern=r"^([\w-][\w.-]*/)*[\w-][\w.-]*$")]
@@ -45,9 +41,8 @@ class _Strict(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
+# Licence of the data themselves, not of the package that carries them.
 class Licence(_Strict):
-    """Licence of the data themselves, not of the package that carries them."""
-
     name: Line
     spdx: Line | None = None
     non_commercial: bool
@@ -55,16 +50,8 @@ class Licence(_Strict):
     notes: Line | None = None
 
 
-class FileSpec(_Strict):
-    """Identity of one file: its SHA-256 and, for readers of the card, its size."""
-
-    sha256: Sha256 | None = None
-    bytes: NonNegativeInt | None = None
-
-
+# One place to take files from: a folder of the project, of the mirror, a wheel or a url.
 class Source(_Strict):
-    """One place to take files from: a folder of the project, of the mirror, a wheel or a url."""
-
     shipped: RelativePath | None = None
     mirror: RelativePath | None = None
     wheel: Annotated[str, StringConstraints(pattern=r"^[\w.-]+==[\w.]+$")] | None = None
@@ -91,9 +78,8 @@ class Split(_Strict):
     note: Line | None = None
 
 
+# Everything that is known about a data set before it is read.
 class Card(_Strict):
-    """Everything that is known about a data set before it is read."""
-
     key: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_]*$")]
     title: Line
     description: Line
@@ -101,7 +87,7 @@ class Card(_Strict):
     citation: Line
     loader: Literal[tuple(KIND_OF_LOADER)]  # a card names none by its path
     sources: list[Source]
-    files: dict[RelativePath, FileSpec]
+    files: dict[RelativePath, Sha256 | None]  # None: identified by its content
     fingerprint: Sha256 | None = None
     splits: dict[str, Split]
     default_split: str
@@ -117,7 +103,6 @@ class Card(_Strict):
         return list(dict.fromkeys(tuple(self.files_of(source)) for source in self.sources))
 
     def files_of(self, source):
-        """Names of the files that a source has: all of the card's, if it names none."""
         return source.files or list(self.files)
 
 
@@ -136,7 +121,7 @@ def first_problem(error):
     if not isinstance(error, pydantic.ValidationError):
         return str(error)
     problem = error.errors()[0]
-    where = ".".join(str(part) for part in problem["loc"])
+    where = ".".join(map(str, problem["loc"]))
     return f"field {where}: {problem['msg']}" if where else problem["msg"]
 
 
@@ -168,5 +153,6 @@ def may_show(card):
 
 
 def as_markdown(card):
-    template = jinja2.Template(_TEMPLATE.read_text(), trim_blocks=True, lstrip_blocks=True)
+    text = Path(__file__).with_name("card.md.jinja").read_text()
+    template = jinja2.Template(text, trim_blocks=True, lstrip_blocks=True)
     return template.render(card=card) + "\n"

@@ -4,13 +4,13 @@ What a format calls its fields and labels is in ``claim_formats.yml``.
 """
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
-from casebook.data.splits import DataSplit
-from casebook.data.tables import read_table, records_of
+from casebook.data.splits import StudySet
+from casebook.data.tables import read_table, records_of, refusal
 from casebook.errors import InputError
 from casebook.readers import parse_json, read_jsonl, read_yaml
 
@@ -18,29 +18,18 @@ FORMATS = read_yaml(Path(__file__).with_name("claim_formats.yml"))
 EVIDENCE_COLUMNS = ["claim_id", "evidence_id", "set", "source", "text", "label"]
 
 
-@dataclass(frozen=True, eq=False)
-class ClaimSet(DataSplit):
-    """Claims of one split with their evidence."""
-
-    key: str
-    split: str
-    claims: pd.DataFrame  # claim_id, claim, label (of GOLD_LABELS or None), original_label and more
-    evidence: pd.DataFrame  # EVIDENCE_COLUMNS; passages of one `set` are needed together
-    card: object = field(default=None, repr=False)
-
-    @property
-    def counts(self):
-        """Evidence passages (documents), claims (queries), labels (judgements)."""
-        return {
-            "documents": int(self.evidence["text"].notna().sum()),
-            "queries": len(self.claims),
-            "judgements": int(self.claims["label"].notna().sum()),
-        }
-
-    def _content(self):
-        for frame in (self.claims, self.evidence):
-            content = [list(frame), frame.to_dict(orient="records")]
-            yield json.dumps(content, sort_keys=True, default=str).encode()
+def claim_set(key, split, claims, evidence, card=None):
+    """Claims with their evidence as a split; its documents are passages, its queries claims."""
+    counts = {
+        "documents": int(evidence["text"].notna().sum()),
+        "queries": len(claims),
+        "judgements": int(claims["label"].notna().sum()),
+    }
+    content = []
+    for frame in (claims, evidence):
+        rows = [list(frame), frame.to_dict(orient="records")]
+        content.append(json.dumps(rows, sort_keys=True, default=str))
+    return StudySet(key, split, counts, content, card, claims=claims, evidence=evidence)
 
 
 def load_claims(path, kind="plain"):
@@ -55,7 +44,7 @@ def load_claims(path, kind="plain"):
 
     Returns
     -------
-    ClaimSet
+    StudySet
         `claims` (a row per claim: ``claim_id``, ``claim``, ``label``, ``original_label`` and
         more) and `evidence` (a row per passage; those of one ``set`` are needed together).
 
@@ -83,25 +72,21 @@ def load_claims(path, kind="plain"):
     passages = []
     for number, record in records_of(read_table(path, parse=parse_json)):
         try:
-            name = str(record[layout["id"]])
-            label = record.get(layout["label"])
-            row = {"claim_id": name, "claim": record.get("claim")}
-            row["label"] = None if label in (None, "") else layout["labels"][label]
-            row["original_label"] = label
-            for column, source in layout["columns"].items():
-                row[column] = record.pop(source, None)
-            passages += [(name, *found) for found in _EVIDENCE[kind](name, record, layout)]
+            name = str(record.pop(layout["id"]))
+            label = record.pop(layout["label"], None) or None
+            known = label and layout["labels"][label]
+            found = record.pop(layout["evidence"], None)
+            passages += [(name, *passage) for passage in _EVIDENCE[kind](name, found, layout)]
         except (KeyError, TypeError, AttributeError) as error:
             problem = f"is not a record of {kind}: no field or label {error}"
-            raise InputError.at(path, number, problem) from error
+            raise refusal(path, problem, number) from error
         if name in rows:
-            raise InputError.at(path, number, f"id {name!r} stood already above")
-        further = record.keys() - {*row, "id", "evidence"} if kind == "plain" else ()
-        rows[name] = row | {column: record[column] for column in record if column in further}
-    claims = pd.DataFrame(list(rows.values()))
-    claims["label"] = pd.Series([row["label"] for row in rows.values()], dtype=object)
+            raise refusal(path, f"id {name!r} stood already above", number)
+        row = {"claim_id": name, "claim": None, "label": known, "original_label": label}
+        rows[name] = row | record
+    claims = pd.DataFrame([*rows.values()], dtype=object).rename(columns=layout["columns"])
     evidence = pd.DataFrame(passages, columns=EVIDENCE_COLUMNS)
-    return ClaimSet(Path(path).name.split(".")[0], "all", claims, evidence)
+    return claim_set(Path(path).name.split(".")[0], "all", claims, evidence)
 
 
 def from_card(card, files, split):
@@ -117,7 +102,7 @@ feverous_s = from_card
 def own_claims(card, files, split):
     """Our own claims over the smoke and insurance collections."""
     (path,) = files.values()
-    rows = [row for _, row in read_jsonl(path, {"atoms": list}) if split in ("all", row["split"])]
+    rows = [row for _, row in read_jsonl(path) if split in ("all", row["split"])]
     names = {"id": "claim_id", "label": "original_label", "group": "cluster"}
     claims = pd.DataFrame(rows).rename(columns=names)
     claims["label"] = claims["original_label"].map(FORMATS["plain"]["labels"])
@@ -127,28 +112,28 @@ def own_claims(card, files, split):
     names = {"id": "claim_id", "evidence.doc_id": "source", "evidence.quote": "text"}
     atoms = atoms.rename(columns=names).assign(set=0)
     evidence = atoms.assign(evidence_id=atoms["source"])[EVIDENCE_COLUMNS]
-    return ClaimSet(card.key, split, claims, evidence, card)
+    return claim_set(card.key, split, claims, evidence, card)
 
 
 # Passages of a record: id, set, source, text, label.
 
 
-def _lines(name, record, _):
-    lines = [line for line in record.get("evidence", "").split("\n") if line.strip()]
+def _lines(name, evidence, _):
+    lines = filter(str.strip, (evidence or "").split("\n"))
     for number, line in enumerate(lines):
         title, tab, text = line.partition("\t")
         yield f"{name}:{number}", 0, title, text if tab else title, None
 
 
-def _sentences(_, record, layout):
-    for found in record["evidences"]:
+def _sentences(_, evidence, layout):
+    for found in evidence:
         label = layout["labels"][found["evidence_label"]]
         yield found["evidence_id"], 0, found["article"], found["evidence"], label
 
 
-def _text(name, record, _):
-    if isinstance(record.get("evidence"), str) and record["evidence"].strip():
-        yield f"{name}:0", 0, None, record["evidence"], None
+def _text(name, evidence, _):
+    if evidence and evidence.strip():
+        yield f"{name}:0", 0, None, evidence, None
 
 
 _EVIDENCE = {"plain": _text, "climate_fever": _sentences, "feverous_s": _lines}

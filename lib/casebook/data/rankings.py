@@ -41,27 +41,29 @@ def read_rankings(path, kind, columns=None, prefix=""):
         return read_rows(path, kind), None
     table = _of_object(path) if suffix_of(path) == ".json" else read_table(path)
     reading = read_roles(table, kind, ROLES, columns, prefix=prefix)
-    keys = zip(reading.texts("query"), reading.texts("document"), strict=True)
+    for role in ("query", "document"):
+        reading.texts(role)
     reading.refuse_repeats("query", "document")
     values = reading.texts("value", may_be_empty=True)
     rankings = {}
-    for (query, document), (row, text) in zip(keys, values.items(), strict=True):
+    for row, query, document in reading.table[["query", "document"]].itertuples():
         try:
-            rankings.setdefault(query, {})[document] = number_of(text, kind)
+            rankings.setdefault(query, {})[document] = number_of(values[row], kind)
         except ValueError as error:
             reading.refuse(row, str(error))
     reading.notes.append(f"{len(rankings)} queries")
     return rankings, reading
 
 
+# Table of ``{query: {document: value}}``, or of a list of rows.
 def _of_object(path):
-    """Table of ``{query: {document: value}}``, or of a list of rows."""
     content = read_json(path, parse=parse_cells)
-    if isinstance(content, list):
+    if not isinstance(content, dict):
         return read_table(path)
     is_nested = all(isinstance(row, dict) for row in content.values())
-    items = content.items() if is_nested else ()
-    rows = [(query, *pair) for query, row in items for pair in row.items()]
+    rows = []
+    for query, row in content.items() if is_nested else ():
+        rows += [(query, *pair) for pair in row.items()]
     if not rows:
         raise refusal(path, "has no documents with scores: give {query: {document: score}}")
     table = pd.DataFrame(rows, range(1, len(rows) + 1), ["query", "document", "score"], object)

@@ -29,7 +29,7 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
         `RetrievalDataset`, with the split as its argument if one is named.
     split : str, optional
         Which questions; the card's default split, or ``"test"`` for a folder.
-    kind : {"retrieval", "claims", "annotations", "ratings", "votes"}
+    kind : {"retrieval", "claims", "votes"}
         What the caller can work with.
     titles : bool
         Whether the text of a document begins with its title (retrieval only).
@@ -39,7 +39,7 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
 
     Returns
     -------
-    RetrievalDataset, StudySet or ClaimSet
+    RetrievalDataset or StudySet
         The split, with the counts of its card. `documents` has the columns ``doc_id``,
         ``title`` and ``text`` and the collection's own, `queries` ``query_id`` and
         ``text``; `qrels` is ``{query_id: {doc_id: grade}}``.
@@ -91,6 +91,8 @@ def _of_plugin(name, split):
     dataset = called(name, function, *filter(None, [split]))
     if not isinstance(dataset, RetrievalDataset):
         raise InputError(f"{name}: expected a RetrievalDataset, found {type(dataset).__name__}")
+    if dataset.lacking:
+        raise InputError(f"{name}: the judgements name {min(dataset.lacking)!r}, which is unknown")
     paths.valid_name(dataset.key, "dataset")
     return dataset
 
@@ -101,11 +103,9 @@ def read_split(card, files, split):
     dataset = getattr(module, card.loader)(card, files, split)
     expected = card.splits[split].model_dump(include=set(dataset.counts))
     if dataset.counts != expected or card.fingerprint not in (None, dataset.fingerprint):
-        raise InputError(
-            f"{card.key}, split {split}: expected {_counted(expected)}, found "
-            f"{_counted(dataset.counts)} with the fingerprint {dataset.fingerprint}: the files are "
-            "not the ones of the card"
-        )
+        found = f"{_counted(dataset.counts)}, fingerprint {dataset.fingerprint}"
+        problem = f"expected {_counted(expected)}, found {found}"
+        raise InputError(f"{card.key}, split {split}: {problem}: these are not the card's files")
     return dataset
 
 
@@ -133,14 +133,14 @@ def list_datasets():
 def resolve(name):
     """Card, and split if one is named, behind a dataset name."""
     paths.valid_name(name, "dataset")
-    for key, card in cards().items():
+    known = cards()
+    for key, card in known.items():
         split = name.removeprefix(f"{key}_")
         if name == key or (split != name and split in card.splits):
             return card, None if name == key else split
-    raise InputError(
-        f"unknown dataset {name!r}{did_you_mean(name, cards())}; known are "
-        f"{', '.join(cards())}; a folder is written ./{name}"
-    )
+    near = did_you_mean(name, known)
+    choice = f"known are {', '.join(known)}; a folder is written ./{name}"
+    raise InputError(f"unknown dataset {name!r}{near}; {choice}")
 
 
 def pull(names=None):
@@ -149,7 +149,7 @@ def pull(names=None):
     Without names, what only an absent mirror has is left out and said.
     """
     files = []
-    for name in names if names is not None else cards():
+    for name in cards() if names is None else names:
         card, _ = resolve(name)
         if names is None and not sources.reachable(card):
             print(f"{card.key}: left out: {sources.MIRROR_VARIABLE} is not set", file=sys.stderr)
@@ -165,7 +165,7 @@ def check(names=None):
     ``ok``, ``absent`` or ``bad``, ``detail`` says the counts or what is wrong.
     """
     rows = []
-    for name in names if names is not None else cards():
+    for name in cards() if names is None else names:
         location = paths.data_folder(name)
         rows += _check_folder(*location) if location else _check_card(resolve(name)[0])
     return pd.DataFrame(rows, columns=["dataset", "split", "status", "detail"])
@@ -182,9 +182,7 @@ def _check_folder(key, folder):
     splits = sorted(path.stem for path in folder.glob("qrels/*.tsv")) or ["test"]
     rows = [_check_split(key, split, load_folder, folder) for split in splits]
     with contextlib.suppress(InputError, ValueError):  # of what no split could be read with
-        for defect in folder_defects(folder).itertuples():
-            counts = f"{defect.check}: {defect.n:,} of {defect.of:,}"
-            rows.append((key, defect.split, "bad", f"{counts}, such as {defect.examples}"))
+        rows += [(key, "", "bad", defect) for defect in folder_defects(folder)]
     return rows
 
 
@@ -193,8 +191,8 @@ def _check_split(key, split, read, *arguments):
         dataset = read(*arguments, split)
     except InputError as error:
         return key, split, "bad", str(error)
-    missing = getattr(dataset, "missing", "")
-    return key, split, "ok", "; ".join(filter(None, [_counted(dataset.counts), missing]))
+    detail = [_counted(dataset.counts), getattr(dataset, "missing", "")]
+    return key, split, "ok", "; ".join(filter(None, detail))
 
 
 def overview():

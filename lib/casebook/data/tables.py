@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shlex
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from casebook.readers import (
     did_you_mean,
     near_names,
     parse_cells,
+    part_of,
     read_json,
     read_jsonl,
     read_text,
@@ -31,7 +31,6 @@ from casebook.sheets import BOOKS, read_book, require_values
 
 # Roles of columns by door, each with the exact names that are read.
 ROLES = read_yaml(Path(__file__).with_name("roles.yml"))
-ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", *BOOKS, ".parquet")
 MOST_COLUMNS = 10_000
 MOST_PAIRS = 3  # that a refusal proposes
 LONGEST = 300  # characters of a refusal
@@ -45,21 +44,22 @@ NUMBER = r"[+-]?(?:\d{1,200}\.?\d*|\.\d+)(?:[eE][+-]?\d\d?)?"
 
 def refusal(path, problem, row=None):
     """Error of one line, for a file or a row of it."""
-    name = str(path) if len(str(path)) <= 80 else f"...{str(path)[-77:]}"
-    place = "" if row is None else f":{row}"
-    line = f"{name}{place}: {problem}"
-    line = "".join(sign if sign.isprintable() else " " for sign in line)
+    place = str(path) if row is None else f"{path}:{row}"
+    if len(place) > 80:
+        place = f"...{place[-77:]}"
+    line = "".join(sign if sign.isprintable() else " " for sign in f"{place}: {problem}")
     return InputError(line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}...")
 
 
 def listed(names, most=10):
     """Names with commas: the first ones, then how many more."""
-    names = [str(name) or "''" for name in names]
-    shown = [name if len(name) <= 40 else f"{name[:37]}..." for name in names[:most]]
+    names = [str(name)[:40] or "''" for name in names]
+    shown = names[:most]
     while len(", ".join(shown)) > 110:
         shown.pop()
-    more = [f"and {len(names) - len(shown)} more"] if len(shown) < len(names) else []
-    return ", ".join(shown + more) or "nothing"
+    if len(shown) < len(names):
+        shown.append(f"and {len(names) - len(shown)} more")
+    return ", ".join(shown) or "nothing"
 
 
 def short(value):
@@ -69,12 +69,12 @@ def short(value):
 
 def to_type(option, value):
     """What to type, an option or in an experiment a parameter; of many pairs the first ones."""
-    pairs = dict(list(value.items())[:MOST_PAIRS]) if isinstance(value, dict) else {}
+    pairs = [*value.items()][:MOST_PAIRS] if isinstance(value, dict) else []
     if os.environ.get(IN_EXPERIMENT):
         name = "records" if option == "rows" else option
-        text = json.dumps(pairs, ensure_ascii=False) if pairs else value
+        text = json.dumps(dict(pairs), ensure_ascii=False) if pairs else value
         return f"-p {shlex.quote(f'{name}={text}')}"
-    words = [f"{name}={cell}" for name, cell in pairs.items()] or [value]
+    words = [f"{name}={cell}" for name, cell in pairs] or [value]
     return " ".join(f"--{option} {shlex.quote(word)}" for word in words)
 
 
@@ -82,108 +82,107 @@ def to_type(option, value):
 
 
 def read_table(path, rows=None, parse=parse_cells, alone=False):
-    """Table as it stands; its index holds the rows of the file, ``attrs["path"]`` its path.
+    """Table as it is; its index holds the rows of the file, ``attrs["path"]`` its path.
 
     `rows` is the path of the list in a JSON file that is an object, or a sheet of a workbook;
     `parse` reads JSON, by default with numbers as the file writes them; `alone` takes an object for
     the only row.
     """
     path = Path(path)
-    kind = suffix_of(path)
-    if kind in (".csv", ".tsv"):
-        records = _under_header(path, _delimited(path, kind))
-    elif kind in BOOKS:
-        records = _under_header(path, _sheet(path, rows))
-    elif kind in (".jsonl", ".ndjson"):
-        records = dict(read_jsonl(path, parse=parse))
-    elif kind == ".json":
-        records = _list_of_rows(path, rows, parse, alone)
-    elif kind == ".parquet":
-        records = _parquet(path)
-    else:
+    read = READERS.get(suffix_of(path))
+    if read is None:
         raise refusal(path, f"is no table: name a {', '.join(ENDINGS)} file")
-    names = dict.fromkeys(name for record in records.values() for name in record)
-    if not records:
-        raise refusal(path, "has no rows")
-    if len(names) > MOST_COLUMNS:
-        problem = f"has {len(names):,} columns, more than {MOST_COLUMNS:,}"
-        raise refusal(path, f"{problem}: give a row to each of what stands in columns")
-    table = pd.DataFrame(list(records.values()), list(records), list(names), dtype=object)
+    table = read(path, rows=rows, parse=parse, alone=alone)
+    if table.empty:
+        raise refusal(path, "has no rows, or no header above them")
+    table = table.loc[:, table.columns != ""]
+    for name in table.columns[table.columns.duplicated()]:
+        raise refusal(path, f"column {short(name)} is twice in the header: rename one")
     table.attrs["path"] = path
     return table
 
 
-def _delimited(path, kind):
-    """Rows of a CSV by number; a first line ``sep=;`` names its separator."""
+# Table of a CSV without its empty rows; a first line ``sep=;`` names its separator.
+def _delimited(path, **_):
     text = read_text(path)
     first = text.partition("\n")[0]
-    named = re.fullmatch("sep=(.)", first)
     header = re.sub('"[^"]*"', "", first)
     marks = [mark for mark in ",;\t" if mark in header] or [","]
-    if named or kind == ".tsv":
+    named = re.fullmatch("sep=(.)", first)
+    if named or suffix_of(path) == ".tsv":
         marks = [named[1] if named else "\t"]
     if len(marks) > 1:
         way = f"put sep={marks[0]} or sep={marks[1]} into a line before it"
         raise refusal(path, f"the header has {marks[0]!r} and {marks[1]!r}: {way}")
     rows = dict(enumerate(csv_rows(path, text, marks[0]), 1))
-    return {number: cells for number, cells in rows.items() if number > 1 or not named}
-
-
-def _sheet(path, name):
-    sheets = {sheet.name: sheet for sheet in read_book(path).sheets}
-    name = next(iter(sheets)) if name is None and len(sheets) == 1 else name
-    if name not in sheets:
-        raise refusal(path, f"has the sheets {listed(sheets)}: type {to_type('rows', 'SHEET')}")
-    table = sheets[name].table
-    require_values(path, name, table)
-    rows = {sheets[name].head: list(table)}
-    return rows | dict(zip(table.index, table.map(cell_text).to_numpy().tolist(), strict=True))
-
-
-def _under_header(path, rows):
-    """Rows by the names in the first filled one; empty rows are left out."""
-    filled = {number: cells for number, cells in rows.items() if any(cells)}
-    if len(filled) < 2:
-        raise refusal(path, "has no rows under a header")
-    names = [name.strip() for name in filled.pop(min(filled))]
-    for name, n in Counter(names).items():
-        if name and n > 1:
-            raise refusal(path, f"column {short(name)} stands twice in the header: rename one")
-    for number, cells in filled.items():
+    if named:
+        del rows[1]
+    rows = {number: cells for number, cells in rows.items() if any(cells)}
+    names = rows.pop(min(rows, default=0), [])
+    _refuse_width(path, names)
+    for number, cells in rows.items():
         if len(cells) != len(names):
             problem = f"has {len(cells)} cells, the header {len(names)}: put a cell that holds"
             raise refusal(path, f"{problem} the separator in quotes, a decimal comma too", number)
-        filled[number] = {name: cell for name, cell in zip(names, cells, strict=True) if name}
-    return filled
+    names = [name.strip() for name in names]
+    return pd.DataFrame([*rows.values()], [*rows], names, dtype=object)
 
 
-def _list_of_rows(path, rows, parse, alone):
-    """Rows of a JSON file: all of it, or the list that `rows` names."""
+def _sheet(path, rows, **_):
+    tables = {sheet.name: sheet.table for sheet in read_book(path).sheets}
+    name = next(iter(tables)) if rows is None and len(tables) == 1 else rows
+    if name not in tables:
+        raise refusal(path, f"has the sheets {listed(tables)}: type {to_type('rows', 'SHEET')}")
+    require_values(path, name, tables[name])
+    return tables[name].map(cell_text)
+
+
+def _lines(path, parse, **_):
+    return _of_objects(path, dict(read_jsonl(path, parse=parse)))
+
+
+# Objects of a JSON file: all of it, or the list that `rows` names.
+def _json(path, rows, parse, alone):
     content = read_json(path, parse=parse)
-    found = part_of(content, rows) if rows else content
+    found = part_of(content, rows)
     if alone and isinstance(found, dict):
         found = [found]
     if not isinstance(found, list):
-        within = pd.json_normalize(content).items() if isinstance(content, dict) else ()
-        lists = listed(name for name, (value,) in within if value and isinstance(value, list))
-        way = to_type("rows", "PATH")
-        raise refusal(path, f"is no list of rows: type {way}; its lists: {lists}")
+        within = pd.json_normalize(content if isinstance(content, dict) else {}).items()
+        lists = listed(name for name, (cell,) in within if isinstance(cell, list))
+        problem = f"is no list of rows: type {to_type('rows', 'PATH')}; its lists: {lists}"
+        raise refusal(path, problem)
     for number, record in enumerate(found, 1):
         if not isinstance(record, dict):
             raise refusal(path, f"is no object: {short(record)}", number)
-    return dict(enumerate(found, 1))
+    return _of_objects(path, dict(enumerate(found, 1)))
 
 
-def _parquet(path):
+def _parquet(path, **_):
     try:
         from pyarrow import parquet
 
-        return dict(enumerate(parquet.read_table(path).to_pylist(), 1))
-    except ImportError:
-        way = "pip install pyarrow, or write JSON lines"
-        raise refusal(path, f"parquet needs the package pyarrow: {way}") from None
+        records = parquet.read_table(path).to_pylist()
     except Exception as error:  # pyarrow raises many kinds on damaged files
-        raise refusal(path, f"is no parquet file, or is damaged: {error}") from error
+        way = "pip install pyarrow, if it is missing"
+        raise refusal(path, f"is no parquet file, or is damaged: {error} ({way})") from error
+    return _of_objects(path, dict(enumerate(records, 1)))
+
+
+def _of_objects(path, records):
+    _refuse_width(path, {name for record in records.values() for name in record})
+    return pd.DataFrame([*records.values()], [*records], dtype=object)
+
+
+def _refuse_width(path, names):
+    if len(names) > MOST_COLUMNS:
+        problem = f"has {len(names):,} columns, more than {MOST_COLUMNS:,}"
+        raise refusal(path, f"{problem}: make rows of what is in columns")
+
+
+READERS = {".csv": _delimited, ".tsv": _delimited, ".json": _json, ".jsonl": _lines}
+READERS |= {".ndjson": _lines, **dict.fromkeys(BOOKS, _sheet), ".parquet": _parquet}
+ENDINGS = tuple(READERS)
 
 
 def records_of(table):
@@ -197,26 +196,11 @@ def records_of(table):
 
 def cell_text(value):
     """A cell as text, a whole number without a point; lists and objects stay."""
-    if isinstance(value, str | list | dict):
+    if isinstance(value, (str, list, dict)):
         return value
     if value is None or value != value:
         return ""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text.removesuffix(".0")
-
-
-def part_of(value, path):
-    """Part of a nested value: names, places in a list, and ``*`` for each of a list."""
-    if not path:
-        return value
-    name, _, rest = path.partition(".")
-    if isinstance(value, list) and name == "*":
-        return [part_of(each, rest) for each in value]
-    if isinstance(value, list):
-        value = {str(place): value[place] for place in range(-len(value), len(value))}
-    if not isinstance(value, dict):
-        return None
-    return value[path] if path in value else part_of(value.get(name), rest)
+    return str(value).lower().removesuffix(".0")
 
 
 def _column(table, name):
@@ -266,36 +250,36 @@ def read_roles(
     InputError
         In one line of at most 300 characters.
     """
-    columns = columns or {}
     path = table.attrs["path"]
-    chosen = _chosen(table, door, columns, further, prefix)
+    chosen = _chosen(table, ROLES[door], columns or {}, further, prefix)
     lacking = [role for role in needed if role not in chosen]
     if lacking:
-        raise refusal(path, _lacking(table, door, lacking, chosen, prefix) + hint)
+        problem = _lacking(table, ROLES[door], lacking, chosen, prefix)
+        raise refusal(path, problem + hint)
     cells = {role: _column(table, name) for role, name in chosen.items()}
     for role, name in chosen.items():
         if name not in table and not any(cells[role]):
             there = _names_within(table)
-            problem = f"has no {short(name)} for {role}{did_you_mean(name, there)}"
-            raise refusal(path, f"{problem}; it has {listed(there)}")
-    read = {name if name in table else name.partition(".")[0] for name in chosen.values()}
-    unread = [name for name in table if name not in read]
+            near = did_you_mean(name, there)
+            raise refusal(path, f"has no {short(name)} for {role}{near}; it has {listed(there)}")
+    heads = {name.partition(".")[0] for name in chosen.values() if name not in table}
+    unread = [name for name in table if name not in (*chosen.values(), *heads)]
     frame = pd.DataFrame(cells, table.index, dtype=object)
-    values = {word: cell_text(meaning) for word, meaning in (values or {}).items()}
-    return Reading(path, frame, chosen, unread, list(further), values, lists, prefix=prefix)
+    words = {word: cell_text(meaning) for word, meaning in (values or {}).items()}
+    return Reading(path, frame, chosen, unread, list(further), words, lists, prefix=prefix)
 
 
-def _chosen(table, door, columns, further, prefix):
+def _chosen(table, roles, columns, further, prefix):
     # the column of each role: as told, else the one that has a listed name
     for role in columns:
-        if role not in ROLES[door]:
-            roles = listed(ROLES[door], most=20)
-            problem = f"{short(role)} is no role here{did_you_mean(role, ROLES[door])}"
-            raise InputError(f"columns: {problem}: choose from {roles}")
+        if role not in roles:
+            choice = listed(roles, most=20)
+            raise InputError(f"columns: {role!r} is no role here: choose from {choice}")
     chosen = {}
-    for role, names in ROLES[door].items():
+    for role, names in roles.items():
         there = [name for name in names if name in table and name not in further]
-        there = [columns[role]] if role in columns else there
+        if role in columns:
+            there = [columns[role]]
         if len(there) > 1:
             ways = " or ".join(to_type("columns", {prefix + role: name}) for name in there)
             raise refusal(table.attrs["path"], f"{listed(there)} may each be the {role}: {ways}")
@@ -304,19 +288,18 @@ def _chosen(table, door, columns, further, prefix):
     return chosen | {name: name for name in further}
 
 
-def _lacking(table, door, lacking, chosen, prefix):
+def _lacking(table, roles, lacking, chosen, prefix):
     # A near name is proposed, never read.
     there = _names_within(table)
     others = [name for name in there if name not in chosen.values()]
-    by_end = {name.split(".")[-1]: name for name in others}
-    usual = others[0] if len(others) == len(lacking) == 1 else "COLUMN"
-    proposed = dict.fromkeys(lacking, usual)
-    for role, names in ROLES[door].items():
-        near = {end for name in names for end in near_names(name, by_end, 3)}
-        if role not in chosen and len(near) == 1:
-            proposed[role] = by_end[near.pop()]
-    proposed = {prefix + role: name for role, name in proposed.items()}
-    no = "; ".join(f"{role} ({', '.join(ROLES[door][role])})" for role in lacking)
+    proposed = {}
+    for role in [*lacking, *roles]:
+        near = [near for name in roles[role] for near in near_names(name, others)]
+        if len(others) == 1 and lacking == [role]:
+            near = others
+        if role in lacking or (near and role not in chosen):
+            proposed.setdefault(prefix + role, next(iter(near), "COLUMN"))
+    no = "; ".join(f"{role} ({', '.join(roles[role])})" for role in lacking)
     return f"has no {no}; it has {listed(there)}: type {to_type('columns', proposed)}"
 
 
@@ -347,8 +330,9 @@ class Reading:
 
     def record(self):
         """The same for the record of a run, a row of a table of files; no folder is in it."""
-        pairs = self.columns.items()
-        read = [role if role == name else f"{role} = {name!r}" for role, name in pairs]
+        read = [
+            role if role == name else f"{role} = {name!r}" for role, name in self.columns.items()
+        ]
         return {
             "file": self.path.name,
             "rows": len(self.table),
@@ -365,10 +349,9 @@ class Reading:
 
     def refuse_repeats(self, *roles, hint=""):
         """Refuse two rows that have the same in all of some roles."""
-        for row in self.table.index[self.table.duplicated(list(roles))][:1]:
-            same = [f"{role} {short(self.table.loc[row, role])}" for role in roles]
-            problem = f"{', '.join(same)} stands in an earlier row already"
-            self.refuse(row, f"{problem}: keep one{hint}")
+        for row in self.table.index[self.table.duplicated(list(roles))]:
+            same = ", ".join(f"{role} {short(self.table.loc[row, role])}" for role in roles)
+            self.refuse(row, f"{same} stands in an earlier row already: keep one{hint}")
 
     def cells(self, role):
         return self.table.get(role, pd.Series("", self.table.index, dtype=object))
@@ -377,12 +360,13 @@ class Reading:
         """Cells that are text."""
         cells = self.cells(role)
         column = self.columns.get(role, role)
-        for row, cell in cells.items():
-            if not isinstance(cell, str):
-                part = next(iter(cell), "text") if isinstance(cell, dict) else "0.text"
-                way = to_type("columns", {self.prefix + role: f"{column}.{part}"})
-                self.refuse(row, f"{role} is {short(cell)}: say which part of it, as in {way}")
-            if not may_be_empty and not cell.strip():
+        is_text = cells.map(lambda cell: isinstance(cell, str)).astype(bool)
+        for row in cells.index[~is_text]:
+            way = to_type("columns", {self.prefix + role: f"{column}.PART"})
+            problem = f"{role} is {short(cells[row])}: say which part of it, as in {way}"
+            self.refuse(row, problem)
+        if not may_be_empty:
+            for row in cells.index[cells.str.strip() == ""]:
                 self.refuse(row, f"{role} (column {short(column)}) is empty")
         return cells
 
@@ -390,23 +374,23 @@ class Reading:
         """Cells as lists of texts, None where empty; see `read_roles` of how they are written."""
         lists = {}
         for row, cell in self.cells(role).items():
-            lists[row] = _list_of(cell, self.lists_as)
-            if lists[row] is None and may_be_text and isinstance(cell, str):
-                lists[row] = [cell] if cell else None
-            elif lists[row] is None and cell != "":
-                part = to_type("columns", {role: f"{self.columns[role]}.*.text"})
-                way = f"say which part of each is text: {part}"
+            found = _list_of(cell, self.lists_as)
+            if found is None and may_be_text and isinstance(cell, str) and cell:
+                found = [cell]
+            if found is None and cell != "":
+                way = to_type("columns", {role: f"{self.columns[role]}.*.text"})
                 if isinstance(cell, str):
-                    one, mark = to_type("lists", "one"), to_type("lists", "|")
-                    way = f"type {one} (a single text), python, or the mark: {mark}"
-                self.refuse(row, f"{role} {short(cell)} is no JSON list of texts: {way}")
+                    way = f"{to_type('lists', 'one')} (a single text), python, or the mark: "
+                    way += to_type("lists", "|")
+                self.refuse(row, f"{role} {short(cell)} is no JSON list of texts: type {way}")
+            lists[row] = found
         return pd.Series(lists, dtype=object)
 
     def numbers(self, role, hint=""):
         """Cells as numbers, NaN where empty."""
         words = self.texts(role, may_be_empty=True).replace(self.values).astype(str)
         is_number = words.str.fullmatch(NUMBER)
-        for row, word in words[(words != "") & ~is_number][:1].items():
+        for row, word in words[(words != "") & ~is_number].items():
             remedy = f"{to_type('values', {word: ''})} if it is missing, else {word}=NUMBER{hint}"
             if re.fullmatch(r"[+-]?\d+,\d+", word):
                 remedy = "write a decimal point instead of the comma"
@@ -420,7 +404,6 @@ class Reading:
         `allowed`, all others, unless `others` may stand.
         """
         words = self.texts(role, may_be_empty=True).astype(str)
-        is_open = others or not allowed
         told = self.values
         if allowed:
             told = {word: label for word, label in told.items() if label in ("", *allowed)}
@@ -428,24 +411,24 @@ class Reading:
         known |= {_folded(label): label for label in (*told.values(), *allowed)}
         known |= {_folded(word): label for word, label in told.items()}
         doubts = {}
-        for word in words[words != ""].unique():
-            as_it_is = is_open and (word in told or word not in self.values)
-            likely = known.setdefault(_folded(word), word if as_it_is else "LABEL")
-            if likely != word and word not in told:
+        for word in words[~words.isin(["", *told])].unique():
+            is_doubtful = word in self.values or (allowed and not others)
+            likely = known.setdefault(_folded(word), "LABEL" if is_doubtful else word)
+            if likely != word:
                 doubts[word] = likely
         if doubts:
             row = words.index[words.isin(list(doubts))][0]
             own = f"LABEL: {', '.join(allowed)}" if allowed else "WORD=WORD keeps it"
-            way = f"type {to_type('values', doubts)} (WORD= is missing; {own})"
             problem = f"{role}: what do these words mean: {listed(map(repr, doubts))}?"
-            self.refuse(row, f"{problem} {way}")
+            way = f"{to_type('values', doubts)} (WORD= is missing; {own})"
+            self.refuse(row, f"{problem} type {way}")
         return words.replace(told)
 
     def names(self, role):
         """Cells that name somebody or something; two spellings of one name are refused."""
         words = self.texts(role)
         spellings = words.drop_duplicates()
-        for row, word in spellings[spellings.map(_folded).duplicated()][:1].items():
+        for row, word in spellings[spellings.map(_folded).duplicated()].items():
             problem = "is a name above but for case or blanks: write one of them"
             self.refuse(row, f"{role} {short(word)} {problem}")
         return words
@@ -453,8 +436,9 @@ class Reading:
 
 def reading_text(record):
     """A reading in words, of its record."""
-    read = f"{record['rows']} rows; read: {record['read']}; not read: {record['not read']}"
-    return f"{record['file']}: {read}" + (f"\n  {record['notes']}" if record["notes"] else "")
+    text = f"{record['rows']} rows; read: {record['read']}; not read: {record['not read']}"
+    notes = f"\n  {record['notes']}" if record["notes"] else ""
+    return f"{record['file']}: {text}{notes}"
 
 
 def _folded(word):

@@ -1,6 +1,5 @@
 """Copies of texts with one defect each, and what measures of faithfulness make of them."""
 
-import itertools
 import re
 from pathlib import Path
 
@@ -28,18 +27,17 @@ from casebook.stats.intervals import cluster_sums, resampled_clusters
 from casebook.stats.samples import generator
 from casebook.tables import enumerated
 from casebook.text import sentence_texts, sentences
-from casebook.verdicts import BETTER, NO_UNIT_DIFFERS, margin_of
+from casebook.verdicts import BETTER, margin_of
 
 _NAMES = read_yaml(Path(__file__).parent / "names.yml")
+# Measures and their names. The faithfulness of a rule is its share of grounded sentences.
 DETECTORS = {key: words["name"] for key, words in _NAMES["measures"].items()}
-"""Measures and their names. The faithfulness of a rule is its share of grounded sentences."""
 PHRASES = {key: words["phrase"] for key, words in _NAMES["measures"].items()}
 DEFECTS = _NAMES["defects"]
 SWAPPED = next(iter(DEFECTS))
 FAITHFULNESS = [name for name in DETECTORS if name.endswith(" faithfulness")]
-WORDS = [("corrected", "documented"), ("corrected", "code")]
+WORDS = ["corrected", "documented", "code"]
 LOWER = "share of copies that score lower"
-AUROC = "AUROC"
 NO_WORD = "no explanation has a content word"
 
 
@@ -61,50 +59,40 @@ def corrupt(explanations, *, seed=0):
     keys = list(explanations)
     order = generator(seed, "corruptions").permutation(len(keys))
     following = {keys[a]: keys[b] for a, b in zip(order, np.roll(order, -1), strict=True)}
-    copies = {}
-    for defect, spoil in _SPOIL.items():
-        copies[defect] = {}
-        for key, text in explanations.items():
+    copies = {defect: {} for defect in _SPOIL}
+    for key, text in explanations.items():
+        for defect, spoil in _SPOIL.items():
             copy = spoil(text, explanations[following[key]])
             if copy not in (None, text):
                 copies[defect][key] = copy
     return copies
 
 
-def _last(pattern, text):
-    return max(pattern.finditer(text), key=re.Match.start, default=None)
-
-
 def _number_changed(text, _):
-    last = _last(_NUMBER, text)
-    if last is None:
-        return None
-    number = int(last.group().replace(",", ""))
-    return f"{text[: last.start()]}{2 * number + 1}{text[last.end() :]}"
+    for last in list(_NUMBER.finditer(text))[-1:]:
+        number = int(last.group().replace(",", ""))
+        return f"{text[: last.start()]}{2 * number + 1}{text[last.end() :]}"
 
 
 def _negation_turned(text, _):
-    last = _last(_AUXILIARY, text)
-    if last is None:
-        return None
-    turned = last["verb"] if last["negation"] else f"{last['verb']} not"
-    return f"{text[: last.start()]}{turned}{text[last.end() :]}"
+    for last in list(_AUXILIARY.finditer(text))[-1:]:
+        turned = last["verb"] if last["negation"] else f"{last['verb']} not"
+        return f"{text[: last.start()]}{turned}{text[last.end() :]}"
 
 
 def _foreign_sentence(text, donor):
-    ends = [_last(_BREAK, part) for part in (text, donor)]
-    own, other = (match.end() if match else 0 for match in ends)
-    return text[:own] + donor[other:]
+    last = _BREAK.split(donor)[-1]
+    return text.removesuffix(_BREAK.split(text)[-1]) + last
 
 
 def _stitched(text, donor):
-    quotes = [find_quotes(part) for part in (text, donor)]
-    if not all(quotes):
+    own, others = find_quotes(text), find_quotes(donor)
+    if not (own and others):
         return None
-    start, end = quotes[0][-1]
+    start, end = own[-1]
     words = text[start:end].split()
-    others = donor[slice(*quotes[1][-1])].split()
-    stitched = words[: len(words) // 2] + others[len(others) // 2 :]
+    foreign = donor[slice(*others[-1])].split()
+    stitched = words[: len(words) // 2] + foreign[len(foreign) // 2 :]
     return f"{text[:start]}{' '.join(stitched)}{text[end:]}"
 
 
@@ -147,7 +135,7 @@ def detector_scores(explanation, source, weights):
 
 
 def explanation_copies(explained, *, seed=0):
-    """Scored explanations and their copies; the first defect is the source of another one."""
+    # Scored explanations and their copies; the first defect is the source of another one.
     weights = inverse_frequency(list(explained.own_sources.values()))
     foreign = pair_sources(*explained.texts, draws=1, seed=seed)
     swapped = {key: explained.sources[source] for key, (source,) in foreign.items()}
@@ -162,11 +150,8 @@ def explanation_copies(explained, *, seed=0):
 
 
 def scored_copies(originals, copies, source_of, score):
-    """Scores of texts and of their copies: two rows for each defect and key.
-
-    ``copies`` are {defect: {key: text}}; ``score`` takes key, text and perhaps the defect, and
-    gives a dict by measure.
-    """
+    # Scores of texts and of their copies: two rows for each defect and key. ``copies`` are {defect:
+    # {key: text}}; ``score`` takes key, text and perhaps the defect, and gives a dict by measure.
     of_originals = {key: score(key, text) for key, text in originals.items()}
     rows = []
     for defect, texts in copies.items():
@@ -191,28 +176,21 @@ def drops(versions, measures):
 
 def lower_scores(explained, copies, margin=None, **settings):
     """Whether copies score below their original by the measures that are compared, by defect."""
-    margin = margin_of("share") if margin is None else margin
-    compared = list(dict.fromkeys(itertools.chain(FAITHFULNESS, *WORDS)))
+    settings["margin"] = margin_of("share") if margin is None else margin
+    about = {"unit": "copies", "cluster": "sources", "names": DETECTORS, "phrases": PHRASES}
+    compared = [*FAITHFULNESS, *WORDS]
     scores = {}
     for defect, versions in copies.groupby("defect", sort=False):
         lower = drops(versions, compared)
-        unmeasured = NO_WORD if lower.dropna().empty else None
-        judged = lower.fillna(0.0) if unmeasured else lower.dropna()
-        scores[DEFECTS[defect]] = Scores(
-            judged,
-            LOWER,
-            explained.name,
-            explained.title,
-            unit="copies",
-            part=DEFECTS[defect],
-            clusters=pd.Series(explained.source_of).loc[judged.index],
-            cluster="sources",
-            names=DETECTORS,
-            phrases=PHRASES,
-            unmeasured=unmeasured,
-            margin=margin,
-            **settings,
-        )
+        judged = lower.dropna()
+        unmeasured = None
+        if judged.empty:
+            judged = lower.fillna(0.0)
+            unmeasured = NO_WORD
+        clusters = pd.Series(explained.source_of).loc[judged.index]
+        of_defect = {"part": DEFECTS[defect], "clusters": clusters, "unmeasured": unmeasured}
+        of_data = explained.name, explained.title
+        scores[DEFECTS[defect]] = Scores(judged, LOWER, *of_data, **of_defect, **about, **settings)
     return scores
 
 
@@ -222,48 +200,41 @@ def contrasts(scores, system):
     ``scores`` are those of `lower_scores`; the contrasts of a defect are one family.
     """
     others = [name for name in FAITHFULNESS if name != system]
+    words = [(WORDS[0], other) for other in WORDS[1:]]
     tables = []
     for of_defect in scores.values():
         best = of_defect.best(others, "versions")
-        pairs = [(system, best), *((system, other) for other in others), *WORDS]
+        pairs = [(system, best), *((system, other) for other in others), *words]
         tables.append(of_defect.contrasts(pairs).assign(dataset=of_defect.dataset))
     return pd.concat(tables, ignore_index=True)
 
 
 def detection(scores, copies, notices=0.5):
-    """Share of copies that score lower, and AUROC of originals over copies: two frames.
+    """Share of copies that score lower than their original, a row for each defect and measure.
 
-    A row for each defect and measure; ``n`` are the copies of which original and copy have a
-    score. A measure that scores every copy as its original has an AUROC of 1/2 without interval.
-    ``notices`` is the share above which a measure is said to notice a defect. The share has
-    Wilson's interval over sources, or over copies of too few sources.
+    ``n`` are the copies of which original and copy have a score; ``notices`` is the share above
+    which a measure is said to notice a defect. The interval is Wilson's over sources, or over
+    copies of too few sources.
     """
     shares = []
-    areas = []
     for defect, versions in copies.groupby("defect", sort=False):
-        of_defect = scores[DEFECTS[defect]]
-        lowers = drops(versions, list(DETECTORS))
+        lowers = drops(versions, [*DETECTORS])
+        source_of = versions.drop_duplicates("key").set_index("key")["source"]
         for measure in lowers.columns[lowers.notna().any()]:
             lower = lowers[measure].dropna()
-            judged = versions[versions["key"].isin(lower.index)]
-            sources = judged.loc[~judged["original"], "source"].tolist()
+            sources = source_of[lower.index].tolist()
             clusters, reason = resampled_clusters(sources, len(lower))
             units = np.arange(len(lower)) if clusters is None else clusters
             sums, sizes = cluster_sums(lower.to_numpy(), units)
-            share = frames.shares({measure: (sums.ravel(), sizes)}).assign(measure=LOWER)
+            share = frames.shares({measure: (sums.ravel(), sizes)})
             share["reason"] = pd.Series([reason], dtype=object)
-            originals = judged["original"], judged[[measure]]
-            area = frames.areas(*originals, judged["source"], judged["key"]).assign(measure=AUROC)
-            if judged.groupby("key")[measure].nunique().eq(1).all():
-                area = area.assign(low=np.nan, high=np.nan, reason=NO_UNIT_DIFFERS)
-            counts = {"n": len(lower), "groups": len(set(sources)), "control": 0.5}
-            for rows, row in ((shares, share), (areas, area)):
-                row = row.assign(dataset=of_defect.dataset, **counts)
-                rows.append(of_defect.described(row))
+            about = {"n": len(lower), "groups": len(set(sources)), "control": 0.5}
+            of_defect = scores[DEFECTS[defect]]
+            about |= {"measure": LOWER, "dataset": of_defect.dataset}
+            shares.append(of_defect.described(share.assign(**about)))
     shares = pd.concat(shares, ignore_index=True)
     verdicts = interval_verdicts(shares, notices)
-    shares = shares.assign(null=notices, margin=0.0, verdict=verdicts)
-    return shares, pd.concat(areas, ignore_index=True)
+    return shares.assign(null=notices, margin=0.0, verdict=verdicts)
 
 
 def noticed(shares):
@@ -277,7 +248,7 @@ def noticed(shares):
 
 
 def by_rule(rows):
-    """Rows under the keys of ``numbers.json``: rule, and what is measured of which defect."""
+    # Rows under the keys of ``numbers.json``: rule, and what is measured of which defect.
     is_share = ~rows["system"].isin(FAITHFULNESS)
     of = is_share.map({True: "share", False: "faithfulness"})
     defects = rows["part"].map({name: defect for defect, name in DEFECTS.items()})
@@ -288,29 +259,23 @@ def by_rule(rows):
 
 
 def explanation_items(explained, copies, focus=FAITHFULNESS[0]):
-    """Single explanations and their scores, those first whose defects `focus` misses most."""
+    # Single explanations and their scores, those first whose defects `focus` misses most.
     measures = sorted(DETECTORS, key=lambda name: name != focus)
-    scores = {
-        "score of the explanation": copies[copies["original"]].groupby("key")[measures].first()
-    }
-    missed = {}
+    originals = copies[copies["original"]].groupby("key")[measures].first()
+    scores = {"score of the explanation": originals.stack(future_stack=True)}  # noqa: PD013
+    n_missed = pd.Series(0, originals.index)
     for defect, versions in copies.groupby("defect", sort=False):
-        name = DEFECTS[defect]
-        scores[name] = versions[~versions["original"]].set_index("key")[measures]
-        missed[f"{name}: missed"] = drops(versions, measures) == 0
-    columns = {name: table.stack(future_stack=True) for name, table in (scores | missed).items()}  # noqa: PD013
-    results = pd.concat(columns, axis=1).rename_axis(["id", "system"])
-    results[list(missed)] = results[list(missed)].eq(True)
-    n_missed = results.xs(focus, level="system")[list(missed)].sum(axis=1)
+        spoilt = versions[~versions["original"]].set_index("key")[measures]
+        scores[DEFECTS[defect]] = spoilt.stack(future_stack=True)  # noqa: PD013
+        n_missed = n_missed.add(drops(versions, focus).eq(0), fill_value=0)
+    results = pd.concat(scores, axis=1).rename_axis(["id", "system"]).reset_index()
+    order = n_missed.sort_values(ascending=False, kind="stable").index
     items = pd.DataFrame({"text": explained.explanations}).rename_axis("id")
     items["source"] = [[source.replace("\0", ", ")] for source in explained.source_of.values()]
-    items = items.loc[n_missed.loc[items.index].sort_values(ascending=False, kind="stable").index]
-    results = results.reindex(measures, level="system").rename(index=DETECTORS, level="system")
     return item_page(
-        items.reset_index(),
-        results.reset_index(),
+        items.loc[order].reset_index(),
+        results.replace({"system": DETECTORS}),
         noun="explanation",
-        ready=[(tag, DETECTORS[focus], None) for tag in missed],
         card=explained.card,
         shown=may_show(explained.card) if explained.card else ALL_TEXTS,
         documents={key.replace("\0", ", "): text for key, text in explained.sources.items()},

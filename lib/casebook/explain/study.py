@@ -20,32 +20,21 @@ from casebook.measures.faithfulness import (
     sentence_rows,
     separation,
 )
-from casebook.measures.mentions import provisions
 from casebook.measures.quotations import quote_states
-from casebook.runs.outputs import number
 from casebook.scores import Scores
 from casebook.sensitivity.extract import extract_sheet
-from casebook.stats.samples import generator, number_or_none
-from casebook.text import content_words, sentence_texts, sentences
+from casebook.stats.samples import generator
+from casebook.text import content_words, sentence_texts
 
 LEAST_SOURCES = 5
 FAITHFULNESS = "faithfulness"
 SENTENCES = "AUROC of sentences"
-CITATION_STATES = ("exact", "same section", "absent")
 CONDITIONS = {MATCHED: "own source", MISMATCHED: "foreign sources"}
 # How explanations are made, and why a question has none.
 KINDS = {
     "template": ("template: the question and a quotation", "no sentence to quote"),
     "gold": ("reference answers", "no reference answer"),
-    "explainer": (
-        "sentences of the standard explainer, each of which names a fact that it found in the "
-        "source",
-        "nothing in common found",
-    ),
-    "documented explainer": (
-        "sentences of COUNTERCASE's explainer, which it does not check",
-        "nothing in common found",
-    ),
+    "explainer": ("sentences of the explainer, each on a fact found in both", "nothing in common"),
 }
 
 
@@ -58,7 +47,6 @@ class Explained:
     explanations: dict
     sources: dict
     source_of: dict  # {explanation: its source}
-    cited: dict  # {explanation: citations of its passages}
     left_out: dict  # {reason: count}
     reading: dict | None = None  # what was read of a file
     card: object = None  # of the data
@@ -96,19 +84,42 @@ class Explained:
 def explain_dataset(dataset, kind="template", *, limit=None, seed=0):
     """Explanations of the best, first relevant document of each question, at most `limit` of them.
 
-    `kind` is one of `KINDS`: ``template``, ``gold`` (reference answers), ``explainer`` or
-    ``documented explainer`` (sentences of `Explainer`).
+    `kind` is one of `KINDS`: ``template``, ``gold`` (reference answers) or ``explainer``
+    (sentences of `Explainer`).
     """
     if kind not in KINDS:
         known = ", ".join(KINDS)
         raise InputError(f"explanations: {kind!r}: choose from {known}, or a file of your own")
-    return limited(_written(dataset, kind), limit, seed)
-
-
-def _written(dataset, kind):
+    texts = dataset.documents.set_index("doc_id")["text"].to_dict()
+    best = _best_documents(dataset)
+    questions = dataset.queries.set_index("query_id").loc[list(best)]
+    if kind == "gold" and "gold_answer" not in questions:
+        raise InputError(f"{dataset.name} has no reference answers: choose others than gold")
+    name = dataset.name
+    if kind == "gold":
+        found = questions["gold_answer"].to_dict()
+    elif kind == "template":
+        found = {key: _quotation(text, texts[best[key]]) for key, text in questions["text"].items()}
+    else:
+        name = f"{name}.corrected_explainer"
+        explainer = Explainer({document: texts[document] for document in best.values()})
+        found = {}
+        for key, text in questions["text"].items():
+            explanation = explainer.result(extract_sheet(text, key).sheet, best[key])
+            is_empty = explanation.sentences[0].kind == "nothing"
+            found[key] = None if is_empty else explanation.text
+    explanations = pd.Series(found, dtype=object).dropna().to_dict()
+    source_of = {key: best[key] for key in explanations}
     description, reason = KINDS[kind]
-    documents = dataset.documents.set_index("doc_id")
-    texts = documents["text"].to_dict()
+    n_without = len(best) - len(explanations)
+    left_out = {reason: n_without} if n_without else {}
+    explained = Explained(
+        name, description, explanations, texts, source_of, left_out, card=dataset.card
+    )
+    return limited(explained, limit, seed)
+
+
+def _best_documents(dataset):
     # The best, first relevant document of each question that the data have.
     best = {}
     for question in dataset.queries["query_id"]:
@@ -116,67 +127,21 @@ def _written(dataset, kind):
         relevant = [doc for doc in grades if grades[doc] >= 1 and doc not in dataset.lacking]
         if relevant:
             best[question] = max(relevant, key=grades.get)
-    questions = dataset.queries.set_index("query_id").loc[list(best)]
-    name = dataset.name
-    cited = {}
-    if kind == "gold":
-        if "gold_answer" not in questions:
-            raise InputError(f"{name} has no reference answers: choose others than gold")
-        found = questions["gold_answer"].to_dict()
-        if "citation" in documents:
-            cited = {key: documents.loc[best[key], "citation"] for key in best}
-    elif kind == "template":
-        found = {key: _quotation(text, texts[best[key]]) for key, text in questions["text"].items()}
-    else:
-        is_documented = kind == "documented explainer"
-        name = f"{name}.{'documented' if is_documented else 'corrected'}_explainer"
-        explainer = Explainer({doc: texts[doc] for doc in best.values()}, is_documented)
-        found = {}
-        for key, text in questions["text"].items():
-            explanation = explainer.result(extract_sheet(text, key).sheet, best[key])
-            kinds = {sentence.kind for sentence in explanation.sentences}
-            found[key] = None if kinds <= {"nothing", "similarity"} else explanation.text
-    explanations = pd.Series(found, dtype=object).dropna().to_dict()
-    source_of = {key: best[key] for key in explanations}
-    n_without = len(best) - len(explanations)
-    left_out = {reason: n_without} if n_without else {}
-    return Explained(
-        name, description, explanations, texts, source_of, cited, left_out, card=dataset.card
-    )
+    return best
 
 
 def _quotation(text, source):
-    """A question and the sentence of the source that shares most content words with it.
-
-    None if the source has no sentence.
-    """
-    question = _short_question(text)
-    question_words = content_words(question)
-    source_sentences = sentence_texts(source[:20_000])
-    if not source_sentences:
+    # A question and the sentence of the source that shares most content words with it. The question
+    # is its first sentence, at most 60 words. None if the source has no sentence.
+    question = " ".join([*sentence_texts(text), text][0].split()[:60]).rstrip(".,;:?!") + "."
+    asked = content_words(question)
+    quotable = sentence_texts(source[:20_000])
+    if not quotable:
         return None
-    candidates = [sentence for sentence in source_sentences if 5 <= len(sentence.split()) <= 40]
-    best = max(
-        candidates or source_sentences,
-        key=lambda sentence: len(question_words & content_words(sentence)),
-    )
-    best = re.sub(r"\s+", " ", best).replace("“", "").replace("”", "")
+    usual = [sentence for sentence in quotable if 5 <= len(sentence.split()) <= 40]
+    best = max(usual or quotable, key=lambda sentence: len(asked & content_words(sentence)))
+    best = re.sub("[“”]", "", re.sub(r"\s+", " ", best))
     return f"It was found for: {question} It says: “{best}”"
-
-
-def _short_question(text):
-    """First 60 words of a question; of a judgment, of the sentence around its masked citation."""
-    mask = "[?CITATION?]"
-    position = text.find(mask)
-    if position >= 0:
-        text = text[max(0, position - 600) : position + 600].replace(mask, " ")
-    spans = sentences(text)
-    if position >= 0 and len(spans) > 2:
-        spans = spans[len(spans) // 2 :]
-    if spans:
-        start, end = spans[0]
-        text = text[start:end]
-    return " ".join(text.split()[:60]).rstrip(".,;:?!") + "."
 
 
 # --- one's own explanations
@@ -198,14 +163,11 @@ def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
     source = reading.texts("source", may_be_empty=True)
     named = reading.lists("sources").where(source == "", source.map(lambda name: [name]))
     for row in keys.index[contexts.map(bool) == named.map(bool)][:1]:
-        kinds = "'source' (an id), 'sources' (a list of ids) or 'contexts' (a list of texts)"
-        reading.refuse(row, f"name one of {kinds}")
+        reading.refuse(row, "name one of 'source', 'sources' (ids) or 'contexts' (texts)")
     for row, name in named.explode().dropna().items():
         if not texts.get(name, "").strip():
-            problem = "name the folder of the sources too"
-            if folder:
-                problem = f"{folder} has no such document with text"
-            reading.refuse(row, f"source {name!r}: {problem}")
+            place = folder or "no folder of sources was named, which"
+            reading.refuse(row, f"source {name!r}: {place} has no such document with text")
     sources = {name: text for name, text in texts.items() if text.strip()}
     source_of = {}
     for key, words, names in zip(keys, contexts, named, strict=True):
@@ -218,7 +180,7 @@ def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
     texts = dict(zip(keys, explanations, strict=True))
     name = Path(path).stem
     kind = "explanations of your own"
-    return Explained(name, kind, texts, sources, source_of, {}, {}, reading.record())
+    return Explained(name, kind, texts, sources, source_of, {}, reading.record())
 
 
 def limited(explained, limit, seed):
@@ -283,30 +245,11 @@ def score_explanations(explained, *, foreign=3, pool=None, n_resamples=10_000, s
     return ExplanationScores(rows, grounded, estimates)
 
 
-def score_report(explained, scored):
-    """Scores of explanations as plain data: the rules, then each explanation by sentence."""
-    matched = scored.rows[scored.rows["condition"] == MATCHED]
-    shares = matched.groupby(["explanation", "rule"])["share"].apply(list).to_dict()
-    items = []
-    for key in explained.explanations:
-        item = {"id": key, "source": explained.source_of[key].split("\0")}
-        for rule, means in scored.grounded.items():
-            item[rule] = {
-                "faithfulness": number_or_none(means[MATCHED].get(key)),
-                "foreign": number_or_none(means[MISMATCHED].get(key)),
-                "shares": [number_or_none(share) for share in shares.get((key, rule), ())],
-            }
-        items.append(item)
-    report = {"explanations": explained.name, "threshold": THRESHOLD}
-    for row in scored.estimates.to_dict("records"):
-        report.setdefault(row["system"], {})[row["measure"]] = number(row)
-    return report | {"items": items}
-
-
-def score_parts(explained, scored):
+def score_tables(explained, scored):
+    """Scores of the rules, and of each explanation with its sentences that are not grounded."""
     names = {"system_name": "rule", "control_name": "against"}
     columns = ["rule", "measure", "value", "low", "high", "against", "control", "n", "reason"]
-    numbers = scored.estimates.rename(columns=names)[columns]
+    rules = scored.estimates.rename(columns=names)[columns]
     items = pd.DataFrame(index=pd.Index(explained.explanations, name="id"))
     for rule, title in RULES.items():
         items[title] = scored.grounded[rule][MATCHED]
@@ -314,20 +257,16 @@ def score_parts(explained, scored):
     rows = scored.rows
     is_matched = (rows["rule"] == "corrected") & (rows["condition"] == MATCHED)
     weak = rows[is_matched & (rows["share"] < THRESHOLD)]
-    sentence_numbers = (weak["sentence"] + 1).astype(str).groupby(weak["explanation"])
-    items["sentences not grounded"] = sentence_numbers.agg(", ".join)
-    title = (
-        f"{explained.name}: {len(items)} explanations, sentences grounded at "
-        f"{THRESHOLD:.0%} of their words"
-    )
-    return [title], numbers, items.fillna({"sentences not grounded": ""}).reset_index()
+    numbers = (weak["sentence"] + 1).astype(str).groupby(weak["explanation"])
+    items["sentences not grounded"] = numbers.agg(", ".join).reindex(items.index).fillna("")
+    return {"rules": rules, "explanations": items.reset_index()}
 
 
 def readable(table):
     return table.replace({"rule": RULES, "condition": CONDITIONS})
 
 
-# --- quotations and citations
+# --- quotations
 
 
 def quotation_states(explained, foreign):
@@ -339,40 +278,3 @@ def quotation_states(explained, foreign):
             found += [(state, condition) for _, state in states]
     found = pd.DataFrame(found, columns=["state", "source"])
     return pd.crosstab(found["state"], found["source"]).reset_index().rename_axis(columns=None)
-
-
-def cited_provisions(explained):
-    """Provisions that explanations cite, by state against citations of passages.
-
-    The passages are their own (matched) and those of the next explanation (mismatched).
-    """
-    keys = [key for key in explained.explanations if explained.cited.get(key)]
-    tables = []
-    for condition, others in {MATCHED: keys, MISMATCHED: keys[1:] + keys[:1]}.items():
-        rows = []
-        for key, other in zip(keys, others, strict=True):
-            cited = _provisions(explained.cited[other])
-            for provision in _provisions(explained.explanations[key]):
-                rows.append((key, _citation_state(provision, cited)))
-        found = pd.DataFrame(rows, columns=["key", "state"])
-        counts = pd.crosstab(found["key"], found["state"])
-        counts = counts.reindex(index=keys, columns=CITATION_STATES, fill_value=0)
-        sizes = counts.sum(axis=1)
-        table = frames.shares({state: (counts[state], sizes) for state in counts})
-        table = table.rename(columns={"system": "state", "value": "share"})
-        tables.append(table.assign(condition=condition, count=counts.sum().to_numpy()))
-    columns = ["condition", "state", "count", "share", "low", "high", "n"]
-    table = pd.concat(tables, ignore_index=True)[columns]
-    return table if keys else table.head(0)
-
-
-def _provisions(text):
-    numbers = dict.fromkeys(provision.partition(" ")[2] for provision in provisions(text))
-    return [number.removesuffix("(0)") for number in numbers]
-
-
-def _citation_state(number, cited):
-    if any(number == provision or number.startswith(f"{provision}(") for provision in cited):
-        return "exact"
-    sections = {provision.partition("(")[0] for provision in cited}
-    return "same section" if number.partition("(")[0] in sections else "absent"

@@ -1,8 +1,7 @@
-"""Why a document was found, and what an edit of one fact did to the results, in sentences.
+"""Why a document was found, in sentences.
 
-The sentences come from templates. Corrected: a sentence is written only after the fact that it
-names was found in the passage, and carries the position. Documented: what the documented system
-writes, substring matches and unchecked reasons included.
+The sentences come from templates. One is written only after the fact that it names was found in
+the passage, and carries the position.
 """
 
 import math
@@ -14,7 +13,6 @@ from typing import NamedTuple
 from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.sensitivity import facts
-from casebook.sensitivity.citations import cited_sections
 from casebook.sensitivity.domain import SHIPPED_DOMAIN
 from casebook.sensitivity.edits import TEMPLATE_LABELS
 from casebook.sensitivity.extract import extract_sheet
@@ -24,13 +22,12 @@ SENTENCES = read_yaml(Path(__file__).with_name("sentences.yml"))
 MOST_SENTENCES = 2  # about one result
 MAX_WORDS = 200  # of a passage
 MOST_TERMS = 3  # named in a sentence
-MOST_CASES = 5  # named in a sentence
 SHORTEST_TERM = 3
 _TEMPLATE_WORDS = TEMPLATE_LABELS | {"versus", "unknown", "years", "months", "days"}
 
 
 class SupportingText(NamedTuple):
-    """Words of a document that support a sentence: ``text[start:end] == quote``."""
+    # Words of a document that support a sentence: ``text[start:end] == quote``.
 
     document_id: str
     start: int
@@ -42,7 +39,6 @@ class Sentence(NamedTuple):
     text: str
     kind: str
     support: tuple = ()
-    checked: bool = True
 
 
 class Passage(NamedTuple):
@@ -58,10 +54,7 @@ class Passage(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why a document was found, or what an edit did."""
-
     sentences: list
-    documented: bool = False
 
     @property
     def text(self):
@@ -71,20 +64,17 @@ class Explanation(NamedTuple):
         sentences = []
         for sentence in self.sentences:
             support = [words._asdict() for words in sentence.support]
-            sentences.append(sentence._asdict() | {"support": support})
-        rules = "documented" if self.documented else "corrected"
-        return {"text": self.text, "rules": rules, "sentences": sentences}
+            sentences.append({"text": sentence.text, "kind": sentence.kind, "support": support})
+        return {"text": self.text, "sentences": sentences}
 
 
 class Explainer:
-    """Explanations of search results and edits of facts in sentences that point to their support.
+    """Explanations of search results in sentences that point to their support.
 
     Parameters
     ----------
     texts : dict
         {document: text} of every document that may be explained.
-    documented : bool
-        Whether to write what the documented system writes, unchecked reasons included.
     max_words : int
         Words of the passage that is shown of a document.
     domain : Domain, optional
@@ -93,7 +83,7 @@ class Explainer:
     Raises
     ------
     InputError
-        If there are no documents, or one that is asked for has no text.
+        If a document that is asked for has no text.
 
     Examples
     --------
@@ -106,21 +96,18 @@ class Explainer:
     ['Both cite IPC-302.', 'No fact or term of the query was found in it.']
     """
 
-    def __init__(self, texts, documented=False, max_words=MAX_WORDS, domain=SHIPPED_DOMAIN):
-        if not texts:
-            raise InputError("there are no documents to explain results with")
+    def __init__(self, texts, max_words=MAX_WORDS, domain=SHIPPED_DOMAIN):
         self.texts = texts
-        self.documented = documented
         self.max_words = max_words
         self.domain = domain
         self.weights = TermWeights(texts.values())
 
     def passage(self, sheet, document):
-        """The passage of a document that shares most with a sheet, the first of equal ones."""
+        # The passage of a document that shares most with a sheet, the first of equal ones.
         if document not in self.texts:
             raise InputError(f"document {document!r} has no text to explain it with")
         text = self.texts[document]
-        query = facts.query_text(sheet, words=True)
+        query = facts.in_words(facts.query_text(sheet))
         start = 0
         cut = []
         for window in passages(text, self.max_words) or (text,):
@@ -133,118 +120,34 @@ class Explainer:
 
     def result(self, sheet, document):
         passage = self.passage(sheet, document)
-        return explain_result(sheet, passage, self.weights, self.documented, self.domain)
-
-    def edge(self, node):
-        shown = {}  # of a case that is in both lists, the passage for the sheet before the edit
-        for state in (node, node.parent):
-            pairs = zip(state.ranking.cases, state.ranking.documents, strict=True)
-            for case, document in pairs:
-                shown[case] = self.passage(state.sheet, document)
-        lists = node.parent.ranking.cases, node.ranking.cases
-        sheet = node.parent.sheet
-        return explain_edge(sheet, node.edit, lists, shown, self.documented, self.domain)
+        return explain_result(sheet, passage, self.weights, self.domain)
 
 
 # --- results
 
 
-def explain_result(sheet, passage, weights, documented=False, domain=SHIPPED_DOMAIN):
+def explain_result(sheet, passage, weights, domain=SHIPPED_DOMAIN):
     """What a fact sheet and a passage have in common, in at most two sentences."""
-    common = _asserted_facts if documented else _common_facts
-    sentences = list(common(sheet, passage, domain))
-    # Sections have a sentence of their own.
-    others = sheet.model_copy(update={"sections_cited": ()})
-    query = facts.query_text(others, outcome=documented, words=not documented)
-    shared = weights.shared(query, passage.text, documented)[:MOST_TERMS]
-    if shared:
-        text = SENTENCES["terms"].format(", ".join(term for term, _, _ in shared))
-        support = [passage.support(start, end) for _, start, end in shared]
-        sentences.append(Sentence(text, "terms", support))
-    if not sentences:
-        kind = "similarity" if documented else "nothing"
-        sentences = [Sentence(SENTENCES[kind], kind, checked=not documented)]
-    return Explanation(sentences[:MOST_SENTENCES], documented)
-
-
-def _common_facts(sheet, passage, domain):
-    """A sentence for each kind of facts that sheet and passage share."""
     positions = positions_of(passage.text, domain)
     shared = {key: fact for key, fact in facts_by_key(sheet).items() if key in positions}
+    sentences = []
     for kind, template in SENTENCES["common"].items():
         keys = [key for key in shared if SENTENCES["kinds"].get(key[0], "further") == kind]
         if keys:
             text = template.format(", ".join(shared[key] for key in keys))
-            yield Sentence(text, kind, [passage.support(*positions[key]) for key in keys])
-
-
-def _asserted_facts(sheet, passage, domain):
-    """The documented sentences: a party's name anywhere in the text counts."""
-    cited = cited_sections(passage.text, domain)
-    sections = [section for section in sheet.sections_cited if section in cited]
-    if sections:
-        text = SENTENCES["common"]["sections"].format(", ".join(sections))
-        yield Sentence(text, "sections")
-    for side in facts.PARTY_SIDES:
-        party = getattr(sheet.parties, f"{side}_type")
-        start = passage.text.lower().find(party.lower())
-        if party != "Unknown" and start >= 0:
-            text = SENTENCES["common"][side].format(party)
-            support = [passage.support(start, start + len(party))]
-            yield Sentence(text, side, support, checked=False)
-
-
-# --- edits
-
-
-def explain_edge(sheet, edit, lists, shown, documented=False, domain=SHIPPED_DOMAIN):
-    """What an edit of a sheet did to the results.
-
-    Given are the lists of cases before and after it, and {case: passage shown}.
-    """
-    before, after = lists
-    dropped = [case for case in before if case not in after]
-    new = [case for case in after if case not in before]
-    sentences = [Sentence(f"{edit.description}.", "change")]
-    for cases, template in [(dropped, "left"), (new, "came")]:
-        if cases:
-            count = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
-            names = ", ".join(cases[:MOST_CASES])
-            names += " and others" if len(cases) > MOST_CASES else ""
-            sentences.append(Sentence(SENTENCES[template].format(count, names), "lists"))
-    asserted = SENTENCES["asserted"].get(edit.fact_type) if documented else None
-    if not dropped and not new:
-        text = SENTENCES["inoperative"]
-        if not documented:
-            text = SENTENCES["same"].format("the same" if before == after else "another")
-        sentences.append(Sentence(text, "order", checked=not documented))
-    elif asserted:
-        sentences.append(Sentence(asserted, "reason", checked=False))
-    else:
-        sheets = facts_by_key(sheet), facts_by_key(edit.sheet)
-        reasons = [
-            *_reasons(*sheets, dropped, "left", shown, documented, domain),
-            *_reasons(*sheets[::-1], new, "came in", shown, documented, domain),
-        ]
-        if not reasons and not documented:
-            reasons = [Sentence(SENTENCES["untold"], "reason")]
-        sentences += reasons
-    return Explanation(sentences, documented)
-
-
-def _reasons(own, others, cases, what, shown, documented, domain):
-    """A sentence for each fact that only one of two sheets has, and that passages shown state."""
-    for key in [key for key in own if key not in others]:
-        support = []
-        for passage in [shown[case] for case in cases if case in shown]:
-            position = positions_of(passage.text, domain).get(key)
-            if position:
-                support.append(passage.support(*position))
-        if support:
-            tell = "tells" if len(support) == 1 else "tell"
-            told = {"n": len(cases), "what": what, "count": len(support), "tell": tell}
-            text = SENTENCES["cited" if documented else "told"].format(fact=own[key], **told)
-            yield Sentence(text, "reason", support)
+            support = [passage.support(*positions[key]) for key in keys]
+            sentences.append(Sentence(text, kind, support))
+    # Sections have a sentence of their own.
+    others = sheet.model_copy(update={"sections_cited": ()})
+    terms_shared = weights.shared(facts.in_words(facts.query_text(others)), passage.text)[
+        :MOST_TERMS
+    ]
+    if terms_shared:
+        text = SENTENCES["terms"].format(", ".join(term for term, _, _ in terms_shared))
+        support = [passage.support(start, end) for _, start, end in terms_shared]
+        sentences.append(Sentence(text, "terms", support))
+    nothing = [Sentence(SENTENCES["nothing"], "nothing")]
+    return Explanation(sentences[:MOST_SENTENCES] or nothing)
 
 
 # --- facts
@@ -252,7 +155,7 @@ def _reasons(own, others, cases, what, shown, documented, domain):
 
 @lru_cache(maxsize=4096)
 def positions_of(text, domain=SHIPPED_DOMAIN):
-    """The facts that a passage states, {key: (start, end)}."""
+    # The facts that a passage states, {key: (start, end)}.
     if not text.strip():
         return {}
     extraction = extract_sheet(text, domain=domain)
@@ -261,7 +164,7 @@ def positions_of(text, domain=SHIPPED_DOMAIN):
 
 
 def facts_by_key(sheet):
-    """The facts of a sheet in words, by key; those of one's own types with these."""
+    # The facts of a sheet in words, by key; those of one's own types with these.
     texts = {}
     for fact in facts.facts_of(sheet):
         is_own = fact.field.startswith("further_facts")
@@ -274,11 +177,8 @@ def facts_by_key(sheet):
 
 @lru_cache(maxsize=4096)
 def terms(text):
-    return tuple(span for span in token_spans(text) if _is_term(span[0]))
-
-
-def _is_term(word):
-    return len(word) >= SHORTEST_TERM and word not in STOP_LIST
+    spans = token_spans(text)
+    return [span for span in spans if len(span[0]) >= SHORTEST_TERM and span[0] not in STOP_LIST]
 
 
 class TermWeights:
@@ -292,11 +192,9 @@ class TermWeights:
     def weight(self, term):
         return math.log((self.n + 1) / (self.df[term] + 1)) + 1
 
-    def shared(self, query, text, documented=False):
+    def shared(self, query, text):
         """Terms that a query and a text share, the rarest first: (term, start, end)."""
-        asked = {term for term, _, _ in terms(query)}
-        if not documented:
-            asked -= _TEMPLATE_WORDS
+        asked = {term for term, _, _ in terms(query)} - _TEMPLATE_WORDS
         first = {}
         for span in terms(text):
             if span[0] in asked:

@@ -1,41 +1,29 @@
-"""What the components are worth: 2^4 cells, nine documented configurations, planted notes."""
+"""What the parts are worth: the pipeline without each, nine documented configurations, notes."""
 
-import itertools
 import re
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 from scipy import stats
-from scipy.special import comb
 
 from casebook.errors import InputError
-from casebook.factcheck.pipeline import CheckerConfig, EvidenceBase, FactChecker
-from casebook.factcheck.score import cost_rows, field_of_results
-from casebook.factcheck.transfer import title_of
+from casebook.factcheck.evidence import EvidenceBase
+from casebook.factcheck.pipeline import CheckerConfig, FactChecker
+from casebook.factcheck.score import cost_rows
+from casebook.factcheck.transfer import scores_of
 from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
 from casebook.factcheck.words import yaml_table
-from casebook.frames import contrasts
 from casebook.progress import track
-from casebook.scores import Scores
 from casebook.stats.samples import generator
 from casebook.text import sentence_texts, tokens
-from casebook.verdicts import OPPOSITE, margin_of
+from casebook.verdicts import OPPOSITE
 
-_PARTS = pd.DataFrame(yaml_table("parts"))
-#: Parts of the pipeline, and the configuration without each.
-PARTS = dict(zip(_PARTS["part"], _PARTS["configuration"], strict=True))
-#: Documented configurations that leave out one factor.
-COMPONENTS = _PARTS.dropna(subset="factor").set_index("configuration")["factor"].to_dict()
-FACTORS = tuple(COMPONENTS.values())
-FACTORIAL_CELLS = tuple(itertools.product((False, True), repeat=len(FACTORS)))
-#: A cell is named by the factors that are on.
-NAME_OF_CELL = {
-    cell: "+".join(itertools.compress(FACTORS, cell)) or "none" for cell in FACTORIAL_CELLS
-}
-CELL_NAMES = tuple(NAME_OF_CELL.values())
+#: Parts of the pipeline: the configuration without each, and why it may not be measured.
+PARTS = pd.DataFrame(yaml_table("parts")).set_index("configuration")
 PIPELINE = "pipeline"
-WITHOUT = "without {}"
+#: Readers' names of the configurations that are compared.
+COMPARED = {"full": PIPELINE} | ("without " + PARTS["part"]).to_dict()
 #: The documented simulator's inputs; ``changed``: what each configuration leaves out or changes.
 SIMULATOR = yaml_table("documented")["simulator"]
 CONTRADICTIONS = yaml_table("contradictions")
@@ -52,43 +40,72 @@ def ablate(
     seed=0,
     n_resamples=10_000,
 ):
-    """All 16 cells and the nine configurations, then the cells with planted notes, as frames.
+    """The pipeline, its nine documented configurations, and those with planted notes, as frames.
 
-    ``cells`` and ``configurations`` have accuracy and cost; ``parts`` is the planned family,
-    ``effects`` those of the cells by rate of noise, ``reported`` the documented impacts. What gave
-    no claim another input is not measured.
+    ``parts`` is the planned family, the pipeline against itself without each part; ``noise`` is the
+    same by the share of documents with a planted note. ``configurations`` have accuracy and cost,
+    ``reported`` the documented impacts. What gave no claim another input is not measured.
     """
     options = {"n_resamples": n_resamples, "seed": seed}
     base = checker.base
-    cells = factorial_configs(checker.config)
-    nine = documented_configs(checker.config)
-    configs = cells | nine | {"no gate": replace(checker.config, gate="none")}
+    configs = documented_configs(checker.config)
+    compared = {config: configs[config] for config in COMPARED}
     rows = run_configs(configs, base, checker.stance, claims, memo=memo)
-    right = right_table(rows)
-    groups = rows.drop_duplicates("id")["group"].tolist()
-    without_part = {part: [("full", code)] for part, code in PARTS.items()}
-    parts = part_contrasts(right, groups, unused([rows], without_part), name, **options)
-    effects = []
-    for rate in {0.0: None, **dict.fromkeys(noise_rates)}:
-        tables = [rows]
-        if rate:
-            tables = []
-            for noise_seed in noise_seeds:
-                documents = plant_noise(base.documents, rate, noise_seed)
-                noisy = EvidenceBase(documents, mode=base.mode)
-                tables.append(run_configs(cells, noisy, checker.stance, claims))
-        values = sum(map(right_table, tables)) / len(tables)
-        table = factorial_effects(values, groups, unused=unused(tables, PAIRS), **options)
-        effects.append(table.assign(rate=rate))
-    costs = configuration_costs(rows)
+    parts = part_contrasts([rows], name, **options)
+    noise = [parts.assign(rate=0.0)]
+    for rate in filter(None, dict.fromkeys(noise_rates)):
+        tables = []
+        for noise_seed in noise_seeds:
+            noisy = EvidenceBase(plant_noise(base.documents, rate, noise_seed), mode=base.mode)
+            tables.append(run_configs(compared, noisy, checker.stance, claims))
+        noise.append(part_contrasts(tables, name, **options).assign(rate=rate))
     return {
-        "cells": costs.loc[list(cells)].reset_index(),
-        "configurations": costs.loc[list(nine)].reset_index(),
         "parts": parts,
-        "effects": pd.concat(effects, ignore_index=True),
+        "noise": pd.concat(noise, ignore_index=True),
+        "configurations": configuration_costs(rows),
         "reported": reported_impacts(parts),
         "crashed": rows.loc[rows["error"].notna(), ["config", "id", "error"]],
     }
+
+
+def documented_configs(config=None):
+    """The nine documented configurations as settings that are really run; and that without gate."""
+    config = config or CheckerConfig()
+    rule = config.rule
+    without = {
+        "no FOL": {"decomposition": "none"},
+        "k=1": {"k": 1},
+        "no credibility": {"rule": replace(rule, weights=EQUAL_WEIGHTS)},
+        "no 3-stage": {"three_stage": False},
+    }
+    changes = {
+        "full": {},
+        **without,
+        "binary credibility": {"rule": replace(rule, weights=BINARY_WEIGHTS)},
+        "stricter threshold": {"rule": replace(rule, upper=0.85)},
+        "lenient threshold": {"rule": replace(rule, upper=0.55)},
+        "minimal": {name: value for part in without.values() for name, value in part.items()},
+        "no gate": {"gate": "none"},
+    }
+    return {name: replace(config, **changed) for name, changed in changes.items()}
+
+
+def run_configs(configs, base, stance, claims, *, memo=None):
+    """Configurations run on the same claims, one row a configuration and claim.
+
+    What they share is computed once.
+    """
+    memo = {} if memo is None else memo
+    tables = []
+    for name, config in track(configs.items(), "configurations"):
+        results = FactChecker(base, stance, config, memo).check_all(claims)
+        table = cost_rows(results).assign(config=name, group=[claim.group for claim in claims])
+        table["verdict"] = [result.verdict for result in results]
+        table["right"] = table["verdict"] == [claim.label for claim in claims]
+        table["input"] = [verdict_input(result) for result in results]
+        table["error"] = [result.error for result in results]
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
 
 
 def verdict_input(result):
@@ -104,64 +121,46 @@ def verdict_input(result):
     return parts, result.queries, passages, [part.score for part in result.subverdicts]
 
 
-def unused(tables, pairs):
-    """What changed the input of no claim in any table of `run_configs`, with the reason.
-
-    ``pairs`` are configurations with and without it, by the name of a part or of a factor.
-    """
-    reasons = _PARTS.set_index("part")["unused"].to_dict()
-    reasons |= _PARTS.dropna(subset="factor").set_index("factor")["unused"].to_dict()
-    reasons = {name: reasons[name] for name in pairs}
+def unused(tables):
+    """Configurations that changed the input of no claim in any table, with the reason."""
+    reasons = PARTS["unused"].to_dict()
     for rows in tables:
         if rows["verdict"].isna().all():
             reasons = dict.fromkeys(reasons, "no claim could be checked")
         inputs = rows.groupby("config")["input"].agg(list)
-        for name, compared in pairs.items():
-            if any(inputs[config] != inputs[without] for config, without in compared):
-                reasons.pop(name, None)
+        for config in PARTS.index:
+            if inputs[config] != inputs["full"]:
+                reasons.pop(config, None)
     return reasons
 
 
-def pairs_of(position):
-    """Cells with a factor on, each with the cell that lacks nothing else."""
-    cells = [cell for cell in FACTORIAL_CELLS if cell[position]]
-    without = [(*cell[:position], False, *cell[position + 1 :]) for cell in cells]
-    return list(zip(map(NAME_OF_CELL.get, cells), map(NAME_OF_CELL.get, without), strict=True))
-
-
-PAIRS = {factor: pairs_of(position) for position, factor in enumerate(FACTORS)}
-
-
-def configuration_costs(rows):
-    """Accuracy and crashes beside cost of every configuration."""
-    rows = rows.assign(crashed=rows["verdict"].isna(), n=1, accuracy=rows["right"])
-    columns = {"accuracy": "mean", "crashed": "sum", "n": "sum"}
-    columns |= dict.fromkeys(["queries", "evidence", "seconds"], "mean")
-    return rows.groupby("config", sort=False).agg(columns)
-
-
-def part_contrasts(right, groups, unused=None, name="claims", **options):
-    """The pipeline against itself without each part, on clean documents: the planned family.
-
-    A part that is ``unused`` (part to reason) is not measured.
-    """
-    reasons = {(PIPELINE, WITHOUT.format(part)): why for part, why in (unused or {}).items()}
-    names = {"full": PIPELINE} | {code: WITHOUT.format(part) for part, code in PARTS.items()}
-    right = right[list(names)].rename(columns=names)
-    scores = Scores(
+def part_contrasts(tables, name="claims", **options):
+    """The pipeline against itself without each part, over the mean of tables: one family."""
+    ids = tables[0]["id"].drop_duplicates()
+    right = 0
+    for rows in tables:
+        wide = rows.pivot_table("right", "id", "config", aggfunc="first").astype(float)
+        right += wide.loc[ids, list(COMPARED)] / len(tables)
+    right = right.rename(columns=COMPARED)
+    reasons = {(PIPELINE, COMPARED[config]): why for config, why in unused(tables).items()}
+    scores = scores_of(
         right,
         "accuracy",
         name,
-        title_of(name),
-        unit="claims",
-        clusters=None if groups is None else pd.Series(groups, right.index),
-        cluster="groups",
-        phrases={PIPELINE: "the pipeline"}
-        | {name: f"the pipeline {name}" for name in right.columns[1:]},
+        tables[0].drop_duplicates("id").set_index("id")["group"],
+        {name: name if name == PIPELINE else f"pipeline {name}" for name in right},
         same_input=lambda pairs: {pair: reasons[pair] for pair in pairs if pair in reasons},
         **options,
     )
-    return scores.contrasts([(PIPELINE, name) for name in right.columns[1:]])
+    return replace(scores, names={}).contrasts([(PIPELINE, name) for name in right.columns[1:]])
+
+
+def configuration_costs(rows):
+    rows = rows[rows["config"] != "no gate"]
+    rows = rows.assign(crashed=rows["verdict"].isna(), n=1, accuracy=rows["right"])
+    columns = {"accuracy": "mean", "crashed": "sum", "n": "sum"}
+    columns |= dict.fromkeys(["queries", "evidence", "seconds"], "mean")
+    return rows.groupby("config", sort=False).agg(columns).reset_index()
 
 
 def reported_impacts(parts):
@@ -169,128 +168,15 @@ def reported_impacts(parts):
 
     An impact is that of leaving a part out, so signs and verdicts of ``parts`` turn together.
     """
-    codes = list(SIMULATOR["reported"])
-    part_of = {code: WITHOUT.format(part) for part, code in PARTS.items()}
-    measured = parts.set_index("against").loc[map(part_of.get, codes)].reset_index()
-    table = pd.DataFrame(
-        {
-            "configuration": codes,
-            "reported": SIMULATOR["reported"].values(),
-            "simulated accuracy": map(simulated_accuracy, codes),
-            "simulated seconds": map(simulated_seconds, codes),
-            "reversed at n=10": [chance_of_reversal(code, 10) for code in codes],
-        }
-    )
+    stated = pd.Series(SIMULATOR["reported"], name="reported").rename_axis("configuration")
+    table = stated.reset_index()
+    table["simulated accuracy"] = table["configuration"].map(simulated_accuracy)
+    table["reversed at n=10"] = [chance_of_reversal(code, 10) for code in table["configuration"]]
+    measured = parts.set_index("against").loc[table["configuration"].map(COMPARED)]
     points = -100 * measured[["difference", "high", "low"]] + 0.0  # no negative zero
     table[["ours", "ours low", "ours high"]] = points.to_numpy()
-    tests = measured[["p_adjusted", "n", "verdict", "reason"]]
-    return table.join(tests.replace({"verdict": OPPOSITE}))
-
-
-def factorial_configs(config=None):
-    """Settings of all 16 cells."""
-    return {name: cell_config(cell, config) for cell, name in NAME_OF_CELL.items()}
-
-
-def cell_config(cell, config=None):
-    """Settings of one cell: which of the four factors are on."""
-    config = config or CheckerConfig()
-    decomposition, diversity, weighting, three_stage = cell
-    return replace(
-        config,
-        decomposition=config.decomposition if decomposition else "none",
-        k=config.k if diversity else 1,
-        rule=config.rule if weighting else replace(config.rule, weights=EQUAL_WEIGHTS),
-        three_stage=config.three_stage and three_stage,
-    )
-
-
-def documented_configs(config=None):
-    """The nine documented configurations, as settings that are really run."""
-    config = config or CheckerConfig()
-    configs = {"full": config}
-    for name, left_out in COMPONENTS.items():
-        configs[name] = cell_config([factor != left_out for factor in FACTORS], config)
-    for name, changed in {
-        "binary credibility": {"weights": BINARY_WEIGHTS},
-        "stricter threshold": {"upper": 0.85},
-        "lenient threshold": {"upper": 0.55},
-    }.items():
-        configs[name] = replace(config, rule=replace(config.rule, **changed))
-    return configs | {"minimal": cell_config(FACTORIAL_CELLS[0], config)}
-
-
-def run_configs(configs, base, stance, claims, *, memo=None):
-    """Configurations run on the same claims, one row a configuration and claim.
-
-    What they share is computed once.
-    """
-    memo = {} if memo is None else memo
-    tables = []
-    for name, config in track(configs.items(), "configurations"):
-        results = FactChecker(base, stance, config, memo).check_all(claims)
-        table = cost_rows(results).assign(
-            config=name,
-            group=[claim.group for claim in claims],
-            label=[claim.label for claim in claims],
-            verdict=field_of_results(results, "verdict"),
-            input=[verdict_input(result) for result in results],
-            error=field_of_results(results, "error"),
-        )
-        tables.append(table)
-    rows = pd.concat(tables, ignore_index=True)
-    return rows.assign(right=rows["verdict"] == rows["label"])
-
-
-def right_table(rows):
-    """Claims x configurations in their order, 1 where right, else 0."""
-    wide = rows.pivot_table("right", "id", "config", aggfunc="first").astype(float)
-    return wide.loc[rows["id"].drop_duplicates(), rows["config"].drop_duplicates()]
-
-
-def effect_weights():
-    """Weights that turn the 16 cells into effects, shape [16, effects].
-
-    ``main: A``: mean with A on minus mean with A off. ``interaction: A x B``: half the effect of A
-    with B on minus half that with B off. ``shapley: A``: A's mean contribution over all orders of
-    adding factors; the four sum to full minus none.
-    """
-    on = np.array(FACTORIAL_CELLS)
-    signs = pd.DataFrame(np.where(on, 1.0, -1.0), list(CELL_NAMES), list(FACTORS))
-    n_others = on.sum(axis=1, keepdims=True) - on
-    of_orders = signs / (4 * comb(3, n_others))
-    weights = (signs / 8).add_prefix("main: ")
-    for first, second in itertools.combinations(FACTORS, 2):
-        weights[f"interaction: {first} x {second}"] = signs[first] * signs[second] / 8
-    return weights.join(of_orders.add_prefix("shapley: "))
-
-
-def factorial_effects(values, clusters=None, *, unused=None, n_resamples=10_000, seed=0):
-    """Every effect with interval and test, from claims x ``CELL_NAMES``; a kind is one family.
-
-    An effect of a factor that is ``unused`` (factor to reason) is not measured.
-    """
-    weights = effect_weights()
-    per_claim = (values[list(CELL_NAMES)].astype(float) @ weights).assign(nothing=0.0)
-    reasons = {}
-    for name, (factor, reason) in itertools.product(weights, (unused or {}).items()):
-        if factor in name:
-            reasons.setdefault((name, "nothing"), reason)
-    tables = []
-    for kind in ("main", "interaction", "shapley"):
-        table = contrasts(
-            per_claim,
-            [(name, "nothing") for name in weights if name.startswith(kind)],
-            clusters,
-            margin=margin_of("accuracy"),
-            n_resamples=n_resamples,
-            seed=seed,
-            not_measured=reasons,
-        )
-        effects = table["system"].str.removeprefix(f"{kind}: ")
-        tables.append(table.assign(kind=kind, effect=effects))
-    table = pd.concat(tables, ignore_index=True).rename(columns={"difference": "value"})
-    return table[["kind", "effect", *table.columns[2:-2]]]
+    tests = measured[["p_adjusted", "n", "verdict", "reason"]].replace({"verdict": OPPOSITE})
+    return table.join(tests.reset_index(drop=True))
 
 
 def plant_noise(documents, rate, seed=0):
@@ -308,7 +194,6 @@ def plant_noise(documents, rate, seed=0):
 
 
 def contradict(sentence, rng):
-    """Contradict a sentence: other numbers, else the first change of words that applies."""
     factor = float(rng.choice([0.5, 2.0, 3.0]))
 
     def other(match):
@@ -323,7 +208,6 @@ def contradict(sentence, rng):
 
 
 def _other_number(number, factor):
-    """Another number of the same form, never the same."""
     value = float(number.replace(",", ""))
     changed = value * factor if value else 7.0
     if "." in number or not value.is_integer():
@@ -338,13 +222,6 @@ def simulated_accuracy(configuration):
     changed = SIMULATOR["changed"][configuration]
     penalties = [SIMULATOR["penalties"].get(part, 0) for part in changed]
     return max(SIMULATOR["least"], SIMULATOR["accuracy"] - sum(penalties))
-
-
-def simulated_seconds(configuration):
-    """The constant that the documented simulator reports as time."""
-    changed = SIMULATOR["changed"][configuration]
-    slower = [n for part, n in SIMULATOR["slower"].items() if part not in changed]
-    return SIMULATOR["seconds"] * (1 + sum(slower))
 
 
 def chance_of_reversal(configuration, n):

@@ -1,15 +1,13 @@
 """Claims of any origin, and what decides them."""
 
-import re
 from collections import namedtuple
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from casebook import paths
 from casebook.data.registry import load
-from casebook.data.tables import listed, read_roles, read_table, refusal, short, to_type
+from casebook.data.tables import read_roles, read_table, refusal, short, to_type
 from casebook.errors import InputError
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.words import content
@@ -35,18 +33,12 @@ CLAIM_LABELS = {
 Atom = namedtuple("Atom", "text label doc_id quote start end")
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A claim with its gold verdict; the claims of a group depend on each other."""
-
-    id: str
-    text: str
-    label: str = ""
-    category: str = ""
-    hops: int = 0
-    group: str = ""
-    split: str = "test"
-    atoms: tuple = ()
+#: A claim with its gold verdict; the claims of a group depend on each other.
+Claim = namedtuple(
+    "Claim",
+    "id text label category hops group split atoms",
+    defaults=["", "", 0, "", "test", ()],
+)
 
 
 def shipped_documents():
@@ -81,44 +73,45 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
     With documents, each quote of ``evidence`` is looked up in its own.
     """
     path = Path(path)
-    if suffix_of(path) != ".txt":
-        table = read_table(path, rows)
-    else:
+    if suffix_of(path) == ".txt":
         lines = {number: line for number, line in read_lines(path) if line.strip()}
-        header = re.split("[,;\t]", next(iter(lines.values()), ""))
-        if "claim" in header:
-            raise refusal(path, f"has the columns {listed(header)}: rename it to .csv or .tsv")
         table = pd.DataFrame({"claim": pd.Series(lines, dtype=object)})
         table.attrs["path"] = path
+    else:
+        table = read_table(path, rows)
     if not len(table):
         raise refusal(path, "holds no claims")
     reading = read_roles(table, "claims", ["claim"], columns, values)
-    frame = pd.DataFrame({"text": reading.texts("claim")})
     if "id" not in reading:
         reading.table["id"] = table.index.astype(str)
-    frame["id"] = reading.texts("id")
     reading.refuse_repeats("id")
     labels = reading.labels("label", tuple(CLAIM_LABELS))
+    frame = pd.DataFrame({"id": reading.texts("id"), "text": reading.texts("claim")})
     frame["label"] = labels.replace(CLAIM_LABELS)
     frame["category"] = reading.texts("category", may_be_empty=True)
-    group = reading.texts("group", may_be_empty=True)
-    frame["group"] = group.where(group != "", frame["id"])
+    frame["group"] = reading.texts("group", may_be_empty=True)
+    frame["group"] = frame["group"].where(frame["group"] != "", frame["id"])
     texts = None if documents is None else documents.set_index("doc_id")["text"].to_dict()
-    evidence = reading.cells("evidence")
     claims = []
     for row, fields in zip(frame.index, frame.to_dict("records"), strict=True):
-        quotes = evidence[row] or []
-        is_list = isinstance(quotes, list) and all(isinstance(quote, dict) for quote in quotes)
-        if not is_list or not all(quote.get("doc_id") and quote.get("quote") for quote in quotes):
-            problem = f"evidence {short(quotes)} is no list of objects with doc_id and quote"
-            way = to_type("columns", {"evidence": "-"})
-            reading.refuse(row, f"{problem}: write some, or type {way}")
-        part = (fields["text"], fields["label"])
-        atoms = [_atom(path, row, *part, quote, texts) for quote in quotes]
+        atoms = []
+        for quote in _quotes(reading, row):
+            atoms.append(_atom(path, row, fields["text"], fields["label"], quote, texts))
         claims.append(Claim(**fields, atoms=tuple(atoms)))
     counts = labels.replace("", "none").value_counts()
     reading.notes.append("labels " + ", ".join(f"{label} {n}" for label, n in counts.items()))
     return claims, reading
+
+
+def _quotes(reading, row):
+    quotes = reading.cells("evidence")[row] or []
+    listed = quotes if isinstance(quotes, list) else [None]
+    for quote in listed:
+        if not isinstance(quote, dict) or not (quote.get("doc_id") and quote.get("quote")):
+            problem = f"evidence {short(quotes)} is no list of objects with doc_id and quote"
+            way = to_type("columns", {"evidence": "-"})
+            reading.refuse(row, f"{problem}: write some, or type {way}")
+    return listed
 
 
 def read_labelled(path, documents=None, **said):
@@ -137,7 +130,6 @@ def read_labelled(path, documents=None, **said):
 
 
 def _atom(path, number, text, label, evidence, texts):
-    """A quote that decides a claim or a part of it, with its span in the document."""
     doc_id = evidence["doc_id"]
     quote = evidence["quote"]
     start = 0 if texts is None else texts.get(doc_id, "").find(quote)
@@ -149,19 +141,14 @@ def _atom(path, number, text, label, evidence, texts):
 
 def claims_of_answers(log):
     """Sentences that state something of a log of answers, see `casebook.read_log`."""
-    rows = log[log["abstained"].ne(True)].reset_index(drop=True)
-    rows["name"] = rows["id"]
-    if len(rows["system"].unique()) > 1:
-        rows["name"] = rows["id"] + "/" + rows["system"]
-    rows = (
-        rows.assign(text=rows["answer"].map(sentence_texts)).explode("text").dropna(subset="text")
-    )
-    rows["name"] += "/" + (rows.groupby(level=0).cumcount() + 1).astype(str)
-    states = rows["text"].map(lambda text: bool(content(text)) and not text.endswith("?"))
-    claims = [
-        Claim(row.name, row.text, category=row.system, group=row.group)
-        for row in rows[states].itertuples()
-    ]
+    several = len(log["system"].unique()) > 1
+    claims = []
+    for row in log[log["abstained"].ne(True)].itertuples():
+        name = f"{row.id}/{row.system}" if several else row.id
+        for number, text in enumerate(sentence_texts(row.answer), start=1):
+            if content(text) and not text.endswith("?"):
+                claim = Claim(f"{name}/{number}", text, category=row.system, group=row.group)
+                claims.append(claim)
     if not claims:
         raise InputError("the log has no answer that states anything: there is nothing to check")
     return claims

@@ -8,7 +8,6 @@ from casebook.text import sentence_texts
 
 CONNECTORS = frozenset(CLAIM_WORDS["connectors"].split())
 CONDITIONS = frozenset(CLAIM_WORDS["conditions"].split())
-DEPENDENT = frozenset(CLAIM_WORDS["dependent"].split())
 BE = frozenset(("is", "are", "was", "were"))
 ARTICLES = frozenset(("a", "an", "the"))
 POSSESSIVES = frozenset(("its", "their", "his", "her"))
@@ -19,27 +18,24 @@ OBJECTS = {
     "NN": ("PRP$", "PRP"),
     "VBN": ("DT", "PRP$", "PRP", "CD", "NNS", "NNP"),
 }
-LONGEST_SUBJECT = 10  # words, of a clause after a connector
 _TOKEN = re.compile(r"\w[\w’'.,-]*\w|\w|[,;]")
-_RELATIVE = re.compile(
-    r"^(?P<head>[^,]+), (?P<pronoun>which|who|whose) (?P<inner>[^,]+)(?:, (?P<after>.+))?$"
-)
+_RELATIVE = re.compile(r"^(?P<head>[^,]+), (?:which|who) (?P<inner>[^,]+)(?:, (?P<after>.+))?$")
 
 #: A word of a clause, its part of speech in the Penn tag set, and its characters.
 Token = namedtuple("Token", "word tag start end")
+_END = Token("", "", 0, 0)
 
 
 def split_claim(claim):
-    """Texts of the atomic claims of a claim."""
     parts = []
     for sentence in sentence_texts(claim):
-        stop = "?" if sentence.endswith("?") else "."
-        for clause in filter(None, (clause.strip(" .;,?") for clause in sentence.split(";"))):
+        clauses = [clause.strip(" .,?") for clause in sentence.split(";")]
+        for clause in filter(None, clauses):
             lead, body = split_condition(clause)
-            clauses = [part for whole in _relative_clauses(body) for part in _coordinated(whole)]
-            for part in clauses:
-                text = f"{lead} {part}".strip(" ,")
-                parts.append(f"{text[:1].upper()}{text[1:]}{stop}")
+            for whole in _relative_clauses(body):
+                for part in _coordinated(whole):
+                    text = f"{lead} {part}".strip(" ,")
+                    parts.append(f"{text[:1].upper()}{text[1:]}.")
     return parts or [claim]
 
 
@@ -66,47 +62,34 @@ def tokens_of(text):
 
 
 def finite_verb(tokens):
-    """Place of the first finite verb that no dependent clause holds."""
+    """Place of the first finite verb, None without one."""
     for place in range(1, len(tokens)):
-        if tokens[place].word in DEPENDENT and place > 1:
-            return None
-        if _is_finite(tokens, place):
+        after_noun = tokens[place - 1].tag.startswith("NN")
+        is_verb = tokens[place].tag == "VB" or _has_object(tokens[place:])
+        if tokens[place].tag in FINITE or (after_noun and is_verb):
             return place
     return None
 
 
-def _is_finite(tokens, place):
-    token = tokens[place]
-    before = tokens[place - 1].tag
-    if token.tag == "VBD" and tokens[place + 1 : place + 2] and tokens[place + 1].word == "by":
-        return False  # "a hall designed by"
-    if token.tag in FINITE or (token.tag == "VB" and before.startswith("NN")):
-        return True
-    return _has_object(tokens[place:]) and before.startswith("NN")
-
-
 def _has_object(tokens):
     """Whether a verb starts here that is tagged as a noun or participle: "rents a stall"."""
-    if len(tokens) < 2:
-        return False
-    return tokens[1].tag in OBJECTS.get(tokens[0].tag, ())
+    following = [*tokens[1:2], _END][0]
+    return following.tag in OBJECTS.get(tokens[0].tag, ())
 
 
 def _relative_clauses(text):
-    """Main clause and relative clause after a comma, each with its subject."""
     match = _RELATIVE.match(text)
     if not match:
         return [text]
-    head, pronoun, inner, after = match.groups()
+    head, inner, after = match.groups()
     verb = finite_verb(tokens_of(head))
     if after and verb is None:
         return [f"{head} {after}", f"{head} {inner}"]
+    if after or verb is None:
+        return [text]
     article = head.lower().rfind(" the ") + 1
     antecedent = head[article:] if article else head.rpartition(" ")[2]
-    if pronoun == "whose":
-        noun, _, inner = inner.partition(" ")
-        antecedent = f"the {noun} of {antecedent}"
-    return [text] if after or verb is None else [head, f"{antecedent} {inner}"]
+    return [head, f"{antecedent} {inner}"]
 
 
 def _coordinated(text):
@@ -118,27 +101,17 @@ def _coordinated(text):
     start = 0
     before = None  # subject and first verb, which a predicate shares
     for place, token in enumerate(tokens):
-        joins = token.word in CONNECTORS or token.word == ","
-        if not joins or place <= start or tokens[place - 1].word == ",":
-            continue
         left = tokens[start:place]
         right = tokens[place + 1 :]
-        sure = token.word != "and"
+        is_in_series = any(later.word in CONNECTORS for later in tokens[place:])
+        if not (token.word == "," or token.word in CONNECTORS) or not is_in_series or not left:
+            continue
         if right and right[0].word in CONNECTORS:
             right = right[1:]
-        verb = _verb_before(left, right)
-        shares = before is not None and _starts_verb(left, before[1])
-        if verb is None and not shares:
-            continue
-        after = [] if shares else [token.word for token in left[verb + 1 :]]
-        is_cut = after[:1] == [","] and after.count(",") == 1  # "may, if asked, sell"
-        in_series = not CONNECTORS.isdisjoint(token.word for token in tokens[place:])
-        if is_cut or not in_series:
-            continue
         known = before
-        if not shares:
-            known = (text[left[0].start : left[verb].start].strip(), left[verb])
-        if not _follows(right, known[1], sure):
+        if before is None or not _starts_verb(left, before[1]):
+            known = _subject_and_verb(text, left, right)
+        if known is None or not _follows(right, known[1]):
             continue
         parts.append(_restored(text, left, before))
         before = known
@@ -146,12 +119,17 @@ def _coordinated(text):
     return [*parts, _restored(text, tokens[start:], before)]
 
 
-def _verb_before(left, right):
-    """Place of the verb of a clause, which may be tagged as a noun if another verb follows it."""
+def _subject_and_verb(text, left, right):
+    """Subject and verb of a clause; it may be tagged as a noun if another verb follows it."""
     verb = finite_verb(left)
     if verb is None and (finite_verb(right) or _is_verb(right)):
-        return _noun_after_noun(left)
-    return verb
+        verb = _noun_after_noun(left)
+    if verb is None:
+        return None
+    after = [token.word for token in left[verb + 1 :]]
+    if after[:1] == [","] and after.count(",") == 1:  # "may, if asked, sell"
+        return None
+    return text[left[0].start : left[verb].start].strip(), left[verb]
 
 
 def _noun_after_noun(tokens):
@@ -169,29 +147,23 @@ def _is_verb(tokens):
 
 def _starts_verb(tokens, helper):
     """Whether a predicate starts here: a finite verb, or one that shares a helper."""
-    rest = tokens
-    while len(rest) > 1 and (rest[0].tag == "RB" or rest[0].word == "first"):
-        rest = rest[1:]
-    if len(rest) < 2 or rest[1].word in (",", "and", "or"):
+    rest = [token for token in tokens if token.tag != "RB" and token.word != "first"]
+    if len(rest) < 2:
         return False
     is_bare = rest[0].tag in ("VB", "VBP") or (rest[0].tag == "NN" and rest[1].tag == "DT")
-    bare = helper.tag == "MD" and is_bare
-    passive = helper.word in BE and rest[0].tag in ("VBN", "VBD")
-    return bare or passive or _is_verb(rest)
+    is_passive = helper.word in BE and rest[0].tag in ("VBN", "VBD")
+    return (helper.tag == "MD" and is_bare) or is_passive or _is_verb(rest)
 
 
-def _follows(tokens, helper, sure):
+def _follows(tokens, helper):
     """Whether a predicate, or a clause with its own subject, starts here."""
     if not tokens or _starts_verb(tokens, helper):
         return bool(tokens)
-    place = finite_verb(tokens)
-    if place is None and tokens[0].tag in ("DT", "PRP$"):
-        place = _noun_after_noun(tokens)
-    if place is None or place > LONGEST_SUBJECT:
-        return False
-    if not {",", "and"}.isdisjoint(token.word for token in tokens[:place]):
-        return False
-    return sure or tokens[0].tag != "VBG"
+    verb = finite_verb(tokens)
+    if verb is None and tokens[0].tag in ("DT", "PRP$"):
+        verb = _noun_after_noun(tokens)
+    subject = {token.word for token in tokens[:verb]}
+    return verb is not None and subject.isdisjoint((",", "and"))
 
 
 def _restored(text, tokens, before):
@@ -200,20 +172,18 @@ def _restored(text, tokens, before):
     if before is None:
         return part
     subject, helper = before
-    first = tokens[0]
+    first, following = [*tokens, _END][:2]
     if first.word in ("it", "they"):
         return f"{subject} {part.partition(' ')[2]}"
     verb = finite_verb(tokens)
     if first.word in POSSESSIVES and verb:
-        noun = text[tokens[1].start : tokens[verb - 1].end]
-        within = subject
+        noun = text[following.start : tokens[verb - 1].end]
         if subject.split(" ")[0].lower() in ARTICLES:
-            within = subject[:1].lower() + subject[1:]
-        return f"the {noun} of {within} {text[tokens[verb].start : tokens[-1].end]}"
+            subject = subject[:1].lower() + subject[1:]
+        return f"the {noun} of {subject} {text[tokens[verb].start : tokens[-1].end]}"
     if not _starts_verb(tokens, helper):
         return part
-    following = tokens[1].tag if len(tokens) > 1 else ""
-    passive = helper.word in BE and first.tag in ("VBN", "VBD") and following in ("IN", "TO")
-    if passive or (helper.tag == "MD" and first.tag in ("VB", "VBP", "NN")):
+    is_passive = helper.word in BE and first.tag in ("VBN", "VBD") and following.tag in ("IN", "TO")
+    if is_passive or (helper.tag == "MD" and first.tag in ("VB", "VBP", "NN")):
         return f"{subject} {helper.word} {part}"
     return f"{subject} {part}"

@@ -1,18 +1,18 @@
-"""Atomic claims with logical form and verifiability: by rules, as documented, by a language model.
+"""Atomic claims with their verifiability: by rules, as documented, by a language model.
 
 The rules part a claim where a tagger finds a predicate or a clause after a connector, and restore
 subject, modal and leading condition. A list of things under one verb stays whole.
 """
 
 import re
-from dataclasses import dataclass
+from collections import namedtuple
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
-from casebook.factcheck.clauses import finite_verb, split_claim, split_condition, tokens_of
+from casebook.factcheck.clauses import split_claim
 from casebook.factcheck.words import CLAIM_WORDS, proper_names, stated_numbers, yaml_table
 from casebook.models.language import load_language_model
 from casebook.plugins import callable_plugin, called, is_plugin
@@ -26,76 +26,41 @@ PREDICTION = "future_prediction"
 VERIFIABILITY_KINDS = (VERIFIABLE, OPINION, VAGUE, PREDICTION)
 MOST_SUBCLAIMS = 10
 LONGEST_CLAIM = 10_000  # characters
+_JUDGEMENT = frozenset(CLAIM_WORDS["judgement"].split())
+_VAGUE = frozenset(CLAIM_WORDS["vague"].split())
+_DOCUMENTED_SPLIT = re.compile(r" and |,| that ", re.IGNORECASE)
+_DOCUMENTED_NAME = re.compile(r"[A-Z][a-zA-Z]*(?:\s+[A-Z][a-zA-Z]*)*")
+
+#: One atomic claim, and the names in it.
+SubClaim = namedtuple("SubClaim", "id text verifiability entities", defaults=[VERIFIABLE, ()])
 
 
-@dataclass(frozen=True)
-class SubClaim:
-    """One atomic claim."""
-
-    id: str
-    text: str
-    logical_form: str = ""
-    verifiability: str = VERIFIABLE
-    entities: tuple = ()
-    properties: tuple = ()
+def numbered(texts, kind_of=lambda text: VERIFIABLE, names_in=proper_names):
+    parts = []
+    for number, text in enumerate(texts, start=1):
+        parts.append(SubClaim(f"SC{number}", text, kind_of(text), tuple(names_in(text))))
+    return tuple(parts)
 
 
 def decompose(claim):
-    """Atomic claims of a claim, by rules."""
     texts = split_claim(checked_claim(claim))
     if len(texts) > MOST_SUBCLAIMS:
         raise InputError(f"the claim has {len(texts)} parts, more than {MOST_SUBCLAIMS}")
-    parts = []
-    for number, text in enumerate(texts, start=1):
-        part = SubClaim(
-            id=f"SC{number}",
-            text=text,
-            logical_form=logical_form(text),
-            verifiability=verifiability(text),
-            entities=proper_names(text),
-            properties=stated_numbers(text),
-        )
-        parts.append(part)
-    return tuple(parts)
+    return numbered(texts, verifiability)
 
 
 def undivided(claim):
     """A claim as its only part, taken to be verifiable."""
-    return (SubClaim("SC1", checked_claim(claim), f"claim({claim})"),)
+    return numbered([checked_claim(claim)])
 
 
 def checked_claim(claim):
     if not isinstance(claim, str) or not claim.strip():
         raise InputError("the claim is empty")
     if len(claim) > LONGEST_CLAIM:
-        raise InputError(
-            f"the claim has {len(claim):,} characters, more than {LONGEST_CLAIM:,}: "
-            "give one claim at a time"
-        )
+        length = f"{len(claim):,} characters, more than {LONGEST_CLAIM:,}"
+        raise InputError(f"the claim has {length}: give one claim at a time")
     return " ".join(claim.split())
-
-
-def logical_form(text):
-    """An atomic claim as a predicate, its condition in front."""
-    lead, clause = split_condition(text.rstrip(".?! "))
-    frame = f"{lead.rstrip(', ').lower()}: " if lead else ""
-    words = tokens_of(clause)
-    place = finite_verb(words)
-    if place is None:
-        return f"{frame}claim({clause})"
-    subject = clause[: words[place].start].strip().lower()
-    # an auxiliary and "not" lead to the verb that counts
-    verbs = words[place : place + 3]
-    negated = any(word.word in ("not", "never", "cannot") for word in verbs)
-    main = [word for word in verbs if word.tag.startswith("VB")]
-    verb = main[-1] if main else verbs[0]
-    rest = clause[verb.end :].strip(" ,")
-    form = f"{verb.word}({subject}, {rest})" if rest else f"{verb.word}({subject})"
-    return frame + (f"not({form})" if negated else form)
-
-
-_JUDGEMENT = frozenset(CLAIM_WORDS["judgement"].split())
-_VAGUE = frozenset(CLAIM_WORDS["vague"].split())
 
 
 def verifiability(text):
@@ -110,24 +75,15 @@ def verifiability(text):
     return VAGUE if n_vague > 1 and not stated_numbers(text) else VERIFIABLE
 
 
-_DOCUMENTED_SPLIT = re.compile(r" and |,| that ", re.IGNORECASE)
-_DOCUMENTED_NAME = re.compile(r"[A-Z][a-zA-Z]*(?:\s+[A-Z][a-zA-Z]*)*")
-
-
 def decompose_documented(claim):
     """The documented parts, quirks included: split at connectors, cut at ten."""
-    pieces = [piece.strip() for piece in _DOCUMENTED_SPLIT.split(claim)]
-    parts = []
-    for number, text in enumerate(filter(None, pieces), start=1):
-        part = SubClaim(
-            id=f"SC{number}",
-            text=text,
-            logical_form=f"Claim('{text}')",
-            verifiability=documented_verifiability(text),
-            entities=tuple(dict.fromkeys(_DOCUMENTED_NAME.findall(text))),
-        )
-        parts.append(part)
-    return tuple(parts[:MOST_SUBCLAIMS])
+    pieces = filter(None, map(str.strip, _DOCUMENTED_SPLIT.split(claim)))
+    parts = numbered(
+        pieces,
+        documented_verifiability,
+        lambda text: dict.fromkeys(_DOCUMENTED_NAME.findall(text)),
+    )
+    return parts[:MOST_SUBCLAIMS]
 
 
 def documented_verifiability(text):
@@ -141,13 +97,9 @@ def documented_verifiability(text):
 
 
 class Part(BaseModel):
-    """One atomic claim as a language model gives it."""
-
     text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-    logical_form: str
     verifiability: Literal[VERIFIABILITY_KINDS]
     entities: tuple[str, ...] = ()
-    properties: tuple[str, ...] = ()
 
 
 class Parts(BaseModel, extra="forbid"):
@@ -155,28 +107,25 @@ class Parts(BaseModel, extra="forbid"):
 
 
 MODEL_PROMPT = """Part the claim into atomic claims, each a full sentence that can be judged
-alone. Restore subjects and keep conditions. Do not add or drop anything. Give each a
-logical form such as covers(policy, fire) and its verifiability: {kinds}.
-Obligations ("will pay") are verifiable. Answer with JSON only.
+alone. Restore subjects and keep conditions. Do not add or drop anything. Give each its
+verifiability: {kinds}. Obligations ("will pay") are verifiable. Answer with JSON only.
 
 Claim: {claim}
 """
 
 
 def model_decomposer(model):
-    """Decomposer that asks a language model."""
 
     def decompose_by_model(claim):
         kinds = ", ".join(VERIFIABILITY_KINDS)
         prompt = MODEL_PROMPT.format(kinds=kinds, claim=checked_claim(claim))
         parts = enumerate(answered(model, prompt, Parts).subclaims, start=1)
-        return tuple(SubClaim(id=f"SC{number}", **part.model_dump()) for number, part in parts)
+        return tuple(SubClaim(f"SC{number}", **part.model_dump()) for number, part in parts)
 
     return decompose_by_model
 
 
 def answered(model, prompt, schema):
-    """A language model's answer as a pydantic model; one that does not fit is an error."""
     try:
         return schema.model_validate(model.complete_json(prompt, schema))
     except ValidationError as error:
@@ -185,21 +134,15 @@ def answered(model, prompt, schema):
 
 
 def plugin_decomposer(name):
-    """Decomposer of a user's own: a function of a claim to texts of its parts, or `SubClaim`."""
+    """Decomposer of one's own: a function of a claim to the texts of its parts."""
     split = callable_plugin(name, "claim -> list of texts")
 
     def decompose_by_plugin(claim):
-        parts = called(name, split, checked_claim(claim))
-        is_list = isinstance(parts, list | tuple) and parts
-        if not is_list or not all(isinstance(part, str | SubClaim) for part in parts):
-            raise InputError(f"{name} gave {parts!r}: give the texts of one part or more")
-        subclaims = []
-        for number, part in enumerate(parts, start=1):
-            if isinstance(part, str):
-                names = proper_names(part)
-                part = SubClaim(f"SC{number}", part, f"claim({part})", entities=names)
-            subclaims.append(part)
-        return tuple(subclaims)
+        texts = called(name, split, checked_claim(claim))
+        is_list = isinstance(texts, list | tuple) and texts
+        if not is_list or not all(isinstance(text, str) for text in texts):
+            raise InputError(f"{name} gave {texts!r}: give the texts of one part or more")
+        return numbered(texts)
 
     return decompose_by_plugin
 
@@ -208,7 +151,6 @@ DECOMPOSERS = {"rules": decompose, "documented": decompose_documented, "none": u
 
 
 def decomposer_of(name):
-    """A decomposer by its name: ours, a language model's or the user's own."""
     if name.startswith("model:"):
         return model_decomposer(load_language_model(name.removeprefix("model:")))
     if is_plugin(name):

@@ -8,7 +8,7 @@ DeYoung et al. (2020), ERASER, ACL: comprehensiveness and sufficiency. Senter an
 
 import itertools
 import re
-from collections import namedtuple
+from collections import defaultdict, namedtuple
 
 import numpy as np
 import pandas as pd
@@ -42,26 +42,23 @@ _DOCUMENTED_WORDS = _VERDICT_WORDS | {NOT_SUPPORTED: "is not supported"}
 N_RANDOM_SETS = 50
 _LETTER = re.compile(r"[^\W_]")
 
-
 #: The fewest items of evidence without which the verdict would be another, and that verdict.
 Removal = namedtuple("Removal", "ids after")
-#: Verdicts on the parts, cited evidence, removal, parts with conflicting evidence, and the text.
-VerdictExplanation = namedtuple("VerdictExplanation", "verdicts cited removal conflicts text")
+#: The cited evidence, the removal, and the explanation in words.
+VerdictExplanation = namedtuple("VerdictExplanation", "cited removal text")
 
 
 def explain_verdict(result, rule):
     """Explanation of a verdict by the heaviest evidence on the deciding side of each part."""
     words = _DOCUMENTED_WORDS if rule.documented else _VERDICT_WORDS
-    texts = {part.id: part.text for part in result.subclaims}
-    verdicts = {part.subclaim_id: part.verdict for part in result.subverdicts}
     cited = []
     lines = [f"The claim {words[result.verdict]}."]
-    for name, verdict in verdicts.items():
-        lines.append(f'Part {name}, "{texts[name]}", {words[verdict]}.')
-        if result.verdict != NOT_SUPPORTED or verdict == NOT_SUPPORTED:
-            of_part = _deciding_items(result.evidence_of(name), verdict, rule)
-            lines += map(_cited_line, of_part)
-            cited += of_part
+    for part, judged in zip(result.subclaims, result.subverdicts, strict=False):
+        lines.append(f'Part {part.id}, "{part.text}", {words[judged.verdict]}.')
+        if result.verdict != NOT_SUPPORTED or judged.verdict == NOT_SUPPORTED:
+            deciding = _deciding_items(result, judged, rule)
+            lines += map(_cited_line, deciding)
+            cited += deciding
     lines += [f"{remark[:1].upper()}{remark[1:]}." for remark in result.remarks]
     lines += [f'Not checked: "{part.text}" ({part.verifiability}).' for part in result.dropped]
     conflicts = conflicting_parts(result)
@@ -71,102 +68,78 @@ def explain_verdict(result, rule):
     if removal is not None:
         ids = ", ".join(removal.ids) or "anything"
         lines.append(f"Without {ids} the verdict would be {removal.after}.")
-    return VerdictExplanation(verdicts, tuple(cited), removal, conflicts, "\n".join(lines))
+    return VerdictExplanation(cited, removal, "\n".join(lines))
 
 
-def _deciding_items(evidence, verdict, rule):
+def _deciding_items(result, judged, rule):
     """Two items of each deciding side: by weight, then by certainty, then in their order."""
 
     def weight(item):
         certainty = 0.0 if item.probability is None else abs(item.probability - 0.5)
         return rule.weight(item), certainty
 
+    evidence = evidence_for(result.evidence, judged.subclaim_id)
     heaviest = sorted(evidence, key=weight, reverse=True)
     items = []
-    for stance in _DECIDING_STANCES[verdict]:
+    for stance in _DECIDING_STANCES[judged.verdict]:
         items += [item for item in heaviest if item.stance == stance][:2]
     return items
 
 
 def _cited_line(item):
     """Whether a passage supports a part, alone or together with others; with its source."""
-    source = f"{item.source} ({item.level} credibility)"
     does = item.stance
     if item.together > 1:
         others = "1 more passage" if item.together == 2 else f"{item.together - 1} more passages"
         does = f"and {others} together {item.stance.removesuffix('s')}"
     place = f"{item.doc_id}, characters {item.start} to {item.end}"
-    return f'{source} {does} it: "{item.passage}" ({place}).'
+    return f'{item.source} ({item.level} credibility) {does} it: "{item.passage}" ({place}).'
 
 
 def conflicting_parts(result):
-    """Sub-claims with evidence for and against."""
-    sides = {name: set() for name in result.parts}
+    sides = defaultdict(set)
     for item in result.evidence:
         sides[item.subclaim_id].add(item.stance)
-    return tuple(name for name, stances in sides.items() if stances >= {SUPPORTS, REFUTES})
+    return [name for name in result.parts if sides[name] >= {SUPPORTS, REFUTES}]
 
 
 def minimal_removal(result, rule):
     """The smallest set of evidence whose removal changes the verdict, None if there is none.
 
-    Of every part the smallest removal to each verdict that it can have is found by trying all; of
-    all combinations the smallest decides.
+    The score of a part is linear in its items, so that the fewest that change it are the heaviest
+    of one side; of all combinations of parts the smallest decides.
     """
-    ways = []
-    for part in result.subverdicts:
-        evidence = result.evidence_of(part.subclaim_id)
-        deciding = _DECIDING_STANCES[part.verdict]
-        counted = rule.counted(evidence)
-        counted.sort(key=lambda item: (item.stance not in deciding, -rule.weight(item)))
-        fewest = {}
-        for size in range(len(counted) + 1):
-            for removed in itertools.combinations(counted, size):
-                remaining = [item for item in evidence if item not in removed]
-                verdict = rules.judge_subclaim(part.subclaim_id, remaining, rule).verdict
-                fewest.setdefault(verdict, removed)
-        ways.insert(0, fewest.values())
-    combinations = [list(itertools.chain(*sets[::-1])) for sets in itertools.product(*ways)]
+    ways = [_ways(result, part, rule) for part in result.parts]
+    combinations = [list(itertools.chain(*sets)) for sets in itertools.product(*ways)]
     for removed in sorted(combinations, key=len):
         remaining = [item for item in result.evidence if item not in removed]
         _, after, _ = rules.decide_claim(result.parts, remaining, rule)
         if after != result.verdict:
-            return Removal(tuple(item.id for item in removed), after)
+            return Removal([item.id for item in removed], after)
     return None
 
 
-def explain_documented(result):
-    """The documented agent's importance, critical items and conflicts.
-
-    Importance is by credibility, length and level; a conflict is one of levels. Its
-    ``counterfactual`` items sum up to 0.6 of the importance of a SUPPORTED claim; nothing is
-    verified.
-    """
-    weights = pd.Series(dtype=float)
-    levels = {name: set() for name in result.parts}
-    for item in result.evidence:
-        length = min(len(item.passage) / 500, 1)
-        level = 1.0 if item.level == "high" else 0.5
-        weights[item.id] = 0.5 * item.credibility + 0.3 * length + 0.2 * level
-        levels[item.subclaim_id].add(item.level)
-    importance = weights / weights.sum()
-    ranked = importance.sort_values(ascending=False, kind="stable")
-    n_flipping = None
-    if result.verdict == SUPPORTED:
-        n_flipping = min(int((ranked.cumsum() <= 0.6).sum()) + 1, len(ranked))
-    return {
-        "importance": importance.to_dict(),
-        "critical": ranked.index[:3].tolist(),
-        "counterfactual": n_flipping,
-        "conflicts": tuple(name for name, found in levels.items() if len(found) > 1),
-    }
+def _ways(result, part, rule):
+    """For every verdict that a part can have, the fewest items without which it has it."""
+    evidence = evidence_for(result.evidence, part)
+    heaviest = sorted(rule.counted(evidence), key=rule.weight, reverse=True)
+    supporting = [item for item in heaviest if item.stance == SUPPORTS]
+    others = [item for item in heaviest if item.stance != SUPPORTS]
+    fewest = {}
+    for side in (supporting, others):
+        for size in range(len(side) + 1):
+            remaining = [item for item in evidence if item not in side[:size]]
+            verdict = rules.judge_subclaim(part, remaining, rule).verdict
+            if size < len(fewest.get(verdict, heaviest)) or verdict not in fewest:
+                fewest[verdict] = side[:size]
+    return fewest.values()
 
 
-def documented_quality(importance_ids, evidence, subclaim_ids, text):
-    """The documented coverage, soundness, readability and overall score, each in [0, 1]."""
+def documented_quality(evidence, subclaim_ids, text):
+    ids = {item.id for item in evidence}
     covered = {item.subclaim_id for item in evidence}
     scores = {
-        "coverage": len(set(importance_ids)) / max(len(evidence), 1),
+        "coverage": len(ids) / max(len(evidence), 1),
         "soundness": len(covered.intersection(subclaim_ids)) / max(len(subclaim_ids), 1),
         "readability": min(len(text) / 1000, 1.0),
     }
@@ -174,86 +147,65 @@ def documented_quality(importance_ids, evidence, subclaim_ids, text):
 
 
 def automated_readability_index(text):
-    """Readability of a text as a US school grade, None without words."""
+    """Readability of a text as a US school grade, NaN without words."""
     words = [word for word in text.split() if _LETTER.search(word)]
     if not words:
-        return None
+        return np.nan
     n_characters = len(_LETTER.findall(" ".join(words)))
     n_sentences = max(1, len(sentences(text)))
     return 4.71 * n_characters / len(words) + 0.5 * len(words) / n_sentences - 21.43
 
 
 def quality(result, explanation, rule, seed=0):
-    """Corrected quality of an explanation; None where a number is undefined.
+    """Corrected quality of an explanation; NaN where a number is undefined.
 
-    ``coverage``: cited share of the items whose single removal changes the verdict;
-    ``influence_coverage``: of the summed changes of scores; ``soundness``: stated sub-verdicts that
-    follow from the cited items alone; ``deletion``, ``insertion``: whether the verdict changes
-    without the cited items and stays with them alone, beside the mean over 50 random sets of the
-    same size.
+    ``coverage``: cited share of the items whose single removal changes the verdict; ``soundness``:
+    stated sub-verdicts that follow from the cited items alone; ``deletion``, ``insertion``: whether
+    the verdict changes without the cited items and stays with them alone, beside the mean over 50
+    random sets of the same size.
     """
     evidence = result.evidence
-    positions = range(len(evidence))
-    cited = [position for position in positions if evidence[position] in explanation.cited]
+    cited = [place for place, item in enumerate(evidence) if item in explanation.cited]
 
-    def stays(selected):
-        items = [evidence[position] for position in positions if position in selected]
-        _, verdict, _ = rules.decide_claim(result.parts, items, rule)
-        return verdict == result.verdict
+    def stays(chosen):
+        items = [item for place, item in enumerate(evidence) if place in chosen]
+        return rules.decide_claim(result.parts, items, rule)[1] == result.verdict
 
     def changes(removed):
-        return not stays(set(positions).difference(removed))
+        return not stays(set(range(len(evidence))).difference(removed))
 
-    decisive = [position for position in positions if changes([position])]
-    influence = np.array([_influence(result, item, rule) for item in evidence])
+    decisive = [place for place in range(len(evidence)) if changes([place])]
     follows = []
-    for name, verdict in explanation.verdicts.items():
-        of_part = evidence_for(explanation.cited, name)
-        if of_part:
-            follows.append(rules.judge_subclaim(name, of_part, rule).verdict == verdict)
+    for judged in result.subverdicts:
+        of_part = evidence_for(explanation.cited, judged.subclaim_id)
+        alone = rules.judge_subclaim(judged.subclaim_id, of_part, rule)
+        follows += [alone.verdict == judged.verdict] if of_part else []
     measures = {
-        "coverage": _mean_or_none([position in cited for position in decisive]),
-        "influence_coverage": None,
-        "soundness": _mean_or_none(follows),
+        "coverage": _mean([place in cited for place in decisive]),
+        "soundness": _mean(follows),
         "readability": automated_readability_index(explanation.text),
     }
-    if influence.sum() > 0:
-        measures["influence_coverage"] = float(influence[cited].sum() / influence.sum())
     rng = generator(seed, f"explanation {result.claim_id}")
     draws = range(N_RANDOM_SETS if cited else 0)
     random_sets = [rng.choice(len(evidence), len(cited), replace=False).tolist() for _ in draws]
     for name, test in {"deletion": changes, "insertion": stays}.items():
-        measures[name] = test(cited) if cited else None
-        measures[f"{name}_random"] = _mean_or_none([test(chosen) for chosen in random_sets])
+        measures[name] = test(cited) if cited else np.nan
+        measures[f"{name}_random"] = _mean([test(chosen) for chosen in random_sets])
     return measures
 
 
-def _mean_or_none(values):
-    return float(np.mean(values)) if values else None
-
-
-def _influence(result, item, rule):
-    """Change of a part's score without one item; all of it where nothing else is counted."""
-    items = result.evidence_of(item.subclaim_id)
-    before, _ = rules.support_score(items, rule)
-    after, _ = rules.support_score([rest for rest in items if rest is not item], rule)
-    if before is None or after is None:
-        return float(before is not after)
-    return abs(before - after)
+def _mean(values):
+    return float(np.mean(values)) if values else np.nan
 
 
 def quality_rows(results, rule, seed=0):
-    """Quality of every explanation, one row a claim: corrected numbers, then documented ones."""
     rows = []
     for result in results:
         if result.error is None:
             explanation = explain_verdict(result, rule)
-            importance = explain_documented(result)["importance"]
-            text = explanation.text
-            documented = documented_quality(importance, result.evidence, result.parts, text)
-            documented = {f"documented: {name}": value for name, value in documented.items()}
-            of_claim = quality(result, explanation, rule, seed)
-            rows.append({"id": result.claim_id} | of_claim | documented)
+            row = {"id": result.claim_id} | quality(result, explanation, rule, seed)
+            found = documented_quality(result.evidence, result.parts, explanation.text)
+            rows.append(row | {f"documented: {name}": value for name, value in found.items()})
     return pd.DataFrame(rows)
 
 

@@ -1,21 +1,20 @@
 """Scores of anyone's verdicts: as documented, corrected, compared on the same claims; and costs."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from casebook.data.tables import read_roles, read_table, refusal
 from casebook.errors import InputError
 from casebook.factcheck.explain import explain_verdict, quality_rows, quality_table
-from casebook.factcheck.model_judges import cost_of_judge
+from casebook.factcheck.judges import cost_of_judge
 from casebook.factcheck.stance import CAUTION, PublicJudge
-from casebook.factcheck.verdict import CLAIM_VERDICTS, INSUFFICIENT_EVIDENCE
+from casebook.factcheck.verdict import CLAIM_VERDICTS, INSUFFICIENT_EVIDENCE, VerdictResult
 from casebook.frames import coefficients, contrasts, count_units, estimates
 from casebook.measures import classification
 from casebook.measures.calibration import Calibration, calibration
 from casebook.measures.classification import GOLD_LABELS, SYNONYMS, Scores, documented_metrics
-from casebook.stats.samples import number_or_none
-from casebook.stats.tests import mcnemar
 
 MOST_LISTED_IDS = 10
 PARITY_NOTE = (
@@ -25,8 +24,7 @@ PARITY_NOTE = (
 )
 LOG_WEIGHTS = pd.Series({"accuracy": 1.0, "evidence_quality": 0.3, "efficiency": 0.2})
 #: Columns of the joined rows that are no groups.
-RESERVED_COLUMNS = ("label", "gold", "predicted", "confidence", "said")
-MEASURE_COLUMNS = {"system": "measure", "control": "majority"}
+RESERVED_COLUMNS = {"label", "gold", "predicted", "confidence"}
 #: Columns of `compare_verdicts` by those of `casebook.contrasts`.
 RIVAL_COLUMNS = {
     "against": "rival",
@@ -35,6 +33,14 @@ RIVAL_COLUMNS = {
     "better": "system_only",
     "worse": "rival_only",
 }
+COSTS = ["id", "parts", "queries", "evidence", "high", "seconds"]
+PERFORMANCE = [
+    "mean_processing_time",
+    "total_processing_time",
+    "queries_per_claim",
+    "evidence_per_claim",
+    "high_credibility_ratio",
+]
 
 
 def score_files(
@@ -99,7 +105,7 @@ def score_files(
     1.0
     """
     further = [name for name in dict.fromkeys([*groups, cluster]) if name not in (None, "id")]
-    for name in set(further).intersection(RESERVED_COLUMNS):
+    for name in RESERVED_COLUMNS.intersection(further):
         raise refusal(gold, f"column {name!r} groups nothing: name another one")
     told = {"columns": columns, "values": values, "rows": rows}
     true, reading = read_verdict_labels(gold, is_gold=True, further=further, **told)
@@ -111,16 +117,10 @@ def score_files(
             readings.append(reading.record())
             joined[name] = join_labels(true, verdicts, (gold, path))
     answers, account = joined.pop("system")
-    return score_joined(
-        answers,
-        account | {"readings": readings},
-        policy=policy,
-        baselines={name: of_rows["predicted"] for name, (of_rows, _) in joined.items()},
-        groups=groups,
-        cluster=cluster,
-        n_resamples=n_resamples,
-        seed=seed,
-    )
+    baselines = {name: of_rows["predicted"] for name, (of_rows, _) in joined.items()}
+    options = {"policy": policy, "baselines": baselines, "groups": groups, "cluster": cluster}
+    options |= {"n_resamples": n_resamples, "seed": seed}
+    return score_joined(answers, account | {"readings": readings}, **options)
 
 
 def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=False, further=()):
@@ -134,9 +134,8 @@ def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=F
     told = {role: column for role, column in told.items() if "." not in role}
     if is_gold:
         told["confidence"] = "-"
-    reading = read_roles(
-        read_table(path, rows), "labels", ["id", "label"], told, values, further=further
-    )
+    table = read_table(path, rows)
+    reading = read_roles(table, "labels", ["id", "label"], told, values, further=further)
     labels = reading.labels("label", (*GOLD_LABELS, *SYNONYMS), others=not is_gold)
     frame = pd.DataFrame({"id": reading.texts("id"), "label": labels})
     for row in frame.index[labels == ""] if is_gold else ():
@@ -156,38 +155,32 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
     Missing, extra and doubled ids are counted and listed; ``zipped`` are the documented metrics of
     rows joined by position.
     """
-    frames = []
     for name, frame in zip(names, (gold, predicted), strict=True):
-        blank = frame["label"].fillna("").astype(str).str.strip().eq("")
-        rows = frame.assign(label=frame["label"].astype(object).mask(blank, None))
-        rows = rows.drop_duplicates(["id", "label"])
-        if not rows["id"].is_unique:
-            twice = ", ".join(rows["id"][rows["id"].duplicated()].unique()[:3])
-            problem = f"ids have more than one row, with different labels (first: {twice})"
+        twice = frame.drop_duplicates(["id", "label"])["id"]
+        if not twice.is_unique:
+            first = twice[twice.duplicated()].iloc[0]
+            problem = f"ids have more than one row, with different labels (first: {first})"
             raise InputError(f"{name}: {problem}; keep one row of each")
-        frames.append(rows)
-    rows, answers = frames
+    rows = gold.drop_duplicates("id").rename(columns={"label": "gold"})
+    answers = predicted.drop_duplicates("id").rename(columns={"label": "predicted"})
     ids = {
         "missing": rows["id"][~rows["id"].isin(answers["id"])],
         "extra": answers["id"][~answers["id"].isin(rows["id"])],
         "doubled_gold": gold["id"][gold["id"].duplicated()].unique(),
         "doubled_predictions": predicted["id"][predicted["id"].duplicated()].unique(),
     }
-    counts = {name: len(values) for name, values in ids.items()}
-    if counts["missing"] == len(rows):
+    account = {"gold": len(gold), "predictions": len(predicted)}
+    account |= {name: len(found) for name, found in ids.items()}
+    account["matched"] = len(rows) - account["missing"]
+    if not account["matched"]:
         first = f"{rows['id'].iloc[0]!r} and {answers['id'].iloc[0]!r}"
         problem = f"{names[0]} and {names[1]} have no id in common (first: {first})"
         raise InputError(f"{problem}: nothing to score")
-    size = min(len(gold), len(predicted))
-    account = {"gold": len(gold), "predictions": len(predicted)} | counts
-    account["matched"] = len(rows) - counts["missing"]
-    account["listed"] = {name: list(values[:MOST_LISTED_IDS]) for name, values in ids.items()}
-    by_position = [frame["label"].tolist()[:size] for frame in (gold, predicted)]
-    account["zipped"] = documented_metrics(*by_position)
-    answers = answers.filter(["id", "label", "confidence"]).set_index("id")
-    rows = rows.rename(columns={"label": "gold"})
-    rows = rows.join(answers.rename(columns={"label": "predicted"}), on="id")
-    return rows.astype({"predicted": object}).replace({"predicted": {float("nan"): None}}), account
+    account["listed"] = {name: list(found[:MOST_LISTED_IDS]) for name, found in ids.items()}
+    pairs = zip(gold["label"], predicted["label"], strict=False)
+    account["zipped"] = documented_metrics(*zip(*pairs, strict=True))
+    answers = answers.filter(["id", "predicted", "confidence"]).astype({"predicted": object})
+    return rows.merge(answers, how="left", on="id"), account
 
 
 def score_joined(
@@ -209,8 +202,8 @@ def score_joined(
     # Rows that the system's answers drop are dropped for all; no others are.
     of_rivals = scores.policy["off_label"].replace("drop", "wrong")
     of_rivals = scores.policy | {"off_label": of_rivals}
-    most = majority(rows["gold"][counted], of_rivals)
-    rivals = {"majority": [most] * len(rows)} | (baselines or {})
+    rivals = {"majority": [majority(rows["gold"][counted], of_rivals)] * len(rows)}
+    rivals |= baselines or {}
     rivals = {name: is_right(rows["gold"], said, of_rivals) for name, said in rivals.items()}
     comparisons = compare_verdicts(right, rivals, **options)
     stated = None
@@ -230,17 +223,17 @@ def is_right(gold, predicted, policy=None):
 
 
 def majority(gold, policy=None):
-    """The label whose constant answer is right most often under the policies."""
-    n_right = {
-        label: is_right(gold, [label] * len(gold), policy).eq(True).sum() for label in GOLD_LABELS
-    }
-    return max(n_right, key=n_right.get)
+
+    def n_right(label):
+        return is_right(gold, [label] * len(gold), policy).eq(True).sum()
+
+    return max(GOLD_LABELS, key=n_right)
 
 
 def compare_verdicts(right, rivals, *, clusters=None, n_resamples=10_000, seed=0):
     """Compare a system with rivals on the same claims, as one family of contrasts.
 
-    None leaves a claim out. McNemar's exact p is given only where every claim is independent.
+    None leaves a claim out.
     """
     columns = {name: list(values) for name, values in {"system": right, **rivals}.items()}
     table = pd.DataFrame(columns, dtype=object)
@@ -250,30 +243,22 @@ def compare_verdicts(right, rivals, *, clusters=None, n_resamples=10_000, seed=0
     pairs = [("system", name) for name in rivals]
     rows = contrasts(table, pairs, groups, n_resamples=n_resamples, seed=seed)
     rows = rows.join(count_units(table, pairs).drop(columns="equal")).drop(columns="system")
-    rows["accuracy"] = table["system"].mean()
-    rows["rival accuracy"] = rows["against"].map(table.mean())
-    rows["mcnemar"] = float("nan")
-    if groups is None or groups.is_unique:
-        rows["mcnemar"] = [mcnemar(table["system"], table[name]) for name in rivals]
     return rows.rename(columns=RIVAL_COLUMNS)
 
 
 @dataclass(frozen=True, eq=False)
 class FactcheckReport:
-    """Everything that is measured of one system's verdicts."""
-
     account: dict
     scores: Scores
     calibration: Calibration | None
     comparisons: pd.DataFrame
 
     def as_dict(self):
-        """The sections ``parity`` and ``corrected`` as plain values for JSON."""
         account = dict(self.account)
         scores = self.scores
-        comparisons = self.comparisons.astype(object)
         parity = scores.parity["S"] | scores.parity
         parity |= {"note": PARITY_NOTE, "zipped": account.pop("zipped")}
+        comparisons = self.comparisons.astype(object)
         corrected = {
             "n": scores.n,
             "policy": scores.policy,
@@ -281,84 +266,56 @@ class FactcheckReport:
             "measures": scores.numbers(),
             "confusion": scores.counts.to_dict(orient="index"),
             "excluded": scores.excluded,
-            "parse_rate": plain_values(scores.parse_rate),
+            "parse_rate": scores.parse_rate,
             "off_label": scores.foreign,
-            "policies": plain_values(scores.policies),
-            "baselines": plain_values(scores.baselines),
-            "groups": plain_values(scores.groups),
+            "policies": scores.policies,
+            "baselines": scores.baselines,
+            "groups": scores.groups,
             "comparisons": comparisons.where(comparisons.notna(), None).to_dict("records"),
         }
         if self.calibration is not None:
-            stated = self.calibration
             corrected["calibration"] = {
-                "n": stated.n,
-                "missing": stated.missing,
-                "controls": stated.controls,
-                "measures": plain_values(stated.measures),
+                name: getattr(self.calibration, name)
+                for name in ("n", "missing", "controls", "measures")
             }
-        return {"parity": parity, "corrected": corrected}
+        return {"parity": parity, "corrected": plain_values(corrected)}
 
     def as_text(self):
-        """The report as lines for a terminal."""
-        join = self.account
         scores = self.scores
-        names = ("gold", "matched", "missing", "extra", "doubled_gold", "doubled_predictions")
-        facts = {
-            "rows": {name: join[name] for name in names},
-            "original definition (version S)": scores.parity["S"],
-            "standard definition": scores.policy,
-            "excluded": scores.excluded,
-            "off-label answers": dict(list(scores.foreign.items())[:MOST_LISTED_IDS]),
+        joined = ("gold", "matched", "missing", "extra", "doubled_gold", "doubled_predictions")
+        original = {name: f"{value:.6g}" for name, value in scores.parity["S"].items()}
+        facts = self.account["listed"] | {
+            "rows": [f"{name} {self.account[name]}" for name in joined],
+            "original definition (version S)": map(" ".join, original.items()),
+            "standard definition": map(" ".join, scores.policy.items()),
+            "excluded": [f"{name} {n}" for name, n in scores.excluded.items()],
+            "off-label answers": [f"{name} {n}" for name, n in scores.foreign.items()],
         }
-        lines = [f"{name}: {', '.join(ids)}" for name, ids in join["listed"].items() if ids]
-        for title, values in facts.items():
-            texts = [
-                f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}"
-                for name, value in values.items()
-            ]
-            lines.append(f"{title}: {', '.join(texts)}")
+        lines = [f"{title}: {', '.join(values)}" for title, values in facts.items() if values]
         table = coefficients({"parse rate": scores.parse_rate, **scores.measures})
         always = {name: of.estimate for name, of in scores.baselines["majority"].items()}
         table["control"] = table["system"].map(always).astype(float)
-        table = table.drop(columns="groups").rename(columns=MEASURE_COLUMNS)
+        table = table.drop(columns="groups").rename(columns={"system": "measure"})
         lines.append(table.to_string(index=False, float_format="{:.4f}".format, na_rep="-"))
         return "\n".join([*lines, "gold by outcome:", scores.counts.to_string()])
 
 
 def plain_values(values):
-    """Intervals in dicts of any depth as plain values."""
     if isinstance(values, dict):
         return {name: plain_values(value) for name, value in values.items()}
-    return values.number()
+    return values.number() if hasattr(values, "number") else values
 
 
 # --- what checking costs, and the log of a run
 
 
-def field_of_results(results, name, dtype=object):
-    """One field of every result."""
-    return pd.Series([getattr(result, name) for result in results], dtype=dtype)
-
-
 def cost_rows(results):
-    """What each checked claim cost, for tables beside its verdict."""
-    columns = {
-        "id": [result.claim_id for result in results],
-        "parts": [len(result.subclaims) for result in results],
-        "queries": [len(result.queries) for result in results],
-        "evidence": [len(result.evidence) for result in results],
-        "high": [sum(item.level == "high" for item in result.evidence) for result in results],
-        "seconds": [sum(result.timings.values()) for result in results],
-    }
-    return pd.DataFrame(columns)
-
-
-def high_credibility(results):
-    """Share of evidence of high credibility: of all items, and as a mean over claims with any."""
-    rows = cost_rows(results).query("evidence > 0").astype(float, errors="ignore")
-    pooled = rows["high"].sum() / (rows["evidence"].sum() or float("nan"))
-    macro = (rows["high"] / rows["evidence"]).mean()
-    return {"macro": number_or_none(macro), "pooled": number_or_none(pooled)}
+    rows = []
+    for result in results:
+        levels = [item.level for item in result.evidence]
+        counts = [len(result.subclaims), len(result.queries), len(levels), levels.count("high")]
+        rows.append([result.claim_id, *counts, sum(result.timings.values())])
+    return pd.DataFrame(rows, columns=COSTS)
 
 
 def performance(results):
@@ -369,41 +326,23 @@ def performance(results):
     high-credibility sources; NaN without a whole check. Its code: time of the verdict stage alone,
     the mean ratio of the claims with evidence, and 0 where there is nothing.
     """
-    completed = [result for result in results if result.error is None]
-    costs = cost_rows(completed)
-    ratios = high_credibility(completed)
-    numbers = {}
-    for name, seconds, ratio in (
-        ("original", cost_rows(results)["seconds"], ratios["pooled"]),
-        ("in its code", _verdict_seconds(results), ratios["macro"]),
-    ):
-        numbers[name] = {
-            "mean_processing_time": seconds.mean(),
-            "total_processing_time": seconds.sum(),
-            "queries_per_claim": costs["queries"].mean(),
-            "evidence_per_claim": costs["evidence"].mean(),
-            "high_credibility_ratio": ratio,
-        }
-    table = pd.DataFrame(numbers, dtype=float).rename_axis("measure").reset_index()
-    return table.fillna({"in its code": 0.0})
-
-
-def documented_performance(results):
-    """The documented performance numbers as the document defines them, see `performance`."""
-    return performance(results).set_index("measure")["original"].to_dict()
+    seconds = cost_rows(results)["seconds"].astype(float)
+    of_verdict = _verdict_seconds(results)
+    costs = cost_rows([result for result in results if result.error is None])
+    per_claim = [costs["queries"].mean(), costs["evidence"].mean()]
+    ratio = costs["high"].sum() / (costs["evidence"].sum() or np.nan)
+    costs = costs[costs["evidence"] > 0]
+    mean_ratio = (costs["high"] / costs["evidence"]).mean()
+    numbers = {
+        "measure": PERFORMANCE,
+        "original": [seconds.mean(), seconds.sum(), *per_claim, ratio],
+        "in its code": [of_verdict.mean(), of_verdict.sum(), *per_claim, mean_ratio],
+    }
+    return pd.DataFrame(numbers).fillna({"in its code": 0.0})
 
 
 def _verdict_seconds(results):
     return pd.Series([result.timings.get("verdict", 0.0) for result in results], dtype=float)
-
-
-def timings(results):
-    """Seconds of every stage and of all together: mean, median, 95th percentile and n."""
-    seconds = pd.DataFrame([result.timings for result in results], dtype=float).fillna(0.0)
-    seconds["total"] = seconds.sum(axis=1)
-    table = seconds.describe(percentiles=[0.5, 0.95]).T.rename_axis("stage").reset_index()
-    names = {"50%": "median", "95%": "p95", "count": "n"}
-    return table.rename(columns=names)[["stage", "mean", "median", "p95", "n"]]
 
 
 def run_log(results, truths=None):
@@ -411,35 +350,27 @@ def run_log(results, truths=None):
 
     The accuracy of a run without a label is its own confidence.
     """
+    table = pd.DataFrame(results, columns=VerdictResult._fields, dtype=object)
     costs = cost_rows(results)
     truths = pd.Series(truths or [None] * len(results), dtype=object)
     labelled = truths.map(bool)
-    verdicts = field_of_results(results, "verdict")
-    confidence = field_of_results(results, "confidence", float)
-    right = (verdicts == truths).astype(float)
+    confidence = table["confidence"].astype(float)
+    right = (table["verdict"] == truths).astype(float)
     return costs.assign(
-        label=verdicts,
+        label=table["verdict"],
         gold=truths.where(labelled, None),
         confidence=confidence,
-        probability=field_of_results(results, "support", float),
+        probability=table["support"].astype(float),
         labelled=labelled,
         accuracy=right.where(labelled, confidence.fillna(0.0)),
         evidence_quality=(costs["high"] / costs["evidence"]).fillna(0.0),
         efficiency=1 / _verdict_seconds(results).clip(lower=0.1),
-        error=field_of_results(results, "error"),
+        error=table["error"],
     )
 
 
 def performance_score(log):
-    """The documented score of a log, in [0, 3.3]: a fast wrong answer can beat a right one."""
     return float((log[LOG_WEIGHTS.index] @ LOG_WEIGHTS).mean()) if len(log) else 0.0
-
-
-def honest_accuracy(log):
-    """Accuracy of the labelled runs alone."""
-    right = log.loc[log["labelled"], "accuracy"]
-    counts = {"right": int(right.sum()), "labelled": len(right)}
-    return counts | {"accuracy": number_or_none(right.mean()), "unlabelled": len(log) - len(right)}
 
 
 # --- the report of ``casebook factcheck run``
@@ -451,7 +382,7 @@ def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
     ``judge`` is the one that read the evidence; of the default one it is said what it cannot see.
     """
     options = {"n_resamples": n_resamples, "seed": seed}
-    frame = pd.DataFrame(claims).assign(verdict=field_of_results(results, "verdict"))
+    frame = pd.DataFrame(claims).assign(verdict=[result.verdict for result in results])
     log = run_log(results, frame["label"].tolist())
     explanations = quality_rows(results, config.rule, seed)
     groups = frame.set_index("id")["group"].to_dict()
@@ -464,12 +395,10 @@ def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
         "performance": {
             "document": costs["original"].to_dict(),
             "in_its_code": costs["in its code"].to_dict(),
-            "stages": timings(results),
         },
         "explanations": quality_table(explanations, groups, **options),
         "systems": verdict_shares(frame, **options),
         "labels": scored and scored.as_dict(),
-        "log_accuracy": honest_accuracy(log),
         "judge": {
             "caution": CAUTION if isinstance(judge, PublicJudge) else None,
             "costs": dict(getattr(judge, "costs", None) or {}),
@@ -481,17 +410,17 @@ def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
 
 
 def _explained(result, rule):
-    """A result with its explanation and the smallest removal."""
-    row = asdict(result) | {"explanation": None, "removal": None}
+    row = result._asdict() | {"explanation": None, "removal": None}
+    for name in ("subclaims", "dropped", "evidence", "subverdicts"):
+        row[name] = [item._asdict() for item in row[name]]
     if not result.error:
         explanation = explain_verdict(result, rule)
         row["explanation"] = explanation.text
-        row["removal"] = explanation.removal and list(explanation.removal.ids)
+        row["removal"] = explanation.removal and explanation.removal.ids
     return row
 
 
 def score_labelled(claims, **options):
-    """Scores of the claims with a label; INSUFFICIENT is a class of its own if any claim has it."""
     gold = claims.loc[claims["label"] != "", ["id", "label", "group"]]
     is_third = gold["label"].eq(INSUFFICIENT_EVIDENCE).any()
     options["policy"] = {"nei": "three_class" if is_third else "exclude"}
@@ -512,7 +441,8 @@ def verdict_shares(claims, **options):
 
 
 def outcomes(results):
-    """How often checking ended with each verdict, or crashed where and why."""
-    causes = field_of_results(results, "error").str.split(": ", n=2).str[:2].str.join(": ")
-    ends = field_of_results(results, "verdict").fillna("crashed in " + causes)
-    return ends.value_counts().to_dict()
+    ends = []
+    for result in results:
+        cause = ": ".join(str(result.error).split(": ")[:2])
+        ends.append(result.verdict or f"crashed in {cause}")
+    return pd.Series(ends, dtype=object).value_counts().to_dict()

@@ -1,8 +1,4 @@
-"""Whether passages support a claim, refute it, or neither.
-
-A judge has ``judge(claim, passages) -> list of (stance, probability)``, the probability
-being that of support against refutation, None where a judge gives none.
-"""
+"""The default judge: whether passages support a claim, refute it, or neither."""
 
 import re
 from collections import defaultdict
@@ -10,22 +6,12 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from casebook.errors import InputError
 from casebook.factcheck.clauses import finite_verb, tokens_of
-from casebook.factcheck.model_judges import by_document
-from casebook.factcheck.verdict import EVIDENCE_STANCES, NEUTRAL, REFUTES, SUPPORTED, SUPPORTS
-from casebook.factcheck.words import (
-    CLAIM_WORDS,
-    WORD,
-    proper_names,
-    same_name,
-    words,
-    yaml_table,
-)
+from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTED, SUPPORTS
+from casebook.factcheck.words import CLAIM_WORDS, WORD, first_name, of_kind, words, yaml_table
 from casebook.models.cache import unit_rows
 from casebook.models.encoders import SentenceEncoder
 from casebook.models.logistic import logistic_regression
-from casebook.plugins import called, plugin
 from casebook.text import sentence_texts
 
 FEATURES = (
@@ -52,21 +38,17 @@ CAUTION = (
 
 
 class WordVectors:
-    """Vectors of sentences and of their words, by the packaged encoder."""
-
     def __init__(self):
         self._encoder = SentenceEncoder()
         self._known = {}
 
     def prepare(self, texts):
-        """Encode texts at once: far cheaper than one by one."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if len(self._known) > MOST_TEXTS:
             self._known.clear()
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
         pooled, tokens = self._encoder.encode_both(new)
         for row, text in enumerate(new):
-            table = tokens.take([row]).vectors
-            self._known[text] = (pooled[row], self._of_words(text, table))
+            self._known[text] = (pooled[row], self._of_words(text, tokens.take([row]).vectors))
 
     def _of_words(self, text, table):
         """Means of the vectors of each word's tokens, zero where the model does not read on."""
@@ -79,8 +61,6 @@ class WordVectors:
         return unit_rows(vectors).astype(np.float16)
 
     def __call__(self, text):
-        if text not in self._known:
-            self.prepare([text])
         sentence, table = self._known[text]
         return sentence, table.astype(np.float32)
 
@@ -104,17 +84,9 @@ class PublicJudge:
         self.weights = weights or yaml_table("judge")["weights"]
         self.abstains = abstains
 
-    def prepare(self, claims, evidence):
-        """Compute the vectors that several claims need in full batches."""
-        sentences = [text for passages in evidence for text in headed_sentences(passages)]
-        word_vectors().prepare([*claims, *sentences])
-
     def probability(self, claim, passages):
-        """Probability of support against refutation, in (0, 1)."""
-        values = dict(zip(FEATURES, features(claim, passages), strict=True))
-        score = self.weights["intercept"]
-        for name, value in values.items():
-            score += self.weights[name] * value
+        slopes = [self.weights[name] for name in FEATURES]
+        score = self.weights["intercept"] + features(claim, passages) @ slopes
         return round(float(1 / (1 + np.exp(-score))), 9)
 
     def judge(self, claim, passages):
@@ -126,25 +98,19 @@ class PublicJudge:
         for rows in documents:
             own = [passages[row] for row in rows]
             alone = _n_shared(claim, own) >= ALONE * _n_shared(claim, everything)
-            stance = self._stance(claim, own if alone else everything)
+            p = self.probability(claim, own if alone else everything)
             for row in rows:
-                stances[row] = stance
+                stances[row] = (SUPPORTS if p >= 0.5 else REFUTES, p)
         return stances
 
     def _relevant(self, claim, passages):
         """Rows of each document on the claim's subject that has most of its words."""
-        shared = []
-        for rows in on_subject(claim, passages) if self.abstains else by_document(passages):
-            shared.append((_n_shared(claim, [passages[row] for row in rows]), rows))
-        least = max(BESIDE * max(shared, default=(0,))[0], 1)
-        return [rows for n, rows in shared if n >= least]
-
-    def _stance(self, claim, passages):
-        p = self.probability(claim, passages)
-        return SUPPORTS if p >= 0.5 else REFUTES, p
+        documents = on_subject(claim, passages) if self.abstains else by_document(passages)
+        shared = [_n_shared(claim, [passages[row] for row in rows]) for rows in documents]
+        least = max(BESIDE * max(shared, default=0), 1)
+        return [rows for n, rows in zip(shared, documents, strict=True) if n >= least]
 
     def remarks(self, claim, passages):
-        """What the evidence lacks of a claim, in lines for the reader."""
         same = [passages[row] for rows in on_subject(claim, passages) for row in rows]
         absent = unmentioned(claim, same or passages)
         if passages and not same:
@@ -157,6 +123,22 @@ class PublicJudge:
         return []
 
 
+# --- passages
+
+
+def by_document(passages):
+    documents = defaultdict(list)
+    for row, passage in enumerate(passages):
+        documents[passage.header, passage.row].append(row)
+    for rows in documents.values():
+        rows.sort(key=lambda row: passages[row].start)
+    return list(documents.values())
+
+
+def heading_of(passage):
+    return passage.header or first_name(passage.document)
+
+
 def headed_sentences(passages):
     """Sentences of passages, each with what its document is about."""
     sentences = []
@@ -165,55 +147,6 @@ def headed_sentences(passages):
         for sentence in sentence_texts(passage.text) or [passage.text]:
             sentences.append(f"{heading}. {sentence}" if heading else sentence)
     return sentences
-
-
-def heading_of(passage):
-    """Name of a passage's document, or else the first name in it."""
-    return passage.header or first_name(passage.document)
-
-
-@lru_cache(maxsize=20_000)
-def first_name(document):
-    return next(iter(proper_names(next(iter(sentence_texts(document)), ""))), "")
-
-
-def plain_words(text):
-    """Words of a text that are no function words."""
-    return [word for word in words(text) if word.kind != "function"]
-
-
-@lru_cache(maxsize=20_000)
-def stems(text):
-    return frozenset(word.stem for word in plain_words(text))
-
-
-def _n_shared(claim, passages):
-    """How many words of a claim passages have; another number is no other subject."""
-    wanted = {word.stem for word in plain_words(claim) if word.kind != "number"}
-    return len(wanted & frozenset().union(*map(stems, headed_sentences(passages))))
-
-
-@lru_cache(maxsize=20_000)
-def predicate(text):
-    """A text from its verb on; all of it if none is found."""
-    tokens = tokens_of(text)
-    verb = finite_verb(tokens)
-    return text[tokens[verb].start :] if verb else text
-
-
-@lru_cache(maxsize=20_000)
-def subject(text):
-    """Names before the verb of a text: of whom or what it is."""
-    before = text.removesuffix(predicate(text))
-    return [word for word in words(before) if word.kind == "name"]
-
-
-def mentioned(word, texts):
-    """Whether a text has a word, or a form of it if it is a name."""
-    stated = frozenset().union(*map(stems, texts))
-    if word.kind != "name" or word.stem in stated:
-        return word.stem in stated
-    return any(same_name(word.stem, other) for other in stated)
 
 
 def on_subject(claim, passages):
@@ -227,21 +160,65 @@ def on_subject(claim, passages):
 
 def _of_another(claim, passage):
     """Whether a passage names a subject, and neither it nor its document has the claim's."""
-    if not passage.document:
-        return False
     topic = subject(claim)
     texts = [passage.header, passage.text, passage.document]
     n_mentioned = sum(mentioned(word, texts) for word in topic)
-    if 2 * n_mentioned > len(topic) or not topic:
+    if 2 * n_mentioned > len(topic) or not topic or not passage.document:
         return False
     opening = words(passage.text)[:3]
     return bool(heading_of(passage)) or any(word.kind == "name" for word in opening)
 
 
+# --- words of a claim that passages have
+
+
+@lru_cache(maxsize=20_000)
+def stems(text):
+    return frozenset(word.stem for word in words(text) if word.kind != "function")
+
+
+def _plain_stems(text):
+    return {word.stem for word in of_kind(text, "word")}
+
+
+def _stated(texts):
+    return frozenset().union(*map(stems, texts))
+
+
+def _n_shared(claim, passages):
+    """How many words of a claim passages have; another number is no other subject."""
+    numbers = {word.stem for word in of_kind(claim, "number")}
+    return len((stems(claim) - numbers) & _stated(headed_sentences(passages)))
+
+
+@lru_cache(maxsize=20_000)
+def predicate(text):
+    """A text from its verb on; all of it if none is found."""
+    tokens = tokens_of(text)
+    verb = finite_verb(tokens)
+    return text[tokens[verb].start :] if verb else text
+
+
+@lru_cache(maxsize=20_000)
+def subject(text):
+    """Names before the verb of a text: of whom or what it is."""
+    return of_kind(text.removesuffix(predicate(text)), "name")
+
+
 def _named(claim, kind):
-    """Names or numbers of a claim that are not its subject."""
-    topic = subject(claim)
-    return [word for word in words(claim) if word.kind == kind and word not in topic]
+    return [word for word in of_kind(claim, kind) if word not in subject(claim)]
+
+
+def mentioned(word, texts):
+    """Whether a text has a word, or a form of it if it is a name: Sweden, Swedish."""
+    stated = _stated(texts)
+    if word.kind != "name" or word.stem in stated:
+        return word.stem in stated
+    for other in stated:
+        n = max(4, max(len(word.stem), len(other)) - 3)
+        if word.stem[:n] == other[:n]:
+            return True
+    return False
 
 
 def unmentioned(claim, passages):
@@ -264,37 +241,32 @@ def _has_rival(word, claim, texts):
     """Whether a sentence with most of what is said has another name or number."""
     said = _plain_stems(predicate(claim)) or _plain_stems(claim)
     for text in texts:
-        others = [other for other in words(text) if other.kind == word.kind]
-        new = [other for other in others if not mentioned(other, [claim])]
+        new = [other for other in of_kind(text, word.kind) if not mentioned(other, [claim])]
         if new and 2 * len(said & stems(text)) >= len(said):
             return True
     return False
 
 
-def _plain_stems(text):
-    return {word.stem for word in words(text) if word.kind == "word"}
-
-
 def _new_word(claim, sentence):
-    """The only word of a claim that a sentence lacks."""
-    missing = [word.text for word in plain_words(claim) if word.stem not in stems(sentence)]
+    stated = stems(sentence) | {word.stem for word in of_kind(claim, "function")}
+    missing = [word.text for word in words(claim) if word.stem not in stated]
     return missing[0] if len(missing) == 1 and len(stems(claim)) > 3 else None
+
+
+# --- features and weights
 
 
 @cache
 def _opposites():
-    """Stems that each stem is the opposite of."""
-    table = defaultdict(set)
+    pairs = set()
     for line in CLAIM_WORDS["opposites"]:
         first, *others = [word.stem for word in words(line)]
         for other in others:
-            table[first].add(other)
-            table[other].add(first)
-    return dict(table)
+            pairs |= {(first, other), (other, first)}
+    return pairs
 
 
 def negations(text):
-    """How many words turn a statement round."""
     return sum(word.text.lower() in NEGATIONS or "n't" in word.text for word in words(text))
 
 
@@ -302,16 +274,16 @@ def features(claim, passages):
     """Features of a claim and all of its evidence, in the order of ``FEATURES``."""
     vectors = word_vectors()
     sentences = headed_sentences(passages)
+    vectors.prepare([claim, *sentences])
     documents = {passage.document for passage in passages}
-    claimed = plain_words(claim)
-    plain = [word for word in claimed if word.kind == "word"]
+    plain = of_kind(claim, "word")
     claim_stems = stems(claim)
-    stated = frozenset().union(*map(stems, sentences))
+    stated = _stated(sentences)
     # the sentence and the clause that have most of the claim
     claim_vector, claim_table = vectors(claim)
     similarities = np.array([claim_vector @ vectors(sentence)[0] for sentence in sentences])
-    shares = [len(claim_stems & stems(sentence)) for sentence in sentences]
-    best = sentences[np.argmax(similarities + np.array(shares) / max(len(claim_stems), 1))]
+    shares = np.array([len(claim_stems & stems(sentence)) for sentence in sentences])
+    best = sentences[np.argmax(similarities + shares / max(len(claim_stems), 1))]
     said = _plain_stems(claim) or claim_stems
     nearest = max(_CLAUSE.split(best), key=lambda clause: len(said & stems(clause)))
     # how near each word of the claim is to a word of the evidence
@@ -319,30 +291,30 @@ def features(claim, passages):
     cosines = (claim_table @ table.T).max(axis=1, initial=0)
     gaps = {word: 1 - cosines[word.place] for word in plain if word.stem not in stated}
     missing = [word for word in plain if word.stem not in stems(best)]
-    n_shared = sum(word.kind != "name" and word.stem in stems(best) for word in claimed)
-    lone = gaps.get(missing[0], 0) if len(missing) == 1 and n_shared > 1 else 0
-    values = [
-        1 - max(gaps.values(), default=0),
-        1 - sum(gaps.values()) / max(len(plain), 1),
-        lone,
-    ]
+    others = [word for word in (*plain, *of_kind(claim, "number")) if word.stem in stems(best)]
+    lone = gaps.get(missing[0], 0) if len(missing) == 1 and len(others) > 1 else 0
     # names that no document has, numbers that no passage has, and those that the sentence lacks
     names = _named(claim, "name")
     numbers = _named(claim, "number")
     absent = [not mentioned(name, [*sentences, *documents]) for name in names]
-    values.append(sum(absent) / max(len(names), 1))
-    values.append(not all(mentioned(number, sentences) for number in numbers))
-    values.append(not all(mentioned(name, [best]) for name in names))
-    values.append(not all(mentioned(number, [best]) for number in numbers))
     differs = (negations(claim) + negations(nearest)) % 2
-    values.append(differs * len(said & stems(nearest)) / max(len(said), 1))
     rest = stated - claim_stems
-    values.append(sum(not rest.isdisjoint(_opposites().get(word.stem, ())) for word in gaps))
+    opposed = [any((word.stem, other) in _opposites() for other in rest) for word in gaps]
+    values = [
+        1 - max(gaps.values(), default=0),
+        1 - sum(gaps.values()) / max(len(plain), 1),
+        lone,
+        sum(absent) / max(len(names), 1),
+        not all(mentioned(number, sentences) for number in numbers),
+        not all(mentioned(name, [best]) for name in names),
+        not all(mentioned(number, [best]) for number in numbers),
+        differs * len(said & stems(nearest)) / max(len(said), 1),
+        sum(opposed),
+    ]
     return np.array(values, dtype=float).round(3)
 
 
 def learnt_weights(X, y, sample_weight=None):
-    """Weights of the raw features, learnt on claims that hold and claims that do not."""
     mean = X.mean(axis=0)
     scale = np.maximum(X.std(axis=0), 1e-9)
     model = logistic_regression(0.3).fit((X - mean) / scale, y, sample_weight=sample_weight)
@@ -353,53 +325,8 @@ def learnt_weights(X, y, sample_weight=None):
 
 def fitted_stance(base, labelled):
     """The default judge with weights learnt from labelled claims and their gold sentences."""
-    judge = PublicJudge()
     atoms = [atom for claim in labelled for atom in claim.atoms]
     evidence = [base.holding(atom) for atom in atoms]
-    judge.prepare([atom.text for atom in atoms], evidence)
     rows = zip(atoms, evidence, strict=True)
     X = np.array([features(atom.text, passages) for atom, passages in rows])
     return PublicJudge(learnt_weights(X, [atom.label == SUPPORTED for atom in atoms]))
-
-
-class PlaceholderStance:
-    """The documented placeholder: any passage of more than 50 characters supports."""
-
-    def judge(self, claim, passages):
-        return [(SUPPORTS if len(passage.text) > 50 else NEUTRAL, None) for passage in passages]
-
-
-class PluginStance:
-    """Judge by a user's own: a function, or an object or class with such a ``judge``.
-
-    Of ``(claim, passages)`` it gives for each passage a stance, or a stance and the probability of
-    support against refutation.
-    """
-
-    def __init__(self, name):
-        judge = plugin(name)
-        self._name = name
-        self._judge = getattr(judge, "judge", judge)
-        if not callable(self._judge):
-            raise InputError(
-                f"{name} is no judge: give a function (claim, passages) or an object with 'judge'"
-            )
-
-    def judge(self, claim, passages):
-        if not passages:
-            return []
-        answers = []
-        for answer in called(self._name, self._judge, claim, passages):
-            answers.append((answer, None) if isinstance(answer, str) else tuple(answer))
-        if len(answers) != len(passages):
-            raise InputError(
-                f"{self._name} gave {len(answers)} answers for {len(passages)} passages"
-            )
-        for answer in answers:
-            stance, p = answer if len(answer) == 2 else (None, None)
-            if stance not in EVIDENCE_STANCES or not (p is None or 0 <= p <= 1):
-                raise InputError(
-                    f"{self._name} gave {answer!r}: give one of {', '.join(EVIDENCE_STANCES)}, "
-                    "and a probability or None"
-                )
-        return answers

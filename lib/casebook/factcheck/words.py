@@ -10,7 +10,7 @@ from pathlib import Path
 import Stemmer
 
 from casebook.readers import read_yaml
-from casebook.text import STOP_LIST, fold, tokens
+from casebook.text import STOP_LIST, fold, sentence_texts, tokens
 
 
 @cache
@@ -57,7 +57,6 @@ def words(text):
 
 
 def unaccented(text):
-    """Toruń as Torun."""
     letters = unicodedata.normalize("NFD", text)
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
@@ -69,14 +68,18 @@ def content(text):
     return frozenset(_STEMMER.stemWords(plain))
 
 
+def of_kind(text, kind):
+    """Words of a text that are names, numbers or other words."""
+    return [word for word in words(text) if word.kind == kind]
+
+
 def stated_numbers(text):
-    """Numbers of a text in digits, those in words too."""
-    return tuple(word.stem for word in words(text) if word.kind == "number")
+    return [word.stem for word in of_kind(text, "number")]
 
 
 def proper_names(text):
     """Runs of names, as "Bank of England"."""
-    known = {word.text for word in words(text) if word.kind == "name"}
+    known = {word.text for word in of_kind(text, "name")}
     names = []
     for match in _CAPITALISED.finditer(text):
         run = itertools.dropwhile(lambda word: word not in known, match.group().split())
@@ -84,7 +87,6 @@ def proper_names(text):
     return tuple(dict.fromkeys(filter(None, names)))
 
 
-def same_name(stem, other):
-    """Whether two stems are forms of one name: Sweden, Swedish."""
-    n = max(4, max(len(stem), len(other)) - 3)
-    return stem[:n] == other[:n]
+@lru_cache(maxsize=20_000)
+def first_name(document):
+    return next(iter(proper_names(next(iter(sentence_texts(document)), ""))), "")

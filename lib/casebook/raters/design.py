@@ -8,7 +8,6 @@ import hashlib
 import hmac
 import itertools
 import json
-import secrets
 
 import numpy as np
 import pandas as pd
@@ -23,54 +22,47 @@ ID_DIGITS = 12
 ATTEMPTS = 200  # to assign raters so that common items link all of them
 
 
-# A secret of 256 bits.
-def new_secret():
-    return secrets.token_hex(32)
-
-
-# Name something so that nobody without the secret can tell what it is.
+# An id that only the secret leads back to what it names.
 def opaque_id(secret, *parts):
     return _digest(secret, parts).hex()[:ID_DIGITS]
 
 
 # Random numbers that follow from the secret, not from the public seed.
 def hidden_chance(secret, purpose):
-    entropy = int.from_bytes(_digest(secret, ("chance", purpose)))
-    return np.random.Generator(np.random.PCG64(entropy))
+    digest = _digest(secret, ("chance", purpose))
+    return np.random.default_rng(int.from_bytes(digest))
 
 
 def _digest(secret, parts):
     if len(secret) < 32:
         raise InputError("the secret must have at least 32 characters")
     # JSON keeps ("a", "bc") and ("ab", "c") apart.
-    message = json.dumps([str(part) for part in parts]).encode()
-    return hmac.digest(secret.encode(), message, hashlib.sha256)
+    message = json.dumps([str(part) for part in parts])
+    return hmac.digest(secret.encode(), message.encode(), hashlib.sha256)
 
 
-# Hash of a text, so that an edited cell is found without keeping the text.
+# An edited cell is found by this without keeping the text.
 def text_hash(text):
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-# Sign what everybody may read, so that nobody without the secret can alter it.
+# The signature of what everybody may read: nobody without the secret can alter it.
 def seal(secret, content):
-    return _digest(secret, ("seal", json.dumps(content, sort_keys=True))).hex()
+    text = json.dumps(content, sort_keys=True)
+    return _digest(secret, ("seal", text)).hex()
 
 
 def draw_items(items, count=None, strata=None, seed=0):
-    """Draw items at random, in proportion to the strata; one row per item, drawn or not."""
+    """Items drawn at random, in proportion to the strata: a row an item, drawn or not."""
     count = _checked_count("items", count, len(items))
-    strata = np.array(["all"] * len(items) if strata is None else list(strata))
-    names, sizes = np.unique(strata, return_counts=True)
-    shares = sizes * count / len(strata)
-    quotas = np.floor(shares).astype(int)
-    largest_rests = np.argsort(quotas - shares, kind="stable")
-    quotas[largest_rests[: count - quotas.sum()]] += 1
+    table = pd.DataFrame({"item_id": list(items)})
+    table["stratum"] = "all" if strata is None else list(strata)
     rng = generator(seed, "draw of items")
-    is_drawn = np.zeros(len(items), dtype=bool)
-    for name, quota in zip(names, quotas, strict=True):
-        is_drawn[rng.choice(np.flatnonzero(strata == name), quota, replace=False)] = True
-    return pd.DataFrame({"item_id": list(items), "stratum": strata, "drawn": is_drawn})
+    shuffled = table.sample(frac=1, random_state=rng).sort_values("stratum", kind="stable")
+    # At equal distances in all strata, one after another.
+    places = (np.arange(count) + rng.random()) * len(table) / count
+    drawn = shuffled.index[places.astype(int)]
+    return table.assign(drawn=table.index.isin(drawn))
 
 
 def _checked_count(name, value, most):
@@ -81,75 +73,45 @@ def _checked_count(name, value, most):
     return value
 
 
-def make_design(items, systems, raters, secret, *, per_item=None, pairs_per_item=None):
-    """Assign comparisons to raters: a row each, with its position and the systems' sides."""
+def make_design(items, systems, raters, secret, per_item=None):
+    """Comparisons of all pairs of systems on each item: a row a rater, in the order of the form."""
     if len(systems) < 2:
         raise InputError("a comparison needs at least two systems")
-    pairs = np.array(list(itertools.combinations(range(len(systems)), 2)))
     per_item = _checked_count("raters per item", per_item, len(raters))
-    pairs_per_item = _checked_count("pairs per item", pairs_per_item, len(pairs))
+    pairs = itertools.combinations(systems, 2)
+    rows = [(item, *pair) for item, pair in itertools.product(items, pairs)]
+    compared = pd.DataFrame(rows, columns=["item_id", "left", "right"])
     rng = hidden_chance(secret, "design")
-    # Every item has its pairs of systems, so that all pairs are used equally often.
-    shuffled = rng.permutation(len(pairs))
-    places = rng.permutation(len(items))[:, None] * pairs_per_item + np.arange(pairs_per_item)
-    compared = pairs[np.sort(shuffled[places % len(pairs)]).ravel()]
-    _refuse_unlinked(compared, len(systems), "systems", "pairs")
     teams = _linked_teams(len(compared), len(raters), per_item, rng)
-    seats = [(rater, comparison) for comparison, team in enumerate(teams) for rater in team]
-    rater, comparison = np.array(seats).T
-    system, against = compared[comparison].T
-    cells_of_rater = rater * len(systems) ** 2 + system * len(systems) + against
-    is_in_order = balanced_sides(cells_of_rater, comparison, rng)
-    design = pd.DataFrame(
-        {
-            "rater": np.array(list(raters), dtype=object)[rater],
-            "item_id": np.array(list(items), dtype=object)[comparison // pairs_per_item],
-            "left": np.array(systems, dtype=object)[np.where(is_in_order, system, against)],
-            "right": np.array(systems, dtype=object)[np.where(is_in_order, against, system)],
-        }
-    )
-    design = design.iloc[np.lexsort((rng.permutation(len(design)), rater))]
-    place = design.groupby("rater", sort=False).cumcount()
-    return design.assign(place=place).reset_index(drop=True)
-
-
-# How often each system is on the left in each form.
-def balance(design, systems):
-    shown = design.melt("rater", ["left", "right"], "side", "system")
-    counts = pd.crosstab([shown["rater"], shown["system"]], shown["side"])
-    counts["n"] = counts["left"] + counts["right"]
-    counts["off"] = (counts["left"] - counts["right"]).abs() / 2
-    return counts.reset_index()[["rater", "system", "n", "left", "off"]]
+    design = compared.loc[compared.index.repeat(per_item)]
+    design = design.assign(rater=teams.ravel())
+    # Either side half of the time, in each comparison and in each rater's rows of a pair.
+    of_rater = design.groupby(["rater", "left", "right"]).ngroup()
+    turned = balanced_sides(of_rater, design.index, rng)
+    sides = design[["left", "right"]].to_numpy()
+    sides[turned] = sides[turned, ::-1]
+    design[["left", "right"]] = sides
+    design = design.sample(frac=1, random_state=rng).sort_values("rater", kind="stable")
+    design["rater"] = np.array(list(raters))[design["rater"]]
+    return design.reset_index(drop=True)
 
 
 # The least loaded raters for each comparison; of few, only some choices link all raters.
 def _linked_teams(n_comparisons, n_raters, per_item, rng):
     for _ in range(ATTEMPTS):
         loads = np.zeros(n_raters, dtype=int)
+        links = np.zeros((n_raters, n_raters))
         teams = np.zeros((n_comparisons, per_item), dtype=int)
-        for comparison in rng.permutation(n_comparisons):
+        for comparison in range(n_comparisons):
             team = np.lexsort((rng.random(n_raters), loads))[:per_item]
+            teams[comparison] = team
             loads[team] += 1
-            teams[comparison] = np.sort(team)
-        if not _unlinked(teams, n_raters):
+            links[np.ix_(team, team)] = 1
+        groups, _ = connected_components(links, directed=False)
+        if groups == 1:
             return teams
-    return _refuse_unlinked(teams, n_raters, "raters", "raters")
-
-
-# How many of 0 to size - 1 share no group with member 0, even indirectly.
-def _unlinked(groups, size):
-    links = np.zeros((size, size), dtype=bool)
-    for group in groups:
-        links[np.ix_(group, group)] = True
-    _, component = connected_components(links, directed=False)
-    return int((component != component[0]).sum())
-
-
-def _refuse_unlinked(groups, size, kind, what):
-    unlinked = _unlinked(groups, size)
-    if unlinked:
-        remedy = f"raise the {what} per item or draw more items"
-        raise InputError(f"{unlinked} of {size} {kind} share no item with the others: {remedy}")
+    remedy = "raise the raters per item or draw more items"
+    raise InputError(f"some raters share no item with the others: {remedy}")
 
 
 def balanced_sides(rows, columns, rng):
@@ -159,12 +121,14 @@ def balanced_sides(rows, columns, rng):
     totally unimodular, so that the one optimum is of whole numbers (Hoffman and Kruskal 1956).
     """
     cells = np.arange(len(rows))
+    ones = np.ones(len(cells))
     incidence = []
     for groups in (rows, columns):
         codes = np.unique(groups, return_inverse=True)[1]
-        incidence.append(coo_array((np.ones(len(cells)), (codes, cells))))
+        incidence.append(coo_array((ones, (codes, cells))))
     incidence = vstack(incidence)
     half = incidence.sum(axis=1) / 2
     limits = LinearConstraint(incidence, np.floor(half), np.ceil(half))
-    found = milp(rng.standard_normal(len(cells)), constraints=limits, bounds=Bounds(0, 1))
+    costs = rng.standard_normal(len(cells))
+    found = milp(costs, constraints=limits, bounds=Bounds(0, 1))
     return found.x > 0.5

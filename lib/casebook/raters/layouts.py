@@ -17,6 +17,9 @@ SHEET = "ratings"
 RUBRIC_SHEET = "rubric"
 ABOUT_SHEET = "about"
 RATING_POINTS = (1, 2, 3, 4, 5)
+# Sides of an answer: left and right, as columns of a form name them and as judgements do.
+FORM_SIDES = {"s1": "left", "s2": "right"}
+RUBRIC = read_yaml(Path(__file__).with_name("rubric.yml"))
 
 
 #: One column of a form: an id, a text, a choice, a rating or a note.
@@ -39,12 +42,9 @@ class FormLayout(namedtuple("FormLayout", "name key columns task scales")):
         # notes left out
         return [column for column in self.columns if column.kind in ("choice", "rating")]
 
-    def rubric_lines(self, kind, guess=None):
+    def rubric_lines(self, kind):
         """The task and the points of each scale for such raters, as lines of cells."""
-        lines = [(text,) for text in self.task]
-        if guess:
-            lines.append((f"guess, after the ratings: {guess} S1, S2, or DK (do not know).",))
-        lines.append((RUBRIC["return"],))
+        lines = [(text,) for text in (*self.task, RUBRIC["return"])]
         for scale, wording in self.scales.items():
             lines += [(), (scale, "what it means")]
             levels = wording["levels"]
@@ -54,38 +54,24 @@ class FormLayout(namedtuple("FormLayout", "name key columns task scales")):
         return lines
 
 
-# Sides of an answer: left and right, as columns of a form name them and as judgements do.
-FORM_SIDES = {"s1": "left", "s2": "right"}
-RUBRIC = read_yaml(Path(__file__).with_name("rubric.yml"))
-PAIRED_SCALES = tuple(RUBRIC["paired"]["scales"])
-GUESS = Column("guess", "choice", 10, ("S1", "S2", "DK"), required=False)
+def _layout(name):
+    wording = RUBRIC[name]
+    columns = tuple(Column(**column) for column in wording["columns"])
+    return FormLayout(name, wording["key"], columns, tuple(wording["task"]), wording["scales"])
+
+
+PAIRED = _layout("paired")
+LIKERT = _layout("likert")
+PAIRED_SCALES = tuple(PAIRED.scales)
 EVIDENCE = Column("evidence", "text", 60)
-PAIRED, LIKERT = (
-    FormLayout(
-        name,
-        RUBRIC[name]["key"],
-        tuple(Column(**column) for column in RUBRIC[name]["columns"]),
-        tuple(RUBRIC[name]["task"]),
-        RUBRIC[name]["scales"],
-    )
-    for name in ("paired", "likert")
+WITH_EVIDENCE = PAIRED._replace(
+    columns=(*PAIRED.columns[:2], EVIDENCE, *PAIRED.columns[2:]),
+    task=(*PAIRED.task, RUBRIC["paired"]["evidence"]),
 )
-
-
-def paired_layout(*, guess=False, evidence=False):
-    """Layout of comparisons, with the evidence of both answers and a guess if wanted."""
-    columns = list(PAIRED.columns)
-    task = PAIRED.task
-    if evidence:
-        columns.insert(PAIRED.names.index("prompt_text") + 1, EVIDENCE)
-        task = (*task, RUBRIC["paired"]["evidence"])
-    if guess:
-        columns.append(GUESS)
-    return PAIRED._replace(columns=tuple(columns), task=task)
 
 
 def form_layout(names):
     """The layout of a form, by the names of its columns."""
     if "preferred" not in names:
         return LIKERT
-    return paired_layout(guess=GUESS.name in names, evidence=EVIDENCE.name in names)
+    return WITH_EVIDENCE if EVIDENCE.name in names else PAIRED

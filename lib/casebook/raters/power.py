@@ -7,9 +7,9 @@ import pandas as pd
 from scipy import optimize, special, stats
 
 from casebook.frames import shares
-from casebook.raters.crossed import FEWEST_RATERS, crossed_pvalues, crossed_variance
+from casebook.raters.preference import FEWEST_RATERS, crossed_pvalues, crossed_variance
 from casebook.stats.intervals import FEWEST
-from casebook.stats.samples import check_count, generator
+from casebook.stats.samples import generator
 
 WIN_RATES = (0.55, 0.60, 0.65, 0.70, 0.75)
 PRIMARY_TEST = "item sign-flip"
@@ -22,12 +22,15 @@ NODES, WEIGHTS = special.roots_hermitenorm(40)
 
 # Probability averaged over normal log odds.
 def marginal_probability(log_odds, sd):
-    return float(np.sum(WEIGHTS * special.expit(log_odds + sd * NODES)) / np.sqrt(2 * np.pi))
+    probabilities = special.expit(log_odds + sd * NODES)
+    return float(WEIGHTS @ probabilities / WEIGHTS.sum())
 
 
 # Mean log odds at which the probability averages to a win rate.
 def log_odds_of(win_rate, sd):
-    excess = lambda log_odds: marginal_probability(log_odds, sd) - win_rate  # noqa: E731
+    def excess(log_odds):
+        return marginal_probability(log_odds, sd) - win_rate
+
     return optimize.brentq(excess, -40, 40, xtol=1e-13)
 
 
@@ -36,8 +39,6 @@ def simulate_votes(
 ):
     """Votes [studies, items, raters] of many panels; leanings are normal log odds."""
     shape = (studies, items, raters)
-    for name, size in zip(("studies", "items", "raters"), shape, strict=True):
-        check_count(name, size)
     rng = generator(seed, "simulated votes")
     log_odds = log_odds_of(win_rate, float(np.hypot(item_sd, rater_sd)))
     log_odds = log_odds + item_sd * rng.standard_normal((studies, items, 1))
@@ -67,27 +68,29 @@ def simulated_power(
         panel = {"items": n_items, "raters": n_raters, "win_rate": rate}
         panel |= {"tie_rate": tie_rate, "item_sd": item_sd, "rater_sd": rater_sd}
         votes = simulate_votes(studies, **panel, seed=seed)
-        tables.append(rejection_rates(votes, alpha=alpha, seed=seed).assign(**panel))
+        rates = rejection_rates(votes, alpha=alpha, seed=seed)
+        tables.append(rates.assign(**panel))
     return pd.concat(tables, ignore_index=True)
 
 
 def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
     """Share of studies [studies, items, raters] in which each test finds a preference."""
-    studies, items, raters = votes.shape
+    _, items, raters = votes.shape
     wins = (votes > 0).sum(axis=(1, 2))
     losses = (votes < 0).sum(axis=(1, 2))
-    sign = np.minimum(1, 2 * stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5))
+    fewer = np.minimum(wins, losses)
+    pooled = np.minimum(1, 2 * stats.binom.cdf(fewer, wins + losses, 0.5))
     # Randomisation test of the items' means with shared sign vectors.
     means = votes.mean(axis=2)
     signs = generator(seed, "study signs").choice([-1.0, 1.0], (items, n_resamples))
     observed = np.abs(means.sum(axis=1, keepdims=True))
     hits = np.sum(np.abs(means @ signs) >= observed - 1e-9 * items, axis=1)
-    p_values = {POOLED: sign, PRIMARY_TEST: (hits + 1) / (n_resamples + 1)}
-    counts = {test: (int((p <= alpha).sum()), studies) for test, p in p_values.items()}
-    counts[NEW_RATERS] = (0, 0)
+    p_values = {POOLED: pooled, PRIMARY_TEST: (hits + 1) / (n_resamples + 1)}
+    p_values[NEW_RATERS] = np.empty(0)  # of too few raters or items
     if items >= FEWEST and raters >= FEWEST_RATERS:
         spread = crossed_variance(votes.astype(float))
-        p = crossed_pvalues(votes.mean(axis=(1, 2)), *spread, raters)
-        counts[NEW_RATERS] = (int((p <= alpha).sum()), studies)
-    table = shares(counts).rename(columns={"system": "test", "value": "rejected"})
+        p_values[NEW_RATERS] = crossed_pvalues(votes.mean(axis=(1, 2)), *spread, raters)
+    counts = {test: (int((p <= alpha).sum()), len(p)) for test, p in p_values.items()}
+    table = shares(counts)
+    table = table.rename(columns={"system": "test", "value": "rejected"})
     return table[["test", "rejected", "low", "high", "n"]]

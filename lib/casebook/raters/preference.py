@@ -5,18 +5,18 @@ raters. Votes on one item depend on each other, and so do votes of one rater.
 """
 
 import math
+from collections import namedtuple
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from casebook.frames import coefficients
-from casebook.raters.crossed import MeanTest, at_least, crossed_mean
 from casebook.stats.intervals import (
     FEWEST,
     Interval,
     bootstrap_mean,
-    bootstrap_statistic,
     newcombe,
     too_few,
     wilson,
@@ -33,6 +33,13 @@ MARGIN = 0.05
 
 MOST_STEPS = 5e8  # of counting all sign patterns; beyond it some are drawn
 VOTES = {"wins": 1, "ties": 0, "losses": -1}
+RATE_COLUMNS = ["who", "wins", "ties", "losses", "missing", "value", "low", "high", "p", "p_holm"]
+RATE_COLUMNS += ["verdict", "n", "groups", "method", "reason"]
+FEWEST_RATERS = 3
+METHOD = "t, items and raters crossed"
+
+#: A mean over items, or over items and raters: its interval and the test that it is a null value.
+MeanTest = namedtuple("MeanTest", "interval pvalue df", defaults=(None, None))
 
 
 # Count wins, ties, losses and missing votes.
@@ -64,12 +71,14 @@ def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
         method = f"{n_resamples:,} random sign patterns"
         means = numerators[:, None] / denominator
         flips = sign_flips(means, np.ones(n), level=level, n_resamples=n_resamples, seed=seed)
-        pvalue, low, high = (float(x[0]) for x in (flips.p, flips.low, flips.high))
+        pvalue = float(flips.p[0])
+        low = float(flips.low[0])
+        high = float(flips.high[0])
     reason = too_few(n, None)
-    if reason is None and not math.isfinite(low + high):
-        reason = "too_few_units_for_the_level"
-    elif reason is None and low == high:
-        reason = "no_variation"
+    if not math.isfinite(low + high):
+        reason = reason or "too_few_units_for_the_level"
+    elif low == high:
+        reason = reason or "no_variation"
     found = Interval(float(numerators.sum() / (n * denominator)), low, high, level, n, method)
     if reason:
         found = replace(found, low=None, high=None, reason=reason)
@@ -95,14 +104,86 @@ def _counted_flips(values, alpha):
     means = (sums / np.arange(1, n + 1)[:, None]).ravel()
     weights = probability[1:].ravel()
     empty = probability[0].sum()
+    if empty > alpha / 2:
+        return pvalue, -math.inf, math.inf
     bounds = []
     for signed in (means, -means):
         order = np.argsort(signed, kind="stable")
         cumulative = empty + np.cumsum(weights[order])
         # Equal means stand together: the last of them says how often one is reached.
         position = np.searchsorted(cumulative, alpha / 2 * (1 + 1e-12), side="right")
-        bounds.append(-math.inf if empty > alpha / 2 else signed[order[position]])
+        bounds.append(signed[order[position]])
     return pvalue, bounds[0], -bounds[1]
+
+
+# --- items and raters that are both drawn anew
+
+
+def crossed_mean(table, *, weights="items", level=0.95, limits=(-np.inf, np.inf)):
+    """Interval of a mean [items, raters] for other items and other raters of the same kind."""
+    values = pd.DataFrame(table, dtype=float).dropna(how="all").dropna(axis=1, how="all")
+    values = values.to_numpy()
+    n, raters = values.shape
+    if not n:
+        return MeanTest(Interval(None, None, None, level, n, METHOD, "no_units"))
+    shares = np.isfinite(values) / 1.0
+    if weights == "items":
+        shares /= shares.sum(axis=1, keepdims=True)
+    shares *= values.size / shares.sum()
+    values = np.nan_to_num(values)
+    found = Interval(float((shares * values).mean()), None, None, level, n, METHOD)
+    if raters < FEWEST_RATERS:
+        return MeanTest(replace(found, reason="fewer_than_three_raters"))
+    if n < FEWEST:
+        return MeanTest(replace(found, reason="fewer_than_six_units"))
+    spread, df, by_rater = crossed_variance(shares * (values - found.estimate))
+    if spread <= 1e-18:
+        return MeanTest(replace(found, reason="no_variation"))
+    reach = special.stdtrit([df, raters - 1], (1 + level) / 2) * np.sqrt([spread, by_rater])
+    bounds = np.clip(found.estimate + reach.max() * np.array([-1, 1]), *limits)
+    low, high = bounds.tolist()
+    pvalue = crossed_pvalues(found.estimate, spread, df, by_rater, raters)
+    return MeanTest(replace(found, low=low, high=high), float(pvalue), float(df))
+
+
+# Hull of the interval over items and raters and the one over items alone.
+def at_least(crossed, items):
+    wide = crossed.interval
+    narrow = items.interval
+    if None in (wide.low, narrow.low):
+        return crossed
+    low = min(wide.low, narrow.low)
+    high = max(wide.high, narrow.high)
+    pvalue = max(crossed.pvalue, items.pvalue)
+    return MeanTest(replace(wide, low=low, high=high), pvalue, crossed.df)
+
+
+# Variance of the mean of [..., items, raters], its df (Satterthwaite), variance by raters.
+def crossed_variance(tables):
+    items, raters = tables.shape[-2:]
+    cells = tables - tables.mean(axis=(-2, -1), keepdims=True)
+    rows = cells.mean(-1, keepdims=True)
+    columns = cells.mean(-2, keepdims=True)
+    rest = cells - rows - columns
+    msi = raters * np.sum(rows**2, axis=(-2, -1)) / (items - 1)
+    msr = items * np.sum(columns**2, axis=(-2, -1)) / (raters - 1)
+    mse = np.sum(rest**2, axis=(-2, -1)) / ((items - 1) * (raters - 1))
+    pooled = np.maximum(msr + msi - mse, 0)
+    parts = msi**2 / (items - 1) + msr**2 / (raters - 1)
+    parts += mse**2 / ((items - 1) * (raters - 1))
+    df = np.divide(pooled**2, parts, out=np.ones_like(parts), where=parts > 0)
+    spread = np.maximum(pooled, np.maximum(msr, msi)) / (items * raters)
+    return spread, np.maximum(df, 1.0), msr / (items * raters)
+
+
+# Two-sided p of a mean: the larger of the crossed t and of the t over raters.
+def crossed_pvalues(gap, spread, df, by_rater, raters):
+    crossed = special.stdtr(df, -np.abs(gap) / np.sqrt(np.maximum(spread, 1e-300)))
+    of_raters = special.stdtr(raters - 1, -np.abs(gap) / np.sqrt(np.maximum(by_rater, 1e-300)))
+    return 2 * np.maximum(crossed, of_raters)
+
+
+# --- who is preferred
 
 
 def preference_lines(votes, *, level=0.95, margin=MARGIN, n_resamples=100_000, seed=0):
@@ -113,11 +194,11 @@ def preference_lines(votes, *, level=0.95, margin=MARGIN, n_resamples=100_000, s
     rows = []
     for scope, test in {THESE_RATERS: flips, NEW_RATERS: crossed}.items():
         net = test.interval
-        gap = {"reason": net.reason, "difference": net.estimate, "p_adjusted": test.pvalue}
-        verdict = verdict_of(net.low, net.high, 2 * margin, level=level, **gap)
+        found = {"reason": net.reason, "difference": net.estimate, "p_adjusted": test.pvalue}
+        verdict = verdict_of(net.low, net.high, 2 * margin, level=level, **found)
         row = {"scope": scope, **_rate(net).row("win_rate"), "p": test.pvalue}
-        row |= {"verdict": NOT_MEASURED if test.pvalue is None else verdict, "items": net.n}
-        rows.append(row | {"method": net.method, "reason": net.reason})
+        row["verdict"] = NOT_MEASURED if test.pvalue is None else verdict
+        rows.append(row | {"items": net.n, "method": net.method, "reason": net.reason})
     table = pd.DataFrame(rows).drop(columns="n")
     return table.astype({"p": float, "reason": object})
 
@@ -134,18 +215,21 @@ def win_rates(votes, **options):
 
     Options are those of `preference_lines`; p-values of raters have Holm's correction beside them.
     """
-    casts = {str(rater): votes[[rater]] for rater in votes.columns[votes.notna().any()]}
-    tables = [preference_lines(cast, **options).head(1) for cast in casts.values()]
+    casts = {}
+    tables = []
+    for rater in votes.columns[votes.notna().any()]:
+        casts[str(rater)] = votes[[rater]]
+        tables.append(preference_lines(votes[[rater]], **options).head(1))
     adjusted = holm([table["p"].iloc[0] for table in tables])
     tables.append(preference_lines(votes, **options))
-    casts |= dict.fromkeys((THESE_RATERS, NEW_RATERS), votes)
+    casts |= {THESE_RATERS: votes, NEW_RATERS: votes}
     table = pd.concat(tables, ignore_index=True)
-    table = table.rename(columns={"win_rate": "value", "items": "groups"}).assign(who=list(casts))
+    table = table.rename(columns={"win_rate": "value", "items": "groups"})
     table = table.join(pd.DataFrame(map(count_votes, casts.values())))
+    table["who"] = list(casts)
     table["n"] = table["wins"] + table["ties"] + table["losses"]
-    table["p_holm"] = np.array([*adjusted, None, None], dtype=float)
-    columns = ["who", "wins", "ties", "losses", "missing", "value", "low", "high", "p", "p_holm"]
-    return table[[*columns, "verdict", "n", "groups", "method", "reason"]]
+    table["p_holm"] = pd.Series(adjusted, dtype=float)
+    return table[RATE_COLUMNS]
 
 
 # --- the win rate
@@ -160,9 +244,8 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_resamples=10_000,
     if unit == "vote" or not scored.any():
         return wilson(float(np.nansum(scores)), int(scored.sum()), level)
     clusters = np.nonzero(scored)[1 if unit == "rater" else 0]
-    mean = bootstrap_mean(
-        scores[scored], clusters=clusters, level=level, n_resamples=n_resamples, seed=seed
-    )
+    options = {"clusters": clusters, "level": level, "n_resamples": n_resamples, "seed": seed}
+    mean = bootstrap_mean(scores[scored], **options)
     mean = replace(mean, n=len(np.unique(clusters)))
     if mean.n < FEWEST:
         # An interval by vote is one of new votes, not of new items or raters.
@@ -173,13 +256,14 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_resamples=10_000,
     return at_least(crossed, MeanTest(mean, 0.0)).interval
 
 
-def preference_intervals(votes, *, n_resamples=10_000, seed=0):
+def preference_intervals(votes, **draws):
     """All intervals of the win rate side by side."""
-    options = {"n_resamples": n_resamples, "seed": seed}
-    pairs = [(ties, unit) for ties in TIES for unit in WIN_RATE_UNITS]
-    rates = {(ties, unit): win_rate(votes, unit=unit, ties=ties, **options) for ties, unit in pairs}
+    rates = {}
+    for ties in TIES:
+        for unit in WIN_RATE_UNITS:
+            rates[ties, unit] = win_rate(votes, unit=unit, ties=ties, **draws)
     table = coefficients(rates).rename(columns={"value": "win_rate"})
-    table = pd.DataFrame(pairs, columns=["ties", "unit"]).join(table)
+    table[["ties", "unit"]] = list(rates)
     return table[["ties", "unit", "win_rate", "low", "high", "n", "reason"]]
 
 
@@ -187,55 +271,22 @@ def position_effect(votes, on_the_left):
     """What the side does to the preference, a row each; votes where the first system stood left."""
     votes = np.asarray(votes, dtype=float)
     is_left = np.asarray(on_the_left) == True  # noqa: E712 - objects without a vote
-    at_left = count_votes(votes[is_left])
-    at_right = count_votes(votes[~is_left])
-    n_left = at_left["wins"] + at_left["losses"]
-    n_right = at_right["wins"] + at_right["losses"]
-    for_left = at_left["wins"] + at_right["losses"]
-    # The mean of both rates is half of one plus the rate at the left minus the losses at the right.
-    balanced = newcombe(at_left["wins"], n_left, at_right["losses"], n_right)
+    won_left = int((votes[is_left] == 1).sum())
+    lost_left = int((votes[is_left] == -1).sum())
+    won_right = int((votes[~is_left] == 1).sum())
+    lost_right = int((votes[~is_left] == -1).sum())
+    n_left = won_left + lost_left
+    n_right = won_right + lost_right
+    for_left = won_left + lost_right
     intervals = {
         "left answer chosen": wilson(for_left, n_left + n_right),
-        "win rate on the left": wilson(at_left["wins"], n_left),
-        "win rate on the right": wilson(at_right["wins"], n_right),
-        "left minus right": newcombe(at_left["wins"], n_left, at_right["wins"], n_right),
-        "win rate, sides balanced": _rate(balanced),
+        "win rate on the left": wilson(won_left, n_left),
+        "win rate on the right": wilson(won_right, n_right),
+        "left minus right": newcombe(won_left, n_left, won_right, n_right),
+        # The mean of both rates: half of one plus the rate at the left minus the losses at right.
+        "win rate, sides balanced": _rate(newcombe(won_left, n_left, lost_right, n_right)),
     }
     table = coefficients(intervals).rename(columns={"system": "what"})
     test = exact_sign_test(for_left, n_left + n_right - for_left)
-    table["p"] = [test.pvalue, *[np.nan] * (len(table) - 1)]
-    return table[["what", "value", "low", "high", "p", "n", "reason"]].astype({"p": float})
-
-
-# --- dependence
-
-
-def dependence(votes, *, n_resamples=2_000, seed=0):
-    """How votes on one item depend on each other, and how many independent ones they are worth."""
-    scores = (pd.DataFrame(votes, dtype=float).dropna(how="all").to_numpy() + 1) / 2
-    sizes = np.isfinite(scores).sum(axis=1)
-    n = int(sizes.sum())
-    icc = bootstrap_statistic(scores, _icc, n_resamples=n_resamples, seed=seed)
-    effect = 1 + (np.sum(sizes**2) / max(n, 1) - 1) * icc.row()["value"]
-    of_items = {
-        "ICC(1) of votes on one item": icc.row(),
-        "design effect": {"value": effect},
-        "effective number of votes": {"value": n / effect if effect > 0 else None},
-    }
-    table = pd.DataFrame(of_items.values()).assign(measure=list(of_items), n=n, reason=icc.reason)
-    return table[["measure", "value", "low", "high", "n", "reason"]]
-
-
-# ICC(1) of scores in rows of unequal length; NaN if undefined.
-def _icc(scores):
-    sizes = (~np.isnan(scores)).sum(axis=1)
-    n = sizes.sum()
-    groups = len(sizes)
-    if groups < 2 or n <= groups:
-        return np.nan
-    means = np.nanmean(scores, axis=1)
-    within = np.nansum((scores - means[:, None]) ** 2) / (n - groups)
-    between = np.sum(sizes * (means - np.nanmean(scores)) ** 2) / (groups - 1)
-    size = (n - np.sum(sizes**2) / n) / (groups - 1)
-    total = between + (size - 1) * within
-    return (between - within) / total if total > 0 else np.nan
+    table["p"] = pd.Series([test.pvalue], dtype=float)
+    return table[["what", "value", "low", "high", "p", "n", "reason"]]

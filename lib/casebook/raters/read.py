@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.data.tables import ROLES, cell_text, listed, read_roles, read_table, short, to_type
+from casebook.data.tables import ROLES, listed, short, to_type
 from casebook.errors import InputError, refuse
 from casebook.raters.annotations import read_criteria
 from casebook.raters.layouts import (
@@ -18,15 +18,13 @@ from casebook.raters.layouts import (
     SHEET,
     form_layout,
 )
-from casebook.sheets import KINDS, Book, Sheet, from_csv, read_book, require_values
+from casebook.sheets import KINDS, Book, Sheet, read_book, require_values
 
 # Effects of a defect on the judgement.
 NOTE = "note"
 REPAIRED = "repaired"
 LOST = "lost"
-RATED = ("preferred", *(column.name for column in LIKERT.answers))
-NO_RATINGS = {"item": "-", "criterion": "-", "rating": "-"}
-ITEM = "prompt_id"  # names the rows of a form
+RATED = {"preferred", *(column.name for column in LIKERT.answers)}
 FURTHER_SHEETS = {RUBRIC_SHEET, ABOUT_SHEET}
 
 #: One thing that is not as it should be in a returned form; no row: in all of the sheet.
@@ -48,21 +46,21 @@ def defect_table(defects):
 def read_forms(paths, columns=None):
     """Read returned forms (.xlsx, .xlsm, .csv, folders), ours or in the documented layout.
 
-    Files that hold the judgements of several raters are read as a form of each: a row per rating,
-    and tables with a column that names raters.
+    A file with a row per rating (item, rater, criterion, rating) is read as a form of each rater.
     ``columns`` maps documented columns to their names in the files. A form's rater is its file's
     base name, or as the file names it. An error names every file that cannot be read.
     """
     files = form_files(paths)
     stems = Counter(path.stem for path in files)
-    again = [path for path in files if stems[path.stem] > 1]
-    problems = [f"{path}: another form has this name: rename it" for path in again]
     forms = []
+    problems = []
     for path in files:
         try:
             forms += _forms_in(path, columns or {})
         except InputError as error:
             problems.append(str(error))
+        if stems[path.stem] > 1:
+            problems.append(f"{path}: another form has this name: rename it")
     refuse(problems)
     return forms
 
@@ -75,42 +73,30 @@ def form_files(paths):
         if not path.is_dir():
             files.append(path)
             continue
-        for file in sorted(path.iterdir()):
-            # Spreadsheets leave a lock file beside an open workbook.
-            if file.suffix.lower() in KINDS and not file.name.startswith(("~$", ".")):
-                files.append(file)
+        inside = [file for file in sorted(path.iterdir()) if file.suffix.lower() in KINDS]
+        # Spreadsheets leave a lock file beside an open workbook.
+        files += [file for file in inside if not file.name.startswith(("~$", "."))]
     if not files:
         raise InputError(f"{listed(paths)}: no forms ({', '.join(KINDS)}) to read")
     return files
 
 
-# The form that a file is; of a file with a column of raters, one of each.
+# The form that a file is; of a file with a row per rating, one of each rater.
 def _forms_in(path, columns):
-    of_ratings = {role: columns[role] for role in columns if role in ROLES["ratings"]}
-    of_forms = {name: columns[name] for name in columns if name not in of_ratings}
-    if path.suffix.lower() in KINDS:
+    of_ratings = {role: column for role, column in columns.items() if role in ROLES["ratings"]}
+    if path.suffix.lower() in KINDS and not of_ratings:
         book = read_book(path)
         names = {name for sheet in book.sheets for name in sheet.table}
-        if "rater" not in of_ratings and names.isdisjoint(ROLES["ratings"]["rater"]):
+        if names.isdisjoint(ROLES["ratings"]["rater"]):
             return [form_of(book, path.stem, columns)]
-    table = read_table(path)
-    rows = {}
-    if {*RATED, *of_forms.values()} & {*table}:
-        reading = read_roles(table, "ratings", ["rater"], NO_RATINGS | of_ratings)
-        raters = reading.names("rater")
-        cells = table.drop(columns=reading.columns["rater"], errors="ignore")
-        cells = cells.map(lambda cell: from_csv(str(cell_text(cell))) or None)
-        rows = {rater: cells[raters == rater] for rater in raters.unique()}
-    else:
-        frames = read_criteria(path, columns=of_ratings, numbers=False)
-        by_rater = pd.concat(frames, axis=1).swaplevel(axis=1)
-        for rater in by_rater.columns.unique(0):
-            of_rater = by_rater[rater].dropna(how="all").rename_axis(ITEM).reset_index()
-            rows[rater] = of_rater.astype(object).where(of_rater.notna(), None)
-    return [
-        form_of(Book(path, (Sheet(path.name, 1, of_rater),)), rater, of_forms)
-        for rater, of_rater in rows.items()
-    ]
+    frames = read_criteria(path, columns=of_ratings, numbers=False)
+    ratings = pd.concat(frames, axis=1).swaplevel(axis=1)
+    forms = []
+    for rater in ratings.columns.unique(0):
+        table = ratings[rater].dropna(how="all").rename_axis("prompt_id").reset_index()
+        table = table.astype(object).where(table.notna(), None)
+        forms.append(form_of(Book(path, (Sheet(path.name, 1, table),)), rater, {}))
+    return forms
 
 
 def read_form(path, columns=None):
@@ -121,47 +107,49 @@ def read_form(path, columns=None):
 # Read the form that a book is.
 def form_of(book, rater, columns):
     path = book.path
-    sheets = rename_columns(path, book.sheets, columns)
-    candidates = [sheet for sheet in sheets if not sheet.table.columns.intersection(RATED).empty]
-    candidates.sort(key=lambda sheet: sheet.name != SHEET)
+    sheets = _renamed(path, book.sheets, columns)
+    candidates = [sheet for sheet in sheets if RATED & {*sheet.table}]
     if not candidates:
         way = f"name it with {to_type('columns', {'preferred': 'COLUMN'})}"
-        problem = f"no column 'preferred' (the vote: S1, S2 or Tie); {_columns(sheets)}"
+        problem = f"no column 'preferred' (the vote: S1, S2 or Tie); it has {_columns(sheets)}"
         raise InputError(f"{path}: {problem}: {way}")
-    sheet = candidates[0]
+    sheet = max(candidates, key=lambda sheet: sheet.name == SHEET)
     names = sheet.table.columns
     table = sheet.table.loc[:, ~names.duplicated() & (names != "")]
     layout = form_layout(table)
-    key = layout.key
-    rated = [column.name for column in layout.columns if column.kind != "note"]
-    require_values(path, sheet.name, table.loc[:, table.columns.isin(rated)])
+    used = [column.name for column in layout.columns if column.kind != "note"]
+    require_values(path, sheet.name, table.loc[:, table.columns.isin(used)])
     rows = _read_rows(table, layout)
     checks = [*_form_checks(sheets, sheet, table, layout), *_cell_checks(table, layout, rows)]
     # Of rows with one id the first is used, none where their answers differ.
+    key = layout.key
     answers = [column.name for column in layout.answers]
-    distinct = rows.drop_duplicates([key, *answers])[key].value_counts()
-    is_repeated = rows[key].duplicated()
-    is_used = ~is_repeated & (rows[key].map(distinct) == 1) & (rows[key] != "")
-    for row, name in rows.loc[is_repeated | (rows[key] == ""), ["row", key]].itertuples(
-        index=False
-    ):
+    again = rows[key].duplicated()
+    differing = set(rows.loc[again & ~rows.duplicated([key, *answers]), key])
+    for number, name in rows.loc[again | (rows[key] == ""), ["row", key]].to_numpy():
         kind = "duplicate" if name else "no_id"
-        is_same = kind == "duplicate" and distinct[name] == 1
-        checks.append((row, key, kind, name, NOTE if is_same else LOST))
+        effect = LOST if name in {"", *differing} else NOTE
+        checks.append((number, key, kind, name, effect))
+    rows = rows[~again & ~rows[key].isin({"", *differing})].reset_index(drop=True)
     checks.sort(key=lambda check: check[0] or 0)
-    about = [other.table for other in sheets if other.name == ABOUT_SHEET and other.head]
-    said = dict(about[0].iloc[:, :2].to_numpy().tolist()) if about else {}
-    used = rows[is_used].reset_index(drop=True)
     defects = defects_of(path, sheet.name, checks)
-    return ReturnedForm(path, rater, layout, sheet.name, used, said.get(KEY_DIGEST), defects)
+    return ReturnedForm(path, rater, layout, sheet.name, rows, _key_digest(sheets), defects)
 
 
-# Give sheets their documented column names: `columns` maps those to the file's.
-def rename_columns(path, sheets, columns):
+# The SHA-256 of the key with which a workbook was made, as it says.
+def _key_digest(sheets):
+    for sheet in sheets:
+        if sheet.name == ABOUT_SHEET and sheet.head:
+            return dict(sheet.table.iloc[:, :2].to_numpy().tolist()).get(KEY_DIGEST)
+    return None
+
+
+# Sheets with documented column names: `columns` maps those to the file's.
+def _renamed(path, sheets, columns):
     for documented, column in columns.items():
         if not any(column in sheet.table for sheet in sheets):
             problem = f"no column {column!r}, which is to be read as {documented!r}"
-            raise InputError(f"{path}: {problem}; {_columns(sheets)}")
+            raise InputError(f"{path}: {problem}; it has {_columns(sheets)}")
     # What stood under a documented name that is read elsewhere is another column.
     names = {documented: f"{documented} (own)" for documented in columns}
     names |= {column: documented for documented, column in columns.items()}
@@ -169,11 +157,8 @@ def rename_columns(path, sheets, columns):
 
 
 def _columns(sheets):
-    texts = []
-    for sheet in sheets:
-        if sheet.name not in FURTHER_SHEETS:
-            texts.append(f"sheet {sheet.name!r} has {listed(filter(None, sheet.table), 30)}")
-    return "; ".join(texts) or "there is no other sheet"
+    names = [name for sheet in sheets if sheet.name not in FURTHER_SHEETS for name in sheet.table]
+    return listed(names, 30)
 
 
 # --- cells
@@ -188,7 +173,7 @@ def _read_rows(table, layout):
         cells = table.get(column.name, pd.Series(None, table.index, dtype=object))
         if column.choices:
             choices = {str(choice).casefold(): choice for choice in column.choices}
-            cells = pd.Series([choices.get(_spelling(cell)) for cell in cells], table.index)
+            cells = cells.map(_spelling).map(choices)
         else:
             cells = cells.map(lambda cell: "" if cell is None else str(cell))
         rows[column.name] = cells.astype(float if column.kind == "rating" else object)
@@ -204,8 +189,6 @@ def _spelling(cell):
 
 # Sheets and columns that are not as sent out, and formulas.
 def _form_checks(sheets, sheet, table, layout):
-    if sheet.hidden:
-        yield None, None, "hidden_sheet"
     for other in sheets:
         if other is not sheet and other.name not in FURTHER_SHEETS:
             yield None, None, "extra_sheet", other.name
@@ -220,15 +203,12 @@ def _form_checks(sheets, sheet, table, layout):
 
 # Cells that are blank, that name no choice, or name one in another spelling.
 def _cell_checks(table, layout, rows):
-    for column in layout.columns:
-        if not column.choices or column.name not in table:
-            continue
-        texts = list(map(str, column.choices))
-        is_choice = rows[column.name].notna()
-        for (number, cell), is_read in zip(table[column.name].items(), is_choice, strict=True):
-            if is_read and isinstance(cell, str) and cell not in texts:
-                yield number, column.name, "spelling", short(cell), REPAIRED
-            elif not is_read and _spelling(cell):
-                yield number, column.name, "not_a_choice", short(cell), LOST
-            elif not is_read and column.required:
+    for column in layout.answers:
+        texts = set(map(str, column.choices))
+        for number, cell in table.get(column.name, pd.Series()).items():
+            if not _spelling(cell):
                 yield number, column.name, "blank", "", LOST
+            elif pd.isna(rows.loc[number, column.name]):
+                yield number, column.name, "not_a_choice", short(cell), LOST
+            elif isinstance(cell, str) and cell not in texts:
+                yield number, column.name, "spelling", short(cell), REPAIRED

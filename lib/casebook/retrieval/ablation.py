@@ -22,7 +22,6 @@ from casebook.retrieval.run_files import coverage_of_run, coverage_text, ranked_
 from casebook.retrieval.settings import (
     CHOSEN_ON,
     MODES,
-    OF_RERANKER,
     QUERY_TREATMENTS,
     SYSTEM_NAMES,
     SYSTEM_PHRASES,
@@ -33,10 +32,10 @@ from casebook.runs.manifest import write_manifest
 ABLATION_MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 CONTROL_SYSTEMS = ("random", "constant")
 NO_DOCUMENT = ""  # id that no judgement names
-RETRIEVER_SIGNATURE = "(queries, k) -> ids, scores"
 PUBLISHED_FIGURES = Path(__file__).with_name("published.yml")
-PUBLISHED_COLUMNS = ["source", "system", "split", "measure", "published", "ours", "ours low"]
-PUBLISHED_COLUMNS += ["ours high", "n", "difference", "kind"]
+FIRST = 10  # documents that a reader sees
+# Settings that change nothing where no query is reranked.
+OF_RERANKER = {"reranker", "rerank_words", "rerank_tokens", "first_stage_weight", "agreement"}
 
 
 def run_ablation(dataset, systems, measures=ABLATION_MEASURES):
@@ -103,30 +102,26 @@ def scores_by_callable(retriever, queries, depth, doc_ids):
     name = getattr(retriever, "__qualname__", type(retriever).__name__)
     answer = called(name, retriever, queries, depth)
     try:
-        ids, scores = map(list, answer)
-        found = pd.DataFrame({"document": ids, "score": scores}, range(len(queries)))
-        found = found.explode(["document", "score"]).dropna(how="all").astype({"score": float})
-    except (TypeError, ValueError, OverflowError):
-        expected = f"ids and scores of equal lengths for each of {len(queries)} questions"
-        raise InputError(f"{name}: expected two lists: {expected}") from None
-    repeated = found.reset_index().duplicated(["index", "document"]).to_numpy()
-    checks = {
-        "a document is given twice for one question: {}": repeated,
-        "ids are no documents, such as {!r}": ~found["document"].isin(doc_ids).to_numpy(),
-        "scores are not finite, such as that of {!r}": ~np.isfinite(found["score"].to_numpy()),
-    }
-    for problem, wrong in checks.items():
-        if wrong.any():
-            example = found["document"].iloc[wrong.argmax()]
-            raise InputError(f"{name}: {wrong.sum()} {problem.format(example)}")
-    rows = [{} for _ in queries]
-    for row, document, score in found.itertuples():
-        rows[row][document] = score
+        rows = [_checked_row(*pair, doc_ids) for pair in zip(*answer, strict=True)]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name}: expected two lists, ids and scores: {error}") from None
+    if len(rows) != len(queries):
+        raise InputError(f"{name}: expected two lists of {len(queries)} lists, found {len(rows)}")
     return rows
 
 
+def _checked_row(ids, scores, doc_ids):
+    row = dict(zip(ids, map(float, scores), strict=True))
+    unknown = [document for document in row if document not in doc_ids]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no document")
+    if len(row) < len(ids) or not np.isfinite(list(row.values())).all():
+        raise ValueError("a document is given twice, or a score is not finite")
+    return row
+
+
 def load_retriever(name, documents=None):
-    return callable_plugin(name, RETRIEVER_SIGNATURE, documents)
+    return callable_plugin(name, "(queries, k) -> ids, scores", documents)
 
 
 @dataclass(frozen=True)
@@ -142,15 +137,19 @@ class CallableResult:
 
 def score(dataset, results, measures):
     """Scores of results by the judgements: for each measure a frame, queries x systems."""
-    query_ids = dataset.queries["query_id"]
-    by_system = {}
+    queries = dataset.queries["query_id"]
+    frames = {}
     for system, result in results.items():
-        run = result.run(query_ids)
-        if not any(run.values()):  # which counts as 0, though a run without a document is refused
-            run = {query_ids.iloc[0]: {NO_DOCUMENT: 0.0}}
-        by_system[system] = evaluate(dataset.qrels, run, list(measures)).frame()
-    table = pd.concat(by_system, axis=1).swaplevel(axis=1)
+        frames[system] = measured(dataset, result.run(queries), list(measures))
+    table = pd.concat(frames, axis=1).swaplevel(axis=1)
     return {measure: table[measure] for measure in measures}
+
+
+def measured(dataset, run, measures):
+    """Measures of a run, queries x measures; one without a document counts as 0."""
+    if not any(run.values()):
+        run = {query: {NO_DOCUMENT: 0.0} for query in run}
+    return evaluate(dataset.qrels, run, measures).frame()
 
 
 class ScoredSystems:
@@ -209,19 +208,17 @@ class Ablation(ScoredSystems):
         for name in self.own:
             if self.results[name].coverage:
                 notes[name] = f"Run {name}: {self.results[name].coverage}."
-        for system, keys in CHOSEN_ON.items():
-            if self.dataset.key in keys:
-                notes[system] = (
-                    f"The rules of {SYSTEM_PHRASES[system]} were chosen on {len(keys)} "
-                    "collections, this one among them."
-                )
+        if self.dataset.key in CHOSEN_ON:
+            notes["full"] = (
+                f"The rules of the full pipeline were chosen on {len(CHOSEN_ON)} collections, "
+                "this one among them."
+            )
         return notes
 
     @property
     def unmeasured(self):
         """Why nothing can be compared; None where something can."""
-        grades = (grade for row in self.dataset.qrels.values() for grade in row.values())
-        return None if any(grade > 0 for grade in grades) else "nothing is judged relevant"
+        return None if relevant_questions(self.dataset) else "nothing is judged relevant"
 
     def same_inputs(self, pairs):
         reasons = {}
@@ -235,21 +232,20 @@ class Ablation(ScoredSystems):
 
 def _same_input(first, second):
     """Why two pipelines read the same on every query; None where they do not."""
-    settings = dict(first.config)
-    different = {name for name, value in dict(second.config).items() if settings[name] != value}
+    other = dict(second.config)
+    different = {name for name, value in first.config if value != other[name]}
     if not different:
         return "both are one system with these settings"
     if different == {"mmr"} and first.config.reranker:
-        documents = [np.sort(result.stages["rerank"].ids, axis=1) for result in (first, second)]
-        if np.array_equal(*documents):
+        candidates = [np.sort(result.stages["rerank"].ids) for result in (first, second)]
+        if np.array_equal(*candidates):
             return "marginal relevance dropped no document, so the reranker read the same ones"
-    reranked = {"rerank"} & {*first.costs.index, *second.costs.index}
-    if different <= set(OF_RERANKER) and not reranked:
+    is_reranked = "rerank" in first.costs or "rerank" in second.costs
+    if different <= OF_RERANKER and not is_reranked:
         return "the reranker reads none of these questions"
-    if different <= {"query_words", "query_reading"}:
-        # A word more or less, or another window, changes the scores of a list.
-        lists = ((first.stages[name], second.stages[name]) for name in first.config.lists)
-        if all(np.array_equal(one.scores, other.scores) for one, other in lists):
+    if different == {"query_words"}:  # a word more or less changes the scores of a list
+        lists = [(first.stages[name], second.stages[name]) for name in first.config.lists]
+        if all(np.array_equal(one.scores, two.scores) for one, two in lists):
             return "both read the same of these questions"
     return None
 
@@ -287,49 +283,42 @@ def systems(index, data, modes=None, retrievers=None, runs=None, max_missing=0.0
     names = compared_systems(index, data.queries["text"], modes, **settings)
     if modes is None and not index.has_words_of_passages:
         names.remove("bm25_chunked")
-    compared = {
-        name: HybridRetriever(index, mode=name, **settings)
-        for name in dict.fromkeys([*names, "random"])
-    }
+    compared = {name: HybridRetriever(index, mode=name, **settings) for name in names}
     for name in [retrievers] if isinstance(retrievers, str) else retrievers or []:
         compared[name] = load_retriever(name, data.documents)
     return compared | runs_on(data, runs, max_missing)
 
 
 def compared_systems(index, queries, modes=None, **settings):
-    """Names of the pipelines that the chapter compares: those asked for, and BM25 beside them.
+    """Names of the pipelines that the chapter compares: those asked for, BM25 and random order.
 
     BM25 with the cut of the pipeline is a baseline wherever it reads something else.
     """
-    names = [name for name in MODES if name not in QUERY_TREATMENTS] if modes is None else modes
-    names = dict.fromkeys(["full" if names else "bm25", "bm25", *names])
+    names = modes
+    if modes is None:
+        names = [name for name in MODES if name not in QUERY_TREATMENTS]
+    names = dict.fromkeys(["full" if names else "bm25", "bm25", *names, "bm25_cut", "random"])
     bm25 = index.passages().bm25("default")
     limit = config_for("bm25_cut", **settings).words_read(bm25.mean_words)
     if limit is None or bm25.count_words(queries).max() <= limit:
-        return [name for name in names if name != "bm25_cut"]
-    return list(names | {"bm25_cut": None})
+        del names["bm25_cut"]
+    return list(names)
 
 
 def milliseconds_per_question(results, n_questions):
     """Processor time of each pipeline for a question; building the index is left out.
 
     What a system finds remembered because another one did the same before it, the encoding of
-    questions and the reranker's scores, counts as what the other one took.
+    questions and the reranker's scores, counts as the longest that one took.
     """
     costs = {}
     for name, result in results.items():
         if isinstance(result, RetrievalResult) and name not in CONTROL_SYSTEMS:
-            config = result.config
-            costs[name] = dict(result.costs["cpu_s"].drop("index", errors="ignore"))
-            costs[name]["reranker"] = f"{config.reranker} on {config.cut}"
-            costs[name]["encoder"] = config.uses_encoder
+            costs[name] = result.costs.drop("index")
     costs = pd.DataFrame(costs).T
-    for stage, shared in (("encode queries", "encoder"), ("rerank", "reranker")):
-        if stage in costs:
-            longest = costs.groupby(shared)[stage].transform("max")
-            costs[stage] = longest.where(costs[stage].notna())
-    total = costs.drop(columns=["reranker", "encoder"], errors="ignore").sum(axis=1)
-    return (1000 * total / n_questions).to_dict()
+    for stage in costs.columns.intersection(["encode queries", "rerank"]):
+        costs[stage] = costs[stage].mask(costs[stage].notna(), costs[stage].max())
+    return (1000 * costs.sum(axis=1) / n_questions).to_dict()
 
 
 # --- tables
@@ -351,41 +340,36 @@ def halves(data, first=None, second=None):
 
 def published_figures(key, index, *, n_resamples=10_000, seed=0):
     """Figures that others published for a data set, and ours under their settings."""
-    tables = [pd.DataFrame(columns=PUBLISHED_COLUMNS)]
+    columns = ["source", "system", "split", "measure", "published", "ours", "ours low"]
+    columns += ["ours high", "n", "difference", "kind"]
+    tables = [pd.DataFrame(columns=columns)]
     for figure in read_yaml(PUBLISHED_FIGURES).get(key, []):
         systems = {"ours": HybridRetriever(index, **figure["settings"])}
         study = run_ablation(load(key, figure["split"]), systems, list(figure["values"]))
-        ours = pd.concat(
-            estimates(frame, study.clusters, n_resamples=n_resamples, seed=seed)
-            for frame in study.scores.values()
-        )
-        ours = ours.rename(columns={"value": "ours", "low": "ours low", "high": "ours high"})
-        ours = ours.assign(
-            **{name: figure[name] for name in ("source", "system", "split")},
-            measure=list(figure["values"]),
-            published=list(figure["values"].values()),
-            kind="reproduced" if figure.get("reproduces", True) else "reference",
-        )
-        tables.append(ours.assign(difference=ours["ours"] - ours["published"]))
-    table = pd.concat(tables, ignore_index=True)[PUBLISHED_COLUMNS]
+        scores = pd.concat(study.scores, axis=1).droplevel(1, axis=1)
+        ours = estimates(scores, study.clusters, n_resamples=n_resamples, seed=seed)
+        ours = ours.rename(columns={"system": "measure", "value": "ours"})
+        ours = ours.rename(columns={"low": "ours low", "high": "ours high"})
+        ours["published"] = list(figure["values"].values())
+        ours["kind"] = "reproduced" if figure.get("reproduces", True) else "reference"
+        tables.append(ours.assign(**{name: figure[name] for name in columns[:3]}))
+    table = pd.concat(tables, ignore_index=True)[columns]
+    table["difference"] = table["ours"] - table["published"]
     return table.astype({"ours low": float, "ours high": float})
 
 
 def data_table(dataset):
+    """What is searched and asked, as a table for readers."""
     rows = dict(dataset.counts)
-    of_query = "all documents" if dataset.candidates is None else "judged documents only"
-    rows["ranked for each query"] = of_query
-    if dataset.missing:
-        rows["judged but missing"] = dataset.missing
-    if dataset.groups is not None:
-        groups = dataset.queries["query_id"].map(dataset.groups)
-        rows["groups of dependent queries"] = groups.nunique()
-    if dataset.card is not None:
-        licence = dataset.card.licence
-        use = "non-commercial only" if licence.non_commercial else "permissive"
-        rows["licence"] = f"{licence.name} ({use})"
+    rows["groups of dependent queries"] = len(set((dataset.groups or {}).values()))
+    rows["judged but missing"] = dataset.missing
+    rows["licence"] = dataset.card and dataset.card.licence.name
     rows["fingerprint"] = dataset.fingerprint[:16]
-    return pd.DataFrame(rows.items(), columns=["item", "value"])
+    return pd.DataFrame([row for row in rows.items() if row[1]], columns=["item", "value"])
+
+
+def relevant_questions(dataset):
+    return [query for query, grades in dataset.qrels.items() if max(grades.values(), default=0) > 0]
 
 
 def kept_by_stage(study, system):
@@ -394,48 +378,32 @@ def kept_by_stage(study, system):
     A question without a relevant document has no row.
     """
     result = study.results[system]
-    cuts = {"Any list": ("fused", None), "Returned": ("final", EVALUATION_DEPTH)}
+    cuts = {"Any list": ("fused", 1000), "Returned": ("final", EVALUATION_DEPTH)}
+    cuts[f"First {FIRST}"] = ("final", FIRST)
     if isinstance(result, RetrievalResult):
-        config = result.config
-        lists = {SYSTEM_NAMES[name]: (name, config.pool) for name in config.lists}
-        cuts = lists | cuts | {f"First {config.top_k}": ("final", config.top_k)}
+        names = result.config.lists
+        cuts = {SYSTEM_NAMES[name]: (name, result.config.pool) for name in names} | cuts
     queries = study.dataset.queries["query_id"].tolist()
-    relevant = relevant_documents(study.dataset)
-    shares = pd.DataFrame(index=list(relevant), columns=list(cuts), dtype=float)
+    shares = {}
     for label, (stage, depth) in cuts.items():
-        run = result.run(queries, stage)
-        for query, wanted in relevant.items():
-            kept = wanted.intersection(list(run[query])[:depth])
-            shares.loc[query, label] = len(kept) / len(wanted)
-    return shares
+        recall = f"R@{depth}"
+        shares[label] = measured(study.dataset, result.run(queries, stage), [recall])[recall]
+    return pd.DataFrame(shares).loc[relevant_questions(study.dataset)]
 
 
-def lost_documents(study, system, depth=10):
+def lost_documents(kept):
     """Questions of which a system loses a relevant document, by where it loses it."""
-    returned = study.runs()[system]
-    listed = study.runs("fused")[system]
-    lost = {"lost: in no list": [], "lost: by the last cut": []}
-    for query, relevant in relevant_documents(study.dataset).items():
-        if relevant - listed[query].keys():
-            lost["lost: in no list"].append(query)
-        if relevant & listed[query].keys() - set(list(returned[query])[:depth]):
-            lost["lost: by the last cut"].append(query)
-    return {tag: ids for tag, ids in lost.items() if ids}
-
-
-def relevant_documents(dataset):
-    relevant = {}
-    for query in dataset.queries["query_id"]:
-        grades = dataset.qrels.get(query, {})
-        relevant[query] = {document for document, grade in grades.items() if grade > 0}
-    return {query: documents for query, documents in relevant.items() if documents}
+    lost = {
+        "lost: in no list": kept["Any list"] < 1,
+        "lost: by the last cut": kept[f"First {FIRST}"] < kept["Any list"],
+    }
+    return {tag: kept.index[is_lost].tolist() for tag, is_lost in lost.items() if is_lost.any()}
 
 
 def ingest(folder, dataset, vectors, provider):
+    """Write the manifest of a dataset's documents that have a text."""
     documents = dataset.documents[dataset.documents["text"].str.strip() != ""]
-    rows = [
-        (name, 0, text) for name, text in zip(documents["doc_id"], documents["text"], strict=True)
-    ]
+    rows = [(row.doc_id, 0, row.text) for row in documents.itertuples()]
     loader = dataset.card.loader if dataset.card else "beir"
     about = {"provider": provider, "input_root": dataset.name, "preprocessing": {"loader": loader}}
     vectors = np.asarray(vectors)[documents.index]

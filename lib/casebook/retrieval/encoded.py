@@ -1,36 +1,48 @@
-"""A collection on disk, searched as one in memory.
+"""A collection encoded on disk, and searched as one in memory.
 
 `EncodedCorpus` stands for `casebook.retrieval.index.CorpusIndex`: vectors and word counts are
 mapped into memory, texts are read where they are needed. Ids and scores are those of the index in
-memory. `casebook.retrieval.encoding` writes the files.
+memory.
+
+`encode_corpus` computes the vectors shard by shard, here or on a cluster, and writes them into one
+array. Shards that are written are not computed again. The files lie in a folder that is named by
+what they were made of, so that other texts or another encoder never write over what somebody reads;
+``encoded.json``, which names the folder, is written last and in one step.
 """
 
+import contextlib
 import functools
 import hashlib
+import json
+import math
+import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from casebook.data.folders import read_questions
+from casebook.data.folders import read_collection, read_questions
 from casebook.errors import InputError
-from casebook.files import sha256_file
+from casebook.files import locked, sha256_file, write_json
 from casebook.models.device import model_settings
-from casebook.models.encoders import load_encoder
+from casebook.models.encoders import PACKAGED, load_encoder
+from casebook.models.rerankers import token_frequencies
 from casebook.readers import read_json
-from casebook.retrieval.index import Chunks, CorpusIndex, Passages, WindowedQueries
+from casebook.retrieval.index import Chunks, CorpusIndex, Passages
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.ranked import ABSENT, best_first, metadata_mask, to_run
+from casebook.retrieval.ranked import metadata_mask
 from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
+from casebook.retrieval.settings import PipelineConfig
 
-FORMAT = 5  # of the files; those of another one are written anew
+FORMAT = 6  # of the files; those of another one are written anew
 CONTENTS = "encoded.json"  # written last: what it names is whole
 VECTORS = "vectors.npy"
 SHARDS = "shards"  # folder of the SHA-256 of the vectors of each shard: 0-50000.sha256
-VECTORS_AT_ONCE = 50_000  # that a search has in memory
+STORED_PRESETS = ("default", "leaderboard")  # of BM25 of whole documents
+MOST_IN_A_SHARD = 50_000  # vectors
 _CUT = "passages of {} words with {} shared, at most {} of each"
 _CHANGED = "gone, or changed since it was encoded: encode the collection again"
 
@@ -42,18 +54,13 @@ def search_folder(folder, questions, depth, mode="full", encoder=None, filters=N
     if filters and not metadata_mask(index.documents, filters).any():
         raise InputError(f"{folder}: holds no document that satisfies the filters")
     retriever = HybridRetriever(index, mode=mode)
-    texts = queries["text"].tolist()
-    result = retriever.retrieve_many(texts, 1, filters, depth=depth)
-    config = retriever.config
-    is_one_search = len(config.lists) == 1 and not config.compares_vectors
-    # Scores of a single list are those of its search.
-    lists = result.stages[config.lists[0] if is_one_search else "final"].truncate(depth)
-    return to_run(lists, queries["query_id"], index.doc_ids)
+    result = retriever.retrieve_many(queries["text"].tolist(), depth, filters, depth=depth)
+    return result.run(queries["query_id"])
 
 
 def open_corpus(folder, dataset, encoder):
+    """Encoded corpus of the documents of a dataset."""
     index = EncodedCorpus(folder, load_encoder(encoder))
-    index.encoder()  # refused if it is another one
     same_ids = dataset.documents["doc_id"].tolist() == index.doc_ids
     if not same_ids or dataset.documents["text"].tolist() != list(index.texts):
         raise InputError(
@@ -110,6 +117,10 @@ def uncached_encoder(encoder, settings):
     return load_encoder(encoder, cache=False, **asdict(settings))
 
 
+def weights_of(encoder):
+    return getattr(encoder, "weights_hash", encoder.model_hash)
+
+
 class EncodedCorpus(CorpusIndex):
     """A collection on disk, with the methods of an index in memory."""
 
@@ -120,23 +131,14 @@ class EncodedCorpus(CorpusIndex):
         self.folder, self.contents = check_corpus(folder)
         self.documents = pd.DataFrame(read_json(self.folder / "documents.json"))
         self.doc_ids = self.documents["doc_id"].tolist()
-        self.texts = StoredTexts(self.folder)
         self.median_words = self.contents["median_words"]
         self.model_settings = model_settings()
-        self._encoder = encoder or self.contents["encoder"]
+        # That of the corpus, or another one of the same weights, such as on no GPU.
+        self.encoder = uncached_encoder(encoder or self.contents["encoder"], self.model_settings)
+        if weights_of(self.encoder) != self.contents["model"]:
+            raise InputError(f"{folder}: was encoded by another model than {self.encoder.name!r}")
         self._passages = {}
-
-    @cached_property
-    def _encoders(self):
-        # The encoder of the corpus, or another one of the same weights, such as on no GPU.
-        encoder = uncached_encoder(self._encoder, self.model_settings)
-        weights = getattr(encoder, "weights_hash", encoder.model_hash)
-        if weights != self.contents["model"]:
-            raise InputError(
-                f"{self.place}: was encoded by another model than {encoder.name!r} is here "
-                f"({weights[:12]})"
-            )
-        return {"truncated": encoder, "windows": WindowedQueries(encoder)}
+        self.texts = self.passages().texts
 
     def passages(self, cut=None):
         stored_cut = self.contents["cut"]
@@ -157,38 +159,28 @@ class StoredPassages(Passages):
         super().__init__(index, cut)
         part = index.folder / ("documents" if cut is None else "passages")
         # Document, start and end of each, and the row of its vector.
-        owner, start, end, rows = np.load(part.with_suffix(".npy"))
-        self.chunks = Chunks(StoredParts(index.texts, owner, start, end), owner, start, end)
+        *places, rows = np.load(part.with_suffix(".npy"))
+        self.chunks = Chunks(StoredTexts(index.folder, places), *places)
         self.vectors = StoredVectors(index.folder, rows)
-        self.dense = SearchInBlocks(self.vectors)
+        self.dense = DenseIndex(self.vectors)
         self.token_frequencies = np.load(part.with_suffix(".tokens.npy"))
 
-    def _bm25_of(self, preset):
-        presets = self.index.contents["presets"]
-        if self.cut is not None or preset not in presets:
+    def _built_bm25(self, preset):
+        if self.cut is not None or preset not in STORED_PRESETS:
             raise InputError(
                 f"{self.index.place}: holds BM25 of whole documents, not of passages, by the "
-                f"presets {', '.join(presets)}: choose another system, or load the collection"
+                f"presets {', '.join(STORED_PRESETS)}: choose another system, or load the "
+                "collection"
             )
         return BM25Index(self.texts, folder=self.index.folder / preset, **PRESETS[preset])
 
 
 class StoredTexts(Sequence):
-    def __init__(self, files):
+    """Parts of texts on disk, by the document, the start and the end of each."""
+
+    def __init__(self, files, places):
         self._bytes = np.load(files / "texts.npy", mmap_mode="r")
         self._bounds = np.load(files / "bounds.npy")
-
-    def __len__(self):
-        return len(self._bounds) - 1
-
-    def __getitem__(self, document):
-        start, end = self._bounds[document], self._bounds[document + 1]
-        return self._bytes[start:end].tobytes().decode()
-
-
-class StoredParts(Sequence):
-    def __init__(self, texts, *places):
-        self._texts = texts
         self._places = places
 
     def __len__(self):
@@ -196,7 +188,8 @@ class StoredParts(Sequence):
 
     def __getitem__(self, row):
         owner, start, end = (places[row] for places in self._places)
-        return self._texts[owner][start:end]
+        of_document = slice(*self._bounds[owner : owner + 2])
+        return self._bytes[of_document].tobytes().decode()[start:end]
 
 
 class StoredVectors:
@@ -213,19 +206,122 @@ class StoredVectors:
         return self._vectors[self._rows[items]]
 
 
-class SearchInBlocks:
-    """Vectors of which some are in memory at a time, with the lists of one search of all."""
+# --- encoding
 
-    def __init__(self, vectors):
-        self._vectors = vectors
 
-    def search(self, query_vectors, k, allowed=None):
-        ids = []
-        scores = []
-        for start in range(0, len(self._vectors), VECTORS_AT_ONCE):
-            block = slice(start, start + VECTORS_AT_ONCE)
-            mask = None if allowed is None else np.atleast_2d(allowed)[:, block]
-            lists = DenseIndex(self._vectors[block]).search(query_vectors, k, mask)
-            ids.append(np.where(lists.ids >= 0, lists.ids + start, ABSENT))
-            scores.append(lists.scores)
-        return best_first(np.concatenate(ids, axis=1), np.concatenate(scores, axis=1)).truncate(k)
+def encode_folder(folder, out, encoder=PACKAGED, size=None, client=None, titles=True):
+    """Encode the documents of a BEIR folder: see `encode_corpus`."""
+    return encode_corpus(read_collection(folder, titles), encoder, out, size, client)
+
+
+def encode_corpus(documents, encoder, out, size=None, client=None, cut=None):
+    """Encode documents, or what is still missing of them, for the whole pipeline; gives a summary.
+
+    The encoder is named, or an object that can be sent to workers; `cut` is `PipelineConfig.cut`.
+    Shards have so many vectors that each worker of `client` has one, unless `size` says how many.
+    """
+    settings = model_settings()
+    model = uncached_encoder(encoder, settings)
+    index = CorpusIndex(documents, model)
+    contents = {
+        "format": FORMAT,
+        "encoder": encoder if isinstance(encoder, str) else encoder.name,
+        "model": weights_of(model),
+        **settings.fingerprint,
+        "cut": list(cut or PipelineConfig().cut),
+    }
+    made_of = index.documents.to_json() + str(contents) + model.model_hash
+    out = Path(out)
+    files = out / f"files-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}"
+    with locked(out / ".lock", f"{out}: {{}} encodes to it: wait, or name another one".format):
+        stored = None
+        with contextlib.suppress(InputError):
+            stored, whole = check_corpus(out)
+        if stored != files:
+            files.mkdir(exist_ok=True)
+            encode = encoder, settings, model.model_hash
+            whole = contents | _write(index, tuple(contents["cut"]), files, encode, size, client)
+            write_json(out / CONTENTS, whole)
+            for other in set(out.glob("files-*")) - {files}:
+                shutil.rmtree(other)
+    return whole | {"folder": str(out)}
+
+
+def _write(index, cut, files, encode, size, client):
+    parts = {"passages": index.passages(cut), "documents": index.passages()}
+    every_text = [text for part in parts.values() for text in part.texts]
+    rows, texts = pd.factorize(pd.Series(every_text, dtype=object))  # each text once
+    shards = write_vectors(files, list(texts), encode, size, client)
+    for name, part in parts.items():
+        of_part, rows = np.split(rows, [len(part)])
+        np.save(files / f"{name}.npy", np.stack([*part.chunks[1:], of_part]))
+        np.save(files / f"{name}.tokens.npy", token_frequencies(index.encoder, part.texts))
+    for preset in STORED_PRESETS:
+        parts["documents"].bm25(preset).save(files / preset)
+    columns = index.documents.drop(columns="text").to_dict("list")
+    (files / "documents.json").write_text(json.dumps(columns, ensure_ascii=False), "utf-8")
+    data = [text.encode() for text in index.texts]
+    np.save(files / "texts.npy", np.frombuffer(b"".join(data), dtype=np.uint8))
+    np.save(files / "bounds.npy", np.cumsum([0, *map(len, data)]))
+    paths = [path for path in files.rglob("*.*") if path.name != VECTORS]
+    return {
+        "folder": files.name,
+        "files": {path.relative_to(files).as_posix(): sha256_file(path) for path in paths},
+        "documents": len(index),
+        "passages": len(parts["passages"]),
+        "median_words": index.median_words,
+        "shards": shards,
+        "dims": np.load(files / VECTORS, mmap_mode="r").shape[1],
+    }
+
+
+def write_vectors(files, texts, encode, size=None, client=None):
+    """Write the vectors of texts into one array, except shards that are there; gives their number.
+
+    `encode` is an encoder or its name, the settings of models, and the hash of the model.
+    """
+    workers = 1 if client is None else client.slots()
+    size = size or min(MOST_IN_A_SHARD, math.ceil(len(texts) / workers))
+    files = files.absolute()  # workers may run elsewhere
+    shards = {}
+    for start in range(0, len(texts), size):
+        part = texts[start : start + size]
+        shards[files / SHARDS / f"{start}-{start + len(part)}.sha256"] = part
+    whole = stored_shards(files)
+    kept = [path for path, is_whole in whole.items() if is_whole and path in shards]
+    for path in whole.keys() - kept:
+        path.unlink()
+    if not kept:
+        dims = vectors_of(texts[:1], *encode).shape[1]
+        array = files / VECTORS
+        np.lib.format.open_memmap(array, "w+", np.float32, (len(texts), dims))
+        (files / SHARDS).mkdir(exist_ok=True)
+    missing = [path for path in shards if path not in kept]
+    do_each = map if client is None else client.map
+    parts = [shards[path] for path in missing]
+    list(do_each(write_shard, missing, parts, [encode] * len(missing)))
+    return len(shards)
+
+
+def write_shard(digest, texts, encode):
+    """Write the vectors of texts to their place in the array, on any worker, and then a digest.
+
+    A full disk is an error to the calls of files, and a signal to those of mapped memory.
+    """
+    path = digest.parents[1] / VECTORS
+    vectors = vectors_of(texts, *encode)
+    start = int(digest.stem.partition("-")[0])
+    with path.open("r+b") as stream:
+        stream.seek(np.load(path, mmap_mode="r").offset + start * vectors[0].nbytes)
+        stream.write(vectors.tobytes())
+        stream.flush()
+        os.fsync(stream.fileno())
+    digest.write_text(hashlib.sha256(vectors.tobytes()).hexdigest())
+
+
+def vectors_of(texts, encoder, settings, model_hash):
+    """Vectors of texts; each process loads a named model once."""
+    encoder = uncached_encoder(encoder, settings)
+    if encoder.model_hash != model_hash:
+        raise InputError(f"encoder {encoder.name}: another model on this worker")
+    return np.ascontiguousarray(encoder.encode_documents(texts), dtype=np.float32)

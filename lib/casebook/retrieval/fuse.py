@@ -5,7 +5,6 @@ rank learning methods, SIGIR. Carbonell and Goldstein (1998), The use of MMR, di
 reranking, SIGIR.
 """
 
-import itertools
 import math
 from collections.abc import Mapping
 
@@ -61,9 +60,9 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
     >>> [doc_id for doc_id, _ in reciprocal_rank_fusion([["a", "b"], ["b", "c"]], k=60)]
     ['b', 'a', 'c']
     """
-    if lists and all(isinstance(entry, Mapping) for entry in lists):
+    if lists and isinstance(lists[0], Mapping):
         return _fused_runs(lists, k, depth, weights)
-    if lists and all(isinstance(entry, list | tuple) for entry in lists):
+    if lists and isinstance(lists[0], list | tuple):
         return list(_fused_ids(lists, k, depth, weights).items())
     weights = _checked(lists, weights)
     if not 0 <= k < np.inf:
@@ -79,22 +78,20 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
 
 def _fused_runs(runs, k, depth, weights):
     """Runs fused query by query, in which a query may be missing, or the scores of one query."""
-    if not any(isinstance(entry, Mapping) for run in runs for entry in run.values()):
+    if not all(isinstance(scores, Mapping) for scores in runs[0].values()):
         return _fused_runs([{"": scores} for scores in runs], k, depth, weights)[""]
     fused = {}
-    for query in dict.fromkeys(itertools.chain.from_iterable(runs)):
-        lists = []
-        for run in runs:
-            scores = run.get(query, {})
-            if any(math.isnan(score) for score in scores.values()):
-                raise InputError("a score of a run is NaN: it has no rank")
-            lists.append([document for document, _ in ranked(scores)])
+    for query in dict.fromkeys(query for run in runs for query in run):
+        of_query = [run.get(query, {}) for run in runs]
+        if any(math.isnan(score) for scores in of_query for score in scores.values()):
+            raise InputError("a score of a run is NaN: it has no rank")
+        lists = [list(dict(ranked(scores))) for scores in of_query]
         fused[query] = _fused_ids(lists, k, depth, weights)
     return fused
 
 
 def _fused_ids(lists, k, depth, weights):
-    ids = pd.Index(dict.fromkeys(itertools.chain.from_iterable(lists)), dtype=object)
+    ids = pd.Index(dict.fromkeys(name for entry in lists for name in entry), dtype=object)
     entries = []
     for number, entry in enumerate(lists, 1):
         if len(set(entry)) < len(entry):
@@ -127,16 +124,15 @@ def standardised_sum(lists, weights=None, pool=50, depth=100):
         lowest = np.where(entry.ids >= 0, entry.scores, np.inf).min(axis=1, initial=np.inf)
         lowest = np.where(entry.lengths < depth, np.minimum(lowest, 0.0), lowest)
         scores = np.where(np.isnan(scores), lowest[:, None], scores)
-        listed = RankedLists(ids, np.where(ids >= 0, scores, -np.inf))
-        total += weight[:, None] * z_scores(listed)
+        total += weight[:, None] * z_scores(scores, ids >= 0)
         best_ranks = np.fmin(best_ranks, entry.ranks_of(ids))
     total = np.where(ids >= 0, np.round(total, _DECIMALS), -np.inf)
     return best_first(ids, total, best_ranks)
 
 
-def z_scores(lists):
-    """Bring the scores of each list to mean 0 and deviation 1; 0 in the padding."""
-    scores = np.ma.masked_array(lists.scores, lists.ids < 0)
+def z_scores(scores, filled):
+    """Bring the scores of each row to mean 0 and deviation 1; 0 in the padding."""
+    scores = np.ma.masked_array(scores, ~filled)
     centred = scores - scores.mean(axis=1, keepdims=True)
     deviation = centred.std(axis=1, keepdims=True)
     return (centred / np.ma.where(deviation > 0, deviation, 1.0)).filled(0.0)
@@ -147,8 +143,7 @@ def min_max(scores, filled):
     lowest = np.where(filled, scores, np.inf).min(axis=1, keepdims=True, initial=np.inf)
     shifted = np.subtract(scores, lowest, out=np.zeros(np.shape(scores)), where=filled)
     span = shifted.max(axis=1, keepdims=True, initial=0.0)
-    scaled = shifted / np.where(span > 0, span, 1.0)
-    return np.where(span > 0, scaled, np.where(filled, 1.0, 0.0))
+    return np.divide(shifted, span, out=filled.astype(float), where=span > 0)
 
 
 def _checked(lists, weights):
@@ -157,11 +152,9 @@ def _checked(lists, weights):
         raise InputError("fusion needs at least one ranked list, and all of the same queries")
     weights = np.asarray(np.ones(len(lists)) if weights is None else weights, float)
     fits = weights.shape in ((len(lists),), (len(lists), len(lists[0].ids)))
-    valid = (np.isfinite(weights) & (weights >= 0)).all()
-    if not fits or not valid or (weights.size and not weights.any()):
-        raise InputError(
-            f"fusion of {len(lists)} lists needs as many weights, at least 0 and not all 0"
-        )
+    is_weight = np.isfinite(weights) & (weights >= 0)
+    if not fits or not is_weight.all() or (weights.size and not weights.any()):
+        raise InputError(f"fusion of {len(lists)} lists needs as many weights, not all 0")
     return weights.reshape(len(lists), -1)
 
 
@@ -188,25 +181,19 @@ def _sum_by_document(lists, values):
     return RankedLists.of(rows[order], documents[order], totals[order], len(ids))
 
 
-def maximal_marginal_relevance(
-    relevance, vectors, lambda_=0.7, k=10, candidates=None, scale_relevance=False
-):
+def maximal_marginal_relevance(relevance, vectors, lambda_=0.7, k=10):
     """Pick k candidates per query, one by one, that are relevant and unlike those picked before.
 
     Parameters
     ----------
     relevance : array_like, shape [Q, C]
         Relevance of each candidate; -inf for padding.
-    vectors : array_like, shape [Q, C, D], or [N, D] with `candidates`
+    vectors : array_like, shape [Q, C, D]
         Vectors whose cosine is the redundancy.
     lambda_ : float in [0, 1], default 0.7
         Weight of relevance against redundancy.
     k : int, default 10
         Candidates to pick.
-    candidates : array_like of int, shape [Q, C], optional
-        Rows of `vectors`, -1 for padding.
-    scale_relevance : bool, default False
-        Scale the relevance of each query to [0, 1] first.
 
     Returns
     -------
@@ -238,23 +225,15 @@ def maximal_marginal_relevance(
     k = positive_depth(k)
     if not 0 <= lambda_ <= 1:
         raise InputError(f"lambda of marginal relevance must be in [0, 1], got {lambda_}")
-    if candidates is None and vectors.ndim == 3:
-        candidates = np.arange(relevance.size).reshape(relevance.shape)
-        fits = vectors.shape[:2] == relevance.shape
-        vectors = vectors.reshape(-1, vectors.shape[2])
-    else:
-        fits = np.shape(candidates) == relevance.shape
-    if not fits or relevance.ndim != 2 or np.isnan(relevance).any() or np.isnan(vectors).any():
+    fits = vectors.ndim == 3 and vectors.shape[:2] == relevance.shape
+    if not fits or np.isnan(relevance).any() or np.isnan(vectors).any():
         raise InputError(
             f"relevance {relevance.shape} and vectors {vectors.shape} do not fit, or hold NaN"
         )
-    available = (relevance > -np.inf) & (np.asarray(candidates) >= 0)
-    if scale_relevance:
-        relevance = min_max(relevance, available)
     picked = RankedLists.empty(len(relevance), k)
-    for row, columns in enumerate(map(np.flatnonzero, available)):
-        of_row = vectors[candidates[row, columns]]
-        picks, values = _picks(relevance[row, columns], of_row, lambda_, k)
+    for row, of_query in enumerate(relevance):
+        columns = np.flatnonzero(of_query > -np.inf)
+        picks, values = _picks(of_query[columns], vectors[row, columns], lambda_, k)
         picked.ids[row, : len(picks)] = columns[picks]
         picked.scores[row, : len(picks)] = values
     return picked.ids, picked.scores

@@ -7,30 +7,24 @@ import bisect
 import functools
 import re
 from collections import namedtuple
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.models.cache import EncoderWrapper, unit_rows
 from casebook.models.device import model_settings
-from casebook.models.encoders import load_encoder
+from casebook.models.encoders import PACKAGED, load_encoder
 from casebook.retrieval.rerank import build_reranker
 from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 
-ID_COLUMNS = ("doc_id", "_id", "id", "docno")  # the first that there is holds the ids
-MOST_WINDOWS = 8  # read of one long query, evenly spaced over its text
-
 
 class CorpusIndex:
-    """Documents (``doc_id``, ``text``, metadata) with an encoder; parts are built on first use.
+    """Documents with an encoder; parts are built on first use.
 
-    The documents are what `documents_frame` takes.
-
-    `settings`, from `casebook.models.device.model_settings`, is how models that are named run.
+    The documents are what `documents_frame` takes. `settings`, from
+    `casebook.models.device.model_settings`, is how models that are named run.
     """
 
     has_words_of_passages = True
@@ -39,24 +33,19 @@ class CorpusIndex:
         self.documents = documents_frame(documents)
         self.texts = self.documents["text"].tolist()
         self.doc_ids = self.documents["doc_id"].tolist()
-        self.median_words = float(np.median([len(text.split()) for text in self.texts]))
+        self.median_words = float(self.documents["text"].str.split().str.len().median())
         self.model_settings = settings or model_settings()
-        self._encoder = encoder or "minilm"
+        self._encoder = encoder or PACKAGED
         self._passages = {}
 
     def __len__(self):
         return len(self.doc_ids)
 
-    def encoder(self, query_reading="truncated"):
-        """Encoder that reads long queries ``truncated`` or in ``windows``."""
-        return self._encoders[query_reading]
-
     @cached_property
-    def _encoders(self):
-        encoder = self._encoder
-        if isinstance(encoder, str):
-            encoder = load_encoder(encoder, **asdict(self.model_settings))
-        return {"truncated": encoder, "windows": WindowedQueries(encoder)}
+    def encoder(self):
+        if isinstance(self._encoder, str):
+            return load_encoder(self._encoder, **asdict(self.model_settings))
+        return self._encoder
 
     def passages(self, cut=None):
         """The collection cut as `PipelineConfig.cut` says, or whole documents."""
@@ -66,53 +55,38 @@ class CorpusIndex:
 
     def positions(self, doc_ids):
         places = pd.Index(self.doc_ids).get_indexer(list(doc_ids))
-        missing = np.flatnonzero(places < 0)
-        if len(missing):
-            raise InputError(
-                f"{len(missing)} candidate ids are not in the collection, the first is "
-                f"{doc_ids[missing[0]]!r}"
-            )
+        if (places < 0).any():
+            unknown = doc_ids[np.argmin(places)]
+            raise InputError(f"the collection has no document {unknown!r}, a candidate")
         return places
 
 
 def documents_frame(documents):
-    """Frame of a collection: doc_id, text and metadata.
+    """Frame of doc_id, text and metadata: of a frame, a list of such records, {id: text}, or texts.
 
-    It may be a frame, a list of texts, whose places from "0" are their ids, a list of
-    ``{"doc_id": ..., "text": ...}``, ``{id: text}`` or ``{id: {"text": ...}}``. An id may also be
-    called ``_id``, ``id`` or ``docno``.
+    The ids of a list of texts are their places, from "0".
     """
-    documents = list(documents) if isinstance(documents, tuple) else documents
     if isinstance(documents, list) and all(isinstance(text, str) for text in documents):
         documents = dict(enumerate(documents))
-    if isinstance(documents, Mapping):
-        records = []
-        for name, entry in documents.items():
-            fields = entry if isinstance(entry, Mapping) else {"text": entry}
-            records.append({"doc_id": str(name)} | fields)
-        documents = records
-    if isinstance(documents, list) and all(isinstance(record, Mapping) for record in documents):
-        documents = pd.DataFrame(documents)
-    if not isinstance(documents, pd.DataFrame):
+    if isinstance(documents, dict):
+        documents = pd.DataFrame({"doc_id": map(str, documents), "text": documents.values()})
+    elif not isinstance(documents, pd.DataFrame | list):
         raise InputError(
             "documents: expected a pandas.DataFrame with the columns doc_id and text, a list of "
-            f"texts or of {{doc_id, text}}, or {{id: text}}, got {type(documents).__name__}"
+            "such records or of texts, or {id: text}"
         )
-    column = next((name for name in ID_COLUMNS if name in documents), "doc_id")
-    if column != "doc_id":
-        documents = documents.rename(columns={column: "doc_id"}).astype({"doc_id": str})
+    documents = pd.DataFrame(documents).reset_index(drop=True)
     missing = {"doc_id", "text"} - set(documents)
     if missing:
         raise InputError(f"documents lack the column {min(missing)!r}")
     if documents.empty:
         raise InputError("a collection needs at least one document")
-    ids = documents["doc_id"].tolist()
-    is_text = documents["text"].map(lambda text: isinstance(text, str)).astype(bool)
+    has_no_text = ~documents["text"].map(lambda text: isinstance(text, str)).astype(bool)
     repeated = documents["doc_id"].duplicated()
-    for wrong, problem in ((repeated, "occurs twice"), (~is_text, "has no text")):
+    for wrong, problem in ((repeated, "occurs twice"), (has_no_text, "has no text")):
         if wrong.any():
-            raise InputError(f"document {ids[wrong.argmax()]!r} {problem}")
-    return documents.reset_index(drop=True)
+            raise InputError(f"document {documents['doc_id'][wrong.idxmax()]!r} {problem}")
+    return documents
 
 
 class Passages:
@@ -136,8 +110,8 @@ class Passages:
             rows = np.arange(len(texts))
             return Chunks(texts, rows, np.zeros_like(rows), np.array([len(text) for text in texts]))
         max_words, overlap, max_passages = self.cut
-        chunks = chunk_documents(texts, max_words, overlap, self.index.encoder())
-        return most_central(chunks, max_passages)
+        chunks = chunk_documents(texts, max_words, overlap, self.index.encoder)
+        return chunks if max_passages is None else most_central(chunks, max_passages)
 
     @property
     def texts(self):
@@ -149,7 +123,7 @@ class Passages:
 
     @cached_property
     def vectors(self):
-        return self.index.encoder().encode_documents(self.texts)
+        return self.index.encoder.encode_documents(self.texts)
 
     @cached_property
     def dense(self):
@@ -157,10 +131,10 @@ class Passages:
 
     def bm25(self, preset):
         if preset not in self._bm25:
-            self._bm25[preset] = self._bm25_of(preset)
+            self._bm25[preset] = self._built_bm25(preset)
         return self._bm25[preset]
 
-    def _bm25_of(self, preset):
+    def _built_bm25(self, preset):
         return BM25Index(self.texts, **PRESETS[preset])
 
     def reranker(self, *settings):
@@ -207,9 +181,7 @@ def _windows(text, max_words, overlap, encoder):
     """Yield the spans of one document's chunks; a text without words is one."""
 
     def is_too_long(start, end):
-        if encoder is None:
-            return False
-        return encoder.count_tokens([text[start:end]])[0] > encoder.max_tokens
+        return encoder and encoder.count_tokens([text[start:end]])[0] > encoder.max_tokens
 
     words = [match.span() for match in re.finditer(r"\S+", text)] or [(0, len(text))]
     begin = 0
@@ -227,8 +199,8 @@ def _windows(text, max_words, overlap, encoder):
                 words[begin : begin + 1] = [(start, middle), (middle, words[begin][1])]
                 end = begin + 1
             ends = [word[1] for word in words[begin + 1 : end]]
-            fitting = bisect.bisect_left(ends, True, key=functools.partial(is_too_long, start))
-            end = begin + 1 + fitting
+            end = begin + 1
+            end += bisect.bisect_left(ends, True, key=functools.partial(is_too_long, start))
         if end <= done:  # no new word: let the windows share fewer
             begin += 1
             continue
@@ -241,49 +213,16 @@ def _windows(text, max_words, overlap, encoder):
 def most_central(chunks, limit):
     """Limit each document to the chunks with the highest BM25 for the document as the query."""
     sizes = np.bincount(chunks.owner)
-    if limit is None or sizes.max(initial=0) <= limit:
-        return chunks
     long = np.flatnonzero(sizes[chunks.owner] > limit)
+    if not len(long):
+        return chunks
     weights = BM25Index([chunks.texts[row] for row in long]).weights()
     keep = np.ones(len(chunks.owner), dtype=bool)
-    for _, places in pd.Series(range(len(long))).groupby(chunks.owner[long]):
-        part = weights[places.to_numpy()]
+    for owner in np.unique(chunks.owner[long]):
+        places = np.flatnonzero(chunks.owner[long] == owner)
+        part = weights[places]
         scores = np.round(part @ np.asarray(part.sum(axis=0)).ravel(), 6)
         dropped = np.argsort(-scores, kind="stable")[limit:]
-        keep[long[places.iloc[dropped]]] = False
+        keep[long[places[dropped]]] = False
     texts = [chunks.texts[row] for row in np.flatnonzero(keep)]
     return Chunks(texts, *(places[keep] for places in chunks[1:]))
-
-
-class WindowedQueries(EncoderWrapper):
-    """Encoder that reads a query beyond its limit in windows, and all other texts as before."""
-
-    def encode_queries(self, texts):
-        windows, sizes = self._windows(texts)
-        vectors = self.encoder.encode_queries(windows)
-        starts = np.cumsum(sizes) - sizes
-        means = unit_rows(np.add.reduceat(vectors, starts, axis=0))
-        # Short queries keep their vectors to the last bit.
-        return np.where((sizes == 1)[:, None], vectors[starts], means)
-
-    def token_vectors(self, texts, role="document"):
-        if role != "query":
-            return self.encoder.token_vectors(texts, role)
-        windows, sizes = self._windows(texts)
-        tokens = self.encoder.token_vectors(windows, role)
-        return replace(tokens, lengths=np.add.reduceat(tokens.lengths, np.cumsum(sizes) - sizes))
-
-    def _windows(self, texts):
-        texts = list(texts)
-        limit = self.encoder.max_tokens
-        windows = []
-        sizes = np.ones(len(texts), dtype=np.int64)
-        for row, n_tokens in enumerate(self.encoder.count_tokens(texts)):
-            parts = [texts[row]]
-            if n_tokens > limit:
-                parts = chunk_documents(parts, limit, 0, self.encoder).texts
-                places = np.linspace(0, len(parts) - 1, min(MOST_WINDOWS, len(parts)))
-                parts = [parts[place] for place in np.round(places).astype(int)]
-            windows += parts
-            sizes[row] = len(parts)
-        return windows, sizes

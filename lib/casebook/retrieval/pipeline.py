@@ -6,9 +6,10 @@ to the last.
 """
 
 import contextlib
+import functools
 import hashlib
 import time
-from collections import namedtuple
+from collections import Counter, namedtuple
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,15 +18,9 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.models.cache import checked_texts
 from casebook.models.device import model_settings
-from casebook.retrieval import ranked
-from casebook.retrieval.fuse import (
-    maximal_marginal_relevance,
-    reciprocal_rank_fusion,
-    standardised_sum,
-    weighted_sum,
-)
+from casebook.retrieval import fuse, ranked
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.ranked import ABSENT, RankedLists, best_first, positive_depth, stack
+from casebook.retrieval.ranked import ABSENT, RankedLists, at_columns, best_first, positive_depth
 from casebook.retrieval.rerank import agreement_weights, combine
 from casebook.retrieval.settings import PipelineConfig, config_for
 
@@ -35,6 +30,11 @@ EVALUATION_DEPTH = 100
 _WEIGHT_POWERS = {"bm25_stemmed": 1.0, "dense": 0.5}
 # Passages fetched for each document wanted; more are fetched when they are too few.
 _OVERSAMPLING = 4
+
+# Queries that are treated alike, by which settings; the documents that they may find [1 or Q,
+# documents], or None; those that are ranked in any case; the weight of semantic evidence in each;
+# and the depth of their lists.
+Batch = namedtuple("Batch", "queries config allowed required weights depth")
 
 
 class HybridRetriever:
@@ -52,8 +52,8 @@ class HybridRetriever:
         marginal relevance and the reranker off.
     reranker : str or None, default "maxsim"
         A key of :data:`casebook.retrieval.rerank.RERANKERS` (``maxsim``, ``maxsim-mean``,
-        ``pass-through``) or ``cross-encoder:NAME``; None or ``none`` for no reranker. A mode that
-        switches the reranker off wins.
+        ``pass-through``) or ``cross-encoder:NAME``; None for no reranker. A mode that switches the
+        reranker off wins.
     mode : str, default "full"
         A key of :data:`casebook.retrieval.settings.MODES`.
     device, precision, batch_size : optional
@@ -103,10 +103,10 @@ class HybridRetriever:
         if not isinstance(documents, CorpusIndex):
             models = model_settings(device, precision, batch_size)
             documents = CorpusIndex(documents, encoder, settings=models)
-        elif (encoder, device, precision, batch_size) != (None, None, None, None):
+        elif any((encoder, device, precision, batch_size)):
             raise InputError("the index has its encoder and device already: give a frame or none")
         self.index = documents
-        if self.config.chunking and documents.median_words < self.config.passages_from:
+        if documents.median_words < self.config.passages_from:
             self.config = self.config.model_copy(update={"chunking": False})
 
     def retrieve(self, query, top_k=None, filters=None):
@@ -167,107 +167,135 @@ class HybridRetriever:
         for row, query in enumerate(queries):
             if not query.strip():
                 raise InputError(f"query {row} is blank: give it text or leave it out")
-        config = self.config
-        top_k = positive_depth(config.top_k if top_k is None else top_k)
+        top_k = positive_depth(self.config.top_k if top_k is None else top_k)
         depth = max(top_k, positive_depth(depth), *map(len, candidates or [()]))
-        costs = {}
-        with _timed(costs, "filter"):
-            allowed = self._allowed(len(queries), filters, candidates)
+        # Fusion reads scores below the pool too.
+        search_depth = max(depth, 2 * self.config.pool)
+        allowed, required = self._allowed(len(queries), filters, candidates)
+        costs = Counter()
         with _timed(costs, "encode queries"):
             weights = self._semantic_weights(queries)
-        # Fusion reads scores below the pool too.
-        search_depth = max(depth, 2 * config.pool)
-        batch = Batch(np.arange(len(queries)), queries, allowed, weights, search_depth)
+        groups = self._groups(queries, weights)
+        parts = []
+        for config, rows in groups:
+            is_shared = allowed is None or len(allowed) == 1
+            batch = Batch(
+                [queries[row] for row in rows],
+                config,
+                allowed if is_shared else allowed[rows],
+                required.take(rows),
+                weights[rows],
+                search_depth,
+            )
+            parts.append(self._run(batch, depth, costs))
+        order = np.argsort(np.concatenate([rows for _, rows in groups]))
+        stages = {}
+        for name in parts[0]:
+            stages[name] = ranked.stack([part[name] for part in parts]).take(order)
+        passages = stages.pop("passages").ids
+        costs = pd.Series(costs, dtype=float).rename_axis("stage")
+        return RetrievalResult(queries, top_k, stages, passages, costs, self.index, self.config)
 
-        stages, sources = self._run(batch, costs)
-        final = stages["final"]
-        if candidates is not None:
-            unranked = np.where(allowed, 0.0, -np.inf)
-            final = ranked.extend(final, ranked.from_scores(unranked, len(self.index)))
-        stages["final"] = final = final.truncate(depth)
-        costs = pd.DataFrame.from_dict(costs, "index", columns=["wall_s", "cpu_s"])
-        costs = costs.rename_axis("stage")
-        passages = _deciding_passages(final, sources)
-        return RetrievalResult(queries, top_k, final, stages, passages, costs, self.index, config)
-
-    def _run(self, batch, costs):
-        """Run the stages: the lists of each, and the passages that decided the documents."""
-        config = self.config
-        # Queries without a weight of semantic evidence need no encoder.
-        semantic = _part(batch, np.flatnonzero(batch.weights))
-        reranked = _part(batch, np.flatnonzero(batch.weights * self._is_reranked(batch.queries)))
+    def _run(self, batch, depth, costs):
+        """Lists of each stage, and the passages that decided the documents."""
+        config = batch.config
         with _timed(costs, "index"):
             reranker = None
-            if reranked.queries:
+            if config.reranker:
                 # Before the dense list: its pass over the tokens gives the vectors for free.
-                settings = config.reranker, config.query_reading, config.rerank_tokens
-                reranker = self._passages.reranker(*settings)
-            searched = {name: batch if name == "bm25" else semantic for name in config.lists}
-            engines = {name: self._engine(name) for name in config.lists if searched[name].queries}
-            if config.compares_vectors and semantic.queries:
+                reranker = self._passages.reranker(config.reranker, config.rerank_tokens)
+            engines = {name: self._engine(name) for name in config.lists}
+            if config.compares_vectors:
                 _ = self._passages.vectors
-        with _timed(costs, "encode queries"):
-            vectors = self._query_vectors(semantic, reranked)
+        vectors = None
+        if config.uses_encoder:
+            with _timed(costs, "encode queries"):
+                vectors = self._query_vectors(batch)
 
         # 1 filter: in batch.allowed. 2 first-stage lists
-        stages = {name: RankedLists.empty(len(batch.queries)) for name in config.lists}
-        sources = []
+        stages = {name: RankedLists.empty(len(batch.queries)) for name in self.config.lists}
+        sources = []  # lists of documents, and the passages that decided them
         for name, engine in engines.items():
             with _timed(costs, name):
-                lists, passages = self._first_stage(name, engine, searched[name], vectors)
-                stages[name] = stages[name].replace(searched[name].rows, lists)
+                stages[name], passages = self._first_stage(name, engine, batch, vectors)
             if passages is not None:
                 position = 0 if name == "dense" else len(sources)
-                sources.insert(position, (searched[name].rows, lists, passages))
+                sources.insert(position, (stages[name], passages))
 
         # 3 fusion
         with _timed(costs, "fusion"):
-            stages["fused"] = self._fused(stages, semantic, config.pool)
-            below_pool = self._fused(stages, semantic, batch.depth)
-        ranking = stages["fused"]
+            lists = [stages[name] for name in config.lists]
+            fused = stages["fused"] = _fused(lists, batch, config.pool)
+            below_pool = _fused(lists, batch, batch.depth)
 
         # 4 diversity
+        ranking = fused
         if config.mmr:
-            stages["mmr"] = ranking.truncate(config.mmr_pool)
-            if semantic.queries:
-                with _timed(costs, "mmr"):
-                    sources.insert(0, self._diversify(stages, semantic, vectors))
-            ranking = stages["mmr"]
+            with _timed(costs, "mmr"):
+                ranking, passages = self._diversify(fused, config, vectors)
+            sources.insert(0, (fused, passages))
+        if self.config.mmr:
+            ranking = stages["mmr"] = ranking.truncate(config.mmr_pool)
 
         # 5 reranking
+        if self.config.reranker:
+            candidates = ranking = stages["rerank"] = ranking.truncate(config.mmr_pool)
         if config.reranker:
-            stages["rerank"] = stages["reranked"] = ranking.truncate(config.mmr_pool)
-            if reranked.queries:
-                of_reranked = vectors[np.isin(semantic.rows, reranked.rows)]
-                with _timed(costs, "rerank"):
-                    sources.insert(0, self._rerank(stages, reranked, of_reranked, reranker))
-            ranking = stages["reranked"]
+            with _timed(costs, "rerank"):
+                found = self._rerank(reranker, batch, vectors, candidates, fused)
+            stages["rerank"], ranking, passages = found
+            sources.insert(0, (candidates, passages))
+        if self.config.reranker:
+            stages["reranked"] = ranking
 
-        # 6 attribution, by the caller: the first source that has a passage of a document decides
-        stages["final"] = ranked.extend(ranking, stages["fused"], below_pool)
-        return stages, sources
+        # 6 attribution: the first source that has a passage of a document decides
+        final = ranked.extend(ranking, fused, below_pool, batch.required).truncate(depth)
+        passages = _deciding_passages(final, sources)
+        return stages | {"final": final, "passages": RankedLists(passages, final.scores)}
 
     @property
     def _passages(self):
         return self.index.passages(self.config.cut)
 
-    @property
-    def _late_interaction(self):
-        """Whether the reranker compares the tokens of the query with those of documents."""
-        return self.config.reranker is not None and self.config.reranker.startswith("maxsim")
+    def _allowed(self, n_queries, filters, candidates):
+        """Documents that may be found, and those that are ranked in any case."""
+        allowed = None
+        required = RankedLists.empty(n_queries)
+        if filters:
+            allowed = ranked.metadata_mask(self.index.documents, filters)[None, :]
+        if candidates is not None:
+            if len(candidates) != n_queries:
+                raise InputError(f"{len(candidates)} candidate pools for {n_queries} queries")
+            mask = np.zeros((n_queries, len(self.index)), dtype=bool)
+            for row, pool in enumerate(candidates):
+                mask[row, self.index.positions(pool)] = True
+            allowed = mask if allowed is None else mask & allowed
+            required = ranked.from_scores(np.where(allowed, 0.0, -np.inf), len(self.index))
+        return allowed, required
 
     def _semantic_weights(self, queries):
         config = self.config
-        if config.question_tokens is None or (config.lists == ("bm25",) and not config.reranker):
+        reads_words = config.lists == ("bm25",) and not config.reranker
+        if config.question_tokens is None or reads_words:
             return np.ones(len(queries))
-        return config.semantic_weight(self.index.encoder().count_tokens(queries))
+        return config.semantic_weight(self.index.encoder.count_tokens(queries))
 
-    def _is_reranked(self, queries):
-        """Whether each query is reranked: by late interaction those that are short enough."""
-        longest = 0 if self.config.reranker is None else np.inf
-        if self._late_interaction and self.config.rerank_words is not None:
-            longest = self.config.rerank_words
-        return np.array([len(query.split()) <= longest for query in queries], dtype=bool)
+    def _groups(self, queries, weights):
+        """Settings and rows of queries that are treated alike.
+
+        Late interaction leaves long queries as they are; the longest are left to words alone.
+        """
+        config = self.config
+        unranked = config.model_copy(update={"reranker": None})
+        words = unranked.model_copy(update={"lists": ("bm25",), "mmr": False})
+        is_long = np.zeros(len(queries), dtype=bool)
+        if config.late_interaction and config.rerank_words is not None:
+            is_long = np.array([len(query.split()) > config.rerank_words for query in queries])
+        kinds = np.where(weights > 0, is_long, 2)
+        groups = []
+        for kind, of_kind in enumerate((config, unranked, words)):
+            groups.append((of_kind, np.flatnonzero(kinds == kind)))
+        return [group for group in groups if len(group[1])] or groups[:1]
 
     def _engine(self, name):
         """Passages that a list is searched in, and their index; nothing for a control."""
@@ -279,165 +307,109 @@ class HybridRetriever:
         passages = self._passages if config.bm25_chunks else self.index.passages()
         return passages, passages.bm25(config.bm25_preset if name == "bm25" else "leaderboard")
 
-    def _query_vectors(self, semantic, reranked):
-        if not semantic.queries or not self.config.uses_encoder:
-            return None
-        encoder = self.index.encoder(self.config.query_reading)
-        if self._late_interaction and reranked.queries and getattr(encoder, "cache", None):
+    def _query_vectors(self, batch):
+        encoder = self.index.encoder
+        if batch.config.late_interaction and getattr(encoder, "cache", None):
             # Its pass over the tokens gives the vectors too, which the cache then has.
-            encoder.token_vectors(reranked.queries, "query")
-        return encoder.encode_queries(semantic.queries)
+            encoder.token_vectors(batch.queries, "query")
+        return encoder.encode_queries(batch.queries)
 
     def _first_stage(self, name, engine, batch, vectors):
         """One list of each query, and the passage that decided each document, or None."""
         if engine is None:
             return _control_list(name, batch, len(self.index), self.config.seed), None
         passages, index = engine
-        asked = {"query_vectors": vectors}
+        search = functools.partial(index.search, vectors)
         if name != "dense":
             words = self.config.words_read(index.mean_words)
-            expansion = self.config.query_expansion
-            asked = {"queries": batch.queries, "words": words, "expansion": expansion}
-        lists, best_passages = _search_documents(index, asked, passages.owner, batch)
+            search = functools.partial(index.search, batch.queries, words=words)
+        lists, best_passages = _search_documents(search, passages.owner, batch)
         # A search of whole documents says nothing about their passages.
         return lists, best_passages if passages is self._passages else None
 
-    def _fused(self, stages, semantic, depth):
-        config = self.config
-        lists = [stages[name] for name in config.lists]
-        if len(lists) == 1:
-            return lists[0].truncate(depth)
-        # BM25 lists share one weight.
-        powers = [semantic.weights ** _WEIGHT_POWERS.get(name, 0.0) for name in config.lists]
-        words = np.array([name.startswith("bm25") for name in config.lists])
-        weights = np.array(powers) / np.where(words, words.sum(), 1)[:, None]
-        of_words = stages.get("bm25", lists[0]).truncate(depth)
-        lists = [entry.take(semantic.rows) for entry in lists]
-        if config.fusion == "standardised":
-            fused = standardised_sum(lists, weights, depth, max(depth, 2 * config.pool))
-        elif config.fusion == "weighted_sum":
-            fused = weighted_sum([entry.truncate(depth) for entry in lists], weights)
-        else:
-            fused = reciprocal_rank_fusion(lists, config.rrf_k, depth, weights)
-        return of_words.replace(semantic.rows, fused)
-
-    def _diversify(self, stages, semantic, vectors):
+    def _diversify(self, fused, config, vectors):
         """Pick documents by marginal relevance over the passages nearest to the query."""
-        config = self.config
-        fused = stages["fused"].take(semantic.rows)
         nearest = self._passages.nearest(vectors, fused.ids)
-        relevance = fused.scores
+        relevance = fuse.min_max(fused.scores, fused.ids >= 0)
         if config.mmr_relevance == "similarity":
-            similarity = self._passages.similarity(vectors, nearest)
-            relevance = np.where(nearest >= 0, similarity, -np.inf)
-        # Vectors of the candidates alone, since those of a large corpus are on disk.
-        passages, rows = np.unique(np.maximum(nearest, 0), return_inverse=True)
-        order, values = maximal_marginal_relevance(
-            relevance,
-            self._passages.vectors[passages],
-            config.mmr_lambda,
-            min(config.mmr_pool, fused.ids.shape[1]),
-            candidates=np.where(nearest >= 0, rows.reshape(nearest.shape), ABSENT),
-            scale_relevance=config.mmr_relevance == "fused",
-        )
-        ids = np.take_along_axis(fused.ids, np.maximum(order, 0), axis=1)
-        diverse = RankedLists(np.where(order >= 0, ids, ABSENT), values)
-        stages["mmr"] = stages["mmr"].replace(semantic.rows, diverse)
-        return semantic.rows, fused, nearest
+            relevance = self._passages.similarity(vectors, nearest)
+        relevance = np.where(nearest >= 0, relevance, -np.inf)
+        candidates = self._passages.vectors[np.maximum(nearest, 0)]
+        k = min(config.mmr_pool, fused.ids.shape[1])
+        picked = fuse.maximal_marginal_relevance(relevance, candidates, config.mmr_lambda, k)
+        order, values = picked
+        ids = np.where(order >= 0, at_columns(fused.ids, order), ABSENT)
+        return RankedLists(ids, values), nearest
 
-    def _rerank(self, stages, semantic, vectors, reranker):
-        """Order documents by the reranker alone, and combined with the fused scores."""
-        config = self.config
-        candidates = stages["rerank"].take(semantic.rows)
-        fused = stages["fused"].take(semantic.rows)
+    def _rerank(self, reranker, batch, vectors, candidates, fused):
+        """Order by the reranker alone, order by both scores, and the passages that decided."""
+        config = batch.config
         nearest = self._passages.nearest(vectors, candidates.ids)
-        scores, passages = reranker(semantic.queries, candidates.ids, nearest)
-        reranked = best_first(candidates.ids, scores, fused.ranks_of(candidates.ids))
+        scores, passages = reranker(batch.queries, candidates.ids, nearest)
+        alone = best_first(candidates.ids, scores, fused.ranks_of(candidates.ids))
         if config.reranker == "pass-through":
-            combined = reranked
-        else:
-            weights = semantic.weights
-            if self._late_interaction and config.agreement is not None:
-                similarity = self._passages.similarity(vectors, nearest)
-                weights = weights * agreement_weights(
-                    candidates, scores, similarity, config.agreement
-                )
-            combined = combine(candidates, scores, fused, weights, config.first_stage_weight)
-        stages["rerank"] = stages["rerank"].replace(semantic.rows, reranked)
-        stages["reranked"] = stages["reranked"].replace(semantic.rows, combined)
-        return semantic.rows, candidates, passages
-
-    def _allowed(self, n_queries, filters, candidates):
-        """Join filter and candidate pools into one mask [1 or Q, documents], or None."""
-        allowed = None
-        if candidates is not None:
-            if len(candidates) != n_queries:
-                raise InputError(f"{len(candidates)} candidate pools for {n_queries} queries")
-            allowed = np.zeros((n_queries, len(self.index)), dtype=bool)
-            for row, pool in enumerate(candidates):
-                allowed[row, self.index.positions(pool)] = True
-        if filters:
-            mask = ranked.metadata_mask(self.index.documents, filters)[None, :]
-            allowed = mask if allowed is None else allowed & mask
-        return allowed
+            return alone, alone, passages
+        weights = batch.weights
+        if config.late_interaction and config.agreement is not None:
+            similarity = self._passages.similarity(vectors, nearest)
+            agreed = agreement_weights(candidates, scores, similarity, config.agreement)
+            weights = weights * agreed
+        both = combine(candidates, scores, fused, weights, config.first_stage_weight)
+        return alone, both, passages
 
 
-# Some queries of a call with their rows in it, the documents that they may find [1 or Q,
-# documents] or None, the weight of semantic evidence in each, and the depth of their lists.
-Batch = namedtuple("Batch", "rows queries allowed weights depth")
+def _fused(lists, batch, depth):
+    config = batch.config
+    if len(lists) == 1:
+        return lists[0].truncate(depth)
+    powers = [batch.weights ** _WEIGHT_POWERS.get(name, 0.0) for name in config.lists]
+    # BM25 lists share one weight.
+    words = np.array([name.startswith("bm25") for name in config.lists])
+    weights = np.array(powers) / np.where(words, words.sum(), 1)[:, None]
+    if config.fusion == "standardised":
+        return fuse.standardised_sum(lists, weights, depth, max(depth, 2 * config.pool))
+    if config.fusion == "weighted_sum":
+        return fuse.weighted_sum([entry.truncate(depth) for entry in lists], weights)
+    return fuse.reciprocal_rank_fusion(lists, config.rrf_k, depth, weights)
 
 
-def _part(batch, rows):
-    allowed = batch.allowed
-    if allowed is not None and len(allowed) > 1:
-        allowed = allowed[rows]
-    queries = [batch.queries[row] for row in rows]
-    return Batch(rows, queries, allowed, batch.weights[rows], batch.depth)
-
-
-def _search_documents(index, asked, owner, batch):
+def _search_documents(search, owner, batch):
     """Search passages until there are enough documents, each at its best one."""
-    mask = None
-    available = owner[-1] + 1
-    if batch.allowed is not None:
-        mask = batch.allowed[:, owner]
-        available = batch.allowed.sum(axis=1)
-    target = np.minimum(batch.depth, available)
+    mask = None if batch.allowed is None else batch.allowed[:, owner]
     fetch = batch.depth
     if len(owner) > owner[-1] + 1:
         fetch *= _OVERSAMPLING
     while True:
-        lists = index.search(**asked, k=min(fetch, len(owner)), allowed=mask)
+        fetch = min(fetch, len(owner))
+        lists = search(k=fetch, allowed=mask)
         documents, best_passages = ranked.collapse(lists, owner)
-        exhausted = lists.lengths < min(fetch, len(owner))
-        if fetch >= len(owner) or ((documents.lengths >= target) | exhausted).all():
+        is_done = (documents.lengths >= batch.depth) | (lists.lengths < fetch)
+        if fetch == len(owner) or is_done.all():
             return documents.truncate(batch.depth), best_passages[:, : batch.depth]
         fetch *= 2
 
 
 def _control_list(name, batch, n_documents, seed):
-    lists = []
-    # One mask of all queries, or one of each.
-    masks = np.ones((1, n_documents), bool) if batch.allowed is None else batch.allowed
-    for row, query in enumerate(batch.queries):
-        documents = np.flatnonzero(masks[row % len(masks)])
-        if name == "random":
+    """Equal scores, and so the order of the collection; or an order drawn for each query."""
+    allowed = True if batch.allowed is None else batch.allowed
+    allowed = np.broadcast_to(allowed, (len(batch.queries), n_documents))
+    scores = np.where(allowed, 0.0, -np.inf)
+    if name == "random":
+        for row, query in enumerate(batch.queries):
             digest = hashlib.sha256(query.encode()).digest()
             rng = np.random.default_rng([seed, int.from_bytes(digest[:8])])
-            documents = rng.permutation(documents)
-        scores = -np.arange(1.0, len(documents) + 1) * (name == "random")
-        lists.append(RankedLists([documents], [scores]).truncate(batch.depth))
-    return stack(lists)
+            documents = rng.permutation(np.flatnonzero(allowed[row]))
+            scores[row, documents] = -np.arange(1.0, len(documents) + 1)
+    return ranked.from_scores(scores, batch.depth)
 
 
 def _deciding_passages(final, sources):
     """Passage that decided each document: that of the first source which has one."""
     passages = np.full(final.ids.shape, ABSENT)
-    for rows, documents, best_passages in sources:
-        columns = documents.columns_of(final.ids[rows])
-        candidates = np.take_along_axis(best_passages, np.maximum(columns, 0), axis=1)
-        undecided = (passages[rows] < 0) & (columns >= 0)
-        passages[rows] = np.where(undecided, candidates, passages[rows])
+    for documents, best_passages in sources:
+        columns = documents.columns_of(final.ids)
+        undecided = (passages < 0) & (columns >= 0)
+        passages = np.where(undecided, at_columns(best_passages, columns), passages)
     return passages
 
 
@@ -451,46 +423,44 @@ class RetrievalResult:
 
     queries: list
     top_k: int
-    final: RankedLists
-    stages: dict
+    stages: dict  # RankedLists by name; the last is "final"
     passages: np.ndarray
-    costs: pd.DataFrame  # wall_s and cpu_s of each stage
+    costs: pd.Series  # processor seconds of each stage
     index: CorpusIndex = field(repr=False)
     config: PipelineConfig
+
+    @property
+    def final(self):
+        return self.stages["final"]
 
     def run(self, query_ids, stage="final"):
         return ranked.to_run(self.stages[stage], query_ids, self.index.doc_ids)
 
     def hits(self, row):
         documents = self.final.ids[row, : self.top_k]
-        documents = documents[documents >= 0]
-        lists = {stage: entry.take([row]) for stage, entry in self.stages.items()}
-        scores = {stage: entry.scores_of([documents])[0] for stage, entry in lists.items()}
-        ranks = {stage: entry.ranks_of([documents])[0] for stage, entry in lists.items()}
-        scores, ranks = _records(scores, float), _records(ranks, "Int64")
+        documents = documents[documents >= 0].tolist()
         metadata = self.index.documents.drop(columns=["doc_id", "text"], errors="ignore")
         metadata = metadata.iloc[documents].to_dict("records")
         hits = []
         for column, document in enumerate(documents):
+            scores = {}
+            ranks = {}
+            for stage, lists in self.stages.items():
+                listed = np.flatnonzero(lists.ids[row] == document)
+                scores[stage] = float(lists.scores[row, listed[0]]) if len(listed) else None
+                ranks[stage] = int(listed[0]) + 1 if len(listed) else None
             passage = self.passages[row, column]
             chunks = self.index.passages(None if passage < 0 else self.config.cut).chunks
             place = document if passage < 0 else passage
             start, end = int(chunks.start[place]), int(chunks.end[place])
             text = self.index.texts[document][start:end]
-            about = metadata[column], scores[column], ranks[column]
+            about = metadata[column], scores, ranks
             hits.append(Hit(column + 1, self.index.doc_ids[document], text, start, end, *about))
         return hits
 
 
-def _records(values, kind):
-    """A dictionary for each document, with None where a stage does not list it."""
-    frame = pd.DataFrame(values).astype(kind)
-    return frame.astype(object).where(frame.notna(), None).to_dict("records")
-
-
 @contextlib.contextmanager
 def _timed(costs, stage):
-    start = np.array([time.perf_counter(), time.process_time()])
+    start = time.process_time()
     yield
-    spent = np.array([time.perf_counter(), time.process_time()]) - start
-    costs[stage] = costs.get(stage, 0.0) + spent
+    costs[stage] += time.process_time() - start

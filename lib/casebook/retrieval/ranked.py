@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_list_like
 
 from casebook.errors import InputError
 
@@ -32,6 +33,7 @@ class RankedLists:
 
     @classmethod
     def of(cls, rows, ids, scores, n_queries):
+        """Lists of entries that are sorted by query and within it."""
         columns = np.arange(len(rows)) - np.searchsorted(rows, rows)
         lists = cls.empty(n_queries, columns.max(initial=0) + 1)
         lists.ids[rows, columns] = ids
@@ -50,17 +52,11 @@ class RankedLists:
         return RankedLists(self.ids[rows], self.scores[rows])
 
     def padded(self, depth):
-        missing = depth - self.ids.shape[1]
-        ids = np.pad(self.ids, ((0, 0), (0, missing)), constant_values=ABSENT)
-        scores = np.pad(self.scores, ((0, 0), (0, missing)), constant_values=-np.inf)
-        return RankedLists(ids, scores)
-
-    def replace(self, rows, lists):
-        depth = max(self.ids.shape[1], lists.ids.shape[1])
-        replaced = self.padded(depth)
-        replaced.ids[rows] = lists.padded(depth).ids
-        replaced.scores[rows] = lists.padded(depth).scores
-        return replaced
+        lists = RankedLists.empty(len(self.ids), depth)
+        width = self.ids.shape[1]
+        lists.ids[:, :width] = self.ids
+        lists.scores[:, :width] = self.scores
+        return lists
 
     def columns_of(self, wanted):
         """Column of each wanted id in the list of its own query; -1 where it is not listed."""
@@ -79,8 +75,12 @@ class RankedLists:
 
     def scores_of(self, wanted):
         columns = self.columns_of(wanted)
-        scores = np.take_along_axis(self.scores, np.maximum(columns, 0), axis=1)
-        return np.where(columns >= 0, scores, np.nan)
+        return np.where(columns >= 0, at_columns(self.scores, columns), np.nan)
+
+
+def at_columns(values, columns):
+    """Values at the columns of each row; those of the first column where there is none."""
+    return np.take_along_axis(values, np.maximum(columns, 0), axis=1)
 
 
 def positive_depth(k):
@@ -100,22 +100,26 @@ def from_scores(scores, k):
     # position and not by the order that a partition leaves behind.
     cut = np.partition(scores, items - k, axis=1)[:, [items - k]]
     rows, ids = np.nonzero((scores >= cut) & (scores > -np.inf))
-    found = scores[rows, ids]
-    order = np.lexsort((ids, -found, rows))
-    return RankedLists.of(rows[order], ids[order], found[order], n_queries).truncate(k).padded(k)
+    return sorted_entries(rows, ids, scores[rows, ids], n_queries).truncate(k).padded(k)
+
+
+def sorted_entries(rows, ids, scores, n_queries):
+    """Lists of entries in any order."""
+    order = np.lexsort((ids, -scores, rows))
+    return RankedLists.of(rows[order], ids[order], scores[order], n_queries)
 
 
 def best_first(ids, scores, ranks=None):
     """Sort each list by score, equal ones by rank if there are ranks, then by position."""
     keys = (ids, -scores) if ranks is None else (ids, ranks, -scores)
     order = np.lexsort(keys, axis=1)
-    rows = np.arange(len(order))[:, None]
-    return RankedLists(ids[rows, order], scores[rows, order])
+    return RankedLists(at_columns(ids, order), at_columns(scores, order))
 
 
 def stack(parts):
+    """Lists of queries one below the other."""
     depth = max((part.ids.shape[1] for part in parts), default=1)
-    parts = [RankedLists.empty(0, depth), *(part.padded(depth) for part in parts)]
+    parts = [part.padded(depth) for part in parts] or [RankedLists.empty(0)]
     ids = np.concatenate([part.ids for part in parts])
     return RankedLists(ids, np.concatenate([part.scores for part in parts]))
 
@@ -125,10 +129,10 @@ def collapse(lists, owner):
     owner = np.asarray(owner, np.int64)
     documents = np.where(lists.ids >= 0, owner[lists.ids], ABSENT)
     rows, columns = _first_of_each(documents)
-    best = RankedLists.of(
-        rows, documents[rows, columns], lists.scores[rows, columns], len(documents)
-    )
-    passages = RankedLists.of(rows, lists.ids[rows, columns], 0, len(documents))
+    n_queries = len(documents)
+    scores = lists.scores[rows, columns]
+    best = RankedLists.of(rows, documents[rows, columns], scores, n_queries)
+    passages = RankedLists.of(rows, lists.ids[rows, columns], scores, n_queries)
     return best, passages.ids
 
 
@@ -178,26 +182,19 @@ def metadata_mask(documents, where):
     mask = np.ones(len(documents), dtype=bool)
     for column, condition in (where or {}).items():
         if column not in documents:
-            columns = ", ".join(map(str, documents)) or "none"
-            raise InputError(f"filter names no column {column!r}; columns: {columns}")
-        if isinstance(condition, list | tuple | set | frozenset):
-            condition = {"in": list(condition)}
-        elif not isinstance(condition, dict):
-            condition = {"eq": condition}
-        values = documents[column].reset_index(drop=True).dropna()
+            raise InputError(f"filter names no column {column!r}; columns: {', '.join(documents)}")
+        if not isinstance(condition, dict):
+            condition = {"in" if is_list_like(condition) else "eq": condition}
+        values = documents[column].dropna().set_axis(np.flatnonzero(documents[column].notna()))
         for name, operand in condition.items():
-            if name not in _OPERATORS:
-                operators = ", ".join(_OPERATORS)
-                raise InputError(
-                    f"filter on {column!r} uses no operator {name!r}; operators: {operators}"
-                )
             try:
-                if not name.endswith("in") and not pd.api.types.is_scalar(operand):
-                    raise TypeError("one value is compared with one value")
+                if is_list_like(operand) != name.endswith("in"):
+                    raise TypeError
                 values = values[_OPERATORS[name](values, operand)]
-            except TypeError as error:
+            except (KeyError, TypeError):
                 raise InputError(
-                    f"filter on {column!r}: cannot compare its values with {operand!r}"
-                ) from error
+                    f"filter on {column!r}: cannot compare its values by {name!r} with "
+                    f"{operand!r}; operators: {', '.join(_OPERATORS)}"
+                ) from None
         mask &= np.isin(np.arange(len(mask)), values.index)
     return mask

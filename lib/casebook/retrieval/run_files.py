@@ -41,15 +41,14 @@ def read_runs(paths):
     """
     runs = {}
     for path in [paths] if isinstance(paths, str | Path) else paths or []:
-        name = run_name(path)
+        name = run_name(Path(path))
         if name.casefold() in map(str.casefold, runs):
             raise InputError(f"{path}: an earlier file has its system's name, {name!r}: rename it")
-        runs[name] = read_run_file(path)
+        runs[name], _ = read_rankings(path, "run")
     return runs
 
 
 def run_name(path):
-    path = Path(path)
     file = path.with_suffix("") if path.suffix in OPENERS else path
     name = file.stem if file.suffix.lower() in _ENDINGS else file.name
     if name in SYSTEM_NAMES:
@@ -58,13 +57,6 @@ def run_name(path):
         return valid_name(name, "the name of a run")
     except InputError as error:
         raise InputError(f"{path}: {error}: rename the file") from None
-
-
-def read_run_file(path):
-    path = Path(path)
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder: name the run files in it")
-    return read_rankings(path, "run")[0]
 
 
 # --- a run on a data set
@@ -88,29 +80,31 @@ def ranked_run(dataset, run):
 
 
 def coverage_of_run(dataset, run):
-    """Counts of what a run holds of the questions and documents of a data set.
+    """What a run holds of the questions and documents of a data set, with counts.
 
-    ``missing`` questions are those that the run has no document for; they count as 0. ``extra``
-    ones are not in this split. ``entries`` are pairs of question and document; ``unknown`` of them
-    name a document that the collection lacks, which counts by its judgement, if there is one.
-    ``unranked`` entries are below the depth, or no candidates. ``tied`` questions have equal
-    scores, which are ranked by document id.
+    Extra questions are not in this split. An unknown document counts by its judgement, if there is
+    one. Entries that are not ranked are below the depth, or no candidates.
     """
     documents = set(dataset.documents["doc_id"])
-    questions = dataset.queries["query_id"].tolist()
-    found = [run[query] for query in questions if run.get(query)]
+    questions = set(dataset.queries["query_id"])
+    found = {query: run[query] for query in run if query in questions and run[query]}
     lists = ranked_run(dataset, run)
-    entries = sum(map(len, found))
+    entries = sum(map(len, found.values()))
     return {
-        "questions": len(questions),
-        "matched": len(found),
-        "missing": len(questions) - len(found),
-        "extra": len(run.keys() - set(questions)),
+        "questions matched": len(found),
+        "questions missing (each counts as 0)": len(questions) - len(found),
+        "questions of no use here": len(run) - len(run.keys() & questions),
+        "questions with tied scores": sum(len(set(row.values())) < len(row) for row in lists),
         "entries": entries,
-        "unknown": sum(len(row.keys() - documents) for row in found),
-        "unranked": entries - sum(map(len, lists)),
-        "tied": sum(len(set(row.values())) < len(row) for row in lists),
+        "entries that name unknown documents": sum(
+            len(row.keys() - documents) for row in found.values()
+        ),
+        "entries that are not ranked": entries - sum(map(len, lists)),
     }
+
+
+def coverage_text(counts):
+    return ", ".join(f"{what}: {n}" for what, n in counts.items() if n)
 
 
 def runs_on(dataset, paths, max_missing):
@@ -119,30 +113,15 @@ def runs_on(dataset, paths, max_missing):
     At most that share of their documents may be none of its.
     """
     runs = read_runs(paths)
-    questions = dataset.queries["query_id"].tolist()
     for system, run in runs.items():
         counts = coverage_of_run(dataset, run)
-        if not counts["matched"]:
-            raise InputError(
-                f"runs: {system} has none of the {len(questions)} questions of {dataset.name}, "
-                f"such as {questions[0]!r}; it has {len(run)}, such as {next(iter(run))!r}"
-            )
-        if counts["unknown"] > max_missing * counts["entries"]:
-            raise InputError(
-                f"runs: {system} names documents that {dataset.name} lacks: {counts['unknown']} of "
-                f"{counts['entries']} entries, max_missing is {max_missing:.0%}: is it a run on "
-                "another collection?"
-            )
+        first = dataset.queries["query_id"][0]
+        if not counts["questions matched"]:
+            problem = f"has no question of {dataset.name}, such as {first!r}"
+            raise InputError(f"runs: {system} {problem}; it has {next(iter(run))!r}")
+        n_unknown = counts["entries that name unknown documents"]
+        if n_unknown > max_missing * counts["entries"]:
+            problem = f"names documents that {dataset.name} lacks"
+            share = f"{n_unknown} of {counts['entries']} entries, max_missing is {max_missing:.0%}"
+            raise InputError(f"runs: {system} {problem}: {share}: is it a run on other data?")
     return runs
-
-
-def coverage_text(counts):
-    parts = {
-        "{missing} missing, which count as 0": counts["missing"],
-        "{extra} extra": counts["extra"],
-        "{tied} with tied scores": counts["tied"],
-        "{unknown} of {entries} entries name unknown documents": counts["unknown"],
-        "{unranked} of {entries} entries are not ranked": counts["unranked"],
-    }
-    said = ["{matched} of {questions} questions matched", *(part for part in parts if parts[part])]
-    return ", ".join(said).format_map(counts)

@@ -15,39 +15,37 @@ from casebook.errors import InputError
 from casebook.plugins import is_plugin
 from casebook.readers import read_yaml
 from casebook.retrieval.rerank import CROSS_ENCODER, RERANKERS
-from casebook.retrieval.search import EXPANSIONS, PRESETS
+from casebook.retrieval.search import PRESETS
 from casebook.stats.samples import check_choice
 
 _SYSTEMS = read_yaml(Path(__file__).with_name("systems.yml"))
 #: Systems by key: what each changes in the settings, and what it is.
-MODES = {}
-for _key, _row in _SYSTEMS.items():
-    _like = MODES[_row["like"]][0] if "like" in _row else {}
-    MODES[_key] = (_like | _row.get("settings", {}), _row["about"])
+MODES = {key: (row.get("settings", {}), row["about"]) for key, row in _SYSTEMS.items()}
 #: What readers call the systems.
 SYSTEM_NAMES = {key: row["name"] for key, row in _SYSTEMS.items()}
 SYSTEM_NAMES["full_tuned"] = "Full pipeline, tuned"
 #: What a sentence calls them.
 SYSTEM_PHRASES = {key: row.get("phrase", row["name"]) for key, row in _SYSTEMS.items()}
 SYSTEM_PHRASES["full_tuned"] = "the tuned pipeline"
-#: Collections by key on which the rules of a system were chosen.
-CHOSEN_ON = {key: row["chosen_on"] for key, row in _SYSTEMS.items() if "chosen_on" in row}
+#: Collections by key on which the rules of the full pipeline were chosen.
+CHOSEN_ON = _SYSTEMS["full"]["chosen_on"]
 #: Systems of one list and one search, which every other has to beat.
 SIMPLE = ("bm25", "bm25_cut", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked")
 #: Systems without a reranker, which the full pipeline has to beat.
 UNRERANKED = (*SIMPLE, "rrf", "rrf_chunked", "fused", "fused_mmr")
 #: The full pipeline, and the systems that differ from it in one stage.
 ONE_STAGE = ("full", "fused", "with_mmr", "no_chunking", "weighted_sum", "reranker_only")
-#: Settings that change nothing where no query is reranked.
-OF_RERANKER = ("reranker", "rerank_words", "rerank_tokens", "first_stage_weight", "agreement")
-#: The full pipeline with another treatment of the query, which the chapter compares on its own.
-QUERY_TREATMENTS = ("query_whole", "query_windows", "query_rm3")
+#: The full pipeline with all words of a query, which a chapter compares on its own.
+QUERY_TREATMENTS = ("query_whole",)
 # Below this weight, encoding a collection would take minutes and change next to nothing.
 _SMALLEST_WEIGHT = 0.07
 
 Proportion = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Correlation = Annotated[float, Field(ge=-1, le=1)]
+ListName = Literal["bm25", "bm25_stemmed", "dense", "random", "constant"]
+Lists = Annotated[tuple[ListName, ...], Field(min_length=1, strict=False)]
+Bounds = Annotated[tuple[Correlation, Correlation], Field(strict=False)]
 
 
 class PipelineConfig(pydantic.BaseModel):
@@ -56,21 +54,14 @@ class PipelineConfig(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid", strict=True)
 
     top_k: PositiveInt = 10
-    lists: Annotated[
-        tuple[Literal["bm25", "bm25_stemmed", "dense", "random", "constant"], ...],
-        Field(min_length=1),
-    ] = ("bm25", "bm25_stemmed", "dense")
+    lists: Lists = ("bm25", "bm25_stemmed", "dense")
     fusion: Literal["standardised", "rrf", "weighted_sum"] = "standardised"
     rrf_k: Positive = 20
     question_tokens: Positive | None = 64  # from which on a query counts as long
-    # Of a query beyond its limit the encoder reads what comes before the limit, or windows whose
-    # vectors are averaged.
-    query_reading: Literal["truncated", "windows"] = "truncated"
     # What BM25 reads of a query: its best words by idf and frequency, where documents average so
-    # many words; and words of its first documents.
+    # many words.
     query_words: PositiveInt | None = 80
     query_words_from: NonNegativeInt = 256
-    query_expansion: Literal[tuple(EXPANSIONS)] | None = None
     pool: PositiveInt = 50  # documents of each list that are fused
     mmr: bool = False
     mmr_lambda: Proportion = 0.7
@@ -87,7 +78,7 @@ class PipelineConfig(pydantic.BaseModel):
     # Share of the fused score in the final one.
     first_stage_weight: Annotated[float, Field(ge=0, lt=1)] = 1 / 3
     # Correlations with the encoder at which the weight of the reranker begins to rise, and is full.
-    agreement: tuple[Correlation, Correlation] | None = (0.5, 0.8)
+    agreement: Bounds | None = (0.5, 0.8)
     chunking: bool = True
     # Documents are cut into passages where their median has at least so many words.
     passages_from: NonNegativeInt = 200
@@ -99,33 +90,22 @@ class PipelineConfig(pydantic.BaseModel):
     seed: NonNegativeInt = 0
 
     def __init__(self, **settings):
-        unknown = settings.keys() - type(self).model_fields.keys()
-        if unknown:
-            choices = ", ".join(type(self).model_fields)
-            raise InputError(f"there is no setting {min(unknown)!r}: choose from {choices}")
+        for name in settings:
+            check_choice("setting", name, type(self).model_fields)
         try:
             super().__init__(**settings)
         except pydantic.ValidationError as error:
             raise InputError(first_problem(error)) from error
 
-    @pydantic.field_validator("lists", "agreement", mode="before")
-    @classmethod
-    def _as_tuple(cls, value):
-        return (value,) if isinstance(value, str) else tuple(value or ()) or value
-
-    @pydantic.field_validator("mmr", "chunking", "bm25_chunks", mode="before")
-    @classmethod
-    def _off(cls, value):
-        return False if value is None else value
-
     @pydantic.field_validator("reranker")
     @classmethod
     def _check_reranker(cls, name):
-        if name in (None, "none"):
+        if name is None:
             return None
         if "/" in name and not name.startswith(CROSS_ENCODER):
             name = CROSS_ENCODER + name  # a model of the hub, or a folder
-        if name == CROSS_ENCODER or not (name.startswith(CROSS_ENCODER) or is_plugin(name)):
+        is_model = name.startswith(CROSS_ENCODER) and name != CROSS_ENCODER
+        if not is_model and not is_plugin(name):
             check_choice("reranker", name, (*RERANKERS, f"{CROSS_ENCODER}NAME", None))
         return name
 
@@ -138,9 +118,9 @@ class PipelineConfig(pydantic.BaseModel):
             "overlap must be below max_words": self.overlap < self.max_words,
             "pool and mmr_pool must be at least top_k": min(self.pool, self.mmr_pool) >= self.top_k,
         }
-        broken = [rule for rule, holds in checks.items() if not holds]
-        if broken:
-            raise ValueError(broken[0])
+        for rule, holds in checks.items():
+            if not holds:
+                raise ValueError(rule)
         return self
 
     def without_encoder(self):
@@ -148,12 +128,17 @@ class PipelineConfig(pydantic.BaseModel):
         if not lists:
             raise InputError("the dense list needs an encoder: name one, or choose another mode")
         changes = {"lists": lists, "mmr": False, "reranker": None, "question_tokens": None}
-        return PipelineConfig(**self.model_dump() | changes)
+        return self.model_copy(update=changes)
 
     @property
     def cut(self):
         """Passages as (max_words, overlap, max_passages); None for whole documents."""
         return (self.max_words, self.overlap, self.max_passages) if self.chunking else None
+
+    @property
+    def late_interaction(self):
+        """Whether the reranker compares the tokens of the query with those of documents."""
+        return self.reranker is not None and self.reranker.startswith("maxsim")
 
     @property
     def compares_vectors(self):

@@ -269,5 +269,4 @@ def require_report(run):
 
 def item_page_address(cell, **choice):
     """Address of a chapter's items, or a choice of them, from a page of ``generated``."""
-    address = f"items/{cell}.html"
-    return f"{address}#{urlencode(choice)}" if choice else address
+    return f"items.html#{urlencode({'of': cell, **choice})}"

@@ -15,6 +15,8 @@ from typing import NamedTuple
 from casebook.readers import read_yaml
 from casebook.sensitivity.domain import SHIPPED_DOMAIN
 
+FORMS = ("act_and_numbers", "units_and_act", "numbers_and_act", "act_and_units")
+
 # ---- words and patterns, which are data
 
 
@@ -24,25 +26,24 @@ def word_lists():
 
 
 def fill_pattern(pattern, **pieces):
-    """A pattern with «name» filled in: a piece, or the words of a list as alternatives."""
+    # A pattern with «name» filled in: a piece, or the words of a list as alternatives.
     words = word_lists()
     pieces = words["pieces"] | pieces
-
-    def piece(match):
-        name = match[1]
+    for name in set(re.findall("«(.+?)»", pattern)):
         if name in pieces:
-            return fill_pattern(pieces[name])
-        forms = words[name]
-        # Of a table, the forms of all its rows.
-        rows = forms.values() if isinstance(forms, dict) else [forms]
-        return "|".join(itertools.chain(*rows))
-
-    return re.sub("«(.+?)»", piece, pattern)
+            text = fill_pattern(pieces[name])
+        elif isinstance(words[name], dict):
+            text = "|".join(itertools.chain(*words[name].values()))
+        else:
+            text = "|".join(words[name])
+        pattern = pattern.replace(f"«{name}»", text)
+    return pattern
 
 
 @cache
 def pattern(name, **pieces):
-    return re.compile(fill_pattern("".join(word_lists()["patterns"][name]), **pieces))
+    form = "".join(word_lists()["patterns"][name])
+    return re.compile(fill_pattern(form, **pieces))
 
 
 # ---- citations
@@ -64,39 +65,41 @@ def find_provisions(text, domain=SHIPPED_DOMAIN):
     acts = {match.start(): match.lastgroup for match in names.finditer(text)}
     text = names.sub(lambda match: "\0" * len(match[0]), text)
     provisions = []
-    for form in ("act_and_numbers", "units_and_act", "numbers_and_act", "act_and_units"):
-        for match in pattern(form).finditer(text):
+    for name in FORMS:
+        form = pattern(name)
+        for match in form.finditer(text):
             provisions += _provisions(match, acts[match.start("act")])
-        text = pattern(form).sub(lambda match: re.sub(r"[^\0]", " ", match[0]), text)
+        text = form.sub(lambda match: re.sub(r"[^\0]", " ", match[0]), text)
     n_unknown = len(pattern("numbers_alone").findall(text))
     return sorted(provisions, key=attrgetter("start")), n_unknown
 
 
 def _provisions(match, act):
-    """The numbers of a match; a sub-section belongs to the number before it."""
+    # The numbers of a match; a sub-section belongs to the number before it.
     groups = match.groupdict()
     stem = f"{act}-Article-" if groups.get("article") else f"{act}-"
-    if groups.get("order"):
-        stem = f"{act}-Order-{_arabic(groups['order'])}-Rule-"
+    order = groups.get("order")
+    if order:
+        numerals = word_lists()["numerals"]
+        order = numerals.index(order) + 1 if order in numerals else int(order)
+        stem = f"{act}-Order-{order}-Rule-"
     for number in pattern("one_provision").finditer(match.string, *match.span("numbers")):
         plain = number[1].replace("-", "")
-        yield Provision(act, plain, f"{stem}{plain}", *number.span())
-
-
-def _arabic(numeral):
-    numerals = word_lists()["numerals"]
-    return numerals.index(numeral) + 1 if numeral in numerals else int(numeral)
+        yield Provision(act, plain, stem + plain, *number.span())
 
 
 @cache
 def _act_names(domain):
-    """A pattern with a group for each act; with another year beside it a name is none of it."""
+    # A pattern with a group for each act; with another year beside it a name is none of it.
     patterns = []
     for code, act in domain.acts.items():
         titles = [re.escape(name).replace(r"\ ", r"\s+") for name in act.titles]
-        short = [r"\.?\s?".join(map(re.escape, name)) for name in act.abbreviations or ["\0"]]
-        edition = rf"{act.year or '-'}\b|Cap\.?\s*{act.chapter or '-'}\b[^)]*"
-        words = {"titles": "|".join(titles), "short": "|".join(short), "edition": edition}
+        short = [r"\.?\s?".join(map(re.escape, name)) for name in act.abbreviations]
+        words = {
+            "titles": "|".join(titles),
+            "short": "|".join(short) or "\0",
+            "edition": rf"{act.year or '-'}\b|Cap\.?\s*{act.chapter or '-'}\b[^)]*",
+        }
         patterns.append(f"(?P<{code}>{pattern('act', **words).pattern})")
     return re.compile(rf"\b(?=[A-Za-z])(?:{'|'.join(patterns)})")
 
@@ -127,13 +130,12 @@ def adjacent_sections(structure, distance=2):
     near = {}
     for prefix, chapters in structure.items():
         for numbers in chapters.values():
-            for number in dict.fromkeys(numbers):
-                candidates = near.setdefault(prefix + number, set())
-                for neighbour in numbers:
-                    gap = abs(leading(number) - leading(neighbour))
-                    if neighbour != number and gap <= distance:
-                        candidates.add((gap, section_key(neighbour), prefix + neighbour))
-    return {name: tuple(near for *_, near in sorted(found)) for name, found in near.items()}
+            for number in numbers:
+                gaps = {other: abs(_leading(number) - _leading(other)) for other in numbers}
+                del gaps[number]
+                close = [other for other in sorted(gaps, key=gaps.get) if gaps[other] <= distance]
+                near[prefix + number] = tuple(prefix + other for other in close)
+    return near
 
 
 @cache
@@ -142,26 +144,20 @@ def _neighbours_in(domain):
 
 
 def neighbours(section, domain=SHIPPED_DOMAIN):
-    """Neighbours of a section in an act of known structure; empty for others."""
     return _neighbours_in(domain).get(section, ())
 
 
 def neighbours_or_next(section, domain=SHIPPED_DOMAIN):
-    """Neighbours of a section; where its act is not known, the numbers before and after it."""
+    # Neighbours of a section; where its act is not known, the numbers before and after it.
     near = neighbours(section, domain)
     parsed = parse_section(section)
     if near or parsed is None:
         return near
     stem = section.removesuffix(parsed.number)
-    number = int("".join(filter(str.isdigit, parsed.number)))
+    number = _leading(parsed.number)
     return tuple(f"{stem}{n}" for n in (number - 1, number + 1) if n > 0)
 
 
-def section_key(section):
-    """Sort key under which section 9 comes before 10, and 304A after 304."""
-    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", section))
-
-
-def leading(number):
-    """The number without what comes after it: 304 of 304A."""
+def _leading(number):
+    # 304 of 304A
     return int(re.match(r"\d+", number)[0])

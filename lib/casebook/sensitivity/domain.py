@@ -4,7 +4,6 @@ The file is laid over the tables of the library: what it adds is added, and an e
 name replaces the library's.
 """
 
-import csv
 import json
 import re
 from dataclasses import dataclass, field
@@ -12,50 +11,42 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationError,
-    model_validator,
-)
+import pydantic
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
-from casebook.files import sha256_file
 from casebook.readers import read_yaml
 
-ACTS = Path(__file__).with_name("acts.csv")
+ACTS = Path(__file__).with_name("acts.yml")
 STRUCTURE = Path(__file__).with_name("act_structure.json")
+# Canonical fact types, in the documented order.
 FACT_TYPES = ("Numerical", "Section", "PartyType", "Evidence")
-"""Canonical fact types, in the documented order."""
 
-
-_LETTER = "[A-Za-z0-9_]"  # a form is whole words; scripts without blanks between them have none
+# A form is whole words; scripts without blanks between them have none.
+_WHOLE_WORDS = "(?i)(?<![A-Za-z0-9_])(?:{})(?![A-Za-z0-9_])"
 
 
 def _listed(forms):
     return [forms] if isinstance(forms, str) else forms
 
 
-Name = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[^:;\n]{1,60}$")]
-Text = Annotated[str, StringConstraints(min_length=2, max_length=2000)]
+Name = Annotated[str, Field(pattern=r"^\s*[^:;\s][^:;\n]{0,59}$")]
 Number = Annotated[float, Field(ge=0, le=1e15, allow_inf_nan=False)]
+Forms = Annotated[list[re.Pattern], BeforeValidator(_listed)]
 
 
-class _Entry(BaseModel):
+class _Entry(pydantic.BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class FactType(_Entry):
-    """A fact type of one's own: words with their forms, or a number that a pattern finds."""
+    # A fact type of one's own: words with their forms, or a number that a pattern finds.
 
     name: Name
-    values: dict[Name, Annotated[list[Text], BeforeValidator(_listed)]] | None = None
+    values: dict[Name, Forms] = {}
     ordered: bool = False
-    pattern: Text | None = None
+    pattern: re.Pattern | None = None
     unit: str = ""
     alternatives: list[Number] = []
     least: Number = 0
@@ -63,77 +54,49 @@ class FactType(_Entry):
 
     @model_validator(mode="after")
     def _finds(self):
-        if (self.values is None) == (self.pattern is None):
+        if bool(self.values) == bool(self.pattern):
             raise ValueError("give either values (words) or pattern (a number)")
-        for finder in self.finders.values():
-            if finder.search(""):
-                raise ValueError(f"{finder.pattern!r} matches the empty text")
-            if self.is_number and "value" not in finder.groupindex:
-                raise ValueError("the pattern needs the group (?P<value>...) around its number")
+        if self.pattern and "value" not in self.pattern.groupindex:
+            raise ValueError("the pattern needs the group (?P<value>...) around its number")
         return self
-
-    @property
-    def is_number(self):
-        return self.pattern is not None
 
     @cached_property
     def finders(self):
-        """Compiled patterns by value; a number has one, under None."""
-        patterns = {None: self.pattern}
-        if not self.is_number:
-            words = rf"(?<!{_LETTER})(?:{{}})(?!{_LETTER})"
-            patterns = {value: words.format("|".join(fs)) for value, fs in self.values.items()}
-        try:
-            return {key: re.compile(form, re.IGNORECASE) for key, form in patterns.items()}
-        except re.error as error:
-            raise ValueError(f"no regular expression: {error}") from None
+        # Compiled patterns by value; a number has one, under None.
+        if self.pattern:
+            return {None: re.compile(self.pattern.pattern, re.IGNORECASE)}
+        finders = {}
+        for value, forms in self.values.items():
+            either = "|".join(form.pattern for form in forms)
+            finders[value] = re.compile(_WHOLE_WORDS.format(either))
+        return finders
 
     def problem(self, value):
-        """Why a value is none of this type; None if it is one."""
-        if not self.is_number:
+        # Why a value is none of this type; None if it is one.
+        if not self.pattern:
             return None if value in self.values else f"choose from {', '.join(self.values)}"
         if isinstance(value, str) or not self.least <= value <= self.most:
             return f"give a number from {self.least:g} to {self.most:g}"
         return None
 
     def replacements(self, value):
-        if not self.is_number:
-            values = list(self.values)
-            at = values.index(value)
-            near = values[max(at - 1, 0) : at + 2]
-            return [other for other in (near if self.ordered else values) if other != value]
-        half = value // 2 if value == int(value) else value / 2
-        numbers = sorted(self.alternatives or [half, 2 * value])
-        return [n for n in numbers if n not in (0, value) and self.problem(n) is None]
+        if self.pattern:
+            half = value // 2 if value == int(value) else value / 2
+            numbers = sorted(self.alternatives or [half, 2 * value])
+            return [n for n in numbers if n not in (0, value) and not self.problem(n)]
+        near = list(self.values)
+        if self.ordered:
+            at = near.index(value)
+            near = near[max(at - 1, 0) : at + 2]
+        return [other for other in near if other != value]
 
 
-class Act(_Entry):
-    code: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]\w{0,39}$")]
-    titles: list[Text] = Field(min_length=1)
-    abbreviations: list[Text] = []
-    country: str = "elsewhere"
-    year: int | None = None
-    chapter: str = ""
-    matter: Literal["civil", "criminal"] | None = None
-    marks: list[Literal["injury", "family"]] = []
-    sections: list[int | str] | dict[int | str, list[int | str]] = []
-
-    @model_validator(mode="after")
-    def _numbers(self):
-        _ = self.chapters  # so that a section that is none is refused here
-        return self
-
-    @cached_property
-    def chapters(self):
-        listed = self.sections if isinstance(self.sections, dict) else {"": self.sections}
-        chapters = {}
-        for chapter, numbers in listed.items():
-            chapters[chapter] = [number for text in numbers for number in _span(str(text))]
-        return chapters
+def _numbered(spans):
+    return [number for span in spans for number in _span(str(span))]
 
 
 def _span(text):
-    """The numbers of ``12``, ``12A`` or ``33-41``."""
+    # The numbers of ``12``, ``12A`` or ``33-41``.
     match = re.fullmatch(r"(\d{1,3})\s?-\s?(\d{1,3})|\d{1,3}[A-Z]{0,3}", text)
     if match is None:
         raise ValueError(f"{text!r} is no section: give 12, 12A or a span such as 33-41")
@@ -142,42 +105,16 @@ def _span(text):
     return [str(number) for number in range(int(match[1]), int(match[2]) + 1)]
 
 
-@dataclass(frozen=True, eq=False)
-class Domain:
-    """Acts by code, the chapters of their sections, and further fact types by name."""
-
-    acts: dict = field(repr=False)
-    structure: dict = field(repr=False)
-    types: dict = field(default_factory=dict)
-    account: dict | None = None  # of a file of one's own, as plain data
-    notes: tuple = ()
-
-    @property
-    def fact_types(self):
-        return tuple(dict.fromkeys([*FACT_TYPES, *self.types]))
-
-    def acts_marked(self, mark):
-        """Codes of the acts with a mark (``injury``, ``family``) or of a matter (``criminal``)."""
-        acts = self.acts.items()
-        return {code for code, act in acts if mark in act.marks or mark == act.matter}
-
-
-def _shipped():
-    acts = {}
-    with ACTS.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            for column in ("titles", "abbreviations", "marks"):
-                row[column] = [text for text in row[column].split(";") if text]
-            row["matter"] = row["matter"] or None
-            acts[row["code"]] = Act(**row)
-    return Domain(acts, json.loads(STRUCTURE.read_text(encoding="utf-8")))
-
-
-SHIPPED_DOMAIN = _shipped()
-"""The tables of the library: acts of India and Singapore."""
-
-
-# ---- from a file
+class Act(_Entry):
+    code: Annotated[str, Field(pattern=r"^[A-Za-z]\w{0,39}$")]
+    titles: list[str] = Field(min_length=1)
+    abbreviations: list[str] = []
+    country: str = "elsewhere"
+    year: int | None = None
+    chapter: str = ""
+    matter: Literal["civil", "criminal"] | None = None
+    marks: list[Literal["injury", "family"]] = []
+    sections: Annotated[list[int | str], AfterValidator(_numbered)] = []
 
 
 class _File(_Entry):
@@ -187,12 +124,43 @@ class _File(_Entry):
     @model_validator(mode="after")
     def _entries(self):
         names = [entry.name for entry in self.facts] + [entry.code for entry in self.acts]
-        if not names:
-            raise ValueError("give the lists facts, acts or both")
         repeated = {name for name in names if names.count(name) > 1}
         if repeated:
             raise ValueError(f"{min(repeated)!r} comes twice: put both into one entry")
         return self
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """Acts by code, the chapters of their sections, and further fact types by name."""
+
+    acts: dict = field(repr=False)
+    structure: dict = field(repr=False)
+    types: dict = field(default_factory=dict)
+    notes: tuple = ()  # on a file of one's own
+
+    @property
+    def fact_types(self):
+        return tuple(dict.fromkeys([*FACT_TYPES, *self.types]))
+
+
+def validate_record(where, record, model):
+    # An entry or a row of a file as a pydantic model; one that does not fit is refused.
+    try:
+        return model.model_validate(record)
+    except pydantic.ValidationError as error:
+        keys = ", ".join(model.model_fields)
+        problem = first_problem(error).replace("Value error, ", "")
+        raise InputError(f"{where}: {problem}; the keys are {keys}") from error
+
+
+def _read(path):
+    content = validate_record(path, read_yaml(path), _File)
+    return {act.code: act for act in content.acts}, {kind.name: kind for kind in content.facts}
+
+
+# The tables of the library: acts of India and Singapore.
+SHIPPED_DOMAIN = Domain(_read(ACTS)[0], json.loads(STRUCTURE.read_text(encoding="utf-8")))
 
 
 def read_domain(path):
@@ -202,30 +170,14 @@ def read_domain(path):
     """
     if path is None:
         return SHIPPED_DOMAIN
-    path = Path(path)
-    content = validate_record(path, read_yaml(path), _File)
-    types = {entry.name: entry for entry in content.facts}
-    acts = {entry.code: entry for entry in content.acts}
+    acts, types = _read(path)
     structure = dict(SHIPPED_DOMAIN.structure)
     for code, act in acts.items():
         structure.pop(f"{code}-Article-", None)
-        structure.pop(f"{code}-", None)
-        if act.sections:
-            structure[f"{code}-"] = act.chapters
-    account = {"file": path.name, "sha256": sha256_file(path)}
-    account |= {"fact types": list(types), "acts": list(acts)}
-    replaced = [name for name in types if name in FACT_TYPES]
-    replaced += [code for code in acts if code in SHIPPED_DOMAIN.acts]
-    notes = tuple(f"{path.name} replaces {name}" for name in replaced)
+        structure[f"{code}-"] = {"": act.sections} if act.sections else {}
+    name = Path(path).name
+    replaced = [entry for entry in (*types, *acts) if entry in (*FACT_TYPES, *SHIPPED_DOMAIN.acts)]
+    notes = [f"{name}: {len(types)} fact types, {len(acts)} acts"]
+    notes += [f"{name} replaces {entry}" for entry in replaced]
     acts = acts | SHIPPED_DOMAIN.acts | acts  # those of one's own come first
-    return Domain(acts, structure, types, account, notes)
-
-
-def validate_record(where, record, model):
-    """An entry or a row of a file as a pydantic model; one that does not fit is refused."""
-    try:
-        return model.model_validate(record)
-    except ValidationError as error:
-        keys = ", ".join(model.model_fields)
-        problem = first_problem(error).replace("Value error, ", "")
-        raise InputError(f"{where}: {problem}; the keys are {keys}") from error
+    return Domain(acts, structure, types, tuple(notes))

@@ -10,7 +10,6 @@ import hashlib
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -20,20 +19,19 @@ from casebook.sensitivity import facts
 from casebook.sensitivity.citations import word_lists
 from casebook.sensitivity.domain import SHIPPED_DOMAIN
 
-#: Labels in the template of a query.
-TEMPLATE_LABELS = frozenset(word_lists()["template"]["labels"])
+_WORDS = word_lists()
+TEMPLATE_LABELS = frozenset(_WORDS["template"]["labels"])
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(NamedTuple):
     """One fact changed: sheet and query after it, and the words that the query lost and gained."""
 
     fact_type: str
     item: str
     old: str | None
     new: str | None
-    sheet: facts.FactSheet = field(repr=False)
-    query: str = field(repr=False)
+    sheet: facts.FactSheet
+    query: str
     removed: int
     added: int
     noop: bool = False
@@ -56,63 +54,58 @@ def single_fact_edits(
     `neighbours` gives the sections that may replace one; `write` turns a sheet into a query;
     `bounded` keeps numbers within legal sense (the documented edits are not).
     """
-    query = write(sheet)
     # Types of one's own take the place of those of the same name.
-    changes = [
-        change for change in _changes(sheet, neighbours, bounded) if change[0] not in domain.types
-    ]
+    ours = _changes(sheet, neighbours, bounded)
+    changes = [change for change in ours if change[0] not in domain.types]
     changes += _further_changes(sheet, domain)
     changes.sort(key=lambda change: domain.fact_types.index(change[0]))
-    return [edit_fact(sheet, item, new, write, query) for _, item, new in changes]
+    return [edit_fact(sheet, item, new, write) for _, item, new in changes]
 
 
-def edit_fact(sheet, item, new, write=facts.query_text, query=None):
+def edit_fact(sheet, item, new, write=facts.query_text):
     """The edit of one fact.
 
     The fact is named as in ``ages/0``, ``sections_cited/IPC-302`` or ``evidence_items/+FIR``.
     """
     kind, key = item.split("/", 1)
     record = sheet.model_dump(mode="json")
-    part = record["numerical_facts"] if kind in facts.NUMBERS else record
-    fact_type, _ = facts.LISTS.get(kind, ("PartyType", ""))
+    values = (record["numerical_facts"] if kind in facts.NUMBERS else record)[kind]
+    if key.startswith("+"):
+        values.append({"evidence_type": None})
+        key = -1
     # Where the value of the fact is: a key of a record, or a place in a list.
     if kind == "parties":
-        holder, at = part[kind], f"{key}_type"
+        holder, at = values, f"{key}_type"
     elif kind == "sections_cited":
-        holder, at = part[kind], part[kind].index(key)
-    elif kind == "evidence_items":
-        if new is not None:
-            part[kind].append({"evidence_type": None})
-        place = -1 if new is not None else int(key)
-        holder, at = part[kind][place], "evidence_type"
+        holder, at = values, values.index(key)
     else:
-        holder, at = part[kind][int(key)], "value"
-    old = _text(kind, holder, at)
+        holder = values[int(key)]
+        at = "value" if "value" in holder else "evidence_type"
+    old = _told(holder, at)
     holder[at] = new
-    text = _text(kind, holder, at)
+    told = _told(holder, at)
     if new is None:
-        del part[kind][int(key)]
+        values.remove(holder)
     edited = facts.FactSheet.model_validate(record)
-    before = query or write(sheet)
+    fact_type = facts.LISTS.get(kind, ["PartyType"])[0] or holder["fact_type"]
+    before = write(sheet)
     after = write(edited)
     sizes = changed_words(before, after)
-    fact_type = fact_type or holder["fact_type"]
-    return Edit(fact_type, item, old, text, edited, after, *sizes, noop=after == before)
+    return Edit(fact_type, item, old, told, edited, after, *sizes, noop=after == before)
 
 
-def _text(kind, holder, at):
-    """A value in words, that of a type of one's own in its unit."""
+def _told(holder, at):
+    # A value in words, that of a type of one's own in its unit.
     value = holder[at]
     if at == "value" and not isinstance(value, str):
         value = facts.number_text(value)
-    return f"{value} {holder['unit']}".strip() if kind == "further_facts" else value
+    return f"{value} {holder['unit']}".strip() if "fact_type" in holder else value
 
 
 def changed_words(before, after):
     """Numbers of words that a query loses and gains, labels of the template apart."""
-    words_before = _query_words(before)
-    words_after = _query_words(after)
-    return (words_before - words_after).total(), (words_after - words_before).total()
+    lost, gained = map(_query_words, (before, after))
+    return (lost - gained).total(), (gained - lost).total()
 
 
 def _query_words(text):
@@ -130,8 +123,8 @@ def order_edits(edits, seed=0):
     strata = {}
     for position in rng.permutation(len(edits)):
         edit = edits[position]
-        by_item = strata.setdefault(edit.fact_type, {})
-        by_item.setdefault(edit.item, []).append(edit)
+        of_type = strata.setdefault(edit.fact_type, {})
+        of_type.setdefault(edit.item, []).append(edit)
     return _in_turn(_in_turn(items.values()) for items in strata.values())
 
 
@@ -146,13 +139,13 @@ def _changes(sheet, neighbours, bounded):
                 yield "Section", f"sections_cited/{cited}", section
     for side in facts.PARTY_SIDES:
         present = getattr(sheet.parties, f"{side}_type")
-        for pair in word_lists()["swaps"]:
+        for pair in _WORDS["swaps"]:
             if present in pair:
                 yield "PartyType", f"parties/{side}", pair[1 - pair.index(present)]
     types = [item.evidence_type for item in sheet.evidence_items]
     for at in range(len(types)):
         yield "Evidence", f"evidence_items/{at}", None
-    for name in word_lists()["added_evidence"]:
+    for name in _WORDS["added_evidence"]:
         if name not in types:
             yield "Evidence", f"evidence_items/+{name}", name
     for kind in facts.NUMBERS:
@@ -176,24 +169,13 @@ def _rng(seed, *purpose):
 
 # ---- what a number is changed to: across legal limits, doubled, halved
 
-# For each kind its limits, what is beyond and short of them, and what its units are worth.
-_CROSSED = {
-    "ages": ((7, 12, 18, 21, 60), 0, 1, {}),
-    "amounts": (
-        (25_000, 100_000, 500_000, 1_000_000, 10_000_000, 100_000_000),
-        1,
-        1,
-        {"lakh": 100_000, "lac": 100_000, "crore": 10_000_000},
-    ),
-    "durations": (
-        (1, 3, 6, 12),
-        0.5,
-        0.5,
-        {"year": 1, "month": 1 / 12, "week": 7 / 365, "day": 1 / 365},
-    ),
+HOUR = 1 / (365 * 24)  # years
+_UNITS = {
+    "ages": {},
+    "amounts": {"lakh": 100_000, "lac": 100_000, "crore": 10_000_000},
+    "durations": {"year": 1, "month": 1 / 12, "week": 7 / 365, "day": 1 / 365, "hour": HOUR},
 }
-_LENGTHS = _CROSSED["durations"][3] | {"hour": 1 / (365 * 24), "hr": 1 / (365 * 24), "yr": 1}
-_WHOLE_UNITS = ("hour", "hr", "day", "week")  # units of which judgments count no halves
+_WHOLE_UNITS = ("hour", "hr", "day", "week")  # lengths of which judgments count no halves
 LARGEST_FACTOR = 10  # most by which a sum or a length of time changes
 SHORT_DURATION = 7 / 365  # years; up to a week a length may change by more
 
@@ -205,66 +187,61 @@ def targets(kind, fact, bounded=True):
     from anywhere. Sums and lengths of time are doubled and halved as well, up to half a year only
     doubled.
     """
-    limits, beyond, short, units = _CROSSED[kind]
-    unit = _worth(getattr(fact, "unit", ""), units)
-    if unit is None and kind == "durations":
-        limits = ()  # of a length of time in another unit
-    worth = fact.value * (unit or 1)
-    across = [limit + beyond if worth < limit else limit - short for limit in limits]
-    values = [value / (unit or 1) for value in across]
+    limits = _WORDS["limits"][kind]
+    crossed = limits["at"]
+    unit = _worth(kind, fact) or 1
+    worth = fact.value * unit
+    if kind == "durations" and _worth(kind, fact) in (None, HOUR):
+        crossed = ()
+        worth = math.inf
+    values = []
+    for limit in crossed:
+        across = limit + limits["beyond"] if worth < limit else limit - limits["short"]
+        values.append(across / unit)
     if kind != "ages":
         values.append(2 * fact.value)
-    if kind == "amounts" or (kind == "durations" and (worth > 0.5 or unit is None)):
+    if kind == "amounts" or (kind == "durations" and worth > 0.5):
         values.append(fact.value / 2)
     values = [_rounded(value) for value in values]
+    if bounded and _counted(kind, fact):
+        values = map(math.ceil, values)
     if bounded:
-        if _counted(kind, fact):
-            values = map(math.ceil, values)
-        values = [value for value in values if not out_of_bounds(kind, fact, value)]
+        values = [value for value in values if not is_out_of_bounds(kind, fact, value)]
     return sorted(set(values) - {_rounded(fact.value)})
 
 
-def out_of_bounds(kind, fact, value):
-    """Why a number cannot become a value without leaving legal sense; None if it can."""
-    if value <= 0:
-        return "a number of nothing"
-    if kind == "ages":
-        least, most = _first_bound("ages", fact.descriptor)
-        if value == int(value) and least <= value <= most:
-            return None
-        return f"{fact.descriptor or 'nobody'} is not {value} years old"
-    if _counted(kind, fact) and value != int(value):
-        return f"nobody counts {value} {fact.unit}"
-    years = _worth(fact.unit, _LENGTHS) if kind == "durations" else None
-    if years is not None:
-        (most,) = _first_bound("durations", fact.context)
-        if value * years > most:
-            return f"{value} {fact.unit} of {fact.context or 'anything'} is too long"
-        if value * years <= SHORT_DURATION:
-            return None
-    if not fact.value or not 1 / LARGEST_FACTOR <= value / fact.value <= LARGEST_FACTOR:
-        return f"{value} {fact.unit} is another order of size than {fact.value}"
-    return None
+def is_out_of_bounds(kind, fact, value):
+    if value <= 0 or (_counted(kind, fact) and value != int(value)):
+        return True
+    size = value * (_worth(kind, fact) or 0) if kind == "durations" else value
+    least, most = _first_bound(kind, fact.subject)
+    if not least <= size <= most:
+        return True
+    if kind == "ages" or (kind == "durations" and 0 < size <= SHORT_DURATION):
+        return False
+    return not fact.value / LARGEST_FACTOR <= value <= fact.value * LARGEST_FACTOR
 
 
 def _first_bound(kind, subject):
-    for words, *bounds in word_lists()["bounds"][kind]:
+    for words, *bounds in _WORDS["bounds"][kind]:
         if re.search(words, subject, re.IGNORECASE):
             return bounds
     return None
 
 
-def _worth(unit, table):
-    """What a unit is worth by its first letters, whatever is around it; None if unknown."""
-    words = unit.lower().replace(".", " ").split()
-    for name, factor in table.items():
+def _worth(kind, fact):
+    # What the unit of a number is worth, whatever is around it; None if unknown.
+    words = getattr(fact, "unit", "").lower().replace(".", " ").split()
+    for name, factor in _UNITS[kind].items():
         if any(word.startswith(name) for word in words):
             return factor
     return None
 
 
 def _counted(kind, fact):
-    units = kind == "amounts" and not _worth(fact.unit, _CROSSED["amounts"][3])
+    if kind == "ages":
+        return True
+    units = kind == "amounts" and not _worth(kind, fact)
     units = units or (kind == "durations" and fact.unit.lower().startswith(_WHOLE_UNITS))
     return units and fact.value == int(fact.value)
 
@@ -277,11 +254,11 @@ def _rounded(value):
 
 
 class Inert(NamedTuple):
-    """Inert words to draw from, by kind; dockets are no year and no section of a usual act."""
+    # Inert words to draw from, by kind; dockets are no year and no section of a usual act.
 
-    months: tuple = tuple(word_lists()["inert"]["months"])
+    months: tuple = tuple(_WORDS["inert"]["months"])
     dockets: tuple = tuple(map(str, range(2101, 10_000)))
-    counsel: tuple = tuple(word_lists()["inert"]["counsel"])
+    counsel: tuple = tuple(_WORDS["inert"]["counsel"])
     own: tuple = ()  # of a collection without the others
 
 
@@ -294,7 +271,7 @@ NO_INERT_WORDS = (
     "the collection holds too few inert words for placebos: months, dockets and counsel, or words "
     "that occur in no fact"
 )
-_TEMPLATE = TEMPLATE_LABELS.union(word_lists()["template"]["other words"])
+_TEMPLATE = TEMPLATE_LABELS.union(_WORDS["template"]["other words"])
 
 
 class Vocabulary:
@@ -309,12 +286,12 @@ class Vocabulary:
         return 0 < self.df[word.lower()] <= self.n / 2
 
     def terms(self, sheet):
-        """Informative terms of a sheet's query, labels of the template apart."""
+        # Informative terms of a sheet's query, labels of the template apart.
         labels = " ".join(fact.fact_type for fact in sheet.further_facts)
         no_terms = _TEMPLATE.union(_words(labels))
-        words = [word for word in _words(facts.query_text(sheet)) if len(word) > 1]
-        informative = filter(self.informative, dict.fromkeys(words))
-        return tuple(word for word in informative if word not in no_terms)
+        words = dict.fromkeys(_words(facts.query_text(sheet)))
+        terms = [word for word in words if len(word) > 1 and word not in no_terms]
+        return tuple(filter(self.informative, terms))
 
 
 def _words(text):
@@ -336,23 +313,20 @@ def inert_words(vocabulary, sheets=(), domain=SHIPPED_DOMAIN):
 
 
 def _own_words(vocabulary, sheets, domain):
-    """Words of a collection that occur in no fact, nearest in frequency to those of facts."""
+    # Words of a collection that occur in no fact, nearest in frequency to those of facts.
     frequencies = [vocabulary.df[word] for sheet in sheets for word in vocabulary.terms(sheet)]
     if not frequencies:
         return ()
-    of_facts = [facts.query_text(sheet, caps=False, words=True) for sheet in sheets]
+    of_facts = [facts.in_words(facts.query_text(sheet)) for sheet in sheets]
     # What facts may be, and become by an edit.
-    values = [*facts.PARTY_TYPES, *facts.EVIDENCE_TYPES, *facts.CASE_OUTCOMES, *domain.acts]
-    for name, kind in domain.types.items():
-        values += [name, kind.unit, *(kind.values or ())]
-    no_own = _TEMPLATE.union(_words(" ".join([*of_facts, *values, *map(facts.in_words, values)])))
+    of_facts += map(facts.in_words, (*facts.PARTY_TYPES, *facts.EVIDENCE_TYPES, *domain.acts))
+    for kind in domain.types.values():
+        of_facts += [kind.name, kind.unit, *kind.values]
+    others = set(vocabulary.df) - _TEMPLATE.union(_words(" ".join(of_facts)))
+    own = [word for word in sorted(others) if len(word) > 2 and word.isalpha()]
     usual = np.median(frequencies)
-    distance = {}
-    for word in sorted(vocabulary.df):
-        is_word = len(word) > 2 and word.isalpha() and word not in no_own
-        if is_word and vocabulary.informative(word):
-            distance[word] = abs(math.log(vocabulary.df[word] / usual))
-    return tuple(sorted(distance, key=distance.get)[:MOST_OWN_WORDS])
+    own.sort(key=lambda word: abs(math.log(vocabulary.df[word] / usual)))
+    return tuple(filter(vocabulary.informative, own))[:MOST_OWN_WORDS]
 
 
 class Writer(NamedTuple):
@@ -368,7 +342,7 @@ class Writer(NamedTuple):
 
 
 def with_context(case_id, inert, seed=0, outcome=False):
-    """The writer of one case: its inert words depend on case and seed alone."""
+    # The writer of one case: its inert words depend on case and seed alone.
     rng = _rng(seed, "context", case_id)
     chosen = [str(rng.choice(kind)) for kind in inert if kind]
     for kind in reversed(inert):
@@ -389,14 +363,14 @@ def placebo_edits(sheet, write, removed, added, inert, draws=1, seed=0):
         if chosen is None:
             return []
         item = f"placebo/-{removed}+{added}/{draw}"
-        words = f"{removed} inert word(s)", f"{added} other(s)"
         text = write._replace(context=chosen)(sheet)
+        words = f"{removed} inert word(s)", f"{added} other(s)"
         placebos.append(Edit("Placebo", item, *words, sheet, text, removed, added))
     return placebos
 
 
 def _exchange(context, removed, added, inert, rng):
-    """Drop and add words, in place by one of their kind; None if there are too few."""
+    # Drop and add words, in place by one of their kind; None if there are too few.
     if removed > len(context):
         return None
     words = dict(enumerate(context))
@@ -404,11 +378,10 @@ def _exchange(context, removed, added, inert, rng):
 
     def draw(kind):
         for candidates in (kind, sum(inert, ())):
-            order = rng.permutation(len(candidates))
-            word = next((candidates[at] for at in order if candidates[at] not in used), None)
-            used.add(word)
-            if word is not None:
-                return word
+            for at in rng.permutation(len(candidates)):
+                if candidates[at] not in used:
+                    used.add(candidates[at])
+                    return candidates[at]
         return None
 
     for count, position in enumerate(rng.permutation(len(context))[:removed]):

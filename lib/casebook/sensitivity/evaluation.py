@@ -7,7 +7,6 @@ from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.domain import FACT_TYPES
 from casebook.sensitivity.plausibility import ACCEPT
 from casebook.sensitivity.tree import (
-    BOTH_EMPTY,
     DISPLACEMENT,
     FOOTRULE,
     NOOP,
@@ -15,16 +14,13 @@ from casebook.sensitivity.tree import (
     POOR_QUERY,
     excess,
 )
-from casebook.stats.areas import auroc
-from casebook.stats.intervals import bootstrap_mean, bounded
+from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.tests import holm, paired_randomization
 
+# Mean rank displacement above which a fact type is called decisive, documented.
 DECISIVE_DISPLACEMENT = 1.5
-"""Mean rank displacement above which a fact type is called decisive, documented."""
+# Fact types that a documented rank correlation needs.
 LEAST_COMMON = 3
-"""Fact types that a documented rank correlation needs."""
-NOT_ASSESSED = "not assessed: no edge"
-LEFT_OUT = (NOOP, BOTH_EMPTY, POOR_QUERY)
 
 
 # ---- sensitivity of retrieval to each fact type
@@ -33,45 +29,48 @@ LEFT_OUT = (NOOP, BOTH_EMPTY, POOR_QUERY)
 def sensitivity(
     edges, measure=FOOTRULE, *, clusters="case", fact_types=FACT_TYPES, n_resamples=10_000, seed=0
 ):
-    """Change by the edits of each fact type, beside that by their placebos.
+    """Excess of the edits of each fact type over their placebos, beside the change by both.
 
     A type without an edit is not assessed. `clusters` is ``case``, or ``item``, a fact of a case;
-    p is the sign-flip test of the clusters' mean excess.
+    p is the sign-flip test of the clusters' mean excess, adjusted by Holm.
     """
     options = {"n_resamples": n_resamples, "seed": seed}
+    placebo = f"placebo_{measure}"
     rows = []
     for name in fact_types:
         part = edges[edges["fact_type"] == name]
-        used = part[part["status"] == OK].astype({measure: float, f"placebo_{measure}": float})
-        cluster = used["case_id"] if clusters == "case" else used["case_id"] + "\0" + used["item"]
+        used = part[part["status"] == OK].astype({measure: float, placebo: float})
         beyond = excess(used, measure).dropna()
-        moved = used[measure].dropna()
+        cluster = used["case_id"]
+        if clusters == "item":
+            cluster = cluster + "\0" + used["item"]
+        cluster = cluster[beyond.index]
+        interval = bootstrap_mean(
+            beyond.to_numpy(), clusters=cluster.tolist(), shares=False, **options
+        )
         means = beyond.groupby(cluster, sort=False).mean().to_numpy()
-        row = {"fact type": name, "edges": len(used), "cases": used["case_id"].nunique()}
-        row |= {status: int((part["status"] == status).sum()) for status in LEFT_OUT}
-        of = {}
-        for column, values in {"sensitivity": moved, "excess": beyond}.items():
-            of[column] = bootstrap_mean(
-                values.to_numpy(), clusters=cluster[values.index].tolist(), shares=False, **options
-            )
-            row |= bounded(column, of[column])
-        row["placebo"] = used[f"placebo_{measure}"].mean()
-        row["p"] = None
-        if len(means) > 1:
-            row["p"] = paired_randomization(means, **options).pvalue
-        reason = _why_undefined(part) if beyond.empty else None
-        row["reason"] = reason or of["sensitivity"].reason or of["excess"].reason
-        rows.append(row)
-    frame = pd.DataFrame(rows)
-    frame["p_holm"] = holm(frame["p"].tolist())
-    numbers = frame.columns.drop(["fact type", "edges", "cases", *LEFT_OUT, "reason"])
-    return frame.astype(dict.fromkeys(numbers, float))
+        p = paired_randomization(means, **options).pvalue if len(means) > 1 else np.nan
+        rows.append(
+            {
+                "fact type": name,
+                **interval.row(),
+                "n": len(used),
+                "groups": used["case_id"].nunique(),
+                "noops": (part["status"] == NOOP).sum(),
+                "change": used[measure].mean(),
+                "change by placebos": used[placebo].mean(),
+                "p": p,
+                "reason": why_undefined(part) if beyond.empty else interval.reason,
+            }
+        )
+    frame = pd.DataFrame(rows).astype({"value": float, "low": float, "high": float, "p": float})
+    return frame.assign(p_adjusted=np.array(holm(frame["p"].tolist()), float))
 
 
-def _why_undefined(part):
-    reasons = part.loc[part["status"] == OK, "no_placebo"].mode()
-    poor = part.loc[part["status"] == POOR_QUERY, "reason"]
-    return next(iter([*reasons, *poor]), NOT_ASSESSED)
+def why_undefined(edges):
+    reasons = edges.loc[edges["status"] == OK, "no_placebo"].mode()
+    poor = edges.loc[edges["status"] == POOR_QUERY, "reason"]
+    return next(iter([*reasons, *poor]), "not assessed: no edge")
 
 
 def case_scores(edges, measure=FOOTRULE, over_placebo=True, fact_types=FACT_TYPES):
@@ -98,23 +97,6 @@ def _by_case(edges, used, values, fact_types):
     return means.reindex(index=cases, columns=list(fact_types)).astype(float)
 
 
-def shares_above(edges, placebos, annotations):
-    """Each case's share of edits above the threshold: by what they change, and of placebos."""
-    used = edges[edges["status"] == OK].merge(annotations, how="left", on=["case_id", "fact_type"])
-    decides = used["dispositive"]
-    groups = {
-        "facts that decide": used[decides.eq(True)],
-        "other facts": used[decides.eq(False)],
-        "all facts": used,
-        "placebos": placebos[placebos["status"] == OK],
-    }
-    shares = {
-        name: (part[DISPLACEMENT] > DECISIVE_DISPLACEMENT).groupby(part["case_id"]).mean()
-        for name, part in groups.items()
-    }
-    return pd.DataFrame(shares).astype(float)
-
-
 # ---- scores against annotations
 
 
@@ -124,13 +106,12 @@ def stated_evaluation(scores, annotations, outcomes, threshold=DECISIVE_DISPLACE
     `outcomes` are the validator's decisions on all proposed edits.
     """
     pairs = score_pairs(scores, annotations)
-    measures = {}
-    for name, side in (("dispositive_accuracy", True), ("non_dispositive_accuracy", False)):
-        assigned = pairs.loc[pairs["dispositive"] == side, "score"] > threshold
-        measures[name] = _rounded_share(assigned == side)
-    spearman = documented_evaluation(scores, annotations)["mean_spearman"]
-    return measures | {
-        "mean_spearman": spearman,
+    is_above = pairs["score"] > threshold
+    decides = pairs["dispositive"]
+    return {
+        "dispositive_accuracy": _rounded_share(is_above[decides == True]),  # noqa: E712
+        "non_dispositive_accuracy": _rounded_share(~is_above[decides == False]),  # noqa: E712
+        "mean_spearman": documented_evaluation(scores, annotations)["mean_spearman"],
         "llm_accept_rate": _rounded_share(outcomes == ACCEPT),
     }
 
@@ -147,19 +128,23 @@ def documented_evaluation(scores, annotations, edges=0, threshold=DECISIVE_DISPL
     """
     pairs = score_pairs(scores, annotations)
     accuracies = []
-    for decisive in (True, False):
-        of_side = pairs[pairs["dispositive"] == decisive]
-        correct = (of_side["score"] > threshold) == decisive
+    for decides in (True, False):
+        of_side = pairs[pairs["dispositive"] == decides]
+        correct = (of_side["score"] > threshold) == decides
         of_cases = correct.groupby(of_side["case_id"]).mean()
-        accuracies.append(round(float(of_cases.reindex(scores.index).fillna(0.0).mean()), 4))
-    ranked = pairs.dropna(subset=["score", "importance"]).groupby("case_id")
-    rhos = [_documented_spearman(part) for _, part in ranked if len(part) >= LEAST_COMMON]
+        accuracies.append(_rounded_share(of_cases.reindex(scores.index).fillna(0.0)))
+    rhos = [_documented_spearman(of_case) for of_case in _ranked(pairs)]
     return {
         "dispositive_accuracy": accuracies[0],
         "non_dispositive_accuracy": accuracies[1],
-        "mean_spearman": round(float(np.mean(rhos)), 4) if rhos else None,
+        "mean_spearman": _rounded_share(np.array(rhos)),
         "llm_accept_rate": 1.0 if edges else 0.0,
     }
+
+
+def _ranked(pairs):
+    ranked = pairs.dropna(subset=["score", "importance"]).groupby("case_id")
+    return [of_case for _, of_case in ranked if len(of_case) >= LEAST_COMMON]
 
 
 def _documented_spearman(of_case):
@@ -170,26 +155,16 @@ def _documented_spearman(of_case):
     return 1 - 6 * squares.sum() / (n * (n * n - 1))
 
 
-def evaluate_sensitivity(scores, annotations, *, n_resamples=10_000, seed=0):
-    """Score sensitivities (cases x fact types) against annotations, over pairs of case and type.
+def importance_agreement(scores, annotations, *, n_resamples=10_000, seed=0):
+    """Mean Spearman correlation of sensitivity and annotated importance, with p of the exact null.
 
-    Numbers of the book, with intervals over cases: ``auroc``, and ``spearman`` over cases with p of
-    the exact null.
+    A number of the book, with its interval over cases.
     """
-    pairs = score_pairs(scores, annotations)
-    decided = decided_pairs(scores, annotations)
-    area = auroc(decided["dispositive"], decided["score"], clusters=decided["case_id"].tolist())
-    spearman = _spearman_number(pairs, n_resamples=n_resamples, seed=seed)
-    return {"auroc": area.number(0.5), "spearman": spearman}
-
-
-def _spearman_number(pairs, *, n_resamples, seed):
     rankings = []
-    for _, of_case in pairs.dropna(subset=["score", "importance"]).groupby("case_id"):
-        if len(of_case) >= LEAST_COMMON:
-            # A high score belongs to a low rank number.
-            importance = -of_case["importance"].to_numpy(float)
-            rankings.append((of_case["score"].to_numpy(float), importance))
+    for of_case in _ranked(score_pairs(scores, annotations)):
+        # A high score belongs to a low rank number.
+        importance = -of_case["importance"].to_numpy(float)
+        rankings.append((of_case["score"].to_numpy(float), importance))
     test = mean_spearman_test(rankings)
     rhos = np.array([value for value in test["values"] if value is not None])
     mean = bootstrap_mean(rhos, n_resamples=n_resamples, seed=seed)
@@ -202,14 +177,18 @@ def score_pairs(scores, annotations):
     return annotations.merge(table, how="left", on=["case_id", "fact_type"])
 
 
-def decided_pairs(scores, annotations):
-    """Pairs with a score of which somebody said whether the fact decides the case."""
-    pairs = score_pairs(scores, annotations).dropna(subset=["score", "dispositive"])
+def decided_pairs(annotations, **scores):
+    """Pairs of which somebody said whether the fact decides, with a column of each of the scores.
+
+    Left out are pairs without one of these scores.
+    """
+    columns = {name: score_pairs(table, annotations)["score"] for name, table in scores.items()}
+    pairs = annotations.assign(**columns).dropna(subset=["dispositive", *columns])
     return pairs.astype({"dispositive": bool})
 
 
 def type_scores(scores, annotations):
     """Score by the fact type alone: a control that reads no case and searches nothing."""
-    pairs = decided_pairs(scores, annotations)
+    pairs = decided_pairs(annotations, score=scores)
     share = pairs.groupby("fact_type")["dispositive"].mean().reindex(scores.columns)
     return scores.notna().astype(float).mul(share).where(scores.notna())

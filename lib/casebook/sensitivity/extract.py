@@ -6,11 +6,9 @@ title, sums, ages, lengths of time, and words for evidence. Negation follows Neg
 `extract_with_model`.
 """
 
-import itertools
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
 from functools import cache
 from operator import attrgetter
 from typing import NamedTuple
@@ -30,7 +28,7 @@ REACH = 60  # characters in which a word says what a number is about
 
 
 class Found(NamedTuple):
-    """A fact at ``text[start:end]``, and its field in the sheet (at first its kind alone)."""
+    # A fact at ``text[start:end]``, and its field in the sheet (at first its kind alone).
 
     field: str
     value: object
@@ -38,12 +36,10 @@ class Found(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True)
-class Extraction:
+class Extraction(NamedTuple):
     sheet: facts.FactSheet
-    spans: tuple
-    region: tuple
-    method: str = "patterns"
+    spans: tuple = ()
+    region: tuple = ()
     notes: tuple = ()
 
 
@@ -94,37 +90,30 @@ def extract_sheet(text, case_id="case", domain=SHIPPED_DOMAIN):
         of_kind.append(fact.value)
         spans.append(Found(field, fact.value, start + fact.start, start + fact.end))
     sides = [] if "PartyType" in domain.types else list(cause_title(folded))
-    record = {
-        "case_id": case_id,
-        "parties": {side.field.partition(".")[2]: side.value for side in sides},
-        "numerical_facts": {kind: lists.pop(kind) for kind in facts.NUMBERS},
-        **lists,
-    }
-    sheet = facts.FactSheet.model_validate(record)
-    return Extraction(sheet, (*spans, *sides), (start, end), notes=tuple(notes))
+    numbers = {kind: lists.pop(kind) for kind in facts.NUMBERS}
+    parties = {side.field.removeprefix("parties."): side.value for side in sides}
+    record = {"case_id": case_id, "parties": parties, "numerical_facts": numbers}
+    sheet = facts.FactSheet.model_validate(record | lists)
+    return Extraction(sheet, (*spans, *sides), (start, end), tuple(notes))
 
 
 def facts_region(text):
-    """The part with the facts: under a heading, from a phrase on, or the first fifth."""
+    # The part with the facts: under a heading, else the first fifth, of short texts all.
     heading = pattern("heading").search(text)
-    inline = pattern("facts_of").search(text)
-    if not heading and len(text) <= SHORT_TEXT:
-        return 0, len(text)
-    if not heading and not inline:
-        return 0, min(LONGEST_REGION, max(1, round(len(text) * FACTS_SHARE)))
-    start = heading.end() if heading else inline.start()
+    if heading is None:
+        return 0, min(LONGEST_REGION, max(SHORT_TEXT, round(len(text) * FACTS_SHARE)), len(text))
+    start = heading.end()
     following = pattern("next_heading").search(text, start)
-    return start, min(following.start() if following else len(text), start + LONGEST_REGION)
+    end = following.start() if following else len(text)
+    return start, min(end, start + LONGEST_REGION)
 
 
 def _facts_in(text, domain):
-    """Facts of a passage, each once, and notes; of one's own types first."""
+    # Of one's own types first: words that tell one of them, or one number, tell no other.
     found, notes = further_facts(text, domain)
+    own = list(found)
     for kind in ("ages", "amounts", "durations"):
-        # Words that tell one number, or a fact of one's own, tell no other.
-        numbers = list(_numbers(text, kind))
-        found += [fact for fact in numbers if not _overlaps(fact, found)]
-    own = [fact for fact in found if fact.field == "further_facts"]
+        found += [fact for fact in list(_numbers(text, kind)) if not _overlaps(fact, found)]
     found += [fact for fact in _evidence(text) if not _overlaps(fact, own)]
     provisions, n_unknown = find_provisions(text, domain)
     found += [Found("sections_cited", one.id, one.start, one.end) for one in provisions]
@@ -143,26 +132,25 @@ def _overlaps(fact, others):
 
 # ---- quantities, sums of money, ages, lengths of time
 
-_TENS = {word: 10 * tens for tens, word in enumerate(word_lists()["numbers"][20:], 2)}
-_SPELLED = {word: value for value, word in enumerate(word_lists()["numbers"][:20])} | _TENS
-_SPELLED["half"] = 0.5
-
 
 def quantity(text):
-    """The value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half."""
+    # The value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half.
     total = current = 0.0
-    scales = word_lists()["scales"]
+    words = word_lists()
     for figure, plural in pattern("number_or_word").findall(text.lower()):
         word = plural.rstrip("s")
         if figure:
             current += float(figure.replace(",", ""))
         elif word == "hundred":  # stays open: two hundred and ten
             current = (current or 1) * 100
-        elif word in scales:
-            total += (current or 1) * scales[word]
+        elif word in words["scales"]:
+            total += (current or 1) * words["scales"][word]
             current = 0.0
-        else:
-            current += _SPELLED.get(word, 0)
+        elif word in words["numbers"]:
+            at = words["numbers"].index(word)
+            current += at if at < 20 else 10 * (at - 18)
+        elif word == "half":
+            current += 0.5
     return facts.as_integer(total + current)
 
 
@@ -175,37 +163,46 @@ def _patterns(table, around="{}"):
     return compiled
 
 
+_NUMBERS = {
+    "amounts": (facts.Amount, "context"),
+    "ages": (facts.Age, "descriptor"),
+    "durations": (facts.Duration, "context"),
+}
+
+
 def _numbers(text, kind):
-    """Numbers of a kind that no statute sets, each with what it is about."""
+    # Numbers of a kind that no statute sets, each with what it is about.
+    model, about = _NUMBERS[kind]
     matches = [match for form in _patterns("facts")[kind] for match in form.finditer(text)]
     said = {""}  # two numbers about one subject would contradict each other
     for match in sorted(matches, key=re.Match.start):
         value = quantity(match["value"])
-        is_possible = 0 < value <= facts.LARGEST_NUMBER
-        if kind == "ages":
-            is_possible = 0 < value <= OLDEST_READ and value == int(value)
-        if not is_possible or _is_limit(text, match):
+        largest = OLDEST_READ if kind == "ages" else facts.LARGEST_NUMBER
+        is_whole = kind != "ages" or value == int(value)
+        if not 0 < value <= largest or not is_whole or _is_limit(text, match):
             continue
         subject = _subject(text, match, kind)
-        about = {} if subject in said else {_ABOUT[kind]: subject}
+        fields = {} if subject in said else {about: subject}
         said.add(subject)
         if kind != "ages":
-            about["unit"] = _unit(match["unit"])
-        yield Found(kind, _MODELS[kind](value=value, **about), *match.span())
+            fields["unit"] = _unit(match["unit"])
+        yield Found(kind, model(value=value, **fields), *match.span())
 
 
 def _is_limit(text, match):
     return pattern("limit").search(text, max(0, match.start() - REACH), match.start())
 
 
-_MODELS = {"amounts": facts.Amount, "ages": facts.Age, "durations": facts.Duration}
-_ABOUT = {"amounts": "context", "ages": "descriptor", "durations": "context"}
+def _around(text, match, mark):
+    # Words before and after a match, up to a mark.
+    before = text[max(0, match.start() - REACH) : match.start()]
+    after = text[match.end() : match.end() + REACH]
+    return re.split(mark, before)[-1], re.split(mark, after)[0]
 
 
 def _subject(text, match, kind):
     (words,) = _patterns("subjects")[kind]
-    before = re.split(r"[.;]\s", text[max(0, match.start() - REACH) : match.start()])[-1]
-    after = re.split(r"[.;]\s", text[match.end() : match.end() + REACH])[0]
+    before, after = _around(text, match, r"[.;]\s")
     near = words.findall(before + match.group())[-1:] + words.findall(after)[:1]
     return near[0].lower() if near else ""
 
@@ -221,18 +218,16 @@ def _unit(written):
 
 
 def _evidence(text):
-    """Evidence that a text says was given, not that which is missing."""
     for name, forms in _patterns("evidence", r"(?<!\w)(?:{})(?!\w)").items():
-        for match in itertools.chain(*(form.finditer(text) for form in forms)):
+        for match in [match for form in forms for match in form.finditer(text)]:
             if not _is_denied(text, match):
                 item = facts.EvidenceItem(evidence_type=name, description=match.group())
                 yield Found("evidence_items", item, *match.span())
 
 
 def _is_denied(text, match):
-    """Whether a trigger in the clause of a term takes it away."""
-    before = pattern("clause").split(text[max(0, match.start() - REACH) : match.start()])[-1]
-    after = pattern("clause").split(text[match.end() : match.end() + REACH])[0]
+    # A trigger in the clause of a term takes it away.
+    before, after = _around(text, match, pattern("clause"))
     is_denied = pattern("negated_before").search(before)
     return bool(is_denied or pattern("negated_after").search(match.group() + after))
 
@@ -241,20 +236,18 @@ def _is_denied(text, match):
 
 
 def further_facts(text, domain):
-    """Facts of one's own types, and notes on numbers out of their bounds."""
+    # Facts of one's own types, and notes on numbers out of their bounds.
     found = []
     outside = Counter()
     for kind in domain.types.values():
-        for value, finder in kind.finders.items():
-            for match in finder.finditer(text):
-                if kind.is_number:
-                    value = quantity(match["value"])
-                    outside[kind.name] += bool(kind.problem(value))
-                is_told = value and not kind.problem(value) and not _is_limit(text, match)
-                if is_told and not _is_denied(text, match):
-                    fact = facts.FurtherFact(fact_type=kind.name, value=value, unit=kind.unit)
-                    found.append(Found("further_facts", fact, *match.span()))
-    outside = +outside
+        matches = [(value, m) for value, form in kind.finders.items() for m in form.finditer(text)]
+        for value, match in matches:
+            value = quantity(match["value"]) if kind.pattern else value
+            if kind.problem(value):
+                outside[kind.name] += 1
+            elif not _is_limit(text, match) and not _is_denied(text, match):
+                fact = facts.FurtherFact(fact_type=kind.name, value=value, unit=kind.unit)
+                found.append(Found("further_facts", fact, *match.span()))
     return found, [f"{n} numbers of {name!r} are out of bounds" for name, n in outside.items()]
 
 
@@ -262,7 +255,7 @@ def further_facts(text, domain):
 
 
 def cause_title(text):
-    """Kinds of both sides in the cause title: ``A ... Appellant Versus B ... Respondent``."""
+    # Kinds of both sides in the cause title: ``A ... Appellant Versus B ... Respondent``.
     head = text[:HEAD]
     match = pattern("title_line").match(head) or pattern("title_of_roles").search(head)
     if match is None:
@@ -272,13 +265,11 @@ def cause_title(text):
     spans = ((start, match.end("a")), match.span("b"))
     for side, (a, b) in zip(facts.PARTY_SIDES, spans, strict=True):
         name = " ".join(text[a:b].split())
-        kinds = [kind for kind, forms in _patterns("named").items() if _any(forms, name)]
-        if name:
-            yield Found(f"parties.{side}_type", [*kinds, "Individual"][0], a, b)
-
-
-def _any(forms, name):
-    return any(form.search(name) for form in forms)
+        kinds = ["Individual"] if name else []
+        for kind, forms in reversed(_patterns("named").items()):
+            kinds += [kind for form in forms if form.search(name)]
+        if kinds:
+            yield Found(f"parties.{side}_type", kinds[-1], a, b)
 
 
 # ---- by a language model, held to the schema and to the text
@@ -310,27 +301,9 @@ def extract_with_model(text, model, case_id="case", domain=SHIPPED_DOMAIN):
         except (InputError, TypeError) as problem:
             notes.append(f"attempt {attempt}: {problem}")
             continue
-        spans, n_missing = _spans_in_text(sheet, part, by_patterns)
-        if n_missing:
-            notes.append(f"{n_missing} facts of {name} were not found in the text")
-        return Extraction(sheet, spans, by_patterns.region, name, tuple(notes))
+        known = {fact.key for fact in facts.facts_of(by_patterns.sheet)}
+        unknown = [fact for fact in facts.facts_of(sheet) if fact.key not in known]
+        notes.append(f"{len(unknown)} facts of {name} were not found by the patterns")
+        return Extraction(sheet, (), by_patterns.region, tuple(notes))
     notes.append(f"{name} gave no usable fact sheet: the patterns were used")
-    return replace(by_patterns, notes=(*by_patterns.notes, *notes))
-
-
-def _spans_in_text(sheet, part, by_patterns):
-    """Places of the facts of a model's sheet, and how many of them have none."""
-    places = {span.field: span for span in by_patterns.spans}
-    place_of = {fact.key: places[fact.field] for fact in facts.facts_of(by_patterns.sheet)}
-    spans = []
-    n_missing = 0
-    for fact in facts.facts_of(sheet):
-        quotation = getattr(fact.value, "description", "").casefold()
-        at = by_patterns.region[0] + part.casefold().find(quotation)
-        if fact.key in place_of:
-            spans.append(place_of[fact.key]._replace(field=fact.field))
-        elif quotation and quotation in part.casefold():
-            spans.append(Found(fact.field, fact.value, at, at + len(quotation)))
-        elif fact.type != "PartyType":  # a side has no words of its own
-            n_missing += 1
-    return tuple(spans), n_missing
+    return by_patterns._replace(notes=(*by_patterns.notes, *notes))

@@ -9,10 +9,11 @@ import pandas as pd
 import pydantic
 
 from casebook.errors import CasebookError
+from casebook.models.answers import costs_in_words, load_judging_model, prices_of_tokens
 from casebook.sensitivity import citations, facts
 from casebook.sensitivity.citations import pattern, word_lists
 from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN
-from casebook.sensitivity.edits import out_of_bounds
+from casebook.sensitivity.edits import is_out_of_bounds
 from casebook.stats.intervals import bounded, clustered_wilson
 
 ACCEPT = "accept"
@@ -38,60 +39,56 @@ def rules(before, edit, domain=SHIPPED_DOMAIN):
 
     Of fact types of one's own they know nothing: each value that the file lists is plausible.
     """
-    known = facts.contradictions(before)
-    for contradiction in facts.contradictions(edit.sheet):
-        if contradiction not in known:
-            return Decision(REJECT, f"contradiction: {contradiction}")
+    new = set(facts.contradictions(edit.sheet)).difference(facts.contradictions(before))
     reason = None
-    if edit.fact_type == "Numerical":
-        reason = _number(before, edit, domain)
+    if new:
+        reason = f"contradiction: {min(new)}"
     elif edit.fact_type == "Section":
         reason = _section(edit, domain)
-    elif edit.fact_type not in domain.types:
-        marks = _marks(before, edit.item.removeprefix("parties/"), domain)
-        for rule in word_lists()["rules"].get(edit.new, ()):
-            if marks & set(rule.get("if", marks)) and not marks & set(rule.get("unless", ())):
-                return Decision(rule["outcome"], rule["reason"])
-    return Decision(REJECT, reason) if reason else Decision(ACCEPT, "no rule speaks against it")
+    elif edit.fact_type == "Numerical":
+        reason = _number(before, edit, domain)
+    if reason:
+        return Decision(REJECT, reason)
+    marks = _marks(before, edit.item.removeprefix("parties/"), domain)
+    known = {} if edit.fact_type in domain.types else word_lists()["rules"]
+    for rule in known.get(edit.new, ()):
+        if marks & set(rule.get("if", marks)) and not marks & set(rule.get("unless", ())):
+            return Decision(rule["outcome"], rule["reason"])
+    return Decision(ACCEPT, "no rule speaks against it")
 
 
 def _marks(sheet, side, domain):
-    """What the rules ask of a case, and of a side of it, as words."""
+    # What the rules ask of a case, and of a side of it, as words.
     codes = {cited.split("-")[0] for cited in sheet.sections_cited}
     acts = [domain.acts[code] for code in codes if code in domain.acts]
-    marks = {"a case", *itertools.chain(*(act.marks for act in acts))}
-    marks |= {act.country for act in acts} | {act.matter for act in acts} - {"civil"}
-    parties = set(vars(sheet.parties).values())
-    if len(acts) == len(codes) > 0 and all(act.matter == "civil" for act in acts):
-        marks.add("civil")
-    elif not codes:
-        marks.add("civil" if parties & _WORK_OR_LEASE - {"Employee"} else "unknown")
-    text = facts.canonical_json(sheet)
-    marks |= {name for name in ("death", "prison", "singapore") if pattern(name).search(text)}
-    marks |= {name for name in ("homicide", "maintenance", "body") if _cites(sheet, name)}
+    matters = {act.matter for act in acts}
+    marks = {"a case", *matters, *itertools.chain(*(act.marks for act in acts))}
+    marks.update(act.country for act in acts)
+    if len(acts) < len(codes) or matters != {"civil"}:
+        marks.discard("civil")
+    if not codes:
+        is_work_or_lease = _WORK_OR_LEASE.intersection(vars(sheet.parties).values())
+        marks.add("civil" if is_work_or_lease - {"Employee"} else "unknown")
+    text = facts.facts_text(sheet)
+    marks |= {name for name, form in word_lists()["marks"].items() if re.search(form, text)}
     ages = [age.value for age in sheet.numerical_facts.ages if _side_of(age) == side]
     if ages:
         marks |= {"age", "adult"} if min(ages) >= facts.ADULT else {"age"}
     return marks
 
 
-def _cites(sheet, name):
-    """Whether a sheet cites a section of a list, in which spans have a dash."""
-    return any(re.fullmatch("|".join(word_lists()[name]), cited) for cited in sheet.sections_cited)
-
-
 def _number(before, edit, domain):
     kind, at = edit.item.split("/")
     fact = getattr(before.numerical_facts, kind)[int(at)]
     value = facts.as_integer(float(edit.new))
-    reason = out_of_bounds(kind, fact, value)
-    side = _side_of(fact) if kind == "ages" else None
-    if reason or not side:
-        return reason
+    if is_out_of_bounds(kind, fact, value):
+        return f"{edit.new} is out of bounds: {fact.subject or kind}, {fact}"
+    side = _side_of(fact)
+    if side is None:
+        return None
     party = getattr(before.parties, f"{side}_type")
-    if party == "Minor" and value >= facts.ADULT:
-        return f"the {fact.descriptor} is a Minor of {edit.new} years"
-    if party in _WORK_OR_LEASE and value < LEAST_EMPLOYED:
+    is_child = party in _WORK_OR_LEASE and value < LEAST_EMPLOYED
+    if is_child or (party == "Minor" and value >= facts.ADULT):
         return f"no {party} is {edit.new} years old"
     is_criminal = "criminal" in _marks(before, side, domain)
     if is_criminal and value < LEAST_GUILTY and party != "State":
@@ -103,17 +100,16 @@ def _section(edit, domain):
     old, new = map(citations.parse_section, (edit.old, edit.new))
     if old is None or new is None:
         return None
-    if old.act != new.act:
-        return f"{edit.new} is of another act than {edit.old}"
     chapters = domain.structure.get(edit.new.removesuffix(new.number), {})
-    if chapters and new.number not in itertools.chain(*chapters.values()):
-        return f"{new.act} has no section {new.number}"
-    return None
+    is_known = not chapters or new.number in itertools.chain(*chapters.values())
+    if old.act == new.act and is_known:
+        return None
+    return f"{old.act} has no section {edit.new}"
 
 
-def _side_of(age):
+def _side_of(number):
     for side in facts.PARTY_SIDES:
-        if pattern(side).search(age.descriptor.casefold()):
+        if pattern(side).search(getattr(number, "descriptor", "").casefold()):
             return side
     return None
 
@@ -141,59 +137,57 @@ changes_operative_fact: can a court's decision depend on the changed fact?"""
 class ModelValidator:
     """Judge of edits by two yes-no questions to a language model.
 
-    A model that fails leaves an edit undetermined. As documented, it accepts, counts the text
-    ``"false"`` as yes, and repeats a decision whatever the rest of the case says.
+    A model that fails leaves an edit undetermined.
     """
 
-    def __init__(self, model, documented=False):
+    def __init__(self, model):
         self.model = model
-        self._documented = documented
         self._decisions = {}
         self.failures = Counter()
 
+    def notes(self):
+        # What the model was asked and did not answer, and the cost.
+        notes = [f"{count} answers missing: {cause}" for cause, count in self.failures.items()]
+        costs = costs_in_words(self.model.costs, prices_of_tokens())
+        return [*notes, f"the validator: {costs}"]
+
     def __call__(self, before, edit):
-        key = (edit.fact_type, edit.old, edit.new)
-        key += () if self._documented else (edit.item, facts.sheet_hash(before))
+        key = edit.description, edit.item, facts.sheet_hash(before)
         if key not in self._decisions:
             self._decisions[key] = self._ask(before, edit)
         return self._decisions[key]
 
     def _ask(self, before, edit):
-        texts = [facts.query_text(sheet, caps=False) for sheet in (before, edit.sheet)]
+        texts = [facts.query_text(sheet) for sheet in (before, edit.sheet)]
         question = QUESTIONS.format(before=texts[0], change=edit.description, after=texts[1])
         try:
             answer = self.model.complete_json(question, Judgement)
-            plausible, operative = (answer[name] for name in Judgement.model_fields)
-            if not self._documented:
-                Judgement.model_validate(answer, strict=True)
-        except (CasebookError, KeyError, TypeError, ValueError, OSError) as error:
+            judged = Judgement.model_validate(answer, strict=True)
+        except (CasebookError, ValueError, OSError) as error:
             cause = getattr(error, "cause", None) or "nonsense"
             self.failures[cause] += 1
-            return Decision(ACCEPT if self._documented else UNDETERMINED, f"no answer: {cause}")
-        if plausible and operative:
+            return Decision(UNDETERMINED, f"no answer: {cause}")
+        if judged.plausible and judged.changes_operative_fact:
             return Decision(ACCEPT, "plausible and operative")
-        return Decision(REJECT, "not operative" if plausible else "not plausible")
+        return Decision(REJECT, "not operative" if judged.plausible else "not plausible")
+
+
+def model_validator(name):
+    prices_of_tokens()
+    return ModelValidator(load_judging_model(name))
 
 
 # ---- how much is accepted
 
 
 def accept_rates(decisions, fact_types=FACT_TYPES):
-    """Share of accepted edits per fact type, undetermined ones apart; cases are clusters."""
+    """Share of accepted edits per fact type, undetermined ones left out; cases are clusters."""
     rows = []
     for name in (*fact_types, "all"):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
-        count = part["outcome"].value_counts().reindex(EDIT_OUTCOMES, fill_value=0)
         decided = part[part["outcome"] != UNDETERMINED]
-        row = {"fact type": name, "n": len(part)}
-        row |= dict(zip(["accepted", "rejected", "undetermined"], count, strict=True))
-        row |= bounded("rate", _share(decided, ACCEPT))
-        row |= bounded("undetermined share", _share(part, UNDETERMINED))
-        rows.append(row)
-    frame = pd.DataFrame(rows)
-    return frame.astype(dict.fromkeys(frame.columns[5:], float))
-
-
-def _share(part, outcome):
-    by = (part["outcome"] == outcome).groupby(part["case_id"])
-    return clustered_wilson(by.sum().to_numpy(), by.size().to_numpy())
+        is_accepted = decided["outcome"].eq(ACCEPT).groupby(decided["case_id"])
+        rate = clustered_wilson(is_accepted.sum().to_numpy(), is_accepted.size().to_numpy())
+        counts = part["outcome"].value_counts().reindex(EDIT_OUTCOMES, fill_value=0)
+        rows.append({"fact type": name, "n": len(part), **counts, **bounded("rate", rate)})
+    return pd.DataFrame(rows).astype({"rate": float, "rate low": float, "rate high": float})

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
@@ -15,13 +14,17 @@ from casebook.sensitivity.domain import SHIPPED_DOMAIN, Domain
 from casebook.sensitivity.facts import present_types, sheet_hash
 from casebook.sensitivity.plausibility import ACCEPT, rules
 
+# Mean rank displacement at which a state is expanded, documented.
 EXPANSION_THRESHOLD = 1.0
-"""Mean rank displacement at which a state is expanded, documented."""
 
 
 @dataclass(frozen=True)
 class TreeSettings:
-    """How a tree grows: its size, its budget, its placebos, and what its queries contain."""
+    """How a tree grows: its size, its budget, its placebos, and what its queries contain.
+
+    `original` are the documented edits: the first of the list, states may return, numbers without
+    bounds, no placebo, and queries that state the outcome.
+    """
 
     max_depth: int = 2
     children: int | None = 5
@@ -30,22 +33,16 @@ class TreeSettings:
     original: bool = False
     seed: int = 0
 
-    @classmethod
-    def documented(cls, **changes):
-        """The documented settings.
-
-        The first edits of the list, states may return, numbers without bounds, no placebo, and
-        queries that state the outcome.
-        """
-        return cls(placebo_draws=0, original=True, **changes)
-
 
 class CaseRanking(NamedTuple):
-    """Cases that one query retrieves, the document that stands for each, and its score."""
+    # Cases that one query retrieves, the document that stands for each, and its score.
 
     cases: tuple = ()
     documents: tuple = ()
     scores: tuple = ()
+
+
+NOTHING = CaseRanking()
 
 
 @dataclass
@@ -56,10 +53,9 @@ class Node:
     sheet: object
     query: str
     depth: int = 0
-    ranking: CaseRanking = field(default_factory=CaseRanking)
+    ranking: CaseRanking = NOTHING
 
     def displacement(self, k):
-        """Mean displacement from the parent's list: float, or None if both are empty."""
         return rankshift.mean_displacement(self.parent.ranking.cases, self.ranking.cases, k)
 
     def child(self, name, edit):
@@ -68,8 +64,6 @@ class Node:
 
 @dataclass
 class Tree:
-    """The tree of one case, its placebos, and what was left out."""
-
     k: int
     settings: TreeSettings
     write: edits.Writer
@@ -93,16 +87,14 @@ class Tree:
     def poor(self):
         if len(self.terms) >= edits.LEAST_TERMS:
             return None
-        return (
-            f"the query has {len(self.terms)} informative term(s) in the collection, fewer than "
-            f"{edits.LEAST_TERMS}: too poor to be scored"
-        )
+        return f"{len(self.terms)} informative term(s) in the query: too poor to be scored"
 
     @property
-    def no_placebo(self):
-        if not self.settings.placebo_draws:
+    def no_excess(self):
+        # Why nothing is measured beyond placebos; None if there are some.
+        if self.settings.original or not self.settings.placebo_draws:
             return "no placebos were asked for"
-        return "no matched placebo" if self.write.context else edits.NO_INERT_WORDS
+        return None if self.write.context else edits.NO_INERT_WORDS
 
 
 def grow_trees(
@@ -149,8 +141,8 @@ def grow_trees(
     Examples
     --------
     >>> from casebook.retrieval.pipeline import HybridRetriever
-    >>> from casebook.sensitivity.cases import plant_cases
-    >>> planted = plant_cases(1, 2, 4)
+    >>> from casebook.sensitivity.cases import planted_cases
+    >>> planted = planted_cases("planted_small")
     >>> search = CaseSearch(HybridRetriever(planted.documents, mode="bm25"))
     >>> settings = TreeSettings(max_depth=1)
     >>> (tree,) = grow_trees(planted.sheets[:1], search, settings, planted.neighbours)
@@ -182,8 +174,9 @@ def grow_trees(
 def _rooted(sheet, search, settings, inert, domain):
     if not present_types(sheet):
         raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
-    words = inert if settings.placebo_draws else edits.NO_WORDS
-    write = edits.with_context(sheet.case_id, words, settings.seed, outcome=settings.original)
+    if settings.original or not settings.placebo_draws:
+        inert = edits.NO_WORDS
+    write = edits.with_context(sheet.case_id, inert, settings.seed, settings.original)
     root = Node("r", None, None, sheet, write(sheet))
     terms = search.vocabulary.terms(sheet)
     return Tree(search.k, settings, write, terms, [root], {sheet_hash(sheet)}, domain)
@@ -197,21 +190,21 @@ def _search_level(search, level):
 
 
 def _children(tree, node, neighbours, validator):
-    """The accepted edits of one node within its budget; the original takes the first, any state."""
-    settings = tree.settings
+    # The accepted edits of one node within its budget; the original takes the first, any state.
+    original = tree.settings.original
     candidates = edits.single_fact_edits(
-        node.sheet, neighbours, tree.write, not settings.original, tree.domain
+        node.sheet, neighbours, tree.write, not original, tree.domain
     )
-    if not settings.original:
+    if not original:
         tree.noops += [(node, edit) for edit in candidates if edit.noop]
         changing = [edit for edit in candidates if not edit.noop]
-        candidates = edits.order_edits(changing, settings.seed)
+        candidates = edits.order_edits(changing, tree.settings.seed)
     count = 0
     for edit in candidates:
-        if count == settings.children:
+        if count == tree.settings.children:
             break
         state = sheet_hash(edit.sheet)
-        if state in tree.states and not settings.original:
+        if state in tree.states and not original:
             continue
         decision = validator(node.sheet, edit)
         tree.decisions.append((node.name, edit.fact_type, *decision))
@@ -222,13 +215,13 @@ def _children(tree, node, neighbours, validator):
 
 
 def _placebos(tree, node, children, inert):
-    """A few placebos for each size that the edits of a node have."""
+    # A few placebos for each size that the edits of a node have.
     sizes = {(child.edit.removed, child.edit.added) for child in children}
-    draws = tree.settings.placebo_draws if tree.write.context else 0
+    settings = tree.settings
+    draws = settings.placebo_draws if tree.write.context else 0
     for size in sorted(sizes - {(0, 0)}):
-        for edit in edits.placebo_edits(
-            node.sheet, tree.write, *size, inert, draws, tree.settings.seed
-        ):
+        placebos = edits.placebo_edits(node.sheet, tree.write, *size, inert, draws, settings.seed)
+        for edit in placebos:
             yield node.child(edit.item, edit)
 
 
@@ -237,14 +230,13 @@ def _expands(tree, node):
     return moved is None or moved >= tree.settings.threshold
 
 
-# ---- retrieval of distinct cases, each query once
+# ---- retrieval of distinct cases
 
 
 class CaseSearch:
-    """Search for distinct cases; each query is searched once.
+    """Search for distinct cases, each by its best document; that of the query is left out.
 
-    A case is what the column ``case_id`` of the documents says, else a document; documents are
-    fetched until `k` cases are found, the case of the query left out.
+    A case is what the column ``case_id`` of the documents says, else a document.
     """
 
     def __init__(self, retriever, k=10, documents=None):
@@ -254,11 +246,12 @@ class CaseSearch:
         column = "case_id" if "case_id" in self.documents else "doc_id"
         cases = self.documents[column].astype(str)
         self._case_of = dict(zip(self.documents["doc_id"], cases, strict=True))
-        self._names = list(self._case_of)
-        self._rankings = {}
-        if cases.nunique() < k:
+        sizes = cases.value_counts()
+        # So many documents hold k cases and that of the query.
+        self._fetch = min(k * sizes.max() + 1, len(cases))
+        if len(sizes) < k:
             raise InputError(
-                f"the collection holds {cases.nunique()} cases, fewer than the {k} to be compared: "
+                f"the collection holds {len(sizes)} cases, fewer than the {k} to be compared: "
                 "lower K or add documents"
             )
 
@@ -267,40 +260,26 @@ class CaseSearch:
         return edits.Vocabulary(self.documents["text"])
 
     def __call__(self, queries, exclude=None):
-        """Cases for queries, new queries in one batch: list of CaseRanking."""
-        keys = list(zip(queries, exclude or [None] * len(queries), strict=True))
-        pending = [key for key in dict.fromkeys(keys) if key not in self._rankings]
-        fetch = self.k + 1
-        while pending:
-            lists = self._documents([query for query, _ in pending], fetch)
-            few = []
-            for key, scores in zip(pending, lists, strict=True):
-                self._rankings[key] = ranking = self._distinct(scores, key[1])
-                if len(ranking.cases) < self.k and len(scores) == fetch < len(self._names):
-                    few.append(key)
-            pending = few
-            fetch = min(2 * fetch, len(self._names))
-        return [self._rankings[key] for key in keys]
+        if not queries:
+            return []
+        exclude = exclude or [None] * len(queries)
+        lists = self._documents(queries)
+        return [self._distinct(*both) for both in zip(lists, exclude, strict=True)]
 
-    def _documents(self, queries, fetch):
-        """Scores by document for each query, best first."""
+    def _documents(self, queries):
+        # Scores by document for each query, best first.
+        fetch = int(self._fetch)
         if not hasattr(self.retriever, "retrieve_many"):  # a function of one's own
             return scores_by_callable(self.retriever, queries, fetch, self._case_of.keys())
         result = self.retriever.retrieve_many(queries, top_k=fetch, depth=fetch)
-        # The last stage that scores comparably.
-        stage = result.stages["reranked" if "reranked" in result.stages else "fused"]
-        lists = []
-        for row in zip(result.final.ids, stage.scores_of(result.final.ids), strict=True):
-            pairs = zip(*row, strict=True)
-            lists.append({self._names[at]: float(score) for at, score in pairs if at >= 0})
-        return lists
+        return list(result.run(range(len(queries))).values())
 
     def _distinct(self, scores, excluded):
         found = {}
         for document, score in scores.items():
             case = self._case_of[document]
             if case != excluded:
-                found.setdefault(case, (case, document, None if np.isnan(score) else score))
+                found.setdefault(case, (case, document, float(score)))
         rows = list(found.values())[: self.k]
         return CaseRanking(*zip(*rows, strict=True))
 
@@ -326,31 +305,27 @@ def edge_frame(trees):
 
     Beside each edge is the mean of the placebos of its parent and size.
     """
-    rows = []
+    edges = []
     for tree in trees:
-        rows += [_row(tree, node) for node in tree.nodes[1:]]
+        edges += [(tree, node) for node in tree.nodes[1:]]
         for count, (parent, edit) in enumerate(tree.noops, 1):
             unmoved = parent.child(f"noop{count}", edit)
             unmoved.ranking = parent.ranking
-            rows.append(_row(tree, unmoved))
-    frame = _typed(rows)
+            edges.append((tree, unmoved))
     placebos = placebo_frame(trees)
     valid = placebos[placebos["status"] == OK].groupby(_SIZE)
-    means = valid[list(EDGE_MEASURES)].mean().add_prefix("placebo_")
-    frame = frame.join(means.assign(placebos=valid.size()), on=_SIZE).fillna({"placebos": 0})
-    frame = frame.astype(dict.fromkeys(means, float) | {"placebos": int})
-    why = frame["case_id"].map({tree.case_id: tree.no_placebo for tree in trees})
-    return frame.assign(no_placebo=why.astype(object).where(frame["placebos"] == 0, None))
+    means = valid[[*EDGE_MEASURES]].mean().astype(float).add_prefix("placebo_")
+    frame = _rows(edges).join(means.assign(placebos=valid.size()), on=_SIZE)
+    frame["placebos"] = frame["placebos"].fillna(0).astype(int)
+    why = frame["case_id"].map(
+        {tree.case_id: tree.no_excess or "no matched placebo" for tree in trees}
+    )
+    frame["no_placebo"] = why.astype(object).where(frame["placebos"] == 0, None)
+    return frame
 
 
 def placebo_frame(trees):
-    frame = _typed([_row(tree, node) for tree in trees for node in tree.placebos])
-    return frame.drop(columns=["fact_type", "item", "old", "new", "reason"])
-
-
-def _typed(rows):
-    types = dict.fromkeys(EDGE_MEASURES, float) | dict.fromkeys(["depth", "removed", "added"], int)
-    return pd.DataFrame(rows, columns=_COLUMNS).astype(types)
+    return _rows([(tree, node) for tree in trees for node in tree.placebos])
 
 
 def excess(edges, measure=FOOTRULE):
@@ -358,17 +333,19 @@ def excess(edges, measure=FOOTRULE):
     return edges[measure] - edges[f"placebo_{measure}"].astype(float)
 
 
-def _row(tree, node):
-    lists = node.parent.ranking.cases, node.ranking.cases
-    status, reason = NOOP if node.edit.noop else OK, None
-    if not any(lists):
-        status, reason = BOTH_EMPTY, "both lists are empty"
-    elif tree.poor:
-        status, reason = POOR_QUERY, tree.poor
-    names = {"case_id": tree.case_id, "parent": node.parent.name, "node": node.name}
-    fact = {column: getattr(node.edit, column) for column in _FACT}
-    moved = {
-        FOOTRULE: rankshift.normalised_footrule(*lists, tree.k),
-        DISPLACEMENT: node.displacement(tree.k),
-    }
-    return names | {"depth": node.depth, "status": status, "reason": reason} | fact | moved
+def _rows(edges):
+    rows = []
+    for tree, node in edges:
+        lists = node.parent.ranking.cases, node.ranking.cases
+        status = NOOP if node.edit.noop else OK
+        if not any(lists):
+            status = BOTH_EMPTY
+        elif tree.poor:
+            status = POOR_QUERY
+        reason = tree.poor if status == POOR_QUERY else None
+        moved = rankshift.normalised_footrule(*lists, tree.k), node.displacement(tree.k)
+        fact = [getattr(node.edit, column) for column in _FACT]
+        names = tree.case_id, node.parent.name, node.name, node.depth
+        rows.append([*names, *fact, status, reason, *moved])
+    types = dict.fromkeys(EDGE_MEASURES, float) | dict.fromkeys(["depth", "removed", "added"], int)
+    return pd.DataFrame(rows, columns=_COLUMNS).astype(types)

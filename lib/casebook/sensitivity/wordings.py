@@ -25,9 +25,10 @@ def wording_pairs(dataset, encoder):
     kinds = queries.groupby(["group", "answer"] if has_answers else "group").ngroup()
     vectors = np.asarray(encoder.encode_queries(queries["text"].tolist()), float)
     cosines = vectors @ vectors.T
-    of_group = np.where(np.equal.outer(*[queries["group"].to_numpy()] * 2), cosines, -np.inf)
-    np.fill_diagonal(of_group, -np.inf)
-    nearest = of_group.argmax(axis=1)
+    groups = queries["group"].to_numpy()
+    cosines[groups[:, None] != groups] = -np.inf
+    np.fill_diagonal(cosines, -np.inf)
+    nearest = cosines.argmax(axis=1)
     pairs = []
     at = 0
     while at < len(queries) - 1:
@@ -35,7 +36,7 @@ def wording_pairs(dataset, encoder):
         near = nearest[at] == at + 1 and nearest[at + 1] == at
         if is_pair and (not has_answers or (near and cosines[at, at + 1] >= LEAST_COSINE)):
             texts = queries["text"].iloc[[at, at + 1]]
-            pairs.append((*texts, queries["group"].iloc[at], cosines[at, at + 1]))
+            pairs.append((*texts, groups[at], cosines[at, at + 1]))
         at += 1 + is_pair
     return pd.DataFrame(pairs, columns=["first", "second", "group", "cosine"])
 
@@ -71,16 +72,15 @@ def wording_scores(dataset, encoder, systems, k=10, *, seed=0, **options):
         names |= {system: f"{name}, other wording", stranger: f"{name}, other question"}
         phrases[system] = f"another wording under {PHRASES.get(system, system)}"
         phrases[stranger] = "another question"
+    about = {"cluster": "groups of questions", "names": names, "phrases": phrases}
     return Scores(
         pd.DataFrame(values, dtype=float).fillna(0.0),  # two empty lists are the same
         BETWEEN,
         dataset.name,
         dataset.card.title if dataset.card else dataset.name,
-        unit="pairs of wordings",
+        "pairs of wordings",
         clusters=pairs["group"],
-        cluster="groups of questions",
-        names=names,
-        phrases=phrases,
         seed=seed,
+        **about,
         **options,
     )

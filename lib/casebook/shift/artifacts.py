@@ -47,11 +47,6 @@ SPLIT = "split.json"
 SELECTION_WEIGHTS = {"map@1": 0.7, "ndcg@3": 0.3}  # of the documented selection score
 _TOP_DIMENSIONS = 8
 _TIE_DECIMALS = 12  # of selection scores
-_READ = (
-    *("WorkflowName", "CreatedUtc", "TrainingMode", "IsCancelled", "CancelReason", "Scale"),
-    *("DeltaVector", "Labels", "SelectionScore", "ImprovementFirstPlusDelta", "ImprovementFirst"),
-)
-
 # A stored training: its folder, and its fields under the documented names.
 Training = namedtuple("Training", "folder values")
 # What a shift is learned on, and with which settings.
@@ -69,7 +64,6 @@ def prepare(setup):
     data = embed(load_dataset(setup.dataset), encoder)
     division = divide(data, by=setup.by, seed=setup.seed)
     parts = {part: data.take(rows) for part, rows in division.items()}
-    settings = model_settings().fingerprint
     labels = {
         "Dataset": data.dataset.name,
         "DatasetHash": data.dataset.fingerprint,
@@ -79,8 +73,8 @@ def prepare(setup):
         "SplitShares": SPLIT_SHARES,
         "Encoder": encoder.name,
         "EncoderHash": encoder.model_hash,
-        "Device": settings["device"],
-        "Precision": settings["precision"],
+        "Device": model_settings().fingerprint["device"],
+        "Precision": model_settings().fingerprint["precision"],
         "Parameters": {"mode": setup.mode, "hard_negatives": setup.hard_negatives},
         "Seed": setup.seed,
         "CodeHash": library_digest(),
@@ -107,14 +101,11 @@ def train_shift(setup, root):
     data, parts, labels = prepare(setup)
     shift = learn_posneg(parts["train"], setup.mode, hard_negatives=setup.hard_negatives)
     dev = parts["dev"]
-    means = {
-        scale: documented_measure_means(dev, dev.queries + scale * shift.move(dev.queries))
-        for scale in CANDIDATE_SCALES
-    }
-    scores = {
-        scale: round(selection_score(means[0.0], shifted), _TIE_DECIMALS)
-        for scale, shifted in means.items()
-    }
+    means = {}
+    scores = {}
+    for scale in CANDIDATE_SCALES:
+        means[scale] = documented_measure_means(dev, dev.queries + scale * shift.move(dev.queries))
+        scores[scale] = round(selection_score(means[0.0], means[scale]), _TIE_DECIMALS)
     scale = max(scores, key=scores.get)  # the first of equals
     workflow, _ = names_of(data.dataset)
     values = training_values(shift, workflow, means[0.0], means[scale], labels, scale)
@@ -160,17 +151,15 @@ def training_values(shift, workflow, before, after, labels, scale):
 
 def write_training(root, values, stats):
     created = datetime.datetime.fromisoformat(values["CreatedUtc"])
-    workflow = values["WorkflowName"]
-    folder = stamped_folder(root, f"{workflow}-training", created)
+    folder = stamped_folder(root, f"{values['WorkflowName']}-training", created)
     values["BaseDirectory"] = folder.name
     write_json(folder / STATS, vars(stats))
     write_json(folder / RESULT, values)
-    vector = values["DeltaVector"]
-    largest = np.argsort(-np.abs(vector), kind="stable")[:_TOP_DIMENSIONS]
-    components = [(dimension, f"{vector[dimension]:+z.6f}") for dimension in largest]
+    largest = pd.Series(values["DeltaVector"]).sort_values(key=np.abs, kind="stable")[::-1]
+    components = largest.head(_TOP_DIMENSIONS).map("{:+z.6f}".format)
     fields = [pair for pair in values.items() if not isinstance(pair[1], list | dict)]
-    tables = {("field", "value"): fields, ("dimension", "value"): components}
-    _write_readable(folder / READABLE, workflow, tables)
+    tables = {("field", "value"): fields, ("dimension", "value"): components.items()}
+    _write_readable(folder / READABLE, values["WorkflowName"], tables)
     return folder
 
 
@@ -192,27 +181,15 @@ def _write_readable(path, title, tables):
 
 
 def read_training(folder):
-    """Read a training result; names in any letter case, with or without a byte order mark."""
     path = Path(folder) / RESULT
-    older = Path(folder) / "result.json"
-    if older.is_file() and not path.is_file():
-        path = older
     try:
-        fields = {name.lower(): value for name, value in read_json(path).items()}
-        values = {name: fields[name.lower()] for name in _READ if name.lower() in fields}
+        values = read_json(path)
         values["DeltaVector"] = np.array(values["DeltaVector"], dtype=float)
-        _score(values)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        values["Scale"] = float(values["Scale"])
+        values["SelectionScore"] = round(values["SelectionScore"], _TIE_DECIMALS)
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: not a training result: {error}") from None
     return Training(Path(folder), values)
-
-
-def _score(values):
-    """What the best result is chosen by: selection score, else documented improvement."""
-    score = values.get("SelectionScore")
-    if score is None:
-        score = values.get("ImprovementFirstPlusDelta") or values.get("ImprovementFirst") or 0
-    return round(float(score), _TIE_DECIMALS)
 
 
 def best_training(root, workflow, newest=False):
@@ -228,11 +205,10 @@ def best_training(root, workflow, newest=False):
         raise InputError(f"{root}: no training of {workflow}: use 'casebook shift train' first")
     if newest:
         return found[0]
-    applicable = [training for training in found if not training.values.get("IsCancelled")]
+    applicable = [training for training in found if not training.values["IsCancelled"]]
     if not applicable:
-        problem = f"every training of {workflow} was cancelled"
-        raise InputError(f"{root}: {problem}: --latest takes the newest, unapplied")
-    return max(applicable, key=lambda training: _score(training.values))
+        raise InputError(f"{root}: every training of {workflow} was cancelled: use --latest")
+    return max(applicable, key=lambda training: training.values["SelectionScore"])
 
 
 def find_training(dataset, root, *, newest=False, folder=None):
@@ -241,12 +217,7 @@ def find_training(dataset, root, *, newest=False, folder=None):
     else:
         below_root = Path(root) / folder
         training = read_training(below_root if below_root.exists() else folder)
-    labels = training.values.get("Labels")
-    if not labels:
-        raise InputError(
-            f"{training.folder}: does not say which embedder and split it was made with; "
-            "train again"
-        )
+    labels = training.values["Labels"]
     options = {"by": labels["SplitBy"], "seed": labels["Seed"], **labels["Parameters"]}
     return training, Setup(str(dataset), labels["Encoder"], **options)
 
@@ -268,13 +239,14 @@ def applied_scale(values, scale=None):
     scale = float(values["Scale"] if scale is None else scale)
     if not np.isfinite(scale):
         raise InputError(f"the scale must be a finite number, not {scale}")
-    reason = "the scale is 0, which training chooses if no scale raises the selection score of the "
-    reason += "development questions"
     if values["IsCancelled"]:
-        reason = f"the training was cancelled: {values['CancelReason']}"
-    elif scale:
-        return scale, None
-    return 0.0, f"no shift is applied, so there is nothing to measure: {reason}"
+        return 0.0, f"no shift is applied: the training was cancelled: {values['CancelReason']}"
+    if not scale:
+        return 0.0, (
+            "no shift is applied: the scale is 0, which training chooses if no scale raises the "
+            "selection score of the development questions"
+        )
+    return scale, None
 
 
 def run_shift(setup, training, layout, *, scale=None):

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -40,7 +39,7 @@ class EmbeddedDataset:
     def __len__(self):
         return len(self.query_ids)
 
-    @cached_property
+    @property
     def doc_ids(self):
         return self.dataset.documents["doc_id"].to_numpy(dtype=object)
 
@@ -69,10 +68,9 @@ class EmbeddedDataset:
 
     def rankings(self, vectors):
         """Of each query, best first: its documents, their cosines, and which are relevant."""
-        pools = zip(self.pools, self.scores(vectors), self.relevant, strict=True)
-        for pool, scores, relevant in pools:
+        for row, scores in enumerate(self.scores(vectors)):
             order = np.argsort(-scores, kind="stable")
-            yield pool[order], scores[order], relevant[order]
+            yield self.pools[row][order], scores[order], self.relevant[row][order]
 
     def run(self, vectors):
         pools = zip(self.query_ids, self.pools, self.scores(vectors), strict=True)
@@ -153,13 +151,12 @@ def group_labels(data, by="group"):
     check_choice("grouping", by, ("group", "document", "query"))
     if by == "query":
         return list(data.query_ids)
-    groups = data.dataset.groups if by == "group" else None
     texts = data.dataset.queries.set_index("query_id")["text"]
     links = {}
     for query, grades in data.qrels().items():
         linked = [doc for doc, grade in grades.items() if grade]
-        if groups is not None:
-            linked = [("group", groups[query])]
+        if by == "group" and data.dataset.groups is not None:
+            linked = [("group", data.dataset.groups[query])]
         links[query] = [("text", *texts[query].lstrip("\ufeff").split()), *linked]
     return list(connected_components(links).values())
 
@@ -167,12 +164,9 @@ def group_labels(data, by="group"):
 def divide(data, *, by="group", seed=0):
     """Rows of queries for train, dev and test (`SPLIT_SHARES`), which share no group."""
     groups = largest_first(dict(enumerate(group_labels(data, by))), seed)
-    parts = _deal(groups, [len(data) * share for share in SPLIT_SHARES.values()])
+    parts = _filled(groups, [len(data) * share for share in SPLIT_SHARES.values()])
     if not all(parts):
-        raise InputError(
-            f"{data.dataset.key}: {len(groups)} groups of queries are too few for "
-            f"{', '.join(SPLIT_SHARES)}"
-        )
+        raise InputError(f"{data.dataset.key}: {len(groups)} groups of queries are too few")
     return dict(zip(SPLIT_SHARES, parts, strict=True))
 
 
@@ -183,16 +177,15 @@ def folds(data, k=5, *, by="group", seed=0, rows=None):
     it depends on the seed.
     """
     check_count("k", k, least=2)
-    labels = dict(enumerate(group_labels(data, by)))
-    if rows is not None:
-        labels = {row: labels[row] for row in rows}
-    groups = largest_first(labels, seed)
+    labels = group_labels(data, by)
+    rows = range(len(labels)) if rows is None else rows
+    groups = largest_first({row: labels[row] for row in rows}, seed)
     if len(groups) < 2:
         raise InputError(f"{data.dataset.key}: all queries are linked, so nothing can be held out")
-    return _deal(groups, [0] * min(k, len(groups)))
+    return _filled(groups, [0] * min(k, len(groups)))
 
 
-def _deal(groups, sizes):
+def _filled(groups, sizes):
     """Groups of rows, the largest first, each for the part that lacks most of its size."""
     parts = [[] for _ in sizes]
     for rows in groups:

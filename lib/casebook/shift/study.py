@@ -3,18 +3,15 @@
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 import pandas as pd
 
-from casebook.data.sets import drift_stages
 from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.retrieval.ablation import ScoredSystems
 from casebook.runs.headlines import counted
-from casebook.scores import Scores
-from casebook.shift.embedded import SHIFT_MEASURES, embed, group_labels, per_query, unit
+from casebook.shift.embedded import SHIFT_MEASURES, embed, group_labels, per_query
 from casebook.shift.gate import evaluate_shift, judge_shift
 from casebook.shift.learn import (
     AS_DOCUMENTED,
@@ -41,8 +38,6 @@ RANDOM = "{}-random"
 LEAKING = "{}-leaking"
 IN_SAMPLE = "{}-in-sample"
 CEILING = "{}-oracle-scale"
-MOST_TIMED = 50  # questions: more would change a median little
-TRAIN_STAGE = 1  # of the three of a generated collection that drifts
 # Ends of what a learner can choose from.
 _ENDS = {
     "scale": [max(CANDIDATE_SCALES)],
@@ -112,27 +107,27 @@ class ShiftStudy(ScoredSystems):
         return found
 
     def same_inputs(self, pairs):
-        still = self.unmoved | {BASELINE: None}
-        return {
-            (system, against): still[system] or still[against]
-            for system, against in pairs
-            if system in still and against in still
-        }
+        still = self.unmoved | {BASELINE: ""}
+        reasons = {}
+        for system, against in pairs:
+            if system in still and against in still:
+                reasons[system, against] = still[system] or still[against]
+        return reasons
 
     @cached_property
     def notes(self):
         """Learners that chose an end of what they could choose from."""
         notes = {}
         for name, fit in self.fits.items():
-            choices = fit.choices().reindex(columns=list(_ENDS))
-            counts = choices.isin(_ENDS).sum()
-            texts = [
-                f"{count} of {len(choices)} folds chose the {column} "
-                f"{' or '.join(f'{end:g}' for end in _ENDS[column])}, an end of those tried"
-                for column, count in counts[counts > 0].items()
-            ]
+            choices = fit.choices()
+            texts = []
+            for column, ends in _ENDS.items():
+                count = choices[column].isin(ends).sum() if column in choices else 0
+                if count:
+                    tried = " or ".join(f"{end:g}" for end in ends)
+                    texts.append(f"{count} of {len(choices)} folds chose the {column} {tried}")
             if texts:
-                notes[name] = f"{NAMES[name]}: {' and '.join(texts)}, so more might do better."
+                notes[name] = f"{NAMES[name]}: {' and '.join(texts)}, ends of those tried."
         return notes
 
     @cached_property
@@ -215,23 +210,23 @@ def segmented(study, system, measure):
 
 
 def learning(study):
-    columns = {
-        "shift": "shift",
-        "fold": "fold",
+    """What happened in learning, by shift and fold."""
+    names = {
         "Cases": "cases",
         "ContradictoryPairs": "opposed",
         "PreClipDeltaNorm": "length",
         "PostClipDeltaNorm": "clipped to",
         "ResultantLength": "resultant length",
-        "cancelled": "cancelled",
     }
-    rows = []
+    tables = []
     for system in [name for name in study.fits if name != RIDGE]:
-        for fold, selection in enumerate(study.fits[system].selections, 1):
-            shift = selection.shift
-            about = {"shift": NAMES[system], "fold": fold, "cancelled": bool(shift.cancel_reason)}
-            rows.append(about | vars(shift.stats))
-    return pd.DataFrame(rows)[list(columns)].rename(columns=columns)
+        shifts = [selection.shift for selection in study.fits[system].selections]
+        table = pd.DataFrame([vars(shift.stats) for shift in shifts])[list(names)]
+        table.insert(0, "fold", range(1, len(shifts) + 1))
+        table.insert(0, "shift", NAMES[system])
+        table["cancelled"] = [shift.cancel_reason is not None for shift in shifts]
+        tables.append(table.rename(columns=names))
+    return pd.concat(tables, ignore_index=True)
 
 
 def gate_table(study, systems, **resampling):
@@ -243,56 +238,3 @@ def gate_table(study, systems, **resampling):
         checks += [{"shift": study.names[system], **check} for check in report.checks]
     columns = ["shift", "metric", "delta", "low", "high", "eps", "n", "verdict", "reason"]
     return pd.DataFrame(checks, columns=columns).dropna(axis=1, how="all")
-
-
-def milliseconds_per_question(study):
-    """Median wall time of a question by system: its shift, its cosines and their order."""
-    data = study.data
-    documents = unit(data.documents)
-    medians = {}
-    for name in [BASELINE, *study.fits]:
-        seconds = []
-        for row in np.unique(np.linspace(0, len(data) - 1, MOST_TIMED).astype(int)):
-            start = perf_counter()
-            vectors = data.queries[[row]]
-            if name != BASELINE:  # shifts of other folds cost the same
-                vectors = vectors + study.fits[name].selections[0].shift.move(vectors)
-            np.argsort(-(documents @ unit(vectors)[0])[data.pools[row]], kind="stable")
-            seconds.append(perf_counter() - start)
-        medians[name] = 1000 * float(np.median(seconds))
-    return medians
-
-
-def drift_scores(seeds, encoder="minilm", *, k=5, **resampling):
-    """Scores of shifts learned on stage 1 of generated collections: `Scores` by stage."""
-    if not seeds:
-        return {}
-    tables = []
-    moved = {BASELINE}
-    for seed in seeds:
-        stages = [embed(dataset, encoder) for dataset in drift_stages(seed=seed)]
-        learned_on = stages[TRAIN_STAGE]
-        fits = {name: cross_fit(learned_on, name, k=k, seed=seed) for name in MAIN_SYSTEMS}
-        moved |= {name for name, fit in fits.items() if not fit.unmoved()}
-        for stage, data in enumerate(stages):  # the same questions in the same order
-            table = data.score(data.queries, [SELECTION_MEASURE]).set_axis([BASELINE], axis=1)
-            for name, fit in fits.items():
-                table[name] = data.score(fit.shifted(data), [SELECTION_MEASURE])[SELECTION_MEASURE]
-            table["family"] = [f"{seed} {data.dataset.groups[query]}" for query in table.index]
-            table["stage"] = f"stage {stage}"
-            tables.append(table.rename(index=f"{seed}, {stage}: {{}}".format))
-    rows = pd.concat(tables)
-    still = "every fold chose scale 0, so no question was moved"
-    everything = Scores(
-        rows.drop(columns=["stage", "family"]),
-        SELECTION_MEASURE,
-        "generated",
-        "generated collections",
-        clusters=rows["family"],
-        cluster="families of questions",
-        names=NAMES,
-        phrases=PHRASES,
-        same_input=lambda pairs: {pair: still for pair in pairs if not set(pair) <= moved},
-        **resampling,
-    )
-    return everything.by(rows["stage"])

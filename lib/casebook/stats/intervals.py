@@ -260,19 +260,6 @@ def too_few(groups, clusters):
 # Percentile intervals of other statistics.
 
 
-def bootstrap_statistic(data, statistic, *, level=0.95, n_resamples=2_000, seed=0):
-    """Percentile interval of any statistic of the rows of an array."""
-    data = np.asarray(data)
-    n = len(data)
-    estimate = statistic(data) if n else None
-    draws = np.empty(0)
-    if n > 1:
-        rng = generator(seed, "bootstrap statistic")
-        samples = (data[rng.integers(0, n, n)] for _ in range(n_resamples))
-        draws = np.array([statistic(sample) for sample in samples], dtype=float)
-    return percentile_interval(estimate, draws, n, level=level)
-
-
 def resampled_counts(cells, n_cells, clusters=None, *, n_resamples=1000, seed=0):
     """Counts of the cells of a table and of its bootstrap resamples, and the number of units.
 

@@ -33,14 +33,6 @@ def score_matrix(scores):
     return matrix, list(frame.columns)
 
 
-def paired_scores(a, b):
-    """Table of two paired samples; series are paired by label, arrays by position."""
-    try:
-        return pd.DataFrame({"a": a, "b": b})
-    except (TypeError, ValueError) as problem:
-        raise InputError(f"the samples do not pair: {problem}") from None
-
-
 def system_pairs(systems, baseline=None):
     """Positions of the pairs of systems to compare: all, or every other one with a baseline."""
     if baseline is None:

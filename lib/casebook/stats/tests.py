@@ -15,7 +15,6 @@ from casebook.stats.intervals import BLOCK_ELEMENTS, Interval
 from casebook.stats.samples import (
     ROUNDING,
     check_count,
-    paired_scores,
     row_blocks,
     score_matrix,
     stream,
@@ -210,7 +209,7 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0):
     check_count("n_resamples", n_resamples)
     is_one_pair = b is not None or np.ndim(a) == 1
     if is_one_pair:
-        a = paired_scores(a, np.zeros(len(a)) if b is None else b)
+        a = _paired(a, np.zeros(len(a)) if b is None else b)
     X, systems = score_matrix(a)
     if not len(X):
         raise InputError("there are no units to compare")
@@ -231,6 +230,14 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0):
         return RandomisationResult(*(float(values[0]) for values in found), None, len(X))
     pairs = tuple((systems[i], systems[j]) for i, j in zip(first, second, strict=True))
     return RandomisationResult(*found, pairs, len(X))
+
+
+def _paired(a, b):
+    """Table of two paired samples; series are paired by label, arrays by position."""
+    try:
+        return pd.DataFrame({"a": a, "b": b})
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"the samples do not pair: {problem}") from None
 
 
 # Families of hypotheses.
@@ -278,26 +285,19 @@ def rank_biserial(differences):
 # Counts: the sign test and McNemar's.
 
 
-#: Outcome of a sign test; the logarithm of its p-value never underflows.
-SignTest = namedtuple("SignTest", "statistic pvalue n log_pvalue reason", defaults=[None])
+#: Outcome of a sign test.
+SignTest = namedtuple("SignTest", "pvalue n reason", defaults=[None])
 
 
 def exact_sign_test(wins, losses):
     """Exact two-sided test that wins and losses are equally likely."""
     n = int(wins + losses)
     if n == 0:
-        return SignTest(None, None, 0, None, "no_units")
+        return SignTest(None, 0, "no_units")
     most = max(wins, losses)
-    k = np.arange(min(wins, losses) + 1)
-    log_terms = -special.betaln(k + 1, n - k + 1) - math.log(n + 1)
-    log_tail = float(special.logsumexp(log_terms)) - n * math.log(2)
-    pvalue = positive(2 * special.betainc(most, n - most + 1, 0.5))
-    return SignTest(float(most), pvalue, n, min(0.0, math.log(2) + log_tail))
-
-
-def positive(pvalue):
-    """A p-value that underflows, or exceeds 1 by rounding, within (0, 1]."""
-    return min(1.0, max(float(pvalue), math.ulp(0.0)))
+    pvalue = 2 * special.betainc(most, n - most + 1, 0.5)
+    # One that underflows, or exceeds 1 by rounding, within (0, 1].
+    return SignTest(float(np.clip(pvalue, math.ulp(0.0), 1.0)), n)
 
 
 def mcnemar(a, b):

@@ -1,0 +1,168 @@
+"""A collection that evidence is searched in, and the passages of its documents."""
+
+import math
+import re
+from collections import Counter, namedtuple
+from functools import cached_property
+
+import pandas as pd
+
+from casebook.data.cards import cards
+from casebook.data.folders import read_collection
+from casebook.data.registry import load
+from casebook.factcheck.claims import shipped_documents
+from casebook.factcheck.credibility import documented_rating, rate
+from casebook.factcheck.words import content, first_name, unaccented
+from casebook.paths import home_path
+from casebook.retrieval.index import documents_frame
+from casebook.retrieval.pipeline import HybridRetriever
+from casebook.text import sentences
+
+DEPTH = 10  # documents per query
+SOURCE_FIELDS = ["agreement", "insurer", "title", "url", "kind"]
+OWN_COLLECTION = "own"  # the smoke and insurance collections as one
+
+#: A part of a document, which is named by its row in the collection; ``document`` is all its text.
+EvidencePassage = namedtuple("EvidencePassage", "row start end text header document", defaults=[""])
+
+
+class EvidenceBase:
+    """A collection that evidence is taken from.
+
+    Parameters
+    ----------
+    documents : pandas.DataFrame, list or dict
+        ``doc_id`` and ``text``, in any form that
+        `casebook.retrieval.index.documents_frame` takes; ``agreement``, ``insurer`` and ``title``
+        make a header that is searched with the text, ``url`` and ``kind`` are rated.
+    mode : str
+        System of `casebook.retrieval.pipeline.HybridRetriever` that searches.
+    rating_table : RatingTable, optional
+        See `casebook.factcheck.credibility.read_rating_table`.
+
+    Raises
+    ------
+    InputError
+        If there are no documents, or an id stands twice.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from casebook import EvidenceBase
+    >>> texts = ["Hail is covered. Frost is not.", "Cats."]
+    >>> base = EvidenceBase(pd.DataFrame({"doc_id": ["a", "b"], "text": texts}))
+    >>> (row,) = base.search("hail")
+    >>> [passage.text for passage in base.extract(row, "Hail is covered.")]
+    ['Hail is covered.']
+    """
+
+    def __init__(self, documents, mode="bm25_stemmed", rating_table=None):
+        documents = documents_frame(documents).reset_index(drop=True)
+        self.documents = documents
+        self.mode = mode
+        self.texts = documents["text"].tolist()
+        self.doc_ids = documents["doc_id"].tolist()
+        self.rows = {doc_id: row for row, doc_id in enumerate(self.doc_ids)}
+        fields = documents.reindex(columns=SOURCE_FIELDS).astype(object)
+        fields = fields.where(fields.notna(), "").astype(str).map(str.strip)
+        self.urls = fields["url"].tolist()
+        self.headers = []
+        self.ratings = []
+        for *names, url, kind in fields.to_numpy().tolist():
+            self.headers.append(", ".join(dict.fromkeys(filter(None, names))))
+            self.ratings.append(rate(url, kind, rating_table))
+        self.documented_ratings = list(map(documented_rating, self.urls))
+        pairs = zip(self.headers, self.texts, strict=True)
+        self.searched = [f"{header}. {text}" if header else text for header, text in pairs]
+        searched = documents.assign(text=self.searched)
+        self._retriever = HybridRetriever(searched, mode=mode, top_k=min(DEPTH, len(self)))
+
+    def __len__(self):
+        return len(self.documents)
+
+    @cached_property
+    def rarity(self):
+        """Inverse document frequency of every content stem, ``""`` for any other."""
+        counts = Counter(stem for text in self.searched for stem in content(text))
+        counts[""] = 1
+        return {stem: math.log1p(len(self) / count) for stem, count in counts.items()}
+
+    def search(self, query):
+        if not query.strip():
+            return []
+        result = self._retriever.retrieve_many([query], depth=1)
+        ranked = result.final.ids[0, : result.top_k]
+        return ranked[ranked >= 0].tolist()
+
+    def on_subject(self, rows, names):
+        """Of some documents those that have half as many of the names as the best has."""
+        counts = {}
+        for row in rows:
+            text = unaccented(self.searched[row])
+            counts[row] = sum(unaccented(name) in text for name in names)
+        most = max(counts.values(), default=0)
+        return [row for row in rows if 2 * counts[row] >= most]
+
+    def passage(self, row, start, end):
+        text = self.texts[row]
+        return EvidencePassage(row, start, end, text[start:end], self.headers[row], text)
+
+    def whole(self, row):
+        return self.passage(row, 0, len(self.texts[row]))
+
+    def holding(self, atom):
+        """The sentences that contain words of a quote."""
+        row = self.rows[atom.doc_id]
+        spans = sentences(self.texts[row])
+        held = [(start, end) for start, end in spans if start < atom.end and atom.start < end]
+        return [self.passage(row, *span) for span in held]
+
+    def deciding(self, claim):
+        passages = [passage for atom in claim.atoms for passage in self.holding(atom)]
+        return list(dict.fromkeys(passages))
+
+    def extract(self, row, text, most=2):
+        """Sentences of a document by the summed rarity of the content stems shared with a text.
+
+        Stems of the document's name are left out; ties go in document order; sentences that share
+        nothing are no evidence.
+        """
+        wanted = content(text) - content(self.headers[row] or first_name(self.texts[row]))
+        weighted = []
+        for start, end in sentences(self.texts[row]):
+            shared = wanted & content(self.texts[row][start:end])
+            # fsum is exact: the order of a set, another in every process, cannot show
+            weighted.append((math.fsum(self.rarity[stem] for stem in shared), (start, end)))
+        return self._heaviest(row, weighted, most)
+
+    def extract_documented(self, row, text, most=3):
+        """Paragraphs of 50 characters or more by the number of shared tokens, stop words too."""
+        wanted = set(text.lower().split())
+        weighted = []
+        for match in re.finditer(r"[^\n]{50,}", self.texts[row]):
+            shared = wanted & set(match.group().lower().split())
+            weighted.append((len(shared), match.span()))
+        return self._heaviest(row, weighted, most)
+
+    def _heaviest(self, row, weighted_spans, most):
+        ranked = sorted((-weight, span) for weight, span in weighted_spans if weight > 0)
+        return [self.passage(row, *span) for _, span in ranked[:most]]
+
+
+def load_documents(names):
+    """Collections as one: data sets, folders (BEIR layout or plain texts), or ``own``."""
+    frames = []
+    for name in names:
+        if name == OWN_COLLECTION:
+            frames.append(shipped_documents())
+            continue
+        is_known = name in cards()
+        folder = home_path(name)
+        documents = (
+            load(name, titles=False).documents if is_known else read_collection(folder, False)
+        )
+        if len(names) > 1:
+            documents = documents.assign(doc_id=f"{folder.name}:" + documents["doc_id"])
+        frames.append(documents)
+    joined = pd.concat(frames, ignore_index=True).astype(object)
+    return joined.where(joined.notna(), None)
