@@ -108,8 +108,6 @@ NEAR = [
     ("gate log a.jsonl --against b.jsonl --measure tokneF1", "did you mean 'token F1'?"),
     ("compare {dir}/scores.csv --against bm52", "did you mean 'bm25'?"),
     ("compare {dir}/scores.csv --score scroe", "did you mean 'score'?"),
-    ("compare {dir}/scores.csv --columns sytem=system", "did you mean 'system'?"),
-    ("convert {dir}/x --corpus {dir}/scores.csv --columns corpus.txt=x", "mean 'text'?"),
 ]
 
 

@@ -10,6 +10,7 @@ from casebook.paths import home_path, writable
 group = command_group(
     "factcheck", "Check claims against a collection, and score anyone's verdicts."
 )
+PART_COLUMNS = ["system", "against", "difference", "low", "high", "p_adjusted", "verdict", "reason"]
 
 
 @command(group)
@@ -84,7 +85,8 @@ def ablate(claims, corpus, rate, seeds, seed, as_json, columns, values, rows, **
     tables = factcheck.ablation.ablate(checker, checked, seed=seed, **noise)
     if cost := factcheck.judges.cost_of_judge(checker.stance):
         say(f"the judge: {cost}")
-    show(tables, as_json, digits=".4g")
+    printed = tables | {"parts": tables["parts"][PART_COLUMNS]}
+    show(tables, as_json, *lines_of(printed), digits=".4g")
     crashed = tables["crashed"].drop_duplicates("id")
     _refuse_crashed(crashed["error"].tolist(), checked)
 
