@@ -1,8 +1,15 @@
-"""Links between the Markdown of the repository lead to a file, and to a heading of it."""
+"""Links between the Markdown of the repository lead to a file, and to a heading of it; commands on
+it exist with their options."""
 
+import functools
 import json
 import re
+import shlex
 
+from typer.testing import CliRunner
+
+from casebook import __version__
+from casebook.cli import app
 from casebook.paths import NOTEBOOKS, ROOT
 
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)#?([^)\s]*)\)")
@@ -36,4 +43,49 @@ def test_no_link_of_the_repository_leads_nowhere():
             is_text = file.suffix == ".md" and heading
             if not file.exists() or (is_text and heading not in headings(file)):
                 lost.append(f"{path.name}: {target}#{heading}")
+    assert lost == []
+
+
+SHOWN = re.compile(r"(?m)^(?:\w+=\S+ )*(casebook [^\n]+)|`(casebook [^`\n]+)`")
+
+
+@functools.cache
+def help_of(*names):
+    """Text of the help of a command; None if there is none of this name."""
+    found = CliRunner().invoke(app, [*names, "--help"])
+    return None if found.exit_code else found.output
+
+
+def commands():
+    """Yield each command line of the pages, and its page."""
+    for path, text in pages():
+        for line, span in SHOWN.findall(text):
+            for command in re.split(r"&&|\|\||;", line or span):
+                if command.strip().startswith("casebook "):
+                    yield path.name, command
+
+
+def unknown_words(command):
+    """Options of a command line that its help does not name; its first word if that is no
+    command."""
+    words = shlex.split(command, comments=True)[1:]
+    names = [word for word in words[:2] if re.fullmatch(r"[a-z][a-z-]*", word)]
+    if help_of(*names) is None:
+        names = names[:1]  # the second is an argument
+    text = help_of() + (help_of(*names[:1]) or "") + (help_of(*names) or "")
+    options = [word.partition("=")[0] for word in words if word.startswith("--")]
+    unknown = [word for word in options if word not in text]
+    return unknown if names and help_of(*names) else words[:1]
+
+
+def test_every_command_of_the_pages_exists_with_its_options():
+    of_other_versions = ["CHANGELOG.md"]
+    no_words = ["COMMAND", "--help", "--version", __version__]
+    lost = [
+        (page, command, word)
+        for page, command in commands()
+        if page not in of_other_versions
+        for word in unknown_words(command)
+        if word not in no_words
+    ]
     assert lost == []

@@ -48,16 +48,6 @@ def test_an_experiment_without_a_row_is_its_notebook(cells):
     assert re.fullmatch("query_length-[0-9a-f]{8}", cell.name)
 
 
-def test_ratings_without_systems_are_another_notebook(cells):
-    given = {"ratings": "/mine/tickets.csv"}
-    (cell,) = select(cells, ["rater_agreement"], overrides=given)
-    assert cell.notebook == "11_rating_agreement.ipynb" and cell.parameters == given
-    (cell,) = select(cells, ["rater_agreement"], overrides={"forms": "/mine/back"})
-    assert cell.notebook == "06_rater_agreement.ipynb"
-    (cell,) = select(cells, ["rater_agreement"], overrides={"log": "/mine/answers.jsonl"})
-    assert cell.notebook == "19_blind_study.ipynb"
-
-
 def test_overriding_an_experiment_makes_one_cell_of_its_own(cells):
     (cell,) = select(cells, ["a"], overrides={"dataset": "mine"})
     assert cell.name.startswith("a-") and cell.name not in names(cells)
@@ -117,7 +107,7 @@ def test_unknown_names_and_tags_say_what_is_known_and_what_is_near(cells):
     ]:
         with pytest.raises(InputError, match=re.escape(message)):
             select(cells, [name], tag)
-    with pytest.raises(InputError, match="has a parameter n_resample: did you mean 'n_resamples'"):
+    with pytest.raises(InputError, match="has no parameter n_resample: did you mean 'n_resamples'"):
         select(load_grid(DEFAULT_GRID), tag="smoke", overrides={"n_resample": 200})
 
 

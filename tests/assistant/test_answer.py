@@ -62,7 +62,6 @@ def test_each_question_is_asked_with_passages_and_without(kitchen, endpoint, mon
     log = ask(kitchen, url, prices=(1.0, 2.0))
     assert log["system"].tolist() == ["m, retrieval", "m, no retrieval"] * 3
     assert log["contexts"][0] == [TEXTS[0]] and log["contexts"][1] is None
-    assert log["context_ids"][2] == ["r1"]
     assert log["cost"][0] == pytest.approx((100 * 1.0 + 10 * 2.0) / 1e6)
     assert (log["seconds"] >= 0).all()
     assert asked[0][1]["Authorization"] == "Bearer sk-secret"
@@ -202,9 +201,8 @@ def test_the_command(kitchen, casebook, monkeypatch):
         assert code == 0 and "m, retrieval" in out, err
         words += ["--workers", "3"]
         (total,) = json.loads(casebook(*words, "--out", "b.jsonl", "--json")[1])["systems"]
-    assert (total["answers"], total["prompt tokens"], total["answer tokens"]) == (3, 3000, 1500)
-    assert total["cost"] == pytest.approx(3 * (1000 * 1 + 500 * 4) / 1e6)
-    assert total["total seconds"] == pytest.approx(read_log("b.jsonl")["seconds"].sum())
+    assert (total["answers"], total["cost"]) == (3, pytest.approx(3 * (1000 + 500 * 4) / 1e6))
+    assert total["seconds"] == pytest.approx(read_log("b.jsonl")["seconds"].median())
     with replying(lambda prompt: [response(completion(usage=None))]) as (url, _):
         monkeypatch.setenv("CASEBOOK_LLM_URL", url)
         (total,) = json.loads(casebook(*words, "--out", "c.jsonl", "--json")[1])["systems"]

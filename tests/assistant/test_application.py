@@ -8,8 +8,7 @@ import sys
 import pytest
 from refusals import not_refused
 
-from casebook.assistant.answer import ask_application
-from casebook.assistant.application import reply_columns
+from casebook.assistant.answer import ask_application, reply_columns
 from casebook.assistant.log import checked_log, read_log
 from casebook.errors import BatchFailed, InputError
 
@@ -19,7 +18,7 @@ import os
 import sys
 
 def fields(question):
-    return {"contexts": ["Whisk the whites."], "answer": "Whites.", "context_ids": ["r1"]}
+    return {"contexts": ["Whisk the whites."], "answer": "Whites."}
 
 def counted(question):
     return {"answer": "Whites.", "prompt_tokens": 100, "completion_tokens": 10, "thinking": "No."}
@@ -66,7 +65,7 @@ def ask(app, out="answers.jsonl", **settings):
 
 
 def test_a_reply_is_a_text_or_has_fields_of_a_log():
-    fields = {"answer": "Four.", "contexts": ["Whisk."], "context_ids": ["r1"], "cost": 0.5}
+    fields = {"answer": "Four.", "contexts": ["Whisk."], "cost": 0.5}
     assert reply_columns("mine", "Four.") == {"contexts": None, "answer": "Four."}
     assert reply_columns("mine", fields | {"trace": 3}) == fields
 
@@ -77,7 +76,6 @@ BAD = [
     ({"answer": None, "error": "no index"}, "mine: no index"),
     ({"answer": ["x"]}, "field answer: Input should be a valid string"),
     ({"answer": "x", "contexts": [[1]]}, "contexts"),
-    ({"answer": "x", "contexts": ["a", "b"], "context_ids": ["1"]}, "not as many contexts as"),
     ({"answer": "\ud800"}, "mine: "),
     ({"answer": "x", "cost": -1}, "mine: field cost: .*greater than or equal to 0"),
     ({"answer": "x", "cost": math.inf}, "mine: field cost: .*finite"),
@@ -95,7 +93,7 @@ def test_the_log_is_read_by_chapter_and_gate_and_has_a_price(kitchen):
     assert (log["seconds"] >= 0).all()
     assert json.loads((kitchen / "answers.jsonl").read_text().splitlines()[0])["thinking"] == "No."
     log = ask("fields", "b.jsonl")
-    assert (log["contexts"][0], log["context_ids"][0]) == (["Whisk the whites."], ["r1"])
+    assert log["contexts"][0] == ["Whisk the whites."]
     assert len(checked_log(["answers.jsonl", "b.jsonl"])) == 6
     counted = ask("Application", "c.jsonl")
     assert counted["answer"].tolist() == ["1", "2", "3"] and counted["cost"].sum() == 0.75

@@ -96,13 +96,13 @@ def test_two_files_are_two_systems(tmp_path):
 def test_contexts_are_ids_of_a_collection_or_parts_of_objects(tmp_path):
     write(tmp_path / "corpus.jsonl", [{"_id": "d1", "title": "", "text": "You may cancel."}])
     path = tmp_path / "a.jsonl"
-    columns = {"contexts": "contexts.*.text", "context_ids": "contexts.*.id"}
+    columns = {"contexts": "contexts.*.text"}
     for contexts, said in (
         ([{"id": "d1", "text": "You may cancel."}], {"columns": columns}),
         (["d1"], {"collection": tmp_path}),
     ):
         row = read_log(write(path, [OURS | {"contexts": contexts}]), **said).iloc[0]
-        assert (row["contexts"], row["context_ids"]) == (["You may cancel."], ["d1"])
+        assert row["contexts"] == ["You may cancel."]
     with pytest.raises(InputError, match=r"a\.jsonl:1: context 'd9' is no id of the collection"):
         read_log(write(path, [OURS | {"contexts": ["d9"]}]), tmp_path)
     with pytest.raises(InputError, match="contexts such as 'd1' are no texts"):
@@ -119,7 +119,6 @@ ROWS = [
         [OURS | {"contexts": [{"text": "x"}]}],
         "is no JSON list of texts: type --columns .contexts=cont",
     ),
-    ([OURS | {"context_ids": ["a", "b"]}], "a.jsonl:1: has not as many contexts as"),
     ([OURS | {"abstained": "maybe"}], "a.jsonl:1: abstained: what do these words mean: 'maybe'"),
     ([OURS, OURS], "a.jsonl:2: 'q1' has a second answer of a system: keep one"),
     (

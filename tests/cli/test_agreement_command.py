@@ -105,11 +105,3 @@ def test_published_counts(run, tmp_path):
     counts.write_text("item,1,2,3,4,5\n" + "\n".join(f"q{n},{row}" for n, row in enumerate(rows)))
     found = json.loads(run(counts, "--counts", "1,2,3,4,5", "--json")[1])
     assert round(found["fleiss_kappa"]["estimate"], 3) == 0.210
-
-
-def test_a_square_table_has_the_published_kappa(run, tmp_path):
-    """Cohen's kappa of 50 proposals, 0.4 (Wikipedia)."""
-    square = tmp_path / "square.csv"
-    square.write_text("item,Yes,No\nYes,20,5\nNo,10,15\n")
-    found = json.loads(run(square, "--square", "Yes,No", "--json")[1])
-    assert found["cohen_kappa"]["estimate"] == pytest.approx(0.4)

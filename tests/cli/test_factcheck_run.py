@@ -205,22 +205,6 @@ def test_wrong_options_are_one_line(casebook, claims):
     assert "--log needs --corpus" in casebook("factcheck", "run", "--log", "log.jsonl")[2]
 
 
-def test_ablation_as_json(casebook):
-    code, text, _ = casebook("factcheck", "ablate", "--rate", "0", "--json")
-    report = json.loads(text)
-    assert (code, len(report["configurations"])) == (0, 9)
-    reported = {row["configuration"]: row for row in report["reported"]}
-    first = reported["no FOL"]
-    assert first["reported"] == -12 and first["ours low"] < first["ours"] < first["ours high"]
-    weighting = reported["no credibility"]
-    assert (
-        weighting["ours"] is None
-        and weighting["verdict"] == "cannot be measured"
-        and "weighed" in weighting["reason"]
-    )
-    assert report["noise"][0]["n"] == 100
-
-
 def test_the_chapter_refuses_bad_claims(own):
     path, folder = own
     with pytest.raises(InputError, match="4 claims in 4 groups: intervals need 6 groups or more"):

@@ -7,12 +7,10 @@ import shutil
 import sys
 from pathlib import Path
 
-import krippendorff
 import nbformat
 import pandas as pd
 import pytest
 from cases import failing
-from openpyxl import load_workbook
 
 from casebook.paths import NOTEBOOKS
 from casebook.raters.unblinding import read_key
@@ -96,52 +94,6 @@ def write_log(path, says="", count=12):
     return path
 
 
-def test_a_run_that_failed_is_not_put_before_raters(casebook, tmp_path):
-    log = write_log(tmp_path / "answers.jsonl")
-    failed = {
-        "user_input": "May I stay?",
-        "system": "rag",
-        "response": None,
-        "no_answer": "no answer within 60 s",
-    }
-    rows = [failed, failed | {"system": "base", "response": "yes", "no_answer": None}]
-    with log.open("a") as stream:
-        stream.write("".join(f"\n{json.dumps(row)}" for row in rows))
-    code, _, err = casebook("forms", tmp_path / "s", "--log", log, *RATERS)
-    assert code == 1 and "rag lacks 1 of 13 items (first: May I stay?)" in err
-    code, out, err = casebook("forms", tmp_path / "s", "--log", log, *RATERS, "--common", "--json")
-    assert code == 0, err
-    account = json.loads(out)["account"]
-    assert account["left_out"] == {"rag": ["May I stay?"]}
-
-
-def test_a_log_becomes_a_blind_study_and_its_analysis(casebook, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    log = write_log(tmp_path / "answers of May.jsonl")
-    code, out, err = casebook("forms", "my study", "--log", log, *RATERS, "--json")
-    assert code == 0, err
-    report = json.loads(out)
-    assert report["preregistration"]["study"] == "study" and len(report["draw"]) == 12
-    sheet = load_workbook(tmp_path / "my study/for_raters/study_r1.xlsx")["ratings"]
-    shown = {
-        text
-        for row in sheet.iter_rows(min_row=2, min_col=3, max_col=4, values_only=True)
-        for text in row
-    }
-    assert (
-        "(no answer)" in shown
-        and "yes, 11 days" in shown
-        and not any("rag" in text for text in shown)
-    )
-    assert casebook("simulate", "my study", "back")[0] == 0
-    code, out, err = casebook("analyse", "back", "--key", "my study", *QUICK, "--json")
-    assert code == 0 and json.loads(out)["tables"]["win_rates"][-1]["n"] == 36, err
-    chosen = casebook(
-        "forms", "other", "--log", log, "--system=base", "--system=rag", *RATERS, "--json"
-    )[1]
-    assert json.loads((tmp_path / "other/sealed/key.json").read_text())["focus"] == "base", chosen
-
-
 def executed_until(name, notebook, **parameters):
     """Execute the code of a notebook in this process, with other parameters, until a name
     is there."""
@@ -179,43 +131,6 @@ def test_a_rehearsed_chapter_tells_nothing_of_the_forms_that_are_handed_out(tmp_
     assert len(told & {*sealed}) < len(sealed) / 2  # by chance one in 24
 
 
-def test_the_chapter_answers_on_ratings_alone(tmp_path, monkeypatch):
-    """Each criterion has its answer, and no stranger's preference stands beside it."""
-    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
-    rows = ["who,item,dimension,label"]
-    for item in range(8):
-        rows += [f"{rater},q{item},quality,{1 + item % 5}" for rater in ("ann", "bob", "cy")]
-    tones = {"ann": "abababab", "bob": "ababaabb"}
-    rows += [f"{rater},q{n},tone,{tone}" for rater in tones for n, tone in enumerate(tones[rater])]
-    path = tmp_path / "tickets.csv"
-    path.write_text("\n".join(rows))
-    values = executed_until(
-        "the end",
-        "11_rating_agreement.ipynb",
-        run="t",
-        ratings=str(path),
-        columns={"rater": "who", "criterion": "dimension"},
-        n_resamples=100,
-    )
-    answers = values["chapter"]._answers
-    questions = [
-        "Do the 3 raters agree on quality beyond chance?",
-        "Do the 2 raters agree on tone beyond chance?",
-    ]
-    assert list(answers) == questions
-    expected = krippendorff.alpha(
-        [list(tone) for tone in tones.values()], level_of_measurement="nominal"
-    )
-    assert answers[questions[0]].value == pytest.approx(1.0)
-    assert answers[questions[1]].value == pytest.approx(expected)
-    assert {(answer.n, answer.dataset) for answer in answers.values()} == {(8, "tickets")}
-    alphas = values["alphas"].set_index(["system", "part"])["verdict"]
-    assert alphas["quality"].tolist() == ["better", "better"]
-    assert alphas["tone"].tolist() == ["undecided", "cannot be measured"]
-    of_quality = values["agreement"].alike("quality", values["frames"]["quality"])
-    assert of_quality == "quality: all raters of an item agree on 8 of 8 items."
-
-
 def test_documented_forms(casebook, tmp_path):
     paths = write_forms(tmp_path)
     code, out, _ = casebook("analyse", *paths, "--original")
@@ -225,7 +140,7 @@ def test_documented_forms(casebook, tmp_path):
     pooled = values["Pairwise preference (aggregate, per-row mapping)"]
     assert pooled["p_value_sign_test"] == 0.00020218969307107758
     code, out, err = casebook("audit", tmp_path, "--word=rag")
-    assert code == 2 and "leaks besides the texts" in err and "key_column" in out
+    assert code == 2 and "leaks besides the texts" in err and "extra_column" in out
 
 
 def test_a_likert_study_is_analysed(casebook, tmp_path):

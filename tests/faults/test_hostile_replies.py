@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from serving import completion, replying, response
 
-from casebook.assistant.application import reply_columns
+from casebook.assistant.answer import reply_columns
 from casebook.assistant.log import read_log
 from casebook.cli import main
 from casebook.models.language import Endpoint, NoAnswer
@@ -325,7 +325,7 @@ def test_any_transport_is_an_answer_or_a_reason(kitchen, capsys, count):
 
 
 ASKED = {"id": "q1", "question": QUESTIONS[0]}
-FIELDS = ["answer", "contexts", "context_ids", "abstained", "cost", "prompt_tokens", "thinking"]
+FIELDS = ["answer", "contexts", "abstained", "cost", "prompt_tokens", "thinking"]
 names = st.sampled_from([*FIELDS, "error", "text"])
 replies = st.fixed_dictionaries({"answer": st.text() | values}) | values
 replies |= st.builds(dict, st.dictionaries(names, values, max_size=5), answer=st.text())

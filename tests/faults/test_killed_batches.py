@@ -123,7 +123,8 @@ def test_a_killed_worker(batch, temporary, count):
     (worker, kernel), (other, others_kernel) = at_work(project, ("one", "two"))
     os.kill(worker, signal.SIGKILL)
     _, err = process.communicate(timeout=WAIT)
-    assert process.returncode == 0, err
+    assert process.returncode == 3 and "the kernel died" in err, err
     assert gone((kernel, other, others_kernel), WAIT)
     assert not [*temporary.iterdir()]
     count("kill of a worker")
+    ended_well(project, start, temporary)

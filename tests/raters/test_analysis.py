@@ -6,13 +6,13 @@ from sklearn.metrics import cohen_kappa_score
 from toy_study import SECRET, toy_answers
 
 from casebook.errors import InputError
-from casebook.raters import analysis
+from casebook.raters import preference
 from casebook.raters.analysis import analyse, answer_lines, panel_of
 from casebook.raters.documented import example_votes
 from casebook.raters.forms import Plan, make_forms
 from casebook.raters.read import read_forms
 from casebook.raters.simulate import Truth, fill_forms
-from casebook.raters.unblinding import open_forms, unblind
+from casebook.raters.unblinding import open_forms
 
 QUICK = {"n_resamples": 300, "permutations": 19}
 
@@ -104,31 +104,12 @@ def test_one_rater_or_few_items_are_described(raters, items):
 
 
 def test_positions_of_the_example_and_of_a_panel_that_prefers_the_left(panel):
-    table = analysis.position_table(panel).set_index(["rater", "what"])
-    assert table.loc[("all", "left answer chosen"), "value"] == pytest.approx(89 / 176)
     for_left = panel_of(changed(choice=example_votes().frame["left"]))
-    left = analysis.position_table(for_left).set_index(["rater", "what"]).loc["all"]
+    found = [preference.position_effect(p.votes, p.left) for p in (panel, for_left)]
+    example, left = (table.set_index("what") for table in found)
+    assert example.loc["left answer chosen", "value"] == pytest.approx(89 / 176)
     assert left.loc[["left answer chosen", "left minus right"], "value"].tolist() == [1.0, 1.0]
     assert left.loc["left answer chosen", "p"] < 1e-50
-
-
-def test_a_panel_that_prefers_length_is_found(returned, key, panel):
-    votes = unblind(read_forms(returned), key)
-    assert panel_of(votes).texts["grounded"].str.contains("a:").all()
-    long = votes.frame["item_id"].isin([f"q{n}" for n in range(7)]).to_numpy()
-    even = votes.frame["item_id"] == "q0"
-    texts = [
-        np.where((long == (votes.frame[side] == "grounded")) & ~even, "x" * 90, "x" * 40)
-        for side in ("left", "right")
-    ]
-    frame = votes.frame.assign(
-        text_left=texts[0], text_right=texts[1], choice=np.where(long, "grounded", "plain")
-    )
-    table = analysis.length_effect(
-        panel_of(votes._replace(frame=frame)), n_resamples=500
-    ).set_index("what")["value"]
-    assert table["votes for the longer answer, ties as half"] == 1.0
-    assert analysis.length_effect(panel)["n"].tolist() == [0]  # where texts are unknown
 
 
 # --- from forms to the answer ------------------------------------------------------------
@@ -153,7 +134,7 @@ def test_a_planted_truth_is_found_from_forms_to_answer(tmp_path, truth, items, r
     found = analyse(rehearsed(tmp_path, truth, items, raters, seed), **QUICK)
     rates = found.tables["intervals"].set_index(["unit", "ties"])
     both = rates.loc[("item and rater", "drop")]
-    side = found.tables["position"].set_index(["rater", "what"]).loc["all"]
+    side = found.tables["position"].set_index("what")
     chosen, gap = side.loc["left answer chosen"], side.loc["left minus right"]
     assert (
         both["low"] < truth.win_rate < both["high"]

@@ -11,7 +11,7 @@ from refusals import not_refused
 from casebook import read_ratings
 from casebook.data.tables import reading_text
 from casebook.errors import InputError
-from casebook.raters.annotations import read_counts, read_criteria, read_square
+from casebook.raters.annotations import read_counts, read_criteria
 
 # Four items, three raters: the same ratings in every layout below.
 QUALITY = pd.DataFrame(
@@ -216,30 +216,13 @@ COUNTS_REFUSED = [
     ("no\n3\n", "has no 'yes'"),
     ("item,no,yes\n1,3,0\n1,3,0\n", SAME),
 ]
-SQUARE_REFUSED = [
-    ("no,yes\n3,0\n1,2\n", "rows are 2, 3, not no, yes: .*--columns item=COLUMN"),
-    ("item,no,yes\nno,3,0\nmaybe,1,2\n", "rows are no, maybe"),
-]
 
 
 def test_tables_of_votes_are_asked_about(tmp_path):
-    for read, refused in ((read_counts, COUNTS_REFUSED), (read_square, SQUARE_REFUSED)):
+    def read(content):
+        return read_counts(written(tmp_path, "n.csv", content), "no,yes")
 
-        def of(content, read=read):
-            return read(written(tmp_path, "n.csv", content), "no,yes")
-
-        assert not_refused(of, refused) == []
-
-
-def test_a_square_table_is_two_raters(tmp_path):
-    first, second = list("aabbb"), list("ababb")
-    table = pd.crosstab(first, second).loc[["b", "a"]].rename_axis("mine")
-    path = written(tmp_path, "s.csv", table.to_csv())
-    ratings = read_square(path, "a,b", columns={"item": "mine"})
-    pairs = sorted(ratings.itertuples(index=False, name=None))
-    assert pairs == sorted(zip(first, second, strict=True))
-    notes = ratings.attrs["reading"]["notes"]
-    assert notes == "5 items; raters rows, columns; labels b, a; 0 missing"
+    assert not_refused(read, COUNTS_REFUSED) == []
 
 
 # --- anything at all

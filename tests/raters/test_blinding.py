@@ -70,7 +70,7 @@ def test_documented_forms_leak_in_every_known_way(tmp_path):
     found = scan_forms(write_forms(tmp_path), ["rag", "base"])
     kinds = found.groupby("kind")["file"].nunique().to_dict()
     assert kinds == {
-        "key_column": 4,
+        "extra_column": 4,
         "word": 4,
         "extra_sheet": 2,
         "word_in_text": 4,
@@ -96,7 +96,7 @@ def writing(cell, text):
     "change, kinds",
     [
         (spoil_property, {"word"}),
-        (spoil_sheet, {"hidden_sheet", "extra_sheet"}),
+        (spoil_sheet, {"extra_sheet"}),
         (writing("A2", "grounded_017"), {"word"}),
         (writing("C2", "As the grounded system I say"), {"word_in_text"}),
         (writing("C2", "a groundedness of complaints"), set()),

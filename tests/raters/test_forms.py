@@ -224,17 +224,6 @@ def test_evidence_is_the_same_for_both_answers_and_tells_no_system(tmp_path):
     assert any("the same for both answers" in str(row[0]) for row in sheet.values)
 
 
-def test_long_evidence_is_cut_visibly_and_counted(tmp_path):
-    answers = with_evidence(8)
-    answers["evidence"] = [["x" * 35_000, "y" * 30], *[[]] * 7]
-    report = make_forms(answers, tmp_path / "s", Plan("pilot", {"r1": "lay"}, formats=("csv",)))
-    (change,) = report["text_changes"]
-    assert change == {"item": "q0", "column": "evidence", "changes": ["cut"]}
-    rows = read_form(tmp_path / "s" / "for_raters" / "pilot_r1.csv").rows.set_index("prompt_text")
-    evidence = rows["evidence"].drop("May clause 0 be waived?")
-    assert (evidence == "(no passages)").all()
-
-
 def test_likert_forms_are_blind_and_come_back(tmp_path):
     raters = {"anna": "expert", "ben": "expert", "cleo": "expert"}
     options = {"secret": SECRET, "formats": ("csv", "xlsx")}

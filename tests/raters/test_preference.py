@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy import stats
 
-from casebook.raters import preference
 from casebook.raters.preference import (
     NEW_RATERS,
     THESE_RATERS,
@@ -74,16 +72,6 @@ def test_the_exact_sign_flip_is_that_of_all_patterns(table):
     if interval.reason is None:
         assert p_of(interval.low - 1e-6) <= 0.05 < p_of(interval.low + 1e-6)
         assert p_of(interval.high + 1e-6) <= 0.05 < p_of(interval.high - 1e-6)
-
-
-def test_many_items_are_drawn(monkeypatch):
-    votes = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], (80, 3), p=[0.35, 0.25, 0.4])
-    exact = item_flips(votes)
-    monkeypatch.setattr(preference, "MOST_STEPS", 0)
-    drawn = item_flips(votes, n_resamples=20_000, seed=3)
-    assert drawn.interval.method == "20,000 random sign patterns"
-    numbers = [(x.pvalue, x.interval.low, x.interval.high) for x in (drawn, exact)]
-    assert numbers[0] == pytest.approx(numbers[1], abs=0.01)
 
 
 def test_raters_who_lean_decide_for_themselves_only():
@@ -151,17 +139,3 @@ def test_swapping_systems_or_sides_mirrors_the_position_effect(votes, left):
     at_left = ours.loc["win rate on the left", rate].to_numpy(float)
     at_right = sides.loc["win rate on the right", rate].to_numpy(float)
     assert at_left == pytest.approx(at_right, nan_ok=True)
-
-
-def test_win_rates_of_raters_and_of_both_scopes_are_those_of_the_tests_behind_them(example):
-    lines = preference_lines(example, n_resamples=1000)
-    table = win_rates(example, n_resamples=1000).set_index("who")
-    for rater, votes in example.items():
-        wins, losses = int((votes == 1).sum()), int((votes == -1).sum())
-        row = table.loc[rater]
-        assert row["value"] == pytest.approx((wins + row["ties"] / 2) / 50)
-        # Signs of single votes turn independently, so the test of one rater is the binomial one.
-        assert row["p"] == pytest.approx(stats.binomtest(wins, wins + losses).pvalue)
-        assert (row["low"] > 0.5 or row["high"] < 0.5) == (row["p"] <= 0.05)
-    both = table.loc[[THESE_RATERS, NEW_RATERS], ["value", "low", "high", "p"]]
-    assert both.to_numpy() == pytest.approx(lines[["win_rate", "low", "high", "p"]].to_numpy(float))

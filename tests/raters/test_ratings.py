@@ -63,14 +63,6 @@ def test_missing_ratings_are_counted():
     assert table.groupby("scale")["missing"].sum().to_dict() == {"factuality": 20, "usefulness": 0}
 
 
-def test_all_ratings_of_a_scale_may_be_missing():
-    panel = changed(factuality_left=np.nan, factuality_right=np.nan)
-    table = ratings.rating_tests(panel, n_resamples=200)
-    assert table.loc[0, "n"] == 0 and table.loc[0, "p_holm"] is None
-    alphas = ratings.rating_agreement(panel, n_resamples=20)
-    assert pd.isna(alphas.loc[0, "alpha"]) and alphas.loc[0, "reason"]
-
-
 # --- explanations ------------------------------------------------------------------
 
 
@@ -105,9 +97,3 @@ def test_means_medians_and_agreement_per_cell(likert):
     assert row["alpha"] == pytest.approx(
         krippendorff.alpha(by_rater, level_of_measurement="ordinal"), abs=1e-12
     )
-
-
-def test_missing_likert_ratings_are_counted_and_not_zero(likert):
-    likert.loc[:9, "clarity_1_to_5"] = np.nan
-    row = likert_summary(likert, n_resamples=200).iloc[0]
-    assert row["missing"] == 10 and row["ratings"] == 50

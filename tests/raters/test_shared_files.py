@@ -2,7 +2,6 @@
 
 import pandas as pd
 import pytest
-from refusals import not_refused
 
 from casebook.raters.read import read_forms
 from casebook.raters.unblinding import open_forms
@@ -33,16 +32,3 @@ def test_a_file_of_all_raters_is_unblinded_like_workbooks(study, returned, fille
     assert votes.frame[VOTES].equals(expected.frame[VOTES])
     lost = [defect for defect in votes.defects if defect.effect == "lost"]
     assert votes.registered and [defect for defect in lost if defect.column in ANSWERS] == []
-
-
-def test_files_without_judgements_are_refused_in_one_line(tmp_path):
-    def read(file):
-        name, content = file
-        (tmp_path / name).write_text(content)
-        return read_forms(tmp_path / name)
-
-    refused = [
-        (("a.json", '[{"rater": "ann", "x": 1}]'), "has no item .*rating"),
-        (("a.csv", "rater,item,criterion,rating\nann,q1,x,2\n"), "no column 'preferred'"),
-    ]
-    assert not_refused(read, refused) == []

@@ -132,7 +132,7 @@ def test_model_gives_the_sheet_and_what_it_made_up_is_counted():
     found = extract_with_model(TEXT, fake)
     assert "outcome" in fake.prompts[1]  # asked once more, and told why
     assert found.sheet.sections_cited == ("IPC-302",)
-    assert found.notes[-1] == "3 facts of fake were not found by the patterns"
+    assert found.notes[-1] == "3 facts of the model were not found by the patterns"
 
 
 @pytest.mark.parametrize("bad", [{"outcome": "Won"}, {"x": 1}, ["a list"], None])

@@ -48,7 +48,7 @@ def read_log(
     -------
     pandas.DataFrame
         A row per question and system: ``id`` (the question where none is named), ``question``,
-        ``answer``, ``contexts`` (list of texts, None without retrieval), ``context_ids``,
+        ``answer``, ``contexts`` (list of texts, None without retrieval),
         ``references`` (list of texts) and ``reference``, the first of them, ``system``, ``group``
         (by default the id), ``abstained``, ``seconds``, ``cost``, ``human`` (what people say of
         the answer, a number), ``no_answer`` (why a run failed; its ``answer`` is then empty and is
@@ -100,11 +100,7 @@ def _log_of(reading):
     log = pd.DataFrame({"question": reading.texts("question")})
     log["id"] = reading.texts("id") if "id" in reading else log["question"]
     log["answer"] = reading.texts("answer", may_be_empty=True)
-    for role in ("contexts", "context_ids"):
-        log[role] = reading.lists(role)
-    n_parts = log[["contexts", "context_ids"]].dropna().map(len)
-    for row in n_parts.index[n_parts["contexts"] != n_parts["context_ids"]][:1]:
-        reading.refuse(row, "has not as many contexts as context ids: give one id a context")
+    log["contexts"] = reading.lists("contexts")
     log["references"] = reading.lists("reference", may_be_text=True)
     log["reference"] = log["references"].str[0]
     log["system"] = reading.path.name.split(".")[0]
@@ -129,13 +125,12 @@ def _log_of(reading):
 def _with_texts(log, documents):
     """Texts of a collection in place of the ids of contexts."""
     texts = documents.set_index("doc_id")["text"]
-    ids = log["context_ids"].where(log["context_ids"].notna(), log["contexts"])
-    names = ids.explode().dropna()
+    names = log["contexts"].explode().dropna()
     for row, name in names[~names.isin(texts.index)][:1].items():
         problem = f"context {short(name)} is no id of the collection: check --collection"
         raise refusal(log["where"][row], problem)
-    contexts = ids.map(lambda found: texts[found].tolist(), na_action="ignore")
-    return log.assign(context_ids=ids, contexts=contexts)
+    contexts = log["contexts"].map(lambda ids: texts[ids].tolist(), na_action="ignore")
+    return log.assign(contexts=contexts)
 
 
 def _one_row_each(log):

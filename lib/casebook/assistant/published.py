@@ -51,13 +51,12 @@ def _published_answers(folder):
     for system, run in ASSISTANT_WORDS["published"].items():
         columns = dict(ASSISTANT_WORDS["columns"])
         if system.endswith("no RAG"):
-            columns["context_ids"] = "-"
+            columns["contexts"] = "-"
         log = read_log(folder / run / "detailed_results.jsonl", columns=columns)
         logs.append(log.assign(system=system))
     log = pd.concat(logs, ignore_index=True)
     # Without retrieval there is no list.
-    known = [ids and [name for name in ids if name in passages] for ids in log["context_ids"]]
-    log["context_ids"] = known
+    known = [ids and [name for name in ids if name in passages] for ids in log["contexts"]]
     log["contexts"] = [ids and passages[ids].tolist() for ids in known]
     log["group"] = "section " + log["group"].str.extract(r"(\d+[A-Z]*)")[0].fillna("none")
     log.attrs["readings"] = []

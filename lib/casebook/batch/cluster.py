@@ -15,8 +15,6 @@ from concurrent.futures import TimeoutError as WaitTimeout
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-from tqdm import tqdm
-
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError
 from casebook.models.device import check_device, model_settings
@@ -43,10 +41,8 @@ def processes(number):
         try:
             yield executor
         except BrokenProcessPool:
-            raise CasebookError(
-                "part of the work is lost: a worker process died (memory?); what is finished is "
-                "kept: the same command again carries on"
-            ) from None
+            why = "a worker process died (memory?): the same command again carries on"
+            raise CasebookError(why) from None
         except BaseException:  # an interrupt too: nobody waits for what they are at
             for process in multiprocessing.active_children():  # of which a command has no others
                 process.kill()
@@ -57,9 +53,6 @@ def _begin_process():
     # Interrupts are for the parent process, with which this one ends, even if it was killed.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    # The bars' lock is the system's, for bars of several processes: a killed process would be said
-    # to leak it.
-    tqdm.set_lock(threading.RLock())
 
 
 def _end_with_parent():
@@ -72,17 +65,14 @@ def scheduler_workers(scheduler, shared_file=None):
     """The workers of a scheduler, which have this library and lock, and see a shared file."""
     from distributed import Client
 
-    text = os.environ.get(PATIENCE_VARIABLE, "60")
+    patience = float(os.environ.get(PATIENCE_VARIABLE, "60"))
     try:
-        patience = float(text)
         client = Client(scheduler, timeout=max(10.0, patience / 6))
     except (OSError, RuntimeError, TypeError, ValueError, WaitTimeout) as error:
         # Dask repeats the address, which may hold a password.
         reason = without_secrets(" ".join(str(error).split()), scheduler)
-        raise InputError(
-            f"no Dask scheduler at {scheduler} ({reason}): start 'dask scheduler', and "
-            "'dask worker' in this folder; for TLS see the page Scaling"
-        ) from error
+        remedy = "start 'dask scheduler', and 'dask worker' in this folder"
+        raise InputError(f"no Dask scheduler at {scheduler} ({reason}): {remedy}") from error
     with contextlib.closing(client):
         try:
             client.wait_for_workers(1, timeout=patience)
@@ -91,9 +81,9 @@ def scheduler_workers(scheduler, shared_file=None):
             raise InputError(f"{scheduler}: {why}") from None
         expected = expectations(shared_file)
         differences = client.run(difference, expected)
-        wrong = [f"{worker} {fault}" for worker, fault in differences.items() if fault]
-        if wrong:
-            raise InputError(f"refused: {'; '.join(sorted(wrong))}")
+        for worker, fault in differences.items():
+            if fault:
+                raise InputError(f"refused: {worker} {fault}")
         executor = client.get_executor(pure=False)
         executor.slots = lambda: max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
         executor.expected = expected
@@ -116,10 +106,10 @@ def difference(expected):
         return "has another requirements.lock"
     try:
         check_device(device)
-        if content is not None and Path(shared_file).read_text(encoding="utf-8") == content:
-            return ""
     except InputError as error:
         return f"cannot run models ({error})"
-    except OSError:
-        pass
-    return "" if content is None else f"does not see the folder of {shared_file}"
+    if content is None:
+        return ""
+    path = Path(shared_file)
+    is_seen = path.is_file() and path.read_text(encoding="utf-8") == content
+    return "" if is_seen else f"does not see the folder of {shared_file}"

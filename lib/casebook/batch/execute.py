@@ -9,7 +9,6 @@ import contextlib
 import logging
 import platform
 import re
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,10 +35,10 @@ QUIET = {
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     "TQDM_DISABLE": "1",
 }
-KERNEL_DIED = "kernel died"  # killed, out of memory, or crashed
 REFUSED = "refused"  # by a reader in the notebook
 _TO_PROJECT = "../../.."  # from results/<run>/notebooks
 _LAST_LINES = 6  # of a traceback that are shown
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,6 @@ class Outcome:
     cell: str
     failure: str | None = None
     seconds: float = 0.0
-    attempts: tuple = ()  # why earlier attempts were given up
     cause: str = "done"
     last_lines: tuple = ()
 
@@ -57,61 +55,37 @@ class Outcome:
 class NotebookFailed(CasebookError):
     """A cell of a notebook raised, or the notebook did not run to its end."""
 
-    def __init__(self, message, cause="failed", last_lines=()):
-        super().__init__(message)
-        self.cause = cause
-        self.last_lines = last_lines
+    cause = "failed"
+    last_lines = ()
 
 
 # --- one cell
 
 
-def run_cell(planned, run, folder=".", *, timeout=None, retries=1, kernels=None):
-    """Execute one cell and write its run record; a kernel that died is tried again.
-
-    Its kernel works in ``folder``, that of the command's caller, and is added to ``kernels``:
-    whatever ends the batch kills them.
-    """
+def run_cell(planned, run, folder=".", *, timeout=None):
+    """Execute one cell and write its run record; its kernel works in the caller's folder."""
     name = planned.cell.name
     begin = time.perf_counter()
     started = records.now()
-    for attempt in range(1, retries + 2):
-        kernel = Kernel(folder, planned.settings.environment() | {IN_EXPERIMENT: "1"})
-        if kernels is not None:
-            kernels.append(kernel)
-        failure = _try_cell(planned, run, kernel, timeout, started, attempt)
-        if failure is None or failure.cause != KERNEL_DIED:
-            break
-    seconds = time.perf_counter() - begin
-    attempts = (KERNEL_DIED,) * (attempt - 1)
+    kernel = Kernel(folder, planned.settings.environment() | {IN_EXPERIMENT: "1"})
+    failure = None
+    try:
+        _remove_outputs(run, name)
+        execute(planned.cell, run, kernel, timeout)
+        _write_record(planned, run, started)
+    except CasebookError as error:
+        failure = error
+    except OSError as error:
+        failure = NotebookFailed(f"{error.filename or run_dir(run)}: {error.strerror}")
+    finally:
+        kernel.kill()
+    seconds = round(time.perf_counter() - begin, 1)
     if failure is None:
-        return Outcome(name, None, seconds, attempts)
+        return Outcome(name, seconds=seconds)
     with contextlib.suppress(OSError):
         _remove_outputs(run, name)
-    return Outcome(name, str(failure), seconds, attempts, failure.cause, failure.last_lines)
-
-
-def _try_cell(planned, run, kernel, timeout, started, attempt):
-    """Execute a cell once and write its record; gives the failure, or None."""
-    timer = threading.Timer(timeout or threading.TIMEOUT_MAX, kernel.kill)
-    timer.start()
-    try:
-        _remove_outputs(run, planned.cell.name)
-        execute(planned.cell, run, kernel)
-        _write_record(planned, run, started, attempt)
-    except NotebookFailed as error:
-        if kernel.killed:
-            why = f"{planned.cell.notebook}: not done within {timeout or 0:g} s: killed"
-            return NotebookFailed(why, "timed out")
-        return error
-    except CasebookError as error:
-        return NotebookFailed(str(error))
-    except OSError as error:
-        return NotebookFailed(f"{error.filename or run_dir(run)}: {error.strerror}")
-    finally:
-        timer.cancel()
-        kernel.kill()
-    return None
+    cause = getattr(failure, "cause", NotebookFailed.cause)
+    return Outcome(name, str(failure), seconds, cause, getattr(failure, "last_lines", ()))
 
 
 def _remove_outputs(run, cell):
@@ -121,7 +95,7 @@ def _remove_outputs(run, cell):
         path.unlink(missing_ok=True)
 
 
-def _write_record(planned, run, started, attempts):
+def _write_record(planned, run, started):
     cell = planned.cell
     path = record_path(run, cell.name)
     labels = {
@@ -137,10 +111,9 @@ def _write_record(planned, run, started, attempts):
     }
     if Path(cell.notebook).is_absolute():
         labels["Notebook"] = recorded(cell.notebook)
-    if attempts > 1:
-        labels["Attempts"] = attempts
+    numbers = read_numbers(run, cell.name).get(cell.experiment, {})
     metrics = {}
-    for names, number in records.each_number(read_numbers(run, cell.name).get(cell.experiment, {})):
+    for names, number in records.each_number(numbers):
         metrics[".".join(names).lower()] = number["value"]
     record = records.RunRecord.model_construct(
         run_id=f"{started:%Y%m%dT%H%M%SZ}-{planned.key[:8]}",
@@ -159,7 +132,7 @@ def _write_record(planned, run, started, attempts):
 # --- one notebook
 
 
-def execute(cell, run, kernel):
+def execute(cell, run, kernel, timeout=None):
     """Execute a cell's notebook; the output appears only if every cell of it succeeded."""
     import papermill
 
@@ -174,20 +147,21 @@ def execute(cell, run, kernel):
             parameters={"run": run, "cell": cell.name, **cell.parameters},
             progress_bar=False,
             kernel_manager_class=kernel.manager_class(),
+            execution_timeout=timeout,
         )
     except papermill.PapermillExecutionError as error:
-        partial.unlink(missing_ok=True)  # a traceback may hold what the environment does
         raise _failure(cell.notebook, error) from None
+    except TimeoutError:
+        raise NotebookFailed(f"{cell.notebook}: a cell took more than {timeout:g} s") from None
     except RuntimeError as error:  # nbclient's, of a kernel that ended or never came
-        partial.unlink(missing_ok=True)
-        raise NotebookFailed(f"{cell.notebook}: the kernel died ({error})", KERNEL_DIED) from None
-    for part in notebook.cells:
-        if part.cell_type == "code" and part.source and part.execution_count is None:
-            raise NotebookFailed(f"{cell.name}: stopped before cell {part.id}")
-    whole = resolved(cell.parameters, cell.source)
-    parameters = {"run": run, "cell": cell.name, **whole}
-    _write_notebook(notebook, partial, parameters, [*paths_in(whole), kernel.folder])
-    partial.replace(folder / f"{cell.name}.ipynb")
+        raise NotebookFailed(f"{cell.notebook}: the kernel died ({error})") from None
+    else:
+        whole = resolved(cell.parameters, cell.source)
+        parameters = {"run": run, "cell": cell.name, **whole}
+        _write_notebook(notebook, partial, parameters, [*paths_in(whole), kernel.folder])
+        partial.replace(folder / f"{cell.name}.ipynb")
+    finally:
+        partial.unlink(missing_ok=True)  # a traceback may hold what the environment does
 
 
 def _write_notebook(notebook, path, parameters, user_files):
@@ -216,17 +190,18 @@ def _write_notebook(notebook, path, parameters, user_files):
 def _failure(notebook, error):
     """Which cell failed and why, in one line; the end of a traceback is added."""
     foreseen = {kind.__name__ for kind in (CasebookError, *CasebookError.__subclasses__())}
-    cause = REFUSED if error.ename == InputError.__name__ else "failed"
-    why = error.evalue
-    last_lines = []
-    if error.ename not in foreseen:
-        why = f"{error.ename}: {why}"
-        trace = without_secrets(_without_colours("\n".join(error.traceback)))
-        last_lines = [line.rstrip() for line in trace.splitlines() if line.strip()]
-    why = " ".join(without_secrets(_without_colours(why)).split())
-    text = f"{notebook}: cell {error.exec_count}: {why}"
-    return NotebookFailed(text[:1000], cause, tuple(last_lines[-_LAST_LINES:]))
+    is_foreseen = error.ename in foreseen
+    why = error.evalue if is_foreseen else f"{error.ename}: {error.evalue}"
+    text = f"{notebook}: cell {error.exec_count}: {' '.join(_plain(why).split())}"
+    failure = NotebookFailed(text[:1000])
+    if error.ename == InputError.__name__:
+        failure.cause = REFUSED
+    if not is_foreseen:
+        lines = _plain("\n".join(error.traceback)).splitlines()
+        filled = [line.rstrip() for line in lines if line.strip()]
+        failure.last_lines = tuple(filled[-_LAST_LINES:])
+    return failure
 
 
-def _without_colours(text):
-    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
+def _plain(text):
+    return without_secrets(_COLOURS.sub("", text))

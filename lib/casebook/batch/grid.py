@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from casebook import paths
-from casebook.batch.parameters import annotations, as_list, declarations, names_file, resolved
+from casebook.batch.parameters import annotations, declarations, resolved
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.paths import home_path, valid_name
@@ -19,15 +19,6 @@ from casebook.runs.record import digest
 
 DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
 EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
-# A parameter of an experiment that another notebook reads: ratings without systems, and answers
-# that nobody has judged yet.
-HANDED_OVER = {
-    ("rater_agreement", "ratings"): "rating_agreement",
-    ("rater_agreement", "log"): "blind_study",
-    ("rater_agreement", "questions"): "blind_study",
-    ("rater_agreement", "raters"): "blind_study",
-    ("rater_agreement", "url"): "blind_study",
-}
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -123,14 +114,16 @@ def select(cells, names=(), tag="default", overrides=None):
         near = did_you_mean(tag, tags)
         raise InputError(f"no experiment has the tag {tag!r}{near}; tags: {', '.join(tags)}")
     chosen = []
+    known = set()
     for cell in {cell.name: cell for cell in found}.values():
-        known = overrides if names else declarations(cell.source) if overrides else {}
-        values = {name: value for name, value in overrides.items() if name in known}
+        declared = declarations(cell.source) if overrides else {}
+        values = {name: value for name, value in overrides.items() if name in declared}
         chosen.append(replace(cell, parameters=cell.parameters | values))
-    for name in overrides:
-        if not any(name in cell.parameters for cell in chosen):
-            names = {name for cell in chosen for name in declarations(cell.source)}
-            raise InputError(f"no experiment has a parameter {name}{did_you_mean(name, names)}")
+        known.update(declared)
+    for name in overrides.keys() - known:
+        has = f"has no parameter {name}{did_you_mean(name, known)}"
+        where = chosen[0].notebook if len(chosen) == 1 else "none of the notebooks"
+        raise InputError(f"{where}: {has}; known: {', '.join(sorted(known))}")
     return chosen
 
 
@@ -140,8 +133,6 @@ def _cells_named(name, cells, tag, overrides):
         stem = source.stem.replace(".", "_")
         cell_name = f"{stem}-{_digits(overrides, source)}" if overrides else stem
         return [Cell(valid_name(cell_name), str(source))]
-    for parameter in overrides:
-        name = HANDED_OVER.get((name, parameter), name)
     exact = [cell for cell in cells if cell.name == name]
     if exact:
         return exact
@@ -168,10 +159,6 @@ def _digits(overrides, source):
 
 
 def _other_data(overrides, source):
-    kinds = annotations(source) if overrides else {}
-    for name, value in overrides.items():
-        if name in ("dataset", "datasets"):
-            return True
-        if any(names_file(text, kinds.get(name, "")) for text in as_list(value)):
-            return True
-    return False
+    kinds = annotations(source)
+    given = [name for name in overrides if "Path" in kinds.get(name, "")]
+    return bool(given) or not {"dataset", "datasets"}.isdisjoint(overrides)

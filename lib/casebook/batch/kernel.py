@@ -30,6 +30,9 @@ if sys.platform != "linux":
 _LONGEST = 70  # characters of a folder in which a socket can be: its path has at most 107
 
 
+_started = set()  # kernels of this process that nobody has killed
+
+
 class Kernel:
     """The kernel of one notebook: its working folder, its variables, and its end."""
 
@@ -38,16 +41,11 @@ class Kernel:
         self.environment = dict(environment)
         self.pid = None
         self.killed = False
+        _started.add(self)
 
     def manager_class(self, base=AsyncKernelManager):
         """A class of kernel managers that start it; papermill needs the asynchronous base."""
         return type("Manager", (ForkingManager, base), {"kernel": self})
-
-    def started(self, pid):
-        """Remember its process; one that comes too late is killed."""
-        self.pid = pid
-        if self.killed:
-            self.kill()
 
     def kill(self):
         """Kill it with all that it started."""
@@ -55,6 +53,13 @@ class Kernel:
         for kill in (os.killpg, os.kill) if self.pid else ():
             with contextlib.suppress(ProcessLookupError):
                 kill(self.pid, signal.SIGKILL)
+                _started.discard(self)  # its number may soon be another's
+
+
+def kill_all():
+    """Kill the kernels of this process."""
+    for kernel in list(_started):
+        kernel.kill()
 
 
 def can_fork():
@@ -123,7 +128,9 @@ class Provisioner(LocalProvisioner):
             self.pid = self.pgid = self.process.pid
         else:
             await super().launch_kernel(cmd, **options)
-        kernel.started(self.pid)
+        kernel.pid = self.pid
+        if kernel.killed:  # while it started
+            kernel.kill()
         return self.connection_info
 
 

@@ -32,7 +32,6 @@ MODEL_PARAMETERS = (
 """Parameters that name models, which may be folders."""
 
 _NAMES = vars(typing) | vars(types) | {"Path": str}  # what annotations may be made of
-_SUFFIXES = {".csv", ".json", ".jsonl", ".md", ".txt", ".tsv", ".xlsx", ".yaml", ".yml"}
 
 
 def as_list(value):
@@ -48,15 +47,16 @@ def as_list(value):
 def declarations(source):
     """The statements of a notebook's parameters, by name."""
     notebook = read_json(source)
+    statements = []
     try:
-        cells = notebook["cells"]
-        tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
-        statements = ast.parse("".join(tagged[0]["source"])).body if tagged else []
+        for cell in notebook["cells"]:
+            if "parameters" in cell["metadata"].get("tags", []):
+                statements = ast.parse("".join(cell["source"])).body
     except (ValueError, SyntaxError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{source}: is no notebook, or is damaged: {error}") from error
     by_name = {}
     for statement in statements:
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value:
+        if isinstance(statement, ast.Assign | ast.AnnAssign):
             targets = getattr(statement, "targets", None) or [statement.target]
             by_name |= {ast.unparse(target): statement for target in targets}
     return by_name
@@ -75,10 +75,10 @@ def annotations(source):
     """The annotations of a notebook's parameters, as text."""
     typed = {}
     for name, statement in declarations(source).items():
-        if name in DATA_PARAMETERS:
-            typed[name] = "str | list[str] | None"
         if isinstance(statement, ast.AnnAssign):
             typed[name] = ast.unparse(statement.annotation)
+        elif name in DATA_PARAMETERS:
+            typed[name] = "str | list[str] | None"
     return typed
 
 
@@ -86,10 +86,10 @@ def values_of(texts, sources):
     """Values of ``-p name=text``: text where notebooks take names and files only, else YAML."""
     values = {}
     for name, text in texts.items():
-        kinds = [annotations(source).get(name, "any") for source in sources]
-        words = set(re.findall(r"\w+", " ".join(kinds)))
+        kinds = " ".join(annotations(source).get(name, "any") for source in sources)
+        words = set(re.findall(r"\w+", kinds))
         are_texts = words <= {"str", "Path", "None", "list", "dict"}
-        if are_texts and (not words & {"list", "dict"} or exists(text)):
+        if are_texts and (exists(text) or not words & {"list", "dict"}):
             values[name] = None if text == "null" and "None" in words else text
         else:
             values[name] = parse_yaml(text, f"-p {name}", as_text=are_texts)
@@ -135,23 +135,17 @@ def plugin_sources(parameters):
 
 
 def check(source, parameters):
-    """Refuse names that a notebook lacks, values of wrong types, and files that are not there."""
+    """Refuse names that a notebook lacks, and values of wrong types; its readers refuse files."""
+    usual = defaults(source)
     declared = declarations(source)
     for name in parameters.keys() - declared.keys():
-        raise InputError(
-            f"{Path(source).name} has no parameter {name}{did_you_mean(name, declared)}; "
-            f"it takes {', '.join(sorted(declared))}"
-        )
-    usual = defaults(source)
+        known = f"{did_you_mean(name, declared)}; it takes {', '.join(sorted(declared))}"
+        raise InputError(f"{Path(source).name} has no parameter {name}{known}")
     refuse_secrets(usual | parameters)
     for name, annotation in annotations(source).items():
         value = parameters.get(name, usual.get(name))
-        if repr(value) == repr(usual.get(name)):  # 1 is no truth value
-            continue
-        check_type(name, annotation, value)
-        for text in as_list(value) if name not in DATA_PARAMETERS else ():
-            if names_file(text, annotation) and not exists(text):
-                raise InputError(f"{name} {text!r}: no such file or folder")
+        if repr(value) != repr(usual.get(name)):  # 1 is no truth value
+            check_type(name, annotation, value)
 
 
 def check_type(name, annotation, value):
@@ -169,21 +163,11 @@ def check_type(name, annotation, value):
         raise InputError(f"{name} should be {wanted}, not {value!r:.100}") from None
 
 
-def names_file(text, annotation):
-    """Whether the value of a parameter with this annotation is a path rather than a name."""
-    if "Path" not in annotation or not isinstance(text, str):
-        return False
-    is_path = "/" in text or Path(text).suffix.lower() in _SUFFIXES
-    return "str" not in annotation or is_path or exists(text)
-
-
 def refuse_secrets(values):
     """Refuse addresses with a password or a key: parameters are kept and published."""
+    remedy = f"leave it out: set {URL_VARIABLE}, or read the environment in your notebook"
     for name, value in values.items():
         is_login = name not in MODEL_PARAMETERS and is_bare_login(value)  # entailment:model@v2
         if holds_secret(value) or is_login:
-            raise InputError(
-                f"{name}: the address holds a password or a key, and parameters are published: "
-                f"leave it out, and set {URL_VARIABLE} for a language model, or let your notebook "
-                "read another variable of the environment"
-            )
+            problem = "the address holds a password or a key, and parameters are published"
+            raise InputError(f"{name}: {problem}: {remedy}")

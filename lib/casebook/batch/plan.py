@@ -21,7 +21,7 @@ from casebook.data.cards import card_of
 from casebook.data.sources import reachable, status
 from casebook.errors import InputError
 from casebook.models.device import REFERENCE, ModelSettings, model_settings
-from casebook.paths import card_files, data_folder, run_dir
+from casebook.paths import card_files, data_folder
 from casebook.plugins import is_plugin, source_of
 from casebook.runs import evidence
 from casebook.runs import record as records
@@ -48,19 +48,17 @@ class Planned:
 def plan(cells, run, force=False):
     """Decide for each cell whether it must run; faulty parameters are refused."""
     settings = model_settings()
-    for cell in cells:
-        check(cell.source, {"run": run, "cell": cell.name, **cell.parameters})
-        _check_data_names(cell)
     common = common_inputs() | settings.fingerprint
     planned = {}
     # A grid names a cell after those it needs; what reads all others comes last.
     for cell in sorted(cells, key=lambda cell: EVERY in cell.needs):
-        needed = {name: planned[name].key for name in cell.needs if name in planned}
+        check(cell.source, {"run": run, "cell": cell.name, **cell.parameters})
+        _check_data_names(cell)
+        needs = planned if EVERY in cell.needs else cell.needs
+        needed = {name: planned[name].key for name in needs if name in planned}
         again = force
-        if EVERY in cell.needs:
-            needed = _recorded_keys(cell, run) | {name: item.key for name, item in planned.items()}
-            # What failed the last time left the same key, and no record to be read.
-            again |= any(item.status != "cached" for item in planned.values())
+        if EVERY in cell.needs:  # alone it reads what any batch may have changed
+            again |= any(item.status != "cached" for item in planned.values()) or not planned
         planned[cell.name] = _planned(cell, run, inputs_of(cell, common, needed), again)
     return [replace(planned[cell.name], settings=settings) for cell in cells]
 
@@ -88,16 +86,6 @@ def _planned(cell, run, inputs, force):
     if force and not changed:
         changed = ["forced"]
     return Planned(cell, inputs, "stale" if changed else "cached", tuple(changed))
-
-
-def _recorded_keys(cell, run):
-    keys = {}
-    for path in sorted(run_dir(run).glob("runs/*/run.json")):
-        with contextlib.suppress(InputError):
-            record = records.read_record(path)
-            if record.workflow != cell.experiment:
-                keys[path.parent.name] = record.labels.get("ContentKey")
-    return keys
 
 
 # --- the inputs of a cell

@@ -9,21 +9,15 @@ from casebook.runs.record import read_record
 
 def sole_writer(run):
     """Hold the lock of a run, so that nobody else writes it; it ends with its owner."""
-    refusal = (
-        f"run {run!r} is being written by another batch ({{}}): "
-        "wait for it, or give another name with --run"
-    )
+    refusal = f"run {run!r} is being written by another batch ({{}}): wait, or name another --run"
     return locked(run_dir(run) / ".batch", refusal.format)
 
 
 def check_writable(run):
-    """Refuse a run whose folder cannot be written, or that another batch is writing."""
+    """Refuse a run whose folder cannot be written."""
     folder = run_dir(run)
     if not writable(folder):
         raise InputError(f"{folder}: cannot be written: set CASEBOOK_ROOT to a folder for results")
-    if (folder / ".batch").exists():
-        with sole_writer(run):
-            pass
 
 
 def record_path(run, cell):

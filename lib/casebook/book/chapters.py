@@ -28,6 +28,7 @@ from casebook.runs.record import digest
 from casebook.runs.registry import model_settings_of
 from casebook.tables import escape_markdown
 
+KEPT = "kept for other pages"  # section of a chapter that shows nothing
 HASH_DIGITS = 12  # on a page; the record has them all
 
 
@@ -38,6 +39,9 @@ def for_readers(path, chapter):
         text = notebook.cells[0].source.partition("\n")[2]
         text = f"# {escape_markdown(chapter.title)}\n{text}\n\n{leaderboard_link(chapter)}"
         notebook.cells[0].source = text.rstrip()
+    for cell in notebook.cells:
+        if _title(cell) == KEPT:
+            fold_section(cell)
     answer_first(notebook)
     fold_code(notebook)
     notebook.cells += _footer(chapter)
@@ -61,6 +65,11 @@ def fold_code(notebook):
 # --- the order of a chapter
 
 
+def fold_section(cell):
+    """Fold the section below a heading: most readers do not need it."""
+    cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), FOLDED})
+
+
 def answer_first(notebook):
     """Move settings and data to the end: a kernel needs them first, a reader wants the answer."""
     cells = notebook.cells
@@ -73,7 +82,7 @@ def answer_first(notebook):
     note = nbformat.v4.new_markdown_cell(text, id="reading-order")
     for k in starts:
         if k < answer:
-            cells[k].metadata["tags"] = sorted({*cells[k].metadata.get("tags", []), FOLDED})
+            fold_section(cells[k])
     # The imports, between the question and the first heading, follow it.
     start = starts[0]
     setup = [cells[start], note, *cells[1:start], *cells[start + 1 : answer]]

@@ -27,13 +27,15 @@ def answer(questions, out, model, app, system, workers, price_in, price_out, as_
     if price_in is not None:
         shared["prices"] = (price_in, price_out)
     if app is None:
-        assistant.answer.answer_questions(questions, out, model, **options, **shared)
+        log = assistant.answer.answer_questions(questions, out, model, **options, **shared)
     else:
-        assistant.answer.ask_application(questions, out, app, system=system, **shared)
-    systems = assistant.answer.summarise_log(out)
+        log = assistant.answer.ask_application(questions, out, app, system=system, **shared)
+    by_system = log.groupby("system", sort=False)
+    systems = by_system.agg(answers=("id", "size"), seconds=("seconds", "median")).reset_index()
+    systems["cost"] = by_system["cost"].sum(skipna=False).to_numpy()  # of all, or unknown
     following = f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}"
     report = {"log": str(out), "systems": systems}
-    show(report, as_json, systems.dropna(axis=1, how="all"), following, digits=".3g")
+    show(report, as_json, systems, following, digits=".3g")
 
 
 @command(gate, "log")

@@ -5,7 +5,7 @@ import os
 
 import typer
 
-from casebook import batch, retrieval
+from casebook import batch, data, retrieval
 from casebook.cli.commands import command, command_group
 from casebook.cli.common import echo, show, use_models
 from casebook.errors import InputError
@@ -27,7 +27,8 @@ def encode(folder, out, encoder, size, titles, workers, threads, scheduler, as_j
 
         os.environ["OMP_NUM_THREADS"] = str(threads or max(1, joblib.cpu_count() // workers))
     with _cluster(workers, scheduler) as cluster:
-        summary = retrieval.encoded.encode_folder(folder, out, encoder, size, cluster, titles)
+        documents = data.folders.read_collection(folder, titles)
+        summary = retrieval.encoded.encode_corpus(documents, encoder, out, size, cluster)
     show(summary, as_json)
 
 

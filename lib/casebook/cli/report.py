@@ -1,12 +1,8 @@
 """``casebook report | run | init | build``: execute notebooks, render the book."""
 
-import sys
-
-from tqdm import tqdm
-
 from casebook import assistant, batch, data, runs
 from casebook.cli.commands import command
-from casebook.cli.common import echo, say, use_models, visible
+from casebook.cli.common import echo, say, use_models
 from casebook.cli.extras import require
 from casebook.errors import InputError
 from casebook.paths import SHIPPED, data_folder
@@ -42,7 +38,7 @@ def report(run, device, precision, batch_size, **options):
     require("book")
     _pull(options["grid"], options["tag"])
     planned = _plan(run, [], {}, options.pop("grid"), options.pop("tag"), options.pop("force"))
-    batch.run.run_batch(planned, run, report=_above_bar, **options)
+    batch.run.run_batch(planned, run, report=say, **options)
     build(run)
 
 
@@ -62,7 +58,7 @@ def run(
             why = f"  {', '.join(item.changed)} changed" if item.changed else ""
             echo(f"{item.status:7} {item.cell.name}{why}")
         return
-    batch.run.run_batch(planned, run, report=_above_bar, **options)
+    batch.run.run_batch(planned, run, report=say, **options)
     for item in planned if len(planned) <= MOST_ANSWERS else ():
         for headline in runs.headlines.read_headlines(run, item.cell.name):
             echo(f"{headline.question}\n    {headline.sentence}")
@@ -122,7 +118,3 @@ def _plan(run, names, texts, grid, tag, force):
     if note := version_note():
         say(f"note: {note}")
     return planned
-
-
-def _above_bar(line):
-    tqdm.write(visible(line), file=sys.stderr)

@@ -194,12 +194,10 @@ def _compared(scores, against):
     return {"systems": systems, "pairs": rows}
 
 
-def _ratings(path, level, scale, by_rater, criteria, counts, square, criterion, **told):
+def _ratings(path, level, scale, by_rater, criteria, counts, criterion, **told):
     annotations = raters.annotations
     if counts:
         return annotations.read_counts(path, counts, **told)
-    if square:
-        return annotations.read_square(path, square, **told)
     numbers = None if level is None else level != "nominal"
     told |= {"raters": by_rater, "criteria": criteria, "numbers": False if scale else numbers}
     return annotations.read_ratings(path, criterion=criterion, **told)

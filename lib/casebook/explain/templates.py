@@ -26,19 +26,10 @@ SHORTEST_TERM = 3
 _TEMPLATE_WORDS = TEMPLATE_LABELS | {"versus", "unknown", "years", "months", "days"}
 
 
-class SupportingText(NamedTuple):
-    # Words of a document that support a sentence: ``text[start:end] == quote``.
-
-    document_id: str
-    start: int
-    end: int
-    quote: str
-
-
 class Sentence(NamedTuple):
     text: str
     kind: str
-    support: tuple = ()
+    support: tuple = ()  # words of a document, each with its place
 
 
 class Passage(NamedTuple):
@@ -49,8 +40,9 @@ class Passage(NamedTuple):
     start: int = 0
 
     def support(self, start, end):
-        quote = self.text[start:end]
-        return SupportingText(self.document_id, self.start + start, self.start + end, quote)
+        # Words of the document: ``text[start:end] == quote``.
+        place = {"start": self.start + start, "end": self.start + end}
+        return {"document_id": self.document_id, **place, "quote": self.text[start:end]}
 
 
 class Explanation(NamedTuple):
@@ -61,11 +53,7 @@ class Explanation(NamedTuple):
         return " ".join(sentence.text for sentence in self.sentences)
 
     def to_dict(self):
-        sentences = []
-        for sentence in self.sentences:
-            support = [words._asdict() for words in sentence.support]
-            sentences.append({"text": sentence.text, "kind": sentence.kind, "support": support})
-        return {"text": self.text, "sentences": sentences}
+        return {"text": self.text, "sentences": [each._asdict() for each in self.sentences]}
 
 
 class Explainer:

@@ -61,37 +61,24 @@ def words_of(row):
     }
 
 
-# On how many items all raters agree, of those with two ratings or more.
-def alike(criterion, frame):
-    rated = frame[frame.notna().sum(axis=1) > 1]
-    if rated.empty:
-        return f"No item has two ratings of {criterion}."
-    n_alike = (rated.max(axis=1) == rated.min(axis=1)).sum()
-    return f"{criterion}: all raters of an item agree on {n_alike:,} of {len(rated):,} items."
-
-
 def rating_items(frames, note=None):
-    """Collect items with their ratings, those first on which raters differ on most criteria.
+    """Items with their ratings, those first on which raters differ on most criteria.
 
     ``frames`` are those of `casebook.raters.annotations.read_criteria`: criterion to a frame of
     items by raters. ``note`` stands on the page.
     """
     ratings = pd.concat(frames, names=["criterion", "id"]).rename_axis(columns="system")
-    values = ratings.nunique(axis=1)
-    different = (values > 1).unstack("criterion", fill_value=False)  # noqa: PD010
-    different = (
-        different[list(frames)].loc[ratings.index.unique("id")].add_suffix(": not all alike")
-    )
-    alike = (ratings.count(axis=1) > 1) & (values == 1)
-    alike = alike.unstack("criterion", fill_value=False)[list(frames)].add_suffix(": all alike")  # noqa: PD010
-    order = different.sum(axis=1).sort_values(ascending=False, kind="stable").index
+    n_values = ratings.nunique(axis=1)
+    differ = (n_values > 1).unstack("criterion", fill_value=False)  # noqa: PD010
+    differ = differ[list(frames)].add_suffix(": not all alike")
+    order = differ.sum(axis=1).sort_values(ascending=False, kind="stable").index
     rows = ratings.stack().unstack("criterion")[list(frames)]  # noqa: PD010, PD013
     return item_page(
-        different.join(alike).loc[order].reset_index(),
+        differ.loc[order].reset_index(),
         rows.infer_objects().reset_index(),
         noun="item",
         by="rater",
-        ready=[(tag, None, None) for tag in different.columns[different.any()]],
+        ready=[(tag, None, None) for tag in differ.columns[differ.any()]],
         shown=ALL_TEXTS,
         note=note,
     )

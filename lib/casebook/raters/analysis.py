@@ -181,20 +181,11 @@ def validity(panel, *, permutations=200, n_resamples=10_000, seed=0):
     texts = (panel.texts[panel.focus], panel.texts[panel.against])
     guess, words = guess_arms(*texts, n_permutations=permutations, seed=seed)
     return {
-        "position": position_table(panel),
+        "position": preference.position_effect(panel.votes, panel.left),
         "length": length_effect(panel, n_resamples=n_resamples, seed=seed),
         "arm_guess": guess,
         "telling_words": words,
     }
-
-
-# What the side of an answer does, for every rater and for all.
-def position_table(panel):
-    effects = {"all": preference.position_effect(panel.votes, panel.left)}
-    for rater in panel.raters:
-        effects[rater] = preference.position_effect(panel.votes[rater], panel.left[rater])
-    table = pd.concat(effects, names=["rater", None])
-    return table.reset_index("rater").reset_index(drop=True)
 
 
 def length_effect(panel, *, n_resamples=10_000, seed=0):

@@ -1,4 +1,4 @@
-"""Ratings: a row each, a column a rater or a criterion, votes by category, a square table."""
+"""Ratings: a row each, a column a rater or a criterion, votes by category."""
 
 from dataclasses import replace
 
@@ -162,17 +162,3 @@ def read_counts(path, categories, *, columns=None, values=None, rows=None):
     reading.notes.append(note)
     counts.attrs["reading"] = reading.record()
     return counts
-
-
-def read_square(path, categories, **told):
-    """Ratings of two raters, of a table of one's categories by the other's: items x raters."""
-    votes = read_counts(path, categories, **told)
-    if {*votes.index} != {*votes}:
-        problem = f"rows are {listed(votes.index)}, not {listed(votes)}"
-        way = to_type("columns", {"item": "COLUMN"})
-        raise refusal(path, f"{problem}: name them in a column: {way}")
-    n_votes = votes.stack()  # noqa: PD013
-    pairs = n_votes.index.repeat(n_votes)
-    ratings = pairs.to_frame(index=False, name=["rows", "columns"]).rename_axis("item")
-    ratings.attrs["reading"] = votes.attrs["reading"] | {"notes": _described(ratings)}
-    return ratings

@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, permutation_test_score
 
 from casebook.frames import coefficients
-from casebook.raters.read import FURTHER_SHEETS, read_form
-from casebook.sheets import BOOKS, read_book
+from casebook.raters.read import read_form
+from casebook.sheets import BOOKS
 from casebook.stats.intervals import Interval, wilson
 
 FOLDS = 10
@@ -42,21 +42,11 @@ def scan_forms(paths, words, columns=None):
         for place, (kind, pattern, cells) in places.items():
             found = {word for cell in cells for word in pattern.findall(cell)}
             leaks += [(str(path), place, kind, word) for word in sorted(found)]
-        leaks += [(str(path), *leak) for leak in _further(form)]
+        # A column or sheet that the form does not need may be its key.
+        for defect in form.defects:
+            if defect.kind in ("extra_sheet", "extra_column"):
+                leaks.append((str(path), defect.sheet, defect.kind, defect.column or defect.found))
     return pd.DataFrame(leaks, columns=LEAK_COLUMNS)
-
-
-# Sheets that a form does not need, and columns of sides.
-def _further(form):
-    for sheet in read_book(form.path).sheets:
-        if sheet.hidden:
-            yield f"sheet {sheet.name}", "hidden_sheet", sheet.name
-        if sheet.name not in {form.sheet, *FURTHER_SHEETS}:
-            yield f"sheet {sheet.name}", "extra_sheet", f"{len(sheet.table)} rows"
-    for name in form.rows.columns.difference(form.layout.names, sort=False):
-        values = set(form.rows[name].dropna().astype(str).str.strip())
-        if values and values <= {"S1", "S2"}:
-            yield f"column {name}", "key_column", f"{len(form.rows)} rows of S1, S2"
 
 
 # What a workbook holds besides its cells: names of sheets, properties, comments.

@@ -70,7 +70,8 @@ def fill_forms(study, folder, truth=None, *, seed=0):
         raise InputError(f"{study}: has no workbooks of comparisons to fill")
     rng = generator(seed, "simulated panel")
     sealed = {row["id"]: row for form in key["forms"].values() for row in form["rows"]}
-    liking = {}
+    items = sorted({row["item"] for row in sealed.values()}, key=str)
+    liking = dict(zip(items, rng.normal(0, truth.item_sd, len(items)), strict=True))
     with new_folder(folder) as temporary:
         for path in paths:
             book = load_workbook(path)
@@ -80,8 +81,7 @@ def fill_forms(study, folder, truth=None, *, seed=0):
             for cells in sheet.iter_rows(min_row=2):
                 cell_of = dict(zip(names, cells, strict=True))
                 row = sealed[cell_of[PAIRED.key].value]
-                item_liking = liking.setdefault(row["item"], rng.normal(0, truth.item_sd))
-                likes = truth.effect + item_liking + rater_liking
+                likes = truth.effect + liking[row["item"]] + rater_liking
                 sign = {row["left"]: 1, row["right"]: -1}.get(key["focus"], 0)
                 wins_left = rng.random() < special.expit(sign * likes + truth.left)
                 preferred = "S1" if wins_left else "S2"
