@@ -87,7 +87,7 @@ BAD = [
     (["run", "bogus"], "unknown experiment 'bogus'"),
     (["run", "retrieval_ablation", "-p", "colour=red"], "no parameter colour"),
     (["run", "retrieval_ablation", "-p", "dataset"], "not of the form name=value"),
-    (["run", "retrieval_ablation", "-p", "k=[1"], "not YAML"),
+    (["run", "retrieval_ablation", "-p", "pipeline=[1"], "not YAML"),
     (["run", "--grid", "{dir}/absent.yml"], "absent.yml: cannot be read: No such file"),
     (["run", "--tag", "nightly"], "tags: "),
     (["run", "--run", "../x"], "not allowed"),
