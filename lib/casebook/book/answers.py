@@ -167,10 +167,8 @@ def _plot(row, cases, axis):
     for case in cases:
         lane = _lane(row, case, axis)
         data = _data_of(case)
-        # The name of the data stands once, above what else is of them.
-        lane["shown"] = (
-            case.headline.label if data == above and case.headline.label else lane["name"]
-        )
+        if data == above:  # whose name stands once
+            lane["shown"] = case.headline.label
         lanes.append(lane)
         above = data
     return {
