@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from casebook import paths
 from casebook.readers import read_yaml
-from casebook.sensitivity import citations
+from casebook.sensitivity import domain as citations
 from casebook.sensitivity.domain import SHIPPED_DOMAIN
 
 EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))

@@ -13,13 +13,17 @@ from casebook.errors import InputError
 from casebook.frames import area_contrasts
 from casebook.measures.rankshift import normalised_footrule
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.sensitivity.evaluation import (
-    score_pairs,
-)
+from casebook.sensitivity.evaluation import case_scores, score_pairs
 from casebook.sensitivity.plausibility import Decision
-from casebook.sensitivity.study import BEYOND, LISTS, edit_items, run_sensitivity_study
+from casebook.sensitivity.study import (
+    BEYOND,
+    LISTS,
+    edit_items,
+    run_sensitivity_study,
+    wording_pairs,
+    wording_scores,
+)
 from casebook.sensitivity.tree import CaseSearch, TreeSettings, excess
-from casebook.sensitivity.wordings import wording_pairs, wording_scores
 from casebook.stats.intervals import bootstrap_mean
 
 
@@ -32,8 +36,8 @@ def test_excess_recovers_what_decides(study):
     areas = study.areas().set_index("system")
     assert areas.loc["bm25", "value"] >= 0.95 and areas.loc["bm25", "low"] > 0.9
     assert areas.loc["random", "low"] < 0.5 < areas.loc["random", "high"]
-    ranked = study.agreement().set_index("system").loc["BM25"]
-    assert ranked["mean Spearman"] > 0.8 and ranked["exact p"] < 1e-6
+    ranked = study.documented_table().set_index(["system", "computed"]).loc["BM25", "standard"]
+    assert ranked["mean spearman"] > 0.8 and ranked["exact p"] < 1e-6
 
 
 def test_excess_of_planted_noise_covers_zero(study):
@@ -60,7 +64,8 @@ def test_areas_of_systems_beside_the_type_alone(study):
     rows = study.areas().set_index("system")
     assert list(rows.index) == ["bm25", "random", "type alone"]
     assert set(rows["n"]) == {96} and set(rows["null"]) == {0.5}
-    pairs = score_pairs(study.case_scores("bm25"), study.cases.annotations)
+    scores = case_scores(study.edges["bm25"])
+    pairs = score_pairs(scores, study.cases.annotations)
     area = metrics.roc_auc_score(pairs["dispositive"].astype(bool), pairs["score"])
     assert rows.loc["bm25", "value"] == pytest.approx(area)
     assert rows["verdict"].tolist()[:2] == ["better", "undecided"]
@@ -98,10 +103,8 @@ def test_intervals_against_two_baselines_hold_together():
     )
     rows = study.against_simple("dense").set_index("against")
     assert set(rows.index) == {"bm25", "type alone"}
-    pairs = score_pairs(study.case_scores("dense"), study.cases.annotations)
-    pairs["simple"] = score_pairs(study.case_scores("bm25"), study.cases.annotations)["score"]
-    pairs = pairs.dropna(subset=["score", "simple"])
-    sides = pairs["dispositive"], pairs[["score", "simple"]], [("score", "simple")]
+    pairs = study.pairs
+    sides = pairs["dispositive"], pairs[["dense", "bm25"]], [("dense", "bm25")]
     together = area_contrasts(*sides, pairs["case_id"], level=0.975).iloc[0]
     alone = area_contrasts(*sides, pairs["case_id"], level=0.95).iloc[0]
     assert rows.loc["bm25", "low"] == pytest.approx(together["low"])
