@@ -9,7 +9,7 @@ import pytest
 from planting import plant_cases
 
 from casebook.errors import InputError
-from casebook.sensitivity.cases import PLANTED, open_cases, user_collection
+from casebook.sensitivity.cases import PLANTED, case_sets, user_collection
 from casebook.sensitivity.domain import read_domain
 from casebook.sensitivity.edits import NO_INERT_WORDS
 from casebook.sensitivity.study import run_sensitivity_study
@@ -70,9 +70,9 @@ def test_columns_of_other_names_are_read_as_the_refusal_says(material):
     renamed = Path(given["cases"]).read_text().replace('"case_id"', '"number"')
     Path(given["cases"]).write_text(renamed)
     with pytest.raises(InputError, match=r"--columns case_id=COLUMN"):
-        open_cases(PLANTED, cases=given["cases"], corpus=given["corpus"])
+        case_sets(PLANTED, cases=given["cases"], corpus=given["corpus"])
     said = {"columns": {"case_id": "number"}, "rows": None}
-    collection = open_cases(PLANTED, cases=given["cases"], corpus=given["corpus"], **said)
+    (collection,) = case_sets(PLANTED, cases=given["cases"], corpus=given["corpus"], **said)
     assert len(collection.sheets) == 8
 
 

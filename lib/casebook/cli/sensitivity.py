@@ -46,12 +46,12 @@ def run(
     decisive = DECISIVE if threshold is None else threshold
     report = explain.tree_report.tree_report(tree, documents, decisive)
     notes = [*domain.notes, *notes, *(judge.notes() if judge else [])]
-    notes += [reason for reason in (tree.poor, tree.no_excess) if reason]
+    notes += [tree.poor] if tree.poor else []
     dataset = folder[0] if folder else dataset
     report |= {"dataset": dataset, "mode": search["mode"], "notes": notes}
     lines = [f"note: {note}" for note in notes]
     lines += lines_of({report["case_id"]: report["counts"]})
-    show_report(report, as_json, out, *lines, explain.tree_report.score_table(report))
+    show_report(report, as_json, out, *lines, explain.tree_report.score_table(tree, decisive))
 
 
 @command(group)
