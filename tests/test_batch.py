@@ -10,7 +10,6 @@ from casebook.batch import grid
 from casebook.batch.cluster import difference, expectations
 from casebook.batch.plan import Planned, plan
 from casebook.batch.run import in_order, run_batch
-from casebook.batch.run_folder import read_timings
 from casebook.errors import BatchFailed, InputError
 from casebook.runs import record
 from casebook.runs.record import read_record
@@ -47,17 +46,6 @@ def run(some, lines=None, **options):
 
 def tree(folder):
     return {p.name: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
-@pytest.mark.slow
-def test_a_cell_that_fails_is_not_tried_again(notebook_project):
-    count = "from pathlib import Path\nimport os\n" + (
-        "_ = Path(os.environ['CASEBOOK_ROOT'], 'kernels').open('a').write('.')\n"
-    )
-    folder = notebook_project(PARAMETERS, count + WORK)
-    with pytest.raises(BatchFailed, match="asked to fail"):
-        run(cells({"fail": True}))
-    assert (folder / "kernels").read_text() == "."
 
 
 @pytest.mark.slow
@@ -120,32 +108,12 @@ def test_what_is_cached_has_its_outputs_as_they_were_written(project):
     assert set(run(cells({}, {"n": 3}))) == {"made-0"}
 
 
-@pytest.mark.slow
-def test_worker_processes_give_the_same_bytes_as_one_process(project):
-    run(cells({}, {"n": 3}))
-    (project / "results").rename(project / "serial")
-    run(cells({}, {"n": 3}), workers=2)
-    serial = tree(project / "serial")
-    parallel = tree(project / "results")
-    for files in (serial, parallel):
-        files.pop("timings.json")
-    assert serial == parallel
-
-
 def test_unknown_parameters_and_datasets_stop_before_anything_runs(project):
     with pytest.raises(InputError, match="has no parameter colour; it takes cell"):
         plan(cells({"colour": 1}), "mine")
     with pytest.raises(InputError, match="no such folder"):
         plan(cells({"dataset": "../etc"}), "mine")
     assert not (project / "results").exists()
-
-
-def test_times_of_another_program_are_none(project):
-    folder = project / "results" / "mine"
-    folder.mkdir(parents=True)
-    for content in ("[1]", "{", "3", '{"x": {}}'):
-        (folder / "timings.json").write_text(content)
-        assert read_timings("mine") == {}
 
 
 def test_needs_order_the_cells():

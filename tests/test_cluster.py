@@ -11,7 +11,7 @@ import time
 import pytest
 
 from casebook.batch import grid
-from casebook.batch.cluster import PATIENCE_VARIABLE, scheduler_workers
+from casebook.batch.cluster import PATIENCE_VARIABLE
 from casebook.batch.plan import plan
 from casebook.batch.run import run_batch
 from casebook.errors import BatchFailed, CasebookError, InputError
@@ -227,17 +227,6 @@ def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(project, dask, tmp_p
     assert here.contents["shards"] == 2
     for name in ("vectors.npy", "shards/0-2.sha256", "texts.npy", "passages.npy"):
         assert (here.folder / name).read_bytes() == (there.folder / name).read_bytes()
-
-
-@pytest.mark.faults
-def test_work_whose_workers_die_ends_with_its_error(project, dask):
-    for _ in range(2):
-        dask.worker()
-    with scheduler_workers(dask.address) as workers:
-        with pytest.raises(ValueError, match="a lambda"):
-            workers.submit(int, "a lambda").result()
-        with pytest.raises(Exception, match="died"):
-            workers.submit(os._exit, 1).result()
 
 
 def page(language):

@@ -107,7 +107,7 @@ def test_unknown_names_and_tags_say_what_is_known_and_what_is_near(cells):
     ]:
         with pytest.raises(InputError, match=re.escape(message)):
             select(cells, [name], tag)
-    with pytest.raises(InputError, match="has a parameter n_resample: did you mean 'n_resamples'"):
+    with pytest.raises(InputError, match="has no parameter n_resample: did you mean 'n_resamples'"):
         select(load_grid(DEFAULT_GRID), tag="smoke", overrides={"n_resample": 200})
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from serving import _Quiet, answering, response
 
-from casebook.assistant.application import reply_columns
+from casebook.assistant.answer import reply_columns
 from casebook.assistant.log import read_log
 from casebook.data import load
 from casebook.data.convert import convert

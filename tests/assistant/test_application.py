@@ -8,8 +8,7 @@ import sys
 import pytest
 from refusals import not_refused
 
-from casebook.assistant.answer import ask_application
-from casebook.assistant.application import reply_columns
+from casebook.assistant.answer import ask_application, reply_columns
 from casebook.assistant.log import checked_log, read_log
 from casebook.errors import BatchFailed, InputError
 

@@ -8,8 +8,13 @@ from sklearn.metrics import roc_auc_score
 
 from casebook.assistant.judge import judge_answers, load_judge, support
 from casebook.assistant.log import read_log
-from casebook.assistant.people import people_agreement
-from casebook.assistant.study import foreign_contrasts, levels, pair_contrasts, score_answers
+from casebook.assistant.study import (
+    foreign_contrasts,
+    levels,
+    pair_contrasts,
+    people_agreement,
+    score_answers,
+)
 from casebook.errors import InputError
 from casebook.models.entailment import EntailmentModel
 

@@ -161,7 +161,7 @@ def test_planted_defects_are_found_at_known_rates(tmp_path):
     log = read_log(log_of(tmp_path / "log.jsonl", good=copied))
     explained = explained_answers(log, "good", "kitchen")
     copies = explanation_copies(explained)
-    shares, _ = detection(lower_scores(explained, copies, n_resamples=200), copies)
+    shares = detection(lower_scores(explained, copies, n_resamples=200), copies)
     rates = shares.set_index(["part", "system"])["value"]
     assert rates["swapped source", "corrected faithfulness"] == 1
     assert rates["changed number", "mentions"] == 1

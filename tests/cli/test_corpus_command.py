@@ -62,9 +62,9 @@ def test_one_process_has_all_cores_and_several_share_them(tmp_path, casebook, mo
 
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setattr("joblib.cpu_count", lambda: 16)
-    monkeypatch.setattr("casebook.retrieval.encoded.encode_folder", encode)
+    monkeypatch.setattr("casebook.retrieval.encoded.encode_corpus", encode)
     for options in ([], ["--workers", 4], ["--workers", 3, "--threads", 2]):
-        assert casebook("corpus", "encode", "mine", "--out", tmp_path, *options)[0] == 0
+        assert casebook("corpus", "encode", SMOKE, "--out", tmp_path, *options)[0] == 0
     assert seen == [("16", 1), ("4", 4), ("2", 3)]
 
 

@@ -131,7 +131,6 @@ def test_answers_of_a_log_are_checked_by_system(casebook, own, tmp_path):
     code, text, error = casebook("factcheck", "run", "--log", log, "--corpus", own[1], "--json")
     report = json.loads(text)
     assert "note: not answered: 1 (1 × no answer within 60 s)" in error
-    assert "note: the default judge compares words" in error
     share = {(row["category"], row["verdict"]): row["share"] for row in report["systems"]}
     assert code == 0 and len(report["claims"]) == 2
     assert (share["good", "SUPPORTED"], share["bad", "NOT_SUPPORTED"]) == (1.0, 1.0)
@@ -178,7 +177,7 @@ def test_ablation_of_ones_own_claims(casebook, own):
     assert code == 1 and "1 of 6 claims have no label (first: '7')" in error
     path.write_text(path.read_text() + "NOT_SUPPORTED")
     code, text, _ = casebook(*command)
-    assert code == 0 and "Impacts that the document states, and ours" in text
+    assert code == 0 and "\nreported\n" in text
     assert "no claim was split" in text and "no document that was found fails the gate" in text
 
 
@@ -204,22 +203,6 @@ def test_wrong_options_are_one_line(casebook, claims):
 
     assert failing(check, WRONG_OPTIONS) == []
     assert "--log needs --corpus" in casebook("factcheck", "run", "--log", "log.jsonl")[2]
-
-
-def test_ablation_as_json(casebook):
-    code, text, _ = casebook("factcheck", "ablate", "--rate", "0", "--json")
-    report = json.loads(text)
-    assert (code, len(report["configurations"])) == (0, 9)
-    reported = {row["configuration"]: row for row in report["reported"]}
-    first = reported["no FOL"]
-    assert first["reported"] == -12 and first["ours low"] < first["ours"] < first["ours high"]
-    weighting = reported["no credibility"]
-    assert (
-        weighting["ours"] is None
-        and weighting["verdict"] == "cannot be measured"
-        and "weighed" in weighting["reason"]
-    )
-    assert report["noise"][0]["n"] == 100
 
 
 def test_the_chapter_refuses_bad_claims(own):

@@ -17,13 +17,10 @@ IGNORED = [
     (f"{FORMS} --common", "--common"),
     (f"{FORMS} --seed 3", "--seed"),
     ("raters analyse f --original --out x", "--out"),
-    ("factcheck ablate --rate 0 --seeds 5", "--seeds"),
     ("factcheck run claims.jsonl --original --mode full --stance public", "--stance"),
-    ("run ./mine.ipynb --dry-run --tag full", "--tag"),
     ("run --workers 2 --scheduler tcp://x", "--workers"),
     ("evaluate q r --json --per-query", "--per-query"),
-    ("compare q a b --csv --markdown", "--csv"),
-    ("compare q a b --json --csv", "--csv"),
+    ("compare q a b --json --markdown", "--markdown"),
 ]
 
 

@@ -169,15 +169,11 @@ WRONG = [
     ("forms x --log=none.jsonl {raters}", "cannot be read"),
     ("forms x --log=log.jsonl --rater=r1:judge", "raters.r1: Input should be 'lay' or 'expert'"),
     ("analyse absent.xlsx", "cannot be read"),
-    ("analyse x --columns=prefered=choice", "'prefered' is none of prompt_id"),
-    ("analyse x --columns=preferred=a --columns=comment=a", "a column is given twice"),
+    ("analyse x --columns=prefered=choice", "did you mean 'preferred'?"),
     ("simulate absent x", "cannot be read"),
     ("analyse back --key pilot --side-col=nope", "--side-col has no effect"),
     ("analyse back --key pilot --last-column", "--last-column has no effect"),
     ("audit back --key pilot --side-col=nope", "--side-col has no effect"),
-    ("audit back --against=omega", "--against has no effect"),
-    ("audit pilot/for_raters --key pilot --force", "--force has no effect"),
-    ("audit pilot/for_raters --permutations=50", "--permutations has no effect"),
     ("simulate pilot back", "exists"),
 ]
 

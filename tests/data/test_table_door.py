@@ -3,8 +3,8 @@
 import json
 import time
 
+import pandas as pd
 import pytest
-from openpyxl import Workbook
 from refusals import not_refused
 
 from casebook.data.tables import read_roles, read_table
@@ -21,18 +21,6 @@ def write(path, content):
         path.write_text("".join(json.dumps(row) + "\n" for row in content), encoding="utf-8")
     else:
         path.write_text(json.dumps(content), encoding="utf-8")
-    return path
-
-
-def workbook(path, **sheets):
-    """Write a workbook with a sheet of rows for each name."""
-    book = Workbook()
-    book.remove(book.active)
-    for name, rows in sheets.items():
-        sheet = book.create_sheet(name)
-        for row in rows:
-            sheet.append(row)
-    book.save(path)
     return path
 
 
@@ -120,7 +108,10 @@ def test_files_that_are_asked_about(tmp_path):
 
 
 def test_workbooks_name_their_sheet_and_need_values_of_formulas(tmp_path):
-    path = workbook(tmp_path / "a.xlsx", notes=[["x"], ["y"]], rows=[["id"], [7], ["=1+1"]])
+    path = tmp_path / "a.xlsx"
+    with pd.ExcelWriter(path) as book:
+        pd.DataFrame({"x": ["y"]}).to_excel(book, sheet_name="notes", index=False)
+        pd.DataFrame({"id": [7, "=1+1"]}).to_excel(book, sheet_name="rows", index=False)
     for rows, problem in ((None, "the sheets notes, rows: type --rows SHEET"), ("rows", "=1\\+1")):
         with pytest.raises(InputError, match=problem):
             read_table(path, rows)

@@ -11,7 +11,6 @@ import pytest
 from casebook.errors import InputError
 from casebook.factcheck import ablation
 from casebook.factcheck.decompose import VERIFIABLE, decompose
-from casebook.factcheck.model_judges import ModelStance
 from casebook.factcheck.pipeline import FactChecker
 from casebook.factcheck.verdict import EQUAL_WEIGHTS, REFUTES, SUPPORTS, Rule
 from casebook.factcheck.words import yaml_table
@@ -20,13 +19,6 @@ from casebook.verdicts import NO_DIFFERENCE, NO_UNIT_DIFFERS, NOT_MEASURED
 
 CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 UNUSED = {row["part"]: row["unused"] for row in yaml_table("parts")}
-
-
-class Silent:
-    """A language model that cannot be reached."""
-
-    def complete_json(self, prompt, schema):
-        raise InputError("cannot be reached")
 
 
 def test_what_a_part_adds_and_its_stated_impact_are_one_comparison():
@@ -48,15 +40,6 @@ def test_what_a_part_adds_and_its_stated_impact_are_one_comparison():
     impact = told.loc["k=1", ["ours", "ours low", "ours high"]].tolist()
     assert impact == pytest.approx([-100 * row[name] for name in ("difference", "high", "low")])
     assert told.loc["k=1", "p_adjusted"] == row["p_adjusted"] and set(told["verdict"]) == {"worse"}
-
-
-def test_shared_work_changes_nothing(base, stance, some):
-    configs = ablation.documented_configs()
-    shared = ablation.run_configs(configs, base, stance, some)
-    for name in ("full", "no FOL", "minimal"):
-        alone = ablation.run_configs({name: configs[name]}, base, stance, some)
-        here = shared[shared["config"] == name].reset_index(drop=True)
-        pd.testing.assert_frame_equal(here.drop(columns="seconds"), alone.drop(columns="seconds"))
 
 
 def test_under_planted_notes_weights_decide_and_all_configurations_have_costs(base, stance, some):
@@ -97,14 +80,6 @@ def test_a_part_that_changed_no_input_is_not_measured(whole):
         np.isnan(reported.loc["no credibility", "ours"])
         and reported.loc["no FOL", "verdict"] == NOT_MEASURED
     )
-
-
-def test_where_no_claim_can_be_checked_no_part_is_measured_and_all_are_wrong(base, some):
-    tables = ablation.ablate(FactChecker(base, ModelStance(Silent())), some[:8], n_resamples=200)
-    assert set(tables["parts"]["verdict"]) == {NOT_MEASURED}
-    assert set(tables["crashed"]["id"]) <= {claim.id for claim in some[:8]}
-    full = tables["configurations"].set_index("config").loc["full"]
-    assert full["crashed"] > 0 and full["accuracy"] <= 1 - full["crashed"] / full["n"]
 
 
 def test_inputs_of_a_verdict_are_compared_by_what_they_weigh(checked):

@@ -14,7 +14,7 @@ from casebook.factcheck.claims import (
     read_plain,
 )
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
-from casebook.factcheck.words import proper_names, stated_numbers
+from casebook.factcheck.words import of_kind, proper_names
 from casebook.readers import read_yaml
 
 CASES = read_yaml(Path(__file__).with_name("cases.yml"))
@@ -110,7 +110,7 @@ def test_statements_of_answers_are_claims():
 
 def test_numbers_in_digits_and_words():
     text = "two years, 2.5 per cent, GBP 1,500, ninety days from Monday"
-    assert stated_numbers(text) == ["2", "2.5", "1500", "90", "monday"]
+    assert [word.stem for word in of_kind(text, "number")] == ["2", "2.5", "1500", "90", "monday"]
 
 
 def test_names_leave_out_what_only_opens_a_sentence():

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from casebook.factcheck import verdict as rules
 from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.explain import (
-    conflicting_parts,
     documented_quality,
     explain_verdict,
     minimal_removal,
@@ -58,11 +57,6 @@ def test_removal_is_as_small_as_trying_all_sets_finds(checked, groups, rule):
         assert len(found.ids) == expected
         left = [item for item in result.evidence if item.id not in found.ids]
         assert decide_claim(result.parts, left, rule)[1] == found.after != result.verdict
-
-
-def test_conflict_is_one_of_stances(checked):
-    by_stance = checked([[("high", SUPPORTS), ("high", REFUTES)]], Rule())
-    assert conflicting_parts(by_stance) == ["SC1"]
 
 
 def test_what_is_said_and_cited(checked):

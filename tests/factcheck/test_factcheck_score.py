@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import not_refused
 from scipy import stats
 
 from casebook.factcheck import score as scoring
@@ -72,16 +71,6 @@ def test_sections_parity_and_corrected(write):
         standard["measures"]["accuracy"]["control"],
     ) == (0.5, 0.5)
     assert standard["groups"]["hops"]["2"]["accuracy"]["n"] == 2
-
-
-def test_a_claim_only_baseline_is_tested_on_the_same_claims(write):
-    gold = write("gold.jsonl", labels(*[S] * 20, *[N] * 20))
-    blind = write("b.jsonl", labels(*[S] * 40))
-    report = score_files(gold, gold, baseline=blind)
-    row = report.comparisons.set_index("rival").loc["claim_only"]
-    assert (row["system_only"], row["rival_only"]) == (20, 0)
-    assert row["p_adjusted"] >= row["p"] > 0 and row["verdict"] == "better"
-    assert report.scores.baselines["claim_only"]["accuracy"].estimate == 0.5
 
 
 def test_right_and_wrong_follow_the_policies():
@@ -159,31 +148,6 @@ def score(casebook):
     return functools.partial(casebook, "factcheck", "score")
 
 
-def test_a_map_of_labels_holds_for_every_computation(score, write):
-    """G26: the original definition was left at 0 of 0."""
-    rows = labels("true", "false", "nei", "true", "false", "nei")
-    ours = {"true": S, "false": N, "nei": NEI}
-    words = [part for word, label in ours.items() for part in ("--values", f"{word}={label}")]
-    code, out, _ = score(write("kk.csv", rows), write("p.csv", rows), "--json", *words)
-    found = json.loads(out)
-    rows = [row | {"label": ours[row["label"]]} for row in rows]
-    plain = score_files(write("k.csv", rows), write("k2.csv", rows)).as_dict()
-    assert code == 0 and found["parity"] == json.loads(json.dumps(plain["parity"]))
-    assert (found["parity"]["tp"], found["parity"]["accuracy"]) == (2, pytest.approx(2 / 3))
-
-
-def test_submissions_in_the_form_of_fever_are_read(score, write):
-    gold = write("gold.jsonl", labels("SUPPORTS", "REFUTES"))
-    rows = [{"id": 1, "predicted_label": "SUPPORTS"}, {"id": 2, "predicted_label": "SUPPORTS"}]
-    words = ("--values", f"SUPPORTS={S}", "--values", f"REFUTES={N}")
-    code, out, _ = score(gold, write("pred.jsonl", rows), *words)
-    assert code == 0 and "label = 'predicted_label'" in out
-    code, out, _ = score(gold, write("pred.csv", rows), "--json", *words)
-    assert json.loads(out)["corrected"]["measures"]["accuracy"]["value"] == 0.5
-    told = ("--columns", "predicted.label=predicted_label")
-    assert score(gold, write("pred.csv", rows), *words, *told)[0] == 0
-
-
 def test_bad_files_end_with_one_line(score, write):
     wrong = []
     for gold, pred, options, message in CASES["refused_labels"]:
@@ -219,16 +183,3 @@ def test_a_log_and_costs_where_something_is_missing(checked):
     assert document["evidence_per_claim"] == in_code["evidence_per_claim"] == pytest.approx(5 / 3)
     assert np.isnan(scoring.performance([])["original"][0])
     assert set(scoring.performance([])["in its code"]) == {0}
-
-
-def test_a_column_that_groups_nothing_is_one_line(write):
-    """F61: the column of labels is called otherwise once joined: a KeyError."""
-    fields = {"gold": 1, "predicted": 2, "confidence": 0.5, "tags": ["a"]}
-    rows = [row | fields | {"topic": "rent"} for row in labels(S, S, S, S)]
-    path = write("gold.jsonl", rows)
-    bad = []
-    for name in ["label", "nope", *fields]:
-        message = "gold.jsonl:1: tags is" if name == "tags" else f"gold.jsonl: .*{name!r}"
-        bad += [({"cluster": name}, message), ({"groups": [name]}, message)]
-    assert not_refused(lambda options: score_files(path, path, **options), bad) == []
-    score_files(path, path, cluster="topic", groups=["topic"])

@@ -11,11 +11,9 @@ from sklearn.metrics import roc_auc_score
 
 from casebook import paths
 from casebook.data.claims import claim_set
-from casebook.data.sources import Absent
 from casebook.errors import InputError
 from casebook.factcheck import transfer
 from casebook.factcheck.ablation import ablate
-from casebook.factcheck.evidence import EvidencePassage
 from casebook.factcheck.judges import PlaceholderStance
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.study import (
@@ -31,7 +29,6 @@ from casebook.factcheck.study import (
 )
 from casebook.factcheck.transfer import CLAIM_ONLY
 from casebook.factcheck.words import yaml_table
-from casebook.runs.items import items_json
 from casebook.verdicts import NO_DIFFERENCE, NOT_MEASURED
 
 S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
@@ -184,18 +181,6 @@ def test_a_users_claims_about_a_users_folder(recipes):
         CheckedClaims(mine.base)
 
 
-@pytest.mark.parametrize("label", [S, N])
-def test_claims_of_one_label_run(recipes, label):
-    own = recipes(label=lambda _: label)
-    study = checked_claims(CheckedClaims(**own), **FEW)
-    assert set(study.column("verdict")[CLAIM_ONLY]) == {label}
-    assert study.right["majority"].mean() == 1
-    golds, missing = transfer.gold_sets([], **own)
-    rows = transfer.run_transfer(golds, {"ours": PublicJudge()})
-    (scores,) = transfer.scores(rows, **FEW)
-    assert scores.values[CLAIM_ONLY].mean() == 1 and not missing
-
-
 def test_claims_about_nothing_that_is_in_the_documents_run(recipes):
     planets = {f"moon {n}": f"Planet {name} has {n} moons." for n, name in enumerate("ABCDEF", 3)}
     mine = CheckedClaims(**recipes(quoted=0, claims=planets))
@@ -205,24 +190,6 @@ def test_claims_about_nothing_that_is_in_the_documents_run(recipes):
     parts = ablate(mine.checker, mine.test, **FEW)["parts"]
     assert set(parts["verdict"]) <= {NOT_MEASURED, NO_DIFFERENCE} and parts["low"].isna().all()
     assert claim_items(study)["asked"] == 12
-
-
-def test_a_judge_that_fails_gives_no_verdict_and_no_traceback():
-    class Failing:
-        def judge(self, claim, passages):
-            if "soup" in claim:
-                raise ValueError("no soup")
-            return [("supports", 0.9) for _ in passages]
-
-    passages = [EvidencePassage(0, 0, 5, "Eggs.", "")]
-    claims = [{"SC1": "The soup."}, {"SC1": "The eggs."}]
-    table = transfer.judge_passages(Failing(), claims, [passages, passages])
-    assert table["verdict"].isna().tolist() == [True, False]
-    assert table["support"].tolist() == [0.5, 0.9]
-    gold = pd.DataFrame({"id": ["a"], "claim": ["The soup."], "label": S, "group": "a"})
-    gold = gold.assign(evidence=[passages], dataset="soups")
-    with pytest.raises(InputError, match="failing: no soup"):
-        transfer.run_transfer([gold], {"failing": Failing()})
 
 
 @pytest.mark.slow
@@ -249,16 +216,6 @@ def test_other_peoples_claims_with_gold_evidence(mirror, monkeypatch):
     assert set(feverous.contrasts(pairs)["verdict"]) == {"better"}
     assert feverous.estimates().set_index("system").loc["public", "low"] > 0.75
     assert climate.values["public"].mean() < climate.values["majority"].mean()
-
-
-def test_sets_that_are_absent_are_named(monkeypatch):
-    def absent(*_, **__):
-        raise Absent("absent")
-
-    monkeypatch.setattr(transfer, "load", absent)
-    golds, missing = transfer.gold_sets(["feverous_s", "factcheck_claims"])
-    assert [gold["dataset"].iloc[0] for gold in golds] == ["factcheck_claims"]
-    assert missing == {"feverous_s": "not on this machine"}
 
 
 def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
@@ -315,11 +272,3 @@ def test_items_add_up_to_the_chapters_tables(study, checked):
         assert [names[place].rpartition(", ")[2] for place in decisive] == spans
         is_found = page["items"].index(item) in page["tags"]["evidence: found"]
         assert not decisive or is_found is (set(decisive) <= set(item["marked"]))
-
-
-def test_without_permission_ids_remain(study, checked, monkeypatch):
-    monkeypatch.setattr("casebook.runs.items.may_show", lambda _: frozenset())
-    hidden = claim_items(study)
-    assert {item["text"] for item in hidden["items"]} == {None} and hidden["documents"] == []
-    text = items_json(hidden)
-    assert not any(claim.text in text for claim in checked.test)

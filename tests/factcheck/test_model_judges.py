@@ -1,23 +1,21 @@
 """Judges that are models: how passages are joined, what is asked, and what commands make of it."""
 
-import json
-
 import numpy as np
 import pytest
 
 from casebook.errors import InputError
 from casebook.factcheck.evidence import EvidencePassage
 from casebook.factcheck.judges import (
+    EntailmentStance,
+    ModelStance,
     PlaceholderStance,
     degree_of,
     judge_of,
     name_of_judge,
     title_of_judge,
 )
-from casebook.factcheck.model_judges import EntailmentStance, ModelStance
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
-from casebook.models.entailment import EntailmentModel
 
 pytestmark = pytest.mark.usefixtures("fresh_answers")
 
@@ -80,13 +78,6 @@ def test_what_only_all_passages_say_is_said_of_all():
     # A passage that says it alone is no support where the others contradict it more.
     rows |= {"a": (0.1, 0.7)}
     assert judged(rows, passages("a", "b")) == [(SUPPORTS, pytest.approx(0.8 / 1.5))] * 2
-
-
-def test_documents_can_contradict_each_other():
-    texts = passages("a") + passages("b", row=1) + passages("a", header="Vale", row=2)
-    rows = {"a": (0.9, 0.0), "b": (0.0, 0.9), "Vale. a": (0.8, 0.2)}
-    stances = [stance for stance, _ in judged(rows, texts)]
-    assert stances == [SUPPORTS, REFUTES, SUPPORTS]
 
 
 def test_premises_are_in_the_order_of_the_document_and_long_ones_are_read_in_windows():
@@ -159,50 +150,7 @@ def test_the_degree_of_support_of_each_kind_of_judge():
     assert degree_of(PublicJudge(), sentence, []) is None
 
 
-@pytest.fixture
-def collection(tmp_path):
-    """A folder with one document of two sentences, and a file of claims."""
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    row = {"_id": "d", "title": "You", "text": "You may cancel the contract. We sue the court."}
-    (folder / "corpus.jsonl").write_text(json.dumps(row) + "\n")
-    claims = tmp_path / "claims.jsonl"
-    rows = [
-        {"id": n, "claim": claim, "label": label, "group": n}
-        for n, (claim, label) in enumerate(
-            [
-                ("We sue the court over the contract.", "SUPPORTED"),
-                ("The court may cancel the contract.", "NOT_SUPPORTED"),
-            ]
-            * 3
-        )
-    ]
-    claims.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return folder, claims
-
-
 NAMES = ("NEUTRAL", "CONTRADICTION", "ENTAILMENT")
-
-
-def test_the_judge_of_the_command_is_the_model_in_the_folder(
-    casebook, tmp_path, collection, make_classifier
-):
-    """A premise is the document's name and its passages, the hypothesis the claim."""
-    model = make_classifier(tmp_path / "nli", 3, NAMES)
-    folder, claims = collection
-    options = ("--corpus", folder, "--stance", f"entailment:{model}", "--json")
-    code, text, error = casebook("factcheck", "run", claims, *options)
-    assert code == 0, error
-    for claim in json.loads(text)["claims"]:
-        items = sorted(claim["evidence"], key=lambda item: item["start"])
-        assert len(items) == 2
-        premises = [f"You. {item['passage']}" for item in items]
-        premises.append("You. " + " ".join(item["passage"] for item in items))
-        shares = EntailmentModel(model).probabilities(premises, [claim["claim"]] * 3)
-        yes, no = shares[:, :2].max(axis=0)
-        side = SUPPORTS if yes >= no else REFUTES
-        sided = {item["stance"] for item in items} - {NEUTRAL}
-        assert sided == ({side} if max(yes, no) > 0.5 else set())
 
 
 def test_the_order_of_numbered_classes_is_part_of_the_name(tmp_path, make_classifier):

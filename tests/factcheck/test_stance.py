@@ -13,7 +13,6 @@ from casebook.factcheck.stance import (
     FEATURES,
     PublicJudge,
     features,
-    fitted_stance,
     learnt_weights,
 )
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
@@ -91,16 +90,6 @@ def test_the_weights_are_scikit_learns():
     peer.fit((X - X.mean(axis=0)) / X.std(axis=0), y)
     slopes = [weights[name] * scale for name, scale in zip(FEATURES, X.std(axis=0), strict=True)]
     assert np.allclose(slopes, peer.coef_[0], atol=1e-5)
-
-
-def test_a_judge_can_learn_from_labelled_claims(own, base):
-    judge = fitted_stance(base, own.train)
-    right = []
-    for claim in own.train:
-        for atom in claim.atoms:
-            p = judge.probability(atom.text, base.holding(atom))
-            right.append((p >= 0.5) == (atom.label == "SUPPORTED"))
-    assert np.mean(right) > 0.8
 
 
 def test_the_placeholder_reads_nothing():

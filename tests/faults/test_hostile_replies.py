@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from serving import completion, replying, response
 
-from casebook.assistant.application import reply_columns
+from casebook.assistant.answer import reply_columns
 from casebook.assistant.log import read_log
 from casebook.cli import main
 from casebook.models.language import Endpoint, NoAnswer

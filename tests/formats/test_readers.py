@@ -145,23 +145,3 @@ def test_a_copy_has_the_same_metadata_in_any_order_and_no_other(tmp_path):
         path = lines_of(tmp_path, first, first | change)
         with pytest.raises(InputError, match="with other content"):
             read_frame(path, "_id", "doc_id", ("text", "title"))
-
-
-NO_DOCUMENTS = [
-    ({"text": "x"}, "has no field '_id' that is text"),
-    ({"_id": 3, "text": "x"}, "has no field '_id' that is text"),
-    ({"_id": " ", "text": "x"}, "an empty '_id'"),
-    ({"_id": "b", "text": " "}, "'b' has no text"),
-    ({"_id": "b", "text": "x", "metadata": {"title": "y"}}, "metadata has the name of another"),
-    ({"_id": "b", "text": "x", "a": 1, "metadata": {"a": 2}}, "metadata has the name of another"),
-    ({"_id": "a", "text": "other"}, "id 'a' stood above with other content"),
-]
-
-
-def test_a_document_that_cannot_be_names_its_line(tmp_path):
-    def read(record):
-        path = lines_of(tmp_path, {"_id": "a", "text": "one"}, record)
-        return read_frame(path, "_id", "doc_id", ("title", "text"))
-
-    cases = [(record, rf"x\.jsonl:2: .*{problem}") for record, problem in NO_DOCUMENTS]
-    assert not_refused(read, cases) == []

@@ -8,10 +8,17 @@ from statsmodels.regression.linear_model import OLS
 from validation.runs_null import DESIGNS, METRIC, rejections, write_run
 
 from casebook.errors import Incomparable, InputError
-from casebook.runs.decide import apply_decision, apply_gate, decide, read_gate, settle, write_report
+from casebook.runs.decide import (
+    apply_decision,
+    apply_gate,
+    decide,
+    read_gate,
+    settle,
+    write_decision,
+)
 from casebook.runs.pairing import compare_runs
 from casebook.runs.promotions import active_promotion, promote, read_promotions, rollback
-from casebook.runs.registry import REPO, discover, find_run
+from casebook.runs.registry import find_run
 from casebook.stats.tests import minimal_detectable_effect
 
 RNG = np.random.default_rng(0)
@@ -77,8 +84,7 @@ def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_ke
     )
     assert 0 < evidence["low"] < evidence["improvement"] < evidence["high"]
     assert "best of 4 runs" in " ".join(evidence["notes"])
-    report = decision
-    first, second = (write_report(listing.root, "decision", report) for _ in range(2))
+    first, second = (write_decision(listing.root, decision) for _ in range(2))
     assert first != second and first.parent.name == "_decisions"
     stored = json.loads(first.read_text())
     documented = {"metricKey", "epsilon", "createdUtc", "runsRoot", "totalRunsFound"}
@@ -86,7 +92,6 @@ def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_ke
         stored
     )
     assert stored["action"] == "Promote" and stored["active"]["runId"] == "old"
-    assert first.with_suffix(".md").read_text().startswith("# decision: original:ndcg@3")
     apply_decision(listing, decision)
     assert active_promotion(listing.root, "ndcg@3")["decision"]["low"] == evidence["low"]
 
@@ -107,19 +112,6 @@ def test_other_data_is_incomparable_unless_forced_and_then_for_good(registry):
     promote(listing, new, "ndcg@3", "again")
     rollback(listing.root, "ndcg@3", "back")
     assert active_promotion(listing.root, "ndcg@3")["incomparable"] is True
-
-
-def test_runs_below_repo_compete_only_when_asked(registry):
-    # The documented case: .90 below _repo beats .10 only with the flag.
-    registry.add("plain", 0.10)
-    registry.add("hidden", 0.90, workflow="MiniInsurance-PosNeg")
-    root = registry.layout.root
-    (root / "_repo").mkdir()
-    (root / "MiniInsurance-PosNeg").rename(root / REPO)
-    assert decide(registry.read(), "ndcg@3")["candidate"]["runId"] == "plain"
-    assert decide(discover(registry.layout, include=(REPO,)), "ndcg@3")["candidate"][
-        "runDirectory"
-    ].endswith(f"{REPO}/hidden")
 
 
 def test_two_decisions_at_once_do_not_both_count(registry):

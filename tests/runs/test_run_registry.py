@@ -33,6 +33,7 @@ BAD = {
     "deep": b"[" * 100_000,
     "future": b'{"SchemaVersion":2,%s}' % GOOD,
     "huge": b'{%s,"Metrics":[%s]}' % (GOOD, b"9" * 5000),
+    "year 1": b'{"RunId":"a","Workflow":"w","StartedAtUtc":"0001-01-01T00:00:00+05:00"}',
     "text": b'{%s,"Metrics":{"x":"high"}}' % GOOD,
 }
 
@@ -57,7 +58,7 @@ def test_unreadable_files_are_listed_with_the_reason(registry):
         f"{name}/run.json" for name in BAD
     }
     assert all("\n" not in why and why for why in listing.unreadable.values())
-    assert "newer than 1" in listing.unreadable["future/run.json"]
+    assert "less than or equal to 1" in listing.unreadable["future/run.json"]
     if os.geteuid():  # root reads every file
         (folder / "run.json").chmod(0)
         assert "Permission" in str(registry.read().unreadable)

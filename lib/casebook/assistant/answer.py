@@ -7,16 +7,18 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
+from pydantic import BaseModel, Field, FiniteFloat, StrictStr
 
-from casebook.assistant.application import reply_columns
 from casebook.assistant.log import ASSISTANT_WORDS, documents_of, read_log
+from casebook.data.cards import first_problem
 from casebook.data.tables import ENDINGS, read_roles, read_table, refusal
 from casebook.errors import BatchFailed, InputError
 from casebook.files import refuse_overwriting, write_text
-from casebook.models.language import Endpoint, address_of_model, printable_line
+from casebook.models.language import Endpoint, NoAnswer, Tokens, address_of_model, printable_line
 from casebook.plugins import callable_plugin, called
 from casebook.progress import track
 from casebook.readers import read_jsonl, read_lines, read_text, suffix_of
@@ -119,8 +121,8 @@ def _hits(asked, documents, mode, k):
 def ask_application(questions, out, app, *, system=None, **options):
     """Ask an application of one's own every question; gives the log, as `answer_questions` does.
 
-    ``app`` is ``module:object``, see `casebook.assistant.application` for what it replies;
-    ``system`` is its name in the log.
+    ``app`` is ``module:object``, which is called with the question's text and gives a text, or the
+    fields of `Reply`; ``system`` is its name in the log.
     """
     call = callable_plugin(app, "question -> text, or a dictionary with 'answer'")
 
@@ -132,6 +134,33 @@ def ask_application(questions, out, app, *, system=None, **options):
 
     system = system or app
     return complete_log(questions, out, [system], ["app", system], prepare, **options)
+
+
+class Reply(BaseModel):
+    """What is read of an application's reply; all else is left. ``error`` says why it has none."""
+
+    answer: StrictStr
+    contexts: list[StrictStr] | None = None
+    abstained: bool | None = None
+    cost: Annotated[FiniteFloat, Field(ge=0)] | None = None
+    prompt_tokens: Tokens = None
+    completion_tokens: Tokens = None
+    thinking: StrictStr | None = None
+
+
+def reply_columns(name, reply):
+    """The columns of a log that an application's reply has; `NoAnswer` if it has no answer."""
+    if isinstance(reply, str):
+        reply = {"answer": reply}
+    try:
+        if isinstance(reply, dict) and reply.get("error"):
+            raise ValueError(reply["error"])
+        columns = Reply.model_validate(reply).model_dump(exclude_none=True)
+        json.dumps(columns, ensure_ascii=False).encode()  # no half characters
+    except ValueError as error:
+        line = printable_line(f"{name}: {first_problem(error)}")
+        raise NoAnswer("nonsense", line) from error
+    return {"contexts": None} | columns
 
 
 # --- the log

@@ -12,12 +12,14 @@ from casebook.assistant.log import ASSISTANT_WORDS
 from casebook.data.cards import card_of
 from casebook.errors import InputError
 from casebook.explain.study import Explained
-from casebook.frames import OTHER, PLANNED
+from casebook.findings import interval_verdicts
+from casebook.frames import OTHER, PLANNED, coefficients
 from casebook.measures.faithfulness import documented_faithfulness, faithfulness
 from casebook.measures.mentions import share_named
 from casebook.measures.quotations import bracket_references, share_quoted_rightly
 from casebook.progress import track
 from casebook.scores import LEVEL, Scores
+from casebook.stats.areas import auroc
 from casebook.stats.samples import generator
 from casebook.text import UNSPACED
 from casebook.verdicts import MARGINS
@@ -30,6 +32,8 @@ LOG_SCORE = "score in the log: "
 JUDGED = "support"
 PEOPLE = "rating of people"
 REPEATED = "the question repeated"
+AGREEMENT = "AUROC with people's ratings"
+CHANCE = 0.5
 MOST_COPIED = 150  # answers of which copies are made
 ABOUT = ["id", "system", "group", "abstained", "closed"]
 
@@ -295,6 +299,30 @@ def foreign_contrasts(rows, system, **about):
         if len(values):
             scores = _scores(rows, values, measure, about | {"phrases": phrases})
             tables.append(scores.contrasts([(system, name)]))
+    return joined(tables)
+
+
+def people_agreement(rows, measures, **about):
+    """How each measure agrees with people's ratings, by system: AUROC, of which chance is 0.5.
+
+    It is the probability that an answer which people rate above their mean has a higher score than
+    one which they rate below.
+    """
+    tables = []
+    for measure in [name for name in measures if name != PEOPLE]:
+        rated = rows.dropna(subset=[measure, PEOPLE])
+        for system, answers in rated.groupby("system", sort=False):
+            scores = scores_of(answers, measure, [system], **about)
+            ratings = answers[PEOPLE]
+            is_good = (ratings > ratings.mean()).to_numpy()
+            values = scores.values[system].to_numpy()
+            area = auroc(is_good, values, clusters=scores.clusters)
+            name = f"{ANSWER_MEASURES.get(measure, measure)} of {system}"
+            row = coefficients({name: area}, answers["group"].nunique(), CHANCE)
+            verdict = interval_verdicts(row, CHANCE)
+            row = row.assign(null=CHANCE, margin=0.0, verdict=verdict)
+            of_both = replace(scores, measure=AGREEMENT, neutral=False)
+            tables.append(of_both.described(row))
     return joined(tables)
 
 

@@ -11,10 +11,11 @@ from pydantic.dataclasses import dataclass
 
 from casebook import paths
 from casebook.batch.parameters import annotations, declarations, resolved
+from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.paths import home_path, valid_name
 from casebook.readers import did_you_mean, read_yaml
-from casebook.runs.record import digest, first_error
+from casebook.runs.record import digest
 
 DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
 EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
@@ -59,7 +60,7 @@ def load_grid(path=DEFAULT_GRID):
         try:
             cell = TypeAdapter(Cell).validate_python(row)
         except ValidationError as error:
-            raise InputError(f"{where}: {first_error(error)}") from None
+            raise InputError(f"{where}: {first_problem(error)}") from None
         for name in (cell.name, cell.notebook):
             valid_name(name, where)
         if path == DEFAULT_GRID:
@@ -113,14 +114,16 @@ def select(cells, names=(), tag="default", overrides=None):
         near = did_you_mean(tag, tags)
         raise InputError(f"no experiment has the tag {tag!r}{near}; tags: {', '.join(tags)}")
     chosen = []
+    known = set()
     for cell in {cell.name: cell for cell in found}.values():
-        known = overrides if names else declarations(cell.source) if overrides else {}
-        values = {name: value for name, value in overrides.items() if name in known}
+        declared = declarations(cell.source) if overrides else {}
+        values = {name: value for name, value in overrides.items() if name in declared}
         chosen.append(replace(cell, parameters=cell.parameters | values))
-    for name in overrides:
-        if not any(name in cell.parameters for cell in chosen):
-            names = {name for cell in chosen for name in declarations(cell.source)}
-            raise InputError(f"no experiment has a parameter {name}{did_you_mean(name, names)}")
+        known.update(declared)
+    for name in overrides.keys() - known:
+        has = f"has no parameter {name}{did_you_mean(name, known)}"
+        where = chosen[0].notebook if len(chosen) == 1 else "none of the notebooks"
+        raise InputError(f"{where}: {has}; known: {', '.join(sorted(known))}")
     return chosen
 
 

@@ -30,7 +30,7 @@ if sys.platform != "linux":
 _LONGEST = 70  # characters of a folder in which a socket can be: its path has at most 107
 
 
-_started = []  # kernels of this process
+_started = set()  # kernels of this process that nobody has killed
 
 
 class Kernel:
@@ -41,7 +41,7 @@ class Kernel:
         self.environment = dict(environment)
         self.pid = None
         self.killed = False
-        _started.append(self)
+        _started.add(self)
 
     def manager_class(self, base=AsyncKernelManager):
         """A class of kernel managers that start it; papermill needs the asynchronous base."""
@@ -53,11 +53,13 @@ class Kernel:
         for kill in (os.killpg, os.kill) if self.pid else ():
             with contextlib.suppress(ProcessLookupError):
                 kill(self.pid, signal.SIGKILL)
+        if self.pid:  # which may soon be another's
+            _started.discard(self)
 
 
 def kill_all():
     """Kill the kernels of this process."""
-    for kernel in _started:
+    for kernel in list(_started):
         kernel.kill()
 
 

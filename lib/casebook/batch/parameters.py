@@ -32,7 +32,6 @@ MODEL_PARAMETERS = (
 """Parameters that name models, which may be folders."""
 
 _NAMES = vars(typing) | vars(types) | {"Path": str}  # what annotations may be made of
-_SUFFIXES = {".csv", ".json", ".jsonl", ".md", ".txt", ".tsv", ".xlsx", ".yaml", ".yml"}
 
 
 def as_list(value):
@@ -136,7 +135,7 @@ def plugin_sources(parameters):
 
 
 def check(source, parameters):
-    """Refuse names that a notebook lacks, values of wrong types, and files that are not there."""
+    """Refuse names that a notebook lacks, and values of wrong types; its readers refuse files."""
     usual = defaults(source)
     declared = declarations(source)
     for name in parameters.keys() - declared.keys():
@@ -145,12 +144,8 @@ def check(source, parameters):
     refuse_secrets(usual | parameters)
     for name, annotation in annotations(source).items():
         value = parameters.get(name, usual.get(name))
-        if repr(value) == repr(usual.get(name)):  # 1 is no truth value
-            continue
-        check_type(name, annotation, value)
-        for text in as_list(value) if name not in DATA_PARAMETERS else ():
-            if names_file(text, annotation) and not exists(text):
-                raise InputError(f"{name} {text!r}: no such file or folder")
+        if repr(value) != repr(usual.get(name)):  # 1 is no truth value
+            check_type(name, annotation, value)
 
 
 def check_type(name, annotation, value):
@@ -166,14 +161,6 @@ def check_type(name, annotation, value):
         wanted = [fault["msg"].removeprefix("Input should be ") for fault in error.errors()]
         wanted = " or ".join(dict.fromkeys(wanted))
         raise InputError(f"{name} should be {wanted}, not {value!r:.100}") from None
-
-
-def names_file(text, annotation):
-    """Whether the value of a parameter with this annotation is a path rather than a name."""
-    if "Path" not in annotation or not isinstance(text, str):
-        return False
-    is_path = "/" in text or Path(text).suffix.lower() in _SUFFIXES
-    return "str" not in annotation or is_path or exists(text)
 
 
 def refuse_secrets(values):

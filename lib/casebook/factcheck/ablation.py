@@ -87,7 +87,7 @@ def documented_configs(config=None):
         "minimal": {name: value for part in without.values() for name, value in part.items()},
         "no gate": {"gate": "none"},
     }
-    return {name: replace(config, **changed) for name, changed in changes.items()}
+    return {name: config._replace(**changed) for name, changed in changes.items()}
 
 
 def run_configs(configs, base, stance, claims, *, memo=None):

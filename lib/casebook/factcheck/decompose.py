@@ -13,17 +13,14 @@ from pydantic import BaseModel, Field, StringConstraints, ValidationError
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.factcheck.clauses import split_claim
-from casebook.factcheck.words import CLAIM_WORDS, proper_names, stated_numbers, yaml_table
+from casebook.factcheck.words import CLAIM_WORDS, of_kind, proper_names, yaml_table
 from casebook.models.language import load_language_model
 from casebook.plugins import callable_plugin, called, is_plugin
 from casebook.stats.samples import check_choice
 from casebook.text import tokens
 
-VERIFIABLE = "verifiable"
-OPINION = "opinion"
-VAGUE = "vague"
-PREDICTION = "future_prediction"
-VERIFIABILITY_KINDS = (VERIFIABLE, OPINION, VAGUE, PREDICTION)
+VERIFIABILITY_KINDS = ("verifiable", "opinion", "vague", "future_prediction")
+VERIFIABLE, OPINION, VAGUE, _ = VERIFIABILITY_KINDS
 MOST_SUBCLAIMS = 10
 LONGEST_CLAIM = 10_000  # characters
 _JUDGEMENT = frozenset(CLAIM_WORDS["judgement"].split())
@@ -72,7 +69,7 @@ def verifiability(text):
     if not _JUDGEMENT.isdisjoint(words):
         return OPINION
     n_vague = sum(word in _VAGUE for word in words)
-    return VAGUE if n_vague > 1 and not stated_numbers(text) else VERIFIABLE
+    return VAGUE if n_vague > 1 and not of_kind(text, "number") else VERIFIABLE
 
 
 def decompose_documented(claim):

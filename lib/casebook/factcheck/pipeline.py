@@ -1,8 +1,7 @@
 """From a claim to a verdict: decompose, query, search, rate, extract, judge, decide."""
 
 import re
-from collections import Counter
-from dataclasses import dataclass, field, replace
+from collections import Counter, namedtuple
 from pathlib import Path
 from time import perf_counter
 
@@ -63,29 +62,15 @@ def fuse_queries(rankings, most):
     return sorted(scores, key=lambda row: (-round(scores[row], 12), row))[:most]
 
 
-@dataclass(frozen=True)
-class CheckerConfig:
-    """Settings: how claims are parted, queries of a part (``k``), what is read, how it decides.
-
-    ``documents`` a part (None: all that were retrieved) give ``passages`` each, if they pass the
-    ``gate`` of credibility; without ``three_stage`` they are read from beginning to end, and
-    ungated. ``parity``: query, rate, extract and number as documented.
-    """
-
-    decomposition: str = "rules"
-    k: int = 3
-    documents: int | None = 3
-    three_stage: bool = True
-    gate: str = "low"
-    passages: int = 2
-    rule: Rule = field(default_factory=Rule)
-    parity: bool = False
-
-    def __post_init__(self):
-        check_choice("gate", self.gate, CREDIBILITY_GATES)
-        check_choice("k", self.k, range(1, MOST_QUERIES + 1))
-
-
+#: Settings: how claims are parted, queries of a part (``k``), what is read, how it decides.
+#: ``documents`` a part (None: all that were retrieved) give ``passages`` each, if they pass the
+#: ``gate`` of credibility; without ``three_stage`` they are read from beginning to end, and
+#: ungated. ``parity``: query, rate, extract and number as documented.
+CheckerConfig = namedtuple(
+    "CheckerConfig",
+    "decomposition k documents three_stage gate passages rule parity",
+    defaults=["rules", 3, 3, True, "low", 2, Rule(), False],
+)
 DOCUMENTED_CONFIG = CheckerConfig(
     decomposition="documented",
     documents=None,
@@ -114,7 +99,7 @@ class FactChecker:
     Raises
     ------
     InputError
-        If the decomposition is unknown.
+        If the decomposition, the gate or ``k`` is none that there is.
 
     Notes
     -----
@@ -135,6 +120,8 @@ class FactChecker:
         self.base = base if isinstance(base, EvidenceBase) else EvidenceBase(base)
         self.stance = stance or PublicJudge()
         self.config = config or CheckerConfig()
+        check_choice("gate", self.config.gate, CREDIBILITY_GATES)
+        check_choice("k", self.config.k, range(1, MOST_QUERIES + 1))
         self.ratings = self.base.ratings
         self.write = search_queries
         self.extract = self.base.extract
@@ -157,17 +144,21 @@ class FactChecker:
     def check_all(self, claims):
         return [self.check(claim.text, claim.id) for claim in track(claims, "checking claims")]
 
-    def check(self, claim, claim_id="claim"):
+    def check(self, claim, claim_id="claim", passages=None):
+        """Check one claim, by what the search finds or by passages that are given.
+
+        If a stage fails, the result has its name and no verdict.
+        """
         stages = _StageClock(self._memo)
         result = VerdictResult(claim_id, claim, None, timings=stages.seconds)
         try:
-            return self._checked(stages, result)
+            return self._checked(stages, result, passages)
         except Exception as error:
             cause = getattr(error, "cause", None) or type(error).__name__
             message = f"{stages.current}: {cause}: {error}"[:500]
             return result._replace(claim=str(claim)[:200], error=message)
 
-    def _checked(self, stages, result):
+    def _checked(self, stages, result, given):
         rule = self.config.rule
         verifiable, dropped = self._parts(stages, result.claim)
         result = result._replace(subclaims=verifiable, dropped=dropped)
@@ -180,8 +171,10 @@ class FactChecker:
         evidence = []
         remarks = {}
         for part in verifiable:
-            part_queries, passages = self._found(stages, part, result.claim)
-            queries += part_queries
+            passages = given
+            if given is None:
+                part_queries, passages = self._found(stages, part, result.claim)
+                queries += part_queries
             first_number = 1 if self.config.parity else len(evidence) + 1
             evidence += self._judged(stages, part, passages, first_number)
             if hasattr(self.stance, "remarks"):
@@ -294,6 +287,6 @@ def checker_of(
     rating_table = read_rating_table(Path(ratings)) if ratings else None
     base = EvidenceBase(documents, mode, rating_table)
     if documented:
-        return FactChecker(base, PlaceholderStance(), replace(DOCUMENTED_CONFIG, k=k))
+        return FactChecker(base, PlaceholderStance(), DOCUMENTED_CONFIG._replace(k=k))
     config = CheckerConfig(decomposition=decomposition, gate=gate, k=k)
     return FactChecker(base, judge_of(stance), config)

@@ -1,6 +1,6 @@
 """Scores of anyone's verdicts: as documented, corrected, compared on the same claims; and costs."""
 
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,8 @@ from casebook.factcheck.stance import CAUTION, PublicJudge
 from casebook.factcheck.verdict import CLAIM_VERDICTS, INSUFFICIENT_EVIDENCE, VerdictResult
 from casebook.frames import coefficients, contrasts, count_units, estimates
 from casebook.measures import classification
-from casebook.measures.calibration import Calibration, calibration
-from casebook.measures.classification import GOLD_LABELS, SYNONYMS, Scores, documented_metrics
+from casebook.measures.calibration import calibration
+from casebook.measures.classification import GOLD_LABELS, SYNONYMS, documented_metrics
 
 MOST_LISTED_IDS = 10
 PARITY_NOTE = (
@@ -246,12 +246,8 @@ def compare_verdicts(right, rivals, *, clusters=None, n_resamples=10_000, seed=0
     return rows.rename(columns=RIVAL_COLUMNS)
 
 
-@dataclass(frozen=True, eq=False)
-class FactcheckReport:
-    account: dict
-    scores: Scores
-    calibration: Calibration | None
-    comparisons: pd.DataFrame
+class FactcheckReport(namedtuple("FactcheckReport", "account scores calibration comparisons")):
+    """Everything that is measured of one system's verdicts."""
 
     def as_dict(self):
         account = dict(self.account)

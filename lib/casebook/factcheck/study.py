@@ -1,6 +1,6 @@
 """Systems and controls on the same claims of one set, as one frame: a row a system and claim."""
 
-from dataclasses import dataclass, field
+from collections import namedtuple
 from functools import cached_property
 
 import numpy as np
@@ -43,25 +43,20 @@ FOUND = "evidence that was found; ✓ decides"
 PASSAGE = ["id", "role", "doc_id", "start", "end", "text", "note"]
 
 
-@dataclass(frozen=True, eq=False)
-class VerdictStudy:
+_STUDY = namedtuple(
+    "VerdictStudy",
+    "name claims answers passages policy names facts unread n_resamples seed",
+    defaults=[NAMES, {}, {}, 10_000, 0],
+)
+
+
+class VerdictStudy(_STUDY):
     """Verdicts of several systems on the same claims; the answers are about the first system.
 
     ``claims`` has id, label, group, text, and columns of kinds; ``answers`` a row a system and
     claim: verdict, probability that it is right, seconds; ``passages`` a row for each that decides
     a claim or was found for it. ``unread`` names systems that read nothing, with the reason.
     """
-
-    name: str
-    claims: pd.DataFrame
-    answers: pd.DataFrame
-    passages: pd.DataFrame
-    policy: dict
-    names: dict = field(default_factory=NAMES.copy)
-    facts: dict = field(default_factory=dict)
-    unread: dict = field(default_factory=dict)
-    n_resamples: int = 10_000
-    seed: int = 0
 
     @property
     def systems(self):
@@ -167,12 +162,10 @@ class CheckedClaims:
 
     def given(self, evidence):
         """Verdicts of the pipeline where these passages replace search, a list a claim."""
-        parts = []
-        for result in self.results:
-            texts = {part.id: part.text for part in result.subclaims}
-            parts.append({} if result.dropped else texts)
-        judge = self.checker.stance
-        return transfer.judge_passages(judge, parts, evidence, self.config.rule)[["verdict"]]
+        results = []
+        for claim, passages in zip(self.test, evidence, strict=True):
+            results.append(self.checker.check(claim.text, claim.id, passages))
+        return transfer.answers_of(results)[["verdict"]]
 
     def found(self):
         passages = []
@@ -270,9 +263,8 @@ def _claims_of(test, passages):
 
 
 def _answers(results):
-    rows = [[result.verdict, result.support, sum(result.timings.values())] for result in results]
-    table = pd.DataFrame(rows, columns=["verdict", "probability", "seconds"])
-    support = table["probability"].astype(float)
+    table = transfer.answers_of(results)
+    support = table["support"].where([result.support is not None for result in results])
     p = support.where(table["verdict"] == SUPPORTED, 1 - support)
     return table.assign(probability=p.where(table["verdict"].isin(SIDES)))
 

@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ from casebook.data import load
 from casebook.data.cards import card_of
 from casebook.data.sources import Absent
 from casebook.errors import InputError
-from casebook.factcheck import verdict as rules
 from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents
 from casebook.factcheck.evidence import EvidenceBase, EvidencePassage, load_documents
 from casebook.factcheck.judges import (
@@ -20,8 +18,9 @@ from casebook.factcheck.judges import (
     name_of_judge,
     title_of_judge,
 )
+from casebook.factcheck.pipeline import CheckerConfig, FactChecker
 from casebook.factcheck.score import is_right, majority
-from casebook.factcheck.verdict import NOT_SUPPORTED, SUPPORTED, Evidence, Rule
+from casebook.factcheck.verdict import NOT_SUPPORTED, SUPPORTED
 from casebook.factcheck.words import content, yaml_table
 from casebook.models.logistic import logistic_regression, settled
 from casebook.progress import track
@@ -133,42 +132,25 @@ def _sided(gold, name):
 # --- one frame: a row a set, claim and judge or baseline
 
 
-def judge_passages(judge, claims, evidence, rule=None):
-    """Verdict and degree of support of a judge, by the parts of every claim and its passages.
-
-    The parts of a claim are a dict of id to text. A claim on which the judge fails has no verdict,
-    as in the pipeline.
-    """
-    rule = rule or Rule()
-    rows = []
-    for parts, passages in zip(claims, evidence, strict=True):
-        start = perf_counter()
-        try:
-            items = [item for part in parts.items() for item in _judged(judge, part, passages)]
-        except Exception as error:
-            rows.append({"verdict": None, "support": UNDECIDED_SUPPORT, "error": str(error)[:200]})
-            continue
-        seconds = perf_counter() - start
-        _, verdict, _ = rules.decide_claim(parts, items, rule)
-        support = rules.degree_of_support(parts, items, rule)
-        support = UNDECIDED_SUPPORT if support is None else support
-        rows.append({"verdict": verdict, "support": support, "seconds": seconds, "error": None})
-    return pd.DataFrame(rows, columns=["verdict", "support", "seconds", "error"])
-
-
-def _judged(judge, part, passages):
-    name, text = part
-    stances = judge.judge(text, passages)
-    items = []
-    for passage, stance in zip(passages, stances, strict=True):
-        span = (passage.text, passage.start, passage.end)
-        items.append(Evidence("", name, "", passage.header, "", *span, 1.0, "high", *stance))
-    return items
-
-
 def judged(gold, system, judge):
-    answers = judge_passages(judge, [{"SC1": claim} for claim in gold["claim"]], gold["evidence"])
-    return gold.join(answers).assign(system=system)
+    """Rows of one judge on whole claims with gold evidence; one that fails gives no verdict."""
+    # nothing is searched: the passages name rows of a collection that is not here
+    n_rows = 1 + max(passage.row for passages in gold["evidence"] for passage in passages)
+    checker = FactChecker(["-"] * n_rows, judge, CheckerConfig(decomposition="none"))
+    results = []
+    for row in gold.itertuples():
+        results.append(checker.check(row.claim, row.id, row.evidence))
+    return gold.join(answers_of(results)).assign(system=system)
+
+
+def answers_of(results):
+    """Verdict, degree of support, seconds and error of every result."""
+    rows = []
+    for result in results:
+        support = UNDECIDED_SUPPORT if result.support is None else result.support
+        seconds = sum(result.timings.values())
+        rows.append([result.verdict, support, seconds, result.error])
+    return pd.DataFrame(rows, columns=["verdict", "support", "seconds", "error"])
 
 
 def blind(gold, folds=5, seed=0):

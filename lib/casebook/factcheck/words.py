@@ -73,10 +73,6 @@ def of_kind(text, kind):
     return [word for word in words(text) if word.kind == kind]
 
 
-def stated_numbers(text):
-    return [word.stem for word in of_kind(text, "number")]
-
-
 def proper_names(text):
     """Runs of names, as "Bank of England"."""
     known = {word.text for word in of_kind(text, "name")}
