@@ -170,7 +170,7 @@ def _forms_lines(folder, report):
     for change in report["text_changes"]:
         yield f"changed: {json.dumps(change, ensure_ascii=False)}"
     study = shlex.quote(str(folder))
-    yield f"hand out {folder / 'for_raters'}, keep {folder / 'sealed'}, publish preregistration.json"
+    yield f"hand out {folder / 'for_raters'}, keep {folder / 'sealed'} back"
     yield f"next: casebook raters audit {folder / 'for_raters'} --key {study}"
     yield f"when forms are back: casebook raters analyse FOLDER --key {study}"
 
