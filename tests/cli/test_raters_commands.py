@@ -53,7 +53,7 @@ def test_results_are_written_once_and_whole(casebook, study):
     values = json.loads(out)
     assert "of alpha is" in values["answer"][0] and values["tables"]["defects"] == []
     table = pd.read_csv(study / "found" / "tables" / "intervals.csv")
-    assert len(table) == 8
+    assert len(table) == 4
     assert json.loads((study / "found" / "analysis.json").read_text())["answer"]
     code, _, err = casebook(*arguments, "--out", study / "found")
     assert code == 1 and "exists" in err
