@@ -30,7 +30,7 @@ def read_gold():
 
 def labelled_edits():
     sheets = {text.id: text.sheet for text in read_gold()}
-    sheets |= {sheet.case_id: sheet for sheet in read_cases().sheets}
+    sheets |= {sheet.case_id: sheet for sheet in read_cases()[0]}
     for _, record in read_jsonl(LABELLED_EDITS, {"sheet": str, "fact": str}):
         sheet = sheets[record["sheet"]]
         yield record, sheet, edit_fact(sheet, record["fact"], record["new"])

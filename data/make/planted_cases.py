@@ -42,15 +42,9 @@ def plant_cases(cases=6, values=4, per_line=12, seed=0):
             sheets.append(_sheet(name, facts))
             for kind, weight in weights.items():
                 annotations.append((name, kind, weight > 0, ranks[kind]))
-    return CaseCollection(
-        PLANTED,
-        "the planted collection",
-        sheets,
-        documents,
-        near_planted,
-        {},
-        pd.DataFrame(annotations, columns=ANNOTATION_COLUMNS),
-    )
+    annotations = pd.DataFrame(annotations, columns=ANNOTATION_COLUMNS)
+    cases = sheets, annotations, {}, documents, near_planted
+    return CaseCollection(PLANTED, "the planted collection", *cases)
 
 
 def _planted_documents(values, per_line, rng):

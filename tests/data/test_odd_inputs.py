@@ -38,7 +38,7 @@ def claims(path):
 
 
 def cases(path):
-    return [[sheet.case_id, sheet.outcome] for sheet in read_cases(path).sheets]
+    return [[sheet.case_id, sheet.outcome] for sheet in read_cases(path)[0]]
 
 
 #: Door to its reader, its rows, and what is read of them; the first column names, the last says.

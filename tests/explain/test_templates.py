@@ -53,7 +53,7 @@ def test_sentences_come_in_order_and_are_two_at_most():
 def test_every_corrected_sentence_is_borne_out_where_it_points():
     texts = TEXTS | {"titled": "STATE OF BIHAR v. RAM LAL\nThe appeal was heard."}
     explainer = Explainer(texts, max_words=60)
-    sheets = read_cases().sheets
+    sheets = read_cases()[0]
     seen = set()
     for sheet in sheets:
         for document in [*list(TEXTS)[::4], "titled"]:
@@ -63,11 +63,11 @@ def test_every_corrected_sentence_is_borne_out_where_it_points():
                 seen.add(sentence.kind)
                 assert sentence.support or sentence.kind == "nothing"
                 for one in sentence.support:
-                    assert texts[one.document_id][one.start : one.end] == one.quote
+                    assert texts[one["document_id"]][one["start"] : one["end"]] == one["quote"]
                     assert (
                         shown_part.start
-                        <= one.start
-                        < one.end
+                        <= one["start"]
+                        < one["end"]
                         <= shown_part.start + len(shown_part.text)
                     )
     assert seen >= {"sections", "petitioner", "respondent", "evidence", "terms"}

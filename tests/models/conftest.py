@@ -17,16 +17,6 @@ def bert_pair(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def dpr_pair(tmp_path_factory):
-    """Give the folders of a DPR question and a DPR context checkpoint."""
-    from transformers import DPRConfig, DPRContextEncoder, DPRQuestionEncoder
-
-    place, config = tmp_path_factory.mktemp("dpr"), DPRConfig(**sizes())
-    kinds = (DPRQuestionEncoder, DPRContextEncoder)
-    return [saved(place / kind.__name__, lambda kind=kind: kind(config)) for kind in kinds]
-
-
-@pytest.fixture(scope="session")
 def minilm():
     """Give the packaged encoder without a cache."""
     from casebook.models.encoders import load_encoder

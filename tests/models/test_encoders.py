@@ -1,4 +1,4 @@
-"""Encoders against plain transformers, pairs of towers, and which weights are read."""
+"""Encoders against plain transformers, and which weights are read."""
 
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 from tiny_models import named
 
 from casebook.errors import InputError
-from casebook.models.encoders import SentenceEncoder, load_encoder, locate_model, model_fingerprint
+from casebook.models.encoders import load_encoder, locate_model, model_fingerprint
 from casebook.models.entailment import CLASSES, EntailmentModel
 from casebook.models.rerankers import CrossEncoderReranker
 
@@ -56,7 +56,7 @@ def test_limit_and_identity_are_known_without_torch():
     assert done.stdout.split() == ["256", "4", "False"]
 
 
-def test_static_embeddings_have_no_limit_and_a_vector_for_each_token(bert_pair, tmp_path):
+def test_static_embeddings_have_no_limit(bert_pair, tmp_path):
     modules = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
     library = pytest.importorskip("sentence_transformers")
     tokenizer = pytest.importorskip("tokenizers").Tokenizer.from_file(
@@ -69,60 +69,16 @@ def test_static_embeddings_have_no_limit_and_a_vector_for_each_token(bert_pair, 
     encoder = load_encoder(tmp_path / "static", cache=False)
     texts = ["you may cancel", "", "refund " * 1000]
     assert encoder.count_tokens(texts).max() < encoder.max_tokens
-    pooled, tokens = encoder.encode_both(texts)
-    np.testing.assert_allclose(
-        pooled, model.encode(texts, normalize_embeddings=True), atol=1e-6, rtol=0
-    )
-    assert tokens.lengths.tolist() == [3, 0, 1000]
-    ids = [tokenizer.token_to_id(word) for word in ("you", "may", "cancel")]
-    expected = table[ids] / np.linalg.norm(table[ids], axis=1, keepdims=True)
-    np.testing.assert_allclose(tokens.take([0]).vectors, expected, atol=1e-3)
+    expected = model.encode(texts, normalize_embeddings=True)
+    np.testing.assert_allclose(encoder.encode_documents(texts), expected, atol=1e-6)
+    with pytest.raises(InputError, match="no late interaction: reranker=None"):
+        encoder.token_vectors(texts)
 
 
 def test_other_than_texts_are_refused(minilm):
     for texts in ("one string", [None], ["a", 3], ["\ud800"]):
         with pytest.raises(InputError, match="expected a list of texts"):
             minilm.encode_queries(texts)
-
-
-def pair_of(query, context):
-    return SentenceEncoder(f"query={query},context={context}")
-
-
-def test_plain_towers_are_pooled_at_the_first_token(bert_pair):
-    import torch
-    from transformers import AutoModel, AutoTokenizer
-
-    folder = bert_pair[0]
-    model = AutoModel.from_pretrained(folder).eval()
-    batch = AutoTokenizer.from_pretrained(folder)(["you may sue"], return_tensors="pt")
-    with torch.inference_mode():
-        first = model(**batch).last_hidden_state[0, 0].numpy()
-    pair = pair_of(*bert_pair)
-    found = pair.encode_queries(["you may sue"])[0]
-    np.testing.assert_allclose(found, first / np.linalg.norm(first), atol=1e-5)
-
-
-def test_dpr_checkpoints_are_read_and_not_started_at_random(dpr_pair):
-    import torch
-    from transformers import AutoTokenizer, DPRContextEncoder
-
-    pair = pair_of(*dpr_pair)
-    tokenizer = AutoTokenizer.from_pretrained(dpr_pair[1])
-    model = DPRContextEncoder.from_pretrained(dpr_pair[1]).eval()
-    batch = tokenizer(["the contract may refund"], return_tensors="pt")
-    with torch.inference_mode():
-        expected = model(**batch).pooler_output[0].numpy()
-    found = pair.encode_documents(["the contract may refund"])[0]
-    np.testing.assert_allclose(found, expected / np.linalg.norm(expected), atol=1e-5)
-
-
-def test_a_pair_is_spelled_in_parameters(bert_pair):
-    question, passage = bert_pair
-    pair = load_encoder(f"context={passage},query={question}", cache=False)
-    assert pair.model_hash == pair_of(question, passage).model_hash
-    with pytest.raises(InputError, match="write query=NAME,context=NAME"):
-        load_encoder(f"query={question}", cache=False)
 
 
 def test_changed_weights_of_the_package_are_refused(tmp_path, monkeypatch):

@@ -4,8 +4,10 @@ import pytest
 from beir_folders import write_beir
 
 from casebook.data import load
+from casebook.data.folders import read_collection
 from casebook.factcheck.evidence import EvidenceBase, load_documents
-from casebook.retrieval.encoded import EncodedCorpus, encode_folder
+from casebook.models.encoders import load_encoder
+from casebook.retrieval.encoded import EncodedCorpus, encode_corpus
 from casebook.retrieval.pipeline import HybridRetriever
 
 WORDS = ["flood", "theft", "storm", "delay", "cancel", "refund", "court", "arbiter"]
@@ -37,7 +39,7 @@ def test_encoded_corpora_and_evidence_hold_titles(titled, tmp_path):
     vectors = []
     for titles in (True, False):
         folder = tmp_path / f"encoded{titles}"
-        encode_folder(titled, folder, titles=titles)
+        encode_corpus(read_collection(titled, titles), load_encoder(), folder)
         vectors.append(EncodedCorpus(folder).passages().vectors[:])
     assert abs(vectors[0] - vectors[1]).max() > 0.01
     base = EvidenceBase(load_documents([str(titled)]), mode="bm25")

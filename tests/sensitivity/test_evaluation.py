@@ -9,7 +9,6 @@ from casebook.sensitivity.evaluation import (
     documented_evaluation,
     importance_agreement,
     sensitivity,
-    type_scores,
 )
 from casebook.sensitivity.tree import EDGE_MEASURES
 
@@ -48,27 +47,14 @@ def test_documented_conventions(annotations):
 
 def test_corrected_evaluation_leaves_out_what_nobody_knows(annotations):
     found = importance_agreement(SCORES, annotations, n_resamples=200)
-    assert (found["value"], found["n"]) == (pytest.approx(1.0), 1)
-    assert found["p"] == pytest.approx(2 / 6)
+    assert (found["mean_spearman"], found["cases_ranked"]) == (pytest.approx(1.0), 1)
+    assert found["exact_p"] == pytest.approx(2 / 6)
     pairs = decided_pairs(annotations, score=SCORES)
     assert pairs["dispositive"].tolist() == [True, False, True, False, True]
     assert pairs["score"].tolist() == [2.0, 0.5, 1.6, 1.7, 3.0]
     scores = SCORES.copy()
     scores.loc["a", "Evidence"] = np.nan  # unassessed pairs are never zero
     assert len(decided_pairs(annotations, score=scores)) == 4
-
-
-def test_type_alone_scores_every_case_alike_and_only_what_was_assessed(annotations):
-    scores = SCORES.astype(float)
-    scores.loc["b", "Section"] = np.nan
-    found = type_scores(scores, annotations)
-    # Section decides in a; b, where it does not, was not assessed.
-    assert found.loc["a"].to_dict() == pytest.approx(
-        {"Numerical": 0, "Section": 1, "PartyType": 1, "Evidence": 1}
-    )
-    assert np.isnan(found.loc["b", "Section"])
-    whole = type_scores(SCORES, annotations)
-    assert whole["Section"].tolist() == [0.5, 0.5, 0.5]
 
 
 MORE = {"item": "x/0", "operation": "replace", "depth": 1, "parent": "r"}

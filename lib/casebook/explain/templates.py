@@ -5,7 +5,6 @@ the passage, and carries the position.
 """
 
 import math
-from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +13,7 @@ from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.sensitivity import facts
 from casebook.sensitivity.domain import SHIPPED_DOMAIN
-from casebook.sensitivity.edits import TEMPLATE_LABELS
+from casebook.sensitivity.edits import TEMPLATE_LABELS, Vocabulary
 from casebook.sensitivity.extract import extract_sheet
 from casebook.text import STOP_LIST, passages, token_spans, tokens
 
@@ -26,19 +25,10 @@ SHORTEST_TERM = 3
 _TEMPLATE_WORDS = TEMPLATE_LABELS | {"versus", "unknown", "years", "months", "days"}
 
 
-class SupportingText(NamedTuple):
-    # Words of a document that support a sentence: ``text[start:end] == quote``.
-
-    document_id: str
-    start: int
-    end: int
-    quote: str
-
-
 class Sentence(NamedTuple):
     text: str
     kind: str
-    support: tuple = ()
+    support: tuple = ()  # words of a document, each with its place
 
 
 class Passage(NamedTuple):
@@ -49,8 +39,9 @@ class Passage(NamedTuple):
     start: int = 0
 
     def support(self, start, end):
-        quote = self.text[start:end]
-        return SupportingText(self.document_id, self.start + start, self.start + end, quote)
+        # Words of the document: ``text[start:end] == quote``.
+        place = {"start": self.start + start, "end": self.start + end}
+        return {"document_id": self.document_id, **place, "quote": self.text[start:end]}
 
 
 class Explanation(NamedTuple):
@@ -61,11 +52,7 @@ class Explanation(NamedTuple):
         return " ".join(sentence.text for sentence in self.sentences)
 
     def to_dict(self):
-        sentences = []
-        for sentence in self.sentences:
-            support = [words._asdict() for words in sentence.support]
-            sentences.append({"text": sentence.text, "kind": sentence.kind, "support": support})
-        return {"text": self.text, "sentences": sentences}
+        return {"text": self.text, "sentences": [each._asdict() for each in self.sentences]}
 
 
 class Explainer:
@@ -181,13 +168,11 @@ def terms(text):
     return [span for span in spans if len(span[0]) >= SHORTEST_TERM and span[0] not in STOP_LIST]
 
 
-class TermWeights:
+class TermWeights(Vocabulary):
     """Inverse document frequencies of a collection: ln((N + 1) / (df + 1)) + 1."""
 
     def __init__(self, texts):
-        words = [set(tokens(text)) for text in texts]
-        self.n = len(words)
-        self.df = Counter(word for of_text in words for word in of_text)
+        super().__init__(texts, tokens)
 
     def weight(self, term):
         return math.log((self.n + 1) / (self.df[term] + 1)) + 1

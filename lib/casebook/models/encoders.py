@@ -35,6 +35,7 @@ PACKAGED = "minilm"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DOWNLOAD_SWITCH = "CASEBOOK_ALLOW_DOWNLOAD"
 BATCH_SIZE = 16
+_OUTPUTS = ("input_ids", "sentence_embedding", "token_embeddings")
 _IDENTITY_SUFFIXES = {".json", ".model", ".safetensors", ".txt"}
 #: Files of a model's folder, of which one of each kind is needed: a tokenizer would be made up.
 _NEEDED = {
@@ -42,8 +43,6 @@ _NEEDED = {
     "safetensors weights; pickles are not read": ["**/*.safetensors"],
     "tokenizer: tokenizer.json": ["**/tokenizer.json"],
 }
-_DPR_TOWERS = {"DPRQuestionEncoder": "question_encoder", "DPRContextEncoder": "ctx_encoder"}
-_LAST_HIDDEN_STATE = {"method": "forward", "method_output_name": "last_hidden_state"}
 
 
 def load_encoder(name=PACKAGED, cache=True, *, device=None, precision=None, batch_size=None):
@@ -53,8 +52,8 @@ def load_encoder(name=PACKAGED, cache=True, *, device=None, precision=None, batc
     ----------
     name : str or path
         ``"minilm"`` (packaged: all-MiniLM-L6-v2; Reimers and Gurevych 2019), the folder of a
-        model, a name of the Hugging Face hub (fetched only if ``CASEBOOK_ALLOW_DOWNLOAD`` is 1),
-        a pair of towers ``query=NAME,context=NAME``, or ``module:object`` (see `PluggedEncoder`).
+        model, a name of the Hugging Face hub (fetched only if ``CASEBOOK_ALLOW_DOWNLOAD`` is 1), or
+        ``module:object`` (see `PluggedEncoder`).
     cache : bool or casebook.models.cache.EmbeddingCache
         Whether, and where, vectors are kept and found again by model and text, and by device
         and precision.
@@ -102,29 +101,18 @@ def load_encoder(name=PACKAGED, cache=True, *, device=None, precision=None, batc
 
 
 class SentenceEncoder(Encoder):
-    """One model for queries and documents, or two towers: one for queries, one for documents."""
+    """A model on disk of queries and documents; torch is imported when it first encodes."""
 
     def __init__(self, name=PACKAGED, settings=None):
         self.name = os.fspath(name)
         self.settings = settings or model_settings()
-        towers = {"document": self.name}
-        self.pooling = "mean"
-        if self.name.startswith(("query=", "context=")):
-            towers = _pair_of(self.name)
-            self.pooling = "cls"
-        self.folders = {role: locate_model(tower) for role, tower in towers.items()}
-        self.folder = self.folders["document"]
-        prints = map(model_fingerprint, self.folders.values())
-        hashes = [_hashed(f"{fingerprint} {self.pooling}") for fingerprint in prints]
-        self.weights_hash = hashes[0] if len(hashes) == 1 else _hashed(" ".join(hashes))
+        self.folder = locate_model(name)
+        self.weights_hash = _hashed(f"{model_fingerprint(self.folder)} mean")
         self.model_hash = self.settings.hash_of(self.weights_hash)
-        self._models = {}  # by folder
 
-    def _model(self, role="document"):
-        folder = self.folders.get(role, self.folder)
-        if folder not in self._models:
-            self._models[folder] = _sentence_transformer(folder, self.pooling, self.settings)
-        return self._models[folder]
+    @cached_property
+    def _model(self):
+        return loaded("SentenceTransformer", self.folder, self.settings)
 
     @cached_property
     def _tokenizer(self):
@@ -138,9 +126,9 @@ class SentenceEncoder(Encoder):
     def max_tokens(self):
         """Longest text the model reads, in tokens with the special ones."""
         path = self.folder / "sentence_bert_config.json"
-        settings = read_json(path) if path.is_file() else {}
-        limit = settings.get("max_seq_length") or self._model().max_seq_length
-        return int(min(limit, sys.maxsize))  # static embeddings have no limit
+        limit = read_json(path).get("max_seq_length") if path.is_file() else None
+        # Static embeddings have no limit.
+        return int(min(limit or self._model.max_seq_length, sys.maxsize))
 
     @cached_property
     def vocabulary_size(self):
@@ -160,7 +148,7 @@ class SentenceEncoder(Encoder):
 
     def _encode(self, texts, role):
         vectors = self._outputs(checked_texts(texts), role).astype(np.float32)
-        vectors = vectors.reshape(-1, self._model(role).get_embedding_dimension())
+        vectors = vectors.reshape(-1, self._model.get_embedding_dimension())
         if self.settings.precision == "float32":
             return vectors
         return unit_rows(vectors)  # a length of half precision is not quite 1
@@ -171,37 +159,32 @@ class SentenceEncoder(Encoder):
     def encode_both(self, texts, role="document"):
         """Encode texts and their tokens in one pass."""
         texts = checked_texts(texts)
-        model = self._model(role)
         if not texts:
             pooled = self._encode(texts, role)
             return pooled, TokenVectors.of_rows(pooled)
-        if hasattr(model[0], "embedding"):  # static embeddings: a table with a vector a token
-            pooled = self._encode(texts, role)
-            ids = self.token_ids(texts)
-            table = model[0].embedding.weight.detach().float().cpu().numpy()
-            vectors = [table[text_ids] for text_ids in ids]
-        else:
-            outputs = self._outputs(texts, role, output_value=None)
-            means = [output["sentence_embedding"].float().cpu().numpy() for output in outputs]
-            pooled = unit_rows(np.stack(means))
-            ids = []
-            vectors = []
-            for output in outputs:
-                text_ids = output["input_ids"].cpu().numpy()
-                keep = ~np.isin(text_ids, model.tokenizer.all_special_ids)
-                ids.append(text_ids[keep])
-                vectors.append(output["token_embeddings"].float().cpu().numpy()[keep])
+        if hasattr(self._model[0], "embedding"):
+            raise InputError(
+                f"{self.name}: static embeddings have no late interaction: reranker=None"
+            )
+        pooled = []
+        ids = []
+        vectors = []
+        for output in self._outputs(texts, role, output_value=None):
+            arrays = {name: _on_cpu(output[name]) for name in _OUTPUTS}
+            keep = ~np.isin(arrays["input_ids"], self._model.tokenizer.all_special_ids)
+            pooled.append(arrays["sentence_embedding"])
+            ids.append(arrays["input_ids"][keep])
+            vectors.append(arrays["token_embeddings"][keep])
         tokens = TokenVectors(
             vectors=unit_rows(np.concatenate(vectors)).astype(np.float16),
             token_ids=np.concatenate(ids).astype(np.int64),
             lengths=np.array([len(text_ids) for text_ids in ids], dtype=np.int64),
         )
-        return pooled, tokens
+        return unit_rows(np.stack(pooled)), tokens
 
     def _outputs(self, texts, role, output_value="sentence_embedding"):
         """Outputs of sentence-transformers, with the model's own prompt for the role."""
-        model = self._model(role)
-        encode = model.encode_query if role == "query" else model.encode_document
+        encode = self._model.encode_query if role == "query" else self._model.encode_document
         batch_size = self.settings.batch_size or BATCH_SIZE
         with self.settings.memory_for(batch_size):
             return encode(
@@ -213,11 +196,9 @@ class SentenceEncoder(Encoder):
             )
 
 
-def _pair_of(name):
-    towers = dict(part.partition("=")[::2] for part in name.split(","))
-    if towers.keys() != {"query", "context"} or not all(towers.values()):
-        raise InputError(f"encoder {name!r} is no pair: write query=NAME,context=NAME")
-    return {"query": towers["query"], "document": towers["context"]}
+def _on_cpu(tensor):
+    tensor = tensor.cpu()
+    return (tensor.float() if tensor.is_floating_point() else tensor).numpy()
 
 
 def _hashed(text):
@@ -333,21 +314,3 @@ def loaded(kind, folder, settings):
         local_files_only=True,
         model_kwargs={"use_safetensors": True, "dtype": settings.precision},
     )
-
-
-def _sentence_transformer(folder, pooling, settings):
-    """Load an encoder; what is no sentence transformer yet is pooled as told."""
-    model = loaded("SentenceTransformer", folder, settings)
-    if (folder / "modules.json").is_file():
-        return model
-    transformer = model[0]
-    architecture = transformer.config.architectures[0]
-    if architecture in _DPR_TOWERS:  # whose BERT is read: its own output has no tokens
-        kind = getattr(importlib.import_module("transformers"), architecture)
-        tower = kind.from_pretrained(folder, use_safetensors=True, dtype=settings.precision)
-        transformer.model = getattr(tower, _DPR_TOWERS[architecture]).bert_model.to(model.device)
-        transformer.modality_config = {"text": _LAST_HIDDEN_STATE}
-        transformer.module_output_name = "token_embeddings"
-    modules = importlib.import_module("sentence_transformers.sentence_transformer.modules")
-    layers = [transformer, modules.Pooling(transformer.get_embedding_dimension(), pooling)]
-    return torch_library().SentenceTransformer(modules=layers, device=model.device)

@@ -240,7 +240,7 @@ def _same_input(first, second):
         candidates = [np.sort(result.stages["rerank"].ids) for result in (first, second)]
         if np.array_equal(*candidates):
             return "marginal relevance dropped no document, so the reranker read the same ones"
-    is_reranked = "rerank" in first.costs or "rerank" in second.costs
+    is_reranked = "reranker" in first.costs or "reranker" in second.costs
     if different <= OF_RERANKER and not is_reranked:
         return "the reranker reads none of these questions"
     if different == {"query_words"}:  # a word more or less changes the scores of a list
@@ -316,7 +316,7 @@ def milliseconds_per_question(results, n_questions):
         if isinstance(result, RetrievalResult) and name not in CONTROL_SYSTEMS:
             costs[name] = result.costs.drop("index")
     costs = pd.DataFrame(costs).T
-    for stage in costs.columns.intersection(["encode queries", "rerank"]):
+    for stage in costs.columns.intersection(["encoding", "reranker"]):
         costs[stage] = costs[stage].mask(costs[stage].notna(), costs[stage].max())
     return (1000 * costs.sum(axis=1) / n_questions).to_dict()
 

@@ -24,11 +24,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from casebook.data.folders import read_collection, read_questions
+from casebook.data.folders import read_questions
 from casebook.errors import InputError
 from casebook.files import locked, sha256_file, write_json
 from casebook.models.device import model_settings
-from casebook.models.encoders import PACKAGED, load_encoder
+from casebook.models.encoders import load_encoder
 from casebook.models.rerankers import token_frequencies
 from casebook.readers import read_json
 from casebook.retrieval.index import Chunks, CorpusIndex, Passages
@@ -207,11 +207,6 @@ class StoredVectors:
 
 
 # --- encoding
-
-
-def encode_folder(folder, out, encoder=PACKAGED, size=None, client=None, titles=True):
-    """Encode the documents of a BEIR folder: see `encode_corpus`."""
-    return encode_corpus(read_collection(folder, titles), encoder, out, size, client)
 
 
 def encode_corpus(documents, encoder, out, size=None, client=None, cut=None):

@@ -23,22 +23,21 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
 
     Parameters
     ----------
-    lists : sequence of RankedLists, each [Q, K], of lists of ids, or of runs
-        Lists of the same queries by several retrievers, best first; or one query's ids, one list
-        for each retriever; or runs, ``{query: {id: score}}`` or one query's ``{id: score}``.
+    lists : sequence of runs, or of RankedLists, each [Q, K]
+        Runs of several retrievers, ``{query: {id: score}}``, or lists of the same queries, best
+        first.
     k : float, default 20
         Rank constant, at least 0; 60 in the source.
     depth : int, optional
         Entries of each list that count; all by default.
     weights : array_like, [lists] or [lists, Q], optional
-        At least 0, not all 0; ones by default.
+        At least 0; ones by default.
 
     Returns
     -------
-    RankedLists, or list of (id, score), or dict
-        Every document of any list. Scores lie above 0, up to the sum of the weights over ``k + 1``.
-        Ties go to the better best rank, then to the lower position. Of ids, pairs, best first; of
-        runs, one run.
+    dict or RankedLists
+        One run, or lists, with every document of any list. Scores lie above 0, up to the sum of the
+        weights over ``k + 1``. Ties go to the better best rank, then to the lower position.
 
     Raises
     ------
@@ -53,17 +52,13 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
 
     Examples
     --------
-    >>> from casebook.retrieval.ranked import RankedLists
-    >>> fused = reciprocal_rank_fusion([RankedLists([[0, 1]], [[3, 2]]), RankedLists([[1]], [[9]])])
-    >>> fused.ids.tolist(), fused.scores.round(4).tolist()
-    ([[1, 0]], [[0.0931, 0.0476]])
-    >>> [doc_id for doc_id, _ in reciprocal_rank_fusion([["a", "b"], ["b", "c"]], k=60)]
-    ['b', 'a', 'c']
+    >>> runs = [{"q": {"a": 2, "b": 1}}, {"q": {"b": 9}}]
+    >>> fused = reciprocal_rank_fusion(runs, k=60)
+    >>> {document: round(score, 4) for document, score in fused["q"].items()}
+    {'b': 0.0325, 'a': 0.0164}
     """
     if lists and isinstance(lists[0], Mapping):
         return _fused_runs(lists, k, depth, weights)
-    if lists and isinstance(lists[0], list | tuple):
-        return list(_fused_ids(lists, k, depth, weights).items())
     weights = _checked(lists, weights)
     if not 0 <= k < np.inf:
         raise InputError(f"the rank constant of fusion must be at least 0, got {k}")
@@ -77,28 +72,20 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
 
 
 def _fused_runs(runs, k, depth, weights):
-    """Runs fused query by query, in which a query may be missing, or the scores of one query."""
-    if not all(isinstance(scores, Mapping) for scores in runs[0].values()):
-        return _fused_runs([{"": scores} for scores in runs], k, depth, weights)[""]
+    """Runs fused query by query, of which one may be missing in a run."""
     fused = {}
     for query in dict.fromkeys(query for run in runs for query in run):
-        of_query = [run.get(query, {}) for run in runs]
-        if any(math.isnan(score) for scores in of_query for score in scores.values()):
+        rows = [run.get(query, {}) for run in runs]
+        if any(math.isnan(score) for row in rows for score in row.values()):
             raise InputError("a score of a run is NaN: it has no rank")
-        lists = [list(dict(ranked(scores))) for scores in of_query]
-        fused[query] = _fused_ids(lists, k, depth, weights)
+        names = pd.Index(dict.fromkeys(name for row in rows for name in row), dtype=object)
+        lists = []
+        for row in rows:
+            places = names.get_indexer([name for name, _ in ranked(row)])
+            lists.append(RankedLists([places], [-np.arange(len(row))]))
+        lists = reciprocal_rank_fusion(lists, k, depth, weights)
+        fused |= to_run(lists, [query], names)
     return fused
-
-
-def _fused_ids(lists, k, depth, weights):
-    ids = pd.Index(dict.fromkeys(name for entry in lists for name in entry), dtype=object)
-    entries = []
-    for number, entry in enumerate(lists, 1):
-        if len(set(entry)) < len(entry):
-            raise InputError(f"list {number} names a document twice: leave one of them out")
-        places = ids.get_indexer(pd.Index(entry, dtype=object))
-        entries.append(RankedLists([places], [-np.arange(len(entry))]))
-    return to_run(reciprocal_rank_fusion(entries, k, depth, weights), [""], ids)[""]
 
 
 def weighted_sum(lists, weights=None):
@@ -152,9 +139,8 @@ def _checked(lists, weights):
         raise InputError("fusion needs at least one ranked list, and all of the same queries")
     weights = np.asarray(np.ones(len(lists)) if weights is None else weights, float)
     fits = weights.shape in ((len(lists),), (len(lists), len(lists[0].ids)))
-    is_weight = np.isfinite(weights) & (weights >= 0)
-    if not fits or not is_weight.all() or (weights.size and not weights.any()):
-        raise InputError(f"fusion of {len(lists)} lists needs as many weights, not all 0")
+    if not fits or not (weights >= 0).all():
+        raise InputError(f"fusion of {len(lists)} lists needs as many weights, at least 0")
     return weights.reshape(len(lists), -1)
 
 

@@ -12,7 +12,7 @@ LIMITS = [0, 16, 64, 256, np.inf]  # tokens
 BANDS = ["1 to 16", "17 to 64", "65 to 256", "257 and more"]
 QUESTIONS_PER_BAND = 25
 WARM_UP = "warm up"
-STAGES = {"encode queries": "encoding", "rerank": "reranker"}  # all others are the search
+PARTS = ["encoding", "search", "reranker"]
 
 
 class _NewQuestions:
@@ -46,12 +46,9 @@ def time_new_questions(index, queries, per_band=QUESTIONS_PER_BAND, **settings):
         try:
             index.encoder.cache = cache and _NewQuestions(cache, folder)
             for text in [f"{WARM_UP} {chosen['text'].iloc[-1]}", *chosen["text"]]:
-                costs = retriever.retrieve_many([text], depth=1).costs.drop("index")
-                rows.append(costs.groupby(lambda stage: STAGES.get(stage, "search")).sum())
+                rows.append(retriever.retrieve_many([text], depth=1).costs)
         finally:
             index.encoder.cache = cache
-    times = 1000 * pd.DataFrame(rows[1:], chosen.index).reindex(
-        columns=["encoding", "search", "reranker"]
-    )
+    times = 1000 * pd.DataFrame(rows[1:], chosen.index).reindex(columns=PARTS)
     times["total"] = times.sum(axis=1)
     return chosen[["tokens", "band"]].join(times.fillna(0.0)).reset_index(drop=True)

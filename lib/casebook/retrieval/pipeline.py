@@ -18,6 +18,7 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.models.cache import checked_texts
 from casebook.models.device import model_settings
+from casebook.models.encoders import PACKAGED
 from casebook.retrieval import fuse, ranked
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.ranked import ABSENT, RankedLists, at_columns, best_first, positive_depth
@@ -47,8 +48,8 @@ class HybridRetriever:
         ``{id: text}``, or a list of texts, whose places, from "0", are their ids; see
         :func:`casebook.retrieval.index.documents_frame`. An index can be shared by retrievers with
         different settings.
-    encoder : str, encoder or None, default "default"
-        The packaged encoder by default; None for no encoder, which switches the dense list,
+    encoder : str, encoder or None, default "minilm"
+        As in :func:`casebook.load_encoder`; None for no encoder, which switches the dense list,
         marginal relevance and the reranker off.
     reranker : str or None, default "maxsim"
         A key of :data:`casebook.retrieval.rerank.RERANKERS` (``maxsim``, ``maxsim-mean``,
@@ -86,7 +87,7 @@ class HybridRetriever:
     def __init__(
         self,
         documents,
-        encoder="default",
+        encoder=PACKAGED,
         reranker="maxsim",
         mode="full",
         *,
@@ -98,12 +99,10 @@ class HybridRetriever:
         self.config = config_for(mode, reranker=reranker, **settings)
         if encoder is None:
             self.config = self.config.without_encoder()
-        if isinstance(encoder, str) and encoder == "default":
-            encoder = None  # the packaged one, or that of the index
         if not isinstance(documents, CorpusIndex):
             models = model_settings(device, precision, batch_size)
             documents = CorpusIndex(documents, encoder, settings=models)
-        elif any((encoder, device, precision, batch_size)):
+        elif encoder not in (PACKAGED, None) or any((device, precision, batch_size)):
             raise InputError("the index has its encoder and device already: give a frame or none")
         self.index = documents
         if documents.median_words < self.config.passages_from:
@@ -173,8 +172,7 @@ class HybridRetriever:
         search_depth = max(depth, 2 * self.config.pool)
         allowed, required = self._allowed(len(queries), filters, candidates)
         costs = Counter()
-        with _timed(costs, "encode queries"):
-            weights = self._semantic_weights(queries)
+        weights = self._semantic_weights(queries, costs)
         groups = self._groups(queries, weights)
         parts = []
         for config, rows in groups:
@@ -194,7 +192,7 @@ class HybridRetriever:
             stages[name] = ranked.stack([part[name] for part in parts]).take(order)
         passages = stages.pop("passages").ids
         costs = pd.Series(costs, dtype=float).rename_axis("stage")
-        return RetrievalResult(queries, top_k, stages, passages, costs, self.index, self.config)
+        return RetrievalResult(top_k, stages, passages, costs, self.index, self.config)
 
     def _run(self, batch, depth, costs):
         """Lists of each stage, and the passages that decided the documents."""
@@ -209,39 +207,36 @@ class HybridRetriever:
                 _ = self._passages.vectors
         vectors = None
         if config.uses_encoder:
-            with _timed(costs, "encode queries"):
+            with _timed(costs, "encoding"):
                 vectors = self._query_vectors(batch)
 
         # 1 filter: in batch.allowed. 2 first-stage lists
         stages = {name: RankedLists.empty(len(batch.queries)) for name in self.config.lists}
         sources = []  # lists of documents, and the passages that decided them
-        for name, engine in engines.items():
-            with _timed(costs, name):
+        with _timed(costs, "search"):
+            for name, engine in engines.items():
                 stages[name], passages = self._first_stage(name, engine, batch, vectors)
-            if passages is not None:
-                position = 0 if name == "dense" else len(sources)
-                sources.insert(position, (stages[name], passages))
+                if passages is not None:
+                    position = 0 if name == "dense" else len(sources)
+                    sources.insert(position, (stages[name], passages))
 
-        # 3 fusion
-        with _timed(costs, "fusion"):
+            # 3 fusion
             lists = [stages[name] for name in config.lists]
-            fused = stages["fused"] = _fused(lists, batch, config.pool)
+            ranking = fused = stages["fused"] = _fused(lists, batch, config.pool)
             below_pool = _fused(lists, batch, batch.depth)
 
-        # 4 diversity
-        ranking = fused
-        if config.mmr:
-            with _timed(costs, "mmr"):
+            # 4 diversity
+            if config.mmr:
                 ranking, passages = self._diversify(fused, config, vectors)
-            sources.insert(0, (fused, passages))
-        if self.config.mmr:
-            ranking = stages["mmr"] = ranking.truncate(config.mmr_pool)
+                sources.insert(0, (fused, passages))
+            if self.config.mmr:
+                ranking = stages["mmr"] = ranking.truncate(config.mmr_pool)
 
         # 5 reranking
         if self.config.reranker:
             candidates = ranking = stages["rerank"] = ranking.truncate(config.mmr_pool)
         if config.reranker:
-            with _timed(costs, "rerank"):
+            with _timed(costs, "reranker"):
                 found = self._rerank(reranker, batch, vectors, candidates, fused)
             stages["rerank"], ranking, passages = found
             sources.insert(0, (candidates, passages))
@@ -273,12 +268,13 @@ class HybridRetriever:
             required = ranked.from_scores(np.where(allowed, 0.0, -np.inf), len(self.index))
         return allowed, required
 
-    def _semantic_weights(self, queries):
+    def _semantic_weights(self, queries, costs):
         config = self.config
         reads_words = config.lists == ("bm25",) and not config.reranker
         if config.question_tokens is None or reads_words:
             return np.ones(len(queries))
-        return config.semantic_weight(self.index.encoder.count_tokens(queries))
+        with _timed(costs, "encoding"):
+            return config.semantic_weight(self.index.encoder.count_tokens(queries))
 
     def _groups(self, queries, weights):
         """Settings and rows of queries that are treated alike.
@@ -421,11 +417,10 @@ Hit = namedtuple("Hit", "rank doc_id text start end metadata scores ranks")
 class RetrievalResult:
     """Ranked documents of many queries with all stages behind them."""
 
-    queries: list
     top_k: int
     stages: dict  # RankedLists by name; the last is "final"
     passages: np.ndarray
-    costs: pd.Series  # processor seconds of each stage
+    costs: pd.Series  # processor seconds: index, encoding, search, reranker
     index: CorpusIndex = field(repr=False)
     config: PipelineConfig
 

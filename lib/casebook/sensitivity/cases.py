@@ -1,10 +1,10 @@
-"""Cases to edit and documents to search: annotated, extracted or planted."""
+"""Cases to edit and documents to search: annotated, planted or of one's own."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,20 +13,29 @@ from pydantic import ConfigDict, Field, create_model
 from casebook import paths
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
-from casebook.data.tables import ENDINGS, ROLES, Reading, read_roles, read_table, records_of
+from casebook.data.tables import (
+    ENDINGS,
+    ROLES,
+    read_roles,
+    read_table,
+    reading_text,
+    records_of,
+)
 from casebook.errors import InputError
 from casebook.models.language import load_language_model
 from casebook.parameters import needs
 from casebook.readers import parse_json, read_text, suffix_of
-from casebook.sensitivity.citations import adjacent_sections, neighbours, neighbours_or_next
 from casebook.sensitivity.domain import (
     SHIPPED_DOMAIN,
     Domain,
+    adjacent_sections,
+    neighbours,
+    neighbours_or_next,
     read_domain,
     validate_record,
 )
 from casebook.sensitivity.extract import extract_sheet, extract_with_model
-from casebook.sensitivity.facts import contradictions, from_dict, present_types
+from casebook.sensitivity.facts import from_dict, present_types
 
 ANNOTATED_CASES = paths.DATA / "counterfactual" / "cases.jsonl"
 PLANTED = "planted"
@@ -35,15 +44,15 @@ ANNOTATION_COLUMNS = ["case_id", "fact_type", "dispositive", "importance"]
 
 @dataclass(frozen=True, eq=False)
 class CaseCollection:
-    """Cases and documents, with annotations and neighbours of sections."""
+    """Cases, what somebody says decides them (importance 1 is most), and documents to search."""
 
     name: str
     title: str  # readers' name
     sheets: list = field(repr=False)
-    documents: pd.DataFrame = field(repr=False)
-    neighbours: object = field(repr=False)
-    account: dict
     annotations: pd.DataFrame = field(repr=False)
+    account: dict  # of what was read
+    documents: pd.DataFrame = field(repr=False)
+    neighbours: object = field(repr=False)  # of a section
     domain: Domain = field(default=SHIPPED_DOMAIN, repr=False)
     real: bool = False  # annotated as they are, so that edited cases say nothing
 
@@ -53,43 +62,21 @@ class CaseCollection:
         return pd.Series(counts).astype(str).rename_axis("what").reset_index(name="value")
 
 
-def open_cases(dataset, cases=None, corpus=None, facts=None, **said):
-    """Cases of a file with a folder of documents, or else those of a data set.
-
-    `facts` is a file of further fact types, `said` are the columns and rows of the file.
-    """
-    needs("cases", cases, corpus=corpus, columns=said.get("columns"))
-    if cases:
-        return user_collection(cases, corpus, read_domain(facts), **said)
-    if not dataset.startswith(PLANTED):
-        return extracted_collection(load(dataset), read_domain(facts))
-    needs("cases", cases, facts=facts)
-    return planted_cases(dataset)
-
-
-def annotated_sets(dataset, cases=None, corpus=None, facts=None, **said):
-    """Cases of which somebody says what decides them: a list of `CaseCollection`.
+def case_sets(dataset, cases=None, corpus=None, facts=None, **said):
+    """Cases and what decides them: a list of `CaseCollection`.
 
     They are those of a file, or our annotated cases over the documents of a data set, after the
-    planted ones where it is these.
+    planted ones where it is these. `facts` is a file of further fact types, `said` are the columns
+    and rows of the file of cases.
     """
-    if cases or facts or corpus:
-        return [open_cases(dataset, cases, corpus, facts, **said)]
+    needs("cases", cases, corpus=corpus, facts=facts, columns=said.get("columns"))
+    if cases:
+        return [user_collection(cases, corpus, read_domain(facts), **said)]
     sets = [planted_cases(dataset)] if dataset.startswith(PLANTED) else []
-    name = PLANTED if sets else dataset
     documents = (sets[0] if sets else load(dataset)).documents
-    ours = read_cases()
-    annotated = CaseCollection(
-        f"annotated_cases_on_{name}",
-        "our annotated cases",
-        ours.sheets,
-        documents,
-        neighbours,
-        ours.account() | {"annotated by": "the project, not validated by experts"},
-        ours.annotations,
-        real=True,
-    )
-    return [*sets, annotated]
+    name = f"annotated_cases_on_{PLANTED if sets else dataset}"
+    ours = name, "our annotated cases", *read_cases()
+    return [*sets, CaseCollection(*ours, documents, neighbours, real=True)]
 
 
 near_planted = adjacent_sections({"IPC-": {"": ["302", "303", "304", "305", "306", "307"]}}, 1).get
@@ -100,50 +87,17 @@ def planted_cases(name=PLANTED):
     folder = paths.DATA / "counterfactual" / name
     cases = read_cases(folder / "cases.jsonl")
     documents = read_collection(folder)
-    facts = cases.sheets, documents, near_planted, cases.account(), cases.annotations
-    return CaseCollection(PLANTED, "the planted collection", *facts)
+    return CaseCollection(PLANTED, "the planted collection", *cases, documents, near_planted)
 
 
 def user_collection(path, corpus, domain=SHIPPED_DOMAIN, **said):
     """Cases of a file, annotated or not, against the documents of a folder."""
     if corpus is None:
         raise InputError(f"{path}: the cases need documents to search: name their folder (corpus)")
-    cases = read_cases(path, domain, **said)
-    annotated = set(cases.annotations["case_id"])
-    return CaseCollection(
-        Path(path).stem,
-        f"the cases of {Path(path).name}",
-        sorted(cases.sheets, key=lambda sheet: sheet.case_id not in annotated),
-        read_collection(corpus),
-        partial(neighbours_or_next, domain=domain),
-        cases.account(),
-        cases.annotations,
-        domain=domain,
-    )
-
-
-def extracted_collection(dataset, domain=SHIPPED_DOMAIN):
-    """The questions of a dataset, whole judgments, as cases; the others are counted."""
-    sheets = []
-    counts = Counter()
-    for name, text in zip(dataset.queries["query_id"], dataset.queries["text"], strict=True):
-        sheet = extract_sheet(text, name, domain).sheet
-        if present_types(sheet) and not contradictions(sheet):
-            sheets.append(sheet)
-        else:
-            counts["judgments without facts, or with facts that contradict, left out"] += 1
-    if not sheets:
-        raise InputError(f"{dataset.name}: no question is a case to edit")
-    return CaseCollection(
-        dataset.name,
-        dataset.card.title if dataset.card else dataset.name,
-        sheets,
-        dataset.documents,
-        partial(neighbours_or_next, domain=domain),
-        dict(counts),
-        pd.DataFrame(columns=ANNOTATION_COLUMNS),
-        domain,
-    )
+    path = Path(path)
+    cases = path.stem, f"the cases of {path.name}", *read_cases(path, domain, **said)
+    near = partial(neighbours_or_next, domain=domain)
+    return CaseCollection(*cases, read_collection(corpus), near, domain)
 
 
 # ---- cases of a file, with what decides them
@@ -152,23 +106,8 @@ def extracted_collection(dataset, domain=SHIPPED_DOMAIN):
 CASE_KEYS = tuple(ROLES["cases"])
 
 
-class Cases(NamedTuple):
-    """Sheets, what somebody says decides the cases (importance 1 is most), and what was read."""
-
-    sheets: list
-    annotations: pd.DataFrame
-    reading: Reading
-
-    def account(self):
-        return {
-            "annotated": self.annotations["case_id"].nunique(),
-            "pairs": int(self.annotations["dispositive"].notna().sum()),
-            "columns not read": ", ".join(self.reading.unread) or "none",
-        }
-
-
 def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=None):
-    """Cases of a table, a row a case, or of a .json of one case: `Cases`.
+    """Cases of a table, a row a case, or of a .json of one case: sheets, annotations, account.
 
     A case is a fact sheet with its annotations, or the sheet alone; its fact types and acts are
     those of the domain.
@@ -200,7 +139,10 @@ def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN, columns=None, rows=N
             decides = name in record.dispositive_facts if name in named else None
             if name in named or name in ranks:
                 annotations.append((sheet.case_id, name, decides, ranks.get(name, np.nan)))
-    return Cases(sheets, pd.DataFrame(annotations, columns=ANNOTATION_COLUMNS), reading)
+    annotations = pd.DataFrame(annotations, columns=ANNOTATION_COLUMNS)
+    counts = {"annotated": annotations["case_id"].nunique()}
+    counts["pairs"] = int(annotations["dispositive"].notna().sum())
+    return sheets, annotations, reading.record() | counts
 
 
 def _record_model(fact_types):
@@ -224,14 +166,14 @@ def read_case(path, extractor=None, name=None, domain=SHIPPED_DOMAIN, **said):
     path = Path(path)
     is_table = suffix_of(path) in ENDINGS
     if is_table:
-        cases = read_cases(path, domain, **said)
-        sheets = {sheet.case_id: sheet for sheet in cases.sheets}
+        cases, _, account = read_cases(path, domain, **said)
+        sheets = {sheet.case_id: sheet for sheet in cases}
         if name is None and len(sheets) == 1:
             name = next(iter(sheets))
         if name not in sheets:
             some = ", ".join([*sheets][:5])
             raise InputError(f"{path}: name one of {len(sheets)} cases by --case, such as {some}")
-        return sheets[name], (str(cases.reading),)
+        return sheets[name], (reading_text(account),)
     text = read_text(path)
     extraction = extract_sheet(text, path.stem, domain)
     if extractor:

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from casebook.sensitivity import facts
-from casebook.sensitivity.citations import word_lists
-from casebook.sensitivity.domain import SHIPPED_DOMAIN
+from casebook.sensitivity.domain import SHIPPED_DOMAIN, word_lists
 
 _WORDS = word_lists()
 TEMPLATE_LABELS = frozenset(_WORDS["template"]["labels"])
@@ -57,7 +56,11 @@ def single_fact_edits(
     # Types of one's own take the place of those of the same name.
     ours = _changes(sheet, neighbours, bounded)
     changes = [change for change in ours if change[0] not in domain.types]
-    changes += _further_changes(sheet, domain)
+    present = [(fact.fact_type, fact.value) for fact in sheet.further_facts]
+    for at, (name, value) in enumerate(present):
+        for other in domain.types[name].replacements(value):
+            if (name, other) not in present:
+                changes.append((name, f"further_facts/{at}", other))
     changes.sort(key=lambda change: domain.fact_types.index(change[0]))
     return [edit_fact(sheet, item, new, write) for _, item, new in changes]
 
@@ -154,14 +157,6 @@ def _changes(sheet, neighbours, bounded):
                 yield "Numerical", f"{kind}/{at}", value
 
 
-def _further_changes(sheet, domain):
-    present = [(fact.fact_type, fact.value) for fact in sheet.further_facts]
-    for at, (name, value) in enumerate(present):
-        for other in domain.types[name].replacements(value):
-            if (name, other) not in present:
-                yield name, f"further_facts/{at}", other
-
-
 def _rng(seed, *purpose):
     digest = hashlib.sha256("\0".join(purpose).encode()).digest()
     return np.random.default_rng([seed, int.from_bytes(digest[:8])])
@@ -175,7 +170,6 @@ _UNITS = {
     "amounts": {"lakh": 100_000, "lac": 100_000, "crore": 10_000_000},
     "durations": {"year": 1, "month": 1 / 12, "week": 7 / 365, "day": 1 / 365, "hour": HOUR},
 }
-_WHOLE_UNITS = ("hour", "hr", "day", "week")  # lengths of which judgments count no halves
 LARGEST_FACTOR = 10  # most by which a sum or a length of time changes
 SHORT_DURATION = 7 / 365  # years; up to a week a length may change by more
 
@@ -214,19 +208,14 @@ def is_out_of_bounds(kind, fact, value):
     if value <= 0 or (_counted(kind, fact) and value != int(value)):
         return True
     size = value * (_worth(kind, fact) or 0) if kind == "durations" else value
-    least, most = _first_bound(kind, fact.subject)
+    bounds = _WORDS["bounds"][kind]
+    found = [row for row in bounds if re.search(row[0], fact.subject, re.IGNORECASE)]
+    _, least, most = found[0]
     if not least <= size <= most:
         return True
     if kind == "ages" or (kind == "durations" and 0 < size <= SHORT_DURATION):
         return False
     return not fact.value / LARGEST_FACTOR <= value <= fact.value * LARGEST_FACTOR
-
-
-def _first_bound(kind, subject):
-    for words, *bounds in _WORDS["bounds"][kind]:
-        if re.search(words, subject, re.IGNORECASE):
-            return bounds
-    return None
 
 
 def _worth(kind, fact):
@@ -239,11 +228,9 @@ def _worth(kind, fact):
 
 
 def _counted(kind, fact):
-    if kind == "ages":
-        return True
-    units = kind == "amounts" and not _worth(kind, fact)
-    units = units or (kind == "durations" and fact.unit.lower().startswith(_WHOLE_UNITS))
-    return units and fact.value == int(fact.value)
+    # Nobody counts halves of rupees or of days, unlike those of lakhs, months and years.
+    is_small = (_worth(kind, fact) or 0) < 1 / 12
+    return kind == "ages" or (is_small and fact.value == int(fact.value))
 
 
 def _rounded(value):
@@ -277,8 +264,8 @@ _TEMPLATE = TEMPLATE_LABELS.union(_WORDS["template"]["other words"])
 class Vocabulary:
     """Document frequencies of the words of a collection, as BM25 finds them."""
 
-    def __init__(self, texts):
-        words = [set(_words(text)) for text in texts]
+    def __init__(self, texts, words_of=None):
+        words = [set((words_of or _words)(text)) for text in texts]
         self.n = len(words)
         self.df = Counter(word for of_text in words for word in of_text)
 

@@ -73,11 +73,14 @@ def why_undefined(edges):
     return next(iter([*reasons, *poor]), "not assessed: no edge")
 
 
-def case_scores(edges, measure=FOOTRULE, over_placebo=True, fact_types=FACT_TYPES):
+def case_scores(edges, measure=FOOTRULE, over_placebo=True, fact_types=FACT_TYPES, statuses=(OK,)):
     """Sensitivity of each case (row) to each fact type; NaN where it was not assessed."""
-    used = edges[edges["status"] == OK]
+    used = edges[edges["status"].isin(statuses)]
     values = excess(used, measure) if over_placebo else used[measure]
-    return _by_case(edges, used, values, fact_types)
+    table = used.assign(value=values.astype(float))
+    means = table.pivot_table("value", "case_id", "fact_type", aggfunc="mean")
+    cases = edges["case_id"].unique().tolist()
+    return means.reindex(index=cases, columns=list(fact_types)).astype(float)
 
 
 def documented_scores(edges, cases=None, fact_types=FACT_TYPES):
@@ -85,22 +88,14 @@ def documented_scores(edges, cases=None, fact_types=FACT_TYPES):
 
     `cases` are the names of all cases, also of those without an edge.
     """
-    used = edges[edges["status"].isin([OK, NOOP, POOR_QUERY])]
-    scores = _by_case(edges, used, used[DISPLACEMENT], fact_types)
+    scores = case_scores(edges, DISPLACEMENT, False, fact_types, (OK, NOOP, POOR_QUERY))
     return (scores if cases is None else scores.reindex(cases)).fillna(0.0)
-
-
-def _by_case(edges, used, values, fact_types):
-    table = used.assign(value=values.astype(float))
-    means = table.pivot_table("value", "case_id", "fact_type", aggfunc="mean")
-    cases = edges["case_id"].unique().tolist()
-    return means.reindex(index=cases, columns=list(fact_types)).astype(float)
 
 
 # ---- scores against annotations
 
 
-def stated_evaluation(scores, annotations, outcomes, threshold=DECISIVE_DISPLACEMENT):
+def stated_evaluation(scores, annotations, threshold, outcomes):
     """Score as the document's sentences say: shares of all annotated facts and proposed edits.
 
     `outcomes` are the validator's decisions on all proposed edits.
@@ -120,7 +115,7 @@ def _rounded_share(flags):
     return round(float(flags.mean()), 4) if len(flags) else None
 
 
-def documented_evaluation(scores, annotations, edges=0, threshold=DECISIVE_DISPLACEMENT):
+def documented_evaluation(scores, annotations, threshold=DECISIVE_DISPLACEMENT, edges=0):
     """Score as the document's code does: averaged over cases, 0 for a case without annotations.
 
     Ties of the rank correlation are broken by the alphabet; the accept rate is 1 with any edge
@@ -156,9 +151,9 @@ def _documented_spearman(of_case):
 
 
 def importance_agreement(scores, annotations, *, n_resamples=10_000, seed=0):
-    """Mean Spearman correlation of sensitivity and annotated importance, with p of the exact null.
+    """Mean Spearman correlation of sensitivity and annotated importance.
 
-    A number of the book, with its interval over cases.
+    The interval is over cases, and p that of the exact null.
     """
     rankings = []
     for of_case in _ranked(score_pairs(scores, annotations)):
@@ -168,7 +163,8 @@ def importance_agreement(scores, annotations, *, n_resamples=10_000, seed=0):
     test = mean_spearman_test(rankings)
     rhos = np.array([value for value in test["values"] if value is not None])
     mean = bootstrap_mean(rhos, n_resamples=n_resamples, seed=seed)
-    return mean.number(0.0) | {"p": test["p"], "undefined": test["undefined"]}
+    bounds = {"low": mean.low, "high": mean.high, "cases_ranked": mean.n}
+    return {"mean_spearman": mean.estimate, "exact_p": test["p"], **bounds}
 
 
 def score_pairs(scores, annotations):
@@ -185,10 +181,3 @@ def decided_pairs(annotations, **scores):
     columns = {name: score_pairs(table, annotations)["score"] for name, table in scores.items()}
     pairs = annotations.assign(**columns).dropna(subset=["dispositive", *columns])
     return pairs.astype({"dispositive": bool})
-
-
-def type_scores(scores, annotations):
-    """Score by the fact type alone: a control that reads no case and searches nothing."""
-    pairs = decided_pairs(annotations, score=scores)
-    share = pairs.groupby("fact_type")["dispositive"].mean().reindex(scores.columns)
-    return scores.notna().astype(float).mul(share).where(scores.notna())

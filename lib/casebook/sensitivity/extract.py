@@ -15,13 +15,16 @@ from typing import NamedTuple
 
 from casebook.errors import InputError
 from casebook.sensitivity import facts
-from casebook.sensitivity.citations import fill_pattern, find_provisions, pattern, word_lists
-from casebook.sensitivity.domain import SHIPPED_DOMAIN
+from casebook.sensitivity.domain import (
+    SHIPPED_DOMAIN,
+    fill_pattern,
+    find_provisions,
+    pattern,
+    word_lists,
+)
 from casebook.text import fold
 
 LONGEST_REGION = 12_000  # characters of the documented system
-SHORT_TEXT = 4_000  # texts up to here are read whole: a fifth of them is a sentence or two
-FACTS_SHARE = 0.2  # of a text without a heading that is read
 OLDEST_READ = 110
 HEAD = 4_000  # characters that hold a cause title
 REACH = 60  # characters in which a word says what a number is about
@@ -98,12 +101,10 @@ def extract_sheet(text, case_id="case", domain=SHIPPED_DOMAIN):
 
 
 def facts_region(text):
-    # The part with the facts: under a heading, else the first fifth, of short texts all.
+    # The part with the facts: under a heading to the next one, else the beginning.
     heading = pattern("heading").search(text)
-    if heading is None:
-        return 0, min(LONGEST_REGION, max(SHORT_TEXT, round(len(text) * FACTS_SHARE)), len(text))
-    start = heading.end()
-    following = pattern("next_heading").search(text, start)
+    start = heading.end() if heading else 0
+    following = heading and pattern("next_heading").search(text, start)
     end = following.start() if following else len(text)
     return start, min(end, start + LONGEST_REGION)
 
@@ -290,20 +291,19 @@ def extract_with_model(text, model, case_id="case", domain=SHIPPED_DOMAIN):
     """Extract a fact sheet with a language model; after two unusable answers, by patterns."""
     by_patterns = extract_sheet(text, case_id, domain)
     part = text[slice(*by_patterns.region)]
-    name = getattr(model, "name", "") or type(model).__name__
+    known = {fact.key for fact in facts.facts_of(by_patterns.sheet)}
     types = {key: list(kind.values or ["a number"]) for key, kind in domain.types.items()}
     notes = []
-    for attempt in (1, 2):
+    for _ in range(2):
         prompt = _PROMPT.format(text=part, types=json.dumps(types), again=" ".join(notes))
         try:
             record = {**model.complete_json(prompt, facts.FactSheet), "case_id": case_id}
-            sheet = facts.from_dict(record, name, empty=True, domain=domain)
+            sheet = facts.from_dict(record, "the model", empty=True, domain=domain)
         except (InputError, TypeError) as problem:
-            notes.append(f"attempt {attempt}: {problem}")
+            notes.append(f"no fact sheet: {problem}")
             continue
-        known = {fact.key for fact in facts.facts_of(by_patterns.sheet)}
         unknown = [fact for fact in facts.facts_of(sheet) if fact.key not in known]
-        notes.append(f"{len(unknown)} facts of {name} were not found by the patterns")
+        notes.append(f"{len(unknown)} facts of the model were not found by the patterns")
         return Extraction(sheet, (), by_patterns.region, tuple(notes))
-    notes.append(f"{name} gave no usable fact sheet: the patterns were used")
+    notes.append("the model gave no usable fact sheet: the patterns were used")
     return by_patterns._replace(notes=(*by_patterns.notes, *notes))

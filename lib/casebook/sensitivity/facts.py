@@ -8,8 +8,12 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictFloat, StrictInt
 
 from casebook.errors import InputError
-from casebook.sensitivity.citations import normalise_section, word_lists
-from casebook.sensitivity.domain import SHIPPED_DOMAIN, validate_record
+from casebook.sensitivity.domain import (
+    SHIPPED_DOMAIN,
+    normalise_section,
+    validate_record,
+    word_lists,
+)
 
 PARTY_TYPES = tuple(word_lists()["party_types"])
 EVIDENCE_TYPES = tuple(word_lists()["evidence"])
@@ -26,8 +30,7 @@ def as_integer(value):
 
 
 def number_text(value):
-    whole = as_integer(value)
-    return str(whole) if isinstance(whole, int) else f"{value:.10f}".rstrip("0")
+    return f"{as_integer(value):.15g}"
 
 
 _Bounds = Field(strict=True, ge=0, le=LARGEST_NUMBER, allow_inf_nan=False)
@@ -124,11 +127,10 @@ def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED_DOMAIN):
     sections = [normalise_section(name, domain) or name for name in sheet.sections_cited]
     checked = {"sections_cited": tuple(sections), "further_facts": tuple(further)}
     sheet = sheet.model_copy(update=checked)
-    problems += contradictions(sheet)
     if not (empty or present_types(sheet)):
         problems.append("(whole): has no fact, so nothing to change")
-    if problems:
-        raise InputError(f"{where}: field {problems[0]}")
+    for problem in [*problems, *contradictions(sheet)]:
+        raise InputError(f"{where}: field {problem}")
     return sheet
 
 

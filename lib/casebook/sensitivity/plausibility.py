@@ -10,9 +10,14 @@ import pydantic
 
 from casebook.errors import CasebookError
 from casebook.models.answers import costs_in_words, load_judging_model, prices_of_tokens
-from casebook.sensitivity import citations, facts
-from casebook.sensitivity.citations import pattern, word_lists
-from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN
+from casebook.sensitivity import facts
+from casebook.sensitivity.domain import (
+    FACT_TYPES,
+    SHIPPED_DOMAIN,
+    parse_section,
+    pattern,
+    word_lists,
+)
 from casebook.sensitivity.edits import is_out_of_bounds
 from casebook.stats.intervals import bounded, clustered_wilson
 
@@ -97,7 +102,7 @@ def _number(before, edit, domain):
 
 
 def _section(edit, domain):
-    old, new = map(citations.parse_section, (edit.old, edit.new))
+    old, new = map(parse_section, (edit.old, edit.new))
     if old is None or new is None:
         return None
     chapters = domain.structure.get(edit.new.removesuffix(new.number), {})

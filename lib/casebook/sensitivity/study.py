@@ -1,7 +1,7 @@
 """The sensitivity experiment: the same cases edited under several retrieval systems."""
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,8 @@ from casebook import frames, verdicts
 from casebook.data.cards import card_of
 from casebook.errors import InputError
 from casebook.findings import interval_verdicts
+from casebook.measures.rankshift import normalised_footrule
+from casebook.models.encoders import load_encoder
 from casebook.plugins import is_plugin
 from casebook.progress import track
 from casebook.retrieval.ablation import load_retriever
@@ -20,7 +22,7 @@ from casebook.runs.items import MOST_BYTES, item_page, word_changes
 from casebook.scores import Scores
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import CaseCollection
-from casebook.sensitivity.citations import neighbours_or_next
+from casebook.sensitivity.domain import neighbours_or_next
 from casebook.sensitivity.edits import inert_words
 from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT, why_undefined
 from casebook.sensitivity.plausibility import accept_rates
@@ -46,6 +48,9 @@ PLACEBOS = "placebos"
 BEYOND = "normalised footrule beyond placebos"
 AREA = "AUROC"
 PLACEBOS_ABOVE = "share of placebos above the threshold"
+LEAST_COSINE = 0.45  # below it two wordings do not ask the same
+BETWEEN = "footrule between wordings"
+OTHER_QUESTION = "{}, other question"
 
 NAMES = SYSTEM_NAMES | {
     RANDOM_ORDER: "random order",
@@ -124,20 +129,27 @@ class SensitivityStudy:
 
     # --- which facts decide
 
-    def case_scores(self, system, measure=FOOTRULE, over_placebo=True):
+    @cached_property
+    def pairs(self):
+        """Annotated pairs of case and fact type that all systems assess, with their scores.
+
+        Columns are the excess of a system, its documented mean displacement, and of the fact type
+        alone the share of the cases that the type decides.
+        """
         types = self.cases.domain.fact_types
-        return evaluation.case_scores(self.edges[system], measure, over_placebo, types)
+        scores = {}
+        for system, edges in self.edges.items():
+            displacement = evaluation.case_scores(edges, DISPLACEMENT, False, types)
+            scores[system] = evaluation.case_scores(edges, fact_types=types)
+            scores[f"{system}, {DOCUMENTED_SCORE}"] = displacement
+        pairs = evaluation.decided_pairs(self.cases.annotations, **scores)
+        by_type = pairs.groupby("fact_type")["dispositive"]
+        return pairs.assign(**{TYPE_ALONE: by_type.transform("mean").astype(float)})
 
     def areas(self):
         """AUROC of the excess of every system, and of the fact type alone, by pairs."""
-        columns = {system: self.case_scores(system) for system in self.systems}
-        columns[TYPE_ALONE] = self._of_types(self.systems[0])
-        tables = []
-        for name, scores in columns.items():
-            pairs = self._pairs(**{name: scores})
-            of_pairs = pairs["dispositive"], pairs[[name]], pairs["case_id"].tolist()
-            tables.append(frames.areas(*of_pairs))
-        rows = pd.concat(tables, ignore_index=True)
+        scores = self.pairs[[*self.systems, TYPE_ALONE]]
+        rows = frames.areas(self.pairs["dispositive"], scores, self.pairs["case_id"].tolist())
         is_exact = rows["value"].eq(0.5) & rows["low"].isna()  # every pair scores the same
         rows["verdict"] = interval_verdicts(rows, 0.5).mask(is_exact, verdicts.NO_DIFFERENCE)
         return self._described(rows.assign(null=0.5, margin=verdicts.margin_of(AREA)))
@@ -145,85 +157,65 @@ class SensitivityStudy:
     def against_simple(self, system, margin=None):
         """AUROC of a system minus that of the simple baselines, the best first.
 
-        Both sides have scores of the same pairs; the intervals hold together (Bonferroni).
+        The intervals hold together (Bonferroni).
         """
-        baselines = {TYPE_ALONE: self._of_types(system)}
-        if SIMPLE_SYSTEM in self.edges and system != SIMPLE_SYSTEM:
-            baselines[SIMPLE_SYSTEM] = self.case_scores(SIMPLE_SYSTEM)
-        n = len(baselines)
-        tables = [self._contrast(system, *side, margin, n) for side in baselines.items()]
-        rows = pd.concat(tables, ignore_index=True)
+        simple = [TYPE_ALONE, *(name for name in self.systems if name == SIMPLE_SYSTEM != system)]
+        rows = self._contrasts([(system, name) for name in simple], margin)
         rows = rows.sort_values("baseline", ascending=False, kind="stable", ignore_index=True)
         rows = rows.assign(role="", family="simple baselines")
-        if n > 1:
-            rows.loc[0, "role"] = f"the best of {n} simple baselines"
-        return rows
+        if len(rows) > 1:
+            rows.loc[0, "role"] = f"the best of {len(rows)} simple baselines"
+        return self._described(rows)
 
     def against_documented(self, margin=None):
         """AUROC of the excess minus that of the documented mean displacement."""
         tables = []
         for system in self.systems:
-            displacement = self.case_scores(system, DISPLACEMENT, over_placebo=False)
-            tables.append(self._contrast(system, DOCUMENTED_SCORE, displacement, margin))
+            pair = system, f"{system}, {DOCUMENTED_SCORE}"
+            tables.append(self._contrasts([pair], margin).assign(against=DOCUMENTED_SCORE))
         rows = pd.concat(tables, ignore_index=True)
-        return rows.assign(role="", family="documented measure")
+        return self._described(rows.assign(role="", family="documented measure"))
 
-    def _contrast(self, system, against, scores, margin, together=1):
-        # A system and what it is compared with; so many contrasts hold together.
+    def _contrasts(self, contrasted, margin):
+        # So many contrasts hold together.
         margin = verdicts.margin_of(AREA) if margin is None else margin
-        pairs = self._pairs(**{system: self.case_scores(system), against: scores})
-        both = pairs["dispositive"], pairs[[system, against]], [(system, against)]
-        level = 1 - 0.05 / together
-        rows = frames.area_contrasts(*both, pairs["case_id"].tolist(), level=level)
-        row = rows.iloc[0]
-        rows["verdict"] = verdicts.verdict_of(row["low"], row["high"], margin, reason=row["reason"])
-        if pairs.empty:
-            rows["reason"] = why_undefined(self.edges[system])
-        if np.isnan(row["difference"]):
-            rows["verdict"] = verdicts.NOT_MEASURED
-        return self._described(
-            rows.assign(margin=margin, control=0.5, note="", comparisons=together)
-        )
-
-    def _of_types(self, system):
-        return evaluation.type_scores(self.case_scores(system), self.cases.annotations)
-
-    def _pairs(self, **scores):
-        return evaluation.decided_pairs(self.cases.annotations, **scores)
+        scores = self.pairs.select_dtypes(float).drop(columns="importance")
+        both = self.pairs["dispositive"], scores, contrasted, self.pairs["case_id"].tolist()
+        rows = frames.area_contrasts(*both, level=1 - 0.05 / len(contrasted))
+        outcomes = []
+        for row in rows.to_dict("records"):
+            outcome = verdicts.verdict_of(row["low"], row["high"], margin, reason=row["reason"])
+            outcomes.append(verdicts.NOT_MEASURED if np.isnan(row["difference"]) else outcome)
+        rows = rows.assign(verdict=outcomes, comparisons=len(contrasted))
+        return rows.assign(margin=margin, control=0.5, note="")
 
     def _described(self, rows):
+        if self.pairs.empty:
+            rows = rows.assign(reason=why_undefined(self.edges[self.systems[0]]))
         scores = self._scores(None, AREA, "pairs of case and fact type", cluster="cases")
         return scores.described(rows.assign(control_name="chance"))
 
     def documented_table(self, threshold=DECISIVE_DISPLACEMENT):
-        """COUNTERCASE's measures of every system: as documented, and as its code does."""
+        """COUNTERCASE's measures of every system: as documented, as its code does, and standard.
+
+        Standard is the mean Spearman correlation of the excess with the annotated importance.
+        """
         annotations = self.cases.annotations
+        types = self.cases.domain.fact_types
         rows = {}
-        for system, trees in self.trees.items():
+        for system, edges in self.edges.items():
             name = NAMES.get(system, system)
-            edges = self.edges[system]
-            cases = [tree.case_id for tree in trees]
-            types = self.cases.domain.fact_types
+            cases = [tree.case_id for tree in self.trees[system]]
             scores = evaluation.documented_scores(edges, cases, types)
+            of_all = scores, annotations, threshold
             outcomes = self.decisions(system)["outcome"]
-            stated = evaluation.stated_evaluation(scores, annotations, outcomes, threshold)
-            in_code = evaluation.documented_evaluation(scores, annotations, len(edges), threshold)
-            rows[name, "as documented"] = stated
-            rows[name, "as in its code"] = in_code
+            excesses = evaluation.case_scores(edges, fact_types=types)
+            ranked = evaluation.importance_agreement(excesses, annotations, **self.options)
+            rows[name, "as documented"] = evaluation.stated_evaluation(*of_all, outcomes)
+            rows[name, "as in its code"] = evaluation.documented_evaluation(*of_all, len(edges))
+            rows[name, "standard"] = ranked
         table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["system", "computed"])
         return table.rename(columns=lambda name: name.replace("_", " ")).reset_index()
-
-    def agreement(self):
-        """Mean Spearman correlation of every system's excess with the annotated importance."""
-        rows = {}
-        for system in self.systems:
-            scores = self.case_scores(system)
-            found = evaluation.importance_agreement(scores, self.cases.annotations, **self.options)
-            low, high = found["ci"]
-            rows[NAMES.get(system, system)] = [found["value"], low, high, found["p"], found["n"]]
-        columns = ["mean Spearman", "low", "high", "exact p", "cases ranked"]
-        table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
-        return table.rename_axis("system").reset_index()
 
     # --- what was tried
 
@@ -248,7 +240,6 @@ class SensitivityStudy:
         }
         if len(self.cases.annotations):
             tables["COUNTERCASE's evaluation"] = self.documented_table(threshold)
-            tables["Agreement with what decides"] = self.agreement()
             tables["Facts that decide"] = self.areas()
             tables["Facts that decide, against simple baselines"] = self.against_simple(system)
         shown = {title: table.dropna(axis=1, how="all") for title, table in tables.items()}
@@ -318,23 +309,21 @@ MOVED_MORE = "moved more than its placebos"
 
 def edit_items(study, system, most_bytes=MOST_BYTES):
     # The edits of a system, those first that moved its lists most beyond their placebos.
-    edges = study.edges[system].assign(beyond=excess(study.edges[system]))
-    edges = edges.set_index(["case_id", "node"])
-    rows = []
-    for tree in study.trees[system]:
-        for node in tree.nodes[1:]:
-            rankings = (list(state.ranking.cases) for state in (node.parent, node))
-            edge = edges.loc[tree.case_id, node.name]
-            row = {"id": f"{tree.case_id} {node.name}", "text": node.edit.description}
-            row["query"] = word_changes(node.parent.query, node.query)
-            row |= {BEYOND: edge["beyond"], DOCUMENTED_SCORE: edge[DISPLACEMENT]}
-            rows.append(row | dict(zip(LISTS, rankings, strict=True)))
-    rows = pd.DataFrame(rows).sort_values(BEYOND, ascending=False, kind="stable")
-    results = rows[["id", BEYOND, DOCUMENTED_SCORE, *LISTS]]
-    results = results.assign(system=NAMES.get(system, system))
+    nodes = [node for tree in study.trees[system] for node in tree.nodes[1:]]
+    edges = study.edges[system]
+    edges = edges[~edges["node"].str.contains("noop")]
+    items = pd.DataFrame({"id": edges["case_id"] + " " + edges["node"]})
+    items["text"] = [node.edit.description for node in nodes]
+    items["query"] = [word_changes(node.parent.query, node.query) for node in nodes]
+    items[BEYOND] = excess(edges)
+    items[DOCUMENTED_SCORE] = edges[DISPLACEMENT]
+    items[LISTS[0]] = [list(node.parent.ranking.cases) for node in nodes]
+    items[LISTS[1]] = [list(node.ranking.cases) for node in nodes]
+    items = items.sort_values(BEYOND, ascending=False, kind="stable")
+    results = items.drop(columns=["text", "query"]).assign(system=NAMES.get(system, system))
     results[MOVED_MORE] = results[BEYOND] > 0
     return item_page(
-        rows[["id", "text", "query"]],
+        items[["id", "text", "query"]],
         results,
         noun="edit",
         ready=[(MOVED_MORE, NAMES.get(system, system), None)],
@@ -342,4 +331,78 @@ def edit_items(study, system, most_bytes=MOST_BYTES):
         documents=study.cases.documents.set_index("doc_id")["text"].to_dict(),
         item_texts=["query"],
         most_bytes=most_bytes,
+    )
+
+
+# ---- the same question in other words, whose results should stay as they are
+
+
+def wording_pairs(dataset, encoder):
+    """Pairs of wordings of a question: neighbours in the list, of one group and one answer.
+
+    Where there are answers, both are also each other's nearest in their group.
+    """
+    queries = dataset.queries.assign(group=dataset.queries["query_id"].map(dataset.groups or {}))
+    has_answers = "answer" in queries
+    kinds = queries.groupby(["group", "answer"] if has_answers else "group").ngroup()
+    vectors = np.asarray(encoder.encode_queries(queries["text"].tolist()), float)
+    cosines = vectors @ vectors.T
+    groups = queries["group"].to_numpy()
+    cosines[groups[:, None] != groups] = -np.inf
+    np.fill_diagonal(cosines, -np.inf)
+    nearest = cosines.argmax(axis=1)
+    pairs = []
+    at = 0
+    while at < len(queries) - 1:
+        is_pair = kinds.iloc[at] == kinds.iloc[at + 1] >= 0
+        near = nearest[at] == at + 1 and nearest[at + 1] == at
+        if is_pair and (not has_answers or (near and cosines[at, at + 1] >= LEAST_COSINE)):
+            texts = queries["text"].iloc[[at, at + 1]]
+            pairs.append((*texts, groups[at], cosines[at, at + 1]))
+        at += 1 + is_pair
+    return pd.DataFrame(pairs, columns=["first", "second", "group", "cosine"])
+
+
+def wording_scores(dataset, encoder, systems, k=10, *, seed=0, **options):
+    """How far results move to another wording, and to a question of another group: `Scores`.
+
+    A row is a pair of wordings; beside every system is the other question, of its own name.
+    """
+    encoder = load_encoder(encoder) if isinstance(encoder, str) else encoder
+    pairs = wording_pairs(dataset, encoder)
+    if pairs["group"].nunique() < 2:
+        raise InputError(f"{dataset.key}: no paraphrases of questions of two groups: name such")
+    groups = pairs["group"].tolist()
+    order = np.random.default_rng([seed, 7]).permutation(len(pairs))
+    strangers = []  # for each question one of another group, at random
+    for shift, group in enumerate(groups):
+        rolled = np.roll(order, shift)
+        strangers.append(next(position for position in rolled if groups[position] != group))
+    index = CorpusIndex(dataset.documents, encoder)
+    values = {}
+    names = {}
+    phrases = {}
+    for system in systems:
+        search = case_search(system, index, k)
+        lists, others = (search(pairs[column].tolist()) for column in ("first", "second"))
+        stranger = OTHER_QUESTION.format(system)
+        compared = {system: others, stranger: [others[position] for position in strangers]}
+        for name, found in compared.items():
+            both = zip(lists, found, strict=True)
+            values[name] = [normalised_footrule(a.cases, b.cases, k) for a, b in both]
+        name = NAMES.get(system, system)
+        names |= {system: f"{name}, other wording", stranger: f"{name}, other question"}
+        phrases[system] = f"another wording under {PHRASES.get(system, system)}"
+        phrases[stranger] = "another question"
+    about = {"cluster": "groups of questions", "names": names, "phrases": phrases}
+    return Scores(
+        pd.DataFrame(values, dtype=float).fillna(0.0),  # two empty lists are the same
+        BETWEEN,
+        dataset.name,
+        dataset.card.title if dataset.card else dataset.name,
+        "pairs of wordings",
+        clusters=pairs["group"],
+        seed=seed,
+        **about,
+        **options,
     )

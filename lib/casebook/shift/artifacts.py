@@ -249,37 +249,34 @@ def applied_scale(values, scale=None):
     return scale, None
 
 
-def run_shift(setup, training, layout, *, scale=None, arguments=None):
+def run_shift(setup, training, layout, *, scale=None):
     """Evaluate a stored shift on the test queries, write its files and record two runs."""
     data, parts, labels = prepare(setup)
     started = now()
     check_split(labels, training)
-    test = parts["test"]
-    train = parts["train"]
+    train, test = parts["train"], parts["test"]
     scale, note = applied_scale(training.values, scale)
     scales = {"baseline": 0.0, "posneg": scale}
     moves = {system: by * training.values["DeltaVector"] for system, by in scales.items()}
-    train_means = {
-        system: documented_measure_means(train, train.queries + move)
-        for system, move in moves.items()
-    }
+    train_means = {}
+    for system, move in moves.items():
+        train_means[system] = documented_measure_means(train, train.queries + move)
     clusters = group_labels(test)
     metrics = _metrics(test, moves, clusters, note)
-    about = {"Scale": scale, "TrainingId": training.folder.name, "CreatedUtc": utc(started)}
-    values = _documented(data, metrics, train_means) | about
+    values = _documented(data, metrics, train_means)
+    values |= {"Scale": scale, "TrainingId": training.folder.name, "CreatedUtc": utc(started)}
     workflow, name = names_of(data.dataset)
     folder = stamped_folder(layout.results, f"{workflow}-run", started)
     write_json(folder / "metrics-posneg.json", values)
-    table = [
-        (measure, *map(text_of, numbers.values()), numbers["delta"]["n"])
-        for measure, numbers in metrics.items()
-    ]
+    table = []
+    for measure, numbers in metrics.items():
+        table.append((measure, *map(text_of, numbers.values()), numbers["delta"]["n"]))
     head = ("measure", "baseline", "shifted", "delta", "n")
     _write_readable(folder / "metrics-posneg.md", workflow, {head: table})
     records = []
     for system, record_name in {"baseline": f"{name}-Baseline", "posneg": name}.items():
         rows = per_query(test, test.queries + moves[system])
-        rows = rows.assign(Group=_group_names(test, clusters))
+        rows["Group"] = _group_names(test, clusters)
         write_per_query(folder / per_query_name(system), rows)
         means = {measure: numbers[system]["value"] for measure, numbers in metrics.items()}
         means |= {f"train.{key}": mean for key, mean in train_means[system].items()}
@@ -292,14 +289,9 @@ def run_shift(setup, training, layout, *, scale=None, arguments=None):
             labels=labels | {"Training": training.folder.name, "Scale": scales[system]},
             metrics=means,
         )
-        records.append(str(record_run(layout, record, rows, arguments)))
-    return {
-        "folder": str(folder),
-        "runs": records,
-        "values": values,
-        "measures": metrics,
-        "note": note,
-    }
+        records.append(str(record_run(layout, record, rows)))
+    about = {"folder": str(folder), "runs": records, "note": note}
+    return about | {"values": values, "measures": metrics}
 
 
 def _group_names(data, clusters):

@@ -41,7 +41,6 @@ PROFILES = {  # tolerated loss, by evaluator
     "rank": {NDCG: _STRICT_EPS, MRR: _STRICT_EPS},
     "rank+cosine": dict.fromkeys((NDCG, MRR, COSINE), _STRICT_EPS),
 }
-_ALIASES = {"rankcosine": "rank+cosine", "rank-cosine": "rank+cosine"}
 
 # Result of the evaluators for one shift: metrics under documented keys, frames of queries x
 # evaluators without and with the shift, and the queries whose shifted vector has no length.
@@ -101,13 +100,12 @@ def _note(check):
 
 def profile_rules(name, eps=None):
     """Tolerated loss of each evaluator in a profile, or one for all."""
-    profile = _ALIASES.get(name, name)
-    check_choice("gate profile", profile, PROFILES)
+    check_choice("gate profile", name, PROFILES)
     if eps is None:
-        return PROFILES[profile]
+        return PROFILES[name]
     if not 0 <= eps < math.inf:
         raise InputError(f"the gate's eps must be at least 0 and finite, not {eps}")
-    return dict.fromkeys(PROFILES[profile], float(eps))
+    return dict.fromkeys(PROFILES[name], float(eps))
 
 
 def judge_shift(
@@ -120,17 +118,12 @@ def judge_shift(
     check_choice("decision", decision, ("bound", "point"))
     checks = []
     for name, threshold in profile_rules(profile, eps).items():
-        check = {
-            "metric": f"{name}.delta",
-            "n": len(result.shifted),
-            "eps": threshold,
-            "delta": result.metrics[f"{name}.delta"],
-            "low": None,
-            "high": None,
-            "verdict": FAIL,
-            "reason": f"{len(result.degenerate)} degenerate vectors",
-        }
-        if not result.degenerate:
+        check = {"metric": f"{name}.delta", "n": len(result.shifted), "eps": threshold}
+        check["delta"] = result.metrics[f"{name}.delta"]
+        if result.degenerate:
+            reason = f"{len(result.degenerate)} degenerate vectors"
+            check |= {"low": None, "high": None, "verdict": FAIL, "reason": reason}
+        else:
             scores = pd.DataFrame({"now": result.shifted[name], "before": result.baseline[name]})
             row = contrasts(scores, [("now", "before")], clusters, **resampling).iloc[0]
             check |= _decided(row, threshold, decision, clusters)
