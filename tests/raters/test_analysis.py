@@ -37,7 +37,7 @@ def panel(example):
 
 def test_known_figures_of_the_example(example):
     rates = example.tables["intervals"].set_index(["ties", "unit"]).loc["drop"]
-    assert rates.loc["vote", ["win_rate", "n"]].tolist() == [113 / 176, 176]
+    assert rates.loc["item", ["win_rate", "n"]].tolist() == [113 / 176, 50]
     assert rates.loc["item and rater", "low"] < 0.5 < rates.loc["item", "low"]
     lines = example.tables["win_rates"].tail(2)
     assert lines["p"].tolist() == pytest.approx([0.004258, 0.16529], abs=5e-6)
