@@ -39,7 +39,7 @@ def study(casebook, tmp_path):
         files[-1].write_text("\n".join(map(json.dumps, lines)))
     logs = [f"--log={path}" for path in files]
     code, out, err = casebook("forms", tmp_path / "pilot", *logs, *RATERS)
-    assert code == 0 and "publish" in out
+    assert code == 0 and "hand out" in out
     assert "omega.jsonl: 20 rows; read: question, answer; not read" in err
     code, out, _ = casebook("simulate", tmp_path / "pilot", tmp_path / "back")
     assert code == 0 and "not judged" in out
