@@ -140,10 +140,8 @@ def _is_finite(value):
 
 def _our_words(words):
     command = words[0].lower() if words else ""
-    ours = ALIASES.get(command)
-    if command.startswith("runs-"):
-        ours = command.replace("-", " ", 1)
-    if ours is None:
+    ours = ALIASES.get(command, command.replace("runs-", "runs ", 1))
+    if ours == command:
         return list(words)
     echo(f"note: {words[0]} is 'casebook {ours}' here", err=True)
     return [*ours.split(), *words[1:]]
@@ -153,7 +151,14 @@ def _printer_of_notes():
     """Print each note as one line once, other warnings as Python does."""
     printed = set()
 
-    def print_once(message, category, filename, lineno, file=None, line=None):
+    def print_once(
+        message,
+        category,
+        filename,
+        lineno,
+        file=None,
+        line=None,
+    ):
         text = warnings.formatwarning(message, category, filename, lineno, line)
         if issubclass(category, MeasureNote):
             text = f"note: {message}\n"

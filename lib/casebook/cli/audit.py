@@ -9,7 +9,14 @@ group = command_group("audit", "Look for impossible rows of reported tables.")
 
 
 @command(group)
-def tables(source, n, positives, decimals, rounding, as_json):
+def tables(
+    source,
+    n,
+    positives,
+    decimals,
+    rounding,
+    as_json,
+):
     """Find reported scores that no confusion matrix gives; exit 2 if there are any.
 
     Example: casebook audit tables reported.csv --n 10 --positives 8

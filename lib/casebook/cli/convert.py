@@ -6,7 +6,14 @@ from casebook.cli.common import show
 
 
 @command()
-def convert(out, corpus, queries, qrels, columns, as_json):
+def convert(
+    out,
+    corpus,
+    queries,
+    qrels,
+    columns,
+    as_json,
+):
     """Convert tables (CSV, TSV, JSON lines, xlsx, parquet) to a folder for all chapters.
 
     Example: casebook convert faq --corpus docs.csv --queries questions.csv --qrels qrels.csv

@@ -10,7 +10,16 @@ group.callback()(lambda: None)  # a group, although it has one command
 
 
 @command(group)
-def score(explanations, sources, columns, rows, lists, out, as_json, **options):
+def score(
+    explanations,
+    sources,
+    columns,
+    rows,
+    lists,
+    out,
+    as_json,
+    **options,
+):
     """Score the faithfulness of explanations: COUNTERCASE's definitions and standard measures.
 
     Each explanation is also scored against sources that have nothing to do with it: a score means

@@ -17,7 +17,16 @@ COEFFICIENT = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_rater
 
 
 @command()
-def evaluate(qrels, run, measures, columns, per_query, judged_only, skip_missing, as_json):
+def evaluate(
+    qrels,
+    run,
+    measures,
+    columns,
+    per_query,
+    judged_only,
+    skip_missing,
+    as_json,
+):
     """Score a run against judgements, with intervals and a count of the queries.
 
     Example: casebook evaluate qrels.txt run.txt.gz -m nDCG@10 -m RR --json
@@ -46,7 +55,17 @@ def evaluate(qrels, run, measures, columns, per_query, judged_only, skip_missing
 
 
 @command()
-def compare(files, measures, systems, against, margin, seed, markdown, as_json, **told):
+def compare(
+    files,
+    measures,
+    systems,
+    against,
+    margin,
+    seed,
+    markdown,
+    as_json,
+    **told,
+):
     """Compare systems unit by unit: intervals, corrected tests, effect sizes, ties.
 
     Example: casebook compare scores.csv --unit id --score accuracy --cluster contract
@@ -78,7 +97,17 @@ def compare(files, measures, systems, against, margin, seed, markdown, as_json, 
 
 
 @command()
-def agreement(ratings, level, weights, scale, wide, n_resamples, seed, as_json, **layout):
+def agreement(
+    ratings,
+    level,
+    weights,
+    scale,
+    wide,
+    n_resamples,
+    seed,
+    as_json,
+    **layout,
+):
     """Measure inter-rater agreement, with intervals for these raters and for new ones.
 
     Example: casebook agreement ratings.csv --level ordinal --json
@@ -103,7 +132,17 @@ def agreement(ratings, level, weights, scale, wide, n_resamples, seed, as_json, 
 
 
 @command(gate, "scores")
-def gate_scores(table, measures, systems, unit, against, margin, common, as_json, **told):
+def gate_scores(
+    table,
+    measures,
+    systems,
+    unit,
+    against,
+    margin,
+    common,
+    as_json,
+    **told,
+):
     """Test that scored systems are not worse than another; exit 2, 4 or 5 if not shown.
 
     Example: casebook gate scores scores.csv --against old --margin 0.02
@@ -194,7 +233,16 @@ def _compared(scores, against):
     return {"systems": systems, "pairs": rows}
 
 
-def _ratings(path, level, scale, by_rater, criteria, counts, criterion, **told):
+def _ratings(
+    path,
+    level,
+    scale,
+    by_rater,
+    criteria,
+    counts,
+    criterion,
+    **told,
+):
     annotations = raters.annotations
     if counts:
         return annotations.read_counts(path, counts, **told)

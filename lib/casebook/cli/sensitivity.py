@@ -94,7 +94,16 @@ def evaluate(
     show_report(report, as_json, out, *lines, *lines_of(counts | tables))
 
 
-def _settings(mode, encoder, k, depth, children, placebos, documented, **others):
+def _settings(
+    mode,
+    encoder,
+    k,
+    depth,
+    children,
+    placebos,
+    documented,
+    **others,
+):
     """Settings of the search and of the trees: those asked for, or the documented ones."""
     uses_encoder = not is_plugin(mode) and retrieval.settings.config_for(mode).uses_encoder
     if encoder and not uses_encoder:

@@ -119,11 +119,6 @@ def _check_run(root, entry):
 # --- the log and its head
 
 
-def has_log(root):
-    """Whether promotions were ever recorded at a root, even if the log is gone."""
-    return (root / LOG).exists() or (root / HEAD).exists()
-
-
 def verify(root):
     """Faults of the log: of its hash chain, and of its head."""
     return _checked_lines(root)[1]
