@@ -36,7 +36,6 @@ class Sheet:
     name: str
     head: int  # number of the row with the names; 0 if all are empty
     table: pd.DataFrame
-    hidden: bool = False
     formulas: tuple = ()  # (row number, column, text)
 
 
@@ -84,7 +83,7 @@ def _workbook_sheets(path):
             # The declared size of a sheet is only a claim, and may be a million rows.
             source.reset_dimensions()
             grids.append([list(map(_cell, cells)) for cells in source.iter_rows(values_only=True)])
-        yield _sheet(sheet.title, *grids, sheet.sheet_state != "visible")
+        yield _sheet(sheet.title, *grids)
 
 
 def _cell(value):
@@ -93,7 +92,7 @@ def _cell(value):
 
 
 # Sheet of rows of cells as written and as stored, without the empty ones.
-def _sheet(name, written, stored, hidden=False):
+def _sheet(name, written, stored):
     written, stored = (
         pd.DataFrame(itertools.zip_longest(*rows), dtype=object).T for rows in (written, stored)
     )
@@ -101,14 +100,14 @@ def _sheet(name, written, stored, hidden=False):
     cells = stored.mask(is_formula & stored.isna(), written.map(Formula, na_action="ignore"))
     cells = cells.set_axis(cells.index + 1)[written.notna().to_numpy().any(axis=1)]
     if cells.empty:
-        return Sheet(name, 0, pd.DataFrame(), hidden)
+        return Sheet(name, 0, pd.DataFrame())
     names = ["" if cell is None else str(cell).strip() for cell in cells.iloc[0]]
     formulas = []
     for row, column in np.argwhere(is_formula):
         place = names[column] or f"column {column + 1}"
         formulas.append((int(row) + 1, place, written.iloc[row, column]))
     head = int(cells.index[0])
-    return Sheet(name, head, cells.iloc[1:].set_axis(names, axis=1), hidden, tuple(formulas))
+    return Sheet(name, head, cells.iloc[1:].set_axis(names, axis=1), tuple(formulas))
 
 
 def require_values(path, sheet, table):
@@ -120,13 +119,6 @@ def require_values(path, sheet, table):
                 problem = f"the formula {cell[:40]!r} has no stored value"
                 remedy = "open the file in a spreadsheet and save it, or type the value"
                 raise InputError(f"{where}: {problem}: {remedy}")
-
-
-def sheet_records(path, sheet, needed):
-    """Rows of a sheet, {column: value}; formulas of `needed` columns must have a value."""
-    table = sheet.table.loc[:, ~sheet.table.columns.duplicated(keep="last")]
-    require_values(path, sheet.name, table.loc[:, table.columns.isin(needed)])
-    return table.to_dict("records")
 
 
 # Text of cells: what a workbook cannot hold is changed, what a spreadsheet would run is marked.

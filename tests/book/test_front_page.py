@@ -102,9 +102,9 @@ def test_dots_are_named_by_data_set_and_label_and_verdicts_stand_beside_them(run
     assert cases_of(row) == [
         ("Smoke", "helps on these 4 policies"),
         ("my data: bad", "hurts"),
-        ("my data: same", "no difference"),
-        ("my data: open", "undecided"),
-        ("my data: none", "cannot be measured"),
+        ("same", "no difference"),
+        ("open", "undecided"),
+        ("none", "cannot be measured"),
     ]
     colours = [case["class"][1] for case in row.select("a.case")]
     ends = ["helps", "hurts", "no-effect", "undecided", "not-measured"]

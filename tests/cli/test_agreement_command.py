@@ -73,9 +73,9 @@ def test_json(coders, run):
 
 WRONG = [
     ("A,B\n1,2\n", ["--counts", "A,B"], "--raters has no effect with --counts|--counts has no"),
-    ("A,B\n1,2\n", ["--values", "x"], "'x' is not of the form --values WORD=MEANING"),
-    ("A,B\n1,2\n", ["--resamples", "99"], "at least 100 resamples"),
-    ("A,B\n1,2\n", ["--level", "odd"], "unknown level 'odd'"),
+    ("A,B\n1,2\n", ["--values", "x"], "'x' is not of the form WORD=MEANING"),
+    ("A,B\n1,2\n", ["--resamples", "99"], "greater than or equal to 100"),
+    ("A,B\n1,2\n1,2\n", ["--level", "odd"], "unknown level 'odd'"),
     ("A,B\n1,2\n1,2\n", ["--weights", "odd"], "unknown weights 'odd'"),
     ("A,B\n1,2\n1,2\n", ["--scale", "1,3"], "outside of the categories: [2.0]"),
     ("A,B\n1,2\n1,2\n", ["--scale", "1,x"], "the ratings are numbers"),

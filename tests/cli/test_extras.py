@@ -59,7 +59,7 @@ def test_a_missing_package_is_one_line_with_what_to_install(monkeypatch, capsys)
     def lacking(words):
         raise ModuleNotFoundError("No module named 'faiss.contrib'", name="faiss.contrib")
 
-    monkeypatch.setattr("casebook.cli._our_command", lacking)
+    monkeypatch.setattr("casebook.cli._our_words", lacking)
     assert _run(["run"]) == 1
     assert capsys.readouterr().err == (
         "casebook: this needs faiss-cpu, of the extra 'models': pip install bm25s faiss-cpu\n"

@@ -70,8 +70,7 @@ class Registry:
         if rows is not None:
             metrics = {"ndcg@3": rows["Ndcg3"].mean(), "map@1": rows["Ap1"].mean()}
         metrics = options.pop("metrics", metrics)
-        arguments = options.pop("arguments", None)
-        return record_run(self.layout, make_record(run_id, metrics, **options), rows, arguments)
+        return record_run(self.layout, make_record(run_id, metrics, **options), rows)
 
     def read(self):
         """Read everything."""

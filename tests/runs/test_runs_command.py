@@ -12,7 +12,6 @@ WEAK = np.random.default_rng(0).integers(1, 8, 100)
 EACH = (
     "list",
     "compare",
-    "best",
     "active",
     "history",
     "verify",
@@ -25,10 +24,8 @@ EACH = (
 
 @pytest.fixture
 def add(registry):
-    """Give a function that records a run of some ranks, made by ``casebook --version``."""
-    return lambda run_id, ranks, **labels: registry.add(
-        run_id, ranks=ranks, labels=labels, arguments=["--version"]
-    )
+    """Give a function that records a run of some ranks."""
+    return lambda run_id, ranks, **labels: registry.add(run_id, ranks=ranks, labels=labels)
 
 
 def test_from_the_first_run_to_a_rollback(casebook, add):
@@ -65,10 +62,9 @@ def test_verdicts_are_exit_codes(casebook, add):
     add("other", np.ones(100, int), DatasetHash="2")
     codes = {"noise": 4, "worse": 2, "other": 5, "old": 0}
     for name, code in codes.items():
-        assert casebook("runs", "decide", "--run", name, "--no-write")[0] == code, name
+        assert casebook("runs", "decide", "--run", name)[0] == code, name
         assert casebook("gate", "run", name)[0] == code, name
-    assert "incomparable: True" in casebook("runs", "decide", "--run", "other", "--no-write")[1]
-    assert casebook("runs", "best")[0] == 5
+    assert "incomparable: True" in casebook("runs", "decide", "--run", "other")[1]
     arguments = ["runs", "promote", "--run", "other", "--reason", "new data"]
     assert casebook(*arguments)[0] == 5
     assert casebook(*arguments, "--force")[0] == 0
@@ -91,24 +87,6 @@ def test_a_gate_file_holds_margins(casebook, add, tmp_path):
     assert code == 0 and len(json.loads(out)["gateSha256"]) == 64
 
 
-def test_documented_files_of_compare_and_best(casebook, add):
-    add("one", WEAK)
-    add("two", WEAK + 1)
-    (locate(domain="insurance").root / "bad").mkdir()
-    (locate(domain="insurance").root / "bad" / "run.json").write_text("{")
-    code, out, _ = casebook("runs", "compare", "--write", "--json")
-    top = json.loads(out)["top"]
-    assert code == 0 and [row["runId"] for row in top] == ["one", "two"]
-    assert "insurance/runs/bad/run.json" in json.loads(out)["unreadable"]
-    assert "unreadable: " in casebook("runs", "list")[2]
-    assert casebook("runs", "--domain", "insurance", "best", "--write")[0] == 0
-    (path,) = locate().root.glob("_compare/compare_ndcg@3_*.json")
-    assert json.loads(path.read_text())["top"] == top
-    own = locate(domain="insurance").root / "_best"
-    assert json.loads((own / "best_ndcg@3.json").read_text())["runId"] == "one"
-    assert (own / "best_ndcg@3.md").is_file()
-
-
 def test_a_star_ranks_every_system_of_every_run(casebook, registry):
     registry.add(
         "one", metrics={"smoke.full.ndcg@10": 0.7, "smoke.bm25.ndcg@10": 0.5, "smoke.full.rr": 0.9}
@@ -116,7 +94,7 @@ def test_a_star_ranks_every_system_of_every_run(casebook, registry):
     registry.add("two", metrics={"smoke.full.ndcg@10": 0.6, "other.full.ndcg@10": 1.0})
     code, out, _ = casebook("runs", "compare", "-m", "smoke.*.ndcg@10", "--json")
     rows = [
-        (row["rank"], row["runId"], row["metric"], row["score"]) for row in json.loads(out)["top"]
+        (row["rank"], row["run"], row["metric"], row["score"]) for row in json.loads(out)["top"]
     ]
     assert code == 0 and rows == [
         (1, "one", "smoke.full.ndcg@10", 0.7),
@@ -132,20 +110,8 @@ def test_every_score_has_its_n_and_interval(casebook, add):
         (np.where(WEAK <= 3, 1 / np.log2(WEAK + 1), 0.0),), np.mean, method="percentile", rng=1
     ).confidence_interval
     assert row["n"] == 100 and row["control"] is None and row["reason"] is None
-    assert row["ci"] == pytest.approx([again.low, again.high], abs=0.01)
-    assert f"{row['ci'][0]:.4f}" in casebook("runs", "compare")[1]
-    best = json.loads(casebook("runs", "best", "--json")[1])
-    assert (best["n"], best["ci"]) == (100, row["ci"])
-
-
-def test_a_run_of_a_registry_below_is_not_promoted_above(casebook, add):
-    add("one", WEAK)
-    own = locate(domain="insurance").root
-    assert casebook("runs", "--runs-root", own, "promote", "--reason", "x")[0] == 0
-    for command in (["decide", "--apply"], ["promote", "--reason", "x"]):
-        code, out, err = casebook("runs", *command)
-        assert (code, out) == (1, "") and f"--runs-root {own}" in err, command
-    assert len(json.loads(casebook("runs", "list", "--json")[1])["runs"]) == 1
+    assert [row["low"], row["high"]] == pytest.approx([again.low, again.high], abs=0.01)
+    assert f"{row['low']:.4f}" in casebook("runs", "compare")[1]
 
 
 def test_two_runs_query_by_query(casebook, add):
@@ -153,7 +119,7 @@ def test_two_runs_query_by_query(casebook, add):
     add("more", [1, 1, 9, 4])
     assert casebook("runs", "compare", "more", "one")[0] == 5
     code, out, _ = casebook("runs", "compare", "more", "one", "-m", "map@1", "--force")
-    assert code == 0 and out.rstrip().endswith("lost")
+    assert code == 0 and "lost" in out.splitlines()[-1]
     for line in ("n: 3", "gained: 1", "lost: 1", "unchanged: 1", "incomparable: True"):
         assert line in out.splitlines()
     code, _, err = casebook("runs", "compare", "more", "one", "--force", "-m", "ndcg@9")
@@ -182,7 +148,7 @@ def test_a_tenant_is_alone(casebook, add):
     assert casebook("runs", "--tenant", "acme", "list")[0] == 1
     root = locate(tenant="acme").root
     root.mkdir(parents=True)
-    assert "holds neither runs" in casebook("runs", "--tenant", "acme", "list")[2]
+    assert casebook("runs", "--tenant", "acme", "list")[:2] == (0, "none\n")
     code, _, err = casebook("runs", "--tenant", "b", "--runs-root", root, "list")
     assert code == 1 and "belongs to tenant acme" in err
 
@@ -190,13 +156,8 @@ def test_a_tenant_is_alone(casebook, add):
 BAD = [
     (["runs", "compare", "one"], "no run or two"),
     (["runs", "compare", "one", "zwei"], "no run 'zwei'"),
-    (["runs", "compare", "one", "one", "--write"], "--write has no effect with two named runs"),
+    (["runs", "compare", "one", "one", "--key", "x"], "--key has no effect with pair"),
     (["runs", "promote", "--run", "one"], "--reason"),
-    (["runs", "promote", "--rank", "2", "--reason", "x"], "there are 1 runs"),
-    (
-        ["runs", "promote", "--rank", "1", "--run", "one", "--reason", "x"],
-        "--rank has no effect with --run",
-    ),
     (["runs", "matrix", "--spec", "spec.yml"], "spec.yml: expected variants"),
     (["runs", "rollback", "--reason", "x"], "nothing to roll back"),
     (["runs", "decide", "--eps", "-1"], "--eps"),
@@ -204,14 +165,14 @@ BAD = [
     (["runs", "decide", "--level", "0"], "--level"),
     (["runs", "decide", "--run", "one", "--workflow", "x"], "--workflow has no effect"),
     (["runs", "decide", "--run", " "], "it is empty"),
-    (["runs", "history", "--profile", "x"], "--profile also needs"),
+    (["runs", "history", "--profile", "x"], "--profile has no effect without --measure"),
     (["runs", "--domain", "x", "--runs-root", ".", "list"], "--domain has no effect"),
     (["runs", "--tenant", "../x", "list"], "not allowed"),
     (["runs", "--runs-root", "/no/such/folder", "list"], "no such registry"),
     (["runs", "matrix", "--spec", "/no/such/file.yml"], "file.yml: cannot be read"),
     (["gate", "run", "one", "--gate", "x", "--margin", "0"], "--margin has no effect"),
     (["gate", "run", "one", "--against", "one", "--profile", "a"], "--profile has no effect"),
-    (["gate", "run", "one"], "no run is promoted for"),
+    (["gate", "run", "one"], "no run is promoted"),
     (["gate", "run", "one", "--gate", "/no/such/gate.yml"], "gate.yml: cannot be read: No such"),
 ]
 
@@ -238,13 +199,12 @@ def test_runs_of_two_devices_are_compared_and_the_difference_is_said(casebook, a
     code, out, _ = casebook("runs", "compare", "new", "old")
     lines = out.splitlines()
     assert code == 0 and "incomparable: False" in lines
-    for line in ('device: "cuda" against "cpu"', 'precision: "float16" against "float32"'):
-        assert line in lines
-    assert "seed: 1 against 0" in lines and "dataset" not in out
+    assert "parameters device: cuda, cpu" in lines and "parameters seed: 1, 0" in lines
+    assert "parameters precision: float16, float32" in lines and "dataset" not in out
 
 
 def test_names_of_embeddingshift_are_read_and_answered_with_ours(casebook):
-    names = {f"runs-{name}": f"runs {name}" for name in (*EACH[1:5], *EACH[6:])}
+    names = {f"runs-{name}": f"runs {name}" for name in EACH[1:]}
     names |= {
         "segment-compare": "segments compare",
         "posneg-train": "shift train",

@@ -65,12 +65,10 @@ def test_region_runs_from_the_facts_heading_to_the_next():
     assert amount.value == 5
 
 
-def test_region_without_heading_is_the_first_fifth_and_short_texts_whole():
-    text = "word " * 10_000
-    assert facts_region(text) == (0, 10_000)
+def test_region_without_heading_is_the_beginning():
+    assert facts_region("word " * 10_000) == (0, LONGEST_REGION)
     assert facts_region("word " * 100) == (0, 500)
     assert facts_region("FACTS\n" + "word " * 10_000) == (5, 5 + LONGEST_REGION)
-    assert facts_region("word " * 1_000) == (0, 4_000)
 
 
 def test_every_fact_has_a_place_in_the_text_and_every_sheet_is_valid():
@@ -95,13 +93,6 @@ def test_any_text_gives_a_sheet_that_can_be_written(text):
     found = extract_sheet(text)
     assert facts.from_dict(found.sheet.model_dump(), empty=True) == found.sheet
     assert all(0 <= s.start < s.end <= len(text) for s in found.spans)
-
-
-def test_long_text_is_read_in_bounded_time():
-    text = "FACTS\n" + "He was aged 40 and paid Rs. 5,000 for two years. " * 500
-    assert len(extract_sheet(text).sheet.numerical_facts.amounts) == 1
-    extract_sheet("one two three " * 5_000)
-    extract_sheet("1,11,11," * 5_000)
 
 
 class Fake:

@@ -11,10 +11,11 @@ from pydantic.dataclasses import dataclass
 
 from casebook import paths
 from casebook.batch.parameters import annotations, declarations, resolved
+from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.paths import home_path, valid_name
 from casebook.readers import did_you_mean, read_yaml
-from casebook.runs.record import digest, first_error
+from casebook.runs.record import digest
 
 DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
 EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
@@ -59,7 +60,7 @@ def load_grid(path=DEFAULT_GRID):
         try:
             cell = TypeAdapter(Cell).validate_python(row)
         except ValidationError as error:
-            raise InputError(f"{where}: {first_error(error)}") from None
+            raise InputError(f"{where}: {first_problem(error)}") from None
         for name in (cell.name, cell.notebook):
             valid_name(name, where)
         if path == DEFAULT_GRID:

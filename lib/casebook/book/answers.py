@@ -77,9 +77,11 @@ class Question:
 
     def name_of(self, case):
         """What a case is of: its data set where the row has several, and its label."""
-        if case.headline.label and len(self.datasets) == 1:
-            return case.headline.label
-        return ": ".join(filter(None, [_data_of(case), case.headline.label]))
+        label = case.headline.label
+        data = _data_of(case)
+        if label and (len(self.datasets) == 1 or data in label):
+            return label
+        return ": ".join(filter(None, [data, label]))
 
     @property
     def meaning(self):
@@ -160,8 +162,17 @@ def _row(row, axes):
 def _plot(row, cases, axis):
     """Cases of one measure on one axis, with what it measures and on how many units."""
     measured = [case for case in cases if case.headline.verdict != NOT_MEASURED]
+    lanes = []
+    above = None
+    for case in cases:
+        lane = _lane(row, case, axis)
+        data = _data_of(case)
+        if data == above:  # whose name stands once
+            lane["shown"] = case.headline.label
+        lanes.append(lane)
+        above = data
     return {
-        "lanes": [_lane(row, case, axis) for case in cases],
+        "lanes": lanes,
         "zero": axis.percent(0),
         "ticks": axis.spaced_ticks(NEAR) if measured else [],
         "about": _measure([case.headline for case in measured or cases]),

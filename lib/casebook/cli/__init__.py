@@ -16,7 +16,7 @@ import warnings
 import typer
 
 from casebook import __version__
-from casebook.cli import (
+from casebook.cli import (  # noqa: F401
     assistant,
     audit,
     convert,
@@ -31,42 +31,21 @@ from casebook.cli import (
     sensitivity,
     shift,
 )
+from casebook.cli.commands import SHARED_OPTIONS, app
 from casebook.cli.common import echo, in_line
 from casebook.cli.extras import what_is_missing
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError, MeasureNote
 from casebook.paths import check_project, refuse_unusable
 
-_INTERRUPTED = 130  # what typer makes of Ctrl-C
-# Commands that keep what they have done; the same command again does what is left.
-_CARRY_ON = {"report", "run", "answer", "data pull", "corpus encode"}
-
-app = typer.Typer(
-    name="casebook", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
-)
-for command in (*report.COMMANDS, *convert.COMMANDS, *scores.COMMANDS, assistant.answer):
-    app.command()(command)
-for group in (
-    data.app,
-    corpus.app,
-    runs.app,
-    runs.gate_app,
-    shift.app,
-    shift.segments_app,
-    audit.app,
-    factcheck.app,
-    raters.app,
-    sensitivity.app,
-    explain.app,
-):
-    app.add_typer(group)
-
-# EmbeddingShift's names of commands, as its users know them; any "runs-..." is a command of "runs".
+# EmbeddingShift's names of commands; any "runs-..." is a command of "runs".
 ALIASES = {
     "posneg-train": "shift train",
     "posneg-run": "shift run",
     "segment-compare": "segments compare",
 }
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 
 def _version(value: bool):
@@ -75,7 +54,7 @@ def _version(value: bool):
         raise typer.Exit()
 
 
-@app.callback()
+@app.callback(epilog=SHARED_OPTIONS)
 def _options(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version."
@@ -98,18 +77,13 @@ def main(arguments=None):
 
 
 def _run(words):
-    again = "the same command again begins anew"
     try:
         check_project()
-        _check_clock()
         _check_words(words)
-        words = _our_command(words)
-        if {" ".join(words[:1]), " ".join(words[:2])} & _CARRY_ON:
-            again = "the same command again carries on"
         with warnings.catch_warnings():
             warnings.simplefilter("always", MeasureNote)
-            warnings.showwarning = _speaker()
-            code = _parser()(list(words), standalone_mode=False) or 0
+            warnings.showwarning = _printer_of_notes()
+            code = _parser()(_our_words(words), "casebook", standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)
     except typer.TyperException as error:
@@ -124,27 +98,20 @@ def _run(words):
         if error.errno == errno.EPIPE:
             return _reader_left()
         where = f"{error.filename}: " if error.filename else ""
-        remedy = f": make room; {again}" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        remedy = ": make room, then the same command again" if error.errno in DISK_FULL else ""
         return _complain(f"{where}{error.strerror or error}{remedy}", 1)
     except SystemExit as stop:  # what typer makes of a broken pipe
         if isinstance(stop.__context__, BrokenPipeError):
             return _reader_left()
         raise
-    if code == _INTERRUPTED:
-        _complain(f"interrupted; {again}", code)
+    if code == INTERRUPTED:
+        _complain("interrupted: type the same command again", code)
     return code
 
 
 @functools.cache
 def _parser():
     return typer.main.get_command(app)
-
-
-def _check_clock():
-    if os.environ.get("SOURCE_DATE_EPOCH"):
-        from casebook.runs.record import now
-
-        now()
 
 
 def _check_words(words):
@@ -171,22 +138,27 @@ def _is_finite(value):
         return True
 
 
-def _our_command(words):
+def _our_words(words):
     command = words[0].lower() if words else ""
-    ours = ALIASES.get(command)
-    if command.startswith("runs-"):
-        ours = command.replace("-", " ", 1)
-    if ours is None:
-        return words
+    ours = ALIASES.get(command, command.replace("runs-", "runs ", 1))
+    if ours == command:
+        return list(words)
     echo(f"note: {words[0]} is 'casebook {ours}' here", err=True)
     return [*ours.split(), *words[1:]]
 
 
-def _speaker():
-    """Show each note to the user as one line once, other warnings as Python does."""
+def _printer_of_notes():
+    """Print each note as one line once, other warnings as Python does."""
     printed = set()
 
-    def print_once(message, category, filename, lineno, file=None, line=None):
+    def print_once(
+        message,
+        category,
+        filename,
+        lineno,
+        file=None,
+        line=None,
+    ):
         text = warnings.formatwarning(message, category, filename, lineno, line)
         if issubclass(category, MeasureNote):
             text = f"note: {message}\n"

@@ -1,24 +1,21 @@
 """``casebook audit``: look for impossible rows of reported tables."""
 
-from pathlib import Path
-
 from casebook import audits, data
-from casebook.cli.common import Json, argument, command_group, option, say, show
+from casebook.cli.commands import command, command_group
+from casebook.cli.common import say, show
 from casebook.errors import CheckFailed
 
-app = command_group("audit", "Look for impossible rows of reported tables.")
+group = command_group("audit", "Look for impossible rows of reported tables.")
 
 
-@app.command()
+@command(group)
 def tables(
-    source: argument(Path, "Table: row, accuracy, precision, recall, f1, n, positives."),
-    n: option(int | None, "Number of claims, in place of a column n.", "--n") = None,
-    positives: option(int | None, "Number of positive claims, in place of a column.") = None,
-    decimals: option(
-        int | None, "Decimals of all values; default: as shown.", min=0, max=12
-    ) = None,
-    rounding: option(str, "How values were rounded: half, down or either.") = "either",
-    as_json: Json = False,
+    source,
+    n,
+    positives,
+    decimals,
+    rounding,
+    as_json,
 ):
     """Find reported scores that no confusion matrix gives; exit 2 if there are any.
 
@@ -27,15 +24,8 @@ def tables(
     reported = audits.tables.read_tables(source, n, positives)
     say(data.tables.reading_text(reported.attrs["reading"]))
     rows = audits.tables.check_tables(reported, decimals=decimals, rounding=rounding)
-    parts = {
-        "summary": audits.tables.count_impossible(rows),
-        "rows": rows,
-    }
-    sections = []
-    for name, frame in parts.items():
-        if len(frame):
-            sections += [[f"{name}:"], frame]
-    show(parts, as_json, *sections, digits=".4g")
-    wrong = rows["verdict"] == "impossible"
-    if wrong.any():
-        raise CheckFailed(f"{source}: {wrong.sum()} of {len(rows)} rows are impossible")
+    report = {"summary": audits.tables.count_impossible(rows), "rows": rows}
+    show(report, as_json, digits=".4g")
+    n_wrong = (rows["verdict"] == "impossible").sum()
+    if n_wrong:
+        raise CheckFailed(f"{source}: {n_wrong} of {len(rows)} rows are impossible")

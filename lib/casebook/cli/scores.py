@@ -1,56 +1,31 @@
-"""``casebook evaluate | compare | agreement``: measures of rankings and ratings, from files."""
-
-import itertools
-from pathlib import Path
-
-import typer
+"""``casebook evaluate | compare | agreement | gate scores``: measures of files of scores."""
 
 from casebook import data, measures, raters, runs, stats
-from casebook.cli.common import (
-    DEFAULT_MEASURES,
-    Columns,
-    Json,
-    Measures,
-    Rows,
-    Seed,
-    Values,
-    argument,
-    echo,
-    exclusive,
-    option,
-    pairs,
-    print_frame,
-    print_json,
-    refuse_idle,
-    said,
-    say,
-    show,
-)
+from casebook.cli.commands import command, command_group
+from casebook.cli.common import say, show, table_text
 from casebook.errors import InputError
 
+gate = command_group("gate", "Test that a run, a log or a system is not worse than another.")
+
+DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 # Columns that people are shown.
 COMPARED = [
     *("system", "against", "value", "difference", "low", "high", "n", "groups", "tie_class"),
     *("p", "p_adjusted", "p_holm", "verdict", "better", "equal", "worse", "dz", "mde", "reason"),
 ]
+COEFFICIENT = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
 
 
+@command()
 def evaluate(
-    context: typer.Context,
-    qrels: argument(Path, "Judgements: TREC's or a table of query, document, grade."),
-    run: argument(Path, "Run: TREC's, a table of query, document, score, or JSON."),
-    measure: Measures = None,
-    columns: Columns = None,
-    per_query: option(bool, "Print one line per query.", "--per-query") = False,
-    judged_only: option(
-        bool, "Remove unjudged documents from the run first.", "--judged-only"
-    ) = False,
-    skip_missing: option(
-        bool,
-        "Leave out judged queries that the run lacks; by default they count as 0.",
-        "--skip-missing",
-    ) = False,
-    as_json: Json = False,
+    qrels,
+    run,
+    measures,
+    columns,
+    per_query,
+    judged_only,
+    skip_missing,
+    as_json,
 ):
     """Score a run against judgements, with intervals and a count of the queries.
 
@@ -58,65 +33,38 @@ def evaluate(
     """
     from casebook.frames import estimates
     from casebook.measures.ranking import evaluate
-    from casebook.runs.outputs import number
 
-    exclusive(context, "as_json", "per_query", but="--json, which holds each query")
-    sources = _sources([qrels, run], pairs(columns, "=", "--columns ROLE=COLUMN"))
-    missing = "skip" if skip_missing else "zero"
-    names = measure or DEFAULT_MEASURES
-    result = evaluate(*sources, names, judged_only=judged_only, missing=missing)
+    sources = _sources([qrels, run], columns)
+    options = {"judged_only": judged_only, "missing": "skip" if skip_missing else "zero"}
+    result = evaluate(*sources, measures or DEFAULT_MEASURES, **options)
     rows = estimates(result.frame())
-    measures = {}
+    means = {}
     for row in rows.to_dict("records"):
-        found = number(row)
-        measures[row["system"]] = {"mean": found.pop("value"), **found}
+        number = runs.outputs.number(row)
+        means[row["system"]] = {"mean": number.pop("value"), **number}
     queries = result.accounting._asdict()
     counts = {name: len(ids) for name, ids in queries.items() if name != "evaluated"}
-    texts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
-    lines = ["intervals: 95 %, Student t and BCa over queries", f"queries: {texts}"]
-    values = {"measures": measures, "queries": counts, "per_query": result.per_query}
+    texts = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items()]
     table = rows.rename(columns={"system": "measure", "value": "mean"})
-    columns = ["measure", "mean", "low", "high", "n", "reason"]
-    tables = [result.frame().reset_index()] if per_query else []
-    show(values, as_json, table[columns], lines, *tables)
+    table = table[["measure", "mean", "low", "high", "n", "reason"]]
+    parts = ["intervals: 95 %, Student t and BCa over queries", f"queries: {', '.join(texts)}"]
+    if per_query:
+        parts.append(result.frame().reset_index())
+    report = {"measures": means, "queries": counts, "per_query": result.per_query}
+    show(report, as_json, table, *parts)
 
 
-def _sources(paths, columns):
-    """Judgements and runs; what was read of tables is said."""
-    from casebook.data.rankings import read_rankings
-
-    kinds = ["qrels", *["run"] * (len(paths) - 1)]
-    read = [read_rankings(path, kind, columns) for path, kind in zip(paths, kinds, strict=True)]
-    readings = [str(reading) for _, reading in read if reading]
-    if columns and not readings:
-        raise InputError("--columns has no effect on TREC files: leave it out")
-    for reading in readings:
-        say(reading)
-    return [content for content, _ in read]
-
-
+@command()
 def compare(
-    context: typer.Context,
-    files: argument(list[Path], "A table of scores; or judgements and two or more runs."),
-    measure: Measures = None,
-    unit: option(str | None, "Column that names what was scored.") = None,
-    system: option(str | None, "Column that names the system.") = None,
-    score: option(str | None, "Column of the score; more is better.") = None,
-    cluster: option(str | None, "Column of what dependent units belong to.") = None,
-    systems: option(str | None, "Columns that hold the scores of a system each: A,B.") = None,
-    columns: Columns = None,
-    values: Values = None,
-    rows: Rows = None,
-    against: option(str | None, "Compare the others with this system only.") = None,
-    margin: option(
-        float | None,
-        "Largest difference that does not matter; default: that of the measure.",
-        min=0,
-    ) = None,
-    as_json: Json = False,
-    markdown: option(bool, "Print Markdown.", "--markdown") = False,
-    csv: option(bool, "Print CSV.", "--csv") = False,
-    seed: Seed = 0,
+    files,
+    measures,
+    systems,
+    against,
+    margin,
+    seed,
+    markdown,
+    as_json,
+    **told,
 ):
     """Compare systems unit by unit: intervals, corrected tests, effect sizes, ties.
 
@@ -126,85 +74,124 @@ def compare(
     """
     from casebook import sentences
 
-    for pair in itertools.combinations(("as_json", "markdown", "csv"), 2):
-        exclusive(context, *pair)
-    exclusive(context, "systems", "system", "score")
     about = {"margin": margin, "seed": seed}
-    told = said(columns, values, rows)
-    if len(files) == 1:
-        roles = {"unit": unit, "system": system, "score": score, "cluster": cluster}
-        told["columns"] |= {role: column for role, column in roles.items() if column is not None}
-        compared = [_scores_of_table(files[0], measure, systems, **told, **about)]
+    if len(files) > 1:
+        for name in ("unit", "system", "score", "cluster", "rows"):
+            if told[name]:
+                raise InputError(f"--{name} has no effect on runs: leave it out")
+        compared = _scores_of_runs(files, measures or DEFAULT_MEASURES, told["columns"], about)
     else:
-        of_tables = ("unit", "system", "score", "cluster", "systems", "values", "rows")
-        refuse_idle(context, of_tables, "on runs")
-        names = measure or DEFAULT_MEASURES
-        compared = _scores_of_runs(files, names, told["columns"], about)
-    tables_of_measure = {scores.measure: _compared(scores, against) for scores in compared}
-    if as_json:
-        print_json(tables_of_measure)
-        return
-    forms = {"markdown": markdown, "csv": csv, "text": True}
-    form = next(name for name, is_chosen in forms.items() if is_chosen)
-    for name, tables in tables_of_measure.items():
-        for part, table in tables.items():
-            echo(f"{name}: {part}")
-            print_frame(table[[column for column in COMPARED if column in table]], form)
-            echo("")
-        if form == "text":
-            echo(f"{sentences.finding(tables['pairs'])} {sentences.caption(tables['pairs'])}\n")
+        for role in ("unit", "system", "score", "cluster"):
+            if column := told.pop(role):
+                told["columns"][role] = column
+        compared = [_scores_of_table(files[0], measures, systems, **told, **about)]
+    tables = {scores.measure: _compared(scores, against) for scores in compared}
+    parts = []
+    for name, of_measure in tables.items():
+        for part, table in of_measure.items():
+            columns = [column for column in COMPARED if column in table]
+            parts += [f"{name}: {part}", f"{table_text(table[columns], markdown=markdown)}\n"]
+        pairs = of_measure["pairs"]
+        parts.append(f"{sentences.finding(pairs)} {sentences.caption(pairs)}\n")
+    show(tables, as_json, *parts)
 
 
-def _scores_of_table(path, measures, systems, **options):
-    from casebook.data.scored import read_scores
+@command()
+def agreement(
+    ratings,
+    level,
+    weights,
+    scale,
+    wide,
+    n_resamples,
+    seed,
+    as_json,
+    **layout,
+):
+    """Measure inter-rater agreement, with intervals for these raters and for new ones.
 
-    if len(measures or []) > 1:
-        raise InputError("a table of scores is of one measure: name it with one -m")
-    measure = next(iter(measures or []), None)
-    named = [name for name in (systems or "").split(",") if name]
-    scores, reading = read_scores(path, named, measure=measure, **options)
-    say(str(reading))
-    return scores
+    Example: casebook agreement ratings.csv --level ordinal --json
+    """
+    frame = _ratings(ratings, level, scale, **layout)
+    is_numeric = frame.to_numpy().dtype.kind == "f"
+    if layout["counts"]:
+        level = level or "nominal"
+        panel = measures.agreement.from_counts(frame, [*frame] if level == "nominal" else None)
+    else:
+        level = level or ("ordinal" if is_numeric or scale else "nominal")
+        panel = measures.agreement.as_panel(frame, _categories(scale, is_numeric), wide)
+    options = {"weights": weights, "seed": seed}
+    results = measures.agreement.agreement_results(panel, level, n_resamples, **options)
+    say(data.tables.reading_text(frame.attrs["reading"]))
+    values = {}
+    for name, result in results.items():
+        values[name] = {field: getattr(result, field) for field in COEFFICIENT}
+    notes = [f"level of krippendorff_alpha: {level}"]
+    notes.append("these raters: other items; new raters: other items and other raters")
+    show(values, as_json, *notes, _agreement_table(results))
 
 
+@command(gate, "scores")
 def gate_scores(
-    table: argument(Path, "Table of scores by unit and system."),
-    against: option(str, "System that the others must not be worse than."),
-    unit: option(str | None, "Column that names what was scored.") = None,
-    systems: option(str | None, "Columns that hold the scores of a system each: A,B.") = None,
-    measure: Measures = None,
-    columns: Columns = None,
-    values: Values = None,
-    rows: Rows = None,
-    margin: option(float | None, "Loss tolerated; default: that of the measure.", min=0) = None,
-    force: option(bool, "Compare the units that all systems have.", "--force") = False,
-    as_json: Json = False,
+    table,
+    measures,
+    systems,
+    unit,
+    against,
+    margin,
+    common,
+    as_json,
+    **told,
 ):
     """Test that scored systems are not worse than another; exit 2, 4 or 5 if not shown.
 
     Example: casebook gate scores scores.csv --against old --margin 0.02
     """
-    from casebook.data.scored import gate_scores
-
-    told = said(columns, values, rows)
-    if unit is not None:
+    if unit:
         told["columns"]["unit"] = unit
-    scores = _scores_of_table(table, measure, systems, complete=False, **told)
-    names = {"system": "system", "against": "against", "measure": "measure"}
-    show_gate(gate_scores(scores, against, margin, force), as_json, names)
+    scores = _scores_of_table(table, measures, systems, complete=False, **told)
+    result = data.scored.gate_scores(scores, against, margin, common)
+    show_gate(result, as_json, {"system": "system", "against": "against", "measure": "measure"})
 
 
-def show_gate(gate, as_json, columns, *parts):
+def show_gate(result, as_json, columns, *parts):
     """Print some columns of a gate under their titles, and end with its verdict's exit code."""
-    columns = columns | {name: name for name in ("difference", "low", "high", "n", "groups")}
-    columns["verdict"] = "verdict"
-    parts = [*parts, gate["notes"]]
-    if len(gate["rows"]):
-        rule = f"passes if the lower bound of the 95 % interval is not below {-gate['margin']:g}"
-        table = gate["rows"][list(columns)].rename(columns=columns)
-        parts += [table, [f"margin {gate['margin']:g}: {rule}"]]
-    show(gate | {"passed": gate["verdict"] == "pass"}, as_json, *parts, digits="z.3f")
-    runs.decide.settle(gate["verdict"], f"gate: {gate['verdict']}")
+    parts = [*parts, *result["notes"]]
+    if len(result["rows"]):
+        further = ("difference", "low", "high", "n", "groups", "verdict")
+        columns = columns | dict(zip(further, further, strict=True))
+        rule = "passes if the lower bound of the 95 % interval is not below minus the margin"
+        table = result["rows"][list(columns)].rename(columns=columns)
+        parts += [table, f"margin {result['margin']:g}: {rule}"]
+    verdict = result["verdict"]
+    show(result | {"passed": verdict == "pass"}, as_json, *parts, digits="z.3f")
+    runs.decide.settle(verdict, f"gate: {verdict}")
+
+
+def _sources(paths, columns):
+    """Judgements and runs; what was read of tables is printed."""
+    kinds = ["qrels", *["run"] * (len(paths) - 1)]
+    contents = []
+    readings = []
+    for path, kind in zip(paths, kinds, strict=True):
+        content, reading = data.rankings.read_rankings(path, kind, columns)
+        contents.append(content)
+        readings += [str(reading)] if reading else []
+    if columns and not readings:
+        raise InputError("--columns has no effect on TREC files: leave it out")
+    for reading in readings:
+        say(reading)
+    return contents
+
+
+def _scores_of_table(path, measures, systems, **options):
+    if len(measures) > 1:
+        raise InputError("a table of scores is of one measure: name it with one -m")
+    options["measure"] = measures[0] if measures else None
+    systems = systems.split(",") if systems else ()
+    scores, reading = data.scored.read_scores(path, systems, **options)
+    say(str(reading))
+    return scores
 
 
 def _scores_of_runs(files, names, columns, about):
@@ -214,18 +201,13 @@ def _scores_of_runs(files, names, columns, about):
     from casebook.scores import Scores
 
     paths = files[1:]
-    if len(paths) < 2:
-        raise InputError(
-            "compare needs two or more runs after the judgements; or one table with the scores "
-            "of all systems: a row for each unit and system"
-        )
     systems = [path.name.split(".")[0] for path in paths]
     if len(set(systems)) < len(systems):
         systems = [str(path) for path in paths]
-    if len(set(systems)) < len(systems):
-        raise InputError("compare: the same run is given twice")
-    qrels, *sources = _sources(files, columns)
-    frames = [measures.ranking.evaluate(qrels, run, names).frame() for run in sources]
+    if len(set(systems)) < max(2, len(systems)):
+        raise InputError("compare: give judgements and two or more different runs, or one table")
+    qrels, *contents = _sources(files, columns)
+    frames = [measures.ranking.evaluate(qrels, run, names).frame() for run in contents]
     scores = pd.concat(frames, axis=1, keys=systems)
     about = {"dataset": files[0].name, "unit": "queries", **about}
     for name in dict.fromkeys(scores.columns.get_level_values(1)):
@@ -240,105 +222,45 @@ def _compared(scores, against):
         rows = scores.pairs()
         systems = scores.ranking(rows)
     else:
-        against = scores.best([], unless=against)
-        others = [system for system in scores.values if system != against.system]
-        rows = scores.contrasts([(system, against) for system in others], PLANNED)
+        chosen = scores.best([], unless=against)
+        others = [system for system in scores.values if system != against]
+        rows = scores.contrasts([(system, chosen) for system in others], PLANNED)
         systems = scores.estimates().sort_values("value", ascending=False, kind="stable")
-    pairs_of_systems = list(zip(rows["system"], rows["against"], strict=True))
-    sizes = pair_sizes(scores.values, pairs_of_systems, 0.05, scores.clusters)
+    compared = list(zip(rows["system"], rows["against"], strict=True))
+    sizes = pair_sizes(scores.values, compared, 0.05, scores.clusters)
     rows = rows.astype(dict.fromkeys(COUNT_COLUMNS, int))
     rows = rows.assign(p_holm=stats.tests.holm(rows["p"]), dz=sizes["dz"], mde=sizes["mde"])
     return {"systems": systems, "pairs": rows}
 
 
-def agreement(
-    context: typer.Context,
-    ratings: argument(Path, "Table with a row per rating, or as --raters, --criteria, ... tell."),
-    by_rater: option(str | None, "A,B: a column per rater, a row per item.", "--raters") = None,
-    by_criterion: option(
-        str | None, "A,B: a column per criterion, a row per item and rater.", "--criteria"
-    ) = None,
-    counts: option(str | None, "A,B: votes by category, in order; a row per item.") = None,
-    criterion: option(str | None, "Which ratings, if there are several criteria.") = None,
-    columns: Columns = None,
-    values: Values = None,
-    rows: Rows = None,
-    level: option(
-        str | None,
-        "Level of Krippendorff's alpha: nominal, ordinal, interval or ratio. "
-        "Default: ordinal for numbers.",
-    ) = None,
-    weights: option(str, "Weights of Gwet's AC2: quadratic, linear or identity.") = "quadratic",
-    scale: option(str | None, "The rating scale in order, as 1,2,3,4,5 or low,mid,high.") = None,
-    wide: option(bool, "Accept more raters than items.", "--wide") = False,
-    resamples: option(
-        int, "Bootstrap resamples of items, at least 100; 0: no intervals.", max=1_000_000
-    ) = 1000,
-    seed: Seed = 0,
-    as_json: Json = False,
+def _ratings(
+    path,
+    level,
+    scale,
+    by_rater,
+    criteria,
+    counts,
+    criterion,
+    **told,
 ):
-    """Measure inter-rater agreement, with intervals for these raters and for new ones.
-
-    Example: casebook agreement ratings.csv --level ordinal --json
-    """
-    if 0 < resamples < 100:
-        raise InputError(
-            f"--resamples {resamples}: an interval needs at least 100 resamples; 0 gives none"
-        )
-    if level is not None:
-        stats.samples.check_choice("level", level, measures.agreement.MEASUREMENT_LEVELS)
-    layouts = ["by_rater", "by_criterion", "counts"]
-    while layouts:
-        exclusive(context, layouts.pop(0), *layouts)
-    exclusive(context, "counts", "criterion")
-    told = said(columns, values, rows)
+    annotations = raters.annotations
     if counts:
-        refuse_idle(context, ("scale", "wide"), "on --counts")
-        frame = raters.annotations.read_counts(ratings, counts, **told)
-        level = level or "nominal"
-        categories = list(frame) if level == "nominal" else None
-        panel = measures.agreement.from_counts(frame, categories)
-    else:
-        # Without a level numbers are asked for if there is one, else labels.
-        numbers = None if level is None else level != "nominal"
-        frame = raters.annotations.read_ratings(
-            ratings,
-            criterion=criterion,
-            raters=by_rater,
-            criteria=by_criterion,
-            numbers=False if scale else numbers,
-            **told,
-        )
-        is_numeric = frame.to_numpy().dtype.kind == "f"
-        level = level or ("ordinal" if is_numeric or scale else "nominal")
-        panel = measures.agreement.as_panel(frame, _categories(scale, is_numeric), wide)
-    notes = data.tables.reading_text(frame.attrs["reading"]).splitlines()
-    results = measures.agreement.agreement_results(
-        panel, level, resamples, weights=weights, seed=seed
-    )
-    fields = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
-    values = {}
-    for name, result in results.items():
-        values[name] = {field: getattr(result, field) for field in fields}
-    lines = [*notes, f"level of krippendorff_alpha: {level}", *_agreement_lines(results)]
-    if as_json:
-        for note in notes:
-            say(note)
-    show(values, as_json, lines)
+        return annotations.read_counts(path, counts, **told)
+    numbers = None if level is None else level != "nominal"
+    told |= {"raters": by_rater, "criteria": criteria, "numbers": False if scale else numbers}
+    return annotations.read_ratings(path, criterion=criterion, **told)
 
 
-def _agreement_lines(results):
-    """Lines of a table of coefficients, and what its intervals are about."""
-    yield f"{'':22}{'value':>7}  {'these raters, 95 %':18}  {'new raters, 95 %':18}  n"
+def _agreement_table(results):
+    import pandas as pd
+
+    rows = []
     for name, result in results.items():
-        value = f"{'-':>7}"
-        if result.estimate is not None:
-            these_raters = stats.intervals.bounds_text(*(result.panel_ci or (None, None)))
-            new_raters = stats.intervals.bounds_text(*(result.new_panel_ci or (None, None)))
-            value = f"{result.estimate:7.3f}  {these_raters:18}  {new_raters:18}  {result.n_items}"
-        yield f"{name:22}{value}  {result.reason or ''}".rstrip()
-    yield "\nthese raters: other items, the same raters; new raters: other items and other raters"
-    yield "ICC: the F interval of its model: (3) these raters, (2) new raters, (1) either"
+        row = {"coefficient": name, "value": result.estimate}
+        for who, bounds in (("these", result.panel_ci), ("new", result.new_panel_ci)):
+            row[f"{who} raters, 95 %"] = stats.intervals.bounds_text(*bounds or (None, None))
+        rows.append(row | {"n": result.n_items, "reason": result.reason})
+    return pd.DataFrame(rows)
 
 
 def _categories(scale, numeric):
@@ -347,8 +269,5 @@ def _categories(scale, numeric):
     names = [part.strip() for part in scale.split(",")]
     try:
         return [float(name) for name in names] if numeric else names
-    except ValueError as problem:
-        raise InputError(f"--scale {scale!r}: the ratings are numbers") from problem
-
-
-COMMANDS = (evaluate, compare, agreement)
+    except ValueError:
+        raise InputError(f"--scale {scale!r}: the ratings are numbers") from None

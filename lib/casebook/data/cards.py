@@ -58,7 +58,6 @@ class Source(_Strict):
     url: Annotated[str, StringConstraints(pattern=r"^https://[^@?]+$")] | None = None  # no secrets
     member: RelativePath | None = None  # of the wheel
     rename: dict[str, RelativePath] = {}
-    files: list[RelativePath] = []
 
     @property
     def address(self):
@@ -87,8 +86,7 @@ class Card(_Strict):
     citation: Line
     loader: Literal[tuple(KIND_OF_LOADER)]  # a card names none by its path
     sources: list[Source]
-    files: dict[RelativePath, Sha256 | None]  # None: identified by its content
-    fingerprint: Sha256 | None = None
+    files: dict[RelativePath, Sha256]
     splits: dict[str, Split]
     default_split: str
     caveats: list[Line] = []
@@ -96,14 +94,6 @@ class Card(_Strict):
     @property
     def kind(self):
         return KIND_OF_LOADER[self.loader]
-
-    @property
-    def file_sets(self):
-        """Sets of files of which each is the whole data set."""
-        return list(dict.fromkeys(tuple(self.files_of(source)) for source in self.sources))
-
-    def files_of(self, source):
-        return source.files or list(self.files)
 
 
 def load_card(path):

@@ -3,7 +3,6 @@
 What a format calls its fields and labels is in ``claim_formats.yml``.
 """
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,11 +24,7 @@ def claim_set(key, split, claims, evidence, card=None):
         "queries": len(claims),
         "judgements": int(claims["label"].notna().sum()),
     }
-    content = []
-    for frame in (claims, evidence):
-        rows = [list(frame), frame.to_dict(orient="records")]
-        content.append(json.dumps(rows, sort_keys=True, default=str))
-    return StudySet(key, split, counts, content, card, claims=claims, evidence=evidence)
+    return StudySet(key, split, counts, card, claims=claims, evidence=evidence)
 
 
 def load_claims(path, kind="plain"):

@@ -10,8 +10,6 @@ import pandas as pd
 
 from casebook.data.folders import load_folder, load_trec
 from casebook.data.splits import (
-    VOTE_COLUMNS,
-    VOTE_SCORE_COLUMNS,
     RetrievalDataset,
     StudySet,
     connected_components,
@@ -188,38 +186,14 @@ def _package_files(package, folder, suffix):
 
 
 def pdpabench_votes(card, files, split):
-    """The double-blind study, from its two tables or from the workbooks of its raters."""
-    if "votes.csv" in files:
-        votes = pd.read_csv(files["votes.csv"], keep_default_na=False)
-        items = pd.read_csv(files["items.csv"], keep_default_na=False)
-    else:
-        votes, items = from_workbooks(files.values())
-    votes = votes.astype(dict.fromkeys(["row", "item", *VOTE_SCORE_COLUMNS], int))
-    votes = votes[[*VOTE_COLUMNS, "comment"]]
-    items = items[["item", "prompt", "rag", "base"]]
+    """The double-blind study of PDPABench."""
+    votes = pd.read_csv(files["votes.csv"], keep_default_na=False)
+    items = pd.read_csv(files["items.csv"], keep_default_na=False)
+    votes = votes[NAMES["votes"]]
+    items = items[NAMES["items"]]
     raters = votes["rater"].nunique()
     counts = {"documents": len(items), "queries": raters, "judgements": len(votes)}
-    # Comments are no part of the fingerprint.
-    frames = items, votes[VOTE_COLUMNS]
-    content = [frame.to_csv(index=False, lineterminator="\n") for frame in frames]
-    return StudySet(card.key, split, counts, content, card, votes=votes, items=items)
-
-
-def from_workbooks(paths):
-    """Votes and items of forms in the documented layout, one rater a file, its first sheet."""
-    forms = {path.name.removesuffix("_answers.xlsx"): pd.read_excel(path) for path in paths}
-    votes = pd.concat(forms, names=["rater", "row"]).reset_index().dropna(subset="preferred")
-    votes = votes.rename(columns=NAMES["votes"]).fillna({"comment": ""})
-    votes["row"] += 1
-    texts = ["prompt", "system1_output", "system2_output"]
-    votes[texts] = votes[texts].astype(str).map(lambda text: " ".join(text.split()))
-    votes["item"] = votes["prompt"].rank(method="dense")
-    rag_is_left = votes["rag_side"] == "S1"
-    votes["rag"] = votes[texts[1]].where(rag_is_left, votes[texts[2]])
-    votes["base"] = votes[texts[2]].where(rag_is_left, votes[texts[1]])
-    return votes, votes.astype({"item": int}).drop_duplicates("item").sort_values(
-        "item", ignore_index=True
-    )
+    return StudySet(card.key, split, counts, card, votes=votes, items=items)
 
 
 def _rows(path):

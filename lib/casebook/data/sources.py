@@ -23,13 +23,8 @@ class Absent(InputError):
 
 
 def present(card, download=False):
-    """Verified paths of a dataset's files by name, of its first complete set of files."""
-    for names in card.file_sets:
-        try:
-            return {name: _file(card, name, download) for name in names}
-        except Absent as error:
-            problem = error
-    raise problem
+    """Verified paths of a dataset's files by name."""
+    return {name: _file(card, name, download) for name in card.files}
 
 
 pull = partial(present, download=True)
@@ -59,11 +54,10 @@ def _folder(source):
 
 def _file(card, name, download):
     known = card.files[name]
-    sources = [source for source in card.sources if name in card.files_of(source)]
-    places = [_folder(source) / source.path_of(name) for source in sources if _folder(source)]
+    places = [_folder(source) / source.path_of(name) for source in card.sources if _folder(source)]
     cached = paths.cache_dir("datasets", card.key) / name
     path = next(filter(Path.is_file, places), cached)
-    remote = next((source for source in sources if source.address), None)
+    remote = next((source for source in card.sources if source.address), None)
     remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
     if remote:
         remedy = f"run 'casebook data pull {card.key}'"
@@ -72,7 +66,7 @@ def _file(card, name, download):
     if not path.is_file():
         raise Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")
     found = files.sha256_file(path)
-    if known not in (None, found):
+    if known != found:
         problem = f"is damaged: expected sha256 {known}, found {found}"
         raise InputError(f"{path}: {problem}: put the right file there, or {remedy}")
     return path

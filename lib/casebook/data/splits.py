@@ -1,7 +1,7 @@
 """Splits of datasets: what they hold, their fingerprints, and how halves are drawn.
 
-Every kind of split has a `key`, a `split`, a `card` or None, a `name`, `counts` and a
-`fingerprint`; treat all of them as read-only.
+Every kind of split has a `key`, a `split`, a `card` or None, a `name` and `counts`; treat all of
+them as read-only.
 """
 
 import hashlib
@@ -14,9 +14,6 @@ import pandas as pd
 
 from casebook.errors import InputError
 
-VOTE_SCORE_COLUMNS = ["factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2"]
-VOTE_COLUMNS = ["rater", "row", "item", "rag_side", "preferred", *VOTE_SCORE_COLUMNS]
-
 
 class DataSplit:
     @property
@@ -24,11 +21,6 @@ class DataSplit:
         """Key and split in one name: the key alone for the card's default split."""
         default = self.card.default_split if self.card else "test"
         return self.key if self.split == default else f"{self.key}_{self.split}"
-
-    @cached_property
-    def fingerprint(self):
-        """SHA-256 (64 hexadecimal digits) of everything a number depends on, in its order."""
-        return hashlib.sha256(b"".join(self._content())).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +78,11 @@ class RetrievalDataset(DataSplit):
         note = f"{n} of {of} judgements name documents that the collection lacks"
         return "; ".join([note] * bool(n) + [*self.notes])
 
+    @cached_property
+    def fingerprint(self):
+        """SHA-256 (64 hexadecimal digits) of everything a number depends on, in its order."""
+        return hashlib.sha256(b"".join(self._content())).hexdigest()
+
     def _content(self):
         for frame in (self.documents, self.queries):
             columns = sorted(frame.columns)
@@ -106,16 +103,12 @@ class StudySet(DataSplit):
     key: str
     split: str
     counts: dict
-    content: list = field(repr=False)  # what the fingerprint is taken of
     card: object = field(default=None, repr=False)
     # claim_id, claim, label (of GOLD_LABELS or None), original_label and more
     claims: pd.DataFrame | None = None
     evidence: pd.DataFrame | None = None  # passages of claims; those of one `set` belong together
-    votes: pd.DataFrame | None = None  # VOTE_COLUMNS and comment, one row a vote
+    votes: pd.DataFrame | None = None  # one row a vote
     items: pd.DataFrame | None = None  # item, prompt, rag and base
-
-    def _content(self):
-        return [text.encode() for text in self.content]
 
 
 def halve(groups, seed):

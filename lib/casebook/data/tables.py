@@ -95,7 +95,6 @@ def read_table(path, rows=None, parse=parse_cells, alone=False):
     table = read(path, rows=rows, parse=parse, alone=alone)
     if table.empty:
         raise refusal(path, "has no rows, or no header above them")
-    table = table.loc[:, table.columns != ""]
     for name in table.columns[table.columns.duplicated()]:
         raise refusal(path, f"column {short(name)} is twice in the header: rename one")
     table.attrs["path"] = path
@@ -125,7 +124,8 @@ def _delimited(path, **_):
             problem = f"has {len(cells)} cells, the header {len(names)}: put a cell that holds"
             raise refusal(path, f"{problem} the separator in quotes, a decimal comma too", number)
     names = [name.strip() for name in names]
-    return pd.DataFrame([*rows.values()], [*rows], names, dtype=object)
+    table = pd.DataFrame([*rows.values()], [*rows], names, dtype=object)
+    return table.drop(columns="", errors="ignore")
 
 
 def _sheet(path, rows, **_):
@@ -134,7 +134,7 @@ def _sheet(path, rows, **_):
     if name not in tables:
         raise refusal(path, f"has the sheets {listed(tables)}: type {to_type('rows', 'SHEET')}")
     require_values(path, name, tables[name])
-    return tables[name].map(cell_text)
+    return tables[name].map(cell_text).drop(columns="", errors="ignore")
 
 
 def _lines(path, parse, **_):

@@ -261,20 +261,19 @@ def by_rule(rows):
 def explanation_items(explained, copies, focus=FAITHFULNESS[0]):
     # Single explanations and their scores, those first whose defects `focus` misses most.
     measures = sorted(DETECTORS, key=lambda name: name != focus)
-    originals = copies[copies["original"]].groupby("key")[measures].first()
-    scores = {"score of the explanation": originals.stack(future_stack=True)}  # noqa: PD013
-    n_missed = pd.Series(0, originals.index)
-    for defect, versions in copies.groupby("defect", sort=False):
-        spoilt = versions[~versions["original"]].set_index("key")[measures]
-        scores[DEFECTS[defect]] = spoilt.stack(future_stack=True)  # noqa: PD013
-        n_missed = n_missed.add(drops(versions, focus).eq(0), fill_value=0)
-    results = pd.concat(scores, axis=1).rename_axis(["id", "system"]).reset_index()
+    versions = copies["defect"].map(DEFECTS).mask(copies["original"], "the explanation itself")
+    long = copies.assign(version=versions).melt(["key", "version"], measures, "system")
+    results = long.pivot_table("value", ["key", "system"], "version", sort=False)
+    results = results.rename_axis(["id", "system"]).rename(index=DETECTORS).reset_index()
+    n_missed = pd.Series(0, copies["key"].unique())
+    for _, of_defect in copies.groupby("defect", sort=False):
+        n_missed = n_missed.add(drops(of_defect, focus).eq(0), fill_value=0)
     order = n_missed.sort_values(ascending=False, kind="stable").index
     items = pd.DataFrame({"text": explained.explanations}).rename_axis("id")
     items["source"] = [[source.replace("\0", ", ")] for source in explained.source_of.values()]
     return item_page(
         items.loc[order].reset_index(),
-        results.replace({"system": DETECTORS}),
+        results,
         noun="explanation",
         card=explained.card,
         shown=may_show(explained.card) if explained.card else ALL_TEXTS,

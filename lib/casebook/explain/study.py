@@ -20,7 +20,6 @@ from casebook.measures.faithfulness import (
     sentence_rows,
     separation,
 )
-from casebook.measures.quotations import quote_states
 from casebook.scores import Scores
 from casebook.sensitivity.extract import extract_sheet
 from casebook.stats.samples import generator
@@ -64,16 +63,10 @@ class Explained:
         return {source: self.sources[source] for source in sorted(set(self.source_of.values()))}
 
     def table(self):
-        words = pd.Series(self.explanations).str.split().str.len()
-        source_words = pd.Series(self.own_sources).str.split().str.len()
-        about = {
-            "explanations": len(words),
-            "how they were made": self.kind,
-            "sources": len(source_words),
-            "words of an explanation, median": int(words.median()),
-            "words of a source, median": int(source_words.median()),
-            "words of the longest source": int(source_words.max()),
-        }
+        about = {"how they were made": self.kind}
+        for what, texts in {"explanations": self.explanations, "sources": self.own_sources}.items():
+            words = pd.Series(texts).str.split().str.len()
+            about |= {what: len(words), f"words of {what}, median": int(words.median())}
         about |= {f"left out: {reason}": count for reason, count in self.left_out.items()}
         return pd.DataFrame([about | (self.reading or {})])
 
@@ -149,52 +142,45 @@ def _quotation(text, source):
 
 def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
     """Explanations of documents of a folder (sources), or of texts of the file (contexts)."""
-    texts = {}
-    if folder is not None:
-        texts = read_collection(folder).set_index("doc_id")["text"].to_dict()
+    texts = read_collection(folder).set_index("doc_id")["text"].to_dict() if folder else {}
     table = read_table(path, rows)
     reading = read_roles(table, "explanations", ["explanation"], columns, lists=lists)
     if "id" not in reading:
         reading.table["id"] = [f"line {row}" for row in table.index]
     keys = reading.texts("id")
     reading.refuse_repeats("id")
-    explanations = reading.texts("explanation")
+    explanations = dict(zip(keys, reading.texts("explanation"), strict=True))
     contexts = reading.lists("contexts")
     source = reading.texts("source", may_be_empty=True)
     named = reading.lists("sources").where(source == "", source.map(lambda name: [name]))
-    for row in keys.index[contexts.map(bool) == named.map(bool)][:1]:
-        reading.refuse(row, "name one of 'source', 'sources' (ids) or 'contexts' (texts)")
-    for row, name in named.explode().dropna().items():
-        if not texts.get(name, "").strip():
-            place = folder or "no folder of sources was named, which"
-            reading.refuse(row, f"source {name!r}: {place} has no such document with text")
     sources = {name: text for name, text in texts.items() if text.strip()}
     source_of = {}
-    for key, words, names in zip(keys, contexts, named, strict=True):
-        parts = words or list(dict.fromkeys(names))
+    for row, key in keys.items():
+        if bool(contexts[row]) == bool(named[row]):
+            reading.refuse(row, "name one of 'source', 'sources' (ids) or 'contexts' (texts)")
+        parts = contexts[row] or list(dict.fromkeys(named[row]))
+        missing = [] if contexts[row] else [name for name in parts if name not in sources]
+        for name in missing:
+            place = folder or "no folder of sources was named, which"
+            reading.refuse(row, f"source {name!r}: {place} has no such document with text")
+        texts = contexts[row] or [sources[name] for name in parts]
         source_of[key] = "\0".join(parts)
-        words = words or [texts[name] for name in parts]
-        sources.setdefault(source_of[key], "\n\n".join(words))
-    n_contexts = contexts.map(bool).sum()
-    reading.notes.append(f"{n_contexts} with contexts, {len(table) - n_contexts} with sources")
-    texts = dict(zip(keys, explanations, strict=True))
-    name = Path(path).stem
-    kind = "explanations of your own"
-    return Explained(name, kind, texts, sources, source_of, {}, reading.record())
+        sources.setdefault(source_of[key], "\n\n".join(texts))
+    about = Path(path).stem, "explanations of your own"
+    return Explained(*about, explanations, sources, source_of, {}, reading.record())
 
 
 def limited(explained, limit, seed):
     """At most so many explanations, drawn, of enough sources to compare."""
     keys = list(explained.explanations)
-    if limit is not None and len(keys) > limit:
+    n_left = max(0, len(keys) - (limit or len(keys)))
+    if n_left:
         order = generator(seed, "explanations").permutation(len(keys))
         sample = [keys[i] for i in sorted(order[:limit])]
-        explained = replace(
-            explained,
-            explanations={key: explained.explanations[key] for key in sample},
-            source_of={key: explained.source_of[key] for key in sample},
-            left_out=explained.left_out | {"not drawn": len(keys) - limit},
-        )
+        drawn = {key: explained.explanations[key] for key in sample}
+        source_of = {key: explained.source_of[key] for key in sample}
+        left_out = explained.left_out | {"not drawn": n_left}
+        explained = replace(explained, explanations=drawn, source_of=source_of, left_out=left_out)
     n_texts = len(set(explained.own_sources.values()))
     if n_texts < LEAST_SOURCES:
         count = f"{n_texts} different source(s) with an explanation"
@@ -216,32 +202,29 @@ def score_explanations(explained, *, foreign=3, pool=None, n_resamples=10_000, s
     """Scores under all rules, against own sources and some of other explanations (or a `pool`)."""
     texts = explained.texts
     rows = sentence_rows(*texts, pair_sources(*texts, draws=foreign, seed=seed, pool=pool))
-    sources = pd.Series(explained.source_of, dtype=object)
-    about = {"title": explained.title, "unit": "explanations", "cluster": "sources", "names": RULES}
+    is_grounded = (rows["share"] >= THRESHOLD - 1e-12).astype(float).where(rows["share"].notna())
+    judged = rows.assign(grounded=is_grounded).dropna(subset="grounded")
+    about = {"title": explained.title, "cluster": "sources", "names": RULES}
+    resampling = {"n_resamples": n_resamples, "seed": seed}
     grounded = {}
     tables = []
     for rule in RULES:
-        claims = rows[(rows["rule"] == rule) & rows["share"].notna()]
-        claims = claims.assign(grounded=claims["share"] >= THRESHOLD - 1e-12)
+        claims = judged[judged["rule"] == rule]
         means = claims.pivot_table("grounded", "explanation", "condition", sort=False)
         means = means.reindex(index=claims["explanation"].unique(), columns=[MATCHED, MISMATCHED])
         grounded[rule] = means
         values = means[[MATCHED]].set_axis([rule], axis=1).astype(float)
-        clusters = sources.loc[means.index]
-        resampling = {"n_resamples": n_resamples, "seed": seed}
-        faithful = Scores(
-            values, FAITHFULNESS, explained.name, clusters=clusters, **resampling, **about
-        ).estimates()
+        clusters = pd.Series(explained.source_of, dtype=object).loc[means.index]
+        of_rule = {"clusters": clusters, **about}
+        of_words = Scores(values, SENTENCES, explained.name, unit="sentences", **of_rule)
         area = frames.coefficients({rule: separation(rows, rule)}, clusters.nunique(), 0.5)
-        about_sentences = about | {"unit": "sentences"}
-        area = Scores(values, SENTENCES, explained.name, **about_sentences).described(area)
-        faithful["control"] = means[MISMATCHED].mean()
-        tables += [area, faithful]
+        tables.append(of_words.described(area.assign(control_name="chance")))
+        of_rule |= resampling
+        faithful = Scores(values, FAITHFULNESS, explained.name, unit="explanations", **of_rule)
+        control = {"control": means[MISMATCHED].mean(), "control_name": "foreign sources"}
+        tables.append(faithful.estimates().assign(**control))
     estimates = pd.concat(tables, ignore_index=True)
-    names = {SENTENCES: "chance", FAITHFULNESS: "foreign sources"}
-    estimates["control_name"] = estimates["measure"].map(names)
-    is_empty = estimates["n"] == 0
-    estimates["reason"] = estimates["reason"].mask(is_empty, "no_claim")
+    estimates["reason"] = estimates["reason"].mask(estimates["n"] == 0, "no_claim")
     return ExplanationScores(rows, grounded, estimates)
 
 
@@ -264,17 +247,3 @@ def score_tables(explained, scored):
 
 def readable(table):
     return table.replace({"rule": RULES, "condition": CONDITIONS})
-
-
-# --- quotations
-
-
-def quotation_states(explained, foreign):
-    found = []
-    for key, text in explained.explanations.items():
-        for source in [explained.source_of[key], *foreign[key]]:
-            condition = CONDITIONS[MISMATCHED if source in foreign[key] else MATCHED]
-            states = quote_states(text, [explained.sources[source]])
-            found += [(state, condition) for _, state in states]
-    found = pd.DataFrame(found, columns=["state", "source"])
-    return pd.crosstab(found["state"], found["source"]).reset_index().rename_axis(columns=None)

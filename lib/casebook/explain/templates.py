@@ -5,7 +5,6 @@ the passage, and carries the position.
 """
 
 import math
-from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +13,7 @@ from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.sensitivity import facts
 from casebook.sensitivity.domain import SHIPPED_DOMAIN
-from casebook.sensitivity.edits import TEMPLATE_LABELS
+from casebook.sensitivity.edits import TEMPLATE_LABELS, Vocabulary
 from casebook.sensitivity.extract import extract_sheet
 from casebook.text import STOP_LIST, passages, token_spans, tokens
 
@@ -169,13 +168,11 @@ def terms(text):
     return [span for span in spans if len(span[0]) >= SHORTEST_TERM and span[0] not in STOP_LIST]
 
 
-class TermWeights:
+class TermWeights(Vocabulary):
     """Inverse document frequencies of a collection: ln((N + 1) / (df + 1)) + 1."""
 
     def __init__(self, texts):
-        words = [set(tokens(text)) for text in texts]
-        self.n = len(words)
-        self.df = Counter(word for of_text in words for word in of_text)
+        super().__init__(texts, tokens)
 
     def weight(self, term):
         return math.log((self.n + 1) / (self.df[term] + 1)) + 1

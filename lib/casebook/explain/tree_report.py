@@ -3,8 +3,6 @@
 import json
 from collections import Counter
 
-import pandas as pd
-
 from casebook.explain.templates import Explainer
 from casebook.measures.rankshift import displacements, jaccard, normalised_footrule, rbo
 from casebook.sensitivity import evaluation
@@ -22,8 +20,9 @@ def tree_report(tree, documents, threshold=evaluation.DECISIVE_DISPLACEMENT):
     texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
     explainer = Explainer(texts, domain=tree.domain)
     nodes = [_node(tree.k, node, explainer) for node in tree.nodes]
-    scores = _scores(tree, threshold)
-    nodes[0]["sensitivity_scores"] = json.loads(scores.to_json(orient="index", double_precision=15))
+    scores = score_table(tree, threshold)
+    scores = scores.set_index("fact type").to_json(orient="index", double_precision=15)
+    nodes[0]["sensitivity_scores"] = json.loads(scores)
     outcomes = Counter(outcome for _, _, outcome, _ in tree.decisions)
     counts = {"nodes": len(nodes), "noops": len(tree.noops)}
     counts |= {name: outcomes[name] for name in EDIT_OUTCOMES}
@@ -79,23 +78,13 @@ def _diff(node, k):
     }
 
 
-def _scores(tree, threshold):
-    # Of one case, a single cluster, the facts are resampled.
+def score_table(tree, threshold=evaluation.DECISIVE_DISPLACEMENT):
+    """Scores of one case, a row per fact type; a single cluster, so its facts are resampled."""
     edges = edge_frame([tree])
     options = {"clusters": "item", "fact_types": tree.domain.fact_types, "seed": tree.settings.seed}
-    scores = evaluation.sensitivity(edges, **options).set_index("fact type")
-    moved = evaluation.sensitivity(edges, DISPLACEMENT, **options).set_index("fact type")["change"]
+    scores = evaluation.sensitivity(edges, **options)
+    moved = evaluation.sensitivity(edges, DISPLACEMENT, **options)["change"]
+    scores.insert(1, "mean displacement", moved)
     dispositive = (moved > threshold).astype(object).where(moved.notna(), None)
-    scores = scores.drop(columns=["groups", "p_adjusted"]).rename(columns={"value": "excess"})
-    return scores.assign(**{"mean displacement": moved, "dispositive": dispositive})
-
-
-# ---- for reading
-
-
-def score_table(report):
-    scores = report["nodes"][0]["sensitivity_scores"]
-    columns = ["n", "mean displacement", "dispositive", "change", "change by placebos"]
-    columns += ["excess", "low", "high", "reason"]
-    table = pd.DataFrame.from_dict(scores, orient="index")[columns]
-    return table.rename_axis("fact type").reset_index()
+    scores.insert(2, "dispositive", dispositive)
+    return scores.drop(columns=["groups", "p_adjusted"]).rename(columns={"value": "excess"})

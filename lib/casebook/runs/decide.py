@@ -9,27 +9,19 @@ which say nothing about chance: nothing is decided on them, unless EmbeddingShif
 asked for. Evidence that is gone or was altered is refused.
 """
 
-import datetime
 from pathlib import Path
 from typing import Annotated
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from casebook.data.cards import first_problem
 from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
-from casebook.files import write_json, write_text
-from casebook.readers import read_json, read_yaml
+from casebook.readers import read_yaml
 from casebook.runs.evidence import RECORD, require
 from casebook.runs.pairing import compare_runs
 from casebook.runs.promotions import active_promotion, promote
-from casebook.runs.record import (
-    file_part,
-    first_error,
-    higher_is_better,
-    metric_key,
-    metric_label,
-    utc,
-)
+from casebook.runs.record import higher_is_better, metric_key, utc
 from casebook.runs.registry import (
     NoRows,
     best_run,
@@ -51,14 +43,52 @@ from casebook.verdicts import (
     worst_verdict,
 )
 
-DEFAULT_EPSILON = 1e-6
-DEFAULT_MARGIN = 0.005
 ON_PAIRS = "paired_randomisation"  # basis of evidence: paired scores of queries
 ON_SCORES = "eps"  # basis of evidence: the two scores of the runs alone
 _ERRORS = {FAIL: CheckFailed, UNDECIDED: Undecided, INCOMPARABLE: Incomparable}
-_MEASURED = ("low", "high", "level", "n", "groups", "p_value", "mde", "gained", "lost", "unchanged")
+_MEASURED = ("low", "high", "level", "n", "groups", "p_value", "gained", "lost", "unchanged")
 
-# --- what speaks for a candidate: a verdict on one metric and what it rests on
+# --- runs side by side
+
+
+def ranking(listing, metric, rows):
+    """Rows of `ranked` with rank among comparable runs, n, interval and control of each score."""
+    numbers = []
+    for _, row in rows.iterrows():
+        number = {"reason": "the run does not hold the metric"}
+        if pd.notna(row["score"]):
+            number = reported_number(listing.folder(row), row["metric"])
+        numbers.append(number)
+    columns = ["n", "low", "high", "control", "reason"]
+    table = rows[["score", "metric", "workflow", "run", "path"]]
+    table = table.join(pd.DataFrame(numbers, rows.index, columns))
+    table["data"] = rows["key"].map(short_key)
+    ranks = rows.groupby("key").cumcount() + 1
+    table.insert(0, "rank", ranks.where(rows["score"].notna()).astype("Int64"))
+    return table
+
+
+def compare_named(listing, names, metric, force=False):
+    """Two runs by name compared query by query, with the parameters that differ."""
+    if len(names) != 2:
+        raise InputError("compare takes no run or two: candidate and reference")
+    both = [find_run(listing, name) for name in names]
+    is_other = both[0]["key"] != both[1]["key"]
+    if is_other and not force:
+        raise Incomparable("measured on different data; --force compares and says so")
+    folders = [listing.folder(run) for run in both]
+    try:
+        comparison = compare_runs(*folders, metric, force=force)
+    except NoRows as reason:
+        raise InputError(f"{metric}: no comparison by query: {reason}") from None
+    comparison["incomparable"] = is_other or bool(comparison["incomparable"])
+    new, old = (run["parameters"] for run in both)
+    names = sorted(name for name in new | old if new.get(name) != old.get(name))
+    comparison["parameters"] = {name: [new.get(name), old.get(name)] for name in names}
+    return comparison
+
+
+# --- what supports a candidate: a verdict on one metric and its basis
 
 
 def evidence_of(verdict, basis=None, notes=(), improvement=None, incomparable=False):
@@ -117,8 +147,9 @@ def weigh(
         gain = scores[0] - scores[1] if higher_is_better(metric) else scores[1] - scores[0]
         verdict = gate_verdict(gain, gain, margin, inclusive) if gain else equal
         return evidence_of(verdict if original else UNDECIDED, ON_SCORES, notes, gain, is_other)
-    notes += filter(None, [pairs["incomparable"]])
-    is_other |= bool(pairs["incomparable"])
+    if pairs["incomparable"]:
+        notes.append(pairs["incomparable"])
+        is_other = True
     verdict = equal
     if pairs["gained"] or pairs["lost"]:
         verdict = _verdict_on_pairs(pairs, margin, inclusive, notes)
@@ -128,8 +159,8 @@ def weigh(
     return evidence | {name: pairs[name] for name in _MEASURED}
 
 
+# Verdict on two runs whose rows differ; few groups decide nothing.
 def _verdict_on_pairs(pairs, margin, inclusive, notes):
-    """Verdict on two runs whose rows differ; few groups decide nothing."""
     if pairs["groups"] < FEWEST:
         notes.append("fewer than six groups: nothing is decided about new ones")
         return UNDECIDED
@@ -154,7 +185,7 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
     metric: Annotated[str, Field(min_length=1)]
-    margin: float = Field(DEFAULT_MARGIN, ge=0, allow_inf_nan=False)
+    margin: float = Field(0.005, ge=0, allow_inf_nan=False)
 
 
 class Gate(BaseModel):
@@ -168,7 +199,7 @@ def read_gate(path):
     try:
         rules = Gate.model_validate(read_yaml(Path(path))).rules
     except ValidationError as error:
-        raise InputError(f"{path}: {first_error(error)}") from None
+        raise InputError(f"{path}: {first_problem(error)}") from None
     margins = {metric_key(rule.metric): rule.margin for rule in rules}
     if len(margins) < len(rules):
         raise InputError(f"{path}: a metric has two rules")
@@ -176,10 +207,7 @@ def read_gate(path):
 
 
 def apply_gate(listing, candidate, reference, margins, *, force=False):
-    """Test that a run is not worse than a reference by more than the margins.
-
-    Gives verdict, notes and evidence, by metric.
-    """
+    """Verdict, notes and evidence, by metric: that a run is not worse by more than the margins."""
     evidence = {}
     notes = []
     for metric, margin in margins.items():
@@ -200,17 +228,7 @@ def apply_gate(listing, candidate, reference, margins, *, force=False):
 # --- decisions, in their documented form
 
 
-def decide(
-    listing,
-    metric,
-    *,
-    rows=None,
-    run=None,
-    profile=None,
-    eps=DEFAULT_EPSILON,
-    force=False,
-    **options,
-):
+def decide(listing, metric, *, rows=None, run=None, profile=None, eps=1e-6, force=False, **options):
     """Whether the best of some runs, or one that is named, should become the active one.
 
     ``rows`` are those that `ranked` gave, by default of all runs; ``options`` those of `weigh`.
@@ -241,27 +259,34 @@ def decide(
     else:
         evidence = weigh(listing, candidate, active, metric, eps, force=force, **options)
     if n_competing > 1 and evidence["basis"] == ON_PAIRS:
-        evidence["notes"].append(
-            f"the candidate is the best of {n_competing} runs: "
-            "the interval does not correct for that choice"
-        )
-    report = _head(listing, metric) | {
+        note = f"best of {n_competing} runs: the interval does not correct for that choice"
+        evidence["notes"].append(note)
+    return {
+        "metricKey": metric_key(metric),
+        "createdUtc": utc(),
+        "runsRoot": str(listing.root),
         "profile": profile,
         "epsilon": eps,
         "totalRunsFound": len(listing.runs),
         "competing": n_competing,
-        "candidate": None,
-        "active": None,
+        "candidate": None if candidate is None else _named_run(listing, candidate, after),
+        "active": promotion and _named_run(listing, active, before) | {"seq": promotion["seq"]},
         "action": PROMOTE if evidence["verdict"] == PASS else KEEP_ACTIVE,
         "delta": None if None in (before, after) else after - before,
         "reason": "; ".join(evidence["notes"]),
         "evidence": evidence,
     }
-    if candidate is not None:
-        report["candidate"] = _named_run(listing, candidate, after)
-    if promotion:
-        report["active"] = _named_run(listing, active, before) | {"seq": promotion["seq"]}
-    return report
+
+
+def _named_run(listing, run, score):
+    folder = listing.folder(run)
+    return {
+        "workflowName": run["workflow"],
+        "runId": run["run"],
+        "score": score,
+        "runDirectory": str(folder),
+        "runJsonPath": str(folder / RECORD),
+    }
 
 
 def apply_decision(listing, decision):
@@ -278,107 +303,6 @@ def apply_decision(listing, decision):
         f"decided by {evidence['basis']}",
         decision["profile"],
         after=decision["active"]["seq"] if decision["active"] else 0,
-        incomparable=evidence["incomparable"],
+        force=evidence["incomparable"],
         decision=evidence | grounds,
     )
-
-
-# --- the documented files of compare, best and decide, as JSON and as Markdown
-
-
-RANK_COLUMNS = ["rank", "score", "n", "ci", "control", "reason", "metric", "map1", "ndcg3"]
-RANK_COLUMNS += ["workflowName", "runId", "completedUtc", "success", "comparability"]
-RANK_COLUMNS += ["runDirectory"]
-
-
-def comparison_report(listing, metric, rows):
-    """Documented form of a ranking: rows of `ranked`, each group of comparable runs by itself."""
-    ranks = {}
-    top = []
-    for _, row in rows.iterrows():
-        number = {"n": None, "ci": [None, None], "reason": "the run does not hold the metric"}
-        score = rank = None
-        if pd.notna(row["score"]):
-            score = row["score"]
-            rank = ranks[row["key"]] = ranks.get(row["key"], 0) + 1
-            number = reported_number(listing.folder(row), row["metric"])
-        about = {
-            "rank": rank,
-            "score": score,
-            "metric": row["metric"],
-            "map1": listing.score(row, "map@1"),
-            "ndcg3": listing.score(row, "ndcg@3"),
-            "workflowName": row["workflow"],
-            "runId": row["run"],
-            "completedUtc": row["completed"],
-            "success": bool(row["success"]),
-            "comparability": short_key(row["key"]),
-            "runDirectory": str(listing.folder(row)),
-        }
-        top.append(dict.fromkeys(RANK_COLUMNS) | number | about)
-    about = {"totalRuns": len(listing.runs), "unreadable": listing.unreadable}
-    return _head(listing, metric) | about | {"top": top}
-
-
-def best_report(listing, metric, run, incomparable=False):
-    """Documented form of the winner."""
-    return {
-        **_head(listing, metric),
-        "totalRunsFound": len(listing.runs),
-        "incomparable": incomparable,
-        **_named_run(listing, run, run["score"]),
-        **reported_number(listing.folder(run), metric),
-    }
-
-
-def _head(listing, metric):
-    return {"metricKey": metric_key(metric), "createdUtc": utc(), "runsRoot": str(listing.root)}
-
-
-def _named_run(listing, run, score):
-    folder = listing.folder(run)
-    return {
-        "workflowName": run["workflow"],
-        "runId": run["run"],
-        "score": score,
-        "runDirectory": str(folder),
-        "runJsonPath": str(folder / RECORD),
-    }
-
-
-def write_report(root, kind, report, out=None, stamped=True):
-    """Write a report as ``_<kind>/<name>.json`` with a Markdown twin."""
-    folder = Path(out or root / ("_decisions" if kind == "decision" else f"_{kind}"))
-    name = f"{kind}_{file_part(report['metricKey'])}"
-    if stamped:
-        name += f"_{datetime.datetime.now(datetime.UTC):%Y%m%d_%H%M%S_%f}"
-    lines = [f"# {kind}: {metric_label(report['metricKey'])}", ""]
-    for key, value in report.items():
-        if key != "top":
-            lines.append(f"- {key}: {'n/a' if value is None else value}")
-    if "top" in report:
-        columns = ["rank", "score", "map1", "ndcg3", "workflowName", "runId"]
-        table = pd.DataFrame(report["top"], columns=columns)
-        lines += ["", table.to_markdown(index=False, floatfmt=".6f", missingval="n/a")]
-    write_text(folder / f"{name}.md", "\n".join(lines) + "\n")
-    return write_json(folder / f"{name}.json", report)
-
-
-def stored_decisions(root):
-    """Decisions stored below a registry, also without promotion, latest first."""
-    columns = {
-        "createdUtc": "when",
-        "metricKey": "metric",
-        "profile": "profile",
-        "candidate.runId": "candidate",
-        "action": "action",
-        "evidence.verdict": "verdict",
-        "evidence.improvement": "difference",
-        "evidence.low": "difference low",
-        "evidence.high": "difference high",
-        "evidence.n": "n",
-        "reason": "why",
-    }
-    reports = [read_json(path) for path in (root / "_decisions").glob("decision_*.json")]
-    table = pd.json_normalize(reports).reindex(columns=list(columns)).rename(columns=columns)
-    return table.sort_values(["when", "why"], ascending=False, ignore_index=True)

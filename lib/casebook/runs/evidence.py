@@ -71,13 +71,3 @@ def require(folder, remedy=REMEDY):
     for name, reason in output_faults(folder, record).items():
         raise InputError(f"{(folder / name).resolve()}: {reason}: {remedy}")
     return record
-
-
-def require_file(folder, path):
-    """Refuse one output of a finished run that was altered."""
-    if (folder / RECORD).is_file():  # else it is being run
-        name = _name_from(folder, path)
-        digest = read_record(folder / RECORD).outputs.get(name)
-        fault = digest and _fault(folder, name, digest)
-        if fault:
-            raise InputError(f"{path}: {fault}: {REMEDY}")

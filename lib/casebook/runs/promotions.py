@@ -17,7 +17,7 @@ import hashlib
 import json
 import os
 
-from casebook.errors import InputError
+from casebook.errors import Incomparable, InputError
 from casebook.files import locked, sha256_file, write_json
 from casebook.readers import parse_json, read_json
 from casebook.runs.evidence import RECORD, require
@@ -34,10 +34,8 @@ def read_promotions(root, metric=None, profile=None):
     """Entries of the log, of one metric or all; a log that was changed is refused."""
     lines, faults = _checked_lines(root)
     if faults:
-        raise InputError(
-            f"{root / LOG}: {faults[0]}: the log was changed: restore it from a copy, or begin a "
-            f"new one by moving {(root / LOG).parent} and {(root / HEAD).parent} elsewhere"
-        )
+        remedy = "restore it from a copy, or move _active and _heads elsewhere"
+        raise InputError(f"{root / LOG}: {faults[0]}: the log was changed: {remedy}")
     entries = [json.loads(line) for line in lines]
     if metric is None:
         return entries
@@ -46,48 +44,27 @@ def read_promotions(root, metric=None, profile=None):
 
 
 def active_promotion(root, metric, profile=None, *, checked=False):
-    """The entry that made the active run of a metric so, or None.
-
-    ``checked`` refuses a run that was changed since.
-    """
+    """The entry that made the active run of a metric so, or None; ``checked`` with its run."""
     entries = read_promotions(root, metric, profile)
     if not entries:
         return None
     if checked:
-        remedy = "restore it from a copy, promote another run by name, or roll back"
-        _check_run(root, entries[-1], remedy)
+        _check_run(root, entries[-1])
     return entries[-1]
 
 
-def promote(
-    listing,
-    run,
-    metric,
-    reason,
-    profile=None,
-    *,
-    after=None,
-    incomparable=False,
-    decision=None,
-):
+def promote(listing, run, metric, reason, profile=None, *, force=False, after=None, decision=None):
     """Make a run the active one of a metric; gives the entry of the log.
 
-    ``after`` is the number of the entry that must still be the last one (0: none yet), so that two
-    decisions made at once do not both count.
+    A run on other data than the active one is refused, or with ``force`` marked. ``after`` is the
+    number of the entry that must still be the last one (0: none yet), so that two decisions made at
+    once do not both count.
     """
     root = listing.root
     folder = listing.folder(run)
-    for parent in folder.parents:
-        if parent == root:
-            break
-        if (parent / LOG).exists():
-            raise InputError(f"run {run['run']} is of the registry {parent}: --runs-root {parent}")
     score = listing.score(run, metric)
     if score is None:
-        raise InputError(
-            f"run {run['run']} failed or does not hold {metric_key(metric)!r}: "
-            "it cannot become active"
-        )
+        raise InputError(f"run {run['run']} failed or does not hold {metric_key(metric)!r}")
     require(folder)
     fields = {
         "runId": run["run"],
@@ -96,15 +73,18 @@ def promote(
         "score": score,
         "runSha256": sha256_file(folder / RECORD),
         "comparabilityKey": run["key"],
-        "incomparable": incomparable,
         "gateSha256": None,
         "decision": decision or {},
     }
 
     def choose(entries):
-        if after not in (None, entries[-1]["seq"] if entries else 0):
+        last = entries[-1] if entries else {"seq": 0, "comparabilityKey": run["key"]}
+        if after not in (None, last["seq"]):
             raise InputError("another run was promoted meanwhile: decide again")
-        return fields
+        is_other = (last["comparabilityKey"] or "") != run["key"]
+        if is_other and not force:
+            raise Incomparable("the promoted run was measured on different data: --force marks it")
+        return fields | {"incomparable": is_other}
 
     return _record(root, "promote", metric, profile, reason, choose)
 
@@ -121,25 +101,22 @@ def rollback(root, metric, reason, profile=None):
                 standing.pop()
         if len(standing) < 2:
             raise InputError(f"nothing to roll back to for {metric_key(metric)!r}")
-        former = standing[-2]
-        _check_run(root, former, "no rollback to it: promote another run by name")
-        return former | {"gateSha256": None, "decision": {}}
+        _check_run(root, standing[-2])
+        return standing[-2] | {"gateSha256": None, "decision": {}}
 
     return _record(root, "rollback", metric, profile, reason, choose)
 
 
-def has_log(root):
-    """Whether promotions were ever recorded at a root, even if the log is gone."""
-    return (root / LOG).exists() or (root / HEAD).exists()
-
-
-def _check_run(root, entry, remedy):
-    # The run of an entry is what was promoted.
-    folder = root / entry["path"]
-    record = folder / RECORD
+# The run of an entry is what was promoted.
+def _check_run(root, entry):
+    record = root / entry["path"] / RECORD
+    remedy = "restore it from a copy, or promote another run by name"
     if not record.is_file() or sha256_file(record) != entry["runSha256"]:
-        raise InputError(f"{folder}: gone, or changed since its promotion: {remedy}")
-    require(folder, remedy)
+        raise InputError(f"{record.parent}: gone, or changed since its promotion: {remedy}")
+    require(record.parent, remedy)
+
+
+# --- the log and its head
 
 
 def verify(root):
@@ -208,14 +185,13 @@ def _record(root, action, metric, profile, reason, choose):
         raise InputError("a reason is required: --reason 'why'")
     pointer = pointer_path(root, metric, profile)
     log = root / LOG
-    lock = log.with_name(".lock")
     log.parent.mkdir(parents=True, exist_ok=True)
     refusal = f"{log.parent}: held by {{}}; try again later"
-    with locked(lock, refusal.format, _WAIT_FOR_WRITER):
-        fields = choose(read_promotions(root, metric, profile))
+    with locked(log.with_name(".lock"), refusal.format, _WAIT_FOR_WRITER):
+        entry = choose(read_promotions(root, metric, profile))
         lines = _lines(root)
         user = os.environ.get("USER") or f"uid {os.getuid()}"
-        entry = fields | {
+        entry |= {
             "seq": len(lines) + 1,
             "previous": _hash(lines[-1]) if lines else NO_LINE,
             "at": utc(),
@@ -246,6 +222,7 @@ def _record(root, action, metric, profile, reason, choose):
     return entry
 
 
+# What a killed writer left of a line goes.
 def _append(path, line, end):
     with path.open("ab") as log:
         log.truncate(end)

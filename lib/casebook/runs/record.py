@@ -24,17 +24,10 @@ from pydantic import (
     field_validator,
 )
 
-from casebook.data.cards import card_of
+from casebook import paths
+from casebook.data.cards import card_of, first_problem
 from casebook.errors import InputError
 from casebook.files import sha256_file, write_json
-from casebook.paths import (
-    ROOT,
-    SHIPPED,
-    card_files,
-    collection_folder,
-    data_folder,
-    valid_name,
-)
 from casebook.readers import did_you_mean, read_json
 
 # --- metric keys
@@ -73,7 +66,8 @@ def file_part(metric):
     """Part of a file name for a metric, never the same for two."""
     key = metric_key(metric)
     safe = re.sub(r"[^a-z0-9_.@+-]", "_", key)[:120]
-    return key if safe == key else f"{safe}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+    mark = hashlib.sha256(key.encode()).hexdigest()[:8]
+    return key if safe == key else f"{safe}-{mark}"
 
 
 # --- run.json
@@ -93,7 +87,7 @@ class RunRecord(BaseModel):
 
     model_config = ConfigDict(extra="ignore", title="Run")
 
-    schema_version: int = _key("SchemaVersion", default=SCHEMA_VERSION)
+    schema_version: int = _key("SchemaVersion", default=SCHEMA_VERSION, le=SCHEMA_VERSION)
     run_id: str = _key("RunId", min_length=1)
     workflow: str = _key("Workflow", "WorkflowName", min_length=1)
     tenant: str | None = _key("Tenant", default=None)
@@ -118,21 +112,16 @@ class RunRecord(BaseModel):
         return moment and utc(moment)
 
 
-CLOCK_VARIABLE = "SOURCE_DATE_EPOCH"
-
-
 def now():
     """The current time, or the one that SOURCE_DATE_EPOCH fixes."""
-    fixed = os.environ.get(CLOCK_VARIABLE)
+    fixed = os.environ.get("SOURCE_DATE_EPOCH")
     if not fixed:
         return datetime.datetime.now(datetime.UTC).replace(microsecond=0)
     try:
-        digits = fixed.encode("ascii").isdigit()
-        return datetime.datetime.fromtimestamp(int(fixed if digits else ""), datetime.UTC)
+        return datetime.datetime.fromtimestamp(int(fixed), datetime.UTC)
     except (ValueError, OverflowError, OSError):
-        raise InputError(
-            f"{CLOCK_VARIABLE}: {fixed!r} is no number of seconds since 1970: correct or unset it"
-        ) from None
+        problem = f"{fixed!r} is no number of seconds since 1970: correct or unset it"
+        raise InputError(f"SOURCE_DATE_EPOCH: {problem}") from None
 
 
 def utc(moment=None):
@@ -148,14 +137,6 @@ def write_record(path, record):
     return write_json(path, value | {SEAL: digest(value)})
 
 
-def first_error(error):
-    """Place of pydantic's first error, counted from 1, and its message, in one line."""
-    problem = error.errors()[0]
-    where = " ".join(str(part + 1 if isinstance(part, int) else part) for part in problem["loc"])
-    message = " ".join(problem["msg"].split())
-    return f"{where or 'keys and values'}: {message}"
-
-
 def read_record(path):
     """Read a ``run.json`` in either known spelling, in any letter case."""
     value = read_json(path)
@@ -164,16 +145,12 @@ def read_record(path):
     content = {name: item for name, item in value.items() if name != SEAL}
     try:
         record = RunRecord.model_validate({name.lower(): item for name, item in content.items()})
-    except ValidationError as error:
-        raise InputError(f"{path}: {first_error(error)}") from None
-    if record.schema_version > SCHEMA_VERSION:
-        known = f"newer than {SCHEMA_VERSION}, the latest known here; update casebook"
-        raise InputError(f"{path}: schema version {record.schema_version} is {known}")
-    sealed = SEAL in value or record.outputs
-    if sealed and value.get(SEAL) != digest(content):
-        raise InputError(
-            f"{path}: was altered since it was written: restore it from a copy, or run it again"
-        )
+        utc(record.started), utc(record.completed)  # which UTC's calendar may lack
+    except (ValidationError, OverflowError) as error:
+        raise InputError(f"{path}: {first_problem(error)}") from None
+    is_sealed = SEAL in value or record.outputs
+    if is_sealed and value.get(SEAL) != digest(content):
+        raise InputError(f"{path}: was altered since it was written: restore it, or run it again")
     return record
 
 
@@ -195,12 +172,11 @@ PER_QUERY_FIELDS = (*REQUIRED_FIELDS, "Top2DocId", "Top2Score", "Top3DocId", "To
 
 def per_query_name(name=None):
     """File name of a per-query artefact."""
-    middle = f".{valid_name(name, 'variant')}" if name else ""
+    middle = f".{paths.valid_name(name, 'variant')}" if name else ""
     return f"{PER_QUERY_PREFIX}{middle}.json"
 
 
 def write_per_query(path, frame):
-    """Write a per-query artefact."""
     _check_queries(path, frame)
     return write_json(path, json_rows(frame))
 
@@ -213,8 +189,7 @@ def json_rows(frame):
 def read_per_query(path):
     """A per-query artefact as a frame: documented fields, then others, such as Group."""
     records = read_json(path)
-    is_list = isinstance(records, list) and all(isinstance(row, dict) for row in records)
-    if not is_list or not records:
+    if not records or not all(isinstance(row, dict) for row in records):
         raise InputError(f"{path}: not a list of per-query records")
     names = {name.lower(): name for name in PER_QUERY_FIELDS}
     frame = pd.DataFrame(records).rename(columns=lambda name: names.get(name.lower(), name))
@@ -236,9 +211,8 @@ def _check_queries(path, frame):
     missing = [name for name in REQUIRED_FIELDS if name not in frame or frame[name].isna().any()]
     if missing:
         raise InputError(f"{path}: a record lacks {', '.join(missing)}")
-    repeated = frame["QueryId"].astype(str).str.lower().duplicated()
-    if repeated.any():
-        raise InputError(f"{path}: record {repeated.argmax() + 1}: its query occurs twice")
+    if not frame["QueryId"].astype(str).str.lower().is_unique:
+        raise InputError(f"{path}: a query occurs twice")
 
 
 # --- fingerprints: what an experiment's numbers depend on, as hashes
@@ -274,13 +248,13 @@ def library_digest():
 
 def lock_digest():
     """Hash of the lock file, which pins every package and packaged model weight."""
-    locks = [folder / "requirements.lock" for folder in (ROOT, SHIPPED)]
+    locks = [folder / "requirements.lock" for folder in (paths.ROOT, paths.SHIPPED)]
     return next((sha256_file(lock) for lock in locks if lock.is_file()), None)
 
 
 def dataset_digest(name):
-    """Hash of what a dataset name stands for, without reading the data."""
-    name_and_folder = data_folder(name)
+    """Hash of what a dataset name means, without reading the data."""
+    name_and_folder = paths.data_folder(name)
     if name_and_folder:
         folder = name_and_folder[1]
         if not folder.is_dir():
@@ -288,13 +262,13 @@ def dataset_digest(name):
         return tree_digest(folder)
     card = card_of(name)  # "<key>_<split>" is an alias
     if card is None:
+        near = did_you_mean(name, paths.card_files())
         raise InputError(
-            f"dataset {name!r}: no card of that name{did_you_mean(name, card_files())}; "
-            f"'casebook data list' shows the cards; a folder is written ./{name}"
+            f"dataset {name!r}: no card of that name{near}; a folder is written ./{name}"
         )
-    folder = collection_folder(card.key)
+    folder = paths.collection_folder(card.key)
     tree = tree_digest(folder) if folder.is_dir() else None
-    return digest([sha256_file(card_files()[card.key]), tree])
+    return digest([sha256_file(paths.card_files()[card.key]), tree])
 
 
 def comparability_key(labels):

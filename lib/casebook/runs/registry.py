@@ -22,8 +22,8 @@ import pandas as pd
 
 from casebook import paths
 from casebook.errors import Incomparable, InputError
-from casebook.files import new_folder, sha256_file, write_json
-from casebook.models.device import REFERENCE, ModelSettings
+from casebook.files import new_folder, sha256_file
+from casebook.models.device import REFERENCE
 from casebook.readers import read_json
 from casebook.runs.evidence import RECORD, file_hashes, require
 from casebook.runs.record import (
@@ -45,14 +45,10 @@ from casebook.stats.intervals import bootstrap_mean
 
 DEFAULT_DOMAIN = "insurance"
 TENANTS = "tenants"
-# Where another program of this layout keeps runs that compete only when asked.
-REPO = "_repo/MiniInsurance-PosNeg"
 
 # --- where
 
-
 RegistryFolders = namedtuple("RegistryFolders", "root home results tenant domain")
-"""The folders that one command may touch, and whose they are."""
 
 
 def locate(domain=None, tenant=None, runs_root=None, default=DEFAULT_DOMAIN):
@@ -80,24 +76,19 @@ def evaluations_folder(tenant=None):
 
 
 def current_tenant():
-    """The tenant that the environment names, checked."""
     return _setting("TENANT")
 
 
 def results_root():
-    """The folder of all results."""
     return paths.RESULTS.resolve()
 
 
 def check_tenant(path, tenant):
     """Refuse a folder that belongs to another tenant."""
-    pairs = itertools.pairwise(Path(path).resolve().parts)
-    others = {name for parent, name in pairs if parent == TENANTS} - {tenant}
+    folders = itertools.pairwise(Path(path).resolve().parts)
+    others = {name for parent, name in folders if parent == TENANTS} - {tenant}
     if others:
-        raise InputError(
-            f"{path}: belongs to tenant {', '.join(sorted(others))}; "
-            f"the tenant here is {tenant or 'not set'}"
-        )
+        raise InputError(f"{path}: belongs to tenant {', '.join(sorted(others))}")
 
 
 def child_folder(parent, name, kind):
@@ -116,6 +107,7 @@ def _setting(name):
 # --- which
 
 RUN_COLUMNS = ["path", "run", "workflow", "completed", "success", "key", "parameters"]
+METRIC = r"^(?:(?P<dataset>[^.]+)\.(?P<system>[^.]+)\.)?(?P<measure>.*)$"
 
 
 @dataclass(frozen=True)
@@ -133,11 +125,9 @@ class Listing:
     @property
     def runs(self):
         """A row a run."""
-        rows = self.frame.drop_duplicates("path", ignore_index=True)
-        return rows[RUN_COLUMNS]
+        return self.frame.drop_duplicates("path", ignore_index=True)[RUN_COLUMNS]
 
     def folder(self, run):
-        """The folder of one run."""
         return self.root / run["path"]
 
     def score(self, run, metric):
@@ -147,17 +137,14 @@ class Listing:
         return float(values.iloc[0]) if len(values) else None
 
 
-def discover(folders, include=()):
+def discover(folders):
     """Every run below the registry's root, newest first."""
     root = folders.root
     if not root.is_dir():
-        raise InputError(
-            f"{root}: no such registry; runs appear there once an experiment was run, "
-            "or name another with --runs-root"
-        )
+        raise InputError(f"{root}: no such registry: run an experiment, or name --runs-root")
     rows = []
     unreadable = {}
-    for path in _records_below(root, *(root / name for name in include)):
+    for path in _records_below(root):
         name = str(path.relative_to(root))
         try:
             record = read_record(path)
@@ -179,34 +166,32 @@ def discover(folders, include=()):
         for metric, value in (record.metrics or {"": None}).items():
             rows.append(run | {"metric": metric, "value": value})
     frame = pd.DataFrame(rows, columns=[*RUN_COLUMNS, "metric", "value"])
-    frame = frame.astype({"value": float, "success": bool})
-    frame = frame.sort_values(["completed", "run", "path"], ascending=False, kind="stable")
-    names = (
-        frame["metric"]
-        .astype(str)
-        .str.extract(r"^(?:(?P<dataset>[^.]+)\.(?P<system>[^.]+)\.)?(?P<measure>.*)$")
-    )
-    return Listing(root, frame.join(names).reset_index(drop=True), unreadable)
+    frame = frame.astype({"value": float, "success": bool, "metric": str})
+    frame = frame.join(frame["metric"].str.extract(METRIC))
+    order = ["completed", "run", "path"]
+    frame = frame.sort_values(order, ascending=False, kind="stable", ignore_index=True)
+    return Listing(root, frame, unreadable)
 
 
-def _records_below(*roots):
-    for root in roots:
-        for folder, names, files in os.walk(root):
-            names[:] = [name for name in names if name[0] not in "_." and name != TENANTS]
-            if RECORD in files:
-                yield Path(folder, RECORD)
+def _records_below(root):
+    for folder, names, files in os.walk(root):
+        names[:] = [name for name in names if name[0] not in "_." and name != TENANTS]
+        if RECORD in files:
+            yield Path(folder, RECORD)
 
 
+# Parameters of a chapter or of a shift run, device and precision among them.
 def _parameters(labels):
-    """Parameters of a chapter or of a shift run, device and precision among them."""
-    inputs = labels.get("Inputs")
-    inputs = inputs if isinstance(inputs, dict) else {}
     named = ("Dataset", "Encoder", "SplitBy", "Seed", "Scale", "Device", "Precision")
     parameters = {name.lower(): labels[name] for name in named if name in labels}
-    for further in (labels.get("Parameters"), inputs.get("parameters")):
-        parameters |= further if isinstance(further, dict) else {}
+    inputs = _mapping(labels.get("Inputs"))
+    parameters |= _mapping(labels.get("Parameters")) | _mapping(inputs.get("parameters"))
     parameters = model_settings_of(inputs) | parameters
     return {name: value for name, value in parameters.items() if name not in ("run", "cell")}
+
+
+def _mapping(value):
+    return value if isinstance(value, dict) else {}
 
 
 def model_settings_of(inputs):
@@ -224,22 +209,17 @@ def find_run(listing, name):
     wanted = str(name).strip().strip("/").lower()
     runs = listing.runs
     ids = runs["run"].str.lower()
-    for fits in (
-        runs["path"].str.lower() == wanted,
-        ids == wanted,
-        ids.str.startswith(wanted or " "),
-    ):
+    begins = ids.str.startswith(wanted or " ")
+    for fits in (runs["path"].str.lower() == wanted, ids == wanted, begins):
         if fits.sum() > 1:
             folders = ", ".join(runs.loc[fits, "path"][:3])
             raise InputError(f"run {name!r} is not unique: name its folder ({folders})")
         if fits.any():
             return runs[fits].iloc[0]
-    found = [path for path in listing.unreadable if wanted in path.lower().split("/")]
-    hint = "".join(f"; {listing.root / path}: {listing.unreadable[path]}" for path in found[:1])
-    raise InputError(f"no run {name!r} below {listing.root}; 'casebook runs list'{hint}")
+    raise InputError(f"no run {name!r} below {listing.root}: see casebook runs list")
 
 
-def record_run(folders, record, per_query=None, arguments=None):
+def record_run(folders, record, per_query=None):
     """Write the folder ``<home>/<workflow>/<run id>/`` of a run at once, or nothing."""
     parent = child_folder(folders.home, record.workflow, "workflow")
     final = child_folder(parent, record.run_id, "run id")
@@ -248,18 +228,6 @@ def record_run(folders, record, per_query=None, arguments=None):
         if per_query is not None:
             path = write_per_query(part / per_query_name(), per_query)
             labels["PerQuery"] = {"Path": path.name, "Sha256": sha256_file(path)}
-        if arguments is not None:
-            device = {}  # variables with which a command runs models on the record's device
-            if "Device" in labels:
-                device = ModelSettings(labels["Device"], labels["Precision"]).environment()
-            request = {"globalArgs": [], "commandArgs": list(arguments), "notes": None}
-            content = {
-                "runId": record.run_id,
-                "workflowName": record.workflow,
-                "createdUtc": utc(record.started),
-                "request": request | {"environmentSnapshot": device},
-            }
-            write_json(part / "run_request.json", content)
         outputs = file_hashes(part, sorted(part.iterdir()))
         update = {"labels": labels, "tenant": folders.tenant, "outputs": outputs}
         write_record(part / RECORD, record.model_copy(update=update))
@@ -269,11 +237,12 @@ def record_run(folders, record, per_query=None, arguments=None):
 # --- in what order
 
 
-def ranked(listing, metric, keep_others=False):
+def ranked(listing, metric, *, workflow=None, key=None, keep_others=False):
     """Runs that hold a metric, best first: by score, time, id, folder.
 
-    A ``*`` in the metric stands for anything. Runs that lack the metric or failed come last, if
-    they are kept; they have no ``score``.
+    A ``*`` in the metric is any text; ``workflow`` and the beginning of a comparability ``key``
+    choose among the runs. Runs that lack the metric or failed come last, if they are kept; they
+    have no ``score``.
     """
     pattern = metric_key(metric)
     frame = listing.frame
@@ -284,6 +253,9 @@ def ranked(listing, metric, keep_others=False):
     rows = rows.assign(score=rows["value"].where(rows["success"]), id=rows["run"].str.lower())
     if not keep_others:
         rows = rows.dropna(subset="score")
+    if workflow:
+        rows = rows[rows["workflow"].str.lower() == workflow.lower()]
+    rows = rows[rows["key"].str.startswith(key or "")]
     order = ["score", "completed", "id", "path"]
     ascending = [not higher_is_better(pattern), False, False, False]
     return rows.sort_values(order, ascending=ascending, ignore_index=True).drop(columns="id")
@@ -295,10 +267,8 @@ def best_run(rows, metric, force=False):
         raise InputError(f"no successful run holds the metric {metric_key(metric)!r}")
     keys = sorted({short_key(key) for key in rows["key"]})
     if len(keys) > 1 and not force:
-        raise Incomparable(
-            f"runs with {metric_key(metric)!r} were measured on different data "
-            f"({', '.join(keys)}); choose one with --key, or --force"
-        )
+        problem = f"runs were measured on different data ({', '.join(keys)})"
+        raise Incomparable(f"{problem}: choose one with --key, or --force")
     return rows.iloc[0]
 
 
@@ -346,8 +316,8 @@ def _rows_of_command(path, metric):
     return frame.assign(QueryId=frame["QueryId"].astype(str).str.lower()), frame[column]
 
 
+# Rows of a chapter's system: ``<dataset>.<system>.<measure>`` names it and their scores.
 def _rows_of_report(folder, metric):
-    """Rows of a chapter's system, and their scores: ``<dataset>.<system>.<measure>`` names both."""
     path = folder.parents[1] / "rows" / f"{folder.name}.csv.gz"
     if folder.parent.name != "runs" or not path.is_file():
         raise NoRows("the run keeps no rows per query")
@@ -355,15 +325,12 @@ def _rows_of_report(folder, metric):
     texts = dict.fromkeys(("query_id", "system", "group"), str)
     table = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
     table = table_from_csv(table).rename(columns={"query_id": "QueryId"})
-    if not {"QueryId", "system"} <= set(table):
-        raise NoRows(f"{path.name} has no query_id and system")
-    for system, rows in table.groupby("system"):
+    parts = table.groupby("system") if {"QueryId", "system"} <= set(table) else ()
+    for system, rows in parts:
         for column in rows:
-            if metric.endswith(f".{system}.{column}".lower()):
-                if not rows["QueryId"].is_unique:
-                    raise NoRows(f"{path.name} holds several rows per query")
+            if metric.endswith(f".{system}.{column}".lower()) and rows["QueryId"].is_unique:
                 return rows, rows[column]
-    raise NoRows(f"{path.name} has no column and system for {metric!r}")
+    raise NoRows(f"{path.name} has no row a query for {metric!r}")
 
 
 def reported_number(folder, metric):
@@ -374,11 +341,11 @@ def reported_number(folder, metric):
     numbers = each_number(read_json(path)) if path.is_file() else ()
     for names, number in numbers:
         if ".".join(names[1:]).lower() == metric and abs(number["value"] - value) <= TOLERANCE:
-            return {name: number.get(name) for name in ("n", "ci", "control", "reason")}
-    unknown = {"n": None, "ci": [None, None], "control": None}
+            low, high = number["ci"]
+            return number | {"low": low, "high": high}
     try:
         rows = query_scores(folder, metric)
     except NoRows as reason:
-        return unknown | {"reason": str(reason)}
-    number = bootstrap_mean(rows["score"].to_numpy(), clusters=rows["group"]).number()
-    return unknown | {name: number[name] for name in ("n", "ci", "reason")}
+        return {"reason": str(reason)}
+    interval = bootstrap_mean(rows["score"].to_numpy(), clusters=rows["group"])
+    return interval.row() | {"reason": interval.reason}

@@ -1,4 +1,4 @@
-"""Cases to edit and documents to search: annotated, extracted or planted."""
+"""Cases to edit and documents to search: annotated, planted or of one's own."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ from casebook.sensitivity.domain import (
     validate_record,
 )
 from casebook.sensitivity.extract import extract_sheet, extract_with_model
-from casebook.sensitivity.facts import contradictions, from_dict, present_types
+from casebook.sensitivity.facts import from_dict, present_types
 
 ANNOTATED_CASES = paths.DATA / "counterfactual" / "cases.jsonl"
 PLANTED = "planted"
@@ -62,28 +62,16 @@ class CaseCollection:
         return pd.Series(counts).astype(str).rename_axis("what").reset_index(name="value")
 
 
-def open_cases(dataset, cases=None, corpus=None, facts=None, **said):
-    """Cases of a file with a folder of documents, or else those of a data set.
-
-    `facts` is a file of further fact types, `said` are the columns and rows of the file.
-    """
-    needs("cases", cases, corpus=corpus, columns=said.get("columns"))
-    if cases:
-        return user_collection(cases, corpus, read_domain(facts), **said)
-    if not dataset.startswith(PLANTED):
-        return extracted_collection(load(dataset), read_domain(facts))
-    needs("cases", cases, facts=facts)
-    return planted_cases(dataset)
-
-
-def annotated_sets(dataset, cases=None, corpus=None, facts=None, **said):
-    """Cases of which somebody says what decides them: a list of `CaseCollection`.
+def case_sets(dataset, cases=None, corpus=None, facts=None, **said):
+    """Cases and what decides them: a list of `CaseCollection`.
 
     They are those of a file, or our annotated cases over the documents of a data set, after the
-    planted ones where it is these.
+    planted ones where it is these. `facts` is a file of further fact types, `said` are the columns
+    and rows of the file of cases.
     """
-    if cases or facts or corpus:
-        return [open_cases(dataset, cases, corpus, facts, **said)]
+    needs("cases", cases, corpus=corpus, facts=facts, columns=said.get("columns"))
+    if cases:
+        return [user_collection(cases, corpus, read_domain(facts), **said)]
     sets = [planted_cases(dataset)] if dataset.startswith(PLANTED) else []
     documents = (sets[0] if sets else load(dataset)).documents
     name = f"annotated_cases_on_{PLANTED if sets else dataset}"
@@ -110,24 +98,6 @@ def user_collection(path, corpus, domain=SHIPPED_DOMAIN, **said):
     cases = path.stem, f"the cases of {path.name}", *read_cases(path, domain, **said)
     near = partial(neighbours_or_next, domain=domain)
     return CaseCollection(*cases, read_collection(corpus), near, domain)
-
-
-def extracted_collection(dataset, domain=SHIPPED_DOMAIN):
-    """The questions of a dataset, whole judgments, as cases; the others are counted."""
-    sheets = []
-    counts = Counter()
-    for name, text in zip(dataset.queries["query_id"], dataset.queries["text"], strict=True):
-        sheet = extract_sheet(text, name, domain).sheet
-        if present_types(sheet) and not contradictions(sheet):
-            sheets.append(sheet)
-        else:
-            counts["judgments without facts, or with facts that contradict, left out"] += 1
-    if not sheets:
-        raise InputError(f"{dataset.name}: no question is a case to edit")
-    title = dataset.card.title if dataset.card else dataset.name
-    cases = sheets, pd.DataFrame(columns=ANNOTATION_COLUMNS), dict(counts)
-    near = partial(neighbours_or_next, domain=domain)
-    return CaseCollection(dataset.name, title, *cases, dataset.documents, near, domain)
 
 
 # ---- cases of a file, with what decides them

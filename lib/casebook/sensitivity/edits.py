@@ -170,7 +170,6 @@ _UNITS = {
     "amounts": {"lakh": 100_000, "lac": 100_000, "crore": 10_000_000},
     "durations": {"year": 1, "month": 1 / 12, "week": 7 / 365, "day": 1 / 365, "hour": HOUR},
 }
-_WHOLE_UNITS = ("hour", "hr", "day", "week")  # lengths of which judgments count no halves
 LARGEST_FACTOR = 10  # most by which a sum or a length of time changes
 SHORT_DURATION = 7 / 365  # years; up to a week a length may change by more
 
@@ -229,11 +228,9 @@ def _worth(kind, fact):
 
 
 def _counted(kind, fact):
-    if kind == "ages":
-        return True
-    units = kind == "amounts" and not _worth(kind, fact)
-    units = units or (kind == "durations" and fact.unit.lower().startswith(_WHOLE_UNITS))
-    return units and fact.value == int(fact.value)
+    # Nobody counts halves of rupees or of days, unlike those of lakhs, months and years.
+    is_small = (_worth(kind, fact) or 0) < 1 / 12
+    return kind == "ages" or (is_small and fact.value == int(fact.value))
 
 
 def _rounded(value):
@@ -267,8 +264,8 @@ _TEMPLATE = TEMPLATE_LABELS.union(_WORDS["template"]["other words"])
 class Vocabulary:
     """Document frequencies of the words of a collection, as BM25 finds them."""
 
-    def __init__(self, texts):
-        words = [set(_words(text)) for text in texts]
+    def __init__(self, texts, words_of=None):
+        words = [set((words_of or _words)(text)) for text in texts]
         self.n = len(words)
         self.df = Counter(word for of_text in words for word in of_text)
 

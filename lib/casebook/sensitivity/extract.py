@@ -25,8 +25,6 @@ from casebook.sensitivity.domain import (
 from casebook.text import fold
 
 LONGEST_REGION = 12_000  # characters of the documented system
-SHORT_TEXT = 4_000  # texts up to here are read whole: a fifth of them is a sentence or two
-FACTS_SHARE = 0.2  # of a text without a heading that is read
 OLDEST_READ = 110
 HEAD = 4_000  # characters that hold a cause title
 REACH = 60  # characters in which a word says what a number is about
@@ -103,12 +101,10 @@ def extract_sheet(text, case_id="case", domain=SHIPPED_DOMAIN):
 
 
 def facts_region(text):
-    # The part with the facts: under a heading, else the first fifth, of short texts all.
+    # The part with the facts: under a heading to the next one, else the beginning.
     heading = pattern("heading").search(text)
-    if heading is None:
-        return 0, min(LONGEST_REGION, max(SHORT_TEXT, round(len(text) * FACTS_SHARE)), len(text))
-    start = heading.end()
-    following = pattern("next_heading").search(text, start)
+    start = heading.end() if heading else 0
+    following = heading and pattern("next_heading").search(text, start)
     end = following.start() if following else len(text)
     return start, min(end, start + LONGEST_REGION)
 

@@ -30,8 +30,7 @@ def as_integer(value):
 
 
 def number_text(value):
-    whole = as_integer(value)
-    return str(whole) if isinstance(whole, int) else f"{value:.10f}".rstrip("0")
+    return f"{as_integer(value):.15g}"
 
 
 _Bounds = Field(strict=True, ge=0, le=LARGEST_NUMBER, allow_inf_nan=False)

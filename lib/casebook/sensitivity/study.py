@@ -38,6 +38,7 @@ from casebook.sensitivity.tree import (
     grow_trees,
     placebo_frame,
 )
+from casebook.stats.samples import check_choice
 from casebook.tables import FACTS
 
 RANDOM_ORDER = "random"
@@ -82,6 +83,11 @@ class SensitivityStudy:
     @property
     def systems(self):
         return list(self.trees)
+
+    def focus(self, shown=None):
+        system = shown or self.systems[-2]  # the last, but for random order
+        check_choice("shown", system, self.systems[:-1])
+        return system
 
     # --- how far edits move the results
 
@@ -309,23 +315,21 @@ MOVED_MORE = "moved more than its placebos"
 
 def edit_items(study, system, most_bytes=MOST_BYTES):
     # The edits of a system, those first that moved its lists most beyond their placebos.
-    edges = study.edges[system].assign(beyond=excess(study.edges[system]))
-    edges = edges.set_index(["case_id", "node"])
-    rows = []
-    for tree in study.trees[system]:
-        for node in tree.nodes[1:]:
-            rankings = (list(state.ranking.cases) for state in (node.parent, node))
-            edge = edges.loc[tree.case_id, node.name]
-            row = {"id": f"{tree.case_id} {node.name}", "text": node.edit.description}
-            row["query"] = word_changes(node.parent.query, node.query)
-            row |= {BEYOND: edge["beyond"], DISPLACEMENT: edge[DISPLACEMENT]}
-            rows.append(row | dict(zip(LISTS, rankings, strict=True)))
-    rows = pd.DataFrame(rows).sort_values(BEYOND, ascending=False, kind="stable")
-    results = rows[["id", BEYOND, DISPLACEMENT, *LISTS]]
-    results = results.assign(system=NAMES.get(system, system))
+    nodes = [node for tree in study.trees[system] for node in tree.nodes[1:]]
+    edges = study.edges[system]
+    edges = edges[~edges["node"].str.contains("noop")]
+    items = pd.DataFrame({"id": edges["case_id"] + " " + edges["node"]})
+    items["text"] = [node.edit.description for node in nodes]
+    items["query"] = [word_changes(node.parent.query, node.query) for node in nodes]
+    items[BEYOND] = excess(edges)
+    items[DOCUMENTED_SCORE] = edges[DISPLACEMENT]
+    items[LISTS[0]] = [list(node.parent.ranking.cases) for node in nodes]
+    items[LISTS[1]] = [list(node.ranking.cases) for node in nodes]
+    items = items.sort_values(BEYOND, ascending=False, kind="stable")
+    results = items.drop(columns=["text", "query"]).assign(system=NAMES.get(system, system))
     results[MOVED_MORE] = results[BEYOND] > 0
     return item_page(
-        rows[["id", "text", "query"]],
+        items[["id", "text", "query"]],
         results,
         noun="edit",
         ready=[(MOVED_MORE, NAMES.get(system, system), None)],

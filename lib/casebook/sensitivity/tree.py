@@ -90,11 +90,10 @@ class Tree:
         return f"{len(self.terms)} informative term(s) in the query: too poor to be scored"
 
     @property
-    def no_excess(self):
-        # Why nothing is measured beyond placebos; None if there are some.
+    def no_placebo(self):
         if self.settings.original or not self.settings.placebo_draws:
             return "no placebos were asked for"
-        return None if self.write.context else edits.NO_INERT_WORDS
+        return "no matched placebo" if self.write.context else edits.NO_INERT_WORDS
 
 
 def grow_trees(
@@ -315,12 +314,9 @@ def edge_frame(trees):
     placebos = placebo_frame(trees)
     valid = placebos[placebos["status"] == OK].groupby(_SIZE)
     means = valid[[*EDGE_MEASURES]].mean().astype(float).add_prefix("placebo_")
-    frame = _rows(edges).join(means.assign(placebos=valid.size()), on=_SIZE)
-    frame["placebos"] = frame["placebos"].fillna(0).astype(int)
-    why = frame["case_id"].map(
-        {tree.case_id: tree.no_excess or "no matched placebo" for tree in trees}
-    )
-    frame["no_placebo"] = why.astype(object).where(frame["placebos"] == 0, None)
+    frame = _rows(edges).join(means, on=_SIZE)
+    why = frame["case_id"].map({tree.case_id: tree.no_placebo for tree in trees}).astype(object)
+    frame["no_placebo"] = why.where(frame[f"placebo_{FOOTRULE}"].isna(), None)
     return frame
 
 

@@ -249,7 +249,7 @@ def applied_scale(values, scale=None):
     return scale, None
 
 
-def run_shift(setup, training, layout, *, scale=None, arguments=None):
+def run_shift(setup, training, layout, *, scale=None):
     """Evaluate a stored shift on the test queries, write its files and record two runs."""
     data, parts, labels = prepare(setup)
     started = now()
@@ -289,7 +289,7 @@ def run_shift(setup, training, layout, *, scale=None, arguments=None):
             labels=labels | {"Training": training.folder.name, "Scale": scales[system]},
             metrics=means,
         )
-        records.append(str(record_run(layout, record, rows, arguments)))
+        records.append(str(record_run(layout, record, rows)))
     about = {"folder": str(folder), "runs": records, "note": note}
     return about | {"values": values, "measures": metrics}
 

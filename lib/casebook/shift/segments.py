@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
+from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.files import write_json
 from casebook.frames import estimates, single_contrasts
 from casebook.readers import read_json
 from casebook.runs.outputs import number
-from casebook.runs.record import first_error, query_groups, read_per_query
+from casebook.runs.record import query_groups, read_per_query
 
 PER_QUERY_COLUMNS = {"map@1": "Ap1", "ndcg@3": "Ndcg3"}
 APPLY = "ApplyShift"
@@ -50,7 +51,7 @@ def read_segments(path):
     try:
         segments = Segments.model_validate({name.lower(): value for name, value in raw.items()})
     except ValidationError as error:
-        raise InputError(f"{path}: {first_error(error)}") from None
+        raise InputError(f"{path}: {first_problem(error)}") from None
     segments.baseline = Path(path).parent / segments.baseline
     segments.shifted = Path(path).parent / segments.shifted
     return segments
