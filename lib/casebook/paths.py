@@ -11,13 +11,6 @@ from casebook.errors import InputError
 # Variables of the environment: where notebooks, data cards and book are, and where outputs go.
 PROJECT_VARIABLE = "CASEBOOK_PROJECT"
 OUTPUT_VARIABLES = ("CASEBOOK_ROOT", "EMBEDDINGSHIFT_ROOT")
-FOLDER_VARIABLES = (
-    PROJECT_VARIABLE,
-    *OUTPUT_VARIABLES,
-    "CASEBOOK_CACHE",
-    "CASEBOOK_DATA_MIRROR",
-)
-
 GRID = "notebooks/experiments.yml"
 CONFIGURATION = "_config.yml"
 _INSTALLED = Path(__file__).resolve().parent / "shipped"

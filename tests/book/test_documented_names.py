@@ -6,11 +6,14 @@ from casebook.book.concordance import documents, read_concordance
 from casebook.factcheck.explain import documented_quality
 from casebook.factcheck.score import performance
 from casebook.measures.classification import documented_metrics
-from casebook.raters.documented import documented_analysis, documented_preference
+from casebook.raters.documented import (
+    documented_analysis,
+    documented_preference,
+    example_votes,
+)
 from casebook.sensitivity.evaluation import documented_evaluation
 from casebook.shift.gate import EVALUATORS
 
-FORM = [{"prompt_text": "q", "side": "S1", "preferred": "S1"}]
 ANNOTATED = pd.DataFrame(
     {"case_id": ["a"], "fact_type": "Section", "dispositive": True, "importance": 1.0}
 )
@@ -25,7 +28,7 @@ SPELT = {
 
 
 def _documented_names():
-    analysis = documented_analysis([("r1", FORM), ("r2", FORM)])
+    analysis = documented_analysis(example_votes())
     chosen = [v for k, v in analysis.items() if k.startswith(AGREEMENT)]
     chosen += [v["RAG"] for k, v in analysis.items() if k.startswith(RATINGS)]
     found = {*EVALUATORS, "map@1", "ndcg@3", "mean rank displacement", "faithfulness"}

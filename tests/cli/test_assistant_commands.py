@@ -2,19 +2,12 @@
 log."""
 
 import json
-import re
-import shutil
-from pathlib import Path
 
 import nbformat
-import pytest
-import yaml
-from serving import chatting
 
-from casebook.paths import DATA, NOTEBOOKS, ROOT
+from casebook.paths import DATA, NOTEBOOKS
 
 LOG = DATA / "assistant" / "answers.jsonl"
-RECIPES = ("sponge", "pie", "loaf", "tart", "crumble", "flan")
 
 
 def changed(path, change):
@@ -41,32 +34,6 @@ def test_exit_codes_of_the_gate(casebook, tmp_path):
     as_reply = ("gate", "log", renamed, "--against", renamed, "--columns", "answer=reply")
     assert casebook(*as_reply)[0] == 0
     assert casebook(*as_reply[:-1], "answer=replies")[0] == 1
-
-
-def test_the_workflow_of_the_methods_page(casebook, tmp_path, monkeypatch):
-    """Each line of its shell that calls us, in the order of a pull request."""
-    monkeypatch.chdir(tmp_path)
-    page = (ROOT / "book" / "methods" / "assistant.md").read_text(encoding="utf-8")
-    workflow = yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])
-    steps = workflow["jobs"]["gate"]["steps"]
-    shell = "\n".join(step.get("run", "") for step in steps)
-    ask, gate = re.findall(r"^ *casebook (.*?)(?: > .*)?$", shell, re.MULTILINE)
-    Path("corpus").mkdir()
-    texts = [{"_id": dish, "text": f"Bake the {dish} for half an hour."} for dish in RECIPES]
-    asked = [
-        {"id": dish, "question": f"How long does the {dish} bake?", "reference": "Half an hour."}
-        for dish in RECIPES
-    ]
-    Path("corpus", "corpus.jsonl").write_text("\n".join(map(json.dumps, texts)))
-    Path("questions.jsonl").write_text("\n".join(map(json.dumps, asked)))
-    for said, code in (("Bake it for half an hour.", 0), ("I do not know.", 2)):
-        with chatting(said) as (url, _):
-            monkeypatch.setenv("CASEBOOK_LLM_URL", url)
-            assert casebook(*ask.split())[0] == 0
-        if code == 0:
-            shutil.copy("new.jsonl", "accepted.jsonl")
-        assert casebook(*gate.split())[0] == code
-        Path("new.jsonl").unlink()
 
 
 MEASURED = {
@@ -127,28 +94,6 @@ def test_two_logs_are_given_as_a_list_and_the_answers_name_them(tmp_path, monkey
     assert (first[0]["dataset"], first[0]["system"]) == ("log a.jsonl, b.jsonl", "a")
     assert (first[0]["value"], first[0]["n"]) == (1, 7)
     assert first[1]["against"] == "contexts of other questions"
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [MEASURED],
-        [
-            MEASURED | {"system": name, "contexts": texts}
-            for name, texts in (("a", ["x y"]), ("b", None))
-        ],
-        [{"question": "Who?", "answer": "", "system": name} for name in "ab"],
-    ],
-    ids=["one", "closed", "empty"],
-)
-def test_the_chapter_runs_where_nothing_has_a_baseline(tmp_path, monkeypatch, rows):
-    """F26: a list of one question, and answers that nothing can be held against, ended in an
-    IndexError."""
-    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
-    path = tmp_path / "log.json"
-    path.write_text(json.dumps(rows), encoding="utf-8")
-    assert not [each for each in answers_to(path) if each["decision"] in ("better", "worse")]
-    assert (tmp_path / "results/t/numbers/assistant.json").is_file()
 
 
 def answers_to(log, **parameters):

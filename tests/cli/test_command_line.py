@@ -61,17 +61,6 @@ def test_names_of_measures_in_every_command(casebook, files):
     assert code == 0 and err.count("original:NDCG@3") == 1 and "original" not in out
 
 
-def test_compare_as_json_and_markdown(casebook, files):
-    code, out, _ = casebook("compare", *files, "-m", "RR", "--json")
-    found = json.loads(out)["RR"]
-    assert code == 0
-    assert {row["system"] for row in found["systems"]} == {"a", "b"}
-    (pair,) = found["pairs"]
-    assert pair["difference"] == pytest.approx(0.0)
-    assert 0 < pair["p_holm"] <= 1
-    assert "| system" in casebook("compare", *files, "-m", "RR", "--markdown")[1]
-
-
 BAD = [
     (["evaluate", "qrels"], "Missing argument"),
     (["evaluate", "{dir}/absent", "{dir}/a.run"], "absent"),

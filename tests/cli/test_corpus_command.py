@@ -1,7 +1,6 @@
 """Encoding a collection on disk, and searching it, from the command line."""
 
 import json
-import os
 
 import numpy as np
 import pytest
@@ -51,21 +50,6 @@ def test_a_search_gives_the_run_of_an_index_in_memory(encoded, tmp_path):
             best = dict(list(expected[query].items())[:4])
             assert list(scores) == list(best)
             assert scores == pytest.approx(best, abs=1e-6)
-
-
-def test_one_process_has_all_cores_and_several_share_them(tmp_path, casebook, monkeypatch):
-    seen = []
-
-    def encode(*arguments):
-        seen.append((os.environ["OMP_NUM_THREADS"], getattr(arguments[4], "slots", lambda: 1)()))
-        return dict.fromkeys(("folder", "documents", "passages", "dims", "shards", "encoder"), 0)
-
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    monkeypatch.setattr("joblib.cpu_count", lambda: 16)
-    monkeypatch.setattr("casebook.retrieval.encoded.encode_corpus", encode)
-    for options in ([], ["--workers", 4], ["--workers", 3, "--threads", 2]):
-        assert casebook("corpus", "encode", SMOKE, "--out", tmp_path, *options)[0] == 0
-    assert seen == [("16", 1), ("4", 4), ("2", 3)]
 
 
 def test_as_many_processes_as_asked_for_encode(encoded, tmp_path, casebook, monkeypatch):

@@ -6,10 +6,6 @@ import re
 import pytest
 from cases import failing
 
-from casebook.errors import InputError
-from casebook.factcheck.study import CheckedClaims
-from casebook.paths import ROOT
-
 
 @pytest.fixture
 def claims(tmp_path):
@@ -136,35 +132,6 @@ def test_answers_of_a_log_are_checked_by_system(casebook, own, tmp_path):
     assert (share["good", "SUPPORTED"], share["bad", "NOT_SUPPORTED"]) == (1.0, 1.0)
 
 
-def test_a_judge_and_a_decomposer_of_ones_own(casebook, own, tmp_path, monkeypatch):
-    page = (ROOT / "book" / "methods" / "factcheck.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```\n(def judge.*?)```", page, re.DOTALL)
-    (tmp_path / "mine.py").write_text(code)
-    (tmp_path / "other.py").write_text(
-        "class Sure:\n    def judge(self, claim, passages):\n        return [('supports', 1.0) for _ in passages]\n\n\n"
-        "def maybe(claim, passages):\n    return ['maybe' for _ in passages]\n\n\n"
-        "def split(claim):\n    return [claim, claim]\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    found = {}
-    for judge, parted in (("mine:judge", "mine:split"), ("other:Sure", "other:split")):
-        options = ("--stance", judge, "--decomposition", parted, "--json")
-        code, text, _ = casebook("factcheck", "run", own[0], "--corpus", own[1], *options)
-        found[judge] = json.loads(text)
-        assert code == 0
-    assert found["mine:judge"]["outcomes"] == {"SUPPORTED": 1, "INSUFFICIENT_EVIDENCE": 3}
-    assert found["other:Sure"]["outcomes"] == {"SUPPORTED": 4}
-    assert [row["parts"] for row in found["other:Sure"]["log"]] == [2] * 4
-    code, text, error = casebook(
-        "factcheck", "run", own[0], "--corpus", own[1], "--stance", "other:maybe"
-    )
-    assert code == 3 and "other:maybe gave ('maybe', None): give one of supports" in text
-    code, _, error = casebook("factcheck", "run", own[0], "--stance", "other:nothing")
-    assert (
-        code == 1 and "has no attribute 'nothing'" in error and len(error.strip().splitlines()) == 1
-    )
-
-
 def test_ablation_of_ones_own_claims(casebook, own):
     path, folder = own
     command = ("factcheck", "ablate", path, "--corpus", folder, "--rate", "0")
@@ -203,11 +170,3 @@ def test_wrong_options_are_one_line(casebook, claims):
 
     assert failing(check, WRONG_OPTIONS) == []
     assert "--log needs --corpus" in casebook("factcheck", "run", "--log", "log.jsonl")[2]
-
-
-def test_the_chapter_refuses_bad_claims(own):
-    path, folder = own
-    with pytest.raises(InputError, match="4 claims in 4 groups: intervals need 6 groups or more"):
-        CheckedClaims(path, folder)
-    with pytest.raises(InputError, match="give claims and corpus"):
-        CheckedClaims(path)

@@ -43,10 +43,3 @@ def test_an_option_without_effect_is_refused(casebook, tmp_path, monkeypatch):
         assert "has no effect" in err or "sets" in err
 
     assert failing(check, IGNORED) == []
-
-
-def test_an_option_that_counts_is_taken(casebook, tmp_path):
-    (tmp_path / "case.txt").write_text(CASE)
-    run = ("sensitivity", "run", tmp_path / "case.txt", "smoke")
-    code, _, err = casebook(*run, "--mode", "dense", "--encoder", "./nope")
-    assert code == 1 and "nope" in err and "no effect" not in err

@@ -1,8 +1,6 @@
 """Parameters of notebooks: names, types and files are refused at the door, contents by readers."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -132,49 +130,6 @@ def test_what_has_no_effect_is_refused_where_it_is_used():
     needs("log", None, columns={}, scores=None)
     with pytest.raises(InputError, match="scores has no effect without log: give log too"):
         needs("log", None, columns={}, scores=["a"])
-
-
-def test_parameters_that_cannot_be_meant(casebook):
-    amiss = {}
-    for given, message in {
-        "seed=1 -p seed=2": "seed is given twice",
-        "run=x": "--run names the run",
-        "cell=x": "the runner sets it",
-        "seed=.nan": "finite number",
-        "margin=[.inf]": "finite number",
-    }.items():
-        code, out, err = casebook("run", "query_length", "--dry-run", "-p", *given.split())
-        if (code, out) != (1, "") or message not in err:
-            amiss[given] = err
-    assert amiss == {}
-
-
-OWN = """
-dataset = "smoke"
-answers: Path = None
-tone: Literal["kind", "plain"] = "plain"
-n: Count = 3
-mark: "Mark" = 1
-run = ""
-cell = ""
-"""
-
-
-def test_a_notebook_of_ones_own_declares_its_types(casebook, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    chapter = {"cell_type": "code", "metadata": {"tags": ["parameters"]}, "source": OWN}
-    Path("mine.ipynb").write_text(json.dumps({"cells": [chapter]}))
-    words = ["run", "./mine.ipynb", "--run", "x", "--dry-run"]
-    for given, message in [
-        ("tone=rude", "tone should be 'kind' or 'plain', not 'rude'"),
-        ("n=0", "n should be greater than or equal to 1, not 0"),
-        ("colour=red", "mine.ipynb: has no parameter colour; known: answers"),
-        ("answer=x", "mine.ipynb: has no parameter answer: did you mean 'answers'?; known"),
-    ]:
-        code, out, err = casebook(*words, "-p", given)
-        assert (code, out) == (1, "") and message in err, err
-        assert err.count("\n") == 1
-    assert casebook(*words, "-p", "mark=[1]", "-p", "tone=kind")[0] == 0  # a type of its own
 
 
 def test_what_a_terminal_would_obey_is_escaped(casebook):

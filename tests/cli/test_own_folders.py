@@ -125,16 +125,6 @@ def test_records_name_the_project_and_no_folder_of_the_author(folders, monkeypat
     assert given["runs"] == ["../my.run"]  # which the notebook gets
 
 
-def test_a_folder_with_the_name_of_a_card_needs_another_name(casebook, folders):
-    words = ("run", "query_length", "--run", "mine", "--dry-run", "-p")
-    for given in ("./a/contracts", "b/../a/contracts", "other=./b/contracts"):
-        code, _, err = casebook(*words, f"dataset={given}")
-        assert code == 0, err
-    shutil.copytree(DATA / "smoke", folders / "smoke")
-    code, out, err = casebook(*words, "dataset=./smoke")
-    assert (code, out, err.count("\n")) == (1, "", 1) and "call it NAME=" in err
-
-
 NOWHERE = [
     ("dataset=./none", "dataset './none': no such folder"),
     ("dataset=a", "dataset 'a': no card of that name"),

@@ -74,24 +74,6 @@ def test_tree_of_a_fact_sheet_has_the_documented_fields(tree):
     assert mean == pytest.approx(sum(moved) / len(moved))
 
 
-def test_the_threshold_of_run_decides_what_is_dispositive_and_edited_again(run, case, folder):
-    scores, nodes = {}, {}
-    for threshold in (None, 0, 11):
-        given = () if threshold is None else ("--threshold", threshold)
-        code, out, _ = run("run", case, folder, "--mode", "bm25", "--json", *given)
-        report = json.loads(out)
-        assert code == 0 and report["threshold"] == (1.5 if threshold is None else threshold)
-        scores[threshold], nodes[threshold] = (
-            report["nodes"][0]["sensitivity_scores"],
-            len(report["nodes"]),
-        )
-        for score in scores[threshold].values():
-            moved = score["mean displacement"]
-            assert score["dispositive"] == (None if moved is None else moved > report["threshold"])
-    assert nodes[11] < nodes[None] <= nodes[0]
-    assert not any(score["dispositive"] for score in scores[11].values())
-
-
 def test_bad_input_is_one_clear_line(run, case):
     good = case.read_bytes()
     bad = [

@@ -1,24 +1,13 @@
 """``casebook shift`` and ``casebook segments``: files, output, exit codes."""
 
 import json
-import re
-import shutil
 from pathlib import Path
 
 import pytest
 from cases import failing
 
 from casebook import paths
-from casebook.paths import DATA
 from casebook.runs.record import read_record
-from casebook.shift.artifacts import (
-    Setup,
-    documented_measure_means,
-    prepare,
-    read_training,
-    selection_score,
-)
-from casebook.shift.learn import CANDIDATE_SCALES
 
 FAST = ("--encoder", "minilm")
 LOW_BAR = ("--gate-eps", "0.9")
@@ -74,21 +63,6 @@ def test_training_chooses_stores_and_prints_one_score(casebook):
     assert "no scale raises the selection score" in out
 
 
-def test_the_chosen_scale_has_the_highest_stored_score(casebook, trained):
-    result = trained["result"]
-    setup = Setup("smoke")
-    _, parts, _ = prepare(setup)
-    vector = read_training(trained["folder"]).values["DeltaVector"]
-    dev = parts["dev"]
-    means = {
-        scale: documented_measure_means(dev, dev.queries + scale * vector)
-        for scale in CANDIDATE_SCALES
-    }
-    scores = {scale: selection_score(means[0.0], shifted) for scale, shifted in means.items()}
-    assert result["SelectionScore"] == pytest.approx(max(scores.values()))
-    assert scores[result["Scale"]] == pytest.approx(max(scores.values()))
-
-
 def test_a_shift_that_is_not_applied_is_said_so(casebook, trained):
     path = Path(trained["folder"]) / "shift-training-result.json"
     values = read_json(path)
@@ -114,14 +88,6 @@ def test_eval_writes_manifest_and_gate(casebook, trained):
     manifest = read_json(f"{found['folder']}/run_manifest.json")
     assert manifest["kind"] == "evaluation+baseline"
     assert manifest["diagnostic"] is manifest["usedSim"] is False
-
-
-def test_identity_passes_and_no_baseline_has_no_gate(casebook, trained):
-    assert casebook("shift", "eval", "smoke", "--shift", "identity")[0] == 0
-    code, out, _ = casebook("shift", "eval", "smoke", "--no-baseline", "--json")
-    found = json.loads(out)
-    assert (code, found["verdict"]) == (0, None)
-    assert not [key for key in found["metrics"] if key.endswith(".delta")]
 
 
 def test_files_of_another_tenant_are_refused(casebook, trained, tmp_path):
@@ -184,26 +150,3 @@ def test_bad_input_is_one_clear_line(casebook):
         assert message in err
 
     assert failing(check, BAD) == []
-
-
-def test_files_of_a_users_data_go_to_their_folder_and_keep_their_groups(casebook, tmp_path):
-    folder = tmp_path / "library"
-    shutil.copytree(DATA / "smoke", folder)
-    trained = json.loads(casebook("shift", "train", folder, *FAST, "--json")[1])
-    place = tmp_path / "results" / "library" / "tenants" / "trial"
-    assert Path(trained["folder"]).parent == place
-    split = read_json(f"{trained['folder']}/split.json")
-    sizes = {part: len(ids) for part, ids in split.items()}
-    assert sizes == trained["result"]["Labels"]["SplitSizes"]
-    found = json.loads(casebook("shift", "run", folder, "--scale", 1, "--json")[1])
-    assert re.fullmatch(r"library-posneg-run_\d{8}_\d{6}_\d{3,}", Path(found["folder"]).name)
-    rows = read_json(f"{found['folder']}/eval.perQuery.posneg.json")
-    assert sorted(row["QueryId"] for row in rows) == sorted(split["test"])
-    lines = (folder / "queries.jsonl").read_text().splitlines()
-    own = {query["_id"]: query["metadata"]["group"] for query in map(json.loads, lines)}
-    assert all(own[row["QueryId"]] in row["Group"].split("+") for row in rows)
-    found = json.loads(casebook("shift", "eval", folder, *LOW_BAR, "--json")[1])
-    assert Path(found["folder"]).parent == tmp_path / "results" / "tenants" / "trial"
-    manifest = read_json(f"{found['folder']}/run_manifest.json")
-    assert manifest["source"] == str(folder)
-    assert manifest["refsManifest"]["totalDocuments"] == manifest["refCount"] == 48

@@ -3,13 +3,11 @@
 import itertools
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.factcheck import verdict as rules
-from casebook.factcheck.evidence import EvidenceBase
 from casebook.factcheck.explain import (
     documented_quality,
     explain_verdict,
@@ -19,7 +17,6 @@ from casebook.factcheck.explain import (
     quality_table,
 )
 from casebook.factcheck.pipeline import CheckerConfig, FactChecker
-from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import (
     DOCUMENTED_RULE,
     EQUAL_WEIGHTS,
@@ -136,28 +133,8 @@ def test_explanations_of_real_claims_quote_their_evidence_and_beat_random_ones(o
 
 
 def test_passages_that_were_read_together_speak_together():
-    """No sentence alone holds the whole claim; a judge of single passages says what each says."""
-    documents = pd.DataFrame(
-        {
-            "doc_id": ["a", "b"],
-            "text": ["The Aster is a grey ferry.", "The Aster was built in Bremen."],
-        }
-    )
-    claim = "The Aster is a grey ferry that was built in Bremen."
-    base = EvidenceBase(documents)
-
-    class Single:
-        def judge(self, claim, passages):
-            return [(SUPPORTS, 0.9) for _ in passages]
-
-    joint = FactChecker(base, PublicJudge()).check(claim)
-    single = FactChecker(base, Single()).check(claim)
-    assert {item.doc_id for item in joint.evidence} == {"a", "b"} and len(joint.subclaims) == 1
-    assert [item.together for item in joint.evidence] == [2, 2] and [
-        item.together for item in single.evidence
-    ] == [
-        1,
-        1,
-    ]
+    """No sentence alone holds the whole claim."""
+    texts = ["The Aster is a grey ferry.", "The Aster was built in Bremen."]
+    joint = FactChecker(texts).check("The Aster is a grey ferry that was built in Bremen.")
+    assert [item.together for item in joint.evidence] == [2, 2] and len(joint.subclaims) == 1
     assert "and 1 more passage together support it" in explain_verdict(joint, Rule()).text
-    assert "together" not in explain_verdict(single, Rule()).text

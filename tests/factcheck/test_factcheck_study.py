@@ -29,7 +29,7 @@ from casebook.factcheck.study import (
 )
 from casebook.factcheck.transfer import CLAIM_ONLY
 from casebook.factcheck.words import yaml_table
-from casebook.verdicts import NO_DIFFERENCE, NOT_MEASURED
+from casebook.verdicts import NOT_MEASURED
 
 S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
 FEW = {"n_resamples": 200}
@@ -181,17 +181,6 @@ def test_a_users_claims_about_a_users_folder(recipes):
         CheckedClaims(mine.base)
 
 
-def test_claims_about_nothing_that_is_in_the_documents_run(recipes):
-    planets = {f"moon {n}": f"Planet {name} has {n} moons." for n, name in enumerate("ABCDEF", 3)}
-    mine = CheckedClaims(**recipes(quoted=0, claims=planets))
-    study = checked_claims(mine, **FEW)
-    assert not any(result.evidence for result in mine.results)
-    assert study.column("probability")["pipeline"].isna().all()
-    parts = ablate(mine.checker, mine.test, **FEW)["parts"]
-    assert set(parts["verdict"]) <= {NOT_MEASURED, NO_DIFFERENCE} and parts["low"].isna().all()
-    assert claim_items(study)["asked"] == 12
-
-
 @pytest.mark.slow
 def test_the_weights_are_what_the_script_learns():
     path = paths.DATA / "make" / "factcheck_judge.py"
@@ -247,28 +236,17 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
         transfer.judges_of(["placeholder", "placeholder"])
 
 
-def test_items_add_up_to_the_chapters_tables(study, checked):
+def test_items_add_up_to_the_chapters_tables(study):
     page = claim_items(study)
     assert len(page["items"]) == page["asked"] == len(study.claims)
-    column = page["columns"].index("right")
     for place, name in enumerate(study.systems):
-        hits = [item["cells"][place][column] for item in page["items"]]
         assert page["systems"][place] == study.names[name]
-        assert hits.count(1) == study.right[name].sum()
-        assert len(page["system_tags"][place].get(WRONG, [])) == hits.count(0)
+        wrong = page["system_tags"][place].get(WRONG, [])
+        assert len(wrong) == (study.right[name] == 0).sum()
     counts = study.scored("pipeline").counts
-    cell = page["system_tags"][0][f"gold {N}, verdict {S}"]
-    assert len(cell) == counts.loc[N, S]
-    wrong = page["system_tags"][0][WRONG]
-    assert wrong == list(range(len(wrong)))
-    found = study.claims["evidence"].eq("found").sum()
-    assert len(page["tags"]["evidence: found"]) == found
-    rows = {item["id"]: item for item in page["items"]}
-    names = [name for name, _ in page["documents"]]
-    for claim in checked.test:
-        item = rows[str(claim.id)]
-        spans = [f"characters {atom.start} to {atom.end}" for atom in claim.atoms]
-        decisive = [place for place, _ in dict(item["fields"]).get(DECISIVE, ())]
-        assert [names[place].rpartition(", ")[2] for place in decisive] == spans
-        is_found = page["items"].index(item) in page["tags"]["evidence: found"]
+    assert len(page["system_tags"][0][f"gold {N}, verdict {S}"]) == counts.loc[N, S]
+    assert page["system_tags"][0][WRONG] == list(range(len(page["system_tags"][0][WRONG])))
+    for place, item in enumerate(page["items"]):
+        decisive = [name for name, _ in dict(item["fields"]).get(DECISIVE, ())]
+        is_found = place in page["tags"]["evidence: found"]
         assert not decisive or is_found is (set(decisive) <= set(item["marked"]))

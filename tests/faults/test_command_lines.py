@@ -187,6 +187,7 @@ VALID = [
     "compare qrels.txt run.txt other.txt",
     "agreement ratings.csv --raters A,B --resamples 100",
     "answer questions.txt --model m --out {new}.jsonl --url http://127.0.0.1:9 --retries 0 --timeout 1",
+    "gate scores ratings.csv --systems A,B --against B --unit item",
     f"gate run {RUN} --against {RUN} -m {MEASURE}",
     "gate log log.jsonl --against log.jsonl",
     "data list",
@@ -199,7 +200,6 @@ VALID = [
     "runs list",
     f"runs compare -m {MEASURE}",
     f"runs compare {RUN} {RUN} -m {MEASURE}",
-    f"runs best -m {MEASURE}",
     f"runs active -m {MEASURE}",
     "runs history",
     "runs verify",
@@ -232,7 +232,7 @@ OUTSIDE = {"..", "../../x", "/", "a/../.."}  # where a user may write, but no te
 # Values of these come from a list: no text of ours may be taken.
 CHOICES = {
     "mode", "encoder", "level", "form", "weights", "budget", "gate", "stance", "decomposition", "by", "rounding",
-    "nei", "conflict", "off_label", "gate_profile", "gate_decision", "shift", "format_", "validator", "extractor",
+    "nei", "conflict", "off_label", "decision", "shift", "formats", "embedder", "validator", "extractor",
     "judge", "filters",
 }  # fmt: skip
 READ = {

@@ -15,7 +15,6 @@ from casebook.errors import InputError
 from casebook.measures.classification import (
     CLASS_POLICIES,
     OFF_LABEL_POLICIES,
-    at_prevalence,
     collapse,
     documented_metrics,
     score_predictions,
@@ -200,11 +199,3 @@ def test_no_rows_give_reasons_not_zeros():
     found = score_predictions([], [])
     assert all(m.estimate is None and m.reason for m in found.measures.values())
     assert found.numbers()["accuracy"]["value"] is None
-
-
-def test_prevalence_curve_meets_the_sample():
-    found = at_prevalence(0.75, 0.5, [0.5, 0.0])
-    assert [found[name][0] for name in ("precision", "accuracy", "f1_binary")] == pytest.approx(
-        [0.6, 0.625, 2 / 3]
-    )
-    assert np.isnan(at_prevalence(0.0, 1.0, 0.0)["precision"])

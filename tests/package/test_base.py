@@ -6,7 +6,9 @@ import sys
 import pytest
 from package_commands import base_commands
 
-from casebook.paths import FOLDER_VARIABLES, ROOT
+from casebook.paths import OUTPUT_VARIABLES, PROJECT_VARIABLE, ROOT
+
+OWN_VARIABLES = (PROJECT_VARIABLE, *OUTPUT_VARIABLES, "CASEBOOK_CACHE", "CASEBOOK_DATA_MIRROR")
 
 pytestmark = pytest.mark.faults
 
@@ -27,7 +29,7 @@ def environment(tmp_path_factory):
 
 
 def test_the_base_is_small_and_runs_what_scores_files(environment, tmp_path, monkeypatch):
-    for name in (*FOLDER_VARIABLES, "PYTHONPATH"):
+    for name in (*OWN_VARIABLES, "PYTHONPATH"):
         monkeypatch.delenv(name, raising=False)
 
     def run(*words):

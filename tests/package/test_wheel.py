@@ -19,7 +19,9 @@ import pytest
 from quick_book import unrendered_path
 from test_tutorials import BLOCKS, as_shown
 
-from casebook.paths import FOLDER_VARIABLES, ROOT
+from casebook.paths import OUTPUT_VARIABLES, PROJECT_VARIABLE, ROOT
+
+OWN_VARIABLES = (PROJECT_VARIABLE, *OUTPUT_VARIABLES, "CASEBOOK_CACHE", "CASEBOOK_DATA_MIRROR")
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +54,7 @@ def installed(wheel, tmp_path_factory):
     subprocess.run(
         [*command, "install", "--quiet", "--no-deps", "--no-compile", wheel, PARQUET], check=True
     )
-    dropped = {*FOLDER_VARIABLES, "PYTHONPATH"}
+    dropped = {*OWN_VARIABLES, "PYTHONPATH"}
     environment = {name: value for name, value in os.environ.items() if name not in dropped}
     environment |= {
         "HOME": str(folder / AUTHOR),
@@ -187,7 +189,7 @@ def test_every_block_of_the_page_on_ones_own_book(installed, tmp_path):
         (tools / name).chmod(0o755)
     shutil.copy(Path(python).parent / "casebook", tools)
     environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
-    for name in (*FOLDER_VARIABLES, "PYTHONPATH"):
+    for name in (*OWN_VARIABLES, "PYTHONPATH"):
         environment.pop(name, None)
     text = (ROOT / "book" / "own_book.md").read_text(encoding="utf-8")
     blocks = BLOCKS.findall(text)

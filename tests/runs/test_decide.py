@@ -4,7 +4,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from statsmodels.regression.linear_model import OLS
 from validation.runs_null import DESIGNS, METRIC, rejections, write_run
 
 from casebook.errors import Incomparable, InputError
@@ -14,12 +13,10 @@ from casebook.runs.decide import (
     decide,
     read_gate,
     settle,
-    write_decision,
 )
 from casebook.runs.pairing import compare_runs
 from casebook.runs.promotions import active_promotion, promote, read_promotions, rollback
 from casebook.runs.registry import find_run
-from casebook.stats.tests import minimal_detectable_effect
 
 RNG = np.random.default_rng(0)
 WEAK = RNG.integers(1, 8, 200)
@@ -52,18 +49,6 @@ def test_documented_thresholds_without_rows(registry, eps, action, verdict):
     assert decision["delta"] == pytest.approx(0.0005)
 
 
-def test_lower_is_better_turns_the_sign(registry):
-    registry.add("slow", metrics={"duration_ms": 9.0})
-    decided(registry, metric="duration_ms")
-    registry.add("fast", metrics={"duration_ms": 1.0}, minutes=1)
-    decision = decided(registry, metric="duration_ms", original=True)
-    assert (decision["action"], decision["delta"], decision["evidence"]["improvement"]) == (
-        "Promote",
-        -8,
-        8,
-    )
-
-
 def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_keys(registry):
     registry.add("old", ranks=WEAK)
     decided(registry)
@@ -84,14 +69,11 @@ def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_ke
     )
     assert 0 < evidence["low"] < evidence["improvement"] < evidence["high"]
     assert "best of 4 runs" in " ".join(evidence["notes"])
-    first, second = (write_decision(listing.root, decision) for _ in range(2))
-    assert first != second and first.parent.name == "_decisions"
-    stored = json.loads(first.read_text())
     documented = {"metricKey", "epsilon", "createdUtc", "runsRoot", "totalRunsFound"}
     assert documented | {"candidate", "active", "action", "delta", "reason", "profile"} <= set(
-        stored
+        decision
     )
-    assert stored["action"] == "Promote" and stored["active"]["runId"] == "old"
+    assert decision["action"] == "Promote" and decision["active"]["runId"] == "old"
     apply_decision(listing, decision)
     assert active_promotion(listing.root, "ndcg@3")["decision"]["low"] == evidence["low"]
 
@@ -123,15 +105,6 @@ def test_two_decisions_at_once_do_not_both_count(registry):
     with pytest.raises(InputError, match="decide again"):
         apply_decision(listing, second)
     assert len(read_promotions(listing.root)) == 1
-
-
-def test_what_cannot_be_decided(registry):
-    registry.add("failed", 0.9, success=False)
-    listing = registry.read()
-    decision = decide(listing, "ndcg@3", run=listing.runs.iloc[0])
-    assert (decision["action"], decision["evidence"]["verdict"]) == ("KeepActive", "fail")
-    with pytest.raises(InputError, match="no successful run"):
-        decide(listing, "ndcg@3")
 
 
 def test_rows_that_are_all_the_same_are_neither_better_nor_worse(registry):
@@ -174,29 +147,12 @@ def test_the_groups_of_the_rows_reach_interval_and_p_value(tmp_path):
     expected = np.mean(np.abs(signs @ means) >= abs(means.sum()) - 1e-12)
     assert comparison["p_value"] == pytest.approx(expected, abs=1e-9)
     assert (comparison["n"], comparison["groups"]) == (60, 12)
-    assert comparison["mde"] == pytest.approx(
-        minimal_detectable_effect(means.std(ddof=1), 12), rel=1e-4
-    )
     # A run whose rows name no groups takes those of the other one.
     write_run(tmp_path / "old", before)
     assert compare_runs(*grouped, METRIC)["p_value"] == comparison["p_value"]
     write_run(tmp_path / "old", before, groups[::-1] // 2)
     with pytest.raises(Incomparable, match="different groups"):
         compare_runs(*grouped, METRIC)
-
-
-def test_what_can_be_detected_counts_the_questions_of_a_group(tmp_path):
-    rng = np.random.default_rng(2)
-    groups = np.repeat(np.arange(9), np.arange(1, 10))
-    before = rng.normal(0.5, 0.1, 45)
-    after = before + 0.3 + rng.normal(0.0, 0.1, 9)[groups]
-    runs = [
-        write_run(tmp_path / name, scores, groups)
-        for name, scores in (("new", after), ("old", before))
-    ]
-    peer = OLS(after - before, np.ones(45)).fit(cov_type="cluster", cov_kwds={"groups": groups})
-    expected = minimal_detectable_effect(3 * peer.bse[0], 9)
-    assert compare_runs(*runs, METRIC)["mde"] == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("gain", [0.3, np.linspace(0.2, 0.4, 100)])

@@ -7,17 +7,15 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from toy_records import as_of_another_program
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.runs.decide import apply_gate, decide
-from casebook.runs.headlines import read_headlines
+from casebook.runs.decide import decide
 from casebook.runs.outputs import merge_numbers, require_report
 from casebook.runs.pairing import compare_runs
-from casebook.runs.promotions import active_promotion, promote, rollback
+from casebook.runs.promotions import active_promotion, promote
 from casebook.runs.record import SEAL, read_record, write_record
-from casebook.runs.registry import find_run, reported_number
+from casebook.runs.registry import find_run
 
 RNG = np.random.default_rng(0)
 WEAK = RNG.integers(1, 8, 60)
@@ -50,24 +48,6 @@ def permuted(path):
 
 
 DAMAGE = {"gone": lambda path: path.unlink(), "altered": permuted}
-
-
-@pytest.mark.parametrize("damage", DAMAGE)
-@pytest.mark.parametrize("side", [0, 1])
-def test_no_verdict_without_its_rows(registry, two, damage, side):
-    DAMAGE[damage](two[side] / ROWS)
-    listing = registry.read()
-    old = find_run(listing, "old")
-    new = find_run(listing, "new")
-    uses = {
-        "gate": lambda: apply_gate(listing, new, old, {"ndcg@3": 0.005}),
-        "compare": lambda: compare_runs(two[1], two[0], "ndcg@3"),
-        "promote": lambda: promote(listing, (old, new)[side], "ndcg@3", WHY),
-        "rank": lambda: reported_number(two[side], "ndcg@3"),
-    }
-    for use in uses.values():
-        with pytest.raises(InputError, match=rf"{two[side]}/{ROWS}: (is gone|was altered)"):
-            use()
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -104,16 +84,6 @@ def test_a_record_that_was_altered_is_no_run(registry, two):
             find_run(registry.read(), other)
 
 
-def test_a_record_of_another_program_is_taken_on_trust_and_said_to_be(registry):
-    for name, ranks, minutes in (("old", WEAK, 0), ("new", STRONG, 1)):
-        as_of_another_program(registry.add(name, ranks=ranks, minutes=minutes) / "run.json")
-    listing = registry.read()
-    gate = apply_gate(
-        listing, find_run(listing, "new"), find_run(listing, "old"), {"ndcg@3": 0.005}
-    )
-    assert gate["passed"] and "on trust" in " ".join(gate["notes"])
-
-
 def test_an_output_outside_of_the_run_is_not_read(registry, two, tmp_path):
     secret = tmp_path / "secret.txt"
     secret.write_text("mine")
@@ -123,16 +93,6 @@ def test_an_output_outside_of_the_run_is_not_read(registry, two, tmp_path):
     write_record(path, record)
     with pytest.raises(InputError, match="lies outside"):
         compare_runs(two[1], two[0], "ndcg@3")
-
-
-def test_no_rollback_to_a_run_that_was_changed(registry, two):
-    listing = registry.read()
-    for name in ("old", "new"):
-        promote(listing, find_run(listing, name), "ndcg@3", WHY)
-    permuted(two[0] / ROWS)
-    with pytest.raises(InputError, match=r"old.*was altered since"):
-        rollback(listing.root, "ndcg@3", WHY)
-    assert active_promotion(listing.root, "ndcg@3")["runId"] == "new"
 
 
 # --- a report
@@ -183,15 +143,6 @@ def test_a_report_with_a_file_altered_or_gone_is_refused(report, kind):
         path = report / "notebooks" / f"{path.parent.name}.ipynb"
     with pytest.raises(InputError, match=re.escape(str(path))):
         require_report("mine")
-
-
-def test_an_altered_headline_is_not_read(report):
-    cell = "query_length-smoke"
-    (first, *_) = read_headlines("mine", cell)
-    path = report / "headlines" / f"{cell}.json"
-    path.write_text(path.read_text().replace(f"{first.value:g}"[:5], "0.9"))
-    with pytest.raises(InputError, match=re.escape(str(path))):
-        read_headlines("mine", cell)
 
 
 def test_the_merged_numbers_are_those_of_the_chapters(report):

@@ -30,11 +30,3 @@ def test_a_chapter_says_it_itself(run):
     found = reported_number(run, METRIC)
     assert [found["low"], found["high"]] == number["ci"]
     assert {name: found[name] for name in number} == number
-
-
-def test_numbers_of_another_time_are_not_used(run):
-    path, numbers = _numbers(run)
-    numbers["query_length"]["smoke_long"]["full"]["nDCG@10"]["value"] += 0.01
-    path.write_text(json.dumps(numbers))
-    number = reported_number(run, METRIC)
-    assert "n" not in number and "the rows' mean is" in number["reason"]

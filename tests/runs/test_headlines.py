@@ -60,14 +60,6 @@ def test_a_switch_that_changed_no_input_is_no_answer():
     assert headline.sentence == "Cannot be measured here: no claim has two parts (40 questions)."
 
 
-def test_equal_scores_from_other_input_are_no_difference_in_what_was_asked():
-    headline, _ = headline_of(np.zeros(40))
-    numbers = "+0.000 [no interval] nDCG@10 against b (40 questions). No interval: no row differs."
-    assert headline.sentence == f"No difference in 40 questions: {numbers}"
-    levels = dataclasses.replace(headline, meaning="Both find 3 of 4.")
-    assert levels.sentence == f"No difference in 40 questions. Both find 3 of 4. {numbers}"
-
-
 def test_an_interval_by_question_says_of_which_questions_it_speaks():
     headline, row = headline_of(np.linspace(-0.1, 0.3, 60), np.repeat(range(4), 15))
     assert headline.low == row["low"]

@@ -4,7 +4,6 @@ import re
 from urllib.parse import parse_qs
 
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,14 +59,6 @@ def test_two_frames_become_items_cells_documents_and_tags():
     assert page["ready"] == [["wrong", 0, None]]
 
 
-def test_items_on_which_a_system_scores_less_get_a_tag():
-    ready = [("where it loses", "full", "bm25"), ("where the other loses", "bm25", "full")]
-    page = kept(ready=ready)
-    assert page["tags"]["where it loses"] == [0, 1]
-    assert "where the other loses" not in page["tags"]
-    assert page["ready"] == [["where it loses", 0, 1], ["where the other loses", 1, 0]]
-
-
 def test_what_the_licence_does_not_allow_is_left_out():
     quoted = {"item_texts": ["label"], "document_texts": ["answer"]}
     secret = ["water", "theft", "yes", "It is"]
@@ -93,13 +84,6 @@ def test_a_budget_keeps_the_first_items_and_what_belongs_to_them():
     assert least["tags"] == {"part: test": [0]} and least["system_tags"] == [{"wrong": [0]}, {}]
     empty = item_page(ITEMS.head(0))
     assert empty["items"] == empty["systems"] == [] and empty["asked"] == 0
-
-
-def test_an_undefined_number_is_null_and_the_same_content_the_same_bytes():
-    page = item_page(ITEMS, RESULTS.assign(score=[float("nan"), 1, float("nan"), 2]))
-    assert page["items"][0]["cells"][0][0] is None and items_json(page).isascii()
-    with pytest.raises(ValueError, match="JSON"):
-        items_json({"items": [float("nan")]})
 
 
 @given(WORDS, WORDS)

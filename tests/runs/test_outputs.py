@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from casebook import paths
-from casebook.errors import InputError
 from casebook.files import write_json
 from casebook.runs.outputs import RunOutputs, merge_numbers
 from casebook.runs.registry import query_scores
@@ -34,16 +33,6 @@ def test_numbers_of_all_finished_cells_are_merged(results):
     merged = json.loads((results / "mine" / "numbers.json").read_text())
     assert merged["e"]["x"]["s"]["m"]["value"] == 0.333333
     assert set(merged["e"]) == {"x", "y"}
-
-
-def test_two_values_for_one_number_are_refused(results):
-    for cell, value in (("a", 1.0), ("b", 2.0)):
-        RunOutputs("mine", cell).numbers("e", {"x": {"s": {"m": {"value": value}}}})
-        finished(results, cell)
-    with pytest.raises(
-        InputError, match=r"cells a and b both report e / x / s / m, .* remove .*runs/b"
-    ):
-        merge_numbers("mine")
 
 
 def test_no_file_holds_a_negative_zero(results):

@@ -80,17 +80,6 @@ def test_each_rollback_goes_one_step_further_and_never_toggles(three):
     assert verify(root) == []
 
 
-def test_what_cannot_become_active(three):
-    three.add("failed", 0.9, success=False)
-    for name, metric in (("failed", "ndcg@3"), ("low", "map@1")):
-        with pytest.raises(InputError, match="failed or does not hold"):
-            promote_all(three, name, metric=metric)
-    listing = three.read()
-    with pytest.raises(InputError, match="reason is required"):
-        promote(listing, listing.runs.iloc[0], "ndcg@3", " ")
-    assert read_promotions(listing.root) == []
-
-
 def edited(line):
     return line.replace(b'"score": 0.5', b'"score": 0.9')
 

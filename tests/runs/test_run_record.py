@@ -112,14 +112,6 @@ def test_documented_fields_and_names(tmp_path, rows_of):
         per_query_name("../x")
 
 
-def test_any_case_a_byte_order_mark_and_more_measures(tmp_path, rows_of):
-    frame = rows_of([1, 3]).assign(Ndcg10=[1.0, 0.5])
-    path = write_per_query(tmp_path / "eval.perQuery.json", frame)
-    text = path.read_text().replace("QueryId", "queryID").replace("Rank", "rank")
-    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
-    assert read_per_query(path)["Ndcg10"].tolist() == [1.0, 0.5]
-
-
 def test_bad_records_are_one_clear_line(tmp_path, rows_of):
     path = write_per_query(tmp_path / "eval.perQuery.json", rows_of([1, 1]))
     records = json.loads(path.read_text())

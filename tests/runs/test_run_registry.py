@@ -108,20 +108,6 @@ def test_one_order_score_then_time_then_id(registry):
     assert ranked(registry.read(), "Duration_ms")["run"].tolist() == ["fast", "slow"]
 
 
-def test_records_are_one_frame(registry):
-    registry.add("r", metrics={"smoke.full.ndcg@10": 0.5, "rr": 0.2}, labels={"DatasetHash": "d"})
-    registry.add("empty", metrics={}, minutes=1)
-    frame = registry.read().frame
-    columns = ["run", "dataset", "system", "measure", "value"]
-    rows = frame[columns].astype(object).where(frame[columns].notna(), None).to_numpy().tolist()
-    assert rows == [
-        ["empty", None, None, "", None],
-        ["r", None, None, "rr", 0.2],
-        ["r", "smoke", "full", "ndcg@10", 0.5],
-    ]
-    assert frame["key"].nunique() == 2
-
-
 def test_find_by_id_beginning_or_folder(registry):
     registry.add("20260101-aa", 0.5)
     registry.add("20260101-bb", 0.5)

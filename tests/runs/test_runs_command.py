@@ -62,9 +62,9 @@ def test_verdicts_are_exit_codes(casebook, add):
     add("other", np.ones(100, int), DatasetHash="2")
     codes = {"noise": 4, "worse": 2, "other": 5, "old": 0}
     for name, code in codes.items():
-        assert casebook("runs", "decide", "--run", name, "--no-write")[0] == code, name
+        assert casebook("runs", "decide", "--run", name)[0] == code, name
         assert casebook("gate", "run", name)[0] == code, name
-    assert "incomparable: True" in casebook("runs", "decide", "--run", "other", "--no-write")[1]
+    assert "incomparable: True" in casebook("runs", "decide", "--run", "other")[1]
     arguments = ["runs", "promote", "--run", "other", "--reason", "new data"]
     assert casebook(*arguments)[0] == 5
     assert casebook(*arguments, "--force")[0] == 0

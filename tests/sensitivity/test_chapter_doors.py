@@ -8,17 +8,7 @@ import pandas as pd
 import pytest
 from planting import plant_cases
 
-from casebook.errors import InputError
-from casebook.sensitivity.cases import PLANTED, case_sets, user_collection
-from casebook.sensitivity.domain import read_domain
 from casebook.sensitivity.edits import NO_INERT_WORDS
-from casebook.sensitivity.study import run_sensitivity_study
-
-NO_EDIT = {
-    "case_id": "x",
-    "parties": {"petitioner_type": "Partnership", "respondent_type": "ForeignNational"},
-    "sections_cited": ["CPC-Preamble"],
-}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +20,7 @@ def planted():
 def material(planted, tmp_path):
     """Write cases and documents, and give the parameters that name them."""
 
-    def write(number=None, change=str, sheets=None):
+    def write(number=None, change=str):
         folder = tmp_path / "documents"
         folder.mkdir(exist_ok=True)
         for row in planted.documents.itertuples():
@@ -43,9 +33,7 @@ def material(planted, tmp_path):
                 record["dispositive_facts" if key else "non_dispositive_facts"] = part.tolist()
             lines.append(json.dumps(record))
         path = tmp_path / "cases.jsonl"
-        path.write_text(
-            "\n".join(map(json.dumps, sheets)) if sheets else "\n".join(lines), encoding="utf-8"
-        )
+        path.write_text("\n".join(lines), encoding="utf-8")
         return {"cases": str(path), "corpus": str(folder), "systems": ["bm25"]}
 
     return write
@@ -53,34 +41,6 @@ def material(planted, tmp_path):
 
 def without_inert_words(text):
     return re.sub(r"Filed in.*", "", text)
-
-
-def about_partnerships(text):
-    return f"{text} Partnership, ForeignNational, CPC Preamble." if "IPC-302" in text else text
-
-
-def collection_of(parameters):
-    """The cases and documents that the chapter studies."""
-    domain = read_domain(parameters.get("facts"))
-    return user_collection(parameters["cases"], parameters["corpus"], domain)
-
-
-def test_columns_of_other_names_are_read_as_the_refusal_says(material):
-    given = material()
-    renamed = Path(given["cases"]).read_text().replace('"case_id"', '"number"')
-    Path(given["cases"]).write_text(renamed)
-    with pytest.raises(InputError, match=r"--columns case_id=COLUMN"):
-        case_sets(PLANTED, cases=given["cases"], corpus=given["corpus"])
-    said = {"columns": {"case_id": "number"}, "rows": None}
-    (collection,) = case_sets(PLANTED, cases=given["cases"], corpus=given["corpus"], **said)
-    assert len(collection.sheets) == 8
-
-
-def test_cases_of_which_none_can_be_edited_are_refused(material):
-    assert len(collection_of(material()).sheets) == 8
-    cases = collection_of(material(change=about_partnerships, sheets=[NO_EDIT]))
-    with pytest.raises(InputError, match="no fact has a plausible edit"):
-        run_sensitivity_study(cases, ["bm25"])
 
 
 @pytest.fixture
@@ -137,4 +97,4 @@ def test_one_case_has_answers_by_edit_and_two_systems_need_no_third(material, an
     (types,) = (tmp_path / "results/mine/tables").glob("*.every-retriever.csv")
     edges = pd.read_csv(types).set_index(["system", "part"])["n"]
     assert edges["bm25", "colour of the ship"] > 0
-    assert "colours.yml replaces IPC" in shown
+    assert "colours.yml adds or replaces colour of the ship, IPC" in shown

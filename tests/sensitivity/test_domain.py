@@ -1,10 +1,8 @@
 """Fact types and acts of the user's own: read, found, edited and measured like the library's."""
 
-import itertools
 import json
 import re
 
-import numpy as np
 import pytest
 import yaml
 from refusals import not_refused
@@ -13,14 +11,9 @@ from casebook import extract_sheet
 from casebook.paths import ROOT
 from casebook.sensitivity import domain as citations
 from casebook.sensitivity import facts
-from casebook.sensitivity.cases import user_collection
 from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN, read_domain
 from casebook.sensitivity.edits import single_fact_edits
-from casebook.sensitivity.evaluation import sensitivity
-from casebook.sensitivity.extract import extract_with_model
 from casebook.sensitivity.plausibility import ACCEPT, REJECT, rules
-from casebook.sensitivity.study import run_sensitivity_study
-from casebook.sensitivity.tree import TreeSettings
 
 PAGE = (ROOT / "book/methods/counterfactual_sensitivity.md").read_text(encoding="utf-8")
 HULL = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[1]
@@ -123,12 +116,6 @@ def test_facts_and_acts_are_found_with_their_place(hull):
     assert ours.further_facts == () and ours.numerical_facts.durations
 
 
-def test_numbers_outside_the_bounds_are_left_out_and_counted(hull):
-    found = extract_sheet("She gave 14 days' notice, they 900 days' notice.", domain=hull)
-    assert values_of(found.sheet) == [("notice period", 14)]
-    assert "1 numbers of 'notice period' are out of bounds" in found.notes
-
-
 def facts_of_a_case(record, domain):
     return facts.from_dict({"case_id": "x", **record}, domain=domain)
 
@@ -187,81 +174,3 @@ def test_the_rules_know_the_matter_and_the_sections_of_an_act_of_ones_own(hull):
     assert edits["Confession"] == REJECT  # in a civil dispute
     assert edits["Panama"] == ACCEPT
     assert citations.neighbours_or_next("MIA-39", hull)[0] == "MIA-39A"
-
-
-class Model:
-    """Answers with facts, and keeps the prompt."""
-
-    name = "fake"
-
-    def complete_json(self, prompt, schema):
-        self.prompt = prompt
-        return {"further_facts": [{"fact_type": "vessel flag", "value": "Liberia"}]}
-
-
-def test_a_language_model_is_told_the_types_and_their_values(hull):
-    model = Model()
-    found = extract_with_model(TEXT, model, domain=hull)
-    assert values_of(found.sheet) == [("vessel flag", "Liberia")]
-    assert found.notes == ("0 facts of the model were not found by the patterns",)
-    assert '"vessel flag": ["Liberia", "Panama", "Malta"]' in model.prompt
-
-
-# ---- measured
-
-
-def planted_hulls(folder, hull):
-    """Write cases whose flag and notice period decide, as documents state them often."""
-    flags = list(hull.types["vessel flag"].values)
-    losses = list(hull.types["loss"].values)
-    months = ("January", "February", "March", "April", "May", "June")
-    counsel = ("Agarwal", "Banerjee", "Das", "Ghosh", "Iyer", "Kapoor")
-    rng = np.random.default_rng(5)
-    documents = folder / "documents"
-    documents.mkdir()
-    lines = list(itertools.product(flags, (7, 14, 30, 90), range(8)))
-    for number, at in enumerate(rng.permutation(len(lines))):
-        flag, days, _ = lines[at]
-        text = f"vessel flag: {flag}. " * 7 + f"notice period: {days} days. " * 7
-        text += f"loss: {rng.choice(losses)}. Sections cited: MIA-{rng.integers(33, 42)}. "
-        text += f"Filed in {rng.choice(months)}, docket {2101 + rng.integers(6)}. "
-        text += f"Counsel: {rng.choice(counsel)}."
-        (documents / f"d{number:03d}.txt").write_text(text, encoding="utf-8")
-    records = []
-    for number, (flag, days) in enumerate(itertools.product(flags, (7, 30))):
-        values = {"vessel flag": flag, "notice period": days, "loss": losses[number % 3]}
-        record = {
-            "case_id": f"case-{number}",
-            "sections_cited": [f"MIA-{34 + number}"],
-            "further_facts": [{"fact_type": kind, "value": v} for kind, v in values.items()],
-            "dispositive_facts": ["vessel flag", "notice period"],
-            "non_dispositive_facts": ["loss", "Section"],
-        }
-        records.append(json.dumps(record))
-    cases = folder / "cases.jsonl"
-    cases.write_text("\n".join(records), encoding="utf-8")
-    return cases, documents
-
-
-def test_planted_facts_of_ones_own_are_edited_measured_and_told_apart(hull, tmp_path):
-    cases, documents = planted_hulls(tmp_path, hull)
-    collection = user_collection(cases, documents, hull)
-    assert collection.account["pairs"] == 24
-    study = run_sensitivity_study(
-        collection, ["bm25"], TreeSettings(1, None), n_resamples=200, chunking=False
-    )
-    table = study.sensitivity("bm25").set_index("fact type")
-    assert list(table.index) == list(hull.fact_types)
-    assert table.loc["vessel flag", ["n", "groups"]].tolist() == [12, 6]
-    for decisive in ("vessel flag", "notice period"):
-        for other in ("loss", "Section"):
-            assert table.loc[decisive, "value"] > table.loc[other, "value"] + 0.1
-    assert table.loc["Evidence", "n"] == 0  # nothing to remove, and additions are not plausible
-    assert study.areas()["low"].iloc[0] > 0.8
-    # Our own aggregate of the same edges, type by type.
-    edges = study.edges["bm25"]
-    part = edges[(edges["fact_type"] == "vessel flag") & (edges["status"] == "ok")]
-    assert table.loc["vessel flag", "change"] == pytest.approx(
-        part.groupby("case_id")["footrule"].mean().mean()
-    )
-    assert list(sensitivity(edges)["fact type"]) == list(FACT_TYPES)

@@ -75,15 +75,6 @@ def test_exactly_one_fact_changes(sheet):
         assert sheet_hash(edit.sheet) != sheet_hash(sheet)
 
 
-def test_section_edits_of_a_symmetric_relation_lead_back():
-    sheet = from_dict({"case_id": "x", "sections_cited": ["IPC-302"]})
-    down, up, *_ = single_fact_edits(sheet, neighbours)
-    assert (down.new, up.new) == ("IPC-301", "IPC-303")
-    back = {edit.new for edit in single_fact_edits(up.sheet, neighbours)}
-    assert "IPC-302" in back
-    assert {edit.fact_type for edit in single_fact_edits(sheet)} == {"Evidence"}
-
-
 def test_evidence_is_removed_item_by_item_and_added_where_absent():
     sheet = from_dict(
         {
@@ -161,22 +152,13 @@ def test_placebos_change_as_many_words_as_asked_and_no_fact(removed, added):
     assert len({edit.query for edit in edits}) > 1 or (removed, added) == (4, 0)
 
 
-def test_more_words_than_the_context_holds_cannot_be_dropped():
-    write = with_context("x", Inert())
-    assert placebo_edits(FEW, write, CONTEXT_WORDS + 1, 0, Inert()) == []
-    few = Inert(Inert().months[:4], (), Inert().counsel[:4])
-    assert placebo_edits(FEW, with_context("x", few), 0, 20, few) == []
-
-
 def test_words_depend_on_case_seed_and_size_alone():
     write = with_context("x", Inert())
-    again = with_context("x", Inert())
-    assert write == again
-    assert write != with_context("y", Inert())
-    assert write != with_context("x", Inert(), seed=1)
-    first = placebo_edits(FEW, write, 1, 1, Inert(), draws=2)
+    assert write == with_context("x", Inert())
+    assert write not in (with_context("y", Inert()), with_context("x", Inert(), seed=1))
     more = placebo_edits(FEW, write, 1, 1, Inert(), draws=4)
-    assert more[:2] == first
+    assert more[:2] == placebo_edits(FEW, write, 1, 1, Inert(), draws=2)
+    assert placebo_edits(FEW, write, CONTEXT_WORDS + 1, 0, Inert()) == []
 
 
 def test_a_collection_without_months_gives_words_of_its_own_that_no_fact_holds():
@@ -197,19 +179,9 @@ def test_only_words_of_the_collection_are_drawn():
     texts = ["Heard in March, April, May and June.", "Counsel: Rao, Iyer, Mehta, Khan."]
     inert = inert_of([*texts, "Docket 2101."])
     assert set(inert.months) == {"March", "April", "May", "June"}
-    assert set(inert.counsel) == {"Iyer", "Khan", "Mehta", "Rao"}
-    assert inert.dockets == ()
-    assert len(inert_of([*texts, "Lim Goh Ng"]).counsel) == 7
-    assert inert_of(["March, April, May.", "Rao, Iyer, Mehta, Khan, Das."]).months == (
-        "March",
-        "April",
-        "May",
-    )
-    assert inert_of(["nothing of the kind"]) == Inert((), (), ())
+    assert set(inert.counsel) == {"Iyer", "Khan", "Mehta", "Rao"} and inert.dockets == ()
     everywhere = [f"May {month}, Rao, Iyer, Mehta, Khan." for month in Inert().months[:4]]
     assert inert_of(everywhere) == Inert((), (), ())  # words of all documents move nothing
-    write = with_context("x", inert)
-    edit = placebo_edits(FEW, write, 2, 2, inert)[0]
-    words = {w for kind in inert for w in kind}
-    assert changed_words(edit.query, query_text(FEW))[0] >= CONTEXT_WORDS
+    edit = placebo_edits(FEW, with_context("x", inert), 2, 2, inert)[0]
+    words = {word for kind in inert for word in kind}
     assert set(edit.query.split(": ")[-1].rstrip(".").split(", ")) <= words

@@ -53,7 +53,8 @@ class Kernel:
         for kill in (os.killpg, os.kill) if self.pid else ():
             with contextlib.suppress(ProcessLookupError):
                 kill(self.pid, signal.SIGKILL)
-                _started.discard(self)  # its number may soon be another's
+        if self.pid:  # which may soon be another's
+            _started.discard(self)
 
 
 def kill_all():

@@ -18,11 +18,8 @@ import typer
 from casebook import __version__
 from casebook.cli import (  # noqa: F401
     assistant,
-    audit,
-    convert,
     corpus,
     data,
-    explain,
     factcheck,
     raters,
     report,
@@ -140,10 +137,8 @@ def _is_finite(value):
 
 def _our_words(words):
     command = words[0].lower() if words else ""
-    ours = ALIASES.get(command)
-    if command.startswith("runs-"):
-        ours = command.replace("-", " ", 1)
-    if ours is None:
+    ours = ALIASES.get(command, command.replace("runs-", "runs ", 1))
+    if ours == command:
         return list(words)
     echo(f"note: {words[0]} is 'casebook {ours}' here", err=True)
     return [*ours.split(), *words[1:]]
@@ -153,7 +148,14 @@ def _printer_of_notes():
     """Print each note as one line once, other warnings as Python does."""
     printed = set()
 
-    def print_once(message, category, filename, lineno, file=None, line=None):
+    def print_once(
+        message,
+        category,
+        filename,
+        lineno,
+        file=None,
+        line=None,
+    ):
         text = warnings.formatwarning(message, category, filename, lineno, line)
         if issubclass(category, MeasureNote):
             text = f"note: {message}\n"

@@ -10,7 +10,18 @@ from casebook.errors import InputError
 
 
 @command()
-def answer(questions, out, model, app, system, workers, price_in, price_out, as_json, **options):
+def answer(
+    questions,
+    out,
+    model,
+    app,
+    system,
+    workers,
+    price_in,
+    price_out,
+    as_json,
+    **options,
+):
     """Ask a model, or your application, every question, and keep the answers as a log.
 
     The same command again asks what is missing; exit 3 if something is.

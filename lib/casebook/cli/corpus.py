@@ -16,7 +16,18 @@ group = command_group("corpus", "Encode a large collection on disk, and search i
 
 
 @command(group)
-def encode(folder, out, encoder, size, titles, workers, threads, scheduler, as_json, **models):
+def encode(
+    folder,
+    out,
+    encoder,
+    size,
+    titles,
+    workers,
+    threads,
+    scheduler,
+    as_json,
+    **models,
+):
     """Encode the documents of a BEIR folder for the whole pipeline; finished shards are kept.
 
     Example: casebook corpus encode my_folder --out encoded --workers 2
@@ -33,7 +44,16 @@ def encode(folder, out, encoder, size, titles, workers, threads, scheduler, as_j
 
 
 @command(group)
-def search(corpus, queries, mode, k, filters, encoder, out, **models):
+def search(
+    corpus,
+    queries,
+    mode,
+    k,
+    filters,
+    encoder,
+    out,
+    **models,
+):
     """Search an encoded corpus by a system and write a TREC run for `casebook evaluate`.
 
     The run is that of an index in memory; `dense` searches vectors of whole documents, exactly.

@@ -14,7 +14,15 @@ PART_COLUMNS = ["system", "against", "difference", "low", "high", "p_adjusted", 
 
 
 @command(group)
-def score(gold, predicted, off_label, nei, conflict, as_json, **options):
+def score(
+    gold,
+    predicted,
+    off_label,
+    nei,
+    conflict,
+    as_json,
+    **options,
+):
     """Score predictions joined by id: original and standard definitions, intervals, baselines.
 
     Example: casebook factcheck score gold.jsonl predictions.csv --nei negative --json
@@ -66,7 +74,18 @@ def run(
 
 
 @command(group)
-def ablate(claims, corpus, rate, seeds, seed, as_json, columns, values, rows, **parts):
+def ablate(
+    claims,
+    corpus,
+    rate,
+    seeds,
+    seed,
+    as_json,
+    columns,
+    values,
+    rows,
+    **parts,
+):
     """Measure the worth of each part, and run the nine original configurations.
 
     Exit 3 if some claims could not be checked: they count as wrong.

@@ -75,7 +75,17 @@ def simulate(study, folder, seed, **truth):
 
 
 @command(group)
-def audit(files, columns, word, against, permutations, seed, key, as_json, **unblinding):
+def audit(
+    files,
+    columns,
+    word,
+    against,
+    permutations,
+    seed,
+    key,
+    as_json,
+    **unblinding,
+):
     """Search forms for what gives the systems away; with the key, audit returned judgements too.
 
     Example: casebook raters audit returned --key pilot
@@ -104,7 +114,18 @@ def audit(files, columns, word, against, permutations, seed, key, as_json, **unb
 
 
 @command(group)
-def analyse(files, columns, documented, out, against, key, side_column, last_column, force, **said):
+def analyse(
+    files,
+    columns,
+    documented,
+    out,
+    against,
+    key,
+    side_column,
+    last_column,
+    force,
+    **said,
+):
     """Analyse returned forms: preference, agreement, ratings, validity.
 
     As pages of a report: casebook run rater_agreement -p forms=returned -p key=pilot
@@ -142,20 +163,14 @@ def analyse(files, columns, documented, out, against, key, side_column, last_col
 
 def _forms_lines(folder, report):
     registered = report["preregistration"]
-    for name, value in registered["design"].items():
-        yield f"{name:22} {value}"
+    yield from lines_of(registered["design"])
     if power := registered.get("power"):
         low, high = power["ci"]
-        assumed = ", ".join(f"{name} {value:g}" for name, value in power["assumed"].items())
-        estimate = f"{power['estimate']:.2f} [{low:.2f}, {high:.2f}]"
-        yield f"{'power':22} {estimate}, simulated: {assumed}"
+        yield f"power, simulated: {power['estimate']:.2f} [{low:.2f}, {high:.2f}]"
     for change in report["text_changes"]:
         yield f"changed: {json.dumps(change, ensure_ascii=False)}"
-    yield f"hand out   {folder / 'for_raters'}"
-    yield f"keep back  {folder / 'sealed'} (key SHA-256 below)"
-    yield f"publish    {folder / 'preregistration.json'}"
-    yield f"key        {registered['key_sha256']}"
     study = shlex.quote(str(folder))
+    yield f"hand out {folder / 'for_raters'}, keep {folder / 'sealed'} back"
     yield f"next: casebook raters audit {folder / 'for_raters'} --key {study}"
     yield f"when forms are back: casebook raters analyse FOLDER --key {study}"
 

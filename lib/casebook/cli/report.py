@@ -102,7 +102,14 @@ def _pull(grid, tag):
             say(f"warning: {problem}; a demonstration or a reconstruction stands in")
 
 
-def _plan(run, names, texts, grid, tag, force):
+def _plan(
+    run,
+    names,
+    texts,
+    grid,
+    tag,
+    force,
+):
     """Choose the cells of a batch and find what each still needs."""
     from casebook.project import version_note
 

@@ -50,7 +50,16 @@ def list_(context, workflow, as_json):
 
 
 @command(group)
-def compare(context, pair, measure, top, force, workflow, key, as_json):
+def compare(
+    context,
+    pair,
+    measure,
+    top,
+    force,
+    workflow,
+    key,
+    as_json,
+):
     """Rank runs by a metric, or compare two runs query by query.
 
     Without run names, ranks runs within each group of comparable runs; * in the metric stands for
@@ -122,7 +131,17 @@ def verify(context, as_json):
 
 
 @command(group)
-def decide(context, measure, run, profile, apply, write, workflow, key, as_json, **options):
+def decide(
+    context,
+    measure,
+    run,
+    profile,
+    apply,
+    workflow,
+    key,
+    as_json,
+    **options,
+):
     """Decide whether the best run should be promoted; exit 2, 4 or 5 if not.
 
     Example: casebook runs decide -m smoke.full.ndcg@10 --apply
@@ -133,8 +152,6 @@ def decide(context, measure, run, profile, apply, write, workflow, key, as_json,
     else:
         options["rows"] = runs.registry.ranked(listing, measure, workflow=workflow, key=key)
     decision = runs.decide.decide(listing, measure, profile=profile, **options)
-    if write:
-        say(f"written: {runs.decide.write_decision(listing.root, decision)}")
     if apply:
         runs.decide.apply_decision(listing, decision)
     lines = [*lines_of(decision | decision["evidence"] | {"evidence": None})]
@@ -146,7 +163,15 @@ def decide(context, measure, run, profile, apply, write, workflow, key, as_json,
 
 
 @command(group)
-def promote(context, reason, measure, run, profile, force, as_json):
+def promote(
+    context,
+    reason,
+    measure,
+    run,
+    profile,
+    force,
+    as_json,
+):
     """Promote a run by name, or the best one, and log why.
 
     Exit 5 if the promoted run was measured on different data, unless --force is given.
@@ -224,7 +249,17 @@ def _succeeds(words, path, variant):
 
 
 @command(gate, "run")
-def gate_run(context, run, against, rules, measure, margin, profile, force, as_json):
+def gate_run(
+    context,
+    run,
+    against,
+    rules,
+    measure,
+    margin,
+    profile,
+    force,
+    as_json,
+):
     """Test that a run is not worse than a reference; exit 2, 4 or 5 if not shown.
 
     Example: casebook gate run RUN --against REFERENCE --gate gate.yml

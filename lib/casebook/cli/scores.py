@@ -1,11 +1,12 @@
-"""``casebook evaluate | compare | agreement | gate scores``: measures of files of scores."""
+"""``casebook evaluate | compare | agreement | gate scores | audit``: files of scores."""
 
-from casebook import data, measures, raters, runs, stats
+from casebook import audits, data, measures, raters, runs, stats
 from casebook.cli.commands import command, command_group
 from casebook.cli.common import say, show, table_text
-from casebook.errors import InputError
+from casebook.errors import CheckFailed, InputError
 
 gate = command_group("gate", "Test that a run, a log or a system is not worse than another.")
+audit = command_group("audit", "Look for impossible rows of reported tables.")
 
 DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 # Columns that people are shown.
@@ -17,7 +18,16 @@ COEFFICIENT = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_rater
 
 
 @command()
-def evaluate(qrels, run, measures, columns, per_query, judged_only, skip_missing, as_json):
+def evaluate(
+    qrels,
+    run,
+    measures,
+    columns,
+    per_query,
+    judged_only,
+    skip_missing,
+    as_json,
+):
     """Score a run against judgements, with intervals and a count of the queries.
 
     Example: casebook evaluate qrels.txt run.txt.gz -m nDCG@10 -m RR --json
@@ -46,7 +56,17 @@ def evaluate(qrels, run, measures, columns, per_query, judged_only, skip_missing
 
 
 @command()
-def compare(files, measures, systems, against, margin, seed, markdown, as_json, **told):
+def compare(
+    files,
+    measures,
+    systems,
+    against,
+    margin,
+    seed,
+    markdown,
+    as_json,
+    **told,
+):
     """Compare systems unit by unit: intervals, corrected tests, effect sizes, ties.
 
     Example: casebook compare scores.csv --unit id --score accuracy --cluster contract
@@ -78,7 +98,17 @@ def compare(files, measures, systems, against, margin, seed, markdown, as_json, 
 
 
 @command()
-def agreement(ratings, level, weights, scale, wide, n_resamples, seed, as_json, **layout):
+def agreement(
+    ratings,
+    level,
+    weights,
+    scale,
+    wide,
+    n_resamples,
+    seed,
+    as_json,
+    **layout,
+):
     """Measure inter-rater agreement, with intervals for these raters and for new ones.
 
     Example: casebook agreement ratings.csv --level ordinal --json
@@ -103,7 +133,17 @@ def agreement(ratings, level, weights, scale, wide, n_resamples, seed, as_json, 
 
 
 @command(gate, "scores")
-def gate_scores(table, measures, systems, unit, against, margin, common, as_json, **told):
+def gate_scores(
+    table,
+    measures,
+    systems,
+    unit,
+    against,
+    margin,
+    common,
+    as_json,
+    **told,
+):
     """Test that scored systems are not worse than another; exit 2, 4 or 5 if not shown.
 
     Example: casebook gate scores scores.csv --against old --margin 0.02
@@ -113,6 +153,29 @@ def gate_scores(table, measures, systems, unit, against, margin, common, as_json
     scores = _scores_of_table(table, measures, systems, complete=False, **told)
     result = data.scored.gate_scores(scores, against, margin, common)
     show_gate(result, as_json, {"system": "system", "against": "against", "measure": "measure"})
+
+
+@command(audit)
+def tables(
+    source,
+    n,
+    positives,
+    decimals,
+    rounding,
+    as_json,
+):
+    """Find reported scores that no confusion matrix gives; exit 2 if there are any.
+
+    Example: casebook audit tables reported.csv --n 10 --positives 8
+    """
+    reported = audits.tables.read_tables(source, n, positives)
+    say(data.tables.reading_text(reported.attrs["reading"]))
+    rows = audits.tables.check_tables(reported, decimals=decimals, rounding=rounding)
+    report = {"summary": audits.tables.count_impossible(rows), "rows": rows}
+    show(report, as_json, digits=".4g")
+    n_wrong = (rows["verdict"] == "impossible").sum()
+    if n_wrong:
+        raise CheckFailed(f"{source}: {n_wrong} of {len(rows)} rows are impossible")
 
 
 def show_gate(result, as_json, columns, *parts):
@@ -194,7 +257,16 @@ def _compared(scores, against):
     return {"systems": systems, "pairs": rows}
 
 
-def _ratings(path, level, scale, by_rater, criteria, counts, criterion, **told):
+def _ratings(
+    path,
+    level,
+    scale,
+    by_rater,
+    criteria,
+    counts,
+    criterion,
+    **told,
+):
     annotations = raters.annotations
     if counts:
         return annotations.read_counts(path, counts, **told)

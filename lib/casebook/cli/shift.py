@@ -27,7 +27,15 @@ def train(dataset, domain, tenant, as_json, **options):
 
 
 @command(group)
-def run(dataset, latest, training, scale, domain, tenant, as_json):
+def run(
+    dataset,
+    latest,
+    training,
+    scale,
+    domain,
+    tenant,
+    as_json,
+):
     """Evaluate a trained shift on the test queries; two runs, without and with it, are recorded.
 
     Writes eval.perQuery.*.json and metrics-posneg.json.
@@ -44,7 +52,16 @@ def run(dataset, latest, training, scale, domain, tenant, as_json):
 
 
 @command(group, "eval")
-def evaluate(dataset, latest, training, domain, tenant, shared_references, as_json, **options):
+def evaluate(
+    dataset,
+    latest,
+    training,
+    domain,
+    tenant,
+    shared_references,
+    as_json,
+    **options,
+):
     """Run the diagnostic evaluators and the acceptance gate; exit 2 if it fails, 4 if undecided.
 
     Writes run_manifest.json and, with a baseline, acceptance_gate.json.

@@ -193,7 +193,7 @@ class FactChecker:
         )
 
     def _parts(self, stages, claim):
-        parts = stages.once("decomposition", self._decompose, claim)
+        parts = stages.run("decomposition", self._decompose, claim, once=True)
         verifiable = tuple(part for part in parts if part.verifiability == VERIFIABLE)
         return verifiable, tuple(part for part in parts if part not in verifiable)
 
@@ -201,8 +201,9 @@ class FactChecker:
         """Queries of a part, and what the documents that they find say of it."""
         config = self.config
         names = proper_names(claim)
-        queries = stages.once("queries", self.write, part, MOST_QUERIES, names)[: config.k]
-        rankings = [stages.once("search", self.base.search, query) for query in queries]
+        queries = stages.run("queries", self.write, part, MOST_QUERIES, names, once=True)
+        queries = queries[: config.k]
+        rankings = [stages.run("search", self.base.search, query, once=True) for query in queries]
         rows = fuse_queries(rankings, len(self.base))
         if not config.parity:
             rows = self.base.on_subject(rows, {*names, *proper_names(part.text)})
@@ -212,11 +213,12 @@ class FactChecker:
         passages = []
         for row in stages.run("credibility", self._passing, rows):
             arguments = (self.extract, row, part.text, config.passages)
-            passages += stages.once("extraction", *arguments)
+            passages += stages.run("extraction", *arguments, once=True)
         return queries, passages
 
     def _judged(self, stages, part, passages, first_number):
-        stances = stages.once("stance", self.stance.judge, part.text, tuple(passages))
+        arguments = (self.stance.judge, part.text, tuple(passages))
+        stances = stages.run("stance", *arguments, once=True)
         # how many passages a judge of all together gave the same probability
         sided = Counter(stance for stance in stances if stance[1] is not None)
         together = sided if getattr(self.stance, "reads_together", False) else {}
@@ -252,21 +254,13 @@ class _StageClock:
         self.seconds = dict.fromkeys(STAGES, 0.0)
         self.current = STAGES[0]
 
-    def run(self, stage, function, *arguments):
+    def run(self, stage, function, *arguments, once=False):
+        """What a stage computes, once for all configurations or for this claim alone."""
         self.current = stage
-        start = perf_counter()
-        result = function(*arguments)
-        self.seconds[stage] += perf_counter() - start
-        return result
-
-    def once(self, stage, function, *arguments):
-        """What a stage computes once for all configurations."""
-        key = (function, *arguments)
-        if key not in self.memo:
-            before = self.seconds[stage]
-            result = self.run(stage, function, *arguments)
-            self.memo[key] = result, self.seconds[stage] - before
-            return result
+        key = (function, *arguments) if once else None
+        if key is None or key not in self.memo:
+            start = perf_counter()
+            self.memo[key] = function(*arguments), perf_counter() - start
         result, seconds = self.memo[key]
         self.seconds[stage] += seconds
         return result

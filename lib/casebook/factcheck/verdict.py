@@ -8,10 +8,8 @@ from casebook.measures.classification import NOT_SUPPORTED, SUPPORTED
 
 INSUFFICIENT_EVIDENCE = "INSUFFICIENT_EVIDENCE"
 CLAIM_VERDICTS = (SUPPORTED, NOT_SUPPORTED, INSUFFICIENT_EVIDENCE)
-SUPPORTS = "supports"
-REFUTES = "refutes"
-NEUTRAL = "neutral"
-EVIDENCE_STANCES = (SUPPORTS, REFUTES, NEUTRAL)
+EVIDENCE_STANCES = ("supports", "refutes", "neutral")
+SUPPORTS, REFUTES, NEUTRAL = EVIDENCE_STANCES
 LEVEL_WEIGHTS = {"high": 1.0, "medium": 0.6, "low": 0.3}
 EQUAL_WEIGHTS = {"high": 1.0, "medium": 1.0, "low": 1.0}
 BINARY_WEIGHTS = {"high": 1.0, "medium": 1.0, "low": 0.3}

@@ -320,21 +320,6 @@ def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
     return table.drop(columns=["panel_ci", "new_panel_ci"]).astype({"reason": object})
 
 
-def leave_one_rater_out(ratings, coefficient="krippendorff_alpha", *, categories=None, wide=False):
-    """Agreement without each rater in turn."""
-    panel = as_panel(ratings, categories, wide)
-    build = COEFFICIENTS[coefficient]
-    with_all = build(panel).estimate()[0]
-    rows = []
-    for rater in panel.raters:
-        without = build(panel.only(panel.raters != rater))
-        value, reason = without.estimate()
-        change = None if None in (value, with_all) else value - with_all
-        rows.append((rater, value, change, without.panel.n_items, panel.n_raters - 1, reason))
-    columns = ["rater", "estimate", "change", "n_items", "n_raters", "reason"]
-    return pd.DataFrame(rows, columns=columns)
-
-
 # A panel's ratings: a table of items x raters, or counts, checked and coded.
 
 

@@ -277,18 +277,6 @@ def _ratio(above, below):
         return np.where(below > 0, above / below, np.nan)
 
 
-def at_prevalence(sensitivity, specificity, prevalence):
-    """Precision, F1 and accuracy of SUPPORTED that the same system would have elsewhere."""
-    share = np.asarray(prevalence, dtype=float)
-    hit = sensitivity * share
-    false = (1 - specificity) * (1 - share)
-    return {
-        "precision": _ratio(hit, hit + false),
-        "f1_binary": _ratio(2 * hit, hit + false + share),
-        "accuracy": hit + specificity * (1 - share),
-    }
-
-
 # Labels: which strings count as which outcome.
 
 

@@ -10,7 +10,6 @@ from functools import lru_cache
 
 from casebook.text import fold, tokens
 
-STATES = ("verbatim", "repaired", "absent")
 LEAST_WORDS = 3
 LONGEST_GAP = 80
 _DOUBLE = re.compile(r"[“„«](?P<curly>[^“”„«»]+)[”»“]|\"(?P<plain>[^\"]+)\"")

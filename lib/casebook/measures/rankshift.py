@@ -106,18 +106,6 @@ def jaccard(before, after, k=10):
     return float(np.mean(ranks.max(axis=0) <= k)) if items else None
 
 
-def kendall_topk(before, after, k=10, *, penalty=0.5, normalised=False):
-    """Kendall's distance of two top-k lists: K^(p) of Fagin, Kumar & Sivakumar 2003."""
-    items, ranks = _ranks(before, after, k)
-    if not items:
-        return None
-    # Wherever an absent item is, it is below all that are present.
-    orders = np.prod(ranks[:, :, None] - ranks[:, None], axis=0)
-    tied = np.sum(orders == 0) - len(items)  # no item is a pair with itself
-    total = float(np.sum(orders < 0) + penalty * tied) / 2
-    return total / (k**2 + penalty * k * (k - 1)) if normalised else total
-
-
 def rbo(before, after, p=0.9):
     """Rank-biased overlap of two ranked lists, extrapolated (Webber et al. 2010, equation 32).
 

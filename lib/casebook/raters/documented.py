@@ -112,6 +112,7 @@ def _mean_ratings(table):
 
 # Fleiss' kappa on the items for which all raters voted.
 def _agreement(table):
+    table = table.drop_duplicates(["item_id", "rater"], keep="last")
     votes = table.pivot(index="item_id", columns="rater", values="vote").dropna()  # noqa: PD010
     found = fleiss_kappa(votes, wide=True)
     observed = found.percent_agreement

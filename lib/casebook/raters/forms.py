@@ -126,7 +126,8 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     design = make_design(items, systems, plan.raters, secret, plan.per_item)
     texts = answers.set_index("item_id").loc[items].drop(columns="stratum")
     if "evidence" in texts:
-        texts["evidence"] = evidence_texts(texts["evidence"], secret)
+        passages = texts["evidence"].items()
+        texts["evidence"] = [_evidence(of_item, item, secret) for item, of_item in passages]
     texts, changes = _cleaned(texts)
     report = {
         "account": account or {},
@@ -149,14 +150,10 @@ def check_plan(plan):
         valid_name(name, "study or rater")
 
 
-# The text of each item's evidence, in an order that tells no system.
-def evidence_texts(passages, secret):
-    texts = {}
-    for item, of_item in passages.items():
-        chance = hidden_chance(secret, f"evidence of {item}")
-        shuffled = chance.permutation(of_item)
-        texts[item] = BETWEEN_PASSAGES.join(shuffled) or NO_EVIDENCE
-    return pd.Series(texts)
+# The text of an item's evidence, in an order that tells no system.
+def _evidence(passages, item, secret):
+    chance = hidden_chance(secret, f"evidence of {item}")
+    return BETWEEN_PASSAGES.join(chance.permutation(passages)) or NO_EVIDENCE
 
 
 # Texts fit for cells, and what that changed.
@@ -174,20 +171,18 @@ def _cleaned(texts):
 # The rows of all forms, in the order of the design, with what will be sealed.
 def _paired_rows(design, texts, secret):
     rows = design.rename(columns={"item_id": "item"})
-    ids = []
-    for row in rows.itertuples():
-        pair = sorted((row.left, row.right))
-        ids.append(opaque_id(secret, "row", row.item, *pair, row.rater))
+    columns = {"prompt_text": rows["item"].map(texts["prompt"])}
     answers = texts.stack()  # noqa: PD013 - a text an item and system
-    left, right = (pd.MultiIndex.from_frame(rows[["item", side]]) for side in ("left", "right"))
-    rows = rows.assign(
-        prompt_id=ids,
-        prompt_text=rows["item"].map(texts["prompt"]),
-        system1_output=answers[left].to_numpy(),
-        system2_output=answers[right].to_numpy(),
-    )
+    for side, column in {"left": "system1_output", "right": "system2_output"}.items():
+        shown = pd.MultiIndex.from_frame(rows[["item", side]])
+        columns[column] = answers[shown].to_numpy()
     if "evidence" in texts:
-        rows["evidence"] = rows["item"].map(texts["evidence"])
+        columns["evidence"] = rows["item"].map(texts["evidence"])
+    rows = rows.assign(**columns)
+    pairs = rows[["item", "left", "right", "rater"]].to_numpy()
+    rows["prompt_id"] = [
+        opaque_id(secret, "row", item, *sorted(pair), rater) for item, *pair, rater in pairs
+    ]
     return rows
 
 
@@ -223,38 +218,35 @@ def planned(plan, design):
 
 def make_likert_forms(explanations, folder, study, raters, *, secret=None, formats=("csv",)):
     """Write blind Likert forms for explanations, and the sealed key."""
-    needed = ["case_id", "chunk_id", *LIKERT.texts]
-    missing = [name for name in needed if name not in explanations]
+    plan = Plan(study, raters, formats=formats)
+    check_plan(plan)
+    missing = {"case_id", "chunk_id", *LIKERT.texts} - {*explanations}
     if missing:
-        raise InputError(f"explanations lack the column {', '.join(missing)}")
+        raise InputError(f"explanations lack the column {', '.join(sorted(missing))}")
     frame = explanations.assign(system=explanations.get("system", "")).astype(str)
-    names = frame[["case_id", "chunk_id", "system"]]
+    names = frame[["case_id", "chunk_id", "system"]].set_axis(["item", "chunk", "system"], axis=1)
     if names.duplicated().any():
         first = ", ".join(names[names.duplicated()].iloc[0])
         raise InputError(f"an explanation occurs twice: {first}")
     secret = secret or secrets.token_hex(32)
     texts, changes = _cleaned(frame[LIKERT.texts])
-    explained = names.set_axis(["item", "chunk", "system"], axis=1).join(texts)
+    explained = names.join(texts)
     forms = []
     for rater in raters:
-        chance = hidden_chance(secret, f"order of {rater}")
-        form = explained.iloc[chance.permutation(len(explained))]
-        form = form.assign(rater=rater, annotator_id=rater)
-        form["case_id"] = [opaque_id(secret, "case", item, rater) for item in form["item"]]
-        ids = form[["item", "chunk", "system"]].to_numpy()
-        form["chunk_id"] = [opaque_id(secret, "row", *row, rater) for row in ids]
-        forms.append(form)
+        order = hidden_chance(secret, f"order of {rater}").permutation(len(explained))
+        forms.append(explained.iloc[order].assign(rater=rater, annotator_id=rater))
+    rows = pd.concat(forms, ignore_index=True)
+    parts = rows[["item", "chunk", "system", "rater"]].to_numpy()
+    rows["case_id"] = [opaque_id(secret, "case", item, rater) for item, *_, rater in parts]
+    rows["chunk_id"] = [opaque_id(secret, "row", *part) for part in parts]
     # One unnamed system has no name to hide.
-    systems = list(filter(None, names["system"].unique()))
-    plan = Plan(study, raters, formats=formats)
-    check_plan(plan)
-    key = {"secret": secret, "systems": systems}
+    key = {"secret": secret, "systems": list(filter(None, names["system"].unique()))}
     report = {"text_changes": changes, "explanations": len(frame)}
     registered = {
         "design": {"explanations": len(frame), "raters": dict(raters)},
         "primary": RUBRIC["registered"]["likert"],
     }
-    return _write(folder, plan, LIKERT, pd.concat(forms), key, registered, report)
+    return _write(folder, plan, LIKERT, rows, key, registered, report)
 
 
 # --- files
@@ -263,8 +255,15 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
 # Write the folder of a study, whole or not at all; give the report with the pre-registration.
 def _write(folder, plan, layout, rows, key, registered, report):
     common = {"study": plan.study, "layout": layout.name}
-    forms = {rater: rows[rows["rater"] == rater] for rater in rows["rater"].unique()}
-    sealed = {rater: _sealed(form, layout) for rater, form in forms.items()}
+    # The key holds all that a form does not show, and hashes of its texts.
+    hidden = rows.columns.difference(["rater", *layout.names], sort=False)
+    sealed_rows = rows[hidden].assign(id=rows[layout.key])
+    sealed_rows["texts"] = rows[layout.texts].map(text_hash).to_dict("records")
+    forms = {}
+    sealed = {}
+    for rater, form in rows.groupby("rater", sort=False):
+        forms[rater] = form
+        sealed[rater] = {"rows": sealed_rows.loc[form.index].to_dict("records")}
     content = {"schema": KEY_SCHEMA, "forms": sealed, **common, **key}
     with new_folder(folder) as temporary:
         path = write_json(temporary / SEALED / KEY, content, private=True)
@@ -280,15 +279,6 @@ def _write(folder, plan, layout, rows, key, registered, report):
         registered["seal"] = seal(key["secret"], registered)
         write_json(temporary / PREREGISTRATION, registered)
     return report | {"preregistration": registered}
-
-
-# What the key holds of a rater's rows: all that the form does not show, and hashes of its texts.
-def _sealed(form, layout):
-    hidden = form.columns.difference(["rater", *layout.names], sort=False)
-    rows = form[hidden].assign(id=form[layout.key])
-    hashes = form[layout.texts].map(text_hash)
-    rows = rows.assign(texts=hashes.to_dict("records"))
-    return {"rows": rows.to_dict("records")}
 
 
 # Write one rater's form; beside CSV, which has no second sheet, the rubric as text.

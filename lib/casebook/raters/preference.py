@@ -4,6 +4,7 @@ A vote is 1 (the first system is preferred), 0 (tie), -1 or NaN; votes form a ma
 raters. Votes on one item depend on each other, and so do votes of one rater.
 """
 
+import itertools
 import math
 from collections import namedtuple
 from dataclasses import replace
@@ -25,7 +26,7 @@ from casebook.stats.tests import exact_sign_test, holm, sign_flips
 from casebook.verdicts import NOT_MEASURED, verdict_of
 
 TIES = ("drop", "half")
-WIN_RATE_UNITS = ("vote", "item", "rater", "item and rater")
+WIN_RATE_UNITS = ("item", "item and rater")
 THESE_RATERS = "these raters, new items"
 NEW_RATERS = "new raters and items"
 MARGIN = 0.05
@@ -236,32 +237,30 @@ def win_rates(votes, **options):
 
 
 def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_resamples=10_000, seed=0):
-    """Share of votes that the first system wins, with an interval by what would be new."""
+    """Share of votes that the first system wins, for new items, or for new items and raters."""
     scores = (np.asarray(votes, dtype=float) + 1) / 2
     if ties == "drop":
         scores[scores == 0.5] = np.nan
     scored = np.isfinite(scores)
-    if unit == "vote" or not scored.any():
-        return wilson(float(np.nansum(scores)), int(scored.sum()), level)
-    clusters = np.nonzero(scored)[1 if unit == "rater" else 0]
-    options = {"clusters": clusters, "level": level, "n_resamples": n_resamples, "seed": seed}
-    mean = bootstrap_mean(scores[scored], **options)
-    mean = replace(mean, n=len(np.unique(clusters)))
+    items = np.nonzero(scored)[0]
+    draws = {"n_resamples": n_resamples, "seed": seed}
+    mean = bootstrap_mean(scores[scored], clusters=items, level=level, **draws)
+    mean = replace(mean, n=len(np.unique(items)))
     if mean.n < FEWEST:
-        # An interval by vote is one of new votes, not of new items or raters.
+        # An interval by vote is one of new votes, not of new items.
         mean = replace(mean, low=None, high=None, reason="fewer_than_six_clusters")
-    if unit != "item and rater":
+    if unit == "item":
         return mean
     crossed = crossed_mean(scores, weights="votes", level=level, limits=(0.0, 1.0))
     return at_least(crossed, MeanTest(mean, 0.0)).interval
 
 
 def preference_intervals(votes, **draws):
-    """All intervals of the win rate side by side."""
+    """Win rates with ties as half and without them, each with both intervals."""
     rates = {}
-    for ties in TIES:
-        for unit in WIN_RATE_UNITS:
-            rates[ties, unit] = win_rate(votes, unit=unit, ties=ties, **draws)
+    for key in itertools.product(TIES, WIN_RATE_UNITS):
+        ties, unit = key
+        rates[key] = win_rate(votes, unit=unit, ties=ties, **draws)
     table = coefficients(rates).rename(columns={"value": "win_rate"})
     table[["ties", "unit"]] = list(rates)
     return table[["ties", "unit", "win_rate", "low", "high", "n", "reason"]]

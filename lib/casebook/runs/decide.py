@@ -9,7 +9,6 @@ which say nothing about chance: nothing is decided on them, unless EmbeddingShif
 asked for. Evidence that is gone or was altered is refused.
 """
 
-import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -18,12 +17,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from casebook.data.cards import first_problem
 from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
-from casebook.files import write_json
-from casebook.readers import read_json, read_yaml
+from casebook.readers import read_yaml
 from casebook.runs.evidence import RECORD, require
 from casebook.runs.pairing import compare_runs
 from casebook.runs.promotions import active_promotion, promote
-from casebook.runs.record import file_part, higher_is_better, metric_key, utc
+from casebook.runs.record import higher_is_better, metric_key, utc
 from casebook.runs.registry import (
     NoRows,
     best_run,
@@ -48,7 +46,7 @@ from casebook.verdicts import (
 ON_PAIRS = "paired_randomisation"  # basis of evidence: paired scores of queries
 ON_SCORES = "eps"  # basis of evidence: the two scores of the runs alone
 _ERRORS = {FAIL: CheckFailed, UNDECIDED: Undecided, INCOMPARABLE: Incomparable}
-_MEASURED = ("low", "high", "level", "n", "groups", "p_value", "mde", "gained", "lost", "unchanged")
+_MEASURED = ("low", "high", "level", "n", "groups", "p_value", "gained", "lost", "unchanged")
 
 # --- runs side by side
 
@@ -197,7 +195,6 @@ class Gate(BaseModel):
 
 
 def read_gate(path):
-    """Margins by metric of a gate file, YAML or JSON."""
     try:
         rules = Gate.model_validate(read_yaml(Path(path))).rules
     except ValidationError as error:
@@ -208,7 +205,14 @@ def read_gate(path):
     return margins
 
 
-def apply_gate(listing, candidate, reference, margins, *, force=False):
+def apply_gate(
+    listing,
+    candidate,
+    reference,
+    margins,
+    *,
+    force=False,
+):
     """Verdict, notes and evidence, by metric: that a run is not worse by more than the margins."""
     evidence = {}
     notes = []
@@ -230,7 +234,17 @@ def apply_gate(listing, candidate, reference, margins, *, force=False):
 # --- decisions, in their documented form
 
 
-def decide(listing, metric, *, rows=None, run=None, profile=None, eps=1e-6, force=False, **options):
+def decide(
+    listing,
+    metric,
+    *,
+    rows=None,
+    run=None,
+    profile=None,
+    eps=1e-6,
+    force=False,
+    **options,
+):
     """Whether the best of some runs, or one that is named, should become the active one.
 
     ``rows`` are those that `ranked` gave, by default of all runs; ``options`` those of `weigh`.
@@ -308,30 +322,3 @@ def apply_decision(listing, decision):
         force=evidence["incomparable"],
         decision=evidence | grounds,
     )
-
-
-def write_decision(root, decision):
-    """Write a decision as ``_decisions/decision_<metric>_<time>.json``."""
-    stamp = f"{datetime.datetime.now(datetime.UTC):%Y%m%d_%H%M%S_%f}"
-    name = f"decision_{file_part(decision['metricKey'])}_{stamp}.json"
-    return write_json(root / "_decisions" / name, decision)
-
-
-def stored_decisions(root):
-    """Decisions stored below a registry, also without promotion, latest first."""
-    columns = {
-        "createdUtc": "when",
-        "metricKey": "metric",
-        "profile": "profile",
-        "candidate.runId": "candidate",
-        "action": "action",
-        "evidence.verdict": "verdict",
-        "evidence.improvement": "difference",
-        "evidence.low": "difference low",
-        "evidence.high": "difference high",
-        "evidence.n": "n",
-        "reason": "why",
-    }
-    decisions = [read_json(path) for path in (root / "_decisions").glob("decision_*.json")]
-    table = pd.json_normalize(decisions).reindex(columns=list(columns)).rename(columns=columns)
-    return table.sort_values(["when", "why"], ascending=False, ignore_index=True)

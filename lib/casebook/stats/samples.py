@@ -87,11 +87,6 @@ def number_or_none(value):
     return None if value is None or math.isnan(value) else float(value)
 
 
-def clusters_of(groups):
-    """Give groups as clusters of rows; None where each has one row."""
-    return None if groups.is_unique else groups.tolist()
-
-
 def of_another_group(groups, order):
     """For every row the next one of another group in an order, the next one if there is none."""
     order = list(order)
