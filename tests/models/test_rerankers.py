@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from casebook.errors import InputError
 from casebook.models.cache import TokenVectors
 from casebook.models.rerankers import CrossEncoderReranker, MaxSimReranker
 
@@ -80,15 +79,6 @@ def test_of_a_long_query_the_rarest_tokens_are_read(weighting):
     assert (scores[:2] != all_tokens.scores(queries, candidates)[0][:2]).any()
 
 
-def test_large_collections_load_only_what_is_asked_for(monkeypatch):
-    held = MaxSimReranker(Letters(), PASSAGES, OWNER).scores(["a c"], [[2, 0]])
-    monkeypatch.setattr("casebook.models.rerankers.MAX_PASSAGES_IN_MEMORY", 0)
-    reranker = MaxSimReranker(Letters(), PASSAGES, OWNER)
-    loaded = reranker.scores(["a c"], [[2, 0]])
-    np.testing.assert_array_equal(loaded[0], held[0])
-    np.testing.assert_array_equal(loaded[1], held[1])
-
-
 def test_cross_encoder_scores_pairs_like_the_bare_model(tmp_path, make_classifier):
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -112,10 +102,3 @@ def test_cross_encoder_scores_pairs_like_the_bare_model(tmp_path, make_classifie
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert len(np.unique(found)) == 4
     assert reranker.scores([], np.zeros((0, 3), int)).shape == (0, 3)
-
-
-def test_what_is_no_cross_encoder_of_one_score_is_refused(tmp_path, make_classifier, bert_pair):
-    with pytest.raises(InputError, match="gives 2 scores per pair"):
-        CrossEncoderReranker(make_classifier(tmp_path / "two", 2), ["you"])
-    with pytest.raises(InputError, match=r"is no classifier \(BertModel architecture\)"):
-        CrossEncoderReranker(bert_pair[0], ["you"])
