@@ -102,9 +102,9 @@ def test_files_of_others_stay_as_they_are(kitchen):
 
 FAILURES = [
     (response(b"<html>"), "no chat completion", 6),
-    (response({"error": "bad\nkey sk-secret"}, status="401 No"), r"answers 401: .*key \*\*\*", 2),
+    (response({"error": "bad\nkey sk-secret"}, status="401 No"), r"answers 401: .*key \*\*\*", 4),
     (response({"detail": "too warm"}, status="422 No"), "answers 422: .*too warm", 6),
-    (response({"detail": "down"}, status="503 No"), "answers 503", 2),
+    (response({"detail": "down"}, status="503 No"), "answers 503", 4),
 ]
 
 

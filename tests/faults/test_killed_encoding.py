@@ -26,7 +26,8 @@ def encoding(tmp_path):
     """Give a function that starts an encoding by two processes and waits for its first shard."""
     folder = tmp_path / "collection"
     folder.mkdir()
-    lines = [json.dumps({"_id": str(n), "text": f"{n} {TEXT}"}) for n in range(DOCUMENTS)]
+    texts = [TEXT.replace("kitchen", f"kitchen {number}") for number in range(DOCUMENTS)]
+    lines = [json.dumps({"_id": str(n), "text": text}) for n, text in enumerate(texts)]
     (folder / "corpus.jsonl").write_text("\n".join(lines))
     place = tmp_path / "corpus"
     command = [
@@ -44,7 +45,7 @@ def encoding(tmp_path):
     def start():
         process = interruptible(command)
         until = time.monotonic() + LONG
-        while not list(place.glob("files-*/shards.json")):
+        while not list(place.glob("files-*/shards/*.sha256")):
             assert time.monotonic() < until and process.poll() is None, process.stderr.read()
             time.sleep(0.02)
         children = psutil.Process(process.pid).children(recursive=True)
@@ -54,15 +55,14 @@ def encoding(tmp_path):
 
     def carries_on():
         (files,) = place.glob("files-*")
-        kept = json.loads((files / "shards.json").read_text())
-        assert kept and not (place / "encoded.json").exists()
+        kept = next(files.glob("shards/*.sha256"))
+        assert not (place / "encoded.json").exists()
         # What is kept is not encoded again: other vectors of it stay, with their digest.
         vectors = np.load(files / "vectors.npy", mmap_mode="r+")
-        start, stop = map(int, next(iter(kept)).split("-"))
+        start, stop = map(int, kept.stem.split("-"))
         vectors[start:stop] = 0.5
         vectors.flush()
-        kept[f"{start}-{stop}"] = hashlib.sha256(vectors[start:stop].tobytes()).hexdigest()
-        (files / "shards.json").write_text(json.dumps(kept))
+        kept.write_text(hashlib.sha256(vectors[start:stop].tobytes()).hexdigest())
         again = subprocess.run(command, capture_output=True, text=True, check=True)
         assert again.stderr == "" and f"{DOCUMENTS} documents" in again.stdout
         assert (np.load(files / "vectors.npy")[start:stop] == 0.5).all()

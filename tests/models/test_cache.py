@@ -1,5 +1,3 @@
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +5,6 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.models.cache import CachedEncoder, EmbeddingCache, Encoder, TokenVectors
-from casebook.models.encoders import load_encoder
 
 TEXTS = ["b", "a", "b", "", "契約 🙂", "a longer text"]
 
@@ -58,22 +55,6 @@ def test_another_process_finds_what_was_stored(cached, tmp_path):
     assert other.encoder.encoded == []
 
 
-def test_queries_documents_and_models_do_not_mix(cached, tmp_path):
-    assert cached.encode_queries(["a"])[0, 1] == len("query")
-    assert cached.encode_documents(["a"])[0, 1] == len("document")
-    other = CachedEncoder(Counting(), EmbeddingCache(tmp_path))
-    other.encoder.model_hash = "f" * 64
-    other.encode_queries(["a"])
-    assert other.encoder.encoded == ["a"]
-
-
-def test_tokens_bring_the_pooled_vectors_along(cached):
-    cached.token_vectors(TEXTS)
-    before = len(cached.encoder.encoded)
-    cached.encode_documents(TEXTS)
-    assert len(cached.encoder.encoded) == before
-
-
 def test_a_damaged_shard_is_named(tmp_path):
     for damage in ("flip", "truncate", "empty", "text"):
         cached = CachedEncoder(Counting(), EmbeddingCache(tmp_path / damage))
@@ -88,25 +69,6 @@ def test_a_damaged_shard_is_named(tmp_path):
             again.encode_documents(TEXTS)
         shard.unlink()
         np.testing.assert_array_equal(again.encode_documents(TEXTS), expected)
-
-
-def test_many_writers_of_one_text_agree(tmp_path):
-    def encode(_):
-        cached = CachedEncoder(Counting(), EmbeddingCache(tmp_path))
-        return cached.encode_documents(TEXTS)
-
-    with ThreadPoolExecutor(8) as pool:
-        results = list(pool.map(encode, range(16)))
-    assert all((result == results[0]).all() for result in results)
-    assert [p.suffix for p in tmp_path.rglob("*") if p.is_file()] == [".npz"]
-
-
-def test_cache_can_be_switched_off(tmp_path, monkeypatch, bert_pair):
-    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path))
-    load_encoder(str(bert_pair[0]), cache=False).encode_queries(["you may sue"])
-    assert list(tmp_path.rglob("*.npz")) == []
-    load_encoder(str(bert_pair[0])).encode_queries(["you may sue"])
-    assert len(list(tmp_path.rglob("*.npz"))) == 1
 
 
 def ragged(lengths):

@@ -77,14 +77,6 @@ def card(machine, monkeypatch):
 # --- what is refused, and what is chosen
 
 
-def test_auto_is_the_device_that_is_there(machine):
-    found = []
-    for kind in (None, "mps", "cuda"):
-        machine(kind)
-        found.append(model_settings("auto").device)
-    assert found == ["cpu", "mps", "cuda"]
-
-
 def test_the_environment_is_the_default_and_an_argument_wins(machine, monkeypatch):
     machine("cuda", 2)
     for name, value in zip(VARIABLES, ("CUDA:1", "float16", "64"), strict=True):
@@ -135,29 +127,6 @@ def test_a_card_gets_model_and_precision_and_its_vectors_come_back(card, bert_pa
     half = load_encoder(folder, cache=False, device="cuda", precision="float16")
     assert half.encode_queries(TEXTS).dtype == np.float32
     assert card[1:] == [("cuda", "float16")]
-
-
-def test_half_precision_on_the_cpu_agrees_with_plain_transformers(minilm):
-    from transformers import AutoModel, AutoTokenizer
-
-    encoder = load_encoder(cache=False, precision="bfloat16")
-    vectors = encoder.encode_documents(TEXTS)
-    assert vectors.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-    model = AutoModel.from_pretrained(encoder.folder, dtype=torch.bfloat16).eval()
-    batch = AutoTokenizer.from_pretrained(encoder.folder)(TEXTS, padding=True, return_tensors="pt")
-    with torch.inference_mode():
-        hidden = model(**batch).last_hidden_state.float()
-    mask = batch["attention_mask"][:, :, None]
-    mean = ((hidden * mask).sum(1) / mask.sum(1)).numpy()
-    mean /= np.linalg.norm(mean, axis=1, keepdims=True)
-    assert (vectors * mean).sum(axis=1).min() > 0.9995
-    single = minilm.encode_documents(TEXTS)
-    assert 1e-4 < np.abs(vectors - single).max() < 0.02
-    tokens = encoder.token_vectors(TEXTS)
-    assert tokens.token_ids.tolist() == minilm.token_vectors(TEXTS).token_ids.tolist()
-    norms = np.linalg.norm(tokens.vectors.astype(np.float32), axis=1)
-    np.testing.assert_allclose(norms, 1, atol=1e-3)
 
 
 def test_a_batch_that_is_too_large_for_the_device_is_one_line(card, bert_pair, monkeypatch):

@@ -16,16 +16,6 @@ from casebook.models.rerankers import CrossEncoderReranker
 TEXTS = ["You may cancel the contract.", "", "Can you sue?", "unheard-of words"]
 
 
-def test_vectors_have_length_one_and_do_not_depend_on_the_batch(minilm):
-    together = minilm.encode_documents(TEXTS)
-    apart = np.concatenate([minilm.encode_documents([text]) for text in TEXTS])
-    assert together.dtype == np.float32
-    assert together.shape == (4, 384)
-    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-6)
-    np.testing.assert_allclose(together, apart, atol=1e-6)
-    np.testing.assert_array_equal(together, minilm.encode_documents(TEXTS))
-
-
 def test_vectors_agree_with_plain_transformers(minilm):
     import torch
     from transformers import AutoModel, AutoTokenizer
@@ -54,25 +44,6 @@ def test_limit_and_identity_are_known_without_torch():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["256", "4", "False"]
-
-
-def test_static_embeddings_have_no_limit(bert_pair, tmp_path):
-    modules = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
-    library = pytest.importorskip("sentence_transformers")
-    tokenizer = pytest.importorskip("tokenizers").Tokenizer.from_file(
-        str(bert_pair[0] / "tokenizer.json")
-    )
-    table = np.random.default_rng(0).normal(size=(tokenizer.get_vocab_size(), 8))
-    static = modules.StaticEmbedding(tokenizer, embedding_weights=table.astype(np.float32))
-    model = library.SentenceTransformer(modules=[static], device="cpu")
-    model.save(str(tmp_path / "static"))
-    encoder = load_encoder(tmp_path / "static", cache=False)
-    texts = ["you may cancel", "", "refund " * 1000]
-    assert encoder.count_tokens(texts).max() < encoder.max_tokens
-    expected = model.encode(texts, normalize_embeddings=True)
-    np.testing.assert_allclose(encoder.encode_documents(texts), expected, atol=1e-6)
-    with pytest.raises(InputError, match="no late interaction: reranker=None"):
-        encoder.token_vectors(texts)
 
 
 def test_other_than_texts_are_refused(minilm):

@@ -45,15 +45,6 @@ def test_probabilities_in_the_order_of_the_classes(three):
     assert EntailmentModel(three).probabilities([], []).shape == (0, 3)
 
 
-def test_a_model_of_two_classes_cannot_tell_contradiction_from_silence(tmp_path, make_classifier):
-    folder = named(make_classifier(tmp_path / "two", 2), ("not-entailment", "Entailment"))
-    model = EntailmentModel(folder)
-    probabilities = model.probabilities(PREMISES, HYPOTHESES)
-    assert not model.can_refute
-    assert np.allclose(probabilities[:, [2, 0]], bare(folder), atol=1e-5)
-    assert (probabilities[:, 1] == 0).all()
-
-
 def test_classes_with_numbers_only_can_be_named_in_the_order_of_the_outputs(three):
     expected = EntailmentModel(three).probabilities(PREMISES, HYPOTHESES)
     named(three, [f"LABEL_{n}" for n in range(3)])
@@ -81,26 +72,6 @@ def test_classes_that_could_be_mistaken_are_refused_before_anything_is_loaded(
         return EntailmentModel(named(folder, labels), classes=classes)
 
     assert not_refused(load, cases) == []
-
-
-def test_pairs_are_computed_once_and_kept_by_model_device_and_texts(three, monkeypatch):
-    first = EntailmentModel(three).probabilities(PREMISES * 2, HYPOTHESES * 2)
-    asked = []
-    compute = EntailmentModel.logits
-
-    def counted(model, pairs):
-        asked.extend(pairs)
-        return compute(model, pairs)
-
-    monkeypatch.setattr(EntailmentModel, "logits", counted)
-    again = EntailmentModel(three)
-    assert np.array_equal(again.probabilities(PREMISES, HYPOTHESES), first[:3])
-    assert asked == []
-    again.probabilities([*PREMISES, "sue"], [*HYPOTHESES, "sue"])
-    assert asked == [("sue", "sue")]
-    monkeypatch.setenv("CASEBOOK_PRECISION", "bfloat16")
-    EntailmentModel(three).probabilities(PREMISES[:1], HYPOTHESES[:1])
-    assert asked[1:] == [(PREMISES[0], HYPOTHESES[0])]
 
 
 def test_what_is_longer_than_the_model_reads_is_counted(three):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from casebook.models.logistic import logistic_regression, settled
+from casebook.models.logistic import logistic_regression
 
 
 @pytest.fixture
@@ -19,15 +19,3 @@ def test_it_ends_where_another_solver_ends(three_classes, penalty):
     found = logistic_regression(penalty).fit(X, y)
     assert np.abs(found.coef_ - peer.coef_).max() < 1e-8
     assert np.abs(found.predict_proba(X) - peer.predict_proba(X)).max() < 1e-8
-
-
-def test_order_of_rows_and_columns_does_not_move_a_settled_probability(three_classes):
-    X, y = three_classes
-    rng = np.random.default_rng(0)
-    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
-    shares = logistic_regression().fit(X, y).predict_proba(X)
-    again = logistic_regression().fit(X[rows][:, columns], y[rows])
-    other = again.predict_proba(X[:, columns])
-    assert np.abs(settled(shares) - settled(other)).max() < 2e-8
-    assert len(set(settled(0.3 + np.array([0.0, 1e-16, -1e-13, 3e-11])))) == 1
-    assert settled([0.123456789, 0.123456788]).tolist() == [0.123456789, 0.123456788]

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from casebook.errors import InputError
 from casebook.models.cache import TokenVectors
 from casebook.models.rerankers import CrossEncoderReranker, MaxSimReranker
 
@@ -43,15 +42,13 @@ def by_hand(query, passages, weights):
     return 0.5 * max(single) + 0.5 * score(" ".join(passages))
 
 
-@pytest.mark.parametrize("weighting", ["idf", "mean"])
-def test_scores_equal_the_definition(weighting):
-    reranker = MaxSimReranker(Letters(), PASSAGES, OWNER, weighting)
+def test_scores_equal_the_definition():
+    reranker = MaxSimReranker(Letters(), PASSAGES, OWNER)
     queries = ["a c", "e", "b b d"]
     candidates = np.array([[2, 0, 1], [1, -1, -1], [0, 1, 2]])
     scores, passages = reranker.scores(queries, candidates)
     frequencies = np.array([2, 2, 1, 1, 1])
     weights = np.log1p((5 - frequencies + 0.5) / (frequencies + 0.5))
-    weights = np.ones(5) if weighting == "mean" else weights
     documents = [["a b", "c"], ["d e a"], ["", "b"]]
     for (row, column), document in np.ndenumerate(candidates):
         if document < 0:
@@ -65,28 +62,18 @@ def test_scores_equal_the_definition(weighting):
     assert (scores.tolist(), passages.tolist()) == ([[0, 1], [0, -np.inf]], [[0, 1], [1, -1]])
 
 
-@pytest.mark.parametrize("weighting", ["idf", "mean"])
-def test_of_a_long_query_the_rarest_tokens_are_read(weighting):
+def test_of_a_long_query_the_rarest_tokens_are_read():
     """Letters c, d and e stand in one passage each, a and b in two; of equals the first stay."""
-    limited = MaxSimReranker(Letters(), PASSAGES, OWNER, weighting, query_tokens=3)
-    all_tokens = MaxSimReranker(Letters(), PASSAGES, OWNER, weighting)
+    limited = MaxSimReranker(Letters(), PASSAGES, OWNER, query_tokens=3)
+    all_tokens = MaxSimReranker(Letters(), PASSAGES, OWNER)
     queries = ["a b d a e c", "b a c a", "a b", "?"]
-    read = {"idf": ["d e c", "b a c", "a b", "?"], "mean": ["a b d", "b a c", "a b", "?"]}
+    read = ["d e c", "b a c", "a b", "?"]
     candidates = np.array([[2, 0, 1]] * 4)
     scores, passages = limited.scores(queries, candidates)
-    expected, places = all_tokens.scores(read[weighting], candidates)
+    expected, places = all_tokens.scores(read, candidates)
     np.testing.assert_array_equal(scores, expected)
     np.testing.assert_array_equal(passages, places)
     assert (scores[:2] != all_tokens.scores(queries, candidates)[0][:2]).any()
-
-
-def test_large_collections_load_only_what_is_asked_for(monkeypatch):
-    held = MaxSimReranker(Letters(), PASSAGES, OWNER).scores(["a c"], [[2, 0]])
-    monkeypatch.setattr("casebook.models.rerankers.MAX_PASSAGES_IN_MEMORY", 0)
-    reranker = MaxSimReranker(Letters(), PASSAGES, OWNER)
-    loaded = reranker.scores(["a c"], [[2, 0]])
-    np.testing.assert_array_equal(loaded[0], held[0])
-    np.testing.assert_array_equal(loaded[1], held[1])
 
 
 def test_cross_encoder_scores_pairs_like_the_bare_model(tmp_path, make_classifier):
@@ -112,10 +99,3 @@ def test_cross_encoder_scores_pairs_like_the_bare_model(tmp_path, make_classifie
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert len(np.unique(found)) == 4
     assert reranker.scores([], np.zeros((0, 3), int)).shape == (0, 3)
-
-
-def test_what_is_no_cross_encoder_of_one_score_is_refused(tmp_path, make_classifier, bert_pair):
-    with pytest.raises(InputError, match="gives 2 scores per pair"):
-        CrossEncoderReranker(make_classifier(tmp_path / "two", 2), ["you"])
-    with pytest.raises(InputError, match=r"is no classifier \(BertModel architecture\)"):
-        CrossEncoderReranker(bert_pair[0], ["you"])

@@ -39,23 +39,6 @@ def test_ratings_are_compared_by_item_and_by_rater(panel):
     )
 
 
-def test_new_raters_are_never_surer_than_these(panel):
-    """Raters who agree on all items leave only the items' own spread, of which the sign-flip is
-    less sure."""
-    rng = np.random.default_rng(4)
-    by_item = pd.Series(rng.choice([1.0, 2.0, 3.0], 50), panel.votes.index)
-    alike = panel.votes.apply(lambda _: by_item)
-    level = pd.DataFrame(0.0, alike.index, alike.columns)
-    given = {
-        (scale, s): alike if s == panel.focus else level
-        for scale in ("factuality", "usefulness")
-        for s in SYSTEMS
-    }
-    row = ratings.rating_tests(panel._replace(ratings=given), n_resamples=500).iloc[0]
-    assert row["both low"] <= row["difference low"] and row["both high"] >= row["difference high"]
-    assert row["p_both"] >= row["p_sign_flip"]
-
-
 def test_missing_ratings_are_counted():
     frame = example_votes().frame
     panel = changed(factuality_left=frame["factuality_left"].where(frame["place"] > 5))

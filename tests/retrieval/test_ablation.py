@@ -1,23 +1,17 @@
 """The ablation: scores, comparisons, tuning, published figures, items, manifests."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from casebook.data import load
 from casebook.errors import InputError
-from casebook.measures.ranking import evaluate
 from casebook.readers import read_yaml
 from casebook.retrieval import ablation
-from casebook.retrieval.ablation import Ablation, run_ablation
+from casebook.retrieval.ablation import run_ablation
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.settings import SYSTEM_NAMES
-from casebook.runs.headlines import HELPS, Headline
-from casebook.runs.items import FIRST, ranking_items
 from casebook.scores import Scores
 from casebook.sentences import sentence
 from casebook.verdicts import NOT_MEASURED
@@ -42,18 +36,6 @@ def study(smoke, fast):
     )
 
 
-def made(scores, groups=None):
-    """A study of given scores, as if the systems had been run."""
-    frame = pd.DataFrame(scores)
-    frame.index = [f"q{n}" for n in range(len(frame))]
-    frame = frame.assign(random=0.1)
-    labels = groups and dict(zip(frame.index, groups, strict=True))
-    about = {"name": "made", "key": "made", "card": None, "cluster": "groups", "groups": labels}
-    judged = {query: {"d": 1} for query in frame.index}
-    data = SimpleNamespace(**about, queries=frame, qrels=judged)
-    return Ablation(data, {}, {"nDCG@10": frame})
-
-
 def test_any_function_is_a_system(smoke, study, fast):
     retriever = HybridRetriever(fast, mode="bm25")
 
@@ -66,30 +48,6 @@ def test_any_function_is_a_system(smoke, study, fast):
     again = run_ablation(smoke, {"mine": mine})
     for measure, frame in study.scores.items():
         assert frame["bm25"].tolist() == again.scores[measure]["mine"].tolist()
-
-
-def test_intervals_are_over_groups_and_with_five_groups_by_question_which_is_said():
-    rng = np.random.default_rng(1)
-    groups = np.repeat(range(12), 10)
-    full = 0.5 + rng.normal(0, 0.2, 12)[groups] + rng.normal(0, 0.02, 120)
-    scores = {"full": full, "bm25": full - 0.05 + rng.normal(0, 0.02, 120)}
-
-    def level(study):
-        return (
-            Scores.of(study, "nDCG@10", n_resamples=500).estimates().set_index("system").loc["full"]
-        )
-
-    many, alone = level(made(scores, groups.tolist())), level(made(scores))
-    assert many["high"] - many["low"] > 2 * (alone["high"] - alone["low"]) and many["n"] == 120
-    five = made(scores, (groups % 5).tolist())
-    row = level(five)
-    assert (row["low"], row["reason"]) == (alone["low"], "interval_by_unit")
-    row = Scores.of(five, "nDCG@10").contrasts([("full", "bm25")]).iloc[0]
-    assert (row["groups"], row["reason"], row["verdict"]) == (5, "interval_by_unit", "better")
-    assert "With fewer than six groups the interval is by question" in sentence(row)
-    assert Headline.of(row, "Is it?", dataset="made", measure="nDCG@10").verdict == HELPS
-    row = Scores.of(made(scores, groups.tolist()), "nDCG@10").contrasts([("full", "bm25")]).iloc[0]
-    assert row["reason"] is None and "by question" not in sentence(row)
 
 
 def test_a_switch_that_changed_no_input_is_no_result(smoke, fast):
@@ -156,29 +114,6 @@ def test_published_figures_are_reproduced_to_the_digits_printed(key, mirror, mon
     assert (ours["difference"].abs() <= PRINTED[key]).all(), ours.to_string()
     exact = ours.query("measure in ['AP@10', 'RR@10', 'P@1'] and system == 'all-MiniLM-L6-v2'")
     assert (exact["difference"].abs() <= 5e-6).all()
-
-
-def test_kept_ranks_give_the_scores_that_stand_beside_them(study, smoke):
-    """The first ten and the relevant ids alone reproduce RR@10 and R@10."""
-    page = ranking_items(study)
-    assert page["systems"] == [SYSTEM_NAMES[name] for name in study.results]  # dense was not run
-    assert len(page["items"]) == page["asked"] == len(smoke.queries)
-    names = [name for name, _ in page["documents"]]
-    ids = dict(zip(smoke.documents["doc_id"], smoke.documents["doc_id"], strict=True))
-    ids |= dict(enumerate(names))
-    for place in range(3):
-        columns = [
-            dict(zip(page["columns"], item["cells"][place], strict=True)) for item in page["items"]
-        ]
-        qrels = {item["id"]: {ids[d]: 1 for d in item["marked"]} for item in page["items"]}
-        run = {
-            item["id"]: {ids[d]: 1 / rank for rank, d in enumerate(cells[FIRST], 1)}
-            for item, cells in zip(page["items"], columns, strict=True)
-        }
-        again = evaluate(qrels, run, ["RR@10", "R@10"]).frame()
-        for item, cells in zip(page["items"], columns, strict=True):
-            expected = again.loc[item["id"], ["RR@10", "R@10"]].to_dict()
-            assert {name: cells[name] for name in expected} == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_reranker_that_read_no_question_is_not_measured(smoke):

@@ -6,7 +6,6 @@ import pytest
 from beir_folders import write_beir
 
 from casebook.readers import read_json
-from casebook.retrieval import ablation
 
 TEXTS = [
     "The tenant may cancel the lease with notice.",
@@ -122,29 +121,6 @@ def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
         )
         assert not NO_WIDTH_0.search(page)
         assert {"right", "wrong"} <= set(written(tmp_path, "items")["systems"])
-
-
-def test_parts_stand_beside_all_questions(run_chapter, tmp_path, monkeypatch):
-    """Halves of the smoke set under names, as those of the cards are."""
-    from casebook import data as registry
-
-    usual = registry.load
-    halves = dict(zip(("dev", "test"), ablation.halves(usual("smoke")), strict=True))
-    monkeypatch.setattr(
-        registry, "load", lambda name, split=None, **more: halves.get(split) or usual(name, **more)
-    )
-    options = QUICK | {"parts": ["dev", "test"], "modes": ["bm25", "dense", "fused"]}
-    _, variables = run_chapter("01_retrieval_ablation", dataset="smoke", **options)
-    (first, *_) = written(tmp_path, "headlines")
-    assert (first["n"], first["unit"]) == (34, "questions")
-    assert "simple searches by mean nDCG@10 on 34 questions" in first["against"]
-    kept = written(tmp_path, "contrasts")["retrieval_ablation"]
-    assert {"smoke", "smoke_dev", "smoke_test"} == set(kept)
-    assert {row["n"] for row in kept["smoke_test"]["nDCG@10"]} == {len(halves["test"].queries)}
-    whole = variables["planned"].set_index(["system", "against"])["p_adjusted"]
-    stages = variables["stages"][variables["stages"]["part"] == ""]
-    for row in stages[stages["n"] > 0].itertuples():
-        assert row.p_adjusted == whole[row.system, row.against]
 
 
 def test_query_length_gives_one_verdict_and_names_both_kinds(run_chapter, folder, tmp_path):

@@ -1,6 +1,5 @@
 """What new questions cost: nothing of them is remembered, and each is encoded once."""
 
-import numpy as np
 import pytest
 
 from casebook.models.cache import CachedEncoder, EmbeddingCache
@@ -49,14 +48,3 @@ def test_kept_questions_are_encoded_again_and_none_is_kept(cached_index, countin
     assert sorted(asked) == sorted(questions)
     assert len(times) == 3
     assert sorted((tmp_path / "vectors").rglob("*.npz")) == files
-
-
-def test_times_are_of_some_questions_of_each_length(cached_index):
-    short = [f"term{number}" for number in range(9)]
-    long = [" ".join(["refund"] * (number + 20)) for number in range(4)]
-    times = time_new_questions(cached_index, short + long, per_band=5)
-    assert times["band"].value_counts().to_dict() == {"1 to 16": 5, "17 to 64": 4}
-    assert (times[["encoding", "search", "reranker"]] > 0).all(axis=None)
-    np.testing.assert_allclose(
-        times["total"], times[["encoding", "search", "reranker"]].sum(axis=1)
-    )

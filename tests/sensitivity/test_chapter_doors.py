@@ -97,4 +97,4 @@ def test_one_case_has_answers_by_edit_and_two_systems_need_no_third(material, an
     (types,) = (tmp_path / "results/mine/tables").glob("*.every-retriever.csv")
     edges = pd.read_csv(types).set_index(["system", "part"])["n"]
     assert edges["bm25", "colour of the ship"] > 0
-    assert "colours.yml replaces IPC" in shown
+    assert "colours.yml adds or replaces colour of the ship, IPC" in shown

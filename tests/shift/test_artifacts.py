@@ -65,23 +65,6 @@ def test_latest_and_best_and_of_equals_the_newest(store):
     assert best_training(store.root, "w").folder == strong
 
 
-def test_unreadable_trainings_are_passed_over(store):
-    folder = store()
-    for name, text in (("w-training_9", "{"), ("w-training_8", '{"CreatedUtc": 3}')):
-        (store.root / name).mkdir()
-        (store.root / name / "shift-training-result.json").write_text(text)
-        with pytest.raises(InputError, match=r"is not JSON|not a training result"):
-            read_training(store.root / name)
-    (store.root / "w-training_7").mkdir()
-    assert best_training(store.root, "w", newest=True).folder == folder
-
-
-def test_no_training_is_an_error(tmp_path):
-    for newest in (True, False):
-        with pytest.raises(InputError, match="no training of w"):
-            best_training(tmp_path, "w", newest)
-
-
 def test_where_every_training_was_cancelled_the_remedy_is_said(store):
     store(cancel_epsilon=100.0)
     with pytest.raises(InputError, match="every training of w was cancelled: use --latest"):

@@ -1,8 +1,5 @@
 """The documented evaluators and the acceptance gate."""
 
-import itertools
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,14 +49,6 @@ def test_values_by_hand(planted):
     assert metrics[NDCG] == pytest.approx(gain / (1 + 1 / np.log2(3)))
 
 
-def test_durations_are_milliseconds(demo, monkeypatch):
-    seconds = itertools.count()
-    monkeypatch.setattr(time, "perf_counter", lambda: float(next(seconds)))
-    metrics = evaluate_shift(demo, demo.queries, baseline=False).metrics
-    assert [metrics[f"{name}.duration_ms"] for name in EVALUATORS] == [1000.0] * len(EVALUATORS)
-    assert metrics["evaluation.duration_ms"] == 1000.0 * len(EVALUATORS)
-
-
 @pytest.fixture
 def moved(decoys):
     """Give a run of the evaluators on queries moved by some amount."""
@@ -69,13 +58,6 @@ def moved(decoys):
         return evaluate_shift(decoys, decoys.queries + shift, **options)
 
     return run
-
-
-def test_gate_verdicts(moved):
-    for amount, verdict in ((1.0, "pass"), (0.0, "pass"), (-2.0, "fail")):
-        run = moved(amount)
-        for decision in ("bound", "point"):
-            assert gate.judge_shift(run, decision=decision).verdict == verdict
 
 
 def run_of(moved, deltas):
@@ -124,13 +106,6 @@ def test_an_interval_by_query_does_not_pass_the_gate(moved):
     assert check["verdict"] == "undecided"
     assert "fewer than six groups" in check["note"]
     assert gate.judge_shift(run, clusters=np.arange(60) // 10).verdict == "pass"
-
-
-def test_a_shift_that_changes_no_score_passes_without_an_interval(moved):
-    report = gate.judge_shift(moved(0.0))
-    assert report.verdict == "pass"
-    assert {(check["low"], check["high"]) for check in report.checks} == {(None, None)}
-    assert all("no row differs" in check["note"] for check in report.checks)
 
 
 def test_unknown_words_and_bad_thresholds_are_refused(moved):

@@ -72,22 +72,6 @@ def test_shift_is_the_mean_of_positive_minus_negative(planted):
     assert unit.stats.ResultantLength == pytest.approx(np.sqrt(2) / root / 2)
 
 
-def test_equal_vectors_do_not_use_up_the_budget(planted):
-    documents = {"a": [1.0, 0], "a2": [1.0, 0], "b": [0.9, 0.1], "c": [0, 1.0]}
-    queries = {"q": [0.1, 1]}
-    data = planted(queries, documents, {"q": {"a": 1}})
-    stats = learn_posneg(data, hard_negatives=3).stats
-    assert (stats.Cases, stats.ZeroDirections, stats.UniquePairs) == (2, 1, 3)
-
-
-def test_violation_takes_negatives_above_the_positive_only(planted):
-    documents = {"a": [1.0, 1], "b": [0, 1.0], "c": [-1.0, 0]}
-    data = planted({"q": [0, 1.0]}, documents, {"q": {"a": 1}})
-    assert learn_posneg(data, hard_negatives=5).stats.Cases == 2
-    shift = learn_posneg(data, mode="posneg-violation", hard_negatives=5)
-    assert shift.stats.Cases == 1
-
-
 def test_clips(planted):
     documents = {"a": [9.0, 0], "b": [0, 9.0]}
     data = planted({"q": [0.5, 1]}, documents, {"q": {"a": 1}})
@@ -107,17 +91,6 @@ def test_a_planted_direction_is_found(decoys):
         moved = decoys.queries + shift.move(decoys.queries) / shift.norm
         assert decoys.score(moved)["RR"].mean() > before + 0.3
         assert shift.vector[0] / shift.norm > 0.95
-
-
-def test_nothing_to_learn_from_is_cancelled_not_an_error(planted):
-    data = planted({"q": [1.0, 0]}, {"a": [1.0, 0], "b": [0, 1.0]}, {"q": {"a": 1}})
-    shift = learn_posneg(data)
-    assert (
-        shift.stats.Cases == 0
-        and shift.stats.ResultantLength is None
-        and not shift.stats.CancelOutSuspected
-    )
-    assert "below epsilon" in shift.cancel_reason and not shift.move(np.ones((2, 2))).any()
 
 
 WRONG = [
@@ -171,11 +144,6 @@ def test_ridge_equals_scikit_learn(decoys):
     assert pytest.approx(targets) == model.fit(decoys.queries, Y).coef_.T
 
 
-def test_a_collection_whose_judgements_find_nothing_is_refused(planted):
-    with pytest.raises(InputError, match="planted: no query has a relevant document"):
-        planted({"q": [1, 0]}, {"a": [1, 0], "b": [0, 1]}, {"q": {"a": 0}})
-
-
 def test_candidates_are_respected_and_dropped_queries_are_counted(planted):
     documents = {"a": [1.0, 0], "b": [0.5, 0.5], "c": [0, 1.0]}
     queries = {"q1": [1.0, 0], "q2": [1.0, 0], "q3": [1.0, 0]}
@@ -190,25 +158,6 @@ def test_candidates_are_respected_and_dropped_queries_are_counted(planted):
     account = data.account()
     assert account["reasons"] == {"no_relevant": 1, "no_judgement": 1}
     assert account["n_total"] == 3
-
-
-@pytest.fixture
-def linked(planted):
-    """Give six queries: two share a document, two a text but for spacing."""
-    documents = {f"d{n}": [1.0, n] for n in range(6)}
-    texts = ["q0", "q1", "same text", "same  text", "q4", "q5"]
-    queries = {text: [1.0, n] for n, text in enumerate(texts)}
-    qrels = {text: {f"d{n}": 1} for n, text in enumerate(texts)}
-    qrels["q1"]["d0"] = 1
-    return planted(queries, documents, qrels)
-
-
-def test_shared_documents_and_identical_texts_link_queries(linked):
-    labels = dict(zip(linked.query_ids, group_labels(linked, "document"), strict=True))
-    assert labels["q0"] == labels["q1"]
-    assert labels["same text"] == labels["same  text"]
-    assert len(set(labels.values())) == 4
-    assert len(set(group_labels(linked, "query"))) == 6
 
 
 @given(st.integers(0, 10_000), st.integers(2, 40))

@@ -26,7 +26,6 @@ from casebook.shift.study import (
     RANDOM,
     run_shift_study,
     scores_by_scale,
-    segmented,
 )
 from casebook.verdicts import NOT_MEASURED
 
@@ -108,19 +107,6 @@ class OneWord:
     encode_documents = encode_queries
 
 
-def test_where_nothing_can_be_learned_the_documented_shift_is_not_measured():
-    ids = [f"{word}-id" for word in OneWord.words]
-    documents = pd.DataFrame({"doc_id": ids, "text": OneWord.words})
-    queries = pd.DataFrame({"query_id": ids, "text": OneWord.words})
-    judged = {name: {name: 1} for name in ids}
-    dataset = RetrievalDataset("answered", "test", documents, queries, judged)
-    study = run_shift_study(dataset, OneWord(), k=3, draws=2)
-    row = gains_of(study).loc[AS_DOCUMENTED]
-    assert row["reason"] == "no shift was learned, so no question was moved"
-    assert row["verdict"] == NOT_MEASURED
-    assert row[["difference", "low", "high"]].isna().all()
-
-
 def test_fewer_than_three_groups_are_refused_by_their_number():
     ids = [f"{word}-id" for word in OneWord.words]
     documents = pd.DataFrame({"doc_id": ids, "text": OneWord.words})
@@ -143,14 +129,3 @@ def test_controls_and_bounds(study):
     leaking = {f"{name}-leaking" for name in MAIN_SYSTEMS}
     assert set(study.bounds) > leaking
     assert not {BASELINE, *study.fits, *study.controls} & set(study.bounds)
-
-
-def test_some_questions_are_shifted_by_rule_or_by_labels(study):
-    scores = segmented(study, AS_DOCUMENTED, SELECTION_MEASURE)
-    chosen = (scores["gap rule"] == scores[BASELINE]) | (
-        scores["gap rule"] == scores[AS_DOCUMENTED]
-    )
-    assert chosen.all()
-    first = segmented(study, AS_DOCUMENTED, "original:ndcg@3")  # by which the oracle decides
-    best = first[[BASELINE, AS_DOCUMENTED]].max(axis=1)
-    assert first["oracle"].tolist() == best.tolist()

@@ -240,12 +240,6 @@ def test_bad_samples_are_refused(call, message):
         call()
 
 
-def test_samples_may_have_any_type_of_numbers():
-    typed = pd.DataFrame({"a": pd.array([1, 0], dtype="Int64"), "b": [True, False]})
-    assert score_matrix(typed)[0].tolist() == [[1, 1], [0, 0]]
-    assert system_pairs(["a", "b", "c"], "b").tolist() == [[0, 1], [2, 1]]
-
-
 def test_bounds_are_written_apart_however_near_they_are():
     for arguments, text in {
         (-0.1, 0.25): "[-0.100, 0.250]",

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pingouin as pg
 import pytest
-from cases import misnamed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -16,7 +15,6 @@ from statsmodels.stats.contingency_tables import mcnemar as mcnemar_peer
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from casebook.errors import InputError
 from casebook.raters.documented import documented_sign_test
 from casebook.stats.tests import (
     cohens_dz,
@@ -192,18 +190,3 @@ def test_detectable_effect_has_the_power_that_statsmodels_says():
     for units, power in ((34, 0.8), (44, 0.9)):
         detectable = [minimal_detectable_effect(1, k, power=power) for k in (units - 1, units)]
         assert detectable[0] > 0.5 >= detectable[1]
-
-
-def test_bad_input_is_named():
-    of_ab = pd.Series([1.0, 2.0], list("ab"))
-    cases = [
-        (([],), "no units"),
-        ((np.ones((3, 1)),), "at least two systems"),
-        (([1, 2], [1, 2, 3]), "do not pair"),
-        (([[1], [2]], [[1], [2]]), "must be numbers"),
-        ((of_ab, pd.Series([1.0, 2.0], list("ac"))), "2 of 3 units .*first: b"),
-        ((of_ab, pd.Series([1.0, 2.0], list("aa"))), "do not pair"),
-    ]
-    assert misnamed(paired_randomization, cases, InputError) == []
-    # Series are paired by label.
-    assert paired_randomization(of_ab, of_ab[::-1]).statistic == 0

@@ -25,6 +25,7 @@ from casebook.readers import read_jsonl, read_lines, read_text, suffix_of
 
 PROMPTS = ASSISTANT_WORDS["prompts"]
 QUESTION_FIELDS = ("id", "question", "reference", "group")  # that go into the log
+MOST_FAILURES = 3  # in a row, after which the rest is not asked
 _PLACEHOLDER = re.compile(r"\{(passages|question)\}")
 
 
@@ -207,6 +208,7 @@ def complete_log(
 
     failures = []
     n_asked = 0
+    in_a_row = 0
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("a", encoding="utf-8") as stream, ThreadPoolExecutor(workers) as pool:
         for start in track(range(0, len(left), workers), "answers"):
@@ -215,8 +217,10 @@ def complete_log(
                 stream.flush()
                 n_asked += 1
                 failures += [] if failure is None else [failure]
-            if any(getattr(failure, "lasting", False) for failure in failures):
-                break  # others would fail alike
+                # Of a server that is down or refuses the key.
+                in_a_row = in_a_row + 1 if getattr(failure, "lasting", False) else 0
+            if in_a_row >= MOST_FAILURES:
+                break
     if failures:
         n_missing = len(left) - n_asked + len(failures)
         missing = f"{n_missing} of {len(pairs)} answers are missing"

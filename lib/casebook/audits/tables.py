@@ -219,13 +219,14 @@ def possible_shares(rows, dataset):
     They are all the rows that were reported, so there is no interval; the control is the share of
     invented rows that would pass.
     """
-    found = rows[["table", "chance"]].assign(possible=rows["verdict"] == POSSIBLE)
-    found = pd.concat([found.assign(table="All reported rows"), found.sort_values("table")])
-    by_table = found.groupby("table", sort=False)
-    shares = by_table.agg(value=("possible", "mean"), control=("chance", "mean"))
-    shares = shares.assign(n=by_table.size(), low=np.nan, high=np.nan, null=1.0, margin=0.0)
-    shares["verdict"] = np.where(shares["value"] == 1, NO_DIFFERENCE, WORSE)
-    shares = shares.rename_axis("system").reset_index()
+    sorted_rows = rows.sort_values("table", kind="stable")
+    all_rows = rows.assign(table="All reported rows")
+    counts = count_impossible(pd.concat([all_rows, sorted_rows]))
+    shares = pd.DataFrame({"system": counts["table"], "n": counts["rows"]})
+    shares["value"] = 1 - counts["impossible"] / counts["rows"]
+    shares["control"] = 1 - counts["if invented"] / counts["rows"]
+    shares["verdict"] = np.where(counts["impossible"] == 0, NO_DIFFERENCE, WORSE)
+    shares = shares.assign(low=np.nan, high=np.nan, null=1.0, margin=0.0)
     shares["reason"] = "all_rows_counted"
     shares["note"] = [_assumptions(rows), *[""] * (len(shares) - 1)]  # it is on all rows
     return Scores(pd.DataFrame(), MEASURE, dataset, unit="rows").described(shares)

@@ -18,11 +18,8 @@ import typer
 from casebook import __version__
 from casebook.cli import (  # noqa: F401
     assistant,
-    audit,
-    convert,
     corpus,
     data,
-    explain,
     factcheck,
     raters,
     report,

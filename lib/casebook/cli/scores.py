@@ -1,11 +1,12 @@
-"""``casebook evaluate | compare | agreement | gate scores``: measures of files of scores."""
+"""``casebook evaluate | compare | agreement | gate scores | audit``: files of scores."""
 
-from casebook import data, measures, raters, runs, stats
+from casebook import audits, data, measures, raters, runs, stats
 from casebook.cli.commands import command, command_group
 from casebook.cli.common import say, show, table_text
-from casebook.errors import InputError
+from casebook.errors import CheckFailed, InputError
 
 gate = command_group("gate", "Test that a run, a log or a system is not worse than another.")
+audit = command_group("audit", "Look for impossible rows of reported tables.")
 
 DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 # Columns that people are shown.
@@ -152,6 +153,29 @@ def gate_scores(
     scores = _scores_of_table(table, measures, systems, complete=False, **told)
     result = data.scored.gate_scores(scores, against, margin, common)
     show_gate(result, as_json, {"system": "system", "against": "against", "measure": "measure"})
+
+
+@command(audit)
+def tables(
+    source,
+    n,
+    positives,
+    decimals,
+    rounding,
+    as_json,
+):
+    """Find reported scores that no confusion matrix gives; exit 2 if there are any.
+
+    Example: casebook audit tables reported.csv --n 10 --positives 8
+    """
+    reported = audits.tables.read_tables(source, n, positives)
+    say(data.tables.reading_text(reported.attrs["reading"]))
+    rows = audits.tables.check_tables(reported, decimals=decimals, rounding=rounding)
+    report = {"summary": audits.tables.count_impossible(rows), "rows": rows}
+    show(report, as_json, digits=".4g")
+    n_wrong = (rows["verdict"] == "impossible").sum()
+    if n_wrong:
+        raise CheckFailed(f"{source}: {n_wrong} of {len(rows)} rows are impossible")
 
 
 def show_gate(result, as_json, columns, *parts):

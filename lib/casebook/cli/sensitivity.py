@@ -1,8 +1,8 @@
-"""``casebook sensitivity run | evaluate``: which facts of a case change its results."""
+"""``casebook sensitivity | explain``: which facts change results, and are explanations grounded."""
 
 from pathlib import Path
 
-from casebook import assistant, explain, retrieval, sensitivity
+from casebook import assistant, data, explain, retrieval, sensitivity
 from casebook.cli.commands import command, command_group
 from casebook.cli.common import lines_of, show_report
 from casebook.errors import InputError
@@ -11,6 +11,8 @@ from casebook.paths import data_folder
 from casebook.plugins import is_plugin
 
 group = command_group("sensitivity", "Edit the facts of cases and measure how retrieval responds.")
+explained = command_group("explain", "Measure explanations against their sources.")
+explained.callback()(lambda: None)  # a group, although it has one command
 DECISIVE = 1.5  # mean displacement, documented
 
 
@@ -92,6 +94,32 @@ def evaluate(
     report |= {"notes": notes, "counts": counts, "tables": tables}
     lines = [f"note: {note}" for note in notes]
     show_report(report, as_json, out, *lines, *lines_of(counts | tables))
+
+
+@command(explained)
+def score(
+    explanations,
+    sources,
+    columns,
+    rows,
+    lists,
+    out,
+    as_json,
+    **options,
+):
+    """Score the faithfulness of explanations: COUNTERCASE's definitions and standard measures.
+
+    Each explanation is also scored against sources that have nothing to do with it: a score means
+    as much as it exceeds that control. Word overlap does not notice a turned negation.
+
+    Example: casebook explain score explanations.jsonl --sources judgments
+    """
+    refuse_overwriting(out, explanations, sources)
+    read = explain.study.read_explanations(explanations, sources, columns, rows, lists)
+    scored = explain.study.score_explanations(read, pool=read.sources, **options)
+    tables = explain.study.score_tables(read, scored)
+    reading = data.tables.reading_text(read.reading)
+    show_report({"name": read.name, **tables}, as_json, out, reading, *lines_of(tables))
 
 
 def _settings(

@@ -33,21 +33,17 @@ WORDS = [
 
 @dataclass(frozen=True)
 class Truth:
-    """How the simulated panel judges: log odds for the focus and left, spreads, shares."""
+    """How the simulated panel judges: log odds for the focus, their spreads, share of ties."""
 
     effect: float = 0.7
     item_sd: float = 1.3
     rater_sd: float = 0.5
-    left: float = 0.0
     ties: float = 0.1
 
     @property
     def win_rate(self):
-        """Expected share of wins without ties, over items, raters and sides."""
-        spread = float(np.hypot(self.item_sd, self.rater_sd))
-        on_the_left = marginal_probability(self.effect + self.left, spread)
-        on_the_right = marginal_probability(self.effect - self.left, spread)
-        return (on_the_left + on_the_right) / 2
+        """Expected share of wins without ties, over items and raters."""
+        return marginal_probability(self.effect, float(np.hypot(self.item_sd, self.rater_sd)))
 
 
 def invented_answers(items, seed=0):
@@ -83,7 +79,7 @@ def fill_forms(study, folder, truth=None, *, seed=0):
                 row = sealed[cell_of[PAIRED.key].value]
                 likes = truth.effect + liking[row["item"]] + rater_liking
                 sign = {row["left"]: 1, row["right"]: -1}.get(key["focus"], 0)
-                wins_left = rng.random() < special.expit(sign * likes + truth.left)
+                wins_left = rng.random() < special.expit(sign * likes)
                 preferred = "S1" if wins_left else "S2"
                 preferred = "Tie" if rng.random() < truth.ties else preferred
                 cell_of["preferred"].value = preferred

@@ -195,7 +195,6 @@ class Gate(BaseModel):
 
 
 def read_gate(path):
-    """Margins by metric of a gate file, YAML or JSON."""
     try:
         rules = Gate.model_validate(read_yaml(Path(path))).rules
     except ValidationError as error:
@@ -206,7 +205,14 @@ def read_gate(path):
     return margins
 
 
-def apply_gate(listing, candidate, reference, margins, *, force=False):
+def apply_gate(
+    listing,
+    candidate,
+    reference,
+    margins,
+    *,
+    force=False,
+):
     """Verdict, notes and evidence, by metric: that a run is not worse by more than the margins."""
     evidence = {}
     notes = []
@@ -228,7 +234,17 @@ def apply_gate(listing, candidate, reference, margins, *, force=False):
 # --- decisions, in their documented form
 
 
-def decide(listing, metric, *, rows=None, run=None, profile=None, eps=1e-6, force=False, **options):
+def decide(
+    listing,
+    metric,
+    *,
+    rows=None,
+    run=None,
+    profile=None,
+    eps=1e-6,
+    force=False,
+    **options,
+):
     """Whether the best of some runs, or one that is named, should become the active one.
 
     ``rows`` are those that `ranked` gave, by default of all runs; ``options`` those of `weigh`.

@@ -31,7 +31,6 @@ REMEDY = "restore it from a copy, or run it again"
 
 
 def files_of(run, cell, folders=EVIDENCE_FOLDERS):
-    """Files that a cell of a report wrote."""
     files = []
     for folder in folders:
         files += sorted((run_dir(run) / folder).glob(f"{cell}.*"))
@@ -39,7 +38,6 @@ def files_of(run, cell, folders=EVIDENCE_FOLDERS):
 
 
 def file_hashes(folder, paths):
-    """Hashes of files, by their names from the folder of a record."""
     return {_name_from(folder, path): sha256_file(path) for path in paths}
 
 

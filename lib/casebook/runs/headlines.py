@@ -60,7 +60,14 @@ class Headline:
     meaning: str | None = None  # what the levels mean, in one plain sentence without jargon
 
     @classmethod
-    def of(cls, row, question, *, null=0.0, **names):
+    def of(
+        cls,
+        row,
+        question,
+        *,
+        null=0.0,
+        **names,
+    ):
         """Effect, interval, counts and verdict of a row of `contrasts` or of `estimates`."""
         effect = "difference" if "difference" in row else "value"
         groups = row.get("groups")
@@ -90,7 +97,6 @@ class Headline:
 
     @property
     def answer(self):
-        """The opening words of the answer."""
         return (self.answers or {}).get(self.verdict, ANSWERS[self.verdict])
 
     @property
@@ -193,13 +199,11 @@ def _around(value, null):
 
 
 def headlines_text(headlines):
-    """Content of a cell's file of headlines."""
     rows = [asdict(headline) for headline in headlines]
     return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_headlines(run, cell):
-    """Headlines of a cell, perhaps none."""
     path = run_dir(run) / "headlines" / f"{cell}.json"
     rows = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
     return [Headline(**row) for row in rows]

@@ -201,8 +201,6 @@ def _places(flags):
 
 
 def _item(row, texts, positions):
-    """One item; of the documents that it names, the positions in the list of these."""
-
     def named(entry):
         if isinstance(entry, tuple):
             return [named(entry[0]), entry[1]]
@@ -224,13 +222,11 @@ def _item(row, texts, positions):
 
 
 def stored_number(value):
-    """A number as it is stored: rounded, and None if it is undefined."""
     number = number_or_none(value)
     return None if number is None else round(number, STORED_DIGITS)
 
 
 def items_json(content):
-    """Content of a page, the same bytes for the same content."""
     return json.dumps(content, separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 

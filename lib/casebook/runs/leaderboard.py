@@ -28,7 +28,13 @@ CONTRAST_COLUMNS = (
 TEXT_COLUMNS = ("verdict", "family", "reason")
 
 
-def measure_table(name, systems, levels, contrasts, margin=None):
+def measure_table(
+    name,
+    systems,
+    levels,
+    contrasts,
+    margin=None,
+):
     """Put together what is known of the systems by one measure.
 
     Parameters

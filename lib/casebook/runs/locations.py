@@ -25,7 +25,6 @@ def with_paths(value, change):
 
 
 def exists(text):
-    """Whether a text names a file or folder."""
     try:
         return paths.home_path(text).exists()
     except (OSError, ValueError):  # too long for a name, a NUL character
@@ -33,14 +32,12 @@ def exists(text):
 
 
 def paths_in(value):
-    """The absolute paths in a value."""
     found = []
     with_paths(value, lambda path: found.append(path) or path)
     return [path for path in found if Path(path).is_absolute()]
 
 
 def recorded(value):
-    """A value in which absolute paths have become portable."""
     return with_paths(value, _portable)
 
 

@@ -60,14 +60,22 @@ class RunOutputs:
         return write_bytes(path, gzip.compress(_csv(frame).encode(), mtime=0))
 
     def table(self, name, frame):
-        """Write a table that readers can download."""
         return write_text(self._path("tables", name, "csv"), _csv(frame))
 
     def timing(self, name, frame):
         """Write measurements of time, apart from what reruns must reproduce."""
         return write_text(self._path("timings", name, "csv"), _csv(frame))
 
-    def figure(self, name, figure, caption=None, data=None, alt=None, timed=False, finding=None):
+    def figure(
+        self,
+        name,
+        figure,
+        caption=None,
+        data=None,
+        alt=None,
+        timed=False,
+        finding=None,
+    ):
         """Write a figure as SVG, and with a caption give the view that a cell shows.
 
         ``data`` is the frame that it was drawn from, ``finding`` a sentence above it. A figure of
@@ -134,11 +142,9 @@ class RunOutputs:
         return f"../../generated/{item_page_address(cell or self.cell, **choice)}"
 
     def numbers(self, experiment, values):
-        """Write the numbers that the book may quote."""
         return write_json(self._json("numbers"), {experiment: _rounded(values)})
 
     def contrasts(self, experiment, frames):
-        """Write the contrasts of a chapter: frames by data set and measure."""
         by_dataset = {}
         for dataset, measures in frames.items():
             by_measure = {measure: json_rows(frame) for measure, frame in measures.items()}
@@ -175,8 +181,6 @@ def _rounded(value):
 
 # --- numbers of a run
 
-JOINED = ("numbers", "contrasts")  # files of a run that join those of its cells
-
 
 def number(row, value="value", low="low", high="high"):
     """An estimate as an entry of ``numbers.json``, where undefined is null."""
@@ -195,12 +199,10 @@ def _defined(value):
 
 
 def read_numbers(run, cell):
-    """What a cell reported."""
     return _stored(_json_path(run, "numbers", cell))
 
 
 def read_contrasts(run, cell):
-    """The contrasts that a cell reported."""
     return _stored(_json_path(run, "contrasts", cell))
 
 
@@ -228,12 +230,8 @@ def _joined(run):
             for name in names[:-1]:
                 level = level.setdefault(name, {})
             if level.setdefault(names[-1], number) != number:
-                folder = run_dir(run) / "runs"
-                raise InputError(
-                    f"results/{run}: the cells {owners[names]} and {cell} both report "
-                    f"{' / '.join(names)}, with other values: keep them apart with --run, and "
-                    f"remove {folder / cell} or {folder / owners[names]}"
-                )
+                problem = f"cells {owners[names]} and {cell} report {' / '.join(names)} differently"
+                raise InputError(f"results/{run}: {problem}: keep them apart with --run")
             owners.setdefault(names, cell)
         for experiment, datasets in read_contrasts(run, cell).items():
             contrasts.setdefault(experiment, {}).update(datasets)
@@ -241,7 +239,6 @@ def _joined(run):
 
 
 def merge_numbers(run):
-    """Write the joined numbers and contrasts of a run."""
     for name, content in _joined(run).items():
         write_json(run_dir(run) / f"{name}.json", content)
 
@@ -268,5 +265,4 @@ def require_report(run):
 
 
 def item_page_address(cell, **choice):
-    """Address of a chapter's items, or a choice of them, from a page of ``generated``."""
     return f"items.html#{urlencode({'of': cell, **choice})}"

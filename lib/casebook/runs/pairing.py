@@ -9,7 +9,15 @@ from casebook.runs.record import higher_is_better
 from casebook.runs.registry import TOLERANCE, query_scores
 
 
-def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=0):
+def compare_runs(
+    candidate,
+    reference,
+    metric,
+    *,
+    force=False,
+    level=0.95,
+    seed=0,
+):
     """Compare the folders of two runs by the queries of a metric; gives a dict.
 
     Above 0 the candidate is better, whichever direction the metric has. Other queries, or other

@@ -43,7 +43,13 @@ def read_promotions(root, metric=None, profile=None):
     return [entry for entry in entries if (entry["metric"], entry["profile"]) == wanted]
 
 
-def active_promotion(root, metric, profile=None, *, checked=False):
+def active_promotion(
+    root,
+    metric,
+    profile=None,
+    *,
+    checked=False,
+):
     """The entry that made the active run of a metric so, or None; ``checked`` with its run."""
     entries = read_promotions(root, metric, profile)
     if not entries:
@@ -53,7 +59,17 @@ def active_promotion(root, metric, profile=None, *, checked=False):
     return entries[-1]
 
 
-def promote(listing, run, metric, reason, profile=None, *, force=False, after=None, decision=None):
+def promote(
+    listing,
+    run,
+    metric,
+    reason,
+    profile=None,
+    *,
+    force=False,
+    after=None,
+    decision=None,
+):
     """Make a run the active one of a metric; gives the entry of the log.
 
     A run on other data than the active one is refused, or with ``force`` marked. ``after`` is the
@@ -120,12 +136,10 @@ def _check_run(root, entry):
 
 
 def verify(root):
-    """Faults of the log: of its hash chain, and of its head."""
     return _checked_lines(root)[1]
 
 
 def _checked_lines(root):
-    """The complete lines of the log, and what is wrong with them."""
     head = None
     while head is None or head != _head(root):  # another writer may be at work
         head = _head(root)
@@ -172,15 +186,20 @@ def _hash(line):
 
 
 def pointer_path(root, metric, profile=None):
-    """Place of a documented pointer."""
     folder = (root / LOG).parent
     if profile:
         folder = child_folder(folder / "profiles", profile, "profile")
     return folder / f"active_{file_part(metric)}.json"
 
 
-def _record(root, action, metric, profile, reason, choose):
-    """Append one entry under the lock, move the head, then refresh the pointer."""
+def _record(
+    root,
+    action,
+    metric,
+    profile,
+    reason,
+    choose,
+):
     if not reason.strip():
         raise InputError("a reason is required: --reason 'why'")
     pointer = pointer_path(root, metric, profile)

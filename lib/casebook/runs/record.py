@@ -52,7 +52,6 @@ def metric_key(metric):
 
 
 def metric_label(key):
-    """Readers' name of a record's metric: a document's formula with its prefix."""
     return ORIGINAL_PREFIX + key if key in DOCUMENTED_KEYS else key
 
 
@@ -125,7 +124,6 @@ def now():
 
 
 def utc(moment=None):
-    """A time, by default the current one, as the documented files hold it."""
     moment = moment or now()
     zone = moment.tzinfo or datetime.UTC  # that the documented keys promise
     return f"{moment.replace(tzinfo=zone).astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
@@ -155,7 +153,6 @@ def read_record(path):
 
 
 def each_number(tree, names=()):
-    """Names and content of every number of a chapter."""
     for name, inner in tree.items():
         if isinstance(inner, dict) and "value" not in inner:
             yield from each_number(inner, (*names, name))
@@ -171,7 +168,6 @@ PER_QUERY_FIELDS = (*REQUIRED_FIELDS, "Top2DocId", "Top2Score", "Top3DocId", "To
 
 
 def per_query_name(name=None):
-    """File name of a per-query artefact."""
     middle = f".{paths.valid_name(name, 'variant')}" if name else ""
     return f"{PER_QUERY_PREFIX}{middle}.json"
 
@@ -222,7 +218,6 @@ _OUTSIDE = ("__main__.py", "cli", "book", "batch", "project.py", "starter", "shi
 
 
 def digest(value):
-    """Hash of a JSON-serialisable value, whatever the order of its keys."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -242,7 +237,6 @@ def tree_digest(folder, skip=()):
 
 
 def library_digest():
-    """Hash of the library's modules and tables that can change a number."""
     return tree_digest(Path(__file__).parents[1], skip=_OUTSIDE)
 
 

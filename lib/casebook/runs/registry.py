@@ -70,7 +70,6 @@ def locate(domain=None, tenant=None, runs_root=None, default=DEFAULT_DOMAIN):
 
 
 def evaluations_folder(tenant=None):
-    """Where evaluators write, whatever the domain: ``results``, or the tenant's folder there."""
     root = results_root()
     return child_folder(root / TENANTS, tenant, "tenant") if tenant else root
 
@@ -92,7 +91,6 @@ def check_tenant(path, tenant):
 
 
 def child_folder(parent, name, kind):
-    """A sub-folder by a checked name, without creating it."""
     return parent / paths.valid_name(name, kind)
 
 
@@ -195,12 +193,10 @@ def _mapping(value):
 
 
 def model_settings_of(inputs):
-    """Device and precision of a record's inputs; earlier versions knew the CPU alone."""
     return {name: inputs.get(name, default) for name, default in REFERENCE.items()}
 
 
 def short_key(key):
-    """The part of a comparability key that tables show."""
     return key[:8] or "unknown"
 
 
@@ -237,7 +233,14 @@ def record_run(folders, record, per_query=None):
 # --- in what order
 
 
-def ranked(listing, metric, *, workflow=None, key=None, keep_others=False):
+def ranked(
+    listing,
+    metric,
+    *,
+    workflow=None,
+    key=None,
+    keep_others=False,
+):
     """Runs that hold a metric, best first: by score, time, id, folder.
 
     A ``*`` in the metric is any text; ``workflow`` and the beginning of a comparability ``key``

@@ -38,6 +38,7 @@ from casebook.sensitivity.tree import (
     grow_trees,
     placebo_frame,
 )
+from casebook.stats.samples import check_choice
 from casebook.tables import FACTS
 
 RANDOM_ORDER = "random"
@@ -82,6 +83,11 @@ class SensitivityStudy:
     @property
     def systems(self):
         return list(self.trees)
+
+    def focus(self, shown=None):
+        system = shown or self.systems[-2]  # the last, but for random order
+        check_choice("shown", system, self.systems[:-1])
+        return system
 
     # --- how far edits move the results
 

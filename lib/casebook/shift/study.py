@@ -98,10 +98,9 @@ class ShiftStudy(ScoredSystems):
 
     def runs(self):
         """Runs of the learned shifts, and without one: scores by query and document, best first."""
-        vectors = {BASELINE: self.data.queries}
-        vectors |= {system: fit.shifted() for system, fit in self.fits.items()}
         found = {}
-        for system, queries in vectors.items():
+        for system in [BASELINE, *self.fits]:
+            queries = self.data.queries if system == BASELINE else self.fits[system].shifted()
             run = self.data.run(queries)
             found[system] = {query: dict(ranked(scores)) for query, scores in run.items()}
         return found
