@@ -85,7 +85,7 @@ def test_run_skip_change_fail_and_carry_on(project):
     # Two cells that disagree do not hide why a third failed.
     with pytest.raises(BatchFailed, match="asked to fail"):
         run(cells({}, {"fail": True}))
-    with pytest.raises(InputError, match="by-hand and made-0 both report"):
+    with pytest.raises(InputError, match="cells by-hand and made-0 report"):
         run(cells({}))
 
 

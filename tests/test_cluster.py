@@ -17,7 +17,6 @@ from casebook.batch.run import run_batch
 from casebook.errors import BatchFailed, CasebookError, InputError
 from casebook.paths import ROOT
 from casebook.retrieval.encoded import EncodedCorpus
-from casebook.runs import record
 
 pytestmark = pytest.mark.slow
 ONE_DEATH = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
@@ -44,7 +43,7 @@ n
 def project(notebook_project, monkeypatch):
     monkeypatch.setenv(PATIENCE_VARIABLE, str(LONG))
     folder = notebook_project(PARAMETERS, WORK)
-    monkeypatch.setattr(record, "ROOT", folder)
+    monkeypatch.setattr("casebook.paths.ROOT", folder)
     return folder
 
 

@@ -77,8 +77,7 @@ class Rewording:
         }
         self.vocabulary = sorted(plain)
         self.rng = rng
-        stance.word_vectors().prepare(self.vocabulary)
-        vectors = np.vstack([stance.word_vectors()(word)[0] for word in self.vocabulary])
+        vectors = np.vstack([stance.vectors_of(word)[0] for word in self.vocabulary])
         cosines = vectors @ vectors.T
         stems = np.array([words.words(word)[0].stem for word in self.vocabulary])
         cosines[stems[:, None] == stems] = -1

@@ -92,7 +92,7 @@ REFUSED = [
     (CORPUS, ["--columns", "corpus.txt=x"], "'txt' is no role here: choose from id, text, title"),
     (CORPUS, ["--columns", "text=x"], "'text' is no corpus.ROLE"),
     (CORPUS, ["--columns", "corpus.title=no"], "has no 'no' for title"),
-    (CORPUS, ["--columns", "text"], "form TABLE.COLUMN="),
+    (CORPUS, ["--columns", "text"], "of the form TABLE.COLUMN=YOURS"),
     (CORPUS, ["--qrels", "qrels.csv"], "--queries FILE"),
     (CORPUS, ["--queries", "none.csv"], "none.csv: cannot be read"),
     (CORPUS, ["--queries", "folder"], "folder: is no table"),

@@ -143,7 +143,7 @@ FILES = [
     ("a.jsonl", lambda rows: lines(with_last(rows, {"x": 1})), "say which part|valid tuple"),
     ("a.jsonl", lambda rows: lines(with_first(rows, "\ud800")), "surrogate"),
     ("a.yaml", lambda rows: json.dumps(records(rows)), "is no table|:1: "),
-    ("a.txt", table, "is no table|:1: |has the columns id, claim, label: rename"),
+    ("a.txt", table, "is no table|:1: |has a column claim: rename it"),
 ]  # fmt: skip
 #: Last cells of a row: what is read of them, by door, or part of the refusal.
 CELLS = [

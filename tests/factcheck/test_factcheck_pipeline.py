@@ -18,6 +18,7 @@ from casebook.factcheck.credibility import (
 )
 from casebook.factcheck.decompose import SubClaim, decompose
 from casebook.factcheck.evidence import EvidenceBase, load_documents
+from casebook.factcheck.explain import minimal_removal
 from casebook.factcheck.judges import ModelStance, PlaceholderStance
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, CheckerConfig, FactChecker
 from casebook.factcheck.score import outcomes
@@ -90,6 +91,9 @@ def test_documented_ids_restart_and_its_gate_lets_nothing_without_address_pass(b
     assert all(len(item.passage) >= 50 for item in result.evidence)
     # Whatever the passages say, evidence makes the documented verdict SUPPORTED.
     assert result.verdict == SUPPORTED
+    # Trying all sets of so many items would never end.
+    removal = minimal_removal(result, DOCUMENTED_CONFIG.rule)
+    assert len(result.evidence) > len(removal.ids) > 5 and removal.after == NOT_SUPPORTED
 
 
 def test_unverifiable_claims_end_early(base, stance):

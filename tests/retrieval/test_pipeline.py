@@ -107,13 +107,6 @@ def test_below_the_pool_the_list_goes_on_in_fused_order(index):
     assert len(result.hits(0)) == 30
 
 
-def test_pass_through_keeps_the_order_and_scores_by_position(index):
-    through = retriever(index, reranker="pass-through").retrieve_many(QUERIES)
-    without = retriever(index, "fused").retrieve_many(QUERIES)
-    np.testing.assert_array_equal(through.final.ids, without.final.ids)
-    assert through.stages["rerank"].scores[0, :3].tolist() == [1, 1 / 2, 1 / 3]
-
-
 def test_cross_encoder_reads_the_nearest_passage(index, monkeypatch):
     seen = {}
 

@@ -90,7 +90,7 @@ def test_other_spelling_and_letter_case(write):
 
 
 DEFECTS = [
-    ({"q1": "Maybe"}, {}, "decisions q1: .*ApplyShift"),
+    ({"q1": "Maybe"}, {}, r"decisions.q1: .*ApplyShift"),
     ({"q1": SKIP}, {}, "2 of 3 queries have no decision"),
     ({"q1": SKIP}, {"Metric": "ndcg@10"}, "metric: .*ndcg@3"),
     ({"q1": SKIP}, {"BaselinePath": None}, "baselinepath: "),

@@ -26,8 +26,7 @@ def load_folder(folder, split="test", *, key=None, max_missing=MAX_MISSING, card
     key = key or folder.resolve().name
     if (folder / "policies").is_dir():
         if split != "test":
-            problem = f"Mini-Insurance has the split 'test' only, not {split!r}"
-            raise InputError(f"{folder}: {problem}")
+            raise InputError(f"{folder}: Mini-Insurance has no split {split!r}, only 'test'")
         return read_mini_insurance(folder, key=key)
     texts = one_of(folder, "corpus"), one_of(folder, "queries")
     qrels = folder / "qrels" / f"{valid_name(split, 'split')}.tsv"
@@ -115,15 +114,14 @@ def read_collection(folder, titles=True):
     if any(folder.glob("corpus.jsonl*")):
         documents = _documents(one_of(folder, "corpus"), "_id")
         return with_titles(documents) if titles else documents
-    texts = {}
-    for path in sorted(folder.rglob("*")):
-        if path.suffix.lower() in (".txt", ".md"):
-            texts[path.relative_to(folder).as_posix()] = read_text(path)
-    rows = [(name, text) for name, text in texts.items() if text.strip()]
-    if not rows:
+    paths = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in (".txt", ".md")]
+    rows = [(path.relative_to(folder).as_posix(), read_text(path)) for path in paths]
+    documents = pd.DataFrame(rows, columns=["doc_id", "text"])
+    documents = documents[documents["text"].str.strip() != ""]
+    if documents.empty:
         remedy = "put a corpus.jsonl (BEIR layout), .txt or .md files there"
         raise InputError(f"{folder}: holds no documents: {remedy}")
-    return pd.DataFrame(rows, columns=["doc_id", "text"])
+    return documents.reset_index(drop=True)
 
 
 def read_questions(path):
@@ -145,8 +143,8 @@ def with_titles(documents):
     if "title" not in documents:
         return documents
     titles = documents["title"].fillna("")
-    titled = (titles + " " + documents["text"]).str.strip()
-    return documents.assign(text=titled.where(titles != "", documents["text"]))
+    texts = (titles + " " + documents["text"]).str.strip().where(titles != "", documents["text"])
+    return documents.assign(text=texts)
 
 
 def one_of(folder, stem):

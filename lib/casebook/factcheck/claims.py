@@ -1,5 +1,6 @@
 """Claims of any origin, and what decides them."""
 
+import re
 from collections import namedtuple
 from pathlib import Path
 
@@ -75,6 +76,8 @@ def read_plain(path, documents=None, columns=None, values=None, rows=None):
     path = Path(path)
     if suffix_of(path) == ".txt":
         lines = {number: line for number, line in read_lines(path) if line.strip()}
+        if "claim" in re.split("[,;\t]", next(iter(lines.values()), "")):
+            raise refusal(path, "has a column claim: rename it to .csv or .tsv")
         table = pd.DataFrame({"claim": pd.Series(lines, dtype=object)})
         table.attrs["path"] = path
     else:

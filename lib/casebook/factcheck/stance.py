@@ -27,7 +27,7 @@ FEATURES = (
 )
 NEGATIONS = frozenset(CLAIM_WORDS["negations"].split())
 _CLAUSE = re.compile(r"[,;:.]\s+|\s+(?:but|yet|although)\s+")
-MOST_TEXTS = 20_000  # whose vectors are kept in memory
+MOST_TEXTS = 10_000  # whose vectors are kept in memory
 BESIDE = 0.6  # share of the best document's words that a document must have
 ALONE = 0.9  # share of all documents' words with which a document is judged alone
 
@@ -37,35 +37,21 @@ CAUTION = (
 )
 
 
-class WordVectors:
-    def __init__(self):
-        self._encoder = SentenceEncoder()
-        self._known = {}
-
-    def prepare(self, texts):
-        if len(self._known) > MOST_TEXTS:
-            self._known.clear()
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        pooled, tokens = self._encoder.encode_both(new)
-        for row, text in enumerate(new):
-            self._known[text] = (pooled[row], self._of_words(text, tokens.take([row]).vectors))
-
-    def _of_words(self, text, table):
-        """Means of the vectors of each word's tokens, zero where the model does not read on."""
-        spans = np.array(self._encoder.token_spans(text)[: len(table)]).reshape(-1, 2)
-        vectors = np.zeros((len(WORD.findall(text)), table.shape[1]), dtype=np.float32)
-        for place, match in enumerate(WORD.finditer(text)):
-            inside = (spans[:, 0] < match.end()) & (match.start() < spans[:, 1])
-            if inside.any():
-                vectors[place] = table[inside].mean(axis=0)
-        return unit_rows(vectors).astype(np.float16)
-
-    def __call__(self, text):
-        sentence, table = self._known[text]
-        return sentence, table.astype(np.float32)
+encoder = cache(SentenceEncoder)
 
 
-word_vectors = cache(WordVectors)
+@lru_cache(maxsize=MOST_TEXTS)
+def vectors_of(text):
+    """Vector of a text, and those of its words: means over their tokens, by the encoder."""
+    pooled, tokens = encoder().encode_both([text])
+    spans = np.array(encoder().token_spans(text)[: len(tokens.vectors)]).reshape(-1, 2)
+    words_of_text = list(WORD.finditer(text))
+    table = np.zeros((len(words_of_text), tokens.vectors.shape[1]), dtype=np.float32)
+    for place, match in enumerate(words_of_text):
+        inside = (spans[:, 0] < match.end()) & (match.start() < spans[:, 1])
+        if inside.any():  # the model does not read a long text to its end
+            table[place] = tokens.vectors[inside].mean(axis=0)
+    return pooled[0], unit_rows(table).astype(np.float16).astype(np.float32)
 
 
 class PublicJudge:
@@ -272,22 +258,20 @@ def negations(text):
 
 def features(claim, passages):
     """Features of a claim and all of its evidence, in the order of ``FEATURES``."""
-    vectors = word_vectors()
     sentences = headed_sentences(passages)
-    vectors.prepare([claim, *sentences])
     documents = {passage.document for passage in passages}
     plain = of_kind(claim, "word")
     claim_stems = stems(claim)
     stated = _stated(sentences)
     # the sentence and the clause that have most of the claim
-    claim_vector, claim_table = vectors(claim)
-    similarities = np.array([claim_vector @ vectors(sentence)[0] for sentence in sentences])
+    claim_vector, claim_table = vectors_of(claim)
+    similarities = np.array([claim_vector @ vectors_of(sentence)[0] for sentence in sentences])
     shares = np.array([len(claim_stems & stems(sentence)) for sentence in sentences])
     best = sentences[np.argmax(similarities + shares / max(len(claim_stems), 1))]
     said = _plain_stems(claim) or claim_stems
     nearest = max(_CLAUSE.split(best), key=lambda clause: len(said & stems(clause)))
     # how near each word of the claim is to a word of the evidence
-    table = np.vstack([vectors(sentence)[1] for sentence in sentences])
+    table = np.vstack([vectors_of(sentence)[1] for sentence in sentences])
     cosines = (claim_table @ table.T).max(axis=1, initial=0)
     gaps = {word: 1 - cosines[word.place] for word in plain if word.stem not in stated}
     missing = [word for word in plain if word.stem not in stems(best)]

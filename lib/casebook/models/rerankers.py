@@ -47,19 +47,16 @@ class MaxSimReranker:
     been done.
     """
 
-    def __init__(
-        self, encoder, texts, owner=None, weighting="idf", query_tokens=None, frequencies=None
-    ):
+    def __init__(self, encoder, texts, owner=None, query_tokens=None, frequencies=None):
         self._encoder = encoder
         self._texts = texts
         self._query_tokens = query_tokens
         owner = np.arange(len(texts)) if owner is None else np.asarray(owner)
         self._starts = np.searchsorted(owner, np.arange(owner.max(initial=-1) + 2))
-        self._weights = np.ones(encoder.vocabulary_size)
-        if weighting == "idf":  # by rarity, with the formula of Lucene
-            if frequencies is None:
-                frequencies = token_frequencies(encoder, texts)
-            self._weights = np.log1p((len(texts) - frequencies + 0.5) / (frequencies + 0.5))
+        if frequencies is None:
+            frequencies = token_frequencies(encoder, texts)
+        # By rarity, with the formula of Lucene.
+        self._weights = np.log1p((len(texts) - frequencies + 0.5) / (frequencies + 0.5))
         self._vectors = None  # of the tokens of a small collection
         if len(texts) <= MAX_PASSAGES_IN_MEMORY:
             self._vectors = encoder.token_vectors(list(texts))

@@ -32,7 +32,7 @@ DEALT = "dealt_at_random"
 NOTES = {
     RECONSTRUCTION: "These votes are a reconstruction, not the votes of the study: tallies and "
     "patterns are those that PDPABench publishes, who cast which vote was dealt at random. "
-    "'casebook data pull pdpabench_votes' fetches the votes."
+    "'casebook data card pdpabench_votes' says where the votes are."
 }
 TITLES = {RECONSTRUCTION: "Reconstructed PDPABench votes", "pdpabench_votes": "PDPABench votes"}
 NAMES = {RAG: "the answers with retrieval", BASE: "the answers without retrieval"}

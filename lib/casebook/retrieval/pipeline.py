@@ -52,9 +52,8 @@ class HybridRetriever:
         As in :func:`casebook.load_encoder`; None for no encoder, which switches the dense list,
         marginal relevance and the reranker off.
     reranker : str or None, default "maxsim"
-        A key of :data:`casebook.retrieval.rerank.RERANKERS` (``maxsim``, ``maxsim-mean``,
-        ``pass-through``) or ``cross-encoder:NAME``; None for no reranker. A mode that switches the
-        reranker off wins.
+        Late interaction, ``cross-encoder:NAME`` or ``module:object``; None for no reranker. A mode
+        that switches the reranker off wins.
     mode : str, default "full"
         A key of :data:`casebook.retrieval.settings.MODES`.
     device, precision, batch_size : optional
@@ -343,8 +342,6 @@ class HybridRetriever:
         nearest = self._passages.nearest(vectors, candidates.ids)
         scores, passages = reranker(batch.queries, candidates.ids, nearest)
         alone = best_first(candidates.ids, scores, fused.ranks_of(candidates.ids))
-        if config.reranker == "pass-through":
-            return alone, alone, passages
         weights = batch.weights
         if config.late_interaction and config.agreement is not None:
             similarity = self._passages.similarity(vectors, nearest)

@@ -3,10 +3,7 @@
 A reranker is a function ``(queries, documents, nearest) -> scores, passages``: `documents` [Q, C]
 are positions in the collection and `nearest` [Q, C] the passage of each that is nearest to its
 query, -1 for padding. It gives a score of each document, -inf for padding, and the passage that
-decided it. To add one, put into `RERANKERS` what builds it from the collection's passages
-(`casebook.retrieval.index.Passages`) and the number of tokens that late interaction reads of a
-query, and name it:
-``HybridRetriever(..., reranker="mine")``.
+decided it.
 """
 
 import functools
@@ -18,50 +15,24 @@ from casebook.plugins import callable_plugin, called, is_plugin
 from casebook.retrieval.fuse import z_scores
 from casebook.retrieval.ranked import best_first
 
+LATE_INTERACTION = "maxsim"
 CROSS_ENCODER = "cross-encoder:"
 _DECIMALS = 9  # sums over more or less padding differ in their last bits
 
 
-def _late_interaction(passages, query_tokens, weighting):
-    """MaxSim over the tokens of all of a document's passages."""
-    from casebook.models.rerankers import MaxSimReranker
-
-    reranker = MaxSimReranker(
-        passages.index.encoder,
-        passages.texts,
-        passages.owner,
-        weighting,
-        query_tokens=query_tokens,
-        frequencies=passages.token_frequencies,
-    )
-    return lambda queries, documents, nearest: reranker.scores(queries, documents)
-
-
-def _pass_through(passages, query_tokens):
-    def rerank(queries, documents, nearest):
-        scores = 1 / np.arange(1.0, documents.shape[1] + 1)
-        return np.where(documents >= 0, scores, -np.inf), nearest
-
-    return rerank
-
-
-#: What builds a reranker from passages, by name.
-RERANKERS = {
-    "maxsim": functools.partial(_late_interaction, weighting="idf"),
-    "maxsim-mean": functools.partial(_late_interaction, weighting="mean"),
-    "pass-through": _pass_through,
-}
-
-
 def build_reranker(passages, name, query_tokens=None):
-    """Build a reranker of `RERANKERS`, or a cross-encoder or plugin that reads nearest passages."""
-    if name in RERANKERS:
-        return RERANKERS[name](passages, query_tokens)
+    """Late interaction with all passages of a document, or what reads the nearest passage alone."""
+    from casebook.models.rerankers import CrossEncoderReranker, MaxSimReranker
+
+    if name == LATE_INTERACTION:
+        counts = passages.token_frequencies
+        model = MaxSimReranker(
+            passages.index.encoder, passages.texts, passages.owner, query_tokens, counts
+        )
+        return lambda queries, documents, nearest: model.scores(queries, documents)
     if is_plugin(name):
         score = functools.partial(_plugin_scores, name, load_reranker(name), passages.texts)
     else:
-        from casebook.models.rerankers import CrossEncoderReranker
-
         folder = name.removeprefix(CROSS_ENCODER)
         score = CrossEncoderReranker(folder, passages.texts, passages.index.model_settings).scores
     return lambda queries, documents, nearest: (score(queries, nearest), nearest)

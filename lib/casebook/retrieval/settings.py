@@ -14,7 +14,7 @@ from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.plugins import is_plugin
 from casebook.readers import read_yaml
-from casebook.retrieval.rerank import CROSS_ENCODER, RERANKERS
+from casebook.retrieval.rerank import CROSS_ENCODER, LATE_INTERACTION
 from casebook.retrieval.search import PRESETS
 from casebook.stats.samples import check_choice
 
@@ -69,8 +69,8 @@ class PipelineConfig(pydantic.BaseModel):
     mmr_relevance: Literal["fused", "similarity"] = "fused"
     # Documents that the reranker reads; marginal relevance keeps as many.
     mmr_pool: PositiveInt = 50
-    # Or maxsim-mean, pass-through, cross-encoder:NAME, module:object.
-    reranker: str | None = "maxsim"
+    # Or cross-encoder:NAME, module:object.
+    reranker: str | None = LATE_INTERACTION
     # Longest query in words that late interaction reranks; None: all.
     rerank_words: PositiveInt | None = 100
     # Tokens of a query that late interaction reads, the rarest ones; None: all.
@@ -106,7 +106,7 @@ class PipelineConfig(pydantic.BaseModel):
             name = CROSS_ENCODER + name  # a model of the hub, or a folder
         is_model = name.startswith(CROSS_ENCODER) and name != CROSS_ENCODER
         if not is_model and not is_plugin(name):
-            check_choice("reranker", name, (*RERANKERS, f"{CROSS_ENCODER}NAME", None))
+            check_choice("reranker", name, (LATE_INTERACTION, f"{CROSS_ENCODER}NAME", None))
         return name
 
     @pydantic.model_validator(mode="after")
@@ -138,7 +138,7 @@ class PipelineConfig(pydantic.BaseModel):
     @property
     def late_interaction(self):
         """Whether the reranker compares the tokens of the query with those of documents."""
-        return self.reranker is not None and self.reranker.startswith("maxsim")
+        return self.reranker == LATE_INTERACTION
 
     @property
     def compares_vectors(self):
