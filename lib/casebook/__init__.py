@@ -1,6 +1,7 @@
 """Casebook: an executable book of evidence about legal and insurance AI systems."""
 
 from importlib import import_module
+from pathlib import Path
 
 __version__ = "0.2.0"
 
@@ -42,67 +43,17 @@ _PUBLIC = {
 _MODULE = {name: module for module, names in _PUBLIC.items() for name in names}
 
 
-# Names by which others know a function, in small letters. ImportError, because
-# `from casebook import` hides what an AttributeError says.
-_NEAR = {
-    "accuracy": "score_predictions",
-    "agreement": "agreement_table",
-    "auroc": "stats.areas.auroc",
-    "auroc_contrast": "frames.area_contrasts",
-    "auroc_difference": "stats.areas.auroc_difference",
-    "bm25": "HybridRetriever",
-    "bm25index": "retrieval.search.BM25Index",
-    "bootstrap": "bootstrap_mean",
-    "bootstrap_ci": "bootstrap_mean",
-    "brennan_prediger": "measures.agreement.brennan_prediger",
-    "classification_report": "score_predictions",
-    "cohen_kappa": "measures.agreement.cohen_kappa",
-    "cohen_kappa_score": "measures.agreement.cohen_kappa",
-    "cohens_kappa": "measures.agreement.cohen_kappa",
-    "compare": "compare_systems",
-    "confusion_matrix": "score_predictions",
-    "f1_score": "score_predictions",
-    "fleiss_kappa": "measures.agreement.fleiss_kappa",
-    "footrule": "measures.rankshift.footrule",
-    "gwet_ac1": "measures.agreement.gwet_ac1",
-    "gwet_ac2": "measures.agreement.gwet_ac2",
-    "holm": "stats.tests.holm",
-    "icc": "measures.agreement.intraclass_correlation",
-    "jaccard": "measures.rankshift.jaccard",
-    "kappa": "measures.agreement.cohen_kappa",
-    "kendall_w": "measures.agreement.kendall_w",
-    "krippendorff": "krippendorff_alpha",
-    "krippendorffs_alpha": "krippendorff_alpha",
-    "load_dataset": "load",
-    "map": "evaluate",
-    "mcnemar": "stats.tests.mcnemar",
-    "mmr": "maximal_marginal_relevance",
-    "mrr": "evaluate",
-    "ndcg": "evaluate",
-    "paired_test": "paired_randomization",
-    "paired_randomisation": "paired_randomization",
-    "permutation_test": "paired_randomization",
-    "precision": "evaluate",
-    "randomization_test": "paired_randomization",
-    "rank_biased_overlap": "rbo",
-    "recall": "evaluate",
-    "retriever": "HybridRetriever",
-    "rrf": "reciprocal_rank_fusion",
-    "scott_pi": "measures.agreement.scott_pi",
-    "sign_test": "stats.tests.exact_sign_test",
-    "wilson_interval": "wilson",
-}
-
-
 def __getattr__(name):
     if name in _MODULE:
         return getattr(import_module(f"casebook.{_MODULE[name]}"), name)
-    target = _NEAR.get(name.lower())
+    from casebook.readers import did_you_mean, read_yaml
+
+    # Names by which others know a function. ImportError, because `from casebook import` hides
+    # what an AttributeError says.
+    target = read_yaml(Path(__file__).with_name("near_names.yml")).get(name.lower())
     if target:
         module, _, function = f"casebook.{target}".rpartition(".")
         raise ImportError(f"casebook has no {name!r}: use 'from {module} import {function}'")
-    from casebook.readers import did_you_mean
-
     remedy = did_you_mean(name, _MODULE)
     raise AttributeError(f"module 'casebook' has no attribute {name!r}{remedy}")
 

@@ -71,7 +71,7 @@ def axe_run(page, **options):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_accessible_in_both_themes_on_both_screens(site, tab, axe, seen, name):
-    tab.open((site / name).as_uri())
+    tab.open(f"{site.as_uri()}/{name}")
     tab.page.evaluate(axe)
     tab.page.add_style_tag(content=HIDDEN)
     found = axe_run(tab.page, rules={rule: {"enabled": False} for rule in (CONTRAST, *THEME_OWNED)})

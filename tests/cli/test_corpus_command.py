@@ -1,5 +1,6 @@
 """Encoding a collection on disk, and searching it, from the command line."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -112,3 +113,19 @@ def test_bad_input_is_one_clear_line(tmp_path, casebook):
         assert message in err
 
     assert failing(check, BAD) == []
+
+
+def test_the_record_of_an_encoding_counts_and_hashes(tmp_path, casebook):
+    """Documents, passages and dimensions (384: all-MiniLM-L6-v2), and the hash of each file."""
+    folder = tmp_path / "three"
+    folder.mkdir()
+    texts = {"a": "Hail is covered.", "b": "Frost is not.", "c": " ".join(["Rain falls."] * 100)}
+    rows = [json.dumps({"_id": name, "title": "", "text": text}) for name, text in texts.items()]
+    (folder / "corpus.jsonl").write_text("\n".join(rows))
+    code, out, _ = casebook("corpus", "encode", folder, "--out", tmp_path / "made", "--json")
+    found = json.loads(out)
+    assert code == 0 and (found["documents"], found["dims"]) == (3, 384)
+    assert found["passages"] > 3  # the third has 200 words, and a passage at most 130
+    for name, digest in found["files"].items():
+        (path,) = (tmp_path / "made").glob(f"*/{name}")
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == digest

@@ -53,19 +53,19 @@ def test_the_extras_are_those_of_the_package():
 
 
 def test_a_missing_package_is_one_line_with_what_to_install(monkeypatch, capsys):
-    absent = ("nltk", "bm25s")
+    absent = ("faiss", "bm25s")
     monkeypatch.setattr("casebook.cli.extras.find_spec", lambda name: name not in absent)
 
     def lacking(words):
-        raise ModuleNotFoundError("No module named 'nltk.stem'", name="nltk.stem")
+        raise ModuleNotFoundError("No module named 'faiss.contrib'", name="faiss.contrib")
 
     monkeypatch.setattr("casebook.cli._our_words", lacking)
     assert _run(["run"]) == 1
     assert capsys.readouterr().err == (
-        "casebook: this needs nltk, of the extra 'models': pip install bm25s nltk\n"
+        "casebook: this needs faiss-cpu, of the extra 'models': pip install bm25s faiss-cpu\n"
     )
     with pytest.raises(
-        InputError, match="this needs bm25s, of the extra 'book': pip install bm25s n"
+        InputError, match="this needs bm25s, of the extra 'book': pip install bm25s f"
     ):
         require("book")
     require("llm")

@@ -71,6 +71,17 @@ def test_evaluation_finds_the_facts_that_were_planted(casebook, cases, corpus):
     assert 0 < above["low"] <= above["value"] <= above["high"] <= 1
 
 
+def test_what_cases_lack_is_said_before_anything_is_searched(casebook, corpus, tmp_path):
+    cases = tmp_path / "cases.jsonl"
+    case = {"case_id": "c1", "fact_sheet": {"sections_cited": ["IPC-302"]}}
+    cases.write_text(json.dumps(case), encoding="utf-8")
+    code, _, err = casebook("sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS)
+    said = [line for line in err.splitlines() if line.startswith("note: ")]
+    assert code == 0 and "note: no case is annotated: accuracies" in err
+    lacking = {line.split()[1].rstrip(":") for line in said[:-1]}
+    assert lacking == {"Numerical", "PartyType"}
+
+
 def test_the_page_shows_a_case_that_is_read_and_all_values():
     case = json.loads(re.search(r"```json\n(\{\n.*?\n\})\n```", PAGE, re.DOTALL)[1])
     assert from_dict(case).parties.petitioner_type == "Policyholder"

@@ -1,6 +1,8 @@
 """``casebook shift`` and ``casebook segments``: files, output, exit codes."""
 
 import json
+import re
+import uuid
 from pathlib import Path
 
 import pytest
@@ -150,3 +152,67 @@ def test_bad_input_is_one_clear_line(casebook):
         assert message in err
 
     assert failing(check, BAD) == []
+
+
+# Section 1 of the document, of the tenant "trial".
+TREE = """
+insurance/tenants/trial/runs/MiniInsurance-PosNeg-Baseline/<RunId>/run.json
+insurance/tenants/trial/runs/MiniInsurance-PosNeg/<RunId>/run.json
+insurance/tenants/trial/mini-insurance-posneg-run_<time>_fff/eval.perQuery.baseline.json
+insurance/tenants/trial/mini-insurance-posneg-run_<time>_fff/eval.perQuery.posneg.json
+insurance/tenants/trial/mini-insurance-posneg-run_<time>_fff/metrics-posneg.json
+insurance/tenants/trial/mini-insurance-posneg-run_<time>_fff/metrics-posneg.md
+insurance/tenants/trial/mini-insurance-posneg-training_<time>_fff/shift-training-result.json
+insurance/tenants/trial/mini-insurance-posneg-training_<time>_fff/shift-training-result.md
+tenants/trial/<time>_evaluation+baseline_<RunId>/run_manifest.json
+tenants/trial/<time>_evaluation+baseline_<RunId>/acceptance_gate.json
+tenants/trial/<time>_evaluation_<RunId>/run_manifest.json
+"""
+
+
+@pytest.fixture
+def insurance(tmp_path):
+    """A folder in the document's layout, whose questions ask abroad and mean the policy at home."""
+    folder, questions = tmp_path / "insurance", []
+    (folder / "policies").mkdir(parents=True)
+    (folder / "queries").mkdir()
+    for word in ("fire", "theft", "storm", "flood", "glass", "frost", "hail", "smoke"):
+        for place in ("home", "abroad"):
+            text = f"This policy covers {word}, {place} only."
+            (folder / "policies" / f"{word}-{place}.txt").write_text(text)
+        for number, text in enumerate((f"Is {word} covered abroad?", f"cover for {word} abroad")):
+            question = {"id": f"{word}{number}", "text": text, "relevantDocId": f"{word}-home"}
+            questions.append(question)
+    (folder / "queries" / "queries.json").write_text(json.dumps(questions))
+    return folder
+
+
+def test_files_and_metrics_are_those_of_the_document(casebook, insurance, tmp_path):
+    for words in ("train", "run --scale 1", "eval --gate-eps 0.9", "eval --no-baseline"):
+        command, *options = words.split()
+        assert casebook("shift", command, insurance, *options)[0] in (0, 2, 4)
+    root = tmp_path / "results"
+    files = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()]
+    named = [re.sub(r"(?<=_)\d{3}(?=/)", "fff", name) for name in files]
+    named = [re.sub(r"\d{8}_\d{6}", "<time>", name) for name in named]
+    named = [re.sub(r"[0-9a-f]{32}", "<RunId>", name) for name in named]
+    assert set(TREE.split()) <= set(named)
+    assert sum("acceptance_gate" in name for name in named) == 1
+    (folder,) = root.glob("insurance/tenants/trial/mini-insurance-posneg-run_*")
+    gain = {1: 1.0, 2: 0.6309, 3: 0.5}
+    means = {}
+    for system, end in {"baseline": "-Baseline", "posneg": ""}.items():
+        rows = read_json(folder / f"eval.perQuery.{system}.json")
+        ranks = [row["Rank"] for row in rows]
+        assert [row["Ap1"] for row in rows] == [1 / rank for rank in ranks]
+        means[system] = [sum(1 / rank for rank in ranks) / len(ranks)]
+        means[system].append(sum(gain.get(rank, 0) for rank in ranks) / len(ranks))
+        (path,) = root.glob(f"insurance/tenants/trial/runs/MiniInsurance-PosNeg{end}/*/run.json")
+        record = read_json(path)
+        assert record["RunId"] == uuid.UUID(record["RunId"]).hex == path.parent.name
+        kpi = [record["Metrics"][name] for name in ("map@1", "ndcg@3")]
+        assert kpi == pytest.approx(means[system], abs=1e-4)
+    values = read_json(folder / "metrics-posneg.json")
+    changes = [after - before for before, after in zip(*means.values(), strict=True)]
+    assert [values["DeltaMap"], values["DeltaNdcg3"]] == pytest.approx(changes, abs=2e-4)
+    assert changes[0] and values["PolicyCount"] == 16

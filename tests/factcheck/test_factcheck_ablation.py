@@ -35,6 +35,9 @@ def test_what_a_part_adds_and_its_stated_impact_are_one_comparison():
     assert np.allclose(p, p.round())
     signed = parts.assign(verdict="better").reset_index()
     told = ablation.reported_impacts(signed).set_index("configuration")
+    # The table of the document.
+    reported = {"no FOL": -12, "k=1": -8, "no credibility": -15, "no 3-stage": -10}
+    assert told["reported"].to_dict() == reported
     row = parts.loc["without query diversity"]
     assert row["difference"] == pytest.approx(wide["full"].mean() - wide["k=1"].mean())
     impact = told.loc["k=1", ["ours", "ours low", "ours high"]].tolist()
@@ -142,3 +145,24 @@ def test_at_ten_claims_the_ablated_system_often_wins():
     }
     assert {name: round(ablation.chance_of_reversal(name, 10), 2) for name in expected} == expected
     assert round(ablation.chance_of_reversal("k=1", 100), 2) == 0.11
+
+
+def test_each_configuration_leaves_out_what_its_name_says():
+    texts = [
+        "The Aster is a grey ferry. It was built in Bremen. Its crew is small.",
+        "The Borealis carried tea. It sank in a storm. Nobody was hurt.",
+    ]
+    configs = ablation.documented_configs()
+
+    def check(name):
+        claim = "The Aster is a grey ferry and the Borealis carried tea."
+        return FactChecker(texts, config=configs[name]).check(claim)
+
+    full = check("full")
+    assert len(full.subclaims) == 2 and len(full.queries) > 2
+    assert not {item.passage for item in full.evidence} & {*texts}
+    assert len(check("no FOL").subclaims) == 1
+    assert len(check("k=1").queries) == 2  # one for each part
+    assert {item.passage for item in check("no 3-stage").evidence} == {*texts}
+    weights = [set(configs[name].rule.weights.values()) for name in ("full", "no credibility")]
+    assert weights[0] == {1.0, 0.6, 0.3} and len(weights[1]) == 1

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from casebook.factcheck import verdict as rules
 from casebook.factcheck.explain import (
+    automated_readability_index,
     documented_quality,
     explain_verdict,
     minimal_removal,
@@ -138,3 +139,12 @@ def test_passages_that_were_read_together_speak_together():
     joint = FactChecker(texts).check("The Aster is a grey ferry that was built in Bremen.")
     assert [item.together for item in joint.evidence] == [2, 2] and len(joint.subclaims) == 1
     assert "and 1 more passage together support it" in explain_verdict(joint, Rule()).text
+
+
+def test_readability_is_the_published_formula():
+    """4.71 characters per word + 0.5 words per sentence - 21.43 (Smith and Senter 1967): 26
+    letters in 6 words of 2 sentences."""
+    text = "The cat slept. Tenants owe money."
+    expected = 4.71 * 26 / 6 + 0.5 * 6 / 2 - 21.43
+    assert automated_readability_index(text) == pytest.approx(expected)
+    assert np.isnan(automated_readability_index(" ... "))

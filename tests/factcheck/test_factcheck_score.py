@@ -183,3 +183,11 @@ def test_a_log_and_costs_where_something_is_missing(checked):
     assert document["evidence_per_claim"] == in_code["evidence_per_claim"] == pytest.approx(5 / 3)
     assert np.isnan(scoring.performance([])["original"][0])
     assert set(scoring.performance([])["in its code"]) == {0}
+
+
+def test_queries_per_claim_are_counted(checked):
+    made = checked([[("high", SUPPORTS)]], Rule())
+    asked = [made._replace(queries=("a", "b", "c")), made._replace(queries=("a",))]
+    crashed = made._replace(verdict=None, error="search: x", queries=("a",) * 9)
+    table = scoring.performance([*asked, made._replace(queries=()), crashed]).set_index("measure")
+    assert table.loc["queries_per_claim"].tolist() == pytest.approx([4 / 3, 4 / 3])

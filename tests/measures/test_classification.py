@@ -199,3 +199,35 @@ def test_no_rows_give_reasons_not_zeros():
     found = score_predictions([], [])
     assert all(m.estimate is None and m.reason for m in found.measures.values())
     assert found.numbers()["accuracy"]["value"] is None
+
+
+def calculate_classification_metrics(predictions, ground_truths):
+    """The document's own lines (Core Implementation)."""
+    tp = tn = fp = fn = 0
+    for pred, truth in zip(predictions, ground_truths, strict=True):
+        if pred == "SUPPORTED" and truth == "SUPPORTED":
+            tp += 1
+        elif pred == "NOT_SUPPORTED" and truth == "NOT_SUPPORTED":
+            tn += 1
+        elif pred == "SUPPORTED" and truth == "NOT_SUPPORTED":
+            fp += 1
+        elif pred == "NOT_SUPPORTED" and truth == "SUPPORTED":
+            fn += 1
+    total = len(predictions)
+    accuracy = (tp + tn) / total if total > 0 else 0
+    precision = tp / (tp + fp) if (tp + fp) > 0 else 0
+    recall = tp / (tp + fn) if (tp + fn) > 0 else 0
+    both = precision + recall
+    f1 = 2 * (precision * recall) / both if both > 0 else 0
+    shares = {"accuracy": accuracy, "precision": precision, "recall": recall, "f1": f1}
+    return {"tp": tp, "tn": tn, "fp": fp, "fn": fn, "n": total} | shares
+
+
+@given(st.lists(st.tuples(st.sampled_from([S, N]), outcomes)))
+def test_documented_metrics_are_those_of_the_documents_lines(pairs):
+    gold, said = [truth for truth, _ in pairs], [answer for _, answer in pairs]
+    expected = calculate_classification_metrics(said, gold)
+    assert documented_metrics(gold, said) == pytest.approx(expected)
+    table = score_predictions(gold, said, n_resamples=2).counts
+    matrix = table.loc[[S, N], [S, N]].to_numpy().tolist()
+    assert matrix == [[expected["tp"], expected["fn"]], [expected["fp"], expected["tn"]]]

@@ -1,13 +1,14 @@
 """The whole analysis: known figures of the example, planted truths and defects, several systems."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score
 from toy_study import SECRET, toy_answers
 
 from casebook.errors import InputError
 from casebook.raters import preference
-from casebook.raters.analysis import analyse, answer_lines, panel_of
+from casebook.raters.analysis import analyse, answer_lines, length_effect, panel_of
 from casebook.raters.documented import example_votes
 from casebook.raters.forms import Plan, make_forms
 from casebook.raters.read import read_forms
@@ -148,3 +149,13 @@ def test_three_systems_are_held_against_each_other(tmp_path):
     assert found.panel.votes.shape == (30, 4) and found.panel.votes.notna().sum().sum() == 90
     with pytest.raises(InputError, match="no judgement"):
         panel_of(example_votes()._replace(systems=("RAG", "BASE", "THIRD")), "THIRD")
+
+
+def test_votes_for_the_longer_answer_by_hand(panel):
+    """Of four items the second has answers of one length; ties are half."""
+    lengths = pd.DataFrame({"RAG": [9, 5, 2, 7], "BASE": [3, 5, 8, 1]}, index=list("abcd"))
+    votes = pd.DataFrame([[1, 1], [1, 1], [-1, 1], [0, -1]], list("abcd"), ["r1", "r2"], float)
+    part = panel._replace(votes=votes, texts=lengths.map(lambda length: "x" * length))
+    row = length_effect(part, n_resamples=100).iloc[0]
+    # a: 2 of 2 for the longer one; c: 1 of 2; d: 0.5 of 2.
+    assert (row["value"], row["n"]) == (pytest.approx((1 + 1 / 2 + 1 / 4) / 3), 3)

@@ -175,3 +175,15 @@ def test_the_shipped_table_is_what_the_script_makes(example_rows, reconstruct):
     other = reconstruct(seed=3)
     assert not other["preference"].equals(example_rows["preference"])
     assert other["preference"].value_counts().to_dict() == {"RAG": 113, "BASE": 63, "Tie": 24}
+
+
+def test_forms_in_csv_are_analysed_beside_workbooks(forms, tmp_path):
+    """The document lists rater3_answers.csv after two workbooks."""
+    rows = pd.read_excel(forms[2], sheet_name="ratings").iloc[:, :11]
+    rows.to_csv(tmp_path / "rater3_answers.csv", index=False)
+    mixed = [*forms[:2], tmp_path / "rater3_answers.csv", forms[3]]
+    values = documented_analysis(open_forms(read_forms(mixed)))
+    assert values[AGGREGATE]["p_value_sign_test"] == 0.00020218969307107758
+    counts = [(each["rag_wins"], each["ties"]) for each in values[PER_RATER].values()]
+    assert counts == [(13, 17), (28, 7), (36, 0), (36, 0)]
+    assert values[AGREEMENT]["fleiss_kappa"] == 0.13 and values[AGREEMENT]["n_items"] == 50

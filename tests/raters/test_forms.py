@@ -249,3 +249,35 @@ def test_likert_forms_are_blind_and_come_back(tmp_path):
         ("not_a_choice", 2, "clarity_1_to_5")
     ] * 3
     assert ratings.groupby("rater")["usefulness_1_to_5"].first().tolist() == [2, 3, 4]
+
+
+# Of the documents, from 1 to 5.
+RUBRICS = {
+    "usefulness": "Not Useful; Weakly Useful; Moderately Useful; Useful; Highly Useful",
+    "factuality": "Ungrounded / Incorrect; Weakly Grounded / Partially Incorrect; "
+    "Moderately Grounded / Partially Correct; Well Grounded / Largely Correct; "
+    "Fully Grounded / Correct",
+    "clarity_1_to_5": "Incomprehensible; Confusing in parts; Understandable but could be clearer; "
+    "Clear with minor ambiguity; Perfectly clear, easy to understand",
+    "legal_accuracy_1_to_5": "Legally incorrect; Contains significant legal errors; "
+    "Partially accurate; Mostly accurate, minor issues; Legally precise and correct",
+    "usefulness_1_to_5": "Not useful at all; Marginally useful; Somewhat useful; "
+    "Useful with minor improvements needed; Highly useful for legal research",
+}
+
+
+def test_levels_of_the_forms_have_the_names_of_the_documents(tmp_path):
+    raters = {"anna": "lay", "ben": "expert"}
+    options = {"secret": SECRET, "formats": ("xlsx",)}
+    make_forms(toy_answers(3), tmp_path / "paired", Plan("pilot", raters), secret=SECRET)
+    make_likert_forms(explanations(), tmp_path / "likert", "expl", raters, **options)
+    told = {}
+    for path in tmp_path.glob("*/for_raters/*.xlsx"):
+        for point, text in load_workbook(path)["rubric"].iter_rows(max_col=2, values_only=True):
+            if text == "what it means":
+                levels = told.setdefault((path.stem, point), {})
+            elif point in {"1", "2", "3", "4", "5"}:
+                levels[int(point)] = text.partition(". ")[0]
+    assert len(told) == 2 * len(RUBRICS)
+    for (_, scale), levels in told.items():
+        assert levels == dict(enumerate(RUBRICS[scale].split("; "), 1))

@@ -214,3 +214,15 @@ def test_names_of_embeddingshift_are_read_and_answered_with_ours(casebook):
         code, out, err = casebook(theirs, "--help")
         assert code == 0 and err == f"note: {theirs} is 'casebook {ours}' here\n"
         assert out == casebook(*ours.split(), "--help")[1]
+
+
+def test_the_documents_option_names_the_metric(casebook, add):
+    """`runs-compare --metric <key>`, in any letter case."""
+    add("first", [1, 4])  # map@1 .625, ndcg@3 .5
+    add("even", [2, 2])  # map@1 .5, ndcg@3 .631
+    for key, best in {"MAP@1": "first", "map@1": "first", "nDCG@3": "even"}.items():
+        for option in (["--metric", key], [f"--metric={key}"]):
+            code, out, err = casebook("runs-compare", *option, "--json")
+            assert code == 0 and "note: --metric is --measure here" in err
+            assert json.loads(out)["top"][0]["run"] == best
+    assert casebook("runs", "compare", "--metric", "map@1")[0] == 1

@@ -1,14 +1,19 @@
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from casebook.sensitivity.domain import FACT_TYPES
 from casebook.sensitivity.evaluation import (
     DECISIVE_DISPLACEMENT,
     decided_pairs,
     documented_evaluation,
+    documented_scores,
     importance_agreement,
     sensitivity,
+    stated_evaluation,
 )
 from casebook.sensitivity.tree import EDGE_MEASURES
 
@@ -104,3 +109,38 @@ def test_means_excess_and_what_is_left_out():
         "PartyType": "too poor",
         "Evidence": "not assessed: no edge",
     }
+
+
+def test_the_aggregate_score_is_the_mean_over_all_edges_of_a_type():
+    """By hand: edits without effect and poor queries count, a type without an edge is 0."""
+    found = documented_scores(FRAME, ["a", "b", "c"])
+    expected = {
+        "a": {"Section": 0.5, "Numerical": 0.1, "PartyType": 0, "Evidence": 0},
+        "b": {"Section": 0.5, "Numerical": 0, "PartyType": 0.9, "Evidence": 0},
+        "c": dict.fromkeys(FACT_TYPES, 0),
+    }
+    for case, scores in expected.items():
+        assert found.loc[case].to_dict() == pytest.approx(scores)
+
+
+def test_shares_of_facts_and_of_proposed_edits_as_the_document_says(annotations):
+    """Dispositive: 2.0, 1.6 and 3.0; not: 0.5 and 1.7; what equals the threshold is not above."""
+    outcomes = pd.Series(["accept", "reject", "undetermined", "accept", "accept"])
+    names = ("dispositive_accuracy", "non_dispositive_accuracy", "llm_accept_rate")
+    for threshold, expected in ((1.5, (1, 1 / 2, 3 / 5)), (1.6, (2 / 3, 1 / 2, 3 / 5))):
+        found = stated_evaluation(SCORES, annotations, threshold, outcomes)
+        assert [found[name] for name in names] == pytest.approx(expected, abs=5e-5)
+
+
+def test_spearmans_correlation_is_the_documents_formula():
+    """rho = 1 - 6 sum d^2 / (n (n^2 - 1)) over the four types, and scipy's."""
+    types = ["Section", "Evidence", "PartyType", "Numerical"]
+    for order in itertools.permutations(range(1, 5)):
+        ranked = {"case_id": "a", "fact_type": types, "dispositive": True, "importance": order}
+        scores = pd.DataFrame([[4.0, 3.0, 2.0, 1.0]], ["a"], types)
+        squares = sum((place - rank) ** 2 for place, rank in enumerate(order, 1))
+        rho = 1 - 6 * squares / (4 * (4**2 - 1))
+        assert rho == pytest.approx(stats.spearmanr([1, 2, 3, 4], order).statistic)
+        found = documented_evaluation(scores, pd.DataFrame(ranked))["mean_spearman"]
+        corrected = importance_agreement(scores, pd.DataFrame(ranked), n_resamples=100)
+        assert (found, corrected["mean_spearman"]) == pytest.approx((rho, rho))

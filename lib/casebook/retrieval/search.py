@@ -1,11 +1,13 @@
-"""The two kinds of first-stage search: words (BM25, over bm25s) and vectors (cosine).
+"""The two kinds of first-stage search: words (BM25, over bm25s) and vectors (cosine, over faiss).
 
 Robertson and Zaragoza (2009), The probabilistic relevance framework: BM25 and beyond, FnTIR 3(4).
-Lù (2024), BM25S, arXiv:2407.03618.
+Lù (2024), BM25S, arXiv:2407.03618. Douze et al. (2024), The Faiss library, arXiv:2401.08281.
 """
 
 import math
+import os
 
+import faiss
 import numpy as np
 import scipy.sparse
 import Stemmer
@@ -21,7 +23,6 @@ from casebook.retrieval.ranked import (
     best_first,
     from_scores,
     positive_depth,
-    sorted_entries,
     stack,
 )
 
@@ -159,14 +160,18 @@ class DenseIndex:
 
     def __init__(self, vectors):
         self._vectors = vectors
+        faiss.omp_set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
 
     def search(self, query_vectors, k, allowed=None):
         queries = _unit_vectors(query_vectors)
         k = min(positive_depth(k), len(self._vectors))
         found = RankedLists.empty(len(queries))
         for block in _blocks(len(self._vectors), len(queries)):
-            mask = True if allowed is None else allowed[:, block]
-            lists = _nearest(_unit_vectors(self._vectors[block]), queries, k, mask)
+            vectors = _unit_vectors(self._vectors[block])
+            if allowed is None:
+                lists = _nearest(vectors, queries, k)
+            else:
+                lists = _nearest_allowed(vectors, queries, k, allowed[:, block])
             ids = np.where(lists.ids >= 0, lists.ids + block.start, ABSENT)
             ids = np.concatenate([found.ids, ids], axis=1)
             scores = np.concatenate([found.scores, lists.scores], axis=1)
@@ -174,17 +179,35 @@ class DenseIndex:
         return found
 
 
-def _nearest(vectors, queries, k, mask):
-    """Candidates of single precision, ranked in double; near ties at the cut are candidates."""
-    rough = np.where(mask, queries @ vectors.T, -np.inf)
-    last = max(0, len(vectors) - k)
-    cut = np.partition(rough, last, axis=1)[:, [last]]
-    rows, ids = np.nonzero((rough >= cut - _NEAR_TIE) & (rough > -np.inf))
-    scores = np.zeros(len(rows))
-    for row, query in enumerate(queries.astype(np.float64)):
-        of_query = slice(*np.searchsorted(rows, [row, row + 1]))
-        scores[of_query] = (vectors[ids[of_query]] * query).sum(axis=1)
-    return sorted_entries(rows, ids, scores, len(queries))
+def _nearest(vectors, queries, k):
+    """Rank candidates of single precision in double; take more where the cut is a near tie."""
+    k = min(k, len(vectors))
+    n_candidates = k + 1
+    while True:
+        n_candidates = min(n_candidates, len(vectors))
+        rough, ids = faiss.knn(queries, vectors, n_candidates, faiss.METRIC_INNER_PRODUCT)
+        scores = np.zeros(ids.shape)
+        for row, query in enumerate(queries.astype(np.float64)):
+            scores[row] = (vectors[ids[row]] * query).sum(axis=1)
+        lists = best_first(ids, scores).truncate(k)
+        is_near_tie = rough[:, -1] >= lists.scores[:, -1] - _NEAR_TIE
+        if n_candidates == len(vectors) or not is_near_tie.any():
+            return lists
+        n_candidates *= 4
+
+
+def _nearest_allowed(vectors, queries, k, masks):
+    """The same among the vectors that each query may find."""
+    lists = []
+    masks = np.broadcast_to(masks, (len(queries), len(vectors)))
+    for query, mask in zip(queries, masks, strict=True):
+        positions = np.flatnonzero(mask)
+        found = RankedLists.empty(1)
+        if len(positions):
+            found = _nearest(vectors[positions], query[None], k)
+            found = RankedLists(positions[found.ids], found.scores)
+        lists.append(found)
+    return stack(lists)
 
 
 def _blocks(size, others):

@@ -23,7 +23,7 @@ from casebook.scores import Scores
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import CaseCollection
 from casebook.sensitivity.domain import neighbours_or_next
-from casebook.sensitivity.edits import inert_words
+from casebook.sensitivity.edits import inert_words, single_fact_edits
 from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT, why_undefined
 from casebook.sensitivity.plausibility import accept_rates
 from casebook.sensitivity.tree import (
@@ -255,6 +255,24 @@ class SensitivityStudy:
         about = {"cluster": "cases"} | about | self.options
         about |= {"names": NAMES, "phrases": PHRASES, "unit": unit}
         return Scores(values, measure, self.cases.name, self.cases.title, **about)
+
+
+def gaps(sheets, domain, annotations=None):
+    """What cases lack, a line for each, before anything is searched."""
+    neighbours = partial(neighbours_or_next, domain=domain)
+    edited = set()
+    for sheet in sheets:
+        edits = single_fact_edits(sheet, neighbours, domain=domain)
+        edited.update(edit.fact_type for edit in edits)
+    for name in domain.fact_types:
+        if name not in edited:
+            yield f"{name}: no case has such a fact that can be changed, so no edit of it is made"
+    if annotations is None:
+        return
+    if annotations.empty:
+        yield "no case is annotated: accuracies, AUROC and Spearman are not defined"
+    elif annotations["dispositive"].nunique() < 2:
+        yield "all annotated facts decide, or none does: AUROC is not defined"
 
 
 def run_sensitivity_study(

@@ -146,7 +146,7 @@ def grow_trees(
     >>> settings = TreeSettings(max_depth=1)
     >>> (tree,) = grow_trees(planted.sheets[:1], search, settings, planted.neighbours)
     >>> len(tree.nodes), tree.nodes[1].edit.description
-    (6, 'Evidence: Confession removed')
+    (6, 'Numerical: 21 to 60')
     """
     settings = settings or TreeSettings()
     validator = validator or partial(rules, domain=domain)
