@@ -276,7 +276,7 @@
     const neutral = measure.words ? " Whether more of it is better, only its maker knows." : "";
     const ahead = wordOf(measure, "better");
     return `A dot is the mean difference in ${measure.name} from ${baseline} on the same ${chapter.unit}, the line through it its 95 % interval, and ${band}. ` +
-      `“Undecided” means that the interval leaves open which of the two is ${ahead}, which is not to say that they are equal. ` +
+      `“Undecided” means that the interval leaves open which of the two is ${ahead}; it does not mean that they are equal. ` +
       `${chapter.controls.length ? "Grey rows are controls, which know nothing. " : ""}${capital(chapter.protocol)}. ${measure.inference}${control}${neutral}${milliseconds}`;
   }
 

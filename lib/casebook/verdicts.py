@@ -19,7 +19,7 @@ What is judged decides on the words:
 
 *Undecided*, *no difference* and *cannot be measured* are the same words in all of them. Two systems
 that read the same cannot be measured against each other; two that read something else and score the
-same on every unit show no difference on these units, which is not to say that they are equivalent.
+same on every unit show no difference on these units; that does not make them equivalent.
 """
 
 import math

@@ -64,7 +64,7 @@ def test_an_interval_by_question_says_of_which_questions_it_speaks():
     headline, row = headline_of(np.linspace(-0.1, 0.3, 60), np.repeat(range(4), 15))
     assert headline.low == row["low"]
     assert headline.sentence.endswith(
-        "the interval is by question and speaks of new questions from these contracts."
+        "the interval is by question and holds for new questions from these contracts."
     )
     assert headline.word == "helps on these 4 contracts"
     undecided, _ = headline_of(np.linspace(-0.3, 0.3, 60), np.repeat(range(4), 15))

@@ -250,7 +250,7 @@ def words_of(row):
     return {
         "answers": {HURTS: "No", NO_DIFFERENCE: "Yes"},
         "words": {HURTS: "impossible rows", NO_DIFFERENCE: POSSIBLE},
-        "meaning": f"No confusion matrix gives {n_impossible:.0f} of the {row['n']} rows.",
+        "meaning": f"{n_impossible:.0f} of the {row['n']} rows fit no possible confusion matrix.",
     }
 
 

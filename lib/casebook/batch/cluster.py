@@ -15,6 +15,8 @@ from concurrent.futures import TimeoutError as WaitTimeout
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
+from tqdm import tqdm
+
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError
 from casebook.models.device import check_device, model_settings
@@ -53,6 +55,8 @@ def _begin_process():
     # Interrupts are for the parent process, with which this one ends, even if it was killed.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    # The lock that bars have by default is a semaphore, which a killed process is said to leak.
+    tqdm.set_lock(threading.RLock())
 
 
 def _end_with_parent():

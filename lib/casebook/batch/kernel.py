@@ -11,6 +11,7 @@ import gc
 import multiprocessing
 import os
 import secrets
+import shutil
 import signal
 import sys
 import threading
@@ -109,8 +110,9 @@ def become_kernel(arguments, environment, folder):
 
 
 def _end_with_parent():
-    # A kernel and what it started end when whoever started it is gone, even killed.
+    # A kernel and what it started end when whoever started it is gone, even killed; so do sockets.
     multiprocessing.parent_process().join()
+    shutil.rmtree(util.get_temp_dir(), ignore_errors=True)
     os.killpg(0, signal.SIGKILL)
 
 

@@ -30,8 +30,8 @@ DEALT = "dealt_at_random"
 """Why the reconstruction does not hold what depends on who cast which vote."""
 
 NOTES = {
-    RECONSTRUCTION: "These votes are a reconstruction, not the votes of the study: tallies and "
-    "patterns are those that PDPABench publishes, who cast which vote was dealt at random. "
+    RECONSTRUCTION: "These are not the study's votes: they were rebuilt from its published "
+    "totals, and which rater cast which vote is made up. "
     "'casebook data card pdpabench_votes' says where the votes are."
 }
 TITLES = {RECONSTRUCTION: "Reconstructed PDPABench votes", "pdpabench_votes": "PDPABench votes"}

@@ -133,7 +133,7 @@ class Headline:
         groups = self.cluster or "groups"
         return (
             f"fewer than six {groups}: the interval is by {self.unit.removesuffix('s')} "
-            f"and speaks of new {self.unit} from these {groups}"
+            f"and holds for new {self.unit} from these {groups}"
         )
 
     @property

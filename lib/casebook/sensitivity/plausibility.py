@@ -59,7 +59,7 @@ def rules(before, edit, domain=SHIPPED_DOMAIN):
     for rule in known.get(edit.new, ()):
         if marks & set(rule.get("if", marks)) and not marks & set(rule.get("unless", ())):
             return Decision(rule["outcome"], rule["reason"])
-    return Decision(ACCEPT, "no rule speaks against it")
+    return Decision(ACCEPT, "no rule rejects it")
 
 
 def _marks(sheet, side, domain):

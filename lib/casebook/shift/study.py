@@ -89,11 +89,11 @@ class ShiftStudy(ScoredSystems):
         groups = self.dataset.cluster
         number = len(set(self.clusters))
         if self.by == "group" and number < FEWEST:  # an interval says nothing of further groups
-            return f"questions of these {number} {groups}, each time learned from the others"
+            return f"questions of these {number} {groups}, each time trained on the others"
         return {
-            "document": "questions about documents that it was not learned from",
-            "query": f"new questions of the {groups} that it was learned from",
-            "group": f"questions of {groups} that it was not learned from",
+            "document": "questions about documents that it was not trained on",
+            "query": f"new questions of the {groups} that it was trained on",
+            "group": f"questions of {groups} that it was not trained on",
         }[self.by]
 
     def runs(self):
