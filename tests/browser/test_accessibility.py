@@ -12,7 +12,7 @@ PAGES = [
         "generated/leaderboard.html",
     ),
     *(
-        f"generated/items.html#of={cell}-smoke"
+        f"generated/items.html?{cell}#of={cell}-smoke"  # each is loaded anew
         for cell in ("factcheck_confusion", "counterfactual_sensitivity")
     ),
     *(
