@@ -42,6 +42,7 @@ def value(name, query="q1", **options):
         ("original:NDCG@3", (1 / LOG4) / (1 + 1 / LOG3 + 1 / LOG4)),
         ("original:NDCG@4", (1 / LOG4 + 1 / LOG5) / (1 + 1 / LOG3 + 1 / LOG4)),
         ("original:Recall@3", 1 / 3),
+        ("original:Recall@4", 2 / 3),
         ("original:map@1", 1 / 3),
         ("original:ndcg@3", 1 / LOG4),
     ]

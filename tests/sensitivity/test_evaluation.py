@@ -127,9 +127,10 @@ def test_shares_of_facts_and_of_proposed_edits_as_the_document_says(annotations)
     """Dispositive: 2.0, 1.6 and 3.0; not: 0.5 and 1.7; what equals the threshold is not above."""
     outcomes = pd.Series(["accept", "reject", "undetermined", "accept", "accept"])
     names = ("dispositive_accuracy", "non_dispositive_accuracy", "llm_accept_rate")
-    for threshold, expected in ((1.5, (1, 1 / 2, 3 / 5)), (1.6, (2 / 3, 1 / 2, 3 / 5))):
+    shares = {1.5: (1, 1 / 2), 1.6: (2 / 3, 1 / 2), 0.5: (1, 1 / 2), 0.4: (1, 0), 1.7: (2 / 3, 1)}
+    for threshold, expected in shares.items():
         found = stated_evaluation(SCORES, annotations, threshold, outcomes)
-        assert [found[name] for name in names] == pytest.approx(expected, abs=5e-5)
+        assert [found[name] for name in names] == pytest.approx([*expected, 3 / 5], abs=5e-5)
 
 
 def test_spearmans_correlation_is_the_documents_formula():
