@@ -66,7 +66,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_carries_on(project):
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of them
     _, err = process.communicate(timeout=600)
     assert process.returncode == 130
-    assert err.endswith("casebook: interrupted; the same command again carries on\n")
+    assert err.endswith("casebook: interrupted: type the same command again\n")
     assert "Traceback" not in err
     runs = project / "results" / "mine" / "runs"
     assert read_record(runs / "one" / "run.json").success
