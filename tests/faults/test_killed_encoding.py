@@ -64,7 +64,7 @@ def encoding(tmp_path):
         vectors.flush()
         kept.write_text(hashlib.sha256(vectors[start:stop].tobytes()).hexdigest())
         again = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert again.stderr == "" and f"documents: {DOCUMENTS}\n" in again.stdout
+        assert again.stderr == "" and f": {DOCUMENTS} documents, " in again.stdout
         assert (np.load(files / "vectors.npy")[start:stop] == 0.5).all()
 
     return start, carries_on

@@ -40,7 +40,8 @@ def encode(
     with _cluster(workers, scheduler) as cluster:
         documents = data.folders.read_collection(folder, titles)
         summary = retrieval.encoded.encode_corpus(documents, encoder, out, size, cluster)
-    show(summary, as_json)
+    line = "{folder}: {documents} documents, {passages} passages, {dims} dimensions, {encoder}"
+    show(summary, as_json, line.format(**summary))
 
 
 @command(group)
