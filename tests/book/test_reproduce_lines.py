@@ -48,7 +48,7 @@ def cell_of(line):
 
 
 def test_other_parameters_are_written_out_and_read_back(results):
-    odd = {"dataset": "it's a `folder`; rm", "modes": ["full", "bm25"], "pool": 3}
+    odd = {"dataset": "it's a `folder`; rm", "modes": ["full", "bm25"], "seed": 3}
     record = record_with(results, parameters=odd)
     cell = cell_of(command(record, "mine"))
     assert cell.name == CELL

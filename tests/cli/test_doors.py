@@ -94,7 +94,7 @@ SECRET = [
 
 def test_a_parameter_that_is_published_holds_no_password(casebook):
     def check(value, message):
-        words = ("run", "rater_agreement", "--run", "refused", "-p", f"url={value}")
+        words = ("run", "blind_study", "--run", "refused", "-p", f"url={value}")
         code, out, err = casebook(*words)
         assert (code, out, err.count("\n")) == (1, "", 1)
         assert err.startswith("casebook: url: ") and message in err and "hunter22" not in err
