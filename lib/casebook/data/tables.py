@@ -45,8 +45,8 @@ NUMBER = r"[+-]?(?:\d{1,200}\.?\d*|\.\d+)(?:[eE][+-]?\d\d?)?"
 def refusal(path, problem, row=None):
     """Error of one line, for a file or a row of it."""
     place = str(path) if row is None else f"{path}:{row}"
-    if len(place) > 80:
-        place = f"...{place[-77:]}"
+    if len(place) > 120:
+        place = f"...{place[-117:]}"
     line = "".join(sign if sign.isprintable() else " " for sign in f"{place}: {problem}")
     return InputError(line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}...")
 
