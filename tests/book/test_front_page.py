@@ -85,6 +85,7 @@ def test_answers_of_one_topic_are_one_row_over_chapters(run):
     links = [case["href"] for case in shift.select("a.case")]
     assert links == [f"run/notebooks/{cell}.html" for cell in (OTHER, CELL)]
     assert cases_of(shift) == [("map", "helps"), ("vector", "helps")]
+    assert not shift.select(".name.same")  # of one data set all names are in one line
 
 
 def test_dots_are_named_by_data_set_and_label_and_verdicts_stand_beside_them(run):

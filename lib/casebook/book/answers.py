@@ -167,7 +167,7 @@ def _plot(row, cases, axis):
     for case in cases:
         lane = _lane(row, case, axis)
         data = _data_of(case)
-        if data == above:  # whose name stands once
+        if data == above and lane["name"].startswith(f"{data}: "):  # which stands once
             lane["shown"] = case.headline.label
         lanes.append(lane)
         above = data
