@@ -57,7 +57,6 @@ def words_of(row):
     return {
         "answers": {HELPS: beyond, HURTS: "No, less than by chance"},
         "words": {HELPS: "beyond chance", HURTS: "below chance"},
-        "method": "agreement.html",
     }
 
 

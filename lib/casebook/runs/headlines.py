@@ -54,7 +54,6 @@ class Headline:
     answers: dict | None = None
     # Verdict to word of the front page, where "helps" and "hurts" do not fit.
     words: dict | None = None
-    method: str | None = None  # page below methods/, with anchor; else the experiment's
     topic: str | None = None  # row of the front page; answers of one topic share it
     label: str | None = None  # name of the dot in that row; else the data set's
     meaning: str | None = None  # what the levels mean, in one plain sentence without jargon
