@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.data.folders import load_folder, load_trec
+from casebook.data.folders import load_files, load_folder
 from casebook.data.splits import (
     RetrievalDataset,
     StudySet,
@@ -34,7 +34,8 @@ def beir_halves(card, files, split):
 def irled(card, files, split):
     """FIRE-2017 IRLeD, task 2: the precedents that a judgment cites."""
     texts = files["prior_cases.jsonl.xz"], files["current_cases.jsonl.xz"]
-    return load_trec(*texts, files["irled-qrel.txt"], key=card.key, split=split, card=card)
+    about = {"key": card.key, "split": split, "card": card, "id_field": "id"}
+    return load_files(*texts, files["irled-qrel.txt"], **about)
 
 
 def consumer_contracts(card, files, split):
