@@ -131,7 +131,6 @@ def test_what_a_corpus_does_not_hold_is_said(indexes):
     for settings_of, message in (
         ({"passages_from": 0}, "holds whole documents and passages of 20 words"),
         ({"bm25_chunks": True, **CUT}, words),
-        ({"mode": "bm25", "bm25_preset": "okapi_porter"}, words),
     ):
         with pytest.raises(InputError, match=message):
             HybridRetriever(stored, **settings_of).retrieve("w1")

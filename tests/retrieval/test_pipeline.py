@@ -175,21 +175,6 @@ def test_bad_requests_are_one_clear_line(index, call, message):
         call(retriever(index))
 
 
-TEXTS = ["You may cancel.", "We may sue.", "You must pay the rent."]
-
-
-def test_without_an_encoder_no_model_is_loaded(monkeypatch):
-    def no_model(*_, **__):
-        raise AssertionError("a model was loaded")
-
-    monkeypatch.setattr("casebook.retrieval.index.load_encoder", no_model)
-    monkeypatch.setattr("casebook.retrieval.index.build_reranker", no_model)
-    hits = HybridRetriever(TEXTS, encoder=None).retrieve("may we sue " * 90)
-    assert hits[0].doc_id == "1"
-    with pytest.raises(InputError, match="the dense list needs an encoder"):
-        HybridRetriever(TEXTS, encoder=None, mode="dense")
-
-
 def test_marginal_relevance_by_similarity_picks_as_its_formula(index, hashing):
     """The document: lambda times the similarity, less the largest one with what was picked."""
     config = {"mmr": True, "mmr_pool": 12, "mmr_lambda": 0.4, "mmr_relevance": "similarity"}

@@ -34,7 +34,7 @@ from casebook.readers import read_json
 from casebook.retrieval.index import Chunks, CorpusIndex, Passages
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.ranked import metadata_mask
-from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
+from casebook.retrieval.search import BM25Index, DenseIndex
 from casebook.retrieval.settings import PipelineConfig
 
 FORMAT = 6  # of the files; those of another one are written anew
@@ -124,7 +124,7 @@ def weights_of(encoder):
 class EncodedCorpus(CorpusIndex):
     """A collection on disk, with the methods of an index in memory."""
 
-    has_words_of_passages = False
+    unsearchable = ("bm25_chunked",)
 
     def __init__(self, folder, encoder=None):
         self.place = folder
@@ -172,7 +172,7 @@ class StoredPassages(Passages):
                 f"presets {', '.join(STORED_PRESETS)}: choose another system, or load the "
                 "collection"
             )
-        return BM25Index(self.texts, folder=self.index.folder / preset, **PRESETS[preset])
+        return BM25Index(self.texts, preset, self.index.folder / preset)
 
 
 class StoredTexts(Sequence):

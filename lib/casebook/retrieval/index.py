@@ -17,7 +17,7 @@ from casebook.errors import InputError
 from casebook.models.device import model_settings
 from casebook.models.encoders import PACKAGED, load_encoder
 from casebook.retrieval.rerank import build_reranker
-from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
+from casebook.retrieval.search import BM25Index, DenseIndex
 
 
 class CorpusIndex:
@@ -27,7 +27,7 @@ class CorpusIndex:
     `casebook.models.device.model_settings`, is how models that are named run.
     """
 
-    has_words_of_passages = True
+    unsearchable = ()  # systems of the ablation that read what the index lacks
 
     def __init__(self, documents, encoder=None, settings=None):
         self.documents = documents_frame(documents)
@@ -135,7 +135,7 @@ class Passages:
         return self._bm25[preset]
 
     def _built_bm25(self, preset):
-        return BM25Index(self.texts, **PRESETS[preset])
+        return BM25Index(self.texts, preset)
 
     def reranker(self, *settings):
         if settings not in self._rerankers:

@@ -48,9 +48,8 @@ class HybridRetriever:
         ``{id: text}``, or a list of texts, whose places, from "0", are their ids; see
         :func:`casebook.retrieval.index.documents_frame`. An index can be shared by retrievers with
         different settings.
-    encoder : str, encoder or None, default "minilm"
-        As in :func:`casebook.load_encoder`; None for no encoder, which switches the dense list,
-        marginal relevance and the reranker off.
+    encoder : str or encoder, default "minilm"
+        As in :func:`casebook.load_encoder`; a mode of words alone loads none.
     reranker : str or None, default "maxsim"
         Late interaction, ``cross-encoder:NAME`` or ``module:object``; None for no reranker. A mode
         that switches the reranker off wins.
@@ -79,8 +78,6 @@ class HybridRetriever:
     >>> clauses = ["You may cancel.", "We may sue."]
     >>> [hit.doc_id for hit in HybridRetriever(clauses, mode="bm25").retrieve("who may sue?")]
     ['1', '0']
-    >>> HybridRetriever({"a": "We may sue."}, encoder=None).config.lists
-    ('bm25', 'bm25_stemmed')
     """
 
     def __init__(
@@ -96,12 +93,10 @@ class HybridRetriever:
         **settings,
     ):
         self.config = config_for(mode, reranker=reranker, **settings)
-        if encoder is None:
-            self.config = self.config.without_encoder()
         if not isinstance(documents, CorpusIndex):
             models = model_settings(device, precision, batch_size)
             documents = CorpusIndex(documents, encoder, settings=models)
-        elif encoder not in (PACKAGED, None) or any((device, precision, batch_size)):
+        elif encoder != PACKAGED or any((device, precision, batch_size)):
             raise InputError("the index has its encoder and device already: give a frame or none")
         self.index = documents
         if documents.median_words < self.config.passages_from:
@@ -252,20 +247,22 @@ class HybridRetriever:
         return self.index.passages(self.config.cut)
 
     def _allowed(self, n_queries, filters, candidates):
-        """Documents that may be found, and those that are ranked in any case."""
+        """Documents that may be found [1 or Q, documents], and those that are ranked in any case.
+
+        Without conditions all may be found, and None says so.
+        """
         allowed = None
-        required = RankedLists.empty(n_queries)
         if filters:
             allowed = ranked.metadata_mask(self.index.documents, filters)[None, :]
-        if candidates is not None:
-            if len(candidates) != n_queries:
-                raise InputError(f"{len(candidates)} candidate pools for {n_queries} queries")
-            mask = np.zeros((n_queries, len(self.index)), dtype=bool)
-            for row, pool in enumerate(candidates):
-                mask[row, self.index.positions(pool)] = True
-            allowed = mask if allowed is None else mask & allowed
-            required = ranked.from_scores(np.where(allowed, 0.0, -np.inf), len(self.index))
-        return allowed, required
+        if candidates is None:
+            return allowed, RankedLists.empty(n_queries)
+        if len(candidates) != n_queries:
+            raise InputError(f"{len(candidates)} candidate pools for {n_queries} queries")
+        mask = np.zeros((n_queries, len(self.index)), dtype=bool)
+        for row, pool in enumerate(candidates):
+            mask[row, self.index.positions(pool)] = True
+        allowed = mask & (True if allowed is None else allowed)
+        return allowed, ranked.from_scores(np.where(allowed, 0.0, -np.inf), len(self.index))
 
     def _semantic_weights(self, queries, costs):
         config = self.config
@@ -283,13 +280,13 @@ class HybridRetriever:
         config = self.config
         unranked = config.model_copy(update={"reranker": None})
         words = unranked.model_copy(update={"lists": ("bm25",), "mmr": False})
-        is_long = np.zeros(len(queries), dtype=bool)
-        if config.late_interaction and config.rerank_words is not None:
-            is_long = np.array([len(query.split()) > config.rerank_words for query in queries])
+        limit = np.inf
+        if config.late_interaction and config.rerank_words:
+            limit = config.rerank_words
+        is_long = np.array([len(query.split()) > limit for query in queries], dtype=bool)
         kinds = np.where(weights > 0, is_long, 2)
-        groups = []
-        for kind, of_kind in enumerate((config, unranked, words)):
-            groups.append((of_kind, np.flatnonzero(kinds == kind)))
+        groups = enumerate((config, unranked, words))
+        groups = [(treated, np.flatnonzero(kinds == kind)) for kind, treated in groups]
         return [group for group in groups if len(group[1])] or groups[:1]
 
     def _engine(self, name):
@@ -406,7 +403,8 @@ def _deciding_passages(final, sources):
     return passages
 
 
-# One returned document, the passage that decided it, and its scores and ranks in every stage.
+# One returned document, the passage that decided it, and its scores and ranks in each stage that
+# lists it.
 Hit = namedtuple("Hit", "rank doc_id text start end metadata scores ranks")
 
 
@@ -428,26 +426,30 @@ class RetrievalResult:
     def run(self, query_ids, stage="final"):
         return ranked.to_run(self.stages[stage], query_ids, self.index.doc_ids)
 
+    @property
+    def last_stage(self):
+        """Lists of the last stage before those that are continued for evaluation."""
+        return list(self.stages.values())[-2]
+
     def hits(self, row):
         documents = self.final.ids[row, : self.top_k]
-        documents = documents[documents >= 0].tolist()
-        metadata = self.index.documents.drop(columns=["doc_id", "text"], errors="ignore")
-        metadata = metadata.iloc[documents].to_dict("records")
+        metadata = self.index.documents.drop(columns=["doc_id", "text"])
         hits = []
-        for column, document in enumerate(documents):
+        for column, document in enumerate(documents[documents >= 0].tolist()):
             scores = {}
             ranks = {}
             for stage, lists in self.stages.items():
-                listed = np.flatnonzero(lists.ids[row] == document)
-                scores[stage] = float(lists.scores[row, listed[0]]) if len(listed) else None
-                ranks[stage] = int(listed[0]) + 1 if len(listed) else None
+                for place in np.flatnonzero(lists.ids[row] == document):
+                    scores[stage] = float(lists.scores[row, place])
+                    ranks[stage] = int(place) + 1
             passage = self.passages[row, column]
             chunks = self.index.passages(None if passage < 0 else self.config.cut).chunks
             place = document if passage < 0 else passage
             start, end = int(chunks.start[place]), int(chunks.end[place])
             text = self.index.texts[document][start:end]
-            about = metadata[column], scores, ranks
-            hits.append(Hit(column + 1, self.index.doc_ids[document], text, start, end, *about))
+            (about,) = metadata.iloc[[document]].to_dict("records")
+            found = self.index.doc_ids[document], text, start, end, about, scores, ranks
+            hits.append(Hit(column + 1, *found))
         return hits
 
 
