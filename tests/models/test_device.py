@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 import sentence_transformers.sentence_transformer.model as encoders
 import torch
-
 from refusals import not_refused
 
 from casebook import load_encoder
-from casebook.errors import InputError
 from casebook.models import encoders as casebook_encoders
 from casebook.models.device import ModelSettings, model_settings
 
