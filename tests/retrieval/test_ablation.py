@@ -130,8 +130,10 @@ def test_a_reranker_that_read_no_question_is_not_measured(smoke):
 def test_the_cut_of_the_pipeline_is_a_baseline_where_documents_are_long(hashing):
     """The pipeline must not win by a cut that plain BM25 can make too."""
     words = [f"word{number}" for number in range(300)]
-    long_documents = CorpusIndex({"a": " ".join(words), "b": " ".join(words[:250] * 2)}, hashing)
-    short_documents = CorpusIndex({"a": "word1 word2", "b": " ".join(words[:200])}, hashing)
+    texts = [" ".join(words), " ".join(words[:250] * 2), "word1 word2", " ".join(words[:200])]
+    documents = pd.DataFrame({"doc_id": list("abcd"), "text": texts})
+    long_documents = CorpusIndex(documents[:2], hashing)
+    short_documents = CorpusIndex(documents[2:], hashing)
     question = " ".join(words[:200])
     beside = ablation.compared_systems(long_documents, [question])
     without = ablation.compared_systems(short_documents, [question])

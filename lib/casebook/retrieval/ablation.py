@@ -293,7 +293,7 @@ def milliseconds_per_question(results, n_questions):
     """
     ours = {name: each for name, each in results.items() if isinstance(each, RetrievalResult)}
     costs = pd.DataFrame({name: each.costs for name, each in ours.items()}).T
-    costs = costs.drop(columns="index", errors="ignore").drop(CONTROL_SYSTEMS, errors="ignore")
+    costs = costs.drop(CONTROL_SYSTEMS, errors="ignore")
     for stage in costs.columns.intersection(["encoding", "reranker"]):
         costs[stage] = costs[stage].mask(costs[stage].notna(), costs[stage].max())
     return (1000 * costs.sum(axis=1) / n_questions).to_dict()

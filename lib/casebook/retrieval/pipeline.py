@@ -17,7 +17,6 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.models.cache import checked_texts
-from casebook.models.device import model_settings
 from casebook.models.encoders import PACKAGED
 from casebook.retrieval import fuse, ranked
 from casebook.retrieval.index import CorpusIndex
@@ -43,11 +42,9 @@ class HybridRetriever:
 
     Parameters
     ----------
-    documents : pandas.DataFrame, list, dict, or CorpusIndex
-        The collection: ``doc_id``, ``text`` and metadata as a frame, a list of such records,
-        ``{id: text}``, or a list of texts, whose places, from "0", are their ids; see
-        :func:`casebook.retrieval.index.documents_frame`. An index can be shared by retrievers with
-        different settings.
+    documents : pandas.DataFrame, list of dict, or CorpusIndex
+        The collection: ``doc_id``, ``text`` and metadata as a frame or as records. An index can be
+        shared by retrievers with different settings.
     encoder : str or encoder, default "minilm"
         As in :func:`casebook.load_encoder`; a mode of words alone loads none.
     reranker : str or None, default "maxsim"
@@ -55,9 +52,6 @@ class HybridRetriever:
         that switches the reranker off wins.
     mode : str, default "full"
         A key of :data:`casebook.retrieval.settings.MODES`.
-    device, precision, batch_size : optional
-        How the encoder and the cross-encoder that are named run; see
-        :func:`casebook.load_encoder`. Search and late interaction run on the CPU.
     **settings
         Fields of :class:`casebook.retrieval.settings.PipelineConfig`; None switches a stage off.
 
@@ -75,9 +69,6 @@ class HybridRetriever:
     >>> retriever = HybridRetriever(clauses, mode="bm25")
     >>> [hit.doc_id for hit in retriever.retrieve("can I cancel?")]
     ['a']
-    >>> clauses = ["You may cancel.", "We may sue."]
-    >>> [hit.doc_id for hit in HybridRetriever(clauses, mode="bm25").retrieve("who may sue?")]
-    ['1', '0']
     """
 
     def __init__(
@@ -86,18 +77,13 @@ class HybridRetriever:
         encoder=PACKAGED,
         reranker="maxsim",
         mode="full",
-        *,
-        device=None,
-        precision=None,
-        batch_size=None,
         **settings,
     ):
         self.config = config_for(mode, reranker=reranker, **settings)
         if not isinstance(documents, CorpusIndex):
-            models = model_settings(device, precision, batch_size)
-            documents = CorpusIndex(documents, encoder, settings=models)
-        elif encoder != PACKAGED or any((device, precision, batch_size)):
-            raise InputError("the index has its encoder and device already: give a frame or none")
+            documents = CorpusIndex(documents, encoder)
+        elif encoder != PACKAGED:
+            raise InputError("the index has its encoder already: give a frame, or no encoder")
         self.index = documents
         if documents.median_words < self.config.passages_from:
             self.config = self.config.model_copy(update={"chunking": False})
@@ -191,14 +177,12 @@ class HybridRetriever:
     def _run(self, batch, depth, costs):
         """Lists of each stage, and the passages that decided the documents."""
         config = batch.config
-        with _timed(costs, "index"):
-            reranker = None
-            if config.reranker:
-                # Before the dense list: its pass over the tokens gives the vectors for free.
-                reranker = self._passages.reranker(config.reranker, config.rerank_tokens)
-            engines = {name: self._engine(name) for name in config.lists}
-            if config.compares_vectors:
-                _ = self._passages.vectors
+        if config.reranker:
+            # Before the dense list: its pass over the tokens gives the vectors for free.
+            reranker = self._passages.reranker(config.reranker, config.rerank_tokens)
+        engines = {name: self._engine(name) for name in config.lists}
+        if config.compares_vectors:
+            _ = self._passages.vectors  # of the collection, which is no cost of a query
         vectors = None
         if config.uses_encoder:
             with _timed(costs, "encoding"):
@@ -403,9 +387,8 @@ def _deciding_passages(final, sources):
     return passages
 
 
-# One returned document, the passage that decided it, and its scores and ranks in each stage that
-# lists it.
-Hit = namedtuple("Hit", "rank doc_id text start end metadata scores ranks")
+# One returned document, the passage that decided it, and its score in each stage that lists it.
+Hit = namedtuple("Hit", "rank doc_id text start end metadata scores")
 
 
 @dataclass(frozen=True, eq=False)
@@ -415,7 +398,7 @@ class RetrievalResult:
     top_k: int
     stages: dict  # RankedLists by name; the last is "final"
     passages: np.ndarray
-    costs: pd.Series  # processor seconds: index, encoding, search, reranker
+    costs: pd.Series  # processor seconds: encoding, search, reranker
     index: CorpusIndex = field(repr=False)
     config: PipelineConfig
 
@@ -433,23 +416,21 @@ class RetrievalResult:
 
     def hits(self, row):
         documents = self.final.ids[row, : self.top_k]
-        metadata = self.index.documents.drop(columns=["doc_id", "text"])
+        metadata = self.index.documents.drop(columns=["doc_id", "text"], errors="ignore")
         hits = []
         for column, document in enumerate(documents[documents >= 0].tolist()):
             scores = {}
-            ranks = {}
             for stage, lists in self.stages.items():
-                for place in np.flatnonzero(lists.ids[row] == document):
-                    scores[stage] = float(lists.scores[row, place])
-                    ranks[stage] = int(place) + 1
+                for score in lists.scores[row][lists.ids[row] == document]:
+                    scores[stage] = float(score)
             passage = self.passages[row, column]
             chunks = self.index.passages(None if passage < 0 else self.config.cut).chunks
             place = document if passage < 0 else passage
             start, end = int(chunks.start[place]), int(chunks.end[place])
             text = self.index.texts[document][start:end]
             (about,) = metadata.iloc[[document]].to_dict("records")
-            found = self.index.doc_ids[document], text, start, end, about, scores, ranks
-            hits.append(Hit(column + 1, *found))
+            doc_id = self.index.doc_ids[document]
+            hits.append(Hit(column + 1, doc_id, text, start, end, about, scores))
         return hits
 
 
