@@ -45,8 +45,9 @@ def load_files(
     if len(missing) > max_missing * len(judged):
         counted = f"{len(missing)} of {len(judged)} judgements"
         pair = f"{missing.iloc[0]!r} for {missing.index[0]!r}"
-        way = f"correct the files, or allow them: max_missing={len(missing) / len(judged) + 0.005:.2f}"
-        raise InputError(f"{qrels}: {counted} name what is not there, such as {pair}: {way}")
+        way = f"allow them with max_missing={len(missing) / len(judged) + 0.005:.2f}"
+        problem = f"{counted} name what is not there, such as {pair}"
+        raise InputError(f"{qrels}: {problem}: correct the files, or {way}")
     queries = queries[queries["query_id"].isin(grades.keys())].reset_index(drop=True)
     left_out = {
         "judgements of queries without a text are left out": int((~is_asked).sum()),
