@@ -42,12 +42,14 @@ class MaxSimReranker:
     tokens those of the largest weight are read, the first of equals.
     """
 
-    def __init__(self, encoder, texts, owner, frequencies, query_tokens=None):
+    def __init__(self, encoder, texts, owner, frequencies=None, query_tokens=None):
         self._encoder = encoder
         self._texts = texts
         self._query_tokens = query_tokens or np.inf
         owner = np.asarray(owner)
         self._starts = np.searchsorted(owner, np.arange(owner.max(initial=-1) + 2))
+        if frequencies is None:  # else they are known of a corpus on disk
+            frequencies = token_frequencies(encoder, texts)
         # By rarity, with the formula of Lucene.
         self._weights = np.log1p((len(texts) - frequencies + 0.5) / (frequencies + 0.5))
         self._vectors = None  # of the tokens of a small collection
