@@ -33,7 +33,7 @@ from casebook.cli.common import echo, in_line
 from casebook.cli.extras import what_is_missing
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError, MeasureNote
-from casebook.paths import check_project, refuse_unusable
+from casebook.paths import refuse_unusable
 
 # EmbeddingShift's names of commands; any "runs-..." is a command of "runs".
 ALIASES = {
@@ -76,7 +76,6 @@ def main(arguments=None):
 
 def _run(words):
     try:
-        check_project()
         _check_words(words)
         with warnings.catch_warnings():
             warnings.simplefilter("always", MeasureNote)
