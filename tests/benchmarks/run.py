@@ -13,10 +13,12 @@ from measuring import processor
 from casebook.paths import ROOT
 
 TABLE = ROOT / "docs" / "benchmarks.csv"
-ALL = sorted(path.stem for path in Path(__file__).parent.glob("bench_*.py"))
+HERE = Path(__file__).parent
+ALL = sorted(path.stem for path in HERE.glob("bench_*.py"))
 
 
 def main():
+    sys.path.append(str(HERE.parent))  # what tests share
     found = []
     for name in [f"bench_{name}" for name in sys.argv[1:]] or ALL:
         print(f"running {name}", file=sys.stderr)

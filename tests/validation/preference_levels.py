@@ -12,6 +12,9 @@ from casebook.raters.preference import NEW_RATERS, THESE_RATERS, preference_line
 from casebook.stats.intervals import bounds_text, wilson
 
 TABLE = ROOT / "book" / "methods" / "false_positives.csv"
+CONDITION = "condition (raters; SD of items, of raters)"
+# Name, raters, and standard deviations of items and raters (log odds); 1.3 and 0.5 were fitted to
+# the documented study.
 CONDITIONS = (
     ("votes independent", 4, 0.0, 0.0),
     ("items differ", 4, 1.3, 0.0),
@@ -21,38 +24,31 @@ CONDITIONS = (
     ("three raters lean", 3, 1.3, 0.5),
     ("eight raters lean", 8, 1.3, 0.5),
 )
-"""Name, raters, and standard deviations of items and raters (log odds); 1.3 and 0.5
-were fitted to the documented study."""
 
-OTHERS = ("pooled sign",)
+POOLED = "pooled sign"
 
 
 def false_positive_study(*, studies=2_000, items=50, alpha=0.05, seed=0):
     """Reject a true null hypothesis many times, under several kinds of dependence.
 
-    That nobody is preferred is meant over all items and raters that could be drawn.
-    Rows: condition, raters, item_sd, rater_sd, test, rejected (share), low
-    and high (Wilson, 95 %), n and holds (whether that interval reaches down to
-    `alpha`). The two lines come from `preference_lines`, study by study.
+    That nobody is preferred is meant over all items and raters that could be drawn. ``holds`` is
+    whether Wilson's interval of the share of rejections reaches down to `alpha`.
     """
-    tables = []
+    rows = []
     for name, raters, item_sd, rater_sd in CONDITIONS:
         spread = {"tie_rate": 0.12, "item_sd": item_sd, "rater_sd": rater_sd}
         votes = simulate_votes(studies, items, raters, **spread, seed=seed)
-        rates = rejection_rates(votes, alpha=alpha, seed=seed)
-        rates = rates[rates["test"].isin(OTHERS)]
-        found = [preference_lines(study, level=1 - alpha) for study in votes]
+        rates = rejection_rates(votes, alpha=alpha, seed=seed).set_index("test")
+        shares = {POOLED: rates.loc[POOLED, ["rejected", "low", "high"]].tolist()}
+        lines = [preference_lines(study, level=1 - alpha).set_index("scope") for study in votes]
         for scope in (THESE_RATERS, NEW_RATERS):
-            verdicts = [t.set_index("scope").loc[scope, "verdict"] for t in found]
-            rejected = sum(verdict in ("better", "worse") for verdict in verdicts)
-            share = wilson(rejected, studies)
-            row = [scope, share.estimate, share.low, share.high, share.n]
-            rates = pd.concat([rates, pd.DataFrame([row], columns=rates.columns)])
-        rates.insert(0, "condition", name)
-        known = {"raters": raters, "item_sd": item_sd, "rater_sd": rater_sd}
-        tables.append(rates.assign(**known))
-    table = pd.concat(tables, ignore_index=True)
-    return table.assign(holds=table["low"] <= alpha)
+            verdicts = [line.loc[scope, "verdict"] for line in lines]
+            share = wilson(verdicts.count("better") + verdicts.count("worse"), studies)
+            shares[scope] = [share.estimate, share.low, share.high]
+        for test, found in shares.items():
+            rows.append((name, raters, item_sd, rater_sd, test, *found, found[1] <= alpha))
+    columns = ["condition", "raters", "item_sd", "rater_sd", "test", "rejected", "low", "high"]
+    return pd.DataFrame(rows, columns=[*columns, "holds"])
 
 
 def book_table(study):
@@ -61,9 +57,7 @@ def book_table(study):
     for row in study.itertuples():
         cell = f"{row.rejected:.3f} {bounds_text(row.low, row.high)}"
         simulated = f"{row.condition} ({row.raters}; {row.item_sd}, {row.rater_sd})"
-        cells = rows.setdefault(
-            row.condition, {"condition (raters; SD of items, of raters)": simulated}
-        )
+        cells = rows.setdefault(simulated, {CONDITION: simulated})
         cells[row.test] = cell if row.holds else f"{cell} *"
     return pd.DataFrame(rows.values())
 

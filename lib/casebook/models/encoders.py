@@ -102,7 +102,7 @@ class LocalModel:
     kind = "SentenceTransformer"
     batch_size = 16
 
-    def __init__(self, name, settings=None):
+    def __init__(self, name=PACKAGED, settings=None):
         self.name = os.fspath(name)
         self.settings = settings or model_settings()
         self.folder = locate_model(name)
