@@ -63,7 +63,7 @@ def test_the_last_list_of_items_that_a_system_makes_worse_is_offered(keep):
             "score": [0.5, 0.5, 0.7, 0.2],
         }
     )
-    assert worse_items(keep(results)[0]) is None
+    assert worse_items(keep(results)[0]) == {}
     ready = [
         ("held-out questions where reranking makes it worse", "full", "bm25"),
         ("questions that nothing makes worse", "full", "full"),

@@ -1,13 +1,21 @@
 """What a book is: its settings, how it is cited, where errors are reported."""
 
-import html
 import re
 import subprocess
+from pathlib import Path
+
+import jinja2
 
 from casebook import __version__
 from casebook.paths import CONFIGURATION, ROOT, SHIPPED
 from casebook.readers import read_yaml
 
+TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 _REMOTE = re.compile(
     r"(?:(?:https?|ssh)://(?:[^/@]*@)?|[\w-]+@)([\w.-]+\.\w+)(?::\d+/|[:/])(.+?)(?:\.git)?/?"
 )
@@ -63,34 +71,21 @@ def site_address():
 
 
 def masthead(run, chapters):
-    """Write run, date, version, licence, repository, where to report errors and how to cite."""
+    """How the book is cited, its run, version, licence and repository, folded."""
     cited = citation()
-    day = completed(chapters)
     commit = _git("describe", "--always", "--dirty=, with changes", "--exclude=*")
     origin = _git("remote", "get-url", "origin") or ""
-    repository = cited.get("repository-code") or web_address(origin)
-    title = f"Run {run}, completed {day}" if day else f"Run {run}"
-    software = "Version" if ROOT == SHIPPED else "Casebook"
-    parts = [html.escape(title), f"{software} {__version__}"]
-    if commit:
-        parts.append(f"Commit {html.escape(commit)}")
-    if "license" in cited:
-        parts.append(f"Licence {html.escape(str(cited['license']))}")
-    if repository:
-        address = html.escape(repository.rstrip("/"))
-        parts.append(f'<a href="{address}">Repository</a>')
-        parts.append(f'<a href="{address}/issues">Report an error</a>')
-    citing = _citing(cited) if cited else ""
-    return f'<div class="masthead"><p>{" · ".join(parts)}</p>{citing}</div>'
-
-
-def _citing(cited):
-    """How to cite, folded."""
-    address = site_address()
-    where = f' <a href="{html.escape(address)}">{html.escape(address)}</a>' if address else ""
-    return (
-        '<details class="cite" id="cite"><summary>Cite</summary>'
-        f"<p>{html.escape(cite_as(cited))}{where}</p></details>"
+    template = TEMPLATES.get_template("masthead.html")
+    return template.render(
+        run=run,
+        day=completed(chapters),
+        software="Version" if ROOT == SHIPPED else "Casebook",
+        version=__version__,
+        commit=commit,
+        licence=cited.get("license"),
+        repository=cited.get("repository-code") or web_address(origin),
+        cited=cite_as(cited) if cited else "",
+        address=site_address(),
     )
 
 

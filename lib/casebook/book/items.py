@@ -6,7 +6,6 @@
 import base64
 import gzip
 import html
-import re
 
 from casebook.book.titles import card_anchor, raw
 from casebook.data.cards import cards
@@ -14,7 +13,6 @@ from casebook.runs.items import items_json
 from casebook.runs.outputs import item_page_address
 
 PAGE = "items"
-_UNIT = re.compile(r"^(?:\S+ )?questions (?=that|where)")  # a link says the number instead
 WITHHELD = (
     "{} are shown by their ids only: by our rule, a report repeats no texts whose licence is "
     "non-commercial or unknown."
@@ -69,21 +67,30 @@ def item_pages(chapters):
 
 
 def items_script(content):
-    """Items as a script, because a page from disk may not fetch JSON; packed to a sixth."""
-    packed = gzip.compress(items_json(content).encode(), mtime=0)
-    return f'window.casebookItems = "{base64.b64encode(packed).decode()}";\n'
+    """Items as a script."""
+    return packed_script("casebookItems", items_json(content))
+
+
+def packed_script(name, text):
+    """JSON as a script, because a page from disk may not fetch it; packed to a sixth."""
+    packed = gzip.compress(text.encode(), mtime=0)
+    return f'window.{name} = "{base64.b64encode(packed).decode()}";\n'
 
 
 def worse_items(chapter):
-    """The last list of items that a system makes worse: text, address, counts; or None."""
+    """The last list of items that a system makes worse: text, address, counts; empty without."""
     kept = chapter.items or {"ready": ()}
     for tag, *pair in reversed(kept["ready"]):
         if None not in pair and tag in kept["tags"]:
             system, against = (kept["systems"][place] for place in pair)
             choice = {"system": system, "against": against, "only": tag, "order": "lower first"}
-            address = item_page_address(chapter.cell, **choice)
-            return _UNIT.sub("", tag), address, (len(kept["tags"][tag]), len(kept["items"]))
-    return None
+            return {
+                "text": tag,
+                "address": item_page_address(chapter.cell, **choice),
+                "count": len(kept["tags"][tag]),
+                "asked": len(kept["items"]),
+            }
+    return {}
 
 
 def _about(chapter):

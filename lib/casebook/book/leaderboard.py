@@ -8,6 +8,7 @@ import csv
 import json
 from collections import Counter
 
+from casebook.book.items import packed_script
 from casebook.book.titles import raw
 from casebook.errors import InputError
 from casebook.frames import OTHER, PLANNED
@@ -42,11 +43,10 @@ def leaderboard_pages(chapters):
     content = [_content(chapter) for chapter in chapters if chapter.leaderboard]
     if not content:
         return {}
-    # A script, because a page that was opened from disk may not fetch JSON.
     data = {"opposite": OPPOSITE, "unmeasured": NOT_MEASURED, "chapters": content}
-    script = json.dumps(data, separators=(",", ":"))
+    script = packed_script("casebookLeaderboard", json.dumps(data))
     return {
-        f"{PAGE}.js": f"window.casebookLeaderboard = {script};\n",
+        f"{PAGE}.js": script,
         f"{PAGE}.md": _markdown(content),
     }
 
