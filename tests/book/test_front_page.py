@@ -75,16 +75,18 @@ OTHER = "embedding_shift-smoke"
 
 
 def test_answers_of_one_topic_are_one_row_over_chapters(run):
-    run(headline("A?", topic="shift", label="vector"), headline("B?", topic="pipeline"))
+    again = headline("A?", topic="shift", label="again")
+    run(headline("A?", topic="shift", label="vector"), headline("B?", topic="pipeline"), again)
     run(headline("C?", topic="shift", label="map"), headline("Mine?"), cell=OTHER)
     rows = questions(read_chapters("mine", [OTHER, CELL]))
     texts = [row.question for row in rows]
     assert texts == ["Mine?", "Does the full pipeline find more?", "Does a learned shift help?"]
-    assert [case.chapter.cell for case in rows[2].cases] == [OTHER, CELL]
+    assert [case.chapter.cell for case in rows[2].cases] == [OTHER, CELL, CELL]
     *_, shift = questions_of(answers(read_chapters("mine", [OTHER, CELL])))
     links = [case["href"] for case in shift.select("a.case")]
-    assert links == [f"run/notebooks/{OTHER}.html"]
-    assert cases_of(shift) == [("map", "helps")]  # one dot a data set, measure and verdict
+    assert links == [f"run/notebooks/{cell}.html" for cell in (OTHER, CELL)]
+    # One dot a chapter, data set, measure and verdict.
+    assert cases_of(shift) == [("map", "helps"), ("vector", "helps")]
     assert "1 further answer has the verdict of a dot" in shift.text
 
 
@@ -97,6 +99,7 @@ def test_dots_are_named_by_data_set_and_label_and_verdicts_stand_beside_them(run
         headline("B?", label="bad", **more, **WORSE),
         headline("C?", label="same", **more, **equal),
         headline("D?", label="open", **more, **ZERO),
+        headline("D?", label="open too", **more, **ZERO),
         headline("E?", label="none", **more, **MISSING),
     )
     (row,) = questions_of(answers(read_chapters("mine", [CELL])))

@@ -45,12 +45,10 @@ class Case:
 
     @property
     def page(self):
-        """The page of its chapter."""
         return f"run/notebooks/{self.chapter.cell}.html"
 
     @property
     def numbers(self):
-        """Effect, interval, levels and count in one line."""
         headline = self.headline
         text = f"{headline.effect} {headline.measure.rstrip(',')}"
         if None not in (headline.level, headline.baseline):
@@ -68,16 +66,15 @@ class Question:
 
     @property
     def datasets(self):
-        """Readers' names of the data sets, each once."""
         return list(dict.fromkeys(case.data for case in self.cases))
 
     @property
     def shown(self):
-        """The first case of each measure, data set and verdict: what is a dot."""
+        """The first case of a chapter, measure, data set and verdict: what is a dot."""
         first = {}
         for case in self.cases:
             headline = case.headline
-            key = (headline.measure, headline.null, case.data, headline.verdict)
+            key = (case.page, headline.measure, headline.null, case.data, headline.verdict)
             first.setdefault(key, case)
         return list(first.values())
 
@@ -169,7 +166,6 @@ def _row(row, axes):
 
 
 def _lane(row, case):
-    """One case: its name, verdict and numbers."""
     headline = case.headline
     return {
         "name": row.name_of(case),

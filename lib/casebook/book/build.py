@@ -129,7 +129,6 @@ def _unlink_absent_pages(book, toc):
 
 
 def _copy_folder(source, target):
-    """Copy the files of a folder that are not hidden."""
     for path in sorted(source.rglob("*")):
         place = path.relative_to(source)
         is_hidden = any(part.startswith(".") for part in place.parts)

@@ -12,7 +12,7 @@ from casebook.readers import read_yaml
 
 TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
-    autoescape=True,
+    autoescape=jinja2.select_autoescape(["html"]),  # pages in Markdown are not
     trim_blocks=True,
     lstrip_blocks=True,
 )
@@ -25,7 +25,6 @@ _REMOTE = re.compile(
 
 
 def completed(chapters):
-    """Give the day on which the last chapter of a run was completed, in words."""
     records = [chapter.record for chapter in chapters if chapter.record]
     days = [record.completed for record in records if record.completed]
     return f"{max(days):%d %B %Y}".lstrip("0") if days else None
@@ -48,7 +47,6 @@ def _completed_by(settings, changes):
 
 
 def citation():
-    """Read how the book is cited, from CITATION.cff; empty without one."""
     path = ROOT / "CITATION.cff"
     return read_yaml(path) if path.is_file() else {}
 

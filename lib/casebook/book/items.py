@@ -7,6 +7,7 @@ import base64
 import gzip
 import html
 
+from casebook.book.front import TEMPLATES
 from casebook.book.titles import card_anchor, raw
 from casebook.data.cards import cards
 from casebook.runs.items import items_json
@@ -17,24 +18,9 @@ WITHHELD = (
     "{} are shown by their ids only: by our rule, a report repeats no texts whose licence is "
     "non-commercial or unknown."
 )
-TEXT = """# Single items
-
-The single results behind the means of a chapter.
-
-{viewer}
-
-## Chapters
-
-{links}
-"""
-VIEWER = """<div class="items"><p>This page needs JavaScript to show single items. \
-The rows of the chapters hold the same results.</p></div>
-<script defer src="../_static/items.js"></script>
-<link rel="stylesheet" href="../_static/items.css">"""
 
 
 def items_title(chapter):
-    """Name of a chapter's items, such as "Claim by claim"; None without items."""
     if not chapter.items:
         return None
     noun = chapter.items["noun"]
@@ -55,19 +41,15 @@ def item_pages(chapters):
     if not kept:
         return {}
     files = {}
-    links = []
     for chapter in kept:
-        files[f"{PAGE}/{chapter.cell}.js"] = items_script(
-            chapter.items | {"about": _about(chapter)}
-        )
-        title = html.escape(chapter.title)
-        links.append(f"<li>{title}: {items_link(chapter, '')}</li>")
-    listed = raw("\n".join(['<ul class="items-of">', *links, "</ul>"]))
-    return files | {f"{PAGE}.md": TEXT.format(viewer=raw(VIEWER), links=listed)}
+        content = chapter.items | {"about": _about(chapter)}
+        files[f"{PAGE}/{chapter.cell}.js"] = items_script(content)
+    links = [(chapter.title, items_link(chapter, "")) for chapter in kept]
+    viewer = TEMPLATES.get_template("items.html").render(links=links)
+    return files | {f"{PAGE}.md": f"# Single items\n\n{raw(viewer)}"}
 
 
 def items_script(content):
-    """Items as a script."""
     return packed_script("casebookItems", items_json(content))
 
 

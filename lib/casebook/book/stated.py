@@ -44,7 +44,6 @@ _FIELDS = ("value", "low", "high", "n", "control", "reason")
 
 
 def read_stated():
-    """The statements; a test holds their fields."""
     return read_yaml(STATED)
 
 
@@ -173,7 +172,6 @@ def stated_page(chapters):
 
 
 def _row(row, measurements):
-    """What the template shows of a statement."""
     numbers = {}
     if measurements:
         first = measurements[0]

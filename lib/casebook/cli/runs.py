@@ -71,17 +71,15 @@ def compare(
     listing = _listing(context)
     if pair:
         report = runs.decide.compare_named(listing, pair, measure, force=force)
-        flips = report["flips"]
-        changed = flips[flips["change"] != "unchanged"].head(top)
-        show(report, as_json, *lines_of(report | {"flips": changed}))
-        return
-    options = {"workflow": workflow, "key": key, "keep_others": True}
-    rows = runs.registry.ranked(listing, measure, **options).head(top)
-    _show_ranking(listing, measure, rows, as_json)
+        changed = report["flips"].query("change != 'unchanged'")
+        show(report, as_json, *lines_of(report | {"flips": changed.head(top)}))
+    else:
+        _show_ranking(listing, measure, top, as_json, workflow=workflow, key=key)
 
 
-def _show_ranking(listing, measure, rows, as_json):
-    table = runs.decide.ranking(listing, measure, rows)
+def _show_ranking(listing, measure, top, as_json, **which):
+    rows = runs.registry.ranked(listing, measure, keep_others=True, **which)
+    table = runs.decide.ranking(listing, measure, rows.head(top))
     metric = runs.record.metric_label(runs.record.metric_key(measure))
     report = {"runsRoot": str(listing.root), "metric": metric, "totalRuns": len(listing.runs)}
     report |= {"unreadable": listing.unreadable, "top": table}
@@ -95,10 +93,13 @@ def active(context, measure, profile, as_json):
 
     Example: casebook runs active -m original:ndcg@3
     """
-    root = _listing(context).root
-    entry = runs.promotions.active_promotion(root, measure, profile, checked=True)
+    entry = _promoted(_listing(context), measure, profile)
     lines = [f"no run is promoted for {measure}: use casebook runs decide --apply"]
     show(entry, as_json, *(lines_of(entry) if entry else lines))
+
+
+def _promoted(listing, measure, profile):
+    return runs.promotions.active_promotion(listing.root, measure, profile, checked=True)
 
 
 @command(group)
@@ -154,12 +155,12 @@ def decide(
     decision = runs.decide.decide(listing, measure, profile=profile, **options)
     if apply:
         runs.decide.apply_decision(listing, decision)
-    lines = [*lines_of(decision | decision["evidence"] | {"evidence": None})]
+    evidence = decision["evidence"]
+    lines = [*lines_of(decision | evidence | {"evidence": None})]
     if decision["action"] == runs.decide.PROMOTE and not apply:
         lines.append("nothing was promoted: --apply promotes this run")
     show(decision, as_json, *lines)
-    verdict = decision["evidence"]["verdict"]
-    runs.decide.settle(verdict, f"{decision['action']}: {verdict}")
+    runs.decide.settle(evidence["verdict"], f"{decision['action']}: {evidence['verdict']}")
 
 
 @command(group)
@@ -203,42 +204,33 @@ def matrix(context, spec, dry, as_json):
 
     Example: casebook runs matrix --spec variants.yml --dry
     """
+    plan = read_yaml(spec)
     try:
-        plan = _lower(read_yaml(spec))
-        after = _lower(plan.get("after", {}))
-        variants = {each["name"]: each for each in map(_lower, plan["variants"])}
-        commands = {name: [str(word) for word in each["args"]] for name, each in variants.items()}
-    except (AttributeError, KeyError, TypeError):
+        commands = {each["name"]: list(map(str, each["args"])) for each in plan["variants"]}
+        logs = {name: f"{valid_name(name, 'variant')}.log" for name in commands}
+    except (KeyError, TypeError):
         raise InputError(f"{spec}: expected variants, a list of name and args") from None
-    lines = [f"{name}: {' '.join(words)}" for name, words in commands.items()]
+    lines = {name: f"{name}: {' '.join(words)}" for name, words in commands.items()}
     if dry:
-        show(commands, as_json, *lines)
+        show(commands, as_json, *lines.values())
         return
     folder = runs.registry.locate(**context.obj).root / "_matrix"
     failed = []
-    for name, line in zip(commands, lines, strict=True):
-        say(line)
-        path = folder / f"{valid_name(name, 'variant')}.log"
-        if not _succeeds(commands[name], path, variants[name]):
+    for variant, (name, words) in zip(plan["variants"], commands.items(), strict=True):
+        say(lines[name])
+        if not _succeeds(words, folder / logs[name], variant):
             failed.append(name)
-        if failed and plan.get("stoponfailure", True):
-            break
-    listing = _listing(context)
-    measure = after.get("comparemetric", "ndcg@3")
-    rows = runs.registry.ranked(listing, measure, keep_others=True)
-    _show_ranking(listing, measure, rows.head(after.get("top", 10)), as_json)
+            if plan.get("stopOnFailure", True):
+                break
+    after = {"compareMetric": "ndcg@3", "top": 10} | plan.get("after", {})
+    _show_ranking(_listing(context), after["compareMetric"], after["top"], as_json)
     if failed:
-        raise BatchFailed(f"{len(failed)} of {len(variants)} variants: {', '.join(failed)}")
-
-
-def _lower(table):
-    return {name.lower(): value for name, value in table.items()}
+        raise BatchFailed(f"{len(failed)} of {len(lines)} variants: {', '.join(failed)}")
 
 
 def _succeeds(words, path, variant):
     """Run a command in a process of its own, and keep what it prints."""
-    environment = os.environ | variant.get("env", {})
-    limits = {"env": environment, "timeout": variant.get("timeoutseconds")}
+    limits = {"env": os.environ | variant.get("env", {}), "timeout": variant.get("timeoutSeconds")}
     with replacing(path) as log, log.open("wb") as out:
         command = [sys.executable, "-m", "casebook", *words]
         try:
@@ -269,9 +261,7 @@ def gate_run(
     if rules:
         margins = runs.decide.read_gate(rules)
     if against is None:
-        entry = runs.promotions.active_promotion(
-            listing.root, next(iter(margins)), profile, checked=True
-        )
+        entry = _promoted(listing, next(iter(margins)), profile)
         if entry is None:
             raise InputError("no run is promoted: name one with --against")
         against = entry["path"]
