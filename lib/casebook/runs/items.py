@@ -5,7 +5,6 @@ nothing else, and is the same for all chapters.
 """
 
 import bisect
-import difflib
 import json
 
 import numpy as np
@@ -234,17 +233,3 @@ def one_line(text, most=LONGEST_TEXT):
     """A text in one line, with an ellipsis where it was longer."""
     text = " ".join(str(text).split())
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
-
-
-def word_changes(before, after):
-    """A text with what differs from an earlier one: ``[-words that went-] {+new ones+}``."""
-    old = before.split()
-    new = after.split()
-    marked = []
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for operation, old_start, old_end, new_start, new_end in matcher.get_opcodes():
-        removed = f"[-{' '.join(old[old_start:old_end])}-]"
-        added = " ".join(new[new_start:new_end])
-        marks = {"equal": added, "delete": removed, "insert": f"{{+{added}+}}"}
-        marked.append(marks.get(operation, f"{removed} {{+{added}+}}"))
-    return " ".join(marked)
