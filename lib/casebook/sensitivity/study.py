@@ -18,7 +18,7 @@ from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import SYSTEM_NAMES, SYSTEM_PHRASES
-from casebook.runs.items import MOST_BYTES, item_page, word_changes
+from casebook.runs.items import MOST_BYTES, item_page
 from casebook.scores import Scores
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import CaseCollection
@@ -338,7 +338,7 @@ def edit_items(study, system, most_bytes=MOST_BYTES):
     edges = edges[~edges["node"].str.contains("noop")]
     items = pd.DataFrame({"id": edges["case_id"] + " " + edges["node"]})
     items["text"] = [node.edit.description for node in nodes]
-    items["query"] = [word_changes(node.parent.query, node.query) for node in nodes]
+    items["query"] = [node.query for node in nodes]
     items[BEYOND] = excess(edges)
     items[DOCUMENTED_SCORE] = edges[DISPLACEMENT]
     items[LISTS[0]] = [list(node.parent.ranking.cases) for node in nodes]
