@@ -19,7 +19,7 @@ from casebook.errors import CasebookError
 from casebook.factcheck.score import read_verdict_labels
 from casebook.paths import CARDS, DATA, run_dir
 from casebook.raters.annotations import read_ratings
-from casebook.raters.read import read_form
+from casebook.raters.read import read_forms
 from casebook.readers import read_yaml
 from casebook.runs.promotions import LOG, read_promotions
 from casebook.runs.record import read_per_query, read_record
@@ -177,8 +177,8 @@ READERS = {
     "labels": (text_seed("gold.jsonl", records_of([CLAIM] * 3)), read_verdict_labels),
     "records": (text_seed("r.csv", "id,label\n1,a\n2,b\n"), read_table),
     "ratings": (text_seed("ratings.csv", RATED), read_ratings),
-    "form, CSV": (form_csv, read_form),
-    "form, workbook bytes": (form, read_form),
+    "form, CSV": (form_csv, read_forms),
+    "form, workbook bytes": (form, read_forms),
 }
 
 
@@ -203,7 +203,7 @@ def test_damaged_members_of_a_workbook(tmp_path, count):
             for other, data in members.items():
                 archive.writestr(other, mutant(data, chance) if other == name else data)
         survives(read_book, path)
-        survives(read_form, path)
+        survives(read_forms, path)
         count("damaged file: member of a workbook", 2)
 
 
