@@ -124,7 +124,7 @@ def select(cells, names=(), tag="default", overrides=None):
 
 
 def _cells_named(name, cells, tag, overrides):
-    """The cells of a name: of a notebook of one's own, a row, an experiment or a notebook of ours."""
+    """The cells of a name: of one's own notebook, a row, an experiment or one of our notebooks."""
     if name.endswith(".ipynb"):
         source = home_path(name).resolve()
         cell = Cell(valid_name(source.stem.replace(".", "_")), str(source))

@@ -37,7 +37,7 @@ _NAMES = vars(typing) | vars(types) | {"Path": str}  # what annotations may be m
 
 
 def declarations(source):
-    """Annotation, as text or None, and syntax of the default of a notebook's parameters, by name."""
+    """Annotation (text or None) and syntax of the default of each parameter of a notebook."""
     notebook = read_json(source)
     statements = []
     try:
