@@ -3,13 +3,11 @@
 from urllib.parse import parse_qs
 
 import pandas as pd
-from hypothesis import strategies as st
 
 from casebook.data.cards import card_of
 from casebook.runs.items import ALL_TEXTS, item_page, items_json
 from casebook.runs.outputs import item_page_address
 
-WORDS = st.lists(st.sampled_from(["a", "b", "-c", "+d", "=e", "é"]), max_size=12)
 ITEMS = pd.DataFrame(
     {
         "id": [1, 2, 3],
