@@ -241,7 +241,6 @@ READ = {
     "rules",
     "ratings",
     "baseline",
-    "prompt",
     "spec",
     "segments",
     "explanations",
