@@ -66,8 +66,8 @@ def answer_questions(
 ):
     """Ask a model every question, with retrieval (if there is a corpus) and without; gives the log.
 
-    ``timeout`` limits each wait for the server. The key comes from ``OPENAI_API_KEY`` and is written nowhere. The other
-    options are those of `complete_log`.
+    ``timeout`` limits each wait for the server. The key comes from ``OPENAI_API_KEY`` and is
+    written nowhere. The other options are those of `complete_log`.
     """
     refuse_overwriting(out, corpus)
     url = address_of_model(url, ", or name one (--url)")
