@@ -240,7 +240,6 @@ READ = {
     "rules",
     "ratings",
     "baseline",
-    "prompt",
     "spec",
     "segments",
     "explanations",

@@ -61,7 +61,7 @@ def compare(context, pair, measure, top, as_json):
     """
     listing = _listing(context)
     if pair:
-        report = runs.pairing.compare_named(listing, pair, measure)
+        report = runs.decide.compare_named(listing, pair, measure)
         changed = report["flips"].query("change != 'unchanged'")
         show(report, as_json, *lines_of(report | {"flips": changed.head(top)}))
     else:
