@@ -128,16 +128,6 @@ def test_a_matrix_is_compared_and_a_failure_is_exit_3(casebook, add, tmp_path):
     assert casebook("runs", "matrix", "--spec", spec)[0] == 3
 
 
-def test_a_tenant_is_alone(casebook, add):
-    add("one", WEAK)
-    assert casebook("runs", "--tenant", "acme", "list")[0] == 1
-    root = locate(tenant="acme").root
-    root.mkdir(parents=True)
-    assert casebook("runs", "--tenant", "acme", "list")[:2] == (0, "none\n")
-    code, _, err = casebook("runs", "--tenant", "b", "--runs-root", root, "list")
-    assert code == 1 and "belongs to tenant acme" in err
-
-
 BAD = [
     (["runs", "compare", "one"], "no run or two"),
     (["runs", "compare", "one", "zwei"], "no run 'zwei'"),

@@ -61,7 +61,7 @@ def compare(context, pair, measure, top, as_json):
     """
     listing = _listing(context)
     if pair:
-        report = runs.pairing.compare_named(listing, pair, measure)
+        report = runs.decide.compare_named(listing, pair, measure)
         flips = report["flips"]
         changed = flips[flips["change"] != "unchanged"].head(top)
         show(report, as_json, *lines_of(report | {"flips": changed}))
