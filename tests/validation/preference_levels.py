@@ -3,18 +3,18 @@
 ``python tests/validation/preference_levels.py`` writes the table of the book.
 """
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
 from casebook.files import write_text
+from casebook.frames import shares
 from casebook.paths import ROOT
-from casebook.raters.power import rejection_rates, simulate_votes
+from casebook.raters.power import simulate_votes
 from casebook.raters.preference import NEW_RATERS, THESE_RATERS, preference_lines
-from casebook.stats.intervals import bounds_text, wilson
+from casebook.stats.intervals import bounds_text
 
 TABLE = ROOT / "book" / "methods" / "false_positives.csv"
-CONDITION = "condition (raters; SD of items, of raters)"
-# Name, raters, and standard deviations of items and raters (log odds); 1.3 and 0.5 were fitted to
-# the documented study.
 CONDITIONS = (
     ("votes independent", 4, 0.0, 0.0),
     ("items differ", 4, 1.3, 0.0),
@@ -24,6 +24,8 @@ CONDITIONS = (
     ("three raters lean", 3, 1.3, 0.5),
     ("eight raters lean", 8, 1.3, 0.5),
 )
+"""Name, raters, and standard deviations of items and raters (log odds); 1.3 and 0.5
+were fitted to the documented study."""
 
 POOLED = "pooled sign"
 
@@ -31,24 +33,28 @@ POOLED = "pooled sign"
 def false_positive_study(*, studies=2_000, items=50, alpha=0.05, seed=0):
     """Reject a true null hypothesis many times, under several kinds of dependence.
 
-    That nobody is preferred is meant over all items and raters that could be drawn. ``holds`` is
-    whether Wilson's interval of the share of rejections reaches down to `alpha`.
+    That nobody is preferred is meant over all items and raters that could be drawn.
+    Rows: condition, raters, item_sd, rater_sd, test, rejected (share), low
+    and high (Wilson, 95 %), n and holds (whether that interval reaches down to
+    `alpha`). The two lines come from `preference_lines`, study by study.
     """
-    rows = []
+    tables = []
     for name, raters, item_sd, rater_sd in CONDITIONS:
         spread = {"tie_rate": 0.12, "item_sd": item_sd, "rater_sd": rater_sd}
         votes = simulate_votes(studies, items, raters, **spread, seed=seed)
-        rates = rejection_rates(votes, alpha=alpha, seed=seed).set_index("test")
-        shares = {POOLED: rates.loc[POOLED, ["rejected", "low", "high"]].tolist()}
-        lines = [preference_lines(study, level=1 - alpha).set_index("scope") for study in votes]
+        wins, losses = ((votes == vote).sum(axis=(1, 2)) for vote in (1, -1))
+        p = 2 * stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5)
+        rejected = {POOLED: int((p <= alpha).sum())}
+        found = pd.concat([preference_lines(study, level=1 - alpha) for study in votes])
         for scope in (THESE_RATERS, NEW_RATERS):
-            verdicts = [line.loc[scope, "verdict"] for line in lines]
-            share = wilson(verdicts.count("better") + verdicts.count("worse"), studies)
-            shares[scope] = [share.estimate, share.low, share.high]
-        for test, found in shares.items():
-            rows.append((name, raters, item_sd, rater_sd, test, *found, found[1] <= alpha))
-    columns = ["condition", "raters", "item_sd", "rater_sd", "test", "rejected", "low", "high"]
-    return pd.DataFrame(rows, columns=[*columns, "holds"])
+            verdicts = found.loc[found["who"] == scope, "verdict"]
+            rejected[scope] = int(verdicts.isin(["better", "worse"]).sum())
+        rates = shares({test: (count, studies) for test, count in rejected.items()})
+        rates = rates.rename(columns={"system": "test", "value": "rejected"})
+        known = {"raters": raters, "item_sd": item_sd, "rater_sd": rater_sd}
+        tables.append(rates.assign(condition=name, **known))
+    table = pd.concat(tables, ignore_index=True)
+    return table.assign(holds=table["low"] <= alpha)
 
 
 def book_table(study):
@@ -57,7 +63,9 @@ def book_table(study):
     for row in study.itertuples():
         cell = f"{row.rejected:.3f} {bounds_text(row.low, row.high)}"
         simulated = f"{row.condition} ({row.raters}; {row.item_sd}, {row.rater_sd})"
-        cells = rows.setdefault(simulated, {CONDITION: simulated})
+        cells = rows.setdefault(
+            row.condition, {"condition (raters; SD of items, of raters)": simulated}
+        )
         cells[row.test] = cell if row.holds else f"{cell} *"
     return pd.DataFrame(rows.values())
 
