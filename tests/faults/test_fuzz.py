@@ -21,7 +21,6 @@ from casebook.paths import CARDS, DATA, run_dir
 from casebook.raters.annotations import read_ratings
 from casebook.raters.read import read_forms
 from casebook.readers import read_yaml
-from casebook.runs.decide import read_gate
 from casebook.runs.promotions import LOG, read_promotions
 from casebook.runs.record import read_per_query, read_record
 from casebook.sensitivity.cases import read_cases
@@ -135,7 +134,6 @@ def records_of(lines):
 
 
 CLAIM = {"id": "1", "claim": "Rent is due.", "label": "SUPPORTED"}
-GATE = "rules:\n- {metric: nDCG@3, margin: 0.01}\n- metric: map@1\n"
 TREC_RUN = "".join(f"q{n % 3} Q0 d{n} {n} {9 - n}.5 tag\n" for n in range(9))
 RATED = "item,rater,rating\n" + "".join(f"i{n % 5},r{n // 5},{n % 3}\n" for n in range(10))
 QRELS = "".join(f"q{n % 3} 0 d{n} {n % 2}\n" for n in range(9))
@@ -149,7 +147,6 @@ READERS = {
     "grid": (copied(DEFAULT_GRID), load_grid),
     "card": (copied(CARDS / "privacy_qa.yml"), load_card),
     "YAML": (copied(CARDS / "insurance.yml"), read_yaml),
-    "gate": (text_seed("gate.yml", GATE), read_gate),
     "run record": (copied(_first("runs/*/run.json", run_dir("smoke"))), read_record),
     "promotion log": (text_seed("log.jsonl", '{"seq": 1}\n' * 4), read_log),
     "per-query rows": (
