@@ -21,8 +21,7 @@ from urllib.parse import quote
 from casebook.errors import Incomparable, InputError
 from casebook.files import locked, sha256_file, write_json
 from casebook.readers import parse_json
-from casebook.runs.evidence import RECORD, require
-from casebook.runs.record import metric_key, utc
+from casebook.runs.record import RECORD, metric_key, require, utc
 
 LOG = "_active/history.jsonl"
 HEAD = "_heads/history.json"

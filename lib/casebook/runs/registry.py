@@ -25,17 +25,19 @@ from casebook.errors import Incomparable, InputError
 from casebook.files import new_folder
 from casebook.models.device import REFERENCE
 from casebook.readers import read_json
-from casebook.runs.evidence import RECORD, file_hashes, require
 from casebook.runs.record import (
     PER_QUERY_PREFIX,
+    RECORD,
     comparability_key,
     each_number,
+    file_hashes,
     groups_of,
     higher_is_better,
     metric_key,
     per_query_name,
     read_per_query,
     read_record,
+    require,
     utc,
     write_per_query,
     write_record,
