@@ -10,18 +10,16 @@ import sys
 import interrater
 import krippendorff
 import numpy as np
-import pandas as pd
-import pingouin
 from measuring import cpu_seconds, limit_row, row
 
-from casebook.measures.agreement import intraclass_correlation, krippendorff_alpha
+from casebook.measures.agreement import krippendorff_alpha
 
 ITEMS, RATERS, DRAWS = 10_000, 20, 1000
 SECONDS_LIMIT, MEMORY_LIMIT, SMALL_LIMIT = 0.5, 500.0, 0.010
 
 
 def rows():
-    return [*_against_a_loop(), _against_interrater(), _small(), _memory(), _intraclass()]
+    return [*_against_a_loop(), _against_interrater(), _small(), _memory()]
 
 
 def _ratings(items=ITEMS, raters=RATERS):
@@ -91,16 +89,3 @@ def _memory():
     name = f"memory: alpha, {DRAWS} resamples, {ITEMS} items x {RATERS} raters"
     note = "megabytes at the peak, the interpreter included; the limit is 500"
     return limit_row(name, int(done.stdout) / 1024, MEMORY_LIMIT, note)
-
-
-def _intraclass():
-    X = _ratings()
-    X = np.where(np.isnan(X), 3.0, X)
-    long = pd.DataFrame(X).reset_index().melt("index", var_name="rater")
-    ours, _ = cpu_seconds(lambda: intraclass_correlation(X, form="2,1", n_resamples=0))
-    theirs, _ = cpu_seconds(
-        lambda: pingouin.intraclass_corr(long, "index", "rater", "value"), repeats=1
-    )
-    name = f"intraclass correlation, {ITEMS} items x {RATERS} raters"
-    note = "one form with the new-panel interval; the peer gives all six"
-    return row(name, "pingouin", ours, theirs, 1, note)
