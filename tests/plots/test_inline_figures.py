@@ -100,7 +100,7 @@ def test_a_mark_is_where_its_value_is_drawn_for_a_column_and_for_a_phone(outputs
     assert page.count("<svg") == 2 and page.count('class="drawing narrow" hidden') == 1
 
 
-def test_a_colour_is_that_of_the_verdict_else_of_the_interval(outputs):
+def test_a_colour_is_that_of_the_verdict(outputs):
     frame = pd.DataFrame({"row": ["up", "down", "none"], "value": [0.2, -0.2, 0.0]})
     frame = frame.assign(low=frame["value"] - 0.1, high=frame["value"] + 0.1)
 
@@ -111,7 +111,13 @@ def test_a_colour_is_that_of_the_verdict_else_of_the_interval(outputs):
         svg = outputs.figure("effects", figure, "Effects.", frame).svg
         return re.findall(r"stroke: var\(--figure-(\w+), #\w+\); stroke-width: 3", svg)
 
-    assert colours(frame) == ["green", "orange", "ochre"]
-    # Of a measure of which less is better, and of one with a difference too small to matter.
-    judged = frame.assign(verdict=["worse", "better", "equivalent"])
-    assert colours(judged) == ["orange", "green", "grey"]
+    assert colours(frame.assign(verdict=["better", "worse", "undecided"])) == [
+        "green",
+        "orange",
+        "ochre",
+    ]
+    assert colours(frame.assign(verdict=["higher", "lower", "equivalent"])) == [
+        "blue",
+        "blue",
+        "grey",
+    ]
