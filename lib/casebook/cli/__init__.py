@@ -11,7 +11,6 @@ import itertools
 import math
 import os
 import sys
-import warnings
 
 import typer
 
@@ -32,7 +31,7 @@ from casebook.cli.commands import SHARED_OPTIONS, app
 from casebook.cli.common import echo, in_line
 from casebook.cli.extras import what_is_missing
 from casebook.credentials import without_secrets
-from casebook.errors import CasebookError, InputError, MeasureNote
+from casebook.errors import CasebookError, InputError
 from casebook.paths import check_project, refuse_unusable
 
 # EmbeddingShift's names of commands; any "runs-..." is a command of "runs".
@@ -78,10 +77,7 @@ def _run(words):
     try:
         check_project()
         _check_words(words)
-        with warnings.catch_warnings():
-            warnings.simplefilter("always", MeasureNote)
-            warnings.showwarning = _printer_of_notes()
-            code = _parser()(_our_words(words), "casebook", standalone_mode=False) or 0
+        code = _parser()(_our_words(words), "casebook", standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)
     except typer.TyperException as error:
@@ -151,28 +147,6 @@ def _our_option(word):
     if ours != name:
         echo(f"note: {name} is {ours} here", err=True)
     return ours + equals + value
-
-
-def _printer_of_notes():
-    """Print each note as one line once, other warnings as Python does."""
-    printed = set()
-
-    def print_once(
-        message,
-        category,
-        filename,
-        lineno,
-        file=None,
-        line=None,
-    ):
-        text = warnings.formatwarning(message, category, filename, lineno, line)
-        if issubclass(category, MeasureNote):
-            text = f"note: {message}\n"
-        if text not in printed:
-            echo(text, err=True, nl=False)
-        printed.add(text)
-
-    return print_once
 
 
 def _reader_left():
