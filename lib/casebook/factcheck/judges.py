@@ -23,8 +23,8 @@ from casebook.factcheck.decompose import answered
 from casebook.factcheck.stance import PublicJudge, by_document
 from casebook.factcheck.verdict import EVIDENCE_STANCES, NEUTRAL, REFUTES, SUPPORTS
 from casebook.factcheck.words import yaml_table
-from casebook.models.answers import costs_in_words, load_judging_model, prices_of_tokens
 from casebook.models.entailment import EntailmentModel
+from casebook.models.language import CachedModel, costs_in_words, load_language_model
 from casebook.plugins import called, is_plugin, plugin
 from casebook.text import passages as windows
 
@@ -143,7 +143,7 @@ probability: how probable it is that your verdict is right, from 0 to 1"""
 
     def __init__(self, model):
         self.model = model
-        self.costs = getattr(model, "costs", {})  # see `casebook.models.answers.CachedModel`
+        self.costs = getattr(model, "costs", {})  # see `casebook.models.language.CachedModel`
 
     def judge(self, claim, passages):
         stances = [(NEUTRAL, None)] * len(passages)
@@ -218,8 +218,7 @@ def judge_of(name):
         classes = filter(None, (entailment["classes"] or "").split("+"))
         return EntailmentStance(EntailmentModel(entailment["model"], classes=classes))
     if name.startswith(_ENDPOINT):
-        prices_of_tokens()
-        return ModelStance(load_judging_model(name))
+        return ModelStance(CachedModel(load_language_model(name)))
     if is_plugin(name):
         return PluginStance(name)
     raise InputError(f"unknown stance {name!r}: give {_KNOWN}")
@@ -262,4 +261,4 @@ def cost_of_judge(judge):
     if not costs:
         return None
     unit = "questions" if isinstance(judge, ModelStance) else "pairs of passage and claim"
-    return costs_in_words(costs, prices_of_tokens(), unit)
+    return costs_in_words(costs, unit)

@@ -41,14 +41,11 @@ def time_new_questions(index, queries, per_band=QUESTIONS_PER_BAND, **settings):
     chosen = questions.sample(frac=1, random_state=retriever.config.seed)
     chosen = chosen.groupby("band").head(per_band).sort_values("tokens", kind="stable")
     cache = getattr(index.encoder, "cache", None)
-    rows = []
+    asked = [f"{WARM_UP} {chosen['text'].iloc[-1]}", *chosen["text"]]
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            index.encoder.cache = cache and _NewQuestions(cache, folder)
-            for text in [f"{WARM_UP} {chosen['text'].iloc[-1]}", *chosen["text"]]:
-                rows.append(retriever.retrieve_many([text], depth=1).costs)
-        finally:
-            index.encoder.cache = cache
-    times = 1000 * pd.DataFrame(rows[1:], chosen.index).reindex(columns=PARTS)
+        index.encoder.cache = cache and _NewQuestions(cache, folder)
+        costs = [retriever.retrieve_many([text], depth=1).costs for text in asked]
+        index.encoder.cache = cache
+    times = 1000 * pd.DataFrame(costs[1:], chosen.index).reindex(columns=PARTS)
     times["total"] = times.sum(axis=1)
     return chosen[["tokens", "band"]].join(times.fillna(0.0)).reset_index(drop=True)

@@ -9,7 +9,7 @@ import pandas as pd
 import pydantic
 
 from casebook.errors import CasebookError
-from casebook.models.answers import costs_in_words, load_judging_model, prices_of_tokens
+from casebook.models.language import CachedModel, costs_in_words, load_language_model
 from casebook.sensitivity import facts
 from casebook.sensitivity.domain import (
     FACT_TYPES,
@@ -153,7 +153,7 @@ class ModelValidator:
     def notes(self):
         # What the model was asked and did not answer, and the cost.
         notes = [f"{count} answers missing: {cause}" for cause, count in self.failures.items()]
-        costs = costs_in_words(self.model.costs, prices_of_tokens())
+        costs = costs_in_words(self.model.costs)
         return [*notes, f"the validator: {costs}"]
 
     def __call__(self, before, edit):
@@ -178,8 +178,7 @@ class ModelValidator:
 
 
 def model_validator(name):
-    prices_of_tokens()
-    return ModelValidator(load_judging_model(name))
+    return ModelValidator(CachedModel(load_language_model(name)))
 
 
 # ---- how much is accepted
