@@ -245,6 +245,7 @@ class Scores:
             rows[f"{column}_name"] = rows["of_name"] + f", {kind} {self.unit}"
             rows[f"{column}_phrase"] = rows["of_phrase"] + f" on {kind} {self.unit}"
             rows[f"{column}_unit"] = f"{kind} {self.unit}"
+        rows["against_phrase"] = f"that on {second} {self.unit}"
         about = {"role": "", "family": f"{first} and {second}", "comparisons": len(rows)}
         return self.described(rows.assign(margin=self._margin, **about))
 

@@ -138,7 +138,8 @@ def labels(frame):
     if "of_name" in frame:
         return frame["of_name"]
     text = pd.Series("", frame.index)
-    for column, names in frame.reindex(columns=VARYING).fillna("").items():
+    for column in [column for column in VARYING if column in frame]:
+        names = frame[column].fillna("")
         if len(set(names)) > 1:
             between = " − " if column == "against_name" else ", "
             text = text.where(text == "", text + between) + names.replace("", "all")
@@ -253,7 +254,7 @@ def caption(frame):
             texts.append(f"Differences below {rows['margin'].max():g} do not matter.")
         if "role" in rows:
             chosen = rows[rows["role"] != ""].drop_duplicates("against_name")
-            texts += chosen["against_name"] + " is " + chosen["role"] + "."
+            texts.extend(chosen["against_name"] + " is " + chosen["role"] + ".")
     absent = frame.loc[frame["n"] == 0, "reason"].unique() if "reason" in frame else []
     if len(absent):
         names = [reason.removesuffix(NOT_RUN) for reason in absent]
