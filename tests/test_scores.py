@@ -149,7 +149,9 @@ def test_a_difference_between_kinds_of_units_has_errors_by_cluster():
     assert rows["system"].tolist() == ["new, young", "old, young", "twin, young"]
     assert "Not corrected for 3 comparisons." in caption(rows)
     assert list(labels(rows)) == ["New system", "Old system", "Twin of old"]
-    text = "In points, the new system on young pupils is not shown to differ from that on old pupils"
+    text = (
+        "In points, the new system on young pupils is not shown to differ from that on old pupils"
+    )
     assert finding(rows).startswith(f"{text}; the old system on young pupils")
     with pytest.raises(InputError, match="all pupils are young"):
         scores.between(first | True, "young", "old")

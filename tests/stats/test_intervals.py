@@ -19,10 +19,7 @@ from casebook.stats.intervals import (
     resampled_counts,
     wilson,
 )
-from casebook.stats.samples import (
-    score_matrix,
-    system_pairs,
-)
+from casebook.stats.samples import score_matrix
 
 SAMPLES = {
     "skewed": np.random.default_rng(1).exponential(size=40),
@@ -232,7 +229,6 @@ def test_undefined_shares_have_a_reason_and_impossible_ones_raise():
         (lambda: score_matrix(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])), "more than once: a"),
         (lambda: score_matrix([["high"], ["low"]]), "scores must be numbers"),
         (lambda: score_matrix(np.zeros((2, 2, 2))), "scores must be numbers: Must pass 2-d input"),
-        (lambda: system_pairs(["a", "b"], "d"), "unknown baseline 'd': choose from a, b"),
     ]
 )
 def test_bad_samples_are_refused(call, message):

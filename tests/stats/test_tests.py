@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar as mcnemar_peer
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
@@ -20,7 +19,6 @@ from casebook.stats.tests import (
     cohens_dz,
     exact_sign_test,
     holm,
-    mcnemar,
     minimal_detectable_effect,
     paired_randomization,
     rank_biserial,
@@ -162,19 +160,6 @@ def test_sign_test_equals_scipy_and_is_blind_to_the_sides(wins, losses):
     assert ours == exact_sign_test(losses, wins)
     if wins + losses:
         assert ours.pvalue == pytest.approx(stats.binomtest(wins, wins + losses).pvalue, rel=1e-9)
-
-
-def test_mcnemar():
-    """134 against 107 discordant claims of 698; airway measurements (Fagerland 2013, table 1)."""
-    for b, c, n, published in ((134, 107, 698, 0.094), (1, 7, 21, 0.0703), (0, 0, 5, None)):
-        units = np.arange(n)
-        found = mcnemar(units < b, (units >= b) & (units < b + c))
-        if published:
-            peer = mcnemar_peer([[n - b - c, b], [c, 0]], exact=True).pvalue
-            assert found == pytest.approx(peer, abs=1e-12)
-            assert found == pytest.approx(published, abs=5e-4)
-        else:
-            assert found is None
 
 
 # Power.

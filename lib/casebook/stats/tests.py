@@ -5,6 +5,7 @@
 
 import math
 from collections import namedtuple
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,6 @@ from casebook.stats.samples import (
     row_blocks,
     score_matrix,
     stream,
-    system_pairs,
 )
 from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS
 
@@ -209,35 +209,26 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0):
     check_count("n_resamples", n_resamples)
     is_one_pair = b is not None or np.ndim(a) == 1
     if is_one_pair:
-        a = _paired(a, np.zeros(len(a)) if b is None else b)
+        try:
+            # Series are paired by label, arrays by position.
+            a = pd.DataFrame({"a": a, "b": np.zeros(len(a)) if b is None else b})
+        except (TypeError, ValueError) as problem:
+            raise InputError(f"the samples do not pair: {problem}") from None
     X, systems = score_matrix(a)
-    if not len(X):
-        raise InputError("there are no units to compare")
-    if len(systems) < 2:
-        raise InputError("a comparison needs at least two systems")
-    first, second = system_pairs(systems).T
+    pairs = tuple(combinations(systems, 2))
+    if not (len(X) and pairs):
+        raise InputError("a comparison needs units, and at least two systems")
+    first, second = np.triu_indices(len(systems), 1)
     # Differences from one system keep the digits of scores with a common offset.
     relative = X - X[:, :1]
-    flips = sign_flips(
-        relative[:, first] - relative[:, second],
-        np.ones(len(X)),
-        level=None,
-        n_resamples=n_resamples,
-        seed=seed,
-    )
+    differences = relative[:, first] - relative[:, second]
+    sizes = np.ones(len(X))
+    flips = sign_flips(differences, sizes, level=None, n_resamples=n_resamples, seed=seed)
     found = flips.difference, flips.p, flips.p_adjusted
     if is_one_pair:
-        return RandomisationResult(*(float(values[0]) for values in found), None, len(X))
-    pairs = tuple((systems[i], systems[j]) for i, j in zip(first, second, strict=True))
+        found = [float(values[0]) for values in found]
+        pairs = None
     return RandomisationResult(*found, pairs, len(X))
-
-
-def _paired(a, b):
-    """Table of two paired samples; series are paired by label, arrays by position."""
-    try:
-        return pd.DataFrame({"a": a, "b": b})
-    except (TypeError, ValueError) as problem:
-        raise InputError(f"the samples do not pair: {problem}") from None
 
 
 # Families of hypotheses.
@@ -273,16 +264,15 @@ def cohens_dz(differences, *, level=0.95):
 
 def rank_biserial(differences):
     """Rank-biserial correlation of paired differences; None if all are 0."""
-    differences = np.asarray(differences)
-    untied = differences[differences != 0]
-    if not len(untied):
+    differences = pd.Series(differences, dtype=float)
+    differences = (differences / differences.abs().max()).round(12)  # blind to rounding
+    ranks = differences[differences.abs() > 0].abs().rank()
+    if ranks.empty:
         return None
-    sizes = np.abs(untied)
-    ranks = pd.Series(sizes / sizes.max()).round(12).rank()  # blind to rounding
-    return float(np.sum(np.sign(untied) * ranks) / np.sum(ranks))
+    return float((np.sign(differences) * ranks).sum() / ranks.sum())
 
 
-# Counts: the sign test and McNemar's.
+# Counts: the sign test.
 
 
 #: Outcome of a sign test.
@@ -298,16 +288,6 @@ def exact_sign_test(wins, losses):
     pvalue = 2 * special.betainc(most, n - most + 1, 0.5)
     # One that underflows, or exceeds 1 by rounding, within (0, 1].
     return SignTest(float(np.clip(pvalue, math.ulp(0.0), 1.0)), n)
-
-
-def mcnemar(a, b):
-    """Exact p-value of two systems that were right or wrong on the same independent units.
-
-    None where the two never differ. For units in clusters see `sign_flips`.
-    """
-    a = np.asarray(a, dtype=bool)
-    b = np.asarray(b, dtype=bool)
-    return exact_sign_test((a & ~b).sum(), (b & ~a).sum()).pvalue
 
 
 # What n paired units can show.
