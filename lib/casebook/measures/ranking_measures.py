@@ -12,8 +12,8 @@ from casebook.errors import InputError
 from casebook.plugins import callable_plugin, called, is_plugin
 from casebook.readers import did_you_mean, read_yaml
 
+# Before the name of a documented formula; without it the standard measure is meant.
 ORIGINAL = "original:"
-"""Before the name of a documented formula; without it the standard measure is meant."""
 
 
 # Formulas. ``score`` gives the value of each query, and ``at_random`` its mean over all orders
@@ -154,6 +154,7 @@ def best_order(ranked, k, gains):
     return ranked.total(gains[order] * log_discount(rank) * (rank <= k))
 
 
+# Measures by name; one with ``@k`` needs a cutoff, one without may have one.
 FORMULAS = {
     "nDCG": GainSum(positive, log_discount, best_order),
     "AP": AveragePrecision(),
@@ -168,9 +169,8 @@ FORMULAS = {
     "original:map@1": FirstRelevant(np.reciprocal),
     "original:ndcg@3": FirstRelevant(log_discount, last_rank=3),
 }
-"""Measures by name; one with ``@k`` needs a cutoff, one without may have one."""
+# Measures that may be told the least grade of a relevant document, as in ``P(rel=2)@5``.
 LEVELLED = ("AP", "RR", "P@k", "R@k", "Success@k")
-"""Measures that may be told the least grade of a relevant document, as in ``P(rel=2)@5``."""
 
 # Names follow ir_measures: ``nDCG@10``, ``P(rel=2)@5``.
 _NAME = re.compile(r"((?:original:)?[A-Za-z]+)(?:\(rel=([1-9]\d*)\))?(?:@([1-9]\d*))?")

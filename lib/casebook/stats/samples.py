@@ -9,8 +9,8 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.readers import did_you_mean
 
+# Relative rounding error granted to a score that a few operations produced.
 ROUNDING = 8 * np.finfo(float).eps
-"""Relative rounding error granted to a score that a few operations produced."""
 
 
 def score_matrix(scores):
