@@ -119,9 +119,3 @@ def test_a_text_of_others_is_no_markdown(parts):
     }
     assert shown == f"{' '.join(text.split())} b"
     assert kinds <= ONE_LINE
-
-
-def test_a_text_of_others_begins_nothing():
-    for start in (":::{include} x", "# a", "- a", "+ a", "% a", "(a)=", "~~~ a"):
-        kinds = {token.type for token in MYST.parse(f"- {escape_markdown(start)}")}
-        assert kinds <= ONE_LINE, start

@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from casebook.errors import InputError
 from casebook.measures import agreement
-from casebook.measures.agreement import bootstrap_interval, from_counts
+from casebook.measures.agreement import from_counts
 
 NAN = np.nan
 SIX = [[1, 2], [2, 1], [3, 3], [4, 5], [5, 4], [6, 6]]
@@ -86,13 +86,6 @@ def test_wrong_use_raises():
         agreement.measure("cohen_kappa", [[1, 2], [2, 2]], weights="odd")
 
 
-def test_measurements_are_not_categories():
-    rng = np.random.default_rng(0)
-    ratings = rng.normal(size=(750, 1)) + rng.normal(size=(750, 3))
-    found = results(ratings)
-    assert found["krippendorff_alpha"].reason == "too_many_categories"
-
-
 def test_counts_leave_out_what_needs_raters():
     found = results(from_counts([[3, 0], [1, 2], [0, 3], [3, 0]] * 5))
     needing = ("conger_kappa", "light_kappa", "cohen_kappa")
@@ -120,14 +113,6 @@ def test_intervals_that_cannot_be_had_have_reasons(ratings, n_resamples, own, ne
     codes = {"panel_ci": own, "new_panel_ci": new}
     assert found.reason == "; ".join(f"{name}: {code}" for name, code in codes.items() if code)
     assert found.panel_ci == (1, 1) or own != "all_resamples_equal"
-
-
-def test_items_and_raters_that_a_coefficient_cannot_use():
-    three = [[1, 1, 2], [2, 2, 2], [1, 2, 1]]
-    assert agreement.measure("cohen_kappa", three).reason == "needs_two_raters"
-    found = agreement.measure("cohen_kappa", [*SIX, [NAN, 2], [2, NAN]])
-    assert (found.n_items, found.n_left_out) == (6, 2)
-    assert found.estimate == agreement.measure("cohen_kappa", SIX).estimate
 
 
 def test_labels_are_compared_but_not_ordered():
@@ -169,14 +154,3 @@ def test_a_new_panel_adds_the_jackknife_over_raters():
     sides = [found.estimate - found.panel_ci[0], found.panel_ci[1] - found.estimate]
     expected = found.estimate + np.array([-1, 1]) * np.hypot(sides, reach)
     assert found.new_panel_ci == pytest.approx(expected, abs=1e-6)
-
-
-def test_undefined_resamples_widen_and_too_many_forbid():
-    draws = np.linspace(0.4, 0.6, 1000)
-    (low, high), _ = bootstrap_interval(draws, 0.5, 1000)
-    assert (low, high) == (pytest.approx(0.405, abs=1e-3), pytest.approx(1 - low))
-    draws[::100] = np.nan
-    wider, _ = bootstrap_interval(draws, 0.5, 1000)
-    assert wider[0] < low < high < wider[1]
-    draws[::20] = np.nan
-    assert bootstrap_interval(draws, 0.5, 1000) == (None, "undefined_in_resamples")

@@ -68,11 +68,6 @@ def test_ties_are_broken_by_document_id_descending_for_every_measure():
         assert set(mean.values()) == {1 / rank}
 
 
-def test_scores_are_compared_in_double_precision():
-    run = {"q": {"a": 0.5000000001, "b": 0.5}}
-    assert evaluate({"q": {"a": 1}}, run, ["AP"]).mean["AP"] == 1.0
-
-
 def test_policies_for_missing_and_irrelevant_queries():
     ap = {"q1": value("AP"), "q2": 1 / 3, "q3": 0.0, "q4": 0.0}
     for options, expected in [

@@ -113,13 +113,3 @@ def test_each_column_of_votes_leads_to_its_item():
     assert [mark[1] for mark in figure.casebook_marks] == [0, 1, 2]
     scaled = plots.rating_matrix(votes)
     assert next(iter(marks(scaled))) == "q2: mean 0.00"
-
-
-def test_rows_of_several_tables_are_drawn_though_their_names_repeat():
-    these = pd.DataFrame({"row": ["a", "b"], "value": [0.1, 0.4], "low": 0.0, "high": 0.6})
-    both = pd.concat([these.assign(series="one"), these.assign(series="other")])
-    axes = plots.values(both, "share").axes[0]
-    points = np.concatenate(
-        [drawn.get_offsets() for drawn in axes.collections if len(drawn.get_offsets()) == 2]
-    )
-    assert sorted(points[:, 0].tolist()) == [0.1, 0.1, 0.4, 0.4]
