@@ -26,7 +26,6 @@ from casebook.stats.intervals import (
 from casebook.stats.samples import score_matrix
 from casebook.stats.tests import (
     bounds_of_difference,
-    cohens_dz,
     holm,
     minimal_detectable_effect,
     sign_flips,
@@ -389,9 +388,11 @@ def pair_sizes(scores, pairs, alpha, clusters):
     rows = []
     for system, against in pairs:
         differences = (scores[system] - scores[against]).round(12)  # blind to rounding
-        row = {"dz": cohens_dz(differences).estimate}
-        if clusters is None and row["dz"] is not None:
-            row["mde"] = minimal_detectable_effect(differences.std(), len(scores), alpha=alpha)
+        row = {}
+        if differences.nunique() > 1:
+            row["dz"] = differences.mean() / differences.std()
+            if clusters is None:
+                row["mde"] = minimal_detectable_effect(differences.std(), len(scores), alpha=alpha)
         rows.append(row)
     return pd.DataFrame(rows, columns=["dz", "mde"], dtype=float)
 

@@ -103,7 +103,7 @@ class Chapter:
         self.outputs.headlines(*self._answers.values())
         texts = reserves(row.drop(["role", "reason"], errors="ignore"))
         new = [text for text in texts if self._reserves.setdefault(text, asked) == asked]
-        display(Markdown(" ".join([headline.markdown("**"), *new])))
+        display(Markdown(" ".join([headline.markdown, *new])))
 
     def draw(self, figure, frame, title=None, timed=False, name=None):
         """Keep a figure with its rows, and show it with what they say.
@@ -126,7 +126,7 @@ class Chapter:
         figure = getattr(figure, "figure", figure)  # of axes
         key = self._key("figure", frame, title, name)
         finds = text or finding(frame)
-        display(self.outputs.figure(key, figure, self._said, frame, None, timed, finds))
+        display(self.outputs.figure(key, figure, self._said, frame, timed, finds))
 
     def show(self, frame, title=None, timed=False, name=None):
         """Keep rows as they are, and show what differs between them, under readers' names."""

@@ -57,7 +57,7 @@ def test_a_promoted_run_is_checked_before_it_is_used(registry, two, damage):
     DAMAGE[damage](two[0] / ROWS)
     for use in (
         lambda: decide(listing, "ndcg@3"),
-        lambda: active_promotion(listing.root, "ndcg@3", checked=True),
+        lambda: active_promotion(listing.root, "ndcg@3"),
     ):
         with pytest.raises(InputError, match=f"old/{ROWS}"):
             use()

@@ -44,7 +44,7 @@ def test_the_verdict_follows_from_interval_and_margin(low, high, margin, expecte
 
 def test_a_file_of_headlines_is_json_for_strict_readers():
     row = pd.Series({"value": 0.5, "low": np.nan, "high": np.nan, "n": 3, "reason": np.nan})
-    text = headlines_text([Headline.of(row, "Better?", **NAMES)])
+    text = headlines_text([dataclasses.asdict(Headline.of(row, "Better?", **NAMES))])
     assert json.loads(text, parse_constant=lambda name: pytest.fail(name))[0]["reason"] is None
 
 
@@ -109,12 +109,12 @@ def test_the_plain_sentence_stands_before_its_numbers_and_a_terminal_has_no_tags
     headline = answered(meaning="First for 78 % of the questions.", against="b < c")
     numbers = "+0.050 [+0.020, +0.080] nDCG@10 against b < c (40 questions)."
     assert headline.sentence == f"Yes. First for 78 % of the questions. {numbers}"
-    assert headline.markdown("**") == (
+    assert headline.markdown == (
         "**Better? Yes. First for 78 % of the questions.** "
         f'<span class="numbers">{numbers.replace("<", "&lt;")}</span>'
     )
     unmeasured = Headline("Better?", value=None, reason="no judgements", **NAMES)
-    assert unmeasured.markdown() == "Better? Cannot be measured here: no judgements."
+    assert unmeasured.markdown == "**Better? Cannot be measured here: no judgements.**"
 
 
 def test_a_share_that_is_not_quite_none_or_all_does_not_look_so():

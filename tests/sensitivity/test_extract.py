@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 
 from casebook.readers import read_yaml
 from casebook.sensitivity import extract, facts
-from casebook.sensitivity.extract import (
-    LONGEST_REGION,
-    extract_sheet,
-    extract_with_model,
-    facts_region,
-)
+from casebook.sensitivity.extract import extract_sheet, extract_with_model
 
 EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
 
@@ -54,21 +49,6 @@ READERS = {
 def test_texts_are_read_as_a_person_reads_them(reader):
     texts = EXAMPLES[reader]
     assert {text: READERS[reader](text) for text in texts} == texts
-
-
-def test_region_runs_from_the_facts_heading_to_the_next():
-    text = "JUDGMENT\n\nFACTS\nHe paid Rs 5.\n\nISSUES\nWhether Rs 7 was due."
-    start, end = facts_region(text)
-    assert "Rs 5" in text[start:end]
-    assert "Rs 7" not in text[start:end]
-    (amount,) = extract_sheet(text).sheet.numerical_facts.amounts
-    assert amount.value == 5
-
-
-def test_region_without_heading_is_the_beginning():
-    assert facts_region("word " * 10_000) == (0, LONGEST_REGION)
-    assert facts_region("word " * 100) == (0, 500)
-    assert facts_region("FACTS\n" + "word " * 10_000) == (5, 5 + LONGEST_REGION)
 
 
 def test_every_fact_has_a_place_in_the_text_and_every_sheet_is_valid():

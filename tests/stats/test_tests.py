@@ -5,7 +5,6 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
-import pingouin as pg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,12 +14,10 @@ from statsmodels.stats.power import TTestPower
 
 from casebook.raters.documented import documented_sign_test
 from casebook.stats.tests import (
-    cohens_dz,
     exact_sign_test,
     holm,
     minimal_detectable_effect,
     paired_randomization,
-    rank_biserial,
 )
 
 # Darwin's maize, crossed minus self-fertilised, in eighths of an inch: Fisher, The
@@ -88,35 +85,6 @@ def test_holm_with_the_digits_of_r():
     # What was not tested does not count.
     assert holm([None, *pvalues, np.nan]) == [None, *holm(pvalues), None]
     assert holm([]) == [] and holm([None]) == [None]
-
-
-# Effect sizes.
-
-
-def test_undefined_effect_sizes_have_a_reason():
-    for scores, reason, biserial in (
-        ([0.25] * 35, "no_variation", 1.0),
-        ([0.5], "fewer_than_two_units", 1.0),
-        (np.zeros(35), "no_variation", None),
-        (1 + 1e-9 * A, "out_of_range", 1.0),
-    ):
-        dz = cohens_dz(scores)
-        assert (dz.low, dz.reason, rank_biserial(scores)) == (None, reason, biserial)
-
-
-def test_dz_inverts_the_noncentral_t():
-    t = stats.ttest_rel(A, B).statistic
-    dz = cohens_dz(A - B)
-    assert dz.estimate == pytest.approx(t / np.sqrt(35))
-    shares = stats.nct.cdf(t, 34, np.sqrt(35) * np.array([dz.low, dz.high]))
-    assert shares == pytest.approx([0.975, 0.025], abs=1e-6)
-
-
-def test_rank_biserial_equals_pingouin():
-    for decimals in (0, 1, 8):
-        differences = np.round(np.round(5 * A, decimals) - np.round(5 * B, decimals), decimals)
-        theirs = pg.wilcoxon(differences)["RBC"].iloc[0]
-        assert rank_biserial(differences) == pytest.approx(theirs, abs=1e-12), decimals
 
 
 # Counts.

@@ -51,8 +51,8 @@ def search_folder(folder, questions, depth, mode="full", encoder=None, filters=N
     index = EncodedCorpus(folder, encoder)
     retriever = HybridRetriever(index, mode=mode)
     result = retriever.retrieve_many(queries["text"].tolist(), depth, filters, depth=depth)
-    if not result.final.lengths.any():
-        raise InputError(f"{folder}: no document answers a question under these filters")
+    if filters and not result.final.lengths.any():
+        raise InputError(f"{folder}: no document that satisfies the filters was found")
     return result.run(queries["query_id"])
 
 

@@ -4,10 +4,9 @@ import hashlib
 import json
 import uuid
 
-from casebook.errors import InputError
 from casebook.files import sha256_file, write_json, write_text
+from casebook.paths import valid_name
 from casebook.runs.record import digest, utc
-from casebook.runs.registry import child_folder
 
 LATEST = "manifest_latest.json"
 PREPROCESSING = {
@@ -19,21 +18,16 @@ PREPROCESSING = {
 }
 
 
-def write_manifest(
-    folder, dataset, role, chunks, *, vectors, provider, input_root, preprocessing, parents=()
-):
+def write_manifest(folder, dataset, role, chunks, *, vectors, provider, input_root, preprocessing):
     """Write the manifest of an ingest, and its chunk index, with a line for each of ``chunks``.
 
     A chunk is (document, number, text).
     """
     started = utc()
     space = f"{dataset}:{role}"
-    if not chunks or len(vectors) != len(chunks):
-        raise InputError(f"{space}: {len(chunks)} chunks and {len(vectors)} vectors")
     index = [_chunk(space, *chunk) for chunk in chunks]
     key = digest([[chunk["id"] for chunk in index], provider, vectors.shape])[:32]
-    folder = child_folder(folder / "manifests", dataset, "dataset")
-    folder = child_folder(folder, role, "role")
+    folder = folder / "manifests" / valid_name(dataset, "dataset") / valid_name(role, "role")
     name = f"chunks_{key}.jsonl"
     lines = [f"{json.dumps(chunk, sort_keys=True)}\n" for chunk in index]
     path = write_text(folder / name, "".join(lines))
@@ -51,7 +45,7 @@ def write_manifest(
         "chunkIndexFileName": name,
         "chunkIndexSha256": sha256_file(path),
         "corpusSha256": digest(sorted([chunk["doc"], chunk["textSha256"]] for chunk in index)),
-        "parents": list(parents),
+        "parents": [],
     }
     write_json(folder / f"manifest_{key}.json", manifest)
     write_json(folder / LATEST, manifest)

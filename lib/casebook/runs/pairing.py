@@ -1,66 +1,68 @@
-"""Two runs compared by query: difference, interval, test, and flips."""
+"""Two runs compared by query: difference, interval, test, flips, and what they were made with."""
 
 import numpy as np
 import pandas as pd
 
 from casebook.errors import Incomparable, InputError
 from casebook.frames import contrasts
-from casebook.runs.record import higher_is_better
-from casebook.runs.registry import TOLERANCE, query_scores
+from casebook.runs.evidence import RECORD
+from casebook.runs.record import higher_is_better, read_record
+from casebook.runs.registry import TOLERANCE, NoRows, find_run, query_scores
+
+CHANGES = ["gained", "lost", "unchanged"]
 
 
-def compare_runs(
-    candidate,
-    reference,
-    metric,
-    *,
-    force=False,
-    level=0.95,
-    seed=0,
-):
+def compare_named(listing, names, metric):
+    """Two runs by name compared query by query, with the labels that differ."""
+    if len(names) != 2:
+        raise InputError("compare takes no run or two: candidate and reference")
+    runs = [find_run(listing, name) for name in names]
+    if runs[0]["key"] != runs[1]["key"]:
+        raise Incomparable("the runs were measured on different data")
+    folders = [listing.folder(run) for run in runs]
+    try:
+        comparison = compare_runs(*folders, metric)
+    except NoRows as reason:
+        raise InputError(f"{metric}: no comparison by query: {reason}") from None
+    labels = pd.json_normalize([read_record(folder / RECORD).labels for folder in folders])
+    labels = labels.astype(str).T
+    differing = labels[labels[0] != labels[1]]
+    return comparison | {"labels": differing.T.to_dict("list")}
+
+
+def compare_runs(candidate, reference, metric):
     """Compare the folders of two runs by the queries of a metric; gives a dict.
 
     Above 0 the candidate is better, whichever direction the metric has. Other queries, or other
-    groups of them, are incomparable; by force those count that both hold, in the groups of the
-    candidate. ``flips`` is a frame of the queries, largest change first, ``reason`` why there is no
-    interval, ``incomparable`` what was overcome by force.
+    groups of them, are incomparable. ``flips`` is a frame of the queries, largest change first,
+    ``reason`` why there is no interval.
     """
     after = query_scores(candidate, metric)
     before = query_scores(reference, metric)
-    both = after.join(before, how="inner", rsuffix="_before")
-    if both.empty:
-        raise InputError("the two runs have no query in common")
-    groups = both["group_before"] if both["group"].is_unique else both["group"]
+    n_alone = len(after.index.symmetric_difference(before.index))
+    if n_alone:
+        raise Incomparable(f"{n_alone} queries are of one run only")
+    both = after.join(before, rsuffix="_before")
     # Rows without groups, each a group of its own, take those of the other run.
+    groups = both["group_before"] if both["group"].is_unique else both["group"]
     known = groups if both["group_before"].is_unique else both["group_before"]
-    n_unpaired = len(after) + len(before) - 2 * len(both)
-    incomparable = None
-    if n_unpaired:
-        incomparable = f"{n_unpaired} queries are of one run only; --force compares {len(both)}"
-    elif (pd.factorize(groups)[0] != pd.factorize(known)[0]).any():
-        incomparable = "the queries are in different groups; --force takes the candidate's"
-    if incomparable and not force:
-        raise Incomparable(incomparable)
+    if (pd.factorize(groups)[0] != pd.factorize(known)[0]).any():
+        raise Incomparable("the queries are in different groups")
     sign = 1 if higher_is_better(metric) else -1
     scores = pd.DataFrame({"new": sign * both["score"], "old": sign * both["score_before"]})
-    row = contrasts(scores, [("new", "old")], groups, level=level, seed=seed).iloc[0]
+    row = contrasts(scores, [("new", "old")], groups).iloc[0]
     row = row.astype(object).where(row.notna(), None)  # undefined is never a number
     flips = _flips(both["score_before"], both["score"], sign)
     counts = flips["change"].value_counts().reindex(CHANGES, fill_value=0)
-    names = {"difference", "low", "high", "reason"}
     return {
-        **{name: row[name] for name in names},
-        "level": level,
-        "incomparable": incomparable,
+        **row[["difference", "low", "high", "reason"]].to_dict(),
+        "level": 0.95,
         "n": int(row["n"]),
         "groups": int(row["groups"]),
         "p_value": row["p"],
         **counts.astype(object).to_dict(),
         "flips": flips,
     }
-
-
-CHANGES = ["gained", "lost", "unchanged"]
 
 
 def _flips(before, after, sign):

@@ -12,7 +12,7 @@ from casebook.errors import InputError
 from casebook.frames import estimates, single_contrasts
 from casebook.readers import read_json
 from casebook.runs.outputs import number
-from casebook.runs.record import query_groups, read_per_query
+from casebook.runs.record import GROUP, read_per_query
 
 PER_QUERY_COLUMNS = {"map@1": "Ap1", "ndcg@3": "Ndcg3"}
 APPLY = "ApplyShift"
@@ -68,7 +68,7 @@ def compare_segments(segments, metric=None, *, seed=0):
             f"(first: {undecided[0]}): give each {APPLY} or {SKIP}"
         )
     apply = decisions[used] == APPLY
-    groups = query_groups(base.loc[used])
+    groups = base.loc[used, GROUP]
     counts = {
         "used": len(used),
         "missing": len(base) - len(used),

@@ -1,4 +1,4 @@
-"""Tests of paired comparisons: sign flips, randomisation, counts, effect sizes, power.
+"""Tests of paired comparisons: sign flips, randomisation, counts, power.
 
 `sign_flips` is the test on which all verdicts of `casebook.frames` rest.
 """
@@ -12,7 +12,7 @@ import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.stats.intervals import BLOCK_ELEMENTS, Interval
+from casebook.stats.intervals import BLOCK_ELEMENTS
 from casebook.stats.samples import (
     ROUNDING,
     check_count,
@@ -23,7 +23,6 @@ from casebook.stats.samples import (
 from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS
 
 LEAST_BLOCK_ROWS = 16
-LARGEST_T = 1000.0
 
 
 #: Mean differences with p-values and intervals, an array each with an entry per column.
@@ -241,35 +240,6 @@ def holm(pvalues):
     ranked = p.dropna().sort_values()
     stepped = (ranked * np.arange(len(ranked), 0, -1)).cummax().clip(upper=1.0)
     return [None if math.isnan(value) else value for value in stepped.reindex(p.index)]
-
-
-# Effect sizes.
-
-
-def cohens_dz(differences, *, level=0.95):
-    """Cohen's dz of paired differences, with the interval that inverts the noncentral t."""
-    n = len(differences)
-    if n < 2:
-        return Interval(None, None, None, level, n, "noncentral-t", "fewer_than_two_units")
-    if np.ptp(differences) <= ROUNDING * np.abs(differences).max():
-        return Interval(None, None, None, level, n, "noncentral-t", "no_variation")
-    dz = float(np.mean(differences) / np.std(differences, ddof=1))
-    t = dz * math.sqrt(n)
-    if abs(t) > LARGEST_T:  # scipy's noncentral t is not reliable further out
-        return Interval(dz, None, None, level, n, "noncentral-t", "out_of_range")
-    tails = np.array([(1 + level) / 2, (1 - level) / 2])
-    low, high = special.nctdtrinc(n - 1, tails, t) / math.sqrt(n)
-    return Interval(dz, float(low), float(high), level, n, "noncentral-t")
-
-
-def rank_biserial(differences):
-    """Rank-biserial correlation of paired differences; None if all are 0."""
-    differences = pd.Series(differences, dtype=float)
-    differences = (differences / differences.abs().max()).round(12)  # blind to rounding
-    ranks = differences[differences.abs() > 0].abs().rank()
-    if ranks.empty:
-        return None
-    return float((np.sign(differences) * ranks).sum() / ranks.sum())
 
 
 # Counts: the sign test.
