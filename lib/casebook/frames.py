@@ -389,7 +389,7 @@ def pair_sizes(scores, pairs, alpha, clusters):
     for system, against in pairs:
         differences = (scores[system] - scores[against]).round(12)  # blind to rounding
         row = {}
-        if differences.nunique() > 1:
+        if len(set(differences)) > 1:
             row["dz"] = differences.mean() / differences.std()
             if clusters is None:
                 row["mde"] = minimal_detectable_effect(differences.std(), len(scores), alpha=alpha)
