@@ -133,8 +133,7 @@ class Chapter:
         if frame.empty or ("system_name" in frame and not frame["n"].any()):
             return
         key = self._key("table", frame, title, name)
-        write = self.outputs.timing if timed else self.outputs.table
-        write(key, frame)
+        self.outputs.table(key, frame, timed)
         text = filled(title, frame) if title else ""
         if "system_name" in frame:
             said = caption(frame)
@@ -200,10 +199,9 @@ class Chapter:
         systems = first["system"].tolist()
         measures = []
         for level, rows in zip(levels, pairs, strict=True):
-            of_measure = {row["system"]: number(row) for row in level.to_dict("records")}
             title = level["measure"].iloc[0]
             margin = rows["margin"].iloc[0]
-            table = measure_table(title, systems, of_measure, rows, margin)
+            table = measure_table(title, systems, level, rows, margin)
             if "neutral" in rows and rows["neutral"].eq(True).all():
                 table["words"] = NEUTRAL
             measures.append(table)

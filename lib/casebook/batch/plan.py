@@ -20,7 +20,7 @@ from casebook.data.cards import card_of
 from casebook.data.sources import reachable, status
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.models.device import REFERENCE, ModelSettings, model_settings
+from casebook.models.device import ModelSettings, model_settings
 from casebook.paths import card_files, collection_folder, data_folder
 from casebook.plugins import is_plugin, source_of
 from casebook.readers import did_you_mean
@@ -41,7 +41,6 @@ class Planned:
 
     @property
     def key(self):
-        """Content key: the hash of all inputs."""
         return digest(self.inputs)
 
 
@@ -69,7 +68,7 @@ def _planned(cell, run, inputs, force):
         record = read_record(record_path(run, cell.name))
     if record is None or "Inputs" not in record.labels:
         return Planned(cell, inputs, "run")
-    recorded = REFERENCE | record.labels["Inputs"]  # earlier versions had no other device
+    recorded = record.labels["Inputs"]
     changed = [name for name in inputs if recorded.get(name) != inputs[name]]
     for name in evidence.output_faults(record_path(run, cell.name).parent, record):
         changed.append(name.removeprefix("../../"))
@@ -82,12 +81,10 @@ def _planned(cell, run, inputs, force):
 
 
 def common_inputs():
-    """Hashes of what all cells depend on alike."""
     return {"library": library_digest(), "lock": lock_digest()}
 
 
 def inputs_of(cell, common, needed=None):
-    """Hashes of everything that a cell's numbers depend on."""
     values = resolved(cell.parameters, cell.source)
     files = {name: paths_in(value) for name, value in values.items() if name not in DATA_PARAMETERS}
     files |= plugin_sources(cell.parameters)

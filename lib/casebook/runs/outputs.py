@@ -52,7 +52,7 @@ class RunOutputs:
         return self.folder / kind / f"{self.cell}.{valid_name(name, kind)}.{ending}"
 
     def _json(self, kind):
-        return _json_path(self.run, kind, self.cell)
+        return _json_path(self.run, self.cell, kind)
 
     def rows(self, frame):
         """Keep the tidy per-unit rows, so that any later comparison can be paired."""
@@ -60,12 +60,10 @@ class RunOutputs:
         # Without time and file name in the header, equal rows give equal bytes.
         return write_bytes(path, gzip.compress(_csv(frame).encode(), mtime=0))
 
-    def table(self, name, frame):
-        return write_text(self._path("tables", name, "csv"), _csv(frame))
-
-    def timing(self, name, frame):
-        """Write measurements of time, apart from what reruns must reproduce."""
-        return write_text(self._path("timings", name, "csv"), _csv(frame))
+    def table(self, name, frame, timed=False):
+        """Write a table; measurements of time lie apart from what reruns must reproduce."""
+        kind = "timings" if timed else "tables"
+        return write_text(self._path(kind, name, "csv"), _csv(frame))
 
     def figure(self, name, figure, caption, data=None, timed=False, finding=None):
         """Write a figure as SVG, its ``data`` as CSV, and give the view that a cell shows.
@@ -116,7 +114,7 @@ class RunOutputs:
         }
         if milliseconds:
             table["milliseconds"] = table.index.map(milliseconds)
-            self.timing(LEADERBOARD_TIMES, table)
+            self.table(LEADERBOARD_TIMES, table, timed=True)
         return write_text(self._json("leaderboard"), items_json(_rounded(content)))
 
     def item_page(self, cell=None, **choice):
@@ -183,17 +181,13 @@ def number(row, value="value", low="low", high="high"):
     }
 
 
-def _json_path(run, kind, cell):
+def _json_path(run, cell, kind):
     return run_dir(run) / kind / f"{cell}.json"
 
 
 def read_numbers(run, cell, kind="numbers"):
-    path = _json_path(run, kind, cell)
+    path = _json_path(run, cell, kind)
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-
-
-def read_contrasts(run, cell):
-    return read_numbers(run, cell, "contrasts")
 
 
 def finished_cells(run):
@@ -202,7 +196,6 @@ def finished_cells(run):
 
 
 def _joined(run):
-    """Numbers and contrasts of the finished cells."""
     numbers = {}
     found = {}
     contrasts = {}
@@ -216,7 +209,7 @@ def _joined(run):
             for name in names[:-1]:
                 level = level.setdefault(name, {})
             level[names[-1]] = number
-        for experiment, datasets in read_contrasts(run, cell).items():
+        for experiment, datasets in read_numbers(run, cell, "contrasts").items():
             contrasts.setdefault(experiment, {}).update(datasets)
     return {"numbers": numbers, "contrasts": contrasts}
 

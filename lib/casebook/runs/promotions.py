@@ -116,7 +116,6 @@ def _check_run(root, entry):
 
 
 def verify(root):
-    """What was changed in the log since it was written."""
     return _checked_lines(root)[1]
 
 

@@ -56,7 +56,6 @@ def metric_label(key):
 
 
 def higher_is_better(metric):
-    """Direction of a metric, by the last part of its name."""
     key = re.sub(r"\([^)]*\)", "", metric_key(metric))  # rbp(p=0.9) holds a point too
     return not _LOWER_IS_BETTER.search(key.rsplit(".", 1)[-1])
 
@@ -170,7 +169,6 @@ def write_per_query(path, frame):
 
 
 def json_rows(frame):
-    """Rows of a frame as JSON has them: undefined is None."""
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
@@ -194,7 +192,6 @@ def read_per_query(path):
 
 
 def groups_of(groups, queries):
-    """Groups as text; a query without one is a group of its own."""
     return groups.where(groups.notna(), "query " + queries).astype(str)
 
 
