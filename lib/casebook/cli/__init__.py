@@ -28,7 +28,7 @@ from casebook.cli import (  # noqa: F401
     shift,
 )
 from casebook.cli.commands import SHARED_OPTIONS, app
-from casebook.cli.common import echo, in_line
+from casebook.cli.common import in_line
 from casebook.cli.extras import what_is_missing
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError
