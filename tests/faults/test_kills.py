@@ -14,9 +14,8 @@ import pytest
 from toy_card import toy_card
 
 from casebook.batch import grid
-from casebook.batch.plan import plan
+from casebook.batch.plan import plan, record_path
 from casebook.batch.run import run_batch
-from casebook.batch.run_folder import record_path
 from casebook.data import cards, sources
 from casebook.runs.record import read_record
 
