@@ -22,7 +22,6 @@ from casebook.explain.defects import (
 )
 from casebook.explain.study import Explained, explain_dataset
 from casebook.measures.faithfulness import inverse_frequency
-from casebook.measures.quotations import quote_states
 
 SOURCE = (
     "The landlord must return the deposit of 5,000 within 14 days. The tenant may not "
@@ -42,13 +41,6 @@ def explained():
 @pytest.fixture(scope="module")
 def copies(explained):
     return explanation_copies(explained)
-
-
-def test_templates_quote_their_own_source(explained):
-    assert len(explained.explanations) == 34 and not explained.left_out
-    for key, text in explained.explanations.items():
-        own = explained.sources[explained.source_of[key]]
-        assert [state for _, state in quote_states(text, [own])] == ["verbatim"]
 
 
 def test_each_detector_sees_its_defect():
@@ -99,12 +91,6 @@ def test_what_cannot_be_explained_says_why():
             explain_dataset(dataset, limit=limit)
     with pytest.raises(InputError, match="explanations: 'nope': choose from template, gold"):
         explain_dataset(data, "nope")
-
-
-def test_sentences_of_the_explainer_are_explanations_too():
-    made = explain_dataset(load("planted"), "explainer", limit=10)
-    assert made.name == "planted.corrected_explainer" and len(made.explanations) == 10
-    assert all(text.startswith(("Both", "The ", "Terms")) for text in made.explanations.values())
 
 
 SPOILT = [

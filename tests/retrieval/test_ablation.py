@@ -79,11 +79,6 @@ def test_a_stage_keeps_the_share_of_relevant_documents_that_it_lists(study):
     ]
 
 
-def test_a_dataset_without_judgements_is_refused(smoke):
-    with pytest.raises(InputError, match="no judgements"):
-        run_ablation(smoke.subset([], "none"), {})
-
-
 def test_halves_share_no_group_and_make_the_whole(smoke):
     first, second = ablation.halves(smoke)
     assert sorted([*first.qrels, *second.qrels]) == sorted(smoke.qrels)

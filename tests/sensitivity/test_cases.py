@@ -49,13 +49,6 @@ def test_shipped_cases_are_complete_and_their_own_words_are_there():
             assert normalise_section(section) == section
 
 
-def test_case_without_annotations_is_excluded_and_counted(tmp_path):
-    nothing = dict.fromkeys(GOOD.keys() - {"case_id", "fact_sheet"})
-    sheets, annotations, account = read_cases(write(tmp_path, {}, nothing))
-    assert set(annotations["case_id"]) == {"c0"}
-    assert (len(sheets), account["annotated"]) == (2, 1)
-
-
 WRONG = [
     (
         {"dispositive_facts": ["Weather"]},
@@ -119,14 +112,6 @@ def test_names_of_ones_own_and_lists_within_objects_are_told(tmp_path):
         read_cases(path)
     ((sheet,), _, account) = read_cases(path, columns={"case_id": "name"})
     assert sheet == facts.from_dict(FLAT) and account["not read"] == "nothing"
-
-
-def test_one_of_several_cases_is_chosen_by_name(tmp_path):
-    path = write(tmp_path, {}, {})
-    assert read_case(path, name="c1")[0].case_id == "c1"
-    for name in (None, "c9"):
-        with pytest.raises(InputError, match=r"name one of 2 cases by --case, such as c0, c1"):
-            read_case(path, name=name)
 
 
 def test_shipped_planted_cases_are_those_of_the_script():

@@ -13,7 +13,6 @@ from casebook.sensitivity import domain as citations
 from casebook.sensitivity import facts
 from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN, read_domain
 from casebook.sensitivity.edits import single_fact_edits
-from casebook.sensitivity.plausibility import ACCEPT, REJECT, rules
 
 PAGE = (ROOT / "book/methods/counterfactual_sensitivity.md").read_text(encoding="utf-8")
 HULL = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[1]
@@ -162,15 +161,3 @@ def test_edits_exchange_one_value_along_an_order_or_for_every_other(hull):
     )
     (edit,) = single_fact_edits(end, domain=hull)[-1:]
     assert edit.description == "loss: actual total loss to constructive total loss"
-
-
-def test_the_rules_know_the_matter_and_the_sections_of_an_act_of_ones_own(hull):
-    sheet = extract_sheet(TEXT, domain=hull).sheet
-    edits = {
-        edit.new: rules(sheet, edit, hull).outcome
-        for edit in single_fact_edits(sheet, lambda section: ["MIA-40", "MIA-50"], domain=hull)
-    }
-    assert edits["MIA-40"] == ACCEPT and edits["MIA-50"] == REJECT
-    assert edits["Confession"] == REJECT  # in a civil dispute
-    assert edits["Panama"] == ACCEPT
-    assert citations.neighbours_or_next("MIA-39", hull)[0] == "MIA-39A"
