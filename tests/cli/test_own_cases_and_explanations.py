@@ -2,7 +2,6 @@
 user's own."""
 
 import json
-import re
 
 import pytest
 from cases import failing
@@ -135,17 +134,6 @@ def test_grounded_and_invented_explanations_are_told_apart(casebook, kitchen, tm
     foreign = [row[f"{ours}, foreign"] for row in report["explanations"]]
     control = rules[ours, "faithfulness"]["control"]
     assert control == pytest.approx(sum(foreign) / 3) != 2 / 3
-    rows.append(
-        {"id": "half", "explanation": "Beat eggs with sugar. Whales migrate.", "source": "cake.md"}
-    )
-    code, out, _ = casebook("explain", "score", written(tmp_path, *rows), "--sources", kitchen)
-    assert code == 0 and "foreign sources" in out and re.search(r"made up +0\.0+ ", out)
-    # After two means by each of three rules stand the numbers of the sentences below the threshold.
-    listed = {
-        name: re.search(rf"^ *{name}((?: +[\d.]+){{6}})(.*)$", out, re.MULTILINE)
-        for name in ("half", "two")
-    }
-    assert [listed["half"][2].strip(), listed["two"][2].strip()] == ["2", ""], out
 
 
 BAD = [

@@ -9,7 +9,6 @@ from planting import plant_cases
 from refusals import not_refused
 
 from casebook.data.tables import read_table
-from casebook.errors import InputError
 from casebook.sensitivity import facts
 from casebook.sensitivity.cases import (
     ANNOTATED_CASES,
@@ -98,20 +97,6 @@ def test_a_case_is_the_same_in_every_form(tmp_path, name):
     assert sheet == facts.from_dict(FLAT) == read_case(path)[0]
     rows = annotations[["fact_type", "dispositive", "importance"]].to_numpy().tolist()
     assert rows == ([["Section", True, 1], ["PartyType", False, 2]] if "one" not in name else [])
-
-
-def test_names_of_ones_own_and_lists_within_objects_are_told(tmp_path):
-    path = tmp_path / "cases.json"
-    mine = {"name": "a-v-b", "sheet": GOOD["fact_sheet"], "weather": "fair"}
-    path.write_text(json.dumps({"export": [mine]}), encoding="utf-8")
-    columns = {"case_id": "name", "fact_sheet": "sheet"}
-    ((sheet,), _, account) = read_cases(path, columns=columns, rows="export")
-    assert sheet == facts.from_dict(FLAT) and account["not read"] == "weather"
-    path.write_text(json.dumps({"name": "a-v-b"} | GOOD["fact_sheet"]), encoding="utf-8")
-    with pytest.raises(InputError, match="type --columns case_id=COLUMN"):
-        read_cases(path)
-    ((sheet,), _, account) = read_cases(path, columns={"case_id": "name"})
-    assert sheet == facts.from_dict(FLAT) and account["not read"] == "nothing"
 
 
 def test_shipped_planted_cases_are_those_of_the_script():

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from casebook.readers import read_yaml
 from casebook.sensitivity.edits import (
-    CONTEXT_WORDS,
     Inert,
     Vocabulary,
     changed_words,
@@ -134,15 +133,6 @@ def test_placebos_change_as_many_words_as_asked_and_no_fact(removed, added):
         assert edit.fact_type == "Placebo"
     assert placebo_edits(FEW, write, removed, added, Inert()) == edits[:1]
     assert len({edit.query for edit in edits}) > 1 or (removed, added) == (4, 0)
-
-
-def test_words_depend_on_case_seed_and_size_alone():
-    write = with_context("x", Inert())
-    assert write == with_context("x", Inert())
-    assert write not in (with_context("y", Inert()), with_context("x", Inert(), seed=1))
-    more = placebo_edits(FEW, write, 1, 1, Inert(), draws=4)
-    assert more[:2] == placebo_edits(FEW, write, 1, 1, Inert(), draws=2)
-    assert placebo_edits(FEW, write, CONTEXT_WORDS + 1, 0, Inert()) == []
 
 
 def test_a_collection_without_months_gives_words_of_its_own_that_no_fact_holds():

@@ -67,22 +67,6 @@ def test_areas_of_systems_beside_the_type_alone(study):
     assert rows.loc["type alone", "value"] == 0.5  # each type decides in two of four areas
 
 
-def test_rows_of_edits_say_what_they_are_of(study):
-    beyond = study.beyond("bm25").iloc[0]
-    edges = study.edges["bm25"]
-    edges = edges[edges["status"] == "ok"]
-    assert beyond["value"] == pytest.approx(excess(edges).mean())
-    assert beyond["value"] == pytest.approx(beyond["level"] - beyond["baseline"])
-    assert (beyond["verdict"], beyond["unit"], beyond["cluster"]) == ("better", "edits", "cases")
-    rows = study.beyond_by_type(["bm25"])
-    is_better = (rows["p_adjusted"] <= 0.05) & (rows["value"] > 0)
-    assert ((rows["verdict"] == "better") == is_better).all()
-    above = study.placebos_above("bm25").iloc[0]
-    placebos = study.placebos["bm25"]
-    assert above["n"] == (placebos["status"] == "ok").sum()
-    assert above["value"] == pytest.approx((placebos["displacement"] > 1.5).mean())
-
-
 def test_accept_rate_is_the_share_of_proposed_edits_and_its_code_says_one(study):
     stated, code, *_ = study.documented_table().to_dict("records")
     outcomes = study.decisions("bm25")["outcome"]
