@@ -18,7 +18,6 @@ import typer
 from casebook import __version__
 from casebook.cli import (  # noqa: F401
     assistant,
-    corpus,
     data,
     factcheck,
     raters,
@@ -115,7 +114,6 @@ def _parser():
 
 
 def _our_words(words):
-    """The words of a command, with ours for EmbeddingShift's name of it."""
     first = words[0].lower() if words else ""
     return [*ALIASES[first].split(), *words[1:]] if first in ALIASES else list(words)
 
