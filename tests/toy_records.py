@@ -2,8 +2,7 @@
 
 import json
 
-from casebook.runs.evidence import EVIDENCE_FOLDERS, file_hashes
-from casebook.runs.record import SEAL, digest
+from casebook.runs.record import EVIDENCE_FOLDERS, SEAL, digest, file_hashes
 
 
 def rewrite_record(path, **changes):
@@ -11,14 +10,6 @@ def rewrite_record(path, **changes):
     record = json.loads(path.read_text())
     content = {name: value for name, value in (record | changes).items() if name != SEAL}
     path.write_text(json.dumps(content | {SEAL: digest(content)}))
-
-
-def as_of_another_program(path):
-    """Take away what only our records hold: the hashes of the outputs, and of the record itself."""
-    record = json.loads(path.read_text())
-    path.write_text(
-        json.dumps({name: value for name, value in record.items() if name not in ("Outputs", SEAL)})
-    )
 
 
 def seal(folder):

@@ -15,7 +15,7 @@ from casebook.runs.leaderboard import measure_table
 from casebook.runs.outputs import RunOutputs, number
 from casebook.scores import Choice
 from casebook.sentences import PLACES, caption, finding, kind, labels, plain, reserves, units
-from casebook.tables import Table, p_value, reason_text, with_interval
+from casebook.tables import Table, reason_text, with_interval
 from casebook.verdicts import BETTER, EFFECTS, INTERVAL_BY_UNIT, NEUTRAL, OPPOSITE
 
 # What rows are of stands in the caption, so readers need no columns of it.
@@ -133,8 +133,7 @@ class Chapter:
         if frame.empty or ("system_name" in frame and not frame["n"].any()):
             return
         key = self._key("table", frame, title, name)
-        write = self.outputs.timing if timed else self.outputs.table
-        write(key, frame)
+        self.outputs.table(key, frame, timed)
         text = filled(title, frame) if title else ""
         if "system_name" in frame:
             said = caption(frame)
@@ -142,7 +141,7 @@ class Chapter:
                 said = "" if text else f"Numbers of the figure above: {name or named(frame)}"
             text = ": ".join(filter(None, [text, said]))
             frame = readable(frame)
-        display(Table(frame, text, formats={"corrected p": p_value}))
+        display(Table(frame, text))
 
     def keep(self, *frames, rows=None, items=None):
         """Keep estimates and contrasts for other pages, scores of every unit, and single items.
@@ -200,10 +199,9 @@ class Chapter:
         systems = first["system"].tolist()
         measures = []
         for level, rows in zip(levels, pairs, strict=True):
-            of_measure = {row["system"]: number(row) for row in level.to_dict("records")}
             title = level["measure"].iloc[0]
             margin = rows["margin"].iloc[0]
-            table = measure_table(title, systems, of_measure, rows, margin)
+            table = measure_table(title, systems, level, rows, margin)
             if "neutral" in rows and rows["neutral"].eq(True).all():
                 table["words"] = NEUTRAL
             measures.append(table)

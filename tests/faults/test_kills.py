@@ -23,9 +23,8 @@ from serving import chatting
 from small_book import content, environment, write_project
 
 from casebook.batch import grid
-from casebook.batch.plan import plan
+from casebook.batch.plan import plan, record_path
 from casebook.batch.run import run_batch
-from casebook.batch.run_folder import record_path
 from casebook.book import build
 from casebook.paths import ROOT
 from casebook.runs.record import read_record

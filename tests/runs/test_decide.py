@@ -10,11 +10,11 @@ from casebook.errors import Incomparable, InputError
 from casebook.runs.decide import (
     apply_decision,
     apply_gate,
+    compare_runs,
     decide,
     settle,
 )
-from casebook.runs.pairing import compare_runs
-from casebook.runs.promotions import active_promotion, promote, read_promotions, rollback
+from casebook.runs.promotions import active_promotion, promote, read_promotions
 from casebook.runs.registry import find_run
 
 RNG = np.random.default_rng(0)
@@ -73,24 +73,6 @@ def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_ke
     assert decision["action"] == "Promote" and decision["active"]["runId"] == "old"
     apply_decision(listing, decision)
     assert active_promotion(listing.root, "ndcg@3")["decision"]["low"] == evidence["low"]
-
-
-def test_other_data_is_incomparable_unless_forced_and_then_for_good(registry):
-    registry.add("old", 0.5, labels={"DatasetHash": "1"})
-    decided(registry)
-    registry.add("new", 0.9, minutes=1, labels={"DatasetHash": "2"})
-    listing = registry.read()
-    new = find_run(listing, "new")
-    # By itself the better run on other data is not even a candidate.
-    assert decide(listing, "ndcg@3")["evidence"]["basis"] == "same_run"
-    decision = decide(listing, "ndcg@3", run=new)
-    assert (decision["action"], decision["evidence"]["verdict"]) == ("KeepActive", "incomparable")
-    with pytest.raises(Incomparable):
-        promote(listing, new, "ndcg@3", "new data")
-    assert promote(listing, new, "ndcg@3", "new data", force=True)["incomparable"]
-    promote(listing, new, "ndcg@3", "again")
-    rollback(listing.root, "ndcg@3", "back")
-    assert active_promotion(listing.root, "ndcg@3")["incomparable"] is True
 
 
 def test_two_decisions_at_once_do_not_both_count(registry):
@@ -188,15 +170,3 @@ def test_flips_are_the_queries_that_changed(registry):
     )
     assert comparison["difference"] == pytest.approx((0.5 + 0.75 - 8 / 9) / 4)
     assert compare_runs(a, b, "map@1")["difference"] == pytest.approx(-comparison["difference"])
-
-
-def test_a_gate_tolerates_its_margin_and_fails_on_what_is_missing(registry):
-    for name, ranks in (("old", WEAK), ("same", WEAK), ("worse", WEAK + 2), ("noise", HALF)):
-        registry.add(name, ranks=ranks)
-    listing = registry.read()
-    old = find_run(listing, "old")
-    for name, verdict in (("same", "pass"), ("worse", "fail"), ("noise", "undecided")):
-        run = find_run(listing, name)
-        assert apply_gate(listing, run, old, "ndcg@3", 0.005)["verdict"] == verdict
-    absent = apply_gate(listing, old, old, "p@1", 0.0)
-    assert absent["verdict"] == "fail" and "MISSING" in " ".join(absent["notes"])

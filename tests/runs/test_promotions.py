@@ -137,23 +137,6 @@ def test_a_log_that_is_gone_is_no_new_one(three, gone):
     assert_nothing_is_added(three, path / "history.jsonl")
 
 
-def test_the_head_may_be_behind_by_the_one_line_that_was_being_written(three):
-    root = promote_all(three, "low", "mid")
-    head = root / "_heads" / "history.json"
-    one_behind = head.read_bytes()
-    pointer = pointer_path(root, "ndcg@3")
-    former = pointer.read_bytes()
-    promote_all(three, "high")
-    head.write_bytes(one_behind)
-    pointer.write_bytes(former)
-    assert verify(root) == [] and active_promotion(root, "ndcg@3")["runId"] == "high"
-    promote_all(three, "low")
-    assert json.loads(head.read_text())["seq"] == 4 and verify(root) == []
-    head.write_bytes(one_behind)
-    pointer.write_bytes(former)
-    assert verify(root) == ["line 4: is not the last one by _heads/history.json"]
-
-
 @pytest.mark.parametrize("dies_at", ["head", "pointer"])
 def test_a_writer_killed_between_its_writes_loses_nothing(three, monkeypatch, dies_at):
     root = promote_all(three, "low")

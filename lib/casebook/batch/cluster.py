@@ -28,7 +28,6 @@ PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"
 
 @contextlib.contextmanager
 def threads(number):
-    """Work in threads of this process."""
     with ThreadPoolExecutor(number) as executor:
         executor.slots = lambda: number
         yield executor

@@ -39,7 +39,6 @@ class Cell:
 
     @property
     def source(self):
-        """File of the notebook."""
         return paths.notebook_files().get(self.notebook, paths.NOTEBOOKS / self.notebook)
 
 

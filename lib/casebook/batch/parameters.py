@@ -59,7 +59,6 @@ def declarations(source):
 
 
 def defaults(source):
-    """The values that a notebook's parameters have if nothing else is given."""
     values = {}
     for name, (_, value) in declarations(source).items():
         with contextlib.suppress(ValueError, SyntaxError):
@@ -68,7 +67,6 @@ def defaults(source):
 
 
 def annotations(source):
-    """The annotations of a notebook's parameters, as text."""
     declared = declarations(source).items()
     return {name: annotation for name, (annotation, _) in declared if annotation}
 

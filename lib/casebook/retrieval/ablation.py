@@ -26,7 +26,6 @@ from casebook.retrieval.settings import (
     SYSTEM_PHRASES,
     config_for,
 )
-from casebook.runs.manifest import write_manifest
 from casebook.stats.samples import check_choice
 
 ABLATION_MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
@@ -359,13 +358,3 @@ def lost_documents(kept):
         "lost: by the last cut": kept[f"First {FIRST}"] < kept["Any list"],
     }
     return {tag: kept.index[is_lost].tolist() for tag, is_lost in lost.items() if is_lost.any()}
-
-
-def ingest(folder, dataset, vectors, provider):
-    """Write the manifest of a dataset's documents that have a text."""
-    documents = dataset.documents[dataset.documents["text"].str.strip() != ""]
-    rows = [(row.doc_id, 0, row.text) for row in documents.itertuples()]
-    loader = dataset.card.loader if dataset.card else "beir"
-    about = {"provider": provider, "input_root": dataset.name, "preprocessing": {"loader": loader}}
-    vectors = np.asarray(vectors)[documents.index]
-    return write_manifest(folder, dataset.key, "refs", rows, vectors=vectors, **about)

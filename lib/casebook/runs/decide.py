@@ -11,17 +11,19 @@ asked for. Evidence that is gone or was altered is refused.
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from casebook.errors import CheckFailed, Incomparable, Undecided
-from casebook.runs.evidence import RECORD, require
-from casebook.runs.pairing import compare_runs
+from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
+from casebook.frames import contrasts
 from casebook.runs.promotions import active_promotion, promote
-from casebook.runs.record import higher_is_better, metric_key, utc
+from casebook.runs.record import RECORD, higher_is_better, metric_key, read_record, require, utc
 from casebook.runs.registry import (
+    TOLERANCE,
     NoRows,
     best_run,
     find_run,
+    query_scores,
     ranked,
     reported_number,
     short_key,
@@ -55,6 +57,73 @@ def ranking(listing, rows):
     return table
 
 
+# --- two runs by query
+
+CHANGES = ["gained", "lost", "unchanged"]
+
+
+def compare_named(listing, names, metric):
+    """Two runs by name compared query by query, with the labels that differ."""
+    if len(names) != 2:
+        raise InputError("compare takes no run or two: candidate and reference")
+    runs = [find_run(listing, name) for name in names]
+    if runs[0]["key"] != runs[1]["key"]:
+        raise Incomparable("the runs were measured on different data")
+    folders = [listing.folder(run) for run in runs]
+    try:
+        comparison = compare_runs(*folders, metric)
+    except NoRows as reason:
+        raise InputError(f"{metric}: no comparison by query: {reason}") from None
+    labels = pd.json_normalize([read_record(folder / RECORD).labels for folder in folders])
+    labels = labels.astype(str).T
+    differing = labels[labels[0] != labels[1]]
+    return comparison | {"labels": differing.T.to_dict("list")}
+
+
+def compare_runs(candidate, reference, metric):
+    """Compare the folders of two runs by the queries of a metric; gives a dict.
+
+    Above 0 the candidate is better, whichever direction the metric has. Other queries, or other
+    groups of them, are incomparable. ``flips`` is a frame of the queries, largest change first,
+    ``reason`` why there is no interval.
+    """
+    after = query_scores(candidate, metric)
+    before = query_scores(reference, metric)
+    n_alone = len(after.index.symmetric_difference(before.index))
+    if n_alone:
+        raise Incomparable(f"{n_alone} queries are of one run only")
+    both = after.join(before, rsuffix="_before")
+    # Rows without groups, each a group of its own, take those of the other run.
+    groups = both["group_before"] if both["group"].is_unique else both["group"]
+    known = groups if both["group_before"].is_unique else both["group_before"]
+    if (pd.factorize(groups)[0] != pd.factorize(known)[0]).any():
+        raise Incomparable("the queries are in different groups")
+    sign = 1 if higher_is_better(metric) else -1
+    scores = pd.DataFrame({"new": sign * both["score"], "old": sign * both["score_before"]})
+    row = contrasts(scores, [("new", "old")], groups).iloc[0]
+    row = row.astype(object).where(row.notna(), None)  # undefined is never a number
+    flips = _flips(both["score_before"], both["score"], sign)
+    counts = flips["change"].value_counts().reindex(CHANGES, fill_value=0)
+    return {
+        **row[["difference", "low", "high", "reason"]].to_dict(),
+        "level": 0.95,
+        "n": int(row["n"]),
+        "groups": int(row["groups"]),
+        "p_value": row["p"],
+        **counts.astype(object).to_dict(),
+        "flips": flips,
+    }
+
+
+def _flips(before, after, sign):
+    table = pd.DataFrame({"before": before, "after": after, "difference": after - before})
+    better = sign * table["difference"]
+    changed = [better > TOLERANCE, better < -TOLERANCE]
+    table["change"] = np.select(changed, CHANGES[:2], CHANGES[2])
+    order = np.lexsort([table.index, -better, -np.abs(better)])
+    return table.rename_axis("query_id").reset_index().iloc[order].reset_index(drop=True)
+
+
 # --- what supports a candidate: a verdict on one metric and its basis
 
 
@@ -82,8 +151,6 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, ori
     if None in scores:
         return evidence_of(FAIL, "MISSING: a run failed or does not hold the metric")
     notes = []
-    if not candidate["key"]:
-        notes.append("no run holds a fingerprint: that both are of the same data is on trust")
     folders = [listing.folder(run) for run in runs]
     if not all(require(folder).outputs for folder in folders):
         notes.append("a run lists no hashes: that its files were not altered is on trust")
@@ -99,10 +166,6 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, ori
         verdict = gate_verdict(gain, gain, margin, inclusive) if gain else equal
         verdict = verdict if original else UNDECIDED
         return evidence_of(verdict, *notes, basis=ON_SCORES, improvement=gain)
-    low, high = pairs["low"], pairs["high"]
-    if pairs["reason"] == "no_variation":
-        notes.append("no interval: every question differs by the same")
-        low = high = pairs["difference"]
     if not pairs["gained"] + pairs["lost"]:
         notes.append("no row differs")
         verdict = equal
@@ -110,13 +173,12 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, ori
         notes.append("fewer than six groups: nothing is decided about new ones")
         verdict = UNDECIDED
     else:
-        verdict = gate_verdict(low, high, margin, inclusive)
+        verdict = gate_verdict(pairs["low"], pairs["high"], margin, inclusive)
     evidence = evidence_of(verdict, *notes, basis=ON_PAIRS, improvement=pairs["difference"])
     return evidence | {name: pairs[name] for name in _MEASURED}
 
 
 def settle(verdict, message):
-    """End a command with the exit code of its verdict."""
     if verdict in _ERRORS:
         raise _ERRORS[verdict](message)
 

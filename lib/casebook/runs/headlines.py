@@ -93,7 +93,6 @@ class Headline:
 
     @property
     def word(self):
-        """The verdict as the front page writes it."""
         word = (self.words or {}).get(self.verdict, self.verdict)
         is_decided = self.verdict in (HELPS, HURTS, NO_EFFECT)
         if is_decided and self.reason == INTERVAL_BY_UNIT:
@@ -118,7 +117,6 @@ class Headline:
 
     @property
     def why(self):
-        """The reason in words; None where there is none."""
         if self.reason != INTERVAL_BY_UNIT:
             return reason_text(self.reason) if self.reason else None
         groups = self.cluster or "groups"

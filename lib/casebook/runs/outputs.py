@@ -13,11 +13,10 @@ from casebook.figures import Figure, as_svg, views
 from casebook.files import write_bytes, write_json, write_text
 from casebook.paths import run_dir, valid_name
 from casebook.readers import read_json
-from casebook.runs.evidence import RECORD, require
 from casebook.runs.headlines import headlines_text
 from casebook.runs.items import STORED_DIGITS, items_json
 from casebook.runs.leaderboard import LEADERBOARD_TIMES
-from casebook.runs.record import each_number, json_rows
+from casebook.runs.record import RECORD, each_number, json_rows, require
 from casebook.sheets import table_for_csv
 from casebook.stats.samples import number_or_none
 
@@ -52,7 +51,7 @@ class RunOutputs:
         return self.folder / kind / f"{self.cell}.{valid_name(name, kind)}.{ending}"
 
     def _json(self, kind):
-        return _json_path(self.run, kind, self.cell)
+        return _json_path(self.run, self.cell, kind)
 
     def rows(self, frame):
         """Keep the tidy per-unit rows, so that any later comparison can be paired."""
@@ -60,12 +59,10 @@ class RunOutputs:
         # Without time and file name in the header, equal rows give equal bytes.
         return write_bytes(path, gzip.compress(_csv(frame).encode(), mtime=0))
 
-    def table(self, name, frame):
-        return write_text(self._path("tables", name, "csv"), _csv(frame))
-
-    def timing(self, name, frame):
-        """Write measurements of time, apart from what reruns must reproduce."""
-        return write_text(self._path("timings", name, "csv"), _csv(frame))
+    def table(self, name, frame, timed=False):
+        """Write a table; measurements of time lie apart from what reruns must reproduce."""
+        kind = "timings" if timed else "tables"
+        return write_text(self._path(kind, name, "csv"), _csv(frame))
 
     def figure(self, name, figure, caption, data=None, timed=False, finding=None):
         """Write a figure as SVG, its ``data`` as CSV, and give the view that a cell shows.
@@ -116,7 +113,7 @@ class RunOutputs:
         }
         if milliseconds:
             table["milliseconds"] = table.index.map(milliseconds)
-            self.timing(LEADERBOARD_TIMES, table)
+            self.table(LEADERBOARD_TIMES, table, timed=True)
         return write_text(self._json("leaderboard"), items_json(_rounded(content)))
 
     def item_page(self, cell=None, **choice):
@@ -183,17 +180,13 @@ def number(row, value="value", low="low", high="high"):
     }
 
 
-def _json_path(run, kind, cell):
+def _json_path(run, cell, kind):
     return run_dir(run) / kind / f"{cell}.json"
 
 
 def read_numbers(run, cell, kind="numbers"):
-    path = _json_path(run, kind, cell)
+    path = _json_path(run, cell, kind)
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-
-
-def read_contrasts(run, cell):
-    return read_numbers(run, cell, "contrasts")
 
 
 def finished_cells(run):
@@ -202,7 +195,6 @@ def finished_cells(run):
 
 
 def _joined(run):
-    """Numbers and contrasts of the finished cells."""
     numbers = {}
     found = {}
     contrasts = {}
@@ -216,7 +208,7 @@ def _joined(run):
             for name in names[:-1]:
                 level = level.setdefault(name, {})
             level[names[-1]] = number
-        for experiment, datasets in read_contrasts(run, cell).items():
+        for experiment, datasets in read_numbers(run, cell, "contrasts").items():
             contrasts.setdefault(experiment, {}).update(datasets)
     return {"numbers": numbers, "contrasts": contrasts}
 

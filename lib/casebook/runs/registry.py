@@ -22,20 +22,22 @@ import pandas as pd
 
 from casebook import paths
 from casebook.errors import Incomparable, InputError
-from casebook.files import new_folder, sha256_file
+from casebook.files import new_folder
 from casebook.models.device import REFERENCE
 from casebook.readers import read_json
-from casebook.runs.evidence import RECORD, file_hashes, require
 from casebook.runs.record import (
     PER_QUERY_PREFIX,
+    RECORD,
     comparability_key,
     each_number,
+    file_hashes,
     groups_of,
     higher_is_better,
     metric_key,
     per_query_name,
     read_per_query,
     read_record,
+    require,
     utc,
     write_per_query,
     write_record,
@@ -48,7 +50,7 @@ TENANTS = "tenants"
 
 # --- where
 
-RegistryFolders = namedtuple("RegistryFolders", "root home results tenant domain")
+RegistryFolders = namedtuple("RegistryFolders", "root home results tenant")
 
 
 def locate(domain=None, tenant=None, runs_root=None, default=DEFAULT_DOMAIN):
@@ -66,7 +68,7 @@ def locate(domain=None, tenant=None, runs_root=None, default=DEFAULT_DOMAIN):
     elif not (domain or tenant):
         root = evaluations_folder()
     check_tenant(root, tenant)
-    return RegistryFolders(root, home, results, tenant, domain or default)
+    return RegistryFolders(root, home, results, tenant)
 
 
 def evaluations_folder(tenant=None):
@@ -174,18 +176,17 @@ def short_key(key):
 
 
 def find_run(listing, name):
-    """One run by its folder, its id, or the beginning of its id."""
     wanted = str(name).strip().strip("/").lower()
     runs = listing.runs
-    ids = runs["run"].str.lower()
-    begins = ids.str.startswith(wanted or " ")
-    for fits in (runs["path"].str.lower() == wanted, ids == wanted, begins):
-        if fits.sum() > 1:
-            folders = ", ".join(runs.loc[fits, "path"][:3])
-            raise InputError(f"run {name!r} is not unique: name its folder ({folders})")
-        if fits.any():
-            return runs[fits].iloc[0]
-    raise InputError(f"no run {name!r} below {listing.root}: see casebook runs list")
+    found = runs[runs["path"].str.lower() == wanted]
+    if found.empty and wanted:
+        found = runs[runs["run"].str.lower().str.startswith(wanted)]
+    if found.empty:
+        raise InputError(f"no run {name!r} below {listing.root}: see casebook runs list")
+    if len(found) > 1:
+        folders = ", ".join(found["path"][:3])
+        raise InputError(f"run {name!r} is not unique: name its folder ({folders})")
+    return found.iloc[0]
 
 
 def record_run(folders, record, per_query=None):
@@ -193,12 +194,10 @@ def record_run(folders, record, per_query=None):
     workflow = paths.valid_name(record.workflow, "workflow")
     final = folders.home / workflow / paths.valid_name(record.run_id, "run id")
     with new_folder(final, "a run is never overwritten") as part:
-        labels = dict(record.labels)
         if per_query is not None:
-            path = write_per_query(part / per_query_name(), per_query)
-            labels["PerQuery"] = {"Path": path.name, "Sha256": sha256_file(path)}
+            write_per_query(part / per_query_name(), per_query)
         outputs = file_hashes(part, sorted(part.iterdir()))
-        update = {"labels": labels, "tenant": folders.tenant, "outputs": outputs}
+        update = {"tenant": folders.tenant, "outputs": outputs}
         write_record(part / RECORD, record.model_copy(update=update))
     return final
 
@@ -222,7 +221,6 @@ def ranked(listing, metric):
 
 
 def best_run(rows, metric):
-    """The run that wins, of rows that `ranked` gave."""
     if rows.empty:
         raise InputError(f"no successful run holds the metric {metric_key(metric)!r}")
     keys = sorted({short_key(key) for key in rows["key"]})

@@ -268,30 +268,23 @@ docket numbers. Copy the words that name an item of evidence into its descriptio
 Cite sections as in IPC-302, Constitution-Article-21, CPC-Order-7-Rule-11, PDPA-13.
 Leave lists empty, and types Unknown, where the text says nothing. Further facts are
 of these types, with these values: {types}.
-{again}
 Judgment:
 {text}
 """
 
 
 def extract_with_model(text, model, case_id="case", domain=SHIPPED_DOMAIN):
-    """Extract a fact sheet with a language model; after two unusable answers, by patterns."""
+    """Extract a fact sheet with a language model; after an unusable answer, by patterns."""
     by_patterns = extract_sheet(text, case_id, domain)
     known = {fact.key for fact in facts.facts_of(by_patterns.sheet)}
     types = {key: list(kind.values or ["a number"]) for key, kind in domain.types.items()}
-    types = json.dumps(types)
-    notes = []
-    for _ in range(2):
-        again = " ".join(notes)
-        prompt = _PROMPT.format(text=text[:LONGEST_READ], types=types, again=again)
-        try:
-            record = {**model.complete_json(prompt, facts.FactSheet), "case_id": case_id}
-            sheet = facts.from_dict(record, "the model", empty=True, domain=domain)
-        except (InputError, TypeError) as problem:
-            notes.append(f"no fact sheet: {problem}")
-            continue
-        unknown = [fact for fact in facts.facts_of(sheet) if fact.key not in known]
-        notes.append(f"{len(unknown)} facts of the model were not found by the patterns")
-        return Extraction(sheet, (), tuple(notes))
-    notes.append("the model gave no usable fact sheet: the patterns were used")
-    return by_patterns._replace(notes=(*by_patterns.notes, *notes))
+    prompt = _PROMPT.format(text=text[:LONGEST_READ], types=json.dumps(types))
+    try:
+        record = {**model.complete_json(prompt, facts.FactSheet), "case_id": case_id}
+        sheet = facts.from_dict(record, "the model", empty=True, domain=domain)
+    except (InputError, TypeError) as problem:
+        note = f"no fact sheet: {problem}: the patterns were used"
+        return by_patterns._replace(notes=(*by_patterns.notes, note))
+    unknown = [fact for fact in facts.facts_of(sheet) if fact.key not in known]
+    note = f"{len(unknown)} facts of the model were not found by the patterns"
+    return Extraction(sheet, (), (note,))
