@@ -10,7 +10,7 @@ from toy_records import rewrite_record
 
 from casebook import paths
 from casebook.batch.grid import load_grid, select
-from casebook.batch.run_folder import stored_record
+from casebook.batch.plan import stored_record
 from casebook.book import pages
 from casebook.book.chapters import command, for_readers
 from casebook.book.results import read_chapters

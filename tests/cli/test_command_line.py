@@ -47,20 +47,6 @@ def test_evaluate_prints_means_intervals_and_the_account(casebook, files):
     }
 
 
-def test_names_of_measures_in_every_command(casebook, files):
-    plain = ("evaluate", *files[:2], "--json", "-m")
-    code, out, err = casebook(*plain, "MAP", "-m", "ndcg@10", "-m", "recall@10")
-    assert code == 0 and err == ""
-    assert list(json.loads(out)["measures"]) == ["MAP", "ndcg@10", "recall@10"]
-    code, out, err = casebook(*plain, "map@1", "-m", "original:map@1")
-    means = {n: m["mean"] for n, m in json.loads(out)["measures"].items()}
-    # AP@1: q1 alone has its document at rank 1; RR: 1, 1/2, 0.
-    assert means == pytest.approx({"map@1": 1 / 3, "original:map@1": 0.5})
-    assert err == ("note: map@1 is AP@1; EmbeddingShift's map@1 is original:map@1, which is RR\n")
-    code, out, err = casebook("compare", *files, "-m", "NDCG@3")
-    assert code == 0 and err.count("original:NDCG@3") == 1 and "original" not in out
-
-
 BAD = [
     (["evaluate", "qrels"], "Missing argument"),
     (["evaluate", "{dir}/absent", "{dir}/a.run"], "absent"),

@@ -22,10 +22,8 @@ from casebook.book.theme import FOLDED
 from casebook.book.titles import card_link
 from casebook.data.cards import card_of
 from casebook.models.device import REFERENCE
-from casebook.paths import data_folder, notebook_files
-from casebook.runs.evidence import files_of
-from casebook.runs.locations import restored
-from casebook.runs.record import digest
+from casebook.paths import ROOT, data_folder, notebook_files
+from casebook.runs.record import digest, files_of
 from casebook.runs.registry import model_settings_of
 from casebook.tables import escape_markdown
 
@@ -197,7 +195,7 @@ def _default_data(record):
     if user_logs(record):
         return {}
     label = record.labels.get("Notebook")
-    source = restored(label) if label else _notebook_of(record)
+    source = ROOT / label if label else _notebook_of(record)
     values = defaults(source) if source and Path(source).is_file() else {}
     return {name: values[name] for name in ("dataset", "datasets") if name in values}
 

@@ -11,7 +11,7 @@ import re
 import pandas as pd
 
 from casebook import __version__
-from casebook.batch.run_folder import read_timings
+from casebook.batch.plan import read_timings
 from casebook.book.answers import answers
 from casebook.book.chapters import HASH_DIGITS, command, hashes
 from casebook.book.front import masthead

@@ -11,7 +11,6 @@ import itertools
 import math
 import os
 import sys
-import warnings
 
 import typer
 
@@ -28,11 +27,11 @@ from casebook.cli import (  # noqa: F401
     shift,
 )
 from casebook.cli.commands import SHARED_OPTIONS, app
-from casebook.cli.common import echo, in_line
+from casebook.cli.common import in_line
 from casebook.cli.extras import what_is_missing
 from casebook.credentials import without_secrets
-from casebook.errors import CasebookError, InputError, MeasureNote
-from casebook.paths import check_project, refuse_unusable
+from casebook.errors import CasebookError, InputError
+from casebook.paths import refuse_unusable
 
 # EmbeddingShift's names of commands.
 ALIASES = {
@@ -76,13 +75,8 @@ def main(arguments=None):
 
 def _run(words):
     try:
-        check_project()
         _check_words(words)
-        with warnings.catch_warnings():
-            warnings.simplefilter("once", MeasureNote)
-            warnings.onceregistry.clear()
-            warnings.showwarning = _print_warning
-            code = _parser()(_our_words(words), "casebook", standalone_mode=False) or 0
+        code = _parser()(_our_words(words), "casebook", standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)
     except typer.TyperException as error:
@@ -140,14 +134,6 @@ def _is_finite(value):
         return math.isfinite(float(value))
     except ValueError:
         return True
-
-
-def _print_warning(message, category, filename, lineno, file=None, line=None):
-    """Print a note as one line, other warnings as Python does."""
-    text = warnings.formatwarning(message, category, filename, lineno, line)
-    if issubclass(category, MeasureNote):
-        text = f"note: {message}\n"
-    echo(text, err=True, nl=False)
 
 
 def _complain(message, code):

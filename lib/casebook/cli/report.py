@@ -90,5 +90,5 @@ def _plan(run, cells, names, tag, texts, force):
     overrides = batch.parameters.values_of(texts, sources)
     batch.grid.refuse_unstorable(overrides, "-p")
     batch.parameters.refuse_secrets(overrides)
-    batch.run_folder.check_writable(run)
+    batch.plan.check_writable(run)
     return batch.plan.plan(batch.grid.select(cells, names, tag, overrides), run, force)
