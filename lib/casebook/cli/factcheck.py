@@ -113,7 +113,7 @@ def _report_parts(report, scores, cost):
     yield from lines_of({"cost of a claim": cost, "explanations": report["explanations"]})
     if scores:
         yield f"\nverdicts against the labels\n{scores.as_text()}"
-    yield from filter(None, report["judge"].values())
+    yield from (f"\n{text}." for text in report["judge"].values() if text)
 
 
 def _refuse_crashed(errors, checked):
