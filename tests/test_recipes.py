@@ -200,16 +200,6 @@ def recipes():
     return first, blocks
 
 
-def test_every_recipe_of_the_page_has_its_files_here():
-    _, blocks = recipes()
-    assert blocks.keys() == {*RECIPES, "HTTP"}
-    lines = {name: code.strip().splitlines() for name, (code, _) in blocks.items()}
-    long = {
-        name for name, found in lines.items() if len(found) > 6 or len(max(found, key=len)) > 100
-    }
-    assert long == set()
-
-
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_gives_what_the_command_reads(tmp_path, monkeypatch, name):
     for file, content in FILES[name].items():

@@ -20,6 +20,7 @@ ROWS = pd.DataFrame(
         "low": [0.02, -0.03, -0.004],
         "high": [0.041, -0.01, 0.006],
         "n": [198, 198, 1198],
+        "verdict": ["better", "worse", "undecided"],
         "address": ["items.html#q=1", "items.html#q=2", None],
     }
 )
@@ -67,7 +68,7 @@ def page_of_figures(site, tmp_path_factory):
         f'container"><div class="output text_html">{each._repr_html_()}</div></div></div></section>'
         for place, each in enumerate(shown)
     )
-    page = (site / "provenance.html").read_text(encoding="utf-8")
+    page = (site / "stated.html").read_text(encoding="utf-8")
     page = page.replace("<head>", f'<head><base href="{site.as_uri()}/">', 1)
     page = re.sub(
         r"(<article class=\"bd-article\"[^>]*>).*(</article>)",

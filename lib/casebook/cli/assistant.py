@@ -22,21 +22,14 @@ def answer(
     as_json,
     **options,
 ):
-    """Ask a model, or your application, every question, and keep the answers as a log.
-
-    The same command again asks what is missing; exit 3 if something is.
-
-    Example: casebook answer questions.jsonl --corpus docs --model gpt-4o-mini --out log.jsonl
-    """
     if out.suffix != ".jsonl":
         raise InputError(f"{out}: name a .jsonl file")
     if (model is None) == (app is None):
         raise InputError("name what is asked: a --model, or your own --app")
     if (price_in is None) != (price_out is None):
         raise InputError("give both --price-in and --price-out, or neither")
-    shared = {"workers": workers, "report": say}
-    if price_in is not None:
-        shared["prices"] = (price_in, price_out)
+    prices = None if price_in is None else (price_in, price_out)
+    shared = {"workers": workers, "report": say, "prices": prices}
     if app is None:
         log = assistant.answer.answer_questions(questions, out, model, **options, **shared)
     else:
@@ -45,16 +38,11 @@ def answer(
     systems = by_system.agg(answers=("id", "size"), seconds=("seconds", "median")).reset_index()
     systems["cost"] = by_system["cost"].sum(skipna=False).to_numpy()  # of all, or unknown
     following = f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}"
-    report = {"log": str(out), "systems": systems}
-    show(report, as_json, systems, following, digits=".3g")
+    show({"log": str(out), "systems": systems}, as_json, systems, following, digits=".3g")
 
 
 @command(gate, "log")
 def gate_log(log, against, margin, as_json, **options):
-    """Test that a log of answers is not worse than an older one; exit 2, 4 or 5 if not shown.
-
-    Example: casebook gate log new.jsonl --against old.jsonl
-    """
     result = assistant.gate.gate_logs(log, against, margin=margin, **options)
     readings = map(data.tables.reading_text, result["readings"])
     columns = {"system": "system", "measure": "measure", "level": "new", "baseline": "old"}

@@ -14,7 +14,6 @@ CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"  # all but ne
 
 
 def use_models(device, precision, batch_size):
-    """Set how this command and the processes that it starts run models."""
     settings = models.device.model_settings(device, precision, batch_size)
     os.environ.update(settings.environment())
 
@@ -46,14 +45,10 @@ def show(report, as_json, *parts, digits="z.4f"):
         typer.echo(re.sub(f"[{CONTROLS}]", lambda found: f"\\u{ord(found[0]):04x}", text))
         return
     for part in parts or lines_of(report):
-        if hasattr(part, "columns"):
-            echo(table_text(part, digits))
-        else:
-            echo(part if isinstance(part, str) else "\n".join(part))
+        echo(table_text(part, digits) if hasattr(part, "columns") else part)
 
 
 def show_report(report, as_json, out, *parts):
-    """Write a report to a file, if one is named, and print it."""
     if out is not None:
         write_json(out, plain(report))
         parts = [*parts, str(out)]
@@ -88,10 +83,9 @@ def table_text(frame, digits="z.4f", markdown=False):
     if frame.empty:
         return "none"
     cells = frame.astype(object).where(frame.notna(), "-").map(text_of)
-    if not markdown:
-        return cells.to_string(index=False)
-    sides = ["left" if frame[name].dtype.kind in "OUT" else "right" for name in frame]
-    return cells.to_markdown(index=False, disable_numparse=True, colalign=sides)
+    if markdown:
+        return cells.to_markdown(index=False, disable_numparse=True)
+    return cells.to_string(index=False)
 
 
 def plain(value):

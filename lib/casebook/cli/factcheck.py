@@ -1,5 +1,7 @@
 """``casebook factcheck score | run | ablate``: verify claims, score verdicts."""
 
+import textwrap
+
 from casebook import assistant, data, factcheck
 from casebook.cli.commands import command, command_group
 from casebook.cli.common import lines_of, say, show
@@ -10,6 +12,7 @@ from casebook.paths import home_path, writable
 group = command_group(
     "factcheck", "Check claims against a collection, and score anyone's verdicts."
 )
+TABLE = ("columns", "values", "rows")  # options that say how a table is read
 PART_COLUMNS = ["system", "against", "difference", "low", "high", "p_adjusted", "verdict", "reason"]
 
 
@@ -23,10 +26,6 @@ def score(
     as_json,
     **options,
 ):
-    """Score predictions joined by id: original and standard definitions, intervals, baselines.
-
-    Example: casebook factcheck score gold.jsonl predictions.csv --nei negative --json
-    """
     policy = {"off_label": off_label, "nei": nei, "conflict": conflict}
     report = factcheck.score.score_files(gold, predicted, policy=policy, **options)
     readings = map(data.tables.reading_text, report.account["readings"])
@@ -34,22 +33,16 @@ def score(
 
 
 @command(group)
-def run(
-    claims, corpus, log, out, n_resamples, seed, as_json, columns, values, rows, lists, **parts
-):
-    """Check claims against a collection; exit 3 if some could not be checked.
-
-    Example: casebook factcheck run claims.jsonl --corpus ./documents --out log.jsonl
-    """
+def run(claims, corpus, log, out, n_resamples, seed, as_json, lists, ratings, **options):
     if (claims is None) == (not log):
         raise InputError("give a file of claims, or --log with a log of answers")
     if log and not corpus:
         raise InputError("--log needs --corpus: the collection that the answers should agree with")
     corpus = corpus or [factcheck.evidence.OWN_COLLECTION]
-    refuse_overwriting(out, claims, parts["ratings"], *log, *map(home_path, corpus))
+    refuse_overwriting(out, claims, ratings, *log, *map(home_path, corpus))
     if out is not None and not writable(out.absolute().parent):
         raise InputError(f"--out {out}: name a file in a folder that you may write to")
-    told = {"columns": columns, "values": values, "rows": rows}
+    told = {name: options.pop(name) for name in TABLE}
     if log:
         answers = assistant.log.read_log(log, **told, lists=lists)
         readings = answers.attrs["readings"]
@@ -59,16 +52,17 @@ def run(
     else:
         checked, reading = factcheck.claims.read_plain(claims, **told)
         readings = [reading.record()]
-    checker = _checker(factcheck.evidence.load_documents(corpus), parts)
+    documents = factcheck.evidence.load_documents(corpus)
+    checker = _checker(documents, ratings=ratings, **options)
     for reading in readings:
         say(data.tables.reading_text(reading))
     results = checker.check_all(checked)
-    about = (checker.config, checker.stance)
-    options = {"n_resamples": n_resamples, "seed": seed}
-    report, scores = factcheck.score.as_report(checked, results, *about, **options)
+    drawn = {"n_resamples": n_resamples, "seed": seed}
+    report, scores = factcheck.score.as_report(
+        checked, results, checker.config, checker.stance, **drawn
+    )
     if out is not None:
-        lines = report["log"].to_json(orient="records", lines=True, force_ascii=False)
-        write_text(out, lines)
+        write_text(out, report["log"].to_json(orient="records", lines=True, force_ascii=False))
     show(report, as_json, *_report_parts(report, scores, factcheck.score.performance(results)))
     _refuse_crashed([result.error for result in results if result.error], results)
 
@@ -81,25 +75,16 @@ def ablate(
     seeds,
     seed,
     as_json,
-    columns,
-    values,
-    rows,
-    **parts,
+    **options,
 ):
-    """Measure the worth of each part, and run the nine original configurations.
-
-    Exit 3 if some claims could not be checked: they count as wrong.
-
-    Example: casebook factcheck ablate claims.jsonl --corpus ./documents --rate 0 --json
-    """
     documents = factcheck.evidence.load_documents(corpus or [factcheck.evidence.OWN_COLLECTION])
+    told = {name: options.pop(name) for name in TABLE}
     if claims:
-        told = {"columns": columns, "values": values, "rows": rows}
         checked, reading = factcheck.claims.read_labelled(claims, documents, **told)
         say(str(reading))
     else:
         checked = factcheck.claims.read_claims(documents, split="test")
-    checker = _checker(documents, parts)
+    checker = _checker(documents, **options)
     noise = {"noise_rates": rate or (0.0, 1.0), "noise_seeds": range(seeds)}
     tables = factcheck.ablation.ablate(checker, checked, seed=seed, **noise)
     if cost := factcheck.judges.cost_of_judge(checker.stance):
@@ -110,14 +95,11 @@ def ablate(
     _refuse_crashed(crashed["error"].tolist(), checked)
 
 
-def _checker(documents, parts):
+def _checker(documents, **parts):
     checker = factcheck.pipeline.checker_of(documents, **parts)
     if not checker.passing:
-        say(
-            f"note: none of {len(checker.base)} documents passes the credibility gate "
-            f"({checker.config.gate}), so no claim gets evidence: sources are rated by their "
-            "address ('url')"
-        )
+        gate = f"the credibility gate ({checker.config.gate})"
+        say(f"note: none of {len(checker.base)} documents passes {gate}: no claim gets evidence")
     return checker
 
 
@@ -125,11 +107,12 @@ def _report_parts(report, scores, cost):
     """The report as lines and tables for a terminal."""
     for claim in report["claims"]:
         yield f"{claim['claim_id']}: {claim['verdict'] or claim['error']}"
-        yield from (f"    {line}" for line in (claim["explanation"] or "").splitlines())
+        if claim["explanation"]:
+            yield textwrap.indent(claim["explanation"], "    ")
     yield from lines_of({"outcomes": report["outcomes"], "verdicts": report["systems"]})
+    yield from lines_of({"cost of a claim": cost, "explanations": report["explanations"]})
     if scores:
         yield f"\nverdicts against the labels\n{scores.as_text()}"
-    yield from lines_of({"cost of a claim": cost, "explanations": report["explanations"]})
     yield from (f"\n{text}." for text in report["judge"].values() if text)
 
 

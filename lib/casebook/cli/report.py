@@ -1,6 +1,6 @@
 """``casebook report | run | init | build``: execute notebooks, render the book."""
 
-from casebook import assistant, batch, data, runs
+from casebook import batch, data, runs
 from casebook.cli.commands import command
 from casebook.cli.common import echo, say, use_models
 from casebook.cli.extras import require
@@ -12,10 +12,6 @@ MOST_ANSWERS = 3  # experiments whose answers a run prints
 
 @command()
 def init(folder, title, author, licence):
-    """Start a book of your own: notebooks, grid, example data, settings.
-
-    Example: casebook init my_book --title "Our assistant" --author "A. Lawyer"
-    """
     from casebook.project import start_project
 
     start_project(folder, title, author, licence)
@@ -23,30 +19,34 @@ def init(folder, title, author, licence):
 
 
 @command()
-def report(run, device, precision, batch_size, **options):
-    """Download the data, run all configurations with a tag, then build the book.
-
-    Example: casebook report --run mine --workers 2
-    """
+def report(run, tag, grid, force, device, precision, batch_size, **options):
     use_models(device, precision, batch_size)
     require("book")
-    _pull(options["grid"], options["tag"])
-    planned = _plan(run, [], {}, options.pop("grid"), options.pop("tag"), options.pop("force"))
-    batch.run.run_batch(planned, run, report=say, **options)
+    cells = batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID)
+    _pull(batch.grid.select(cells, tag=tag))
+    batch.run.run_batch(_plan(run, cells, [], tag, {}, force), run, report=say, **options)
     build(run)
 
 
 @command()
 def run(
-    names, run, parameters, grid, tag, force, dry_run, device, precision, batch_size, **options
+    names,
+    run,
+    parameters,
+    grid,
+    tag,
+    force,
+    dry_run,
+    device,
+    precision,
+    batch_size,
+    **options,
 ):
-    """Run experiments; unchanged ones are skipped.
-
-    Example: casebook run retrieval_ablation --run mine -p dataset=./my_folder
-    """
     use_models(device, precision, batch_size)
     require("book")
-    planned = _plan(run, names, parameters, grid, tag, force)
+    planned = _plan(
+        run, batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID), names, tag, parameters, force
+    )
     if dry_run:
         for item in planned:
             why = f"  {', '.join(item.changed)} changed" if item.changed else ""
@@ -61,10 +61,6 @@ def run(
 
 @command()
 def build(run):
-    """Render results/<run> as a self-contained site.
-
-    Example: casebook build --run mine
-    """
     from casebook.book import build_book
 
     index = build_book(run)
@@ -73,44 +69,26 @@ def build(run):
     echo(f"report: {index} ({pages} pages, {sum(sizes.values()) / 1e6:.1f} MB)")
 
 
-def _cells(grid):
-    return batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID)
-
-
-def _pull(grid, tag):
-    """Fetch the data sets of a tag; published votes and answers, where they can be had."""
-    needed = set()
-    stand_in = set()
-    for cell in batch.grid.select(_cells(grid), tag=tag):
-        for name in map(cell.parameters.get, ("dataset", "rating_set")):
-            if not name or data_folder(name) is not None:
-                continue
-            is_votes = data.registry.resolve(name)[0].kind == "votes"
-            is_published = (cell.experiment, name) == ("assistant", assistant.ANSWERED)
-            (stand_in if is_votes or is_published else needed).add(name)
-    data.registry.pull(sorted(needed))
-    for name in sorted(stand_in - needed):
+def _pull(cells):
+    """Fetch the data sets of cells; for published answers and votes others may stand in."""
+    names = set()
+    for cell in cells:
+        names |= {cell.parameters.get("dataset"), cell.parameters.get("rating_set")} - {None}
+    for name in sorted(names):
         try:
-            data.sources.pull(data.registry.resolve(name)[0])
+            if data_folder(name) is None:
+                data.registry.pull([name])
         except data.sources.Absent as problem:
-            say(f"warning: {problem}; a demonstration or a reconstruction stands in")
+            say(f"warning: {problem}; a demonstration or a reconstruction may stand in")
 
 
-def _plan(
-    run,
-    names,
-    texts,
-    grid,
-    tag,
-    force,
-):
+def _plan(run, cells, names, tag, texts, force):
     """Choose the cells of a batch and find what each still needs."""
     if texts.keys() & {"run", "cell"}:
         raise InputError("-p: the runner sets run and cell; --run names the run")
-    cells = _cells(grid)
     sources = {cell.source for cell in batch.grid.select(cells, names, tag, texts)}
     overrides = batch.parameters.values_of(texts, sources)
     batch.grid.refuse_unstorable(overrides, "-p")
     batch.parameters.refuse_secrets(overrides)
-    batch.run_folder.check_writable(run)
+    batch.plan.check_writable(run)
     return batch.plan.plan(batch.grid.select(cells, names, tag, overrides), run, force)

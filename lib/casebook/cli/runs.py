@@ -25,7 +25,6 @@ for each in (group, gate):
 
 
 def _listing(context):
-    """The runs of the registry that the options name."""
     listing = runs.registry.discover(runs.registry.locate(**context.obj))
     for path, why in listing.unreadable.items():
         say(f"unreadable: {path}: {why}")
@@ -34,10 +33,6 @@ def _listing(context):
 
 @command(group, "list")
 def list_(context, workflow, as_json):
-    """List runs, newest first, with data set and comparability key.
-
-    Example: casebook runs list --workflow retrieval_ablation
-    """
     listing = _listing(context)
     rows = listing.runs
     if workflow:
@@ -51,22 +46,13 @@ def list_(context, workflow, as_json):
 
 @command(group)
 def compare(context, pair, measure, top, as_json):
-    """Rank runs by a metric, or compare two runs query by query.
-
-    Without run names, ranks runs within each group of comparable runs; * in the metric stands for
-    any system. With two runs, prints the paired difference with interval and p-value, the queries
-    that changed, and the labels that differ.
-
-    Example: casebook runs compare -m "smoke.*.ndcg@10"
-    """
     listing = _listing(context)
     if pair:
         report = runs.decide.compare_named(listing, pair, measure)
-        flips = report["flips"]
-        changed = flips[flips["change"] != "unchanged"].head(top)
-        show(report, as_json, *lines_of(report | {"flips": changed}))
-        return
-    _show_ranking(listing, measure, top, as_json)
+        changed = report["flips"].query("change != 'unchanged'")
+        show(report, as_json, *lines_of(report | {"flips": changed.head(top)}))
+    else:
+        _show_ranking(listing, measure, top, as_json)
 
 
 def _show_ranking(listing, measure, top, as_json):
@@ -81,10 +67,6 @@ def _show_ranking(listing, measure, top, as_json):
 
 @command(group)
 def active(context, measure, as_json):
-    """Show the promoted run of a metric, who promoted it and why.
-
-    Example: casebook runs active -m original:ndcg@3
-    """
     entry = runs.promotions.active_promotion(_listing(context).root, measure)
     lines = [f"no run is promoted for {measure}: use casebook runs decide --apply"]
     show(entry, as_json, *(lines_of(entry) if entry else lines))
@@ -92,10 +74,6 @@ def active(context, measure, as_json):
 
 @command(group)
 def history(context, measure, most, as_json):
-    """Show promotions and rollbacks, newest first.
-
-    Example: casebook runs history -m original:ndcg@3 --max 5
-    """
     import pandas as pd
 
     entries = runs.promotions.read_promotions(_listing(context).root, measure)
@@ -106,10 +84,6 @@ def history(context, measure, most, as_json):
 
 @command(group)
 def verify(context, as_json):
-    """Check the hash chain of the promotion log; exit 2 if something was changed.
-
-    Example: casebook runs verify
-    """
     root = _listing(context).root
     faults = runs.promotions.verify(root)
     entries = None if faults else len(runs.promotions.read_promotions(root))
@@ -121,10 +95,6 @@ def verify(context, as_json):
 
 @command(group)
 def decide(context, measure, run, apply, as_json, **options):
-    """Decide whether the best run should be promoted; exit 2, 4 or 5 if not.
-
-    Example: casebook runs decide -m smoke.full.ndcg@10 --apply
-    """
     listing = _listing(context)
     if run:
         options["run"] = runs.registry.find_run(listing, run)
@@ -141,12 +111,6 @@ def decide(context, measure, run, apply, as_json, **options):
 
 @command(group)
 def promote(context, reason, measure, run, force, as_json):
-    """Promote a run by name, or the best one, and log why.
-
-    Exit 5 if the promoted run was measured on different data, unless --force is given.
-
-    Example: casebook runs promote --run 20260101T000000Z --reason "agreed on Monday"
-    """
     listing = _listing(context)
     if run:
         chosen = runs.registry.find_run(listing, run)
@@ -158,56 +122,40 @@ def promote(context, reason, measure, run, force, as_json):
 
 @command(group)
 def rollback(context, reason, measure, as_json):
-    """Promote the previous run again; each call goes one step further back.
-
-    Example: casebook runs rollback --reason "wrong data"
-    """
     entry = runs.promotions.rollback(_listing(context).root, measure, reason)
     show(entry, as_json, f"promoted for {entry['metric']}: {entry['runId']}")
 
 
 @command(group)
 def matrix(context, spec, dry, as_json):
-    """Run several variants of a command and rank all runs; exit 3 if one fails.
-
-    Example: casebook runs matrix --spec variants.yml --dry
-    """
+    plan = read_yaml(spec)
     try:
-        plan = _lower(read_yaml(spec))
-        after = _lower(plan.get("after", {}))
-        variants = {each["name"]: each for each in map(_lower, plan["variants"])}
-        commands = {name: [str(word) for word in each["args"]] for name, each in variants.items()}
-    except (AttributeError, KeyError, TypeError):
+        commands = {each["name"]: list(map(str, each["args"])) for each in plan["variants"]}
+        logs = {name: f"{valid_name(name, 'variant')}.log" for name in commands}
+    except (KeyError, TypeError):
         raise InputError(f"{spec}: expected variants, a list of name and args") from None
-    lines = [f"{name}: {' '.join(words)}" for name, words in commands.items()]
+    lines = {name: f"{name}: {' '.join(words)}" for name, words in commands.items()}
     if dry:
-        show(commands, as_json, *lines)
+        show(commands, as_json, *lines.values())
         return
     folder = runs.registry.locate(**context.obj).root / "_matrix"
     failed = []
-    for name, line in zip(commands, lines, strict=True):
-        say(line)
-        path = folder / f"{valid_name(name, 'variant')}.log"
-        if not _succeeds(commands[name], path, variants[name]):
+    for variant in plan["variants"]:
+        name = variant["name"]
+        say(lines[name])
+        if not _succeeds(commands[name], folder / logs[name], variant):
             failed.append(name)
-        if failed and plan.get("stoponfailure", True):
-            break
-    listing = _listing(context)
-    measure = after.get("comparemetric", "ndcg@3")
-    _show_ranking(listing, measure, after.get("top", 10), as_json)
+            if plan.get("stopOnFailure", True):
+                break
+    after = {"compareMetric": "ndcg@3", "top": 10} | plan.get("after", {})
+    _show_ranking(_listing(context), after["compareMetric"], after["top"], as_json)
     if failed:
-        raise BatchFailed(f"{len(failed)} of {len(variants)} variants: {', '.join(failed)}")
-
-
-def _lower(table):
-    return {name.lower(): value for name, value in table.items()}
+        raise BatchFailed(f"{len(failed)} of {len(lines)} variants: {', '.join(failed)}")
 
 
 def _succeeds(words, path, variant):
-    """Run a command in a process of its own, and keep what it prints."""
-    environment = os.environ | variant.get("env", {})
-    limits = {"env": environment, "timeout": variant.get("timeoutseconds")}
-    with replacing(path) as log, log.open("wb") as out:
+    limits = {"env": os.environ | variant.get("env", {}), "timeout": variant.get("timeoutSeconds")}
+    with replacing(path) as log, log.open("wb") as out:  # a process of its own
         command = [sys.executable, "-m", "casebook", *words]
         try:
             subprocess.run(command, stdout=out, stderr=out, check=True, **limits)
@@ -218,10 +166,6 @@ def _succeeds(words, path, variant):
 
 @command(gate, "run")
 def gate_run(context, run, against, measure, margin, as_json):
-    """Test that a run is not worse than a reference; exit 2, 4 or 5 if not shown.
-
-    Example: casebook gate run RUN --against REFERENCE -m map@1 --margin 0.01
-    """
     listing = _listing(context)
     if against is None:
         entry = runs.promotions.active_promotion(listing.root, measure)
