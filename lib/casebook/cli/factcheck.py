@@ -1,6 +1,6 @@
 """``casebook factcheck score | run | ablate``: verify claims, score verdicts."""
 
-from casebook import assistant, data, factcheck
+from casebook import data, factcheck
 from casebook.cli.commands import command, command_group
 from casebook.cli.common import lines_of, say, show
 from casebook.errors import BatchFailed, InputError
@@ -34,34 +34,19 @@ def score(
 
 
 @command(group)
-def run(
-    claims, corpus, log, out, n_resamples, seed, as_json, columns, values, rows, lists, **parts
-):
+def run(claims, corpus, out, n_resamples, seed, as_json, columns, values, rows, **parts):
     """Check claims against a collection; exit 3 if some could not be checked.
 
     Example: casebook factcheck run claims.jsonl --corpus ./documents --out log.jsonl
     """
-    if (claims is None) == (not log):
-        raise InputError("give a file of claims, or --log with a log of answers")
-    if log and not corpus:
-        raise InputError("--log needs --corpus: the collection that the answers should agree with")
     corpus = corpus or [factcheck.evidence.OWN_COLLECTION]
-    refuse_overwriting(out, claims, parts["ratings"], *log, *map(home_path, corpus))
+    refuse_overwriting(out, claims, parts["ratings"], *map(home_path, corpus))
     if out is not None and not writable(out.absolute().parent):
         raise InputError(f"--out {out}: name a file in a folder that you may write to")
     told = {"columns": columns, "values": values, "rows": rows}
-    if log:
-        answers = assistant.log.read_log(log, **told, lists=lists)
-        readings = answers.attrs["readings"]
-        checked = factcheck.claims.claims_of_answers(answers)
-        for note in assistant.log.not_answered(answers["no_answer"]):
-            say(f"note: {note}")
-    else:
-        checked, reading = factcheck.claims.read_plain(claims, **told)
-        readings = [reading.record()]
+    checked, reading = factcheck.claims.read_plain(claims, **told)
     checker = _checker(factcheck.evidence.load_documents(corpus), parts)
-    for reading in readings:
-        say(data.tables.reading_text(reading))
+    say(str(reading))
     results = checker.check_all(checked)
     about = (checker.config, checker.stance)
     options = {"n_resamples": n_resamples, "seed": seed}
@@ -126,7 +111,7 @@ def _report_parts(report, scores, cost):
     for claim in report["claims"]:
         yield f"{claim['claim_id']}: {claim['verdict'] or claim['error']}"
         yield from (f"    {line}" for line in (claim["explanation"] or "").splitlines())
-    yield from lines_of({"outcomes": report["outcomes"], "verdicts": report["systems"]})
+    yield from lines_of({"outcomes": report["outcomes"], "categories": report["categories"]})
     if scores:
         yield f"\nverdicts against the labels\n{scores.as_text()}"
     yield from lines_of({"cost of a claim": cost, "explanations": report["explanations"]})

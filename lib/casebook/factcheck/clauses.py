@@ -65,16 +65,16 @@ def finite_verb(tokens):
     """Place of the first finite verb, None without one."""
     for place in range(1, len(tokens)):
         after_noun = tokens[place - 1].tag.startswith("NN")
-        is_verb = tokens[place].tag == "VB" or _has_object(tokens[place:])
+        is_verb = tokens[place].tag == "VB" or _is_verb(tokens[place:])
         if tokens[place].tag in FINITE or (after_noun and is_verb):
             return place
     return None
 
 
-def _has_object(tokens):
-    """Whether a verb starts here that is tagged as a noun or participle: "rents a stall"."""
-    following = [*tokens[1:2], _END][0]
-    return following.tag in OBJECTS.get(tokens[0].tag, ())
+def _is_verb(tokens):
+    """Whether a finite verb starts here, perhaps tagged as a noun with object: "rents a stall"."""
+    first, following = [*tokens[:2], _END, _END][:2]
+    return first.tag in FINITE or following.tag in OBJECTS.get(first.tag, ())
 
 
 def _relative_clauses(text):
@@ -95,8 +95,6 @@ def _relative_clauses(text):
 def _coordinated(text):
     """Parts of a clause at the connectors after which a predicate or a clause follows."""
     tokens = tokens_of(text)
-    if not tokens:
-        return [text]
     parts = []
     start = 0
     before = None  # subject and first verb, which a predicate shares
@@ -141,10 +139,6 @@ def _noun_after_noun(tokens):
     return None
 
 
-def _is_verb(tokens):
-    return bool(tokens) and (tokens[0].tag in FINITE or _has_object(tokens))
-
-
 def _starts_verb(tokens, helper):
     """Whether a predicate starts here: a finite verb, or one that shares a helper."""
     rest = [token for token in tokens if token.tag != "RB" and token.word != "first"]
@@ -168,9 +162,9 @@ def _follows(tokens, helper):
 
 def _restored(text, tokens, before):
     """A part with the subject, and the helper if it shares one, of the part before."""
-    part = text[tokens[0].start : tokens[-1].end].strip(" ,")
     if before is None:
-        return part
+        return text if not tokens else text[tokens[0].start : tokens[-1].end].strip(" ,")
+    part = text[tokens[0].start : tokens[-1].end].strip(" ,")
     subject, helper = before
     first, following = [*tokens, _END][:2]
     if first.word in ("it", "they"):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
@@ -18,11 +18,7 @@ CREDIBILITY = Path(__file__).with_name("credibility.yml")
 Rating = namedtuple("Rating", "score level")
 
 
-def _stated_score(entry):
-    return entry.get("score") if isinstance(entry, dict) else entry
-
-
-_Score = Annotated[float, BeforeValidator(_stated_score), Field(strict=True, ge=0, le=1)]
+_Score = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
 class RatingTable(BaseModel, extra="forbid"):
@@ -51,10 +47,8 @@ def rate(url="", kind="", table=None):
     score = table.kinds.get(kind.lower())
     if score is None:
         score = _score_of_address(_extractor()(url.strip().lower()), table)
-    for level in ("high", "medium"):
-        if score >= table.levels[level]:
-            return Rating(score, level)
-    return Rating(score, "low")
+    reached = [level for level in ("high", "medium") if score >= table.levels[level]]
+    return Rating(score, *reached[:1] or ["low"])
 
 
 def _score_of_address(address, table):

@@ -1,4 +1,4 @@
-"""Atomic claims with their verifiability: by rules, as documented, by a language model.
+"""Atomic claims with their verifiability: by rules, as documented, by a function of one's own.
 
 The rules part a claim where a tagger finds a predicate or a clause after a connector, and restore
 subject, modal and leading condition. A list of things under one verb stays whole.
@@ -6,21 +6,15 @@ subject, modal and leading condition. A list of things under one verb stays whol
 
 import re
 from collections import namedtuple
-from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, StringConstraints, ValidationError
-
-from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.factcheck.clauses import split_claim
-from casebook.factcheck.words import CLAIM_WORDS, of_kind, proper_names, yaml_table
-from casebook.models.language import load_language_model
+from casebook.factcheck.words import CLAIM_WORDS, of_kind, yaml_table
 from casebook.plugins import callable_plugin, called, is_plugin
 from casebook.stats.samples import check_choice
 from casebook.text import tokens
 
-VERIFIABILITY_KINDS = ("verifiable", "opinion", "vague", "future_prediction")
-VERIFIABLE, OPINION, VAGUE, _ = VERIFIABILITY_KINDS
+VERIFIABLE, OPINION, VAGUE = ("verifiable", "opinion", "vague")
 MOST_SUBCLAIMS = 10
 LONGEST_CLAIM = 10_000  # characters
 _JUDGEMENT = frozenset(CLAIM_WORDS["judgement"].split())
@@ -28,14 +22,14 @@ _VAGUE = frozenset(CLAIM_WORDS["vague"].split())
 _DOCUMENTED_SPLIT = re.compile(r" and |,| that ", re.IGNORECASE)
 _DOCUMENTED_NAME = re.compile(r"[A-Z][a-zA-Z]*(?:\s+[A-Z][a-zA-Z]*)*")
 
-#: One atomic claim, and the names in it.
+#: One atomic claim; the documented pipeline writes its entities into queries.
 SubClaim = namedtuple("SubClaim", "id text verifiability entities", defaults=[VERIFIABLE, ()])
 
 
-def numbered(texts, kind_of=lambda text: VERIFIABLE, names_in=proper_names):
+def numbered(texts, kind_of=lambda text: VERIFIABLE):
     parts = []
     for number, text in enumerate(texts, start=1):
-        parts.append(SubClaim(f"SC{number}", text, kind_of(text), tuple(names_in(text))))
+        parts.append(SubClaim(f"SC{number}", text, kind_of(text)))
     return tuple(parts)
 
 
@@ -55,8 +49,7 @@ def checked_claim(claim):
     if not isinstance(claim, str) or not claim.strip():
         raise InputError("the claim is empty")
     if len(claim) > LONGEST_CLAIM:
-        length = f"{len(claim):,} characters, more than {LONGEST_CLAIM:,}"
-        raise InputError(f"the claim has {length}: give one claim at a time")
+        raise InputError(f"the claim has {len(claim):,} characters, more than {LONGEST_CLAIM:,}")
     return " ".join(claim.split())
 
 
@@ -75,12 +68,11 @@ def verifiability(text):
 def decompose_documented(claim):
     """The documented parts, quirks included: split at connectors, cut at ten."""
     pieces = filter(None, map(str.strip, _DOCUMENTED_SPLIT.split(claim)))
-    parts = numbered(
-        pieces,
-        documented_verifiability,
-        lambda text: dict.fromkeys(_DOCUMENTED_NAME.findall(text)),
-    )
-    return parts[:MOST_SUBCLAIMS]
+    parts = []
+    for part in numbered(pieces, documented_verifiability)[:MOST_SUBCLAIMS]:
+        names = dict.fromkeys(_DOCUMENTED_NAME.findall(part.text))
+        parts.append(part._replace(entities=tuple(names)))
+    return tuple(parts)
 
 
 def documented_verifiability(text):
@@ -91,43 +83,6 @@ def documented_verifiability(text):
         if not too_long and any(substring in lowered for substring in substrings):
             return kind
     return VERIFIABLE
-
-
-class Part(BaseModel):
-    text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-    verifiability: Literal[VERIFIABILITY_KINDS]
-    entities: tuple[str, ...] = ()
-
-
-class Parts(BaseModel, extra="forbid"):
-    subclaims: Annotated[list[Part], Field(min_length=1, max_length=MOST_SUBCLAIMS)]
-
-
-MODEL_PROMPT = """Part the claim into atomic claims, each a full sentence that can be judged
-alone. Restore subjects and keep conditions. Do not add or drop anything. Give each its
-verifiability: {kinds}. Obligations ("will pay") are verifiable. Answer with JSON only.
-
-Claim: {claim}
-"""
-
-
-def model_decomposer(model):
-
-    def decompose_by_model(claim):
-        kinds = ", ".join(VERIFIABILITY_KINDS)
-        prompt = MODEL_PROMPT.format(kinds=kinds, claim=checked_claim(claim))
-        parts = enumerate(answered(model, prompt, Parts).subclaims, start=1)
-        return tuple(SubClaim(f"SC{number}", **part.model_dump()) for number, part in parts)
-
-    return decompose_by_model
-
-
-def answered(model, prompt, schema):
-    try:
-        return schema.model_validate(model.complete_json(prompt, schema))
-    except ValidationError as error:
-        problem = first_problem(error)
-        raise InputError(f"the language model's answer does not fit: {problem}") from error
 
 
 def plugin_decomposer(name):
@@ -148,8 +103,6 @@ DECOMPOSERS = {"rules": decompose, "documented": decompose_documented, "none": u
 
 
 def decomposer_of(name):
-    if name.startswith("model:"):
-        return model_decomposer(load_language_model(name.removeprefix("model:")))
     if is_plugin(name):
         return plugin_decomposer(name)
     check_choice("decomposition", name, DECOMPOSERS)

@@ -121,6 +121,12 @@ class EvidenceBase:
         passages = [passage for atom in claim.atoms for passage in self.holding(atom)]
         return list(dict.fromkeys(passages))
 
+    def found(self, result):
+        """Passages that were found for a claim."""
+        evidence = result.evidence
+        passages = [self.passage(self.rows[item.doc_id], item.start, item.end) for item in evidence]
+        return list(dict.fromkeys(passages))
+
     def extract(self, row, text, most=2):
         """Sentences of a document by the summed rarity of the content stems shared with a text.
 

@@ -7,32 +7,23 @@ import pandas as pd
 
 from casebook.data.tables import read_roles, read_table, refusal
 from casebook.errors import InputError
-from casebook.factcheck.explain import explain_verdict, quality_rows, quality_table
+from casebook.factcheck.explain import explain_verdict, quality_table
 from casebook.factcheck.judges import cost_of_judge
 from casebook.factcheck.stance import CAUTION, PublicJudge
-from casebook.factcheck.verdict import CLAIM_VERDICTS, INSUFFICIENT_EVIDENCE, VerdictResult
-from casebook.frames import coefficients, contrasts, count_units, estimates
+from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, VerdictResult
+from casebook.frames import coefficients, contrasts, count_units
 from casebook.measures import classification
 from casebook.measures.calibration import calibration
-from casebook.measures.classification import GOLD_LABELS, SYNONYMS, documented_metrics
+from casebook.measures.classification import GOLD_LABELS, SYNONYMS
 
 MOST_LISTED_IDS = 10
+JOINED = ("gold", "matched", "missing", "extra", "doubled_gold", "doubled_predictions")
 PARITY_NOTE = (
     "documented formulas: exact comparison, positive class SUPPORTED, a zero denominator gives 0; "
     "under S what is neither label, such as a missing verdict, is in no cell but counts as a row; "
     "under L it is NOT_SUPPORTED"
 )
 LOG_WEIGHTS = pd.Series({"accuracy": 1.0, "evidence_quality": 0.3, "efficiency": 0.2})
-#: Columns of the joined rows that are no groups.
-RESERVED_COLUMNS = {"label", "gold", "predicted", "confidence"}
-#: Columns of `compare_verdicts` by those of `casebook.contrasts`.
-RIVAL_COLUMNS = {
-    "against": "rival",
-    "low": "difference low",
-    "high": "difference high",
-    "better": "system_only",
-    "worse": "rival_only",
-}
 COSTS = ["id", "parts", "queries", "evidence", "high", "seconds"]
 PERFORMANCE = [
     "mean_processing_time",
@@ -104,8 +95,8 @@ def score_files(
     >>> score_files(gold, gold, n_resamples=100).scores["accuracy"].estimate
     1.0
     """
-    further = [name for name in dict.fromkeys([*groups, cluster]) if name not in (None, "id")]
-    for name in RESERVED_COLUMNS.intersection(further):
+    further = list(dict.fromkeys(filter(None, [*groups, cluster])))
+    for name in {"gold", "predicted", "confidence"}.intersection(further):
         raise refusal(gold, f"column {name!r} groups nothing: name another one")
     told = {"columns": columns, "values": values, "rows": rows}
     true, reading = read_verdict_labels(gold, is_gold=True, further=further, **told)
@@ -117,10 +108,16 @@ def score_files(
             readings.append(reading.record())
             joined[name] = join_labels(true, verdicts, (gold, path))
     answers, account = joined.pop("system")
-    baselines = {name: of_rows["predicted"] for name, (of_rows, _) in joined.items()}
-    options = {"policy": policy, "baselines": baselines, "groups": groups, "cluster": cluster}
-    options |= {"n_resamples": n_resamples, "seed": seed}
-    return score_joined(answers, account | {"readings": readings}, **options)
+    return score_joined(
+        answers,
+        account | {"readings": readings},
+        policy=policy,
+        baselines={name: of_rows["predicted"] for name, (of_rows, _) in joined.items()},
+        groups=groups,
+        cluster=cluster,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
 
 
 def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=False, further=()):
@@ -150,15 +147,10 @@ def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=F
 
 
 def join_labels(gold, predicted, names=("gold", "predictions")):
-    """Rows of two frames of labels joined by id, in gold order, and an account of the join.
-
-    Missing, extra and doubled ids are counted and listed; ``zipped`` are the documented metrics of
-    rows joined by position.
-    """
+    """Rows of two frames of labels joined by id, in gold order, and an account of the join."""
     for name, frame in zip(names, (gold, predicted), strict=True):
         twice = frame.drop_duplicates(["id", "label"])["id"]
-        if not twice.is_unique:
-            first = twice[twice.duplicated()].iloc[0]
+        for first in twice[twice.duplicated()]:
             problem = f"ids have more than one row, with different labels (first: {first})"
             raise InputError(f"{name}: {problem}; keep one row of each")
     rows = gold.drop_duplicates("id").rename(columns={"label": "gold"})
@@ -166,9 +158,10 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
     ids = {
         "missing": rows["id"][~rows["id"].isin(answers["id"])],
         "extra": answers["id"][~answers["id"].isin(rows["id"])],
-        "doubled_gold": gold["id"][gold["id"].duplicated()].unique(),
-        "doubled_predictions": predicted["id"][predicted["id"].duplicated()].unique(),
+        "doubled_gold": gold["id"][gold["id"].duplicated()],
+        "doubled_predictions": predicted["id"][predicted["id"].duplicated()],
     }
+    ids = {name: found.unique().tolist() for name, found in ids.items()}
     account = {"gold": len(gold), "predictions": len(predicted)}
     account |= {name: len(found) for name, found in ids.items()}
     account["matched"] = len(rows) - account["missing"]
@@ -176,9 +169,7 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
         first = f"{rows['id'].iloc[0]!r} and {answers['id'].iloc[0]!r}"
         problem = f"{names[0]} and {names[1]} have no id in common (first: {first})"
         raise InputError(f"{problem}: nothing to score")
-    account["listed"] = {name: list(found[:MOST_LISTED_IDS]) for name, found in ids.items()}
-    pairs = zip(gold["label"], predicted["label"], strict=False)
-    account["zipped"] = documented_metrics(*zip(*pairs, strict=True))
+    account["listed"] = {name: found[:MOST_LISTED_IDS] for name, found in ids.items()}
     answers = answers.filter(["id", "predicted", "confidence"]).astype({"predicted": object})
     return rows.merge(answers, how="left", on="id"), account
 
@@ -188,29 +179,31 @@ def score_joined(
 ):
     """Score joined rows: documented, corrected, calibrated, against majority and baselines."""
     clusters = rows[cluster] if cluster else None
-    options = {"clusters": clusters, "n_resamples": n_resamples, "seed": seed}
+    options = {"n_resamples": n_resamples, "seed": seed}
     scores = classification.score_predictions(
         rows["gold"],
         rows["predicted"],
         groups={name: rows[name] for name in groups},
         baselines=baselines,
+        clusters=clusters,
         **options,
         **(policy or {}),
     )
     right = is_right(rows["gold"], rows["predicted"], scores.policy)
-    counted = right.notna()
     # Rows that the system's answers drop are dropped for all; no others are.
     of_rivals = scores.policy["off_label"].replace("drop", "wrong")
     of_rivals = scores.policy | {"off_label": of_rivals}
-    rivals = {"majority": [majority(rows["gold"][counted], of_rivals)] * len(rows)}
-    rivals |= baselines or {}
-    rivals = {name: is_right(rows["gold"], said, of_rivals) for name, said in rivals.items()}
-    comparisons = compare_verdicts(right, rivals, **options)
+    most = majority(rows["gold"][right.notna()], of_rivals)
+    rivals = {"majority": [most] * len(rows)} | (baselines or {})
+    table = {name: is_right(rows["gold"], said, of_rivals) for name, said in rivals.items()}
+    table = pd.DataFrame({"system": right, **table}).dropna().astype(float)
+    pairs = [("system", name) for name in rivals]
+    counted = clusters[table.index] if cluster else None
+    comparisons = contrasts(table, pairs, counted, **options).join(count_units(table, pairs))
     stated = None
     if "confidence" in rows:
-        options["clusters"] = clusters[counted] if cluster else None
-        of_right = right[counted].astype(bool)
-        stated = calibration(of_right, rows["confidence"][counted], **options)
+        p = rows["confidence"][table.index]
+        stated = calibration(table["system"] == 1, p, clusters=counted, **options)
     return FactcheckReport(account, scores, stated, comparisons)
 
 
@@ -218,8 +211,7 @@ def is_right(gold, predicted, policy=None):
     """Whether each verdict is right under the policies, None where the row is left out."""
     rows = classification.outcomes_of(gold).codes
     columns = classification.outcomes_of(predicted).codes
-    right = classification.right_of(rows, columns, **(policy or {}))
-    return pd.Series(right, index=gold.index if isinstance(gold, pd.Series) else None)
+    return pd.Series(classification.right_of(rows, columns, **(policy or {})), gold.index)
 
 
 def majority(gold, policy=None):
@@ -230,35 +222,16 @@ def majority(gold, policy=None):
     return max(GOLD_LABELS, key=n_right)
 
 
-def compare_verdicts(right, rivals, *, clusters=None, n_resamples=10_000, seed=0):
-    """Compare a system with rivals on the same claims, as one family of contrasts.
-
-    None leaves a claim out.
-    """
-    columns = {name: list(values) for name, values in {"system": right, **rivals}.items()}
-    table = pd.DataFrame(columns, dtype=object)
-    counted = table.notna().all(axis=1)
-    table = table[counted].astype(float)
-    groups = None if clusters is None else pd.Series(list(clusters))[counted]
-    pairs = [("system", name) for name in rivals]
-    rows = contrasts(table, pairs, groups, n_resamples=n_resamples, seed=seed)
-    rows = rows.join(count_units(table, pairs).drop(columns="equal")).drop(columns="system")
-    return rows.rename(columns=RIVAL_COLUMNS)
-
-
 class FactcheckReport(namedtuple("FactcheckReport", "account scores calibration comparisons")):
     """Everything that is measured of one system's verdicts."""
 
     def as_dict(self):
-        account = dict(self.account)
         scores = self.scores
-        parity = scores.parity["S"] | scores.parity
-        parity |= {"note": PARITY_NOTE, "zipped": account.pop("zipped")}
         comparisons = self.comparisons.astype(object)
         corrected = {
             "n": scores.n,
             "policy": scores.policy,
-            "join": account,
+            "join": self.account,
             "measures": scores.numbers(),
             "confusion": scores.counts.to_dict(orient="index"),
             "excluded": scores.excluded,
@@ -274,14 +247,14 @@ class FactcheckReport(namedtuple("FactcheckReport", "account scores calibration 
                 name: getattr(self.calibration, name)
                 for name in ("n", "missing", "controls", "measures")
             }
+        parity = scores.parity["S"] | scores.parity | {"note": PARITY_NOTE}
         return {"parity": parity, "corrected": plain_values(corrected)}
 
     def as_text(self):
         scores = self.scores
-        joined = ("gold", "matched", "missing", "extra", "doubled_gold", "doubled_predictions")
         original = {name: f"{value:.6g}" for name, value in scores.parity["S"].items()}
         facts = self.account["listed"] | {
-            "rows": [f"{name} {self.account[name]}" for name in joined],
+            "rows": [f"{name} {self.account[name]}" for name in JOINED],
             "original definition (version S)": map(" ".join, original.items()),
             "standard definition": map(" ".join, scores.policy.items()),
             "excluded": [f"{name} {n}" for name, n in scores.excluded.items()],
@@ -326,8 +299,8 @@ def performance(results):
     of_verdict = _verdict_seconds(results)
     costs = cost_rows([result for result in results if result.error is None])
     per_claim = [costs["queries"].mean(), costs["evidence"].mean()]
-    ratio = costs["high"].sum() / (costs["evidence"].sum() or np.nan)
     costs = costs[costs["evidence"] > 0]
+    ratio = costs["high"].sum() / (costs["evidence"].sum() or np.nan)
     mean_ratio = (costs["high"] / costs["evidence"]).mean()
     numbers = {
         "measure": PERFORMANCE,
@@ -372,7 +345,7 @@ def performance_score(log):
 # --- the report of ``casebook factcheck run``
 
 
-def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
+def as_report(claims, results, config, judge, *, n_resamples=1000, seed=0):
     """The report on checked claims, and the scores of those with a label.
 
     ``judge`` is the one that read the evidence; of the default one it is said what it cannot see.
@@ -380,7 +353,6 @@ def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
     options = {"n_resamples": n_resamples, "seed": seed}
     frame = pd.DataFrame(claims).assign(verdict=[result.verdict for result in results])
     log = run_log(results, frame["label"].tolist())
-    explanations = quality_rows(results, config.rule, seed)
     groups = frame.set_index("id")["group"].to_dict()
     scored = score_labelled(frame, **options) if log["labelled"].any() else None
     costs = performance(results).set_index("measure")
@@ -392,12 +364,12 @@ def as_report(claims, results, config, judge=None, *, n_resamples=1000, seed=0):
             "document": costs["original"].to_dict(),
             "in_its_code": costs["in its code"].to_dict(),
         },
-        "explanations": quality_table(explanations, groups, **options),
-        "systems": verdict_shares(frame, **options),
+        "explanations": quality_table(results, config.rule, groups, **options),
+        "categories": pd.crosstab(frame["category"], frame["verdict"]).reset_index(),
         "labels": scored and scored.as_dict(),
         "judge": {
             "caution": CAUTION if isinstance(judge, PublicJudge) else None,
-            "costs": dict(getattr(judge, "costs", None) or {}),
+            "costs": dict(getattr(judge, "costs", {})),
             "cost": cost_of_judge(judge),
         },
         "claims": [_explained(result, config.rule) for result in results],
@@ -422,18 +394,6 @@ def score_labelled(claims, **options):
     options["policy"] = {"nei": "three_class" if is_third else "exclude"}
     options["cluster"] = None if gold["group"].is_unique else "group"
     return score_joined(*join_labels(gold, gold.assign(label=claims["verdict"])), **options)
-
-
-def verdict_shares(claims, **options):
-    """Share of each verdict by category, which is the system of a log, over groups of claims."""
-    tables = []
-    for category, members in claims.groupby("category", sort=False):
-        given = {verdict: members["verdict"].eq(verdict) for verdict in CLAIM_VERDICTS}
-        table = estimates(pd.DataFrame(given, dtype=float), members["group"], **options)
-        tables.append(table.assign(category=category))
-    names = {"system": "verdict", "value": "share", "low": "share low", "high": "share high"}
-    table = pd.concat(tables, ignore_index=True).rename(columns=names)
-    return table[["category", "verdict", "n", "share", "share low", "share high"]]
 
 
 def outcomes(results):
