@@ -20,7 +20,7 @@ with pytest.MonkeyPatch.context() as patch:  # of this process, and not of those
     from casebook import paths
 
 from casebook.batch import kernel  # noqa: E402 - which looks for the folder
-from casebook.batch.execute import QUIET, Kernel  # noqa: E402
+from casebook.batch.execute import QUIET  # noqa: E402
 
 for name, value in QUIET.items():
     os.environ.setdefault(name, value)
@@ -75,7 +75,7 @@ def pytest_runtest_setup(item):
     kernel.start_server(kernel.SHARED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CASEBOOK_ROOT", str(RERUN))
-        forked = Kernel(paths.ROOT).manager_class(KernelManager)
+        forked = kernel.manager_class(paths.ROOT, {}, KernelManager)
         patch.setattr("nbval.kernel.KernelManager", forked)
         return (yield)
 

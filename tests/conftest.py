@@ -202,7 +202,7 @@ def endpoint(tmp_path, monkeypatch):
 
     What it answers is kept for the test alone: another one may have the same port.
     """
-    monkeypatch.setattr("casebook.models.answers.cache_dir", tmp_path.joinpath)
+    monkeypatch.setattr("casebook.models.language.cache_dir", tmp_path.joinpath)
     with contextlib.ExitStack() as stack:
         yield lambda *answers, **how: stack.enter_context(chatting(*answers, **how))
 

@@ -7,8 +7,8 @@ import nbformat
 import pytest
 
 from casebook.batch import grid
-from casebook.batch.cluster import difference, expectations
-from casebook.batch.plan import Planned, plan
+from casebook.batch.cluster import difference, fingerprint
+from casebook.batch.plan import Planned, data_hash, plan
 from casebook.batch.run import in_order, run_batch
 from casebook.errors import BatchFailed, InputError
 from casebook.runs import record
@@ -175,7 +175,7 @@ def test_what_reads_all_others_runs_after_them(project):
 
 
 def test_data_named_by_a_default_or_a_list_count_too(project):
-    smoke = record.dataset_digest("smoke")
+    smoke = data_hash("smoke")
     (planned,) = plan([grid.Cell("made-0", "01_made.ipynb", {"n": 3})], "mine")
     assert planned.inputs["data"] == {"dataset": smoke}
     source = project / "notebooks" / "01_made.ipynb"
@@ -226,9 +226,11 @@ def test_a_kernel_runs_models_as_its_record_says(notebook_project, monkeypatch):
         assert plan(cells({}), "mine")[0].changed == changed
 
 
-def test_a_worker_without_the_device_is_refused():
-    library, lock, device, *shared = expectations()
-    assert difference((library, lock, device, *shared)) == ""
-    found = difference((library, lock, "mps", *shared))
-    assert found == "cannot run models (device 'mps': this machine has cpu)"
-    assert difference(("older", lock, device, *shared)) == "has another version of the library"
+def test_a_worker_with_another_library_or_folder_is_refused(tmp_path):
+    shared = tmp_path / "shared"
+    shared.write_text("here")
+    expected = fingerprint(shared)
+    assert difference(expected, shared) == ""
+    assert difference(expected) == "has another folder of results"
+    older = expected | {"version of the library": "older"}
+    assert difference(older, shared) == "has another version of the library"

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from casebook.batch.cluster import PATIENCE_VARIABLE
 from casebook.batch.plan import plan
 from casebook.batch.run import run_batch
 from casebook.errors import BatchFailed, CasebookError, InputError
-from casebook.paths import ROOT
 from casebook.retrieval.encoded import EncodedCorpus
 
 pytestmark = pytest.mark.slow
@@ -226,56 +224,3 @@ def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(project, dask, tmp_p
     assert here.contents["shards"] == 2
     for name in ("vectors.npy", "shards/0-2.sha256", "texts.npy", "passages.npy"):
         assert (here.folder / name).read_bytes() == (there.folder / name).read_bytes()
-
-
-def page(language):
-    """Give what the page *Scaling* says in a language about a cluster."""
-    text = (ROOT / "docs" / "scaling.md").read_text().partition("## A cluster of your own")[2]
-    return re.search(rf"```{language}\n(.*?)```", text, re.DOTALL)[1]
-
-
-def certified(folder):
-    """Make a certificate as the page says; give the environment in which Dask uses it."""
-    if not shutil.which("openssl"):
-        pytest.skip("openssl is not installed: no certificate can be made")
-    folder.mkdir()
-    subprocess.run(["bash", "-c", page("bash")], cwd=folder, check=True, capture_output=True)
-    (folder / "casebook.yaml").write_text(page("yaml").replace("/home/me/tls", str(folder)))
-    return {"DASK_CONFIG": str(folder / "casebook.yaml")}
-
-
-def test_a_cluster_with_certificates_obeys_who_has_them_and_nobody_else(notebook_project, tmp_path):
-    project = notebook_project('run = "a"\ncell = "b"', "1 + 1")
-    (project / "grid.yml").write_text("- {name: made, notebook: 01_made.ipynb, tags: [default]}\n")
-    ours = certified(tmp_path / "ours")
-    dask = Dask(project, **ours)
-
-    def ended(address, environment):
-        grid = ["--grid", str(project / "grid.yml"), "--run", "mine"]
-        done = subprocess.run(
-            [sys.executable, "-m", "casebook", "run", *grid, "--scheduler", address],
-            env=os.environ | environment,
-            capture_output=True,
-            text=True,
-        )
-        return done.returncode, done.stderr
-
-    try:
-        dask.worker()
-        plain = dask.address.replace("tls", "tcp")
-        assert dask.address.startswith("tls://")
-        for address, environment, reason in (
-            (dask.address, {}, "perhaps check your TLS configuration"),
-            (plain, {}, "closed"),
-            (plain, ours, "encryption required"),
-            (dask.address, certified(tmp_path / "another"), "TLS certificate does not match"),
-        ):
-            code, err = ended(address, environment)
-            assert (code, err.count("\n")) == (1, 1), err
-            assert f"no Dask scheduler at {address}" in err and reason in err, err
-        assert not (project / "results/mine/runs").exists()
-        code, err = ended(dask.address, ours)
-        assert code == 0, err
-        assert (project / "results/mine/runs/made/run.json").is_file()
-    finally:
-        dask.close()

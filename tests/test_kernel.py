@@ -4,6 +4,8 @@ import asyncio
 import os
 import time
 
+import pytest
+
 from casebook.batch import kernel
 
 
@@ -19,30 +21,33 @@ def ended(pid):
     return False
 
 
-def started(one):
+@pytest.fixture(autouse=True)
+def server():
+    kernel.start_server(())
+
+
+def started(folder):
     """Start a kernel; gives its process."""
-    manager = one.manager_class()()
+    manager = kernel.manager_class(folder, {})()
     asyncio.run(manager.start_kernel())
     return manager.provisioner.process
 
 
 def test_a_forked_kernel_leads_a_group_and_is_killed_with_it(tmp_path):
-    one = kernel.Kernel(tmp_path)
-    process = started(one)
-    assert isinstance(process, kernel.Fork) and process.poll() is None and process.pid == one.pid
+    process = started(tmp_path)
+    assert isinstance(process, kernel.Fork) and process.poll() is None
     until = time.monotonic() + 60
     while os.getpgid(process.pid) != process.pid and time.monotonic() < until:
         time.sleep(0.02)
     assert os.getpgid(process.pid) == process.pid != os.getpgid(0)
-    one.kill()
+    kernel.kill_all()
     assert process.wait() == process.poll() == -9 and ended(process.pid)
-    assert ended(started(one).pid)  # one that comes too late
+    assert ended(started(tmp_path).pid)  # one that comes too late
 
 
 def test_a_process_that_may_have_no_children_starts_kernels_as_jupyter_does(monkeypatch, tmp_path):
     monkeypatch.setitem(kernel.multiprocessing.current_process()._config, "daemon", True)
-    one = kernel.Kernel(tmp_path)
-    process = started(one)
+    process = started(tmp_path)
     assert not isinstance(process, kernel.Fork) and process.poll() is None
-    one.kill()
+    kernel.kill_all()
     assert process.wait() == -9

@@ -13,14 +13,6 @@ def rewrite_record(path, **changes):
     path.write_text(json.dumps(content | {SEAL: digest(content)}))
 
 
-def as_of_another_program(path):
-    """Take away what only our records hold: the hashes of the outputs, and of the record itself."""
-    record = json.loads(path.read_text())
-    path.write_text(
-        json.dumps({name: value for name, value in record.items() if name not in ("Outputs", SEAL)})
-    )
-
-
 def seal(folder):
     """Let the records of a report say what was made of it by hand; a chapter without a record gets
     one."""

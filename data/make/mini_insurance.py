@@ -17,9 +17,7 @@ def write(dataset, folder):
     for fields in dataset.queries.to_dict("records"):
         name = fields.pop("query_id")
         judged = dataset.qrels[name]
-        rows.append(
-            {"id": name, "relevantDocId": max(judged, key=judged.get), "relevant": judged} | fields
-        )
+        rows.append({"id": name, "relevantDocId": max(judged, key=judged.get)} | fields)
     write_json(Path(folder) / "queries" / "queries.json", rows)
 
 

@@ -103,7 +103,7 @@ class Chapter:
         self.outputs.headlines(*self._answers.values())
         texts = reserves(row.drop(["role", "reason"], errors="ignore"))
         new = [text for text in texts if self._reserves.setdefault(text, asked) == asked]
-        display(Markdown(" ".join([headline.markdown("**"), *new])))
+        display(Markdown(" ".join([headline.markdown, *new])))
 
     def draw(self, figure, frame, title=None, timed=False, name=None):
         """Keep a figure with its rows, and show it with what they say.
@@ -126,15 +126,14 @@ class Chapter:
         figure = getattr(figure, "figure", figure)  # of axes
         key = self._key("figure", frame, title, name)
         finds = text or finding(frame)
-        display(self.outputs.figure(key, figure, self._said, frame, None, timed, finds))
+        display(self.outputs.figure(key, figure, self._said, frame, timed, finds))
 
     def show(self, frame, title=None, timed=False, name=None):
         """Keep rows as they are, and show what differs between them, under readers' names."""
         if frame.empty or ("system_name" in frame and not frame["n"].any()):
             return
         key = self._key("table", frame, title, name)
-        write = self.outputs.timing if timed else self.outputs.table
-        write(key, frame)
+        self.outputs.table(key, frame, timed)
         text = filled(title, frame) if title else ""
         if "system_name" in frame:
             said = caption(frame)
@@ -200,10 +199,9 @@ class Chapter:
         systems = first["system"].tolist()
         measures = []
         for level, rows in zip(levels, pairs, strict=True):
-            of_measure = {row["system"]: number(row) for row in level.to_dict("records")}
             title = level["measure"].iloc[0]
             margin = rows["margin"].iloc[0]
-            table = measure_table(title, systems, of_measure, rows, margin)
+            table = measure_table(title, systems, level, rows, margin)
             if "neutral" in rows and rows["neutral"].eq(True).all():
                 table["words"] = NEUTRAL
             measures.append(table)

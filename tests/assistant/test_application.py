@@ -9,7 +9,7 @@ import pytest
 from refusals import not_refused
 
 from casebook.assistant.answer import ask_application, reply_columns
-from casebook.assistant.log import checked_log, read_log
+from casebook.assistant.log import read_log
 from casebook.errors import BatchFailed, InputError
 
 QUESTIONS = ["What is whisked?", "What bakes at 180 degrees?", "What rests for an hour?"]
@@ -94,7 +94,7 @@ def test_the_log_is_read_by_chapter_and_gate_and_has_a_price(kitchen):
     assert json.loads((kitchen / "answers.jsonl").read_text().splitlines()[0])["thinking"] == "No."
     log = ask("fields", "b.jsonl")
     assert log["contexts"][0] == ["Whisk the whites."]
-    assert len(checked_log(["answers.jsonl", "b.jsonl"])) == 6
+    assert len(read_log(["answers.jsonl", "b.jsonl"])) == 6
     counted = ask("Application", "c.jsonl")
     assert counted["answer"].tolist() == ["1", "2", "3"] and counted["cost"].sum() == 0.75
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import not_refused
 
-from casebook.assistant.log import checked_log, read_log
+from casebook.assistant.log import read_log
+from casebook.assistant.study import score_answers
 from casebook.data.tables import LONGEST, ROLES
 from casebook.errors import InputError
 from casebook.paths import ROOT
@@ -105,8 +106,9 @@ def test_contexts_are_ids_of_a_collection_or_parts_of_objects(tmp_path):
         assert row["contexts"] == ["You may cancel."]
     with pytest.raises(InputError, match=r"a\.jsonl:1: context 'd9' is no id of the collection"):
         read_log(write(path, [OURS | {"contexts": ["d9"]}]), tmp_path)
+    log = read_log(write(path, [OURS | {"contexts": ["d1", "d2"]}]))
     with pytest.raises(InputError, match="contexts such as 'd1' are no texts"):
-        checked_log(write(path, [OURS | {"contexts": ["d1", "d2"]}]))
+        score_answers(log)
 
 
 ROWS = [

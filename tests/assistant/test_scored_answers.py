@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from casebook.assistant.judge import judge_answers, load_judge, support
+from casebook.assistant.judge import AnswerJudge
 from casebook.assistant.log import read_log
 from casebook.assistant.study import (
     foreign_contrasts,
@@ -15,7 +15,6 @@ from casebook.assistant.study import (
     people_agreement,
     score_answers,
 )
-from casebook.errors import InputError
 from casebook.models.entailment import EntailmentModel
 
 TEXTS = """
@@ -110,8 +109,7 @@ def own_judge(tmp_path, monkeypatch):
     (tmp_path / "my_judges.py").write_text(JUDGE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    yield "my_judges:judge"
-    load_judge.cache_clear()
+    return "my_judges:judge"
 
 
 def test_a_judge_scores_answers_in_their_own_contexts_and_in_others(
@@ -120,16 +118,16 @@ def test_a_judge_scores_answers_in_their_own_contexts_and_in_others(
     monkeypatch.setenv("JUDGE_KEY", "sk-abcdefghijklmnopqrstuvwxyz0123456789")
     log = write_log(tmp_path / "a.jsonl", lambda *_: {}, ("good", "bad"))
     log.loc[0, ["answer", "no_answer"]] = ["", "timeout"]
-    judged = judge_answers(log, own_judge)
-    rows = score_answers(log).assign(**judged)
+    judge = AnswerJudge(own_judge)
+    rows = score_answers(log, judge=judge)
     means = levels(rows, ["support"], **ABOUT).set_index("system")
     assert means["measure"].unique() == [SUPPORT]
     assert means[["value", "control", "n"]].loc["good"].tolist() == [1, 0, 6]
     assert means[["value", "control", "n"]].loc["bad"].tolist() == [0, 0, 8]
     row = foreign_contrasts(rows, "good", **ABOUT).iloc[-1]
     assert (row["measure"], row["difference"], row["verdict"]) == (SUPPORT, 1, "better")
-    (note,) = judged.attrs["notes"]
-    assert "raised ValueError" in note and "no sentence or no context" in note
+    (note,) = judge.notes
+    assert "raised ValueError" in note
     assert "sk-abc" not in note and "\n" not in note
 
 
@@ -139,18 +137,17 @@ def test_support_is_the_mean_over_sentences_of_the_largest_entailment(
     labels = ("NEUTRAL", "CONTRADICTION", "ENTAILMENT")
     name = f"entailment:{make_classifier(tmp_path / 'nli', 3, labels)}"
     model = EntailmentModel(name.partition(":")[2])
-    judge = load_judge(name)
-    load_judge.cache_clear()
+    judge = AnswerJudge(name)
     contexts = ["The court may refund you.", "You can cancel the contract."]
-    found = support(judge, "You may sue the court [1]. It is so. Cancel the contract.", contexts)
+    found = judge("You may sue the court. It is so. Cancel the contract.", contexts)
     means = []
     for sentence in ("You may sue the court.", "Cancel the contract."):
         premises = [*contexts, " ".join(contexts)]
         means.append(model.probabilities(premises, [sentence] * 3)[:, 0].max())
     assert found == pytest.approx(np.mean(means))
-    for answer, texts in (("Is it? [2]", contexts), ("Cancel the contract.", ())):
-        with pytest.raises(InputError, match="no sentence or no context to judge"):
-            support(judge, answer, texts)
+    for answer, texts in (("Is it?", contexts), ("Cancel the contract.", ())):
+        assert judge(answer, texts) is None
+    assert "2 × no sentence or no context to judge" in judge.notes[0]
 
 
 def test_an_endpoint_judges_a_sentence_in_one_question(
@@ -159,8 +156,7 @@ def test_an_endpoint_judges_a_sentence_in_one_question(
     url, asked = endpoint('{"verdict": "neutral", "probability": 0.6}')
     monkeypatch.setenv("CASEBOOK_LLM_URL", url)
     log = write_log(tmp_path / "a.jsonl", lambda *_: {})
-    judged = judge_answers(log, "endpoint:m", foreign=1)
-    load_judge.cache_clear()
+    judged = score_answers(log, foreign=1, judge=AnswerJudge("endpoint:m"))
     assert judged["support"].tolist() == pytest.approx([0.2] * len(FACTS))
     assert len(asked) == 2 * len(FACTS)
 

@@ -16,7 +16,7 @@ from casebook.book.front import masthead, web_address
 from casebook.book.results import read_chapters
 from casebook.paths import ROOT, run_dir
 from casebook.runs.headlines import Headline, read_headlines
-from casebook.runs.outputs import RunOutputs, read_contrasts, read_numbers
+from casebook.runs.outputs import RunOutputs, read_numbers
 
 CELL = "retrieval_ablation-smoke"
 WORDS = {
@@ -218,7 +218,7 @@ def near(one, other):
 
 def sources(cell):
     """Yield every stored contrast and estimate of a cell: value, bounds, n, verdict."""
-    for datasets in read_contrasts("smoke", cell).values():
+    for datasets in read_numbers("smoke", cell, "contrasts").values():
         for measures in datasets.values():
             for rows in measures.values():
                 yield from (

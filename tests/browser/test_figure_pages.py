@@ -58,7 +58,6 @@ def page_of_figures(site, tmp_path_factory):
                 "scores",
                 plots.matrix(SCORES, "excess"),
                 "Excess.",
-                alt="Sets",
             ),
             Table(with_interval(WIDE, "nDCG@10", "nDCG@10 low", "nDCG@10 high"), "Systems"),
             Table(WIDE[:0], "Nothing"),

@@ -247,7 +247,7 @@ BEHIND = [
     ("sensitivity evaluate", "sensitivity.study", "run_sensitivity_study"),
     ("sensitivity run", "sensitivity.study", "run_case"),
     ("shift train", "shift.artifacts", "Setup"),
-    ("shift eval", "shift.gate", "run_evaluators"),
+    ("shift eval", "shift.artifacts", "run_evaluators"),
 ]
 EMPTY = (None, [], ())
 

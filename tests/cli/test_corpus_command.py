@@ -72,7 +72,7 @@ REFUSED = [
     ("--filters", "[1]", "--filters: is no object of conditions"),
     ("--filters", '{"court": "Hull"}', "no column 'court'; columns: doc_id, "),
     ("--filters", '{"title": {"above": 2}}', "by 'above' with"),
-    ("--filters", '{"title": "nope"}', "holds no document that satisfies the filters"),
+    ("--filters", '{"title": "nope"}', "no document that satisfies the filters"),
     ("--mode", "bm25_chunked", "holds whole documents and passages of 130 words"),
     ("--mode", "nope", "choose from"),
 ]

@@ -6,7 +6,6 @@ from cases import failing
 
 FORMS = ["raters", "forms", "new", "--rater=r1:lay", "--rater=r2:lay", "--explanations"]
 TABLES = ["audit", "tables", "--n=10", "--positives=8"]
-GATE = ["gate", "run", "smoke/runs/query_length-smoke", "--against", "smoke", "--gate"]
 VERIFY = ["factcheck", "run", "claims.txt", "--ratings"]
 
 DAMAGED = [
@@ -14,7 +13,6 @@ DAMAGED = [
     (VERIFY, "s.yml", b"1: a\nb: c\n", "field version"),
     (FORMS, "e.csv", b"\xff", "is not UTF-8"),
     (FORMS, "absent.csv", None, "cannot be read: No such file"),
-    (GATE, "g.yml", b"rules: []", "rules: List should have at least 1 item"),
     (["raters", "audit"], "returned", None, "returned: no forms (.xlsx, "),
 ]
 

@@ -42,7 +42,7 @@ def test_run_records_two_comparable_runs(casebook, trained):
     records = [read_record(f"{path}/run.json") for path in found["runs"]]
     assert [r.workflow for r in records] == ["smoke-PosNeg-Baseline", "smoke-PosNeg"]
     base, moved = records
-    assert {"map@1", "ndcg@3", "train.map@1"} <= set(base.metrics)
+    assert {"map@1", "ndcg@3"} <= set(base.metrics)
     assert base.labels["SplitHash"] == moved.labels["SplitHash"]
     assert base.labels["Scale"] == 0
     values = found["values"]

@@ -23,7 +23,6 @@ FINGERPRINTS = {
     "insurance": "fbeb432e 34942c77",
     "insurance_dev": "55a34988 219748a8",
     "insurance_test": "5c29f127 b8a477ed",
-    "licence_notices": "d705a132 a2e929b8",
     "pdpabench": "7db3c4a7",
     "pdpabench_dev": "a73b68d7",
     "pdpabench_test_paraphrases": "0f1272ab d4bf226f",

@@ -16,9 +16,7 @@ from casebook.explain.defects import (
     corrupt,
     detection,
     detector_scores,
-    drops,
     explanation_copies,
-    explanation_items,
     lower_scores,
     noticed,
 )
@@ -212,15 +210,3 @@ def test_a_measure_notices_only_what_lowers_more_than_the_stated_share():
         assert is_said == (notices == 0.5) and f"{notices:.0%}".replace("%", " %") in title
     assert verdicts[0.5][FAITHFULNESS].tolist() == ["better", "worse", "undecided"]
     assert verdicts[0.9]["corrected faithfulness"] == "undecided"
-
-
-def test_items_show_first_what_is_missed_most():
-    explained = explain_dataset(load("smoke"), limit=12)
-    copies = explanation_copies(explained)
-    page = explanation_items(explained, copies)
-    names = [item["id"] for item in page["items"]]
-    assert len(names) == page["asked"] == 12
-    n_missed = pd.Series(0, names)
-    for _, versions in copies.groupby("defect"):
-        n_missed = n_missed.add(drops(versions, FAITHFULNESS[0]).eq(0), fill_value=0)
-    assert n_missed[names].is_monotonic_decreasing

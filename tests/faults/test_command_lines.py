@@ -103,7 +103,6 @@ INPUTS = {
     ),
     "rows.json": json.dumps([RANKED | {"QueryId": query} for query in QUERIES]),
     "segments.json": json.dumps(SEGMENTS | {"Decisions": dict.fromkeys(QUERIES, "ApplyShift")}),
-    "gate.yml": f"rules:\n- {{metric: {MEASURE}, margin: 0.01}}\n",
 }
 """Valid small files of every kind, by the name that the command lines use."""
 
@@ -241,7 +240,6 @@ READ = {
     "rules",
     "ratings",
     "baseline",
-    "prompt",
     "spec",
     "segments",
     "explanations",

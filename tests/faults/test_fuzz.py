@@ -19,9 +19,8 @@ from casebook.errors import CasebookError
 from casebook.factcheck.score import read_verdict_labels
 from casebook.paths import CARDS, DATA, run_dir
 from casebook.raters.annotations import read_ratings
-from casebook.raters.read import read_form
+from casebook.raters.read import read_forms
 from casebook.readers import read_yaml
-from casebook.runs.decide import read_gate
 from casebook.runs.promotions import LOG, read_promotions
 from casebook.runs.record import read_per_query, read_record
 from casebook.sensitivity.cases import read_cases
@@ -135,7 +134,6 @@ def records_of(lines):
 
 
 CLAIM = {"id": "1", "claim": "Rent is due.", "label": "SUPPORTED"}
-GATE = "rules:\n- {metric: nDCG@3, margin: 0.01}\n- metric: map@1\n"
 TREC_RUN = "".join(f"q{n % 3} Q0 d{n} {n} {9 - n}.5 tag\n" for n in range(9))
 RATED = "item,rater,rating\n" + "".join(f"i{n % 5},r{n // 5},{n % 3}\n" for n in range(10))
 QRELS = "".join(f"q{n % 3} 0 d{n} {n % 2}\n" for n in range(9))
@@ -149,7 +147,6 @@ READERS = {
     "grid": (copied(DEFAULT_GRID), load_grid),
     "card": (copied(CARDS / "privacy_qa.yml"), load_card),
     "YAML": (copied(CARDS / "insurance.yml"), read_yaml),
-    "gate": (text_seed("gate.yml", GATE), read_gate),
     "run record": (copied(_first("runs/*/run.json", run_dir("smoke"))), read_record),
     "promotion log": (text_seed("log.jsonl", '{"seq": 1}\n' * 4), read_log),
     "per-query rows": (
@@ -180,8 +177,8 @@ READERS = {
     "labels": (text_seed("gold.jsonl", records_of([CLAIM] * 3)), read_verdict_labels),
     "records": (text_seed("r.csv", "id,label\n1,a\n2,b\n"), read_table),
     "ratings": (text_seed("ratings.csv", RATED), read_ratings),
-    "form, CSV": (form_csv, read_form),
-    "form, workbook bytes": (form, read_form),
+    "form, CSV": (form_csv, read_forms),
+    "form, workbook bytes": (form, read_forms),
 }
 
 
@@ -206,7 +203,7 @@ def test_damaged_members_of_a_workbook(tmp_path, count):
             for other, data in members.items():
                 archive.writestr(other, mutant(data, chance) if other == name else data)
         survives(read_book, path)
-        survives(read_form, path)
+        survives(read_forms, path)
         count("damaged file: member of a workbook", 2)
 
 

@@ -264,8 +264,6 @@ def test_no_planted_secret_is_found(project, count):
     expect(3, project.asked("failed-key", "model=denied", CASEBOOK_LLM_URL=project.address))
 
     # Logs of answers, and judgements of a model.
-    prompt = project.root / "prompt.txt"
-    prompt.write_text(f"{project.plant('prompt file')} {{question}}")
     for model in ("m", "denied", "long", "html", "odd"):
         urls = [
             project.login(f"--url, {model}: password"),
@@ -273,7 +271,7 @@ def test_no_planted_secret_is_found(project, count):
             project.address,
         ]
         for url in urls:
-            options = ["--model", model, "--url", url, "--prompt", prompt, "--retries", "0"]
+            options = ["--model", model, "--url", url, "--retries", "0"]
             code = project(
                 "answer",
                 "questions.txt",
@@ -332,4 +330,4 @@ def test_no_planted_secret_is_found(project, count):
     assert not any(project.tracebacks)
     assert [end for end in ends if end[1] != end[2]] == []
     assert number > 100
-    count("secret planted: environment, address, prompt, reply", len(project.planted))
+    count("secret planted: environment, address, reply", len(project.planted))

@@ -144,4 +144,4 @@ def test_a_copy_has_the_same_metadata_in_any_order_and_no_other(tmp_path):
     for change in ({"places": {"x": [-2], "y": 1}}, {"year": "1"}, {"text": "on", "title": "e"}):
         path = lines_of(tmp_path, first, first | change)
         with pytest.raises(InputError, match="with other content"):
-            read_frame(path, "_id", "doc_id", ("text", "title"))
+            read_frame(path, "_id", "doc_id")

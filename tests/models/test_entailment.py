@@ -5,8 +5,8 @@ import pytest
 from refusals import not_refused
 from tiny_models import named
 
-from casebook.models.answers import costs_in_words
 from casebook.models.entailment import CLASSES, EntailmentModel
+from casebook.models.language import costs_in_words
 
 ORDER = ("contradiction", "entailment", "neutral")
 PREMISES = ["you may cancel", "we may sue", "the court may refund the contract"]

@@ -5,7 +5,9 @@ from pydantic import BaseModel
 from serving import completion, replying, response
 
 from casebook.errors import InputError
-from casebook.models.language import Endpoint, NoAnswer, load_language_model
+from casebook.models.language import CachedModel, Endpoint, NoAnswer, load_language_model
+
+pytestmark = pytest.mark.usefixtures("fresh_answers")
 
 
 class Plausibility(BaseModel):
@@ -102,3 +104,33 @@ def test_neither_key_nor_prompt_goes_to_another_host(monkeypatch):
         ):
             Endpoint("m", url).reply("Is it?")
     assert asked == []
+
+
+# --- what is kept on disk, and what it cost
+
+
+def test_a_question_is_paid_for_once():
+    answer = response(completion('{"plausible": true}'))
+    with replying(lambda prompt: [answer]) as (url, asked):
+        models = [CachedModel(Endpoint(name, url)) for name in ("m", "m", "other")]
+        for model in models:
+            for _ in range(2):
+                assert model.complete_json("Is it?", Plausibility) == {"plausible": True}
+    assert len(asked) == 2
+    first, again, _ = (model.costs for model in models)
+    assert (first["questions"], first["from the cache"], first["requests"]) == (1, 0, 1)
+    assert (again["questions"], again["from the cache"], again["requests"]) == (1, 1, 0)
+    assert (first["prompt tokens"], first["answer tokens"]) == (100, 10)
+
+
+def test_a_failure_is_not_kept_and_a_refused_key_is_not_tried_again():
+    refused = response({"error": {"message": "no key"}}, status="401 Unauthorized")
+    replies = iter([response(completion("perhaps")), refused])
+    refusal = r"401: .*no key.*; the key is that of OPENAI_API_KEY"
+    with replying(lambda prompt: [next(replies)]) as (url, asked):
+        model = CachedModel(Endpoint("m", url))
+        for question, message in [("a?", "no JSON"), ("a?", refusal), ("b?", refusal)]:
+            with pytest.raises(NoAnswer, match=message):
+                model.complete_json(question, Plausibility)
+    assert len(asked) == 2
+    assert (model.costs["prompt tokens"], model.costs["from the cache"]) == (100, 0)

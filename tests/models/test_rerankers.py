@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from casebook.models.cache import TokenVectors
-from casebook.models.rerankers import CrossEncoderReranker, MaxSimReranker
+from casebook.models.rerankers import CrossEncoderReranker, MaxSimReranker, token_frequencies
 
 WORDS = ["a", "b", "c", "d", "e"]
 VECTORS = np.random.default_rng(0).normal(size=(5, 4))
 VECTORS /= np.linalg.norm(VECTORS, axis=1, keepdims=True)
 PASSAGES = ["a b", "c", "d e a", "", "b"]
 OWNER = [0, 0, 1, 2, 2]
+FREQUENCIES = np.array([2, 2, 1, 1, 1])
 
 
 class Letters:
@@ -43,12 +44,12 @@ def by_hand(query, passages, weights):
 
 
 def test_scores_equal_the_definition():
-    reranker = MaxSimReranker(Letters(), PASSAGES, OWNER)
+    reranker = MaxSimReranker(Letters(), PASSAGES, OWNER, FREQUENCIES)
     queries = ["a c", "e", "b b d"]
     candidates = np.array([[2, 0, 1], [1, -1, -1], [0, 1, 2]])
     scores, passages = reranker.scores(queries, candidates)
-    frequencies = np.array([2, 2, 1, 1, 1])
-    weights = np.log1p((5 - frequencies + 0.5) / (frequencies + 0.5))
+    assert token_frequencies(Letters(), PASSAGES).tolist() == FREQUENCIES.tolist()
+    weights = np.log1p((5 - FREQUENCIES + 0.5) / (FREQUENCIES + 0.5))
     documents = [["a b", "c"], ["d e a"], ["", "b"]]
     for (row, column), document in np.ndenumerate(candidates):
         if document < 0:
@@ -58,14 +59,16 @@ def test_scores_equal_the_definition():
         assert scores[row, column] == pytest.approx(expected, abs=1e-5)
         assert OWNER[passages[row, column]] == document
     assert passages[0, 0] == 4
-    scores, passages = MaxSimReranker(Letters(), ["", "a"]).scores(["a", "?"], [[0, 1], [1, -1]])
+    few = MaxSimReranker(Letters(), ["", "a"], [0, 1], np.array([1, 0, 0, 0, 0]))
+    scores, passages = few.scores(["a", "?"], [[0, 1], [1, -1]])
     assert (scores.tolist(), passages.tolist()) == ([[0, 1], [0, -np.inf]], [[0, 1], [1, -1]])
 
 
 def test_of_a_long_query_the_rarest_tokens_are_read():
     """Letters c, d and e stand in one passage each, a and b in two; of equals the first stay."""
-    limited = MaxSimReranker(Letters(), PASSAGES, OWNER, query_tokens=3)
-    all_tokens = MaxSimReranker(Letters(), PASSAGES, OWNER)
+    limited, all_tokens = (
+        MaxSimReranker(Letters(), PASSAGES, OWNER, FREQUENCIES, most) for most in (3, None)
+    )
     queries = ["a b d a e c", "b a c a", "a b", "?"]
     read = ["d e c", "b a c", "a b", "?"]
     candidates = np.array([[2, 0, 1]] * 4)

@@ -58,8 +58,7 @@ def test_what_a_cell_shows_is_kept_linked_closed_and_the_same_again(outputs):
     assert links == ["../../figures/cell.points.svg", "../../figures/cell.points.csv"]
     assert (kept / "cell.points.csv").read_text() == "x\n0.333333\n"
     bytes_kept = (kept / "cell.points.svg").read_bytes()
-    # Without a caption there is a file and no view.
-    assert outputs.figure("points", points()) == kept / "cell.points.svg"
+    outputs.figure("points", points(), "Two points.")
     assert (kept / "cell.points.svg").read_bytes() == bytes_kept
     assert bytes_kept.startswith(b"<?xml")
 

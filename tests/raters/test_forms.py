@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from openpyxl import load_workbook
-from toy_study import RATERS, SECRET, toy_answers
+from toy_study import RATERS, SECRET, read_form, toy_answers
 
 from casebook import sheets
 from casebook.assistant.log import read_log
@@ -21,7 +21,7 @@ from casebook.errors import InputError
 from casebook.raters.answers import answers_of_log
 from casebook.raters.forms import Plan, make_forms, make_likert_forms
 from casebook.raters.layouts import LIKERT, RUBRIC, SHEET
-from casebook.raters.read import read_form, read_forms
+from casebook.raters.read import read_forms
 from casebook.raters.unblinding import read_key, unblind_likert
 
 DOCUMENTED = [

@@ -3,9 +3,15 @@
 import pandas as pd
 
 from casebook.raters.forms import Plan, make_forms
+from casebook.raters.read import read_forms
 
 SECRET = "5ec2e7" * 10
 RATERS = {"r1": "lay", "r2": "lay", "r3": "expert", "r4": "expert"}
+
+
+def read_form(path):
+    (form,) = read_forms(path)
+    return form
 
 
 def toy_answers(count=12, systems=("grounded", "plain")):

@@ -79,7 +79,7 @@ NO_RUNS = [
     ("a.csv", "qid,place,score\nq1,d1,1\n", "a.csv: has no document .*; it has qid, place"),
     ("a.csv", "q1,d1,1\nq1,d2,2\n", "a.csv: .*type --columns query=COLUMN"),
     ("a.csv", "qid,query,docno,score\n1,a,d1,1\n", "a.csv: query, qid may each be the query"),
-    ("ä b.run", TREC, "ä b.run: .*rename the file"),
+    ("ä b.run", TREC, "ä b.run: the name of a run"),
 ]
 
 

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from casebook.batch.plan import data_hash
 from casebook.errors import InputError
 from casebook.files import write_text
 from casebook.runs import record
@@ -20,13 +21,13 @@ def test_tree_digest_sees_names_and_bytes_but_not_hidden_files(tmp_path):
     assert len({base, changed, record.tree_digest(tmp_path)}) == 3
 
 
-def test_dataset_digest_follows_card_folder_and_alias(tmp_path):
-    smoke = record.dataset_digest("smoke")
-    assert smoke == record.dataset_digest("smoke_test")
+def test_the_hash_of_data_follows_card_folder_and_alias(tmp_path):
+    smoke = data_hash("smoke")
+    assert smoke == data_hash("smoke_test")
     write_text(tmp_path / "corpus.jsonl", "{}")
-    assert record.dataset_digest(str(tmp_path)) != smoke
+    assert data_hash(str(tmp_path)) != smoke
     with pytest.raises(InputError, match=r"no card of that name.*a folder is written"):
-        record.dataset_digest("smokes")
+        data_hash("smokes")
 
 
 @pytest.mark.parametrize("table", ["text.yml", "retrieval/systems.yml", "factcheck/judge.yml"])

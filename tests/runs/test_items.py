@@ -1,17 +1,13 @@
 """Single items: what is kept of two frames, within a budget and a licence."""
 
-import re
 from urllib.parse import parse_qs
 
 import pandas as pd
-from hypothesis import given
-from hypothesis import strategies as st
 
 from casebook.data.cards import card_of
-from casebook.runs.items import ALL_TEXTS, item_page, items_json, word_changes
+from casebook.runs.items import ALL_TEXTS, item_page, items_json
 from casebook.runs.outputs import item_page_address
 
-WORDS = st.lists(st.sampled_from(["a", "b", "-c", "+d", "=e", "é"]), max_size=12)
 ITEMS = pd.DataFrame(
     {
         "id": [1, 2, 3],
@@ -84,16 +80,6 @@ def test_a_budget_keeps_the_first_items_and_what_belongs_to_them():
     assert least["tags"] == {"part: test": [0]} and least["system_tags"] == [{"wrong": [0]}, {}]
     empty = item_page(ITEMS.head(0))
     assert empty["items"] == empty["systems"] == [] and empty["asked"] == 0
-
-
-@given(WORDS, WORDS)
-def test_a_marked_change_gives_both_texts_back(before, after):
-    marked = word_changes(" ".join(before), " ".join(after))
-    went = re.compile(r"\[-(.*?)-\](?= |$)")
-    came = re.compile(r"\{\+(.*?)\+\}(?= |$)")
-    assert went.sub(r"\1", came.sub("", marked)).split() == before
-    assert came.sub(r"\1", went.sub("", marked)).split() == after
-    assert (before == after) == (marked.split() == before)
 
 
 def test_addresses_hold_any_id():

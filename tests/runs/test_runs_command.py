@@ -64,27 +64,12 @@ def test_verdicts_are_exit_codes(casebook, add):
     for name, code in codes.items():
         assert casebook("runs", "decide", "--run", name)[0] == code, name
         assert casebook("gate", "run", name)[0] == code, name
-    assert "incomparable: True" in casebook("runs", "decide", "--run", "other")[1]
+    assert "verdict: incomparable" in casebook("runs", "decide", "--run", "other")[1]
     arguments = ["runs", "promote", "--run", "other", "--reason", "new data"]
     assert casebook(*arguments)[0] == 5
     assert casebook(*arguments, "--force")[0] == 0
     assert json.loads(casebook("runs", "active", "--json")[1])["incomparable"] is True
     assert casebook("runs", "compare", "other", "old")[0] == 5
-    code, out, _ = casebook("runs", "compare", "other", "old", "--force", "--json")
-    assert code == 0 and json.loads(out)["incomparable"] is True
-
-
-def test_a_gate_file_holds_margins(casebook, add, tmp_path):
-    add("old", WEAK)
-    casebook("runs", "promote", "--run", "old", "--reason", "first")
-    add("worse", WEAK + 2)
-    add("better", np.maximum(1, WEAK - 1))
-    gate = tmp_path / "gate.yml"
-    gate.write_text("rules: [{metric: ndcg@3, margin: 0.01}]")
-    code, out, _ = casebook("gate", "run", "worse", "--gate", gate)
-    assert code == 2 and "FAIL: ndcg@3" in out and "n=100 against" in out
-    code, out, _ = casebook("gate", "run", "better", "--gate", gate, "--json")
-    assert code == 0 and len(json.loads(out)["gateSha256"]) == 64
 
 
 def test_a_star_ranks_every_system_of_every_run(casebook, registry):
@@ -118,12 +103,12 @@ def test_two_runs_query_by_query(casebook, add):
     add("one", [1, 2, 3])
     add("more", [1, 1, 9, 4])
     assert casebook("runs", "compare", "more", "one")[0] == 5
-    code, out, _ = casebook("runs", "compare", "more", "one", "-m", "map@1", "--force")
-    assert code == 0 and "lost" in out.splitlines()[-1]
-    for line in ("n: 3", "gained: 1", "lost: 1", "unchanged: 1", "incomparable: True"):
-        assert line in out.splitlines()
-    code, _, err = casebook("runs", "compare", "more", "one", "--force", "-m", "ndcg@9")
-    assert code == 1 and "more holds no value of 'ndcg@9'" in err
+    add("two", [1, 1, 9])
+    code, out, _ = casebook("runs", "compare", "two", "one", "-m", "map@1")
+    lines = out.splitlines()
+    assert code == 0 and {"n: 3", "gained: 1", "lost: 1", "unchanged: 1"} <= {*lines}
+    code, _, err = casebook("runs", "compare", "two", "one", "-m", "ndcg@9")
+    assert code == 1 and "two holds no value of 'ndcg@9'" in err
 
 
 def test_a_matrix_is_compared_and_a_failure_is_exit_3(casebook, add, tmp_path):
@@ -143,37 +128,19 @@ def test_a_matrix_is_compared_and_a_failure_is_exit_3(casebook, add, tmp_path):
     assert casebook("runs", "matrix", "--spec", spec)[0] == 3
 
 
-def test_a_tenant_is_alone(casebook, add):
-    add("one", WEAK)
-    assert casebook("runs", "--tenant", "acme", "list")[0] == 1
-    root = locate(tenant="acme").root
-    root.mkdir(parents=True)
-    assert casebook("runs", "--tenant", "acme", "list")[:2] == (0, "none\n")
-    code, _, err = casebook("runs", "--tenant", "b", "--runs-root", root, "list")
-    assert code == 1 and "belongs to tenant acme" in err
-
-
 BAD = [
     (["runs", "compare", "one"], "no run or two"),
     (["runs", "compare", "one", "zwei"], "no run 'zwei'"),
-    (["runs", "compare", "one", "one", "--key", "x"], "--key has no effect with pair"),
     (["runs", "promote", "--run", "one"], "--reason"),
     (["runs", "matrix", "--spec", "spec.yml"], "spec.yml: expected variants"),
     (["runs", "rollback", "--reason", "x"], "nothing to roll back"),
     (["runs", "decide", "--eps", "-1"], "--eps"),
-    (["runs", "decide", "--level", "1"], "--level"),
-    (["runs", "decide", "--level", "0"], "--level"),
-    (["runs", "decide", "--run", "one", "--workflow", "x"], "--workflow has no effect"),
     (["runs", "decide", "--run", " "], "it is empty"),
-    (["runs", "history", "--profile", "x"], "--profile has no effect without --measure"),
     (["runs", "--domain", "x", "--runs-root", ".", "list"], "--domain has no effect"),
     (["runs", "--tenant", "../x", "list"], "not allowed"),
     (["runs", "--runs-root", "/no/such/folder", "list"], "no such registry"),
     (["runs", "matrix", "--spec", "/no/such/file.yml"], "file.yml: cannot be read"),
-    (["gate", "run", "one", "--gate", "x", "--margin", "0"], "--margin has no effect"),
-    (["gate", "run", "one", "--against", "one", "--profile", "a"], "--profile has no effect"),
     (["gate", "run", "one"], "no run is promoted"),
-    (["gate", "run", "one", "--gate", "/no/such/gate.yml"], "gate.yml: cannot be read: No such"),
 ]
 
 
@@ -190,17 +157,13 @@ def test_wrong_use_is_one_clear_line(casebook, add, tmp_path, monkeypatch):
     assert wrong == []
 
 
-def test_runs_of_two_devices_are_compared_and_the_difference_is_said(casebook, add):
-    parameters = {"dataset": "claims", "seed": 0}
-    data = {"data": {"dataset": "1"}}
-    add("old", WEAK, Inputs=data | {"parameters": parameters})  # of an earlier version
-    other = {"parameters": parameters | {"seed": 1}, "device": "cuda", "precision": "float16"}
-    add("new", WEAK[::-1], Inputs=data | other)
+def test_labels_that_differ_are_said(casebook, add):
+    same = {"data": {"dataset": "1"}, "parameters": {"dataset": "claims", "seed": 0}}
+    add("old", WEAK, Inputs=same | {"device": "cpu"})
+    add("new", WEAK[::-1], Inputs=same | {"device": "cuda"})
     code, out, _ = casebook("runs", "compare", "new", "old")
-    lines = out.splitlines()
-    assert code == 0 and "incomparable: False" in lines
-    assert "parameters device: cuda, cpu" in lines and "parameters seed: 1, 0" in lines
-    assert "parameters precision: float16, float32" in lines and "dataset" not in out
+    assert code == 0 and "labels Inputs.device: cuda, cpu" in out.splitlines()
+    assert "seed" not in out
 
 
 def test_names_of_embeddingshift_are_read_and_answered_with_ours(casebook):

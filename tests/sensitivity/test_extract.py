@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 
 from casebook.readers import read_yaml
 from casebook.sensitivity import extract, facts
-from casebook.sensitivity.extract import (
-    LONGEST_REGION,
-    extract_sheet,
-    extract_with_model,
-    facts_region,
-)
+from casebook.sensitivity.extract import extract_sheet, extract_with_model
 
 EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
 
@@ -56,21 +51,6 @@ def test_texts_are_read_as_a_person_reads_them(reader):
     assert {text: READERS[reader](text) for text in texts} == texts
 
 
-def test_region_runs_from_the_facts_heading_to_the_next():
-    text = "JUDGMENT\n\nFACTS\nHe paid Rs 5.\n\nISSUES\nWhether Rs 7 was due."
-    start, end = facts_region(text)
-    assert "Rs 5" in text[start:end]
-    assert "Rs 7" not in text[start:end]
-    (amount,) = extract_sheet(text).sheet.numerical_facts.amounts
-    assert amount.value == 5
-
-
-def test_region_without_heading_is_the_beginning():
-    assert facts_region("word " * 10_000) == (0, LONGEST_REGION)
-    assert facts_region("word " * 100) == (0, 500)
-    assert facts_region("FACTS\n" + "word " * 10_000) == (5, 5 + LONGEST_REGION)
-
-
 def test_every_fact_has_a_place_in_the_text_and_every_sheet_is_valid():
     for one in read_gold():
         found = extract_sheet(one.text, one.id)
@@ -96,17 +76,16 @@ def test_any_text_gives_a_sheet_that_can_be_written(text):
 
 
 class Fake:
-    """A language model that gives the answers it was made with, in turn."""
+    """A language model that gives one answer."""
 
     name = "fake"
 
-    def __init__(self, *answers):
-        self.answers, self.prompts = list(answers), []
+    def __init__(self, answer):
+        self.answer = answer
 
     def complete_json(self, prompt, schema):
-        self.prompts.append(prompt)
         assert schema.model_fields.keys() >= {"parties", "sections_cited"}
-        return self.answers.pop(0)
+        return self.answer
 
 
 TEXT = "The appellant, a farmer aged 40, was fined Rs. 5,000 under section 302 IPC."
@@ -119,16 +98,10 @@ ANSWER = {
 
 
 def test_model_gives_the_sheet_and_what_it_made_up_is_counted():
-    fake = Fake({"outcome": "Won"}, ANSWER)
-    found = extract_with_model(TEXT, fake)
-    assert "outcome" in fake.prompts[1]  # asked once more, and told why
+    found = extract_with_model(TEXT, Fake(ANSWER))
     assert found.sheet.sections_cited == ("IPC-302",)
-    assert found.notes[-1] == "3 facts of the model were not found by the patterns"
-
-
-@pytest.mark.parametrize("bad", [{"outcome": "Won"}, {"x": 1}, ["a list"], None])
-def test_useless_model_gives_way_to_the_patterns_and_it_is_said(bad):
-    found = extract_with_model(TEXT, Fake(bad, bad))
-    assert found._replace(notes=()) == extract_sheet(TEXT)
-    assert len(found.notes) == 3
-    assert "the patterns were used" in found.notes[-1]
+    assert found.notes == ("3 facts of the model were not found by the patterns",)
+    for bad in ({"outcome": "Won"}, {"x": 1}, ["a list"], None):
+        found = extract_with_model(TEXT, Fake(bad))
+        assert found._replace(notes=()) == extract_sheet(TEXT)
+        assert "the patterns were used" in found.notes[-1]

@@ -92,13 +92,6 @@ def test_no_answer_is_undetermined():
         assert sum(judge.failures.values()) == int(outcome == UNDETERMINED)
 
 
-def test_decisions_are_remembered_with_their_case():
-    first, second = sheet(["IPC-302"]), sheet(["IPC-420"])
-    judge = ModelValidator(Model(both(True, True), both(False, True)))
-    outcomes = [judge(s, added(s, "Confession")).outcome for s in (first, second, first)]
-    assert outcomes == [ACCEPT, REJECT, ACCEPT]
-
-
 def test_the_rules_separate_absurd_from_sensible_edits_that_they_were_not_chosen_on():
     rows = []
     for record, before, edit in labelled_edits():

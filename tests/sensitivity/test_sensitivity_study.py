@@ -14,8 +14,6 @@ from casebook.retrieval.pipeline import HybridRetriever
 from casebook.sensitivity.evaluation import case_scores, score_pairs
 from casebook.sensitivity.plausibility import Decision
 from casebook.sensitivity.study import (
-    BEYOND,
-    edit_items,
     run_sensitivity_study,
     wording_pairs,
     wording_scores,
@@ -124,28 +122,6 @@ def test_a_validator_that_accepts_nothing_leaves_everything_undefined():
     stated, code, *_ = study.documented_table().to_dict("records")
     assert (stated["dispositive accuracy"], stated["non dispositive accuracy"]) == (0, 1)
     assert stated["llm accept rate"] == code["llm accept rate"] == 0
-
-
-@pytest.fixture(scope="module")
-def few():
-    return plant_cases(cases=1, values=3, per_line=6)
-
-
-@pytest.fixture(scope="module")
-def edited(few):
-    return run_sensitivity_study(
-        few, ["bm25"], TreeSettings(2, 4, placebo_draws=2), n_resamples=200
-    )
-
-
-def test_items_are_the_edits_that_moved_most(edited):
-    page = edit_items(edited, "bm25")
-    nodes = [f"{t.case_id} {n.name}" for t in edited.trees["bm25"] for n in t.nodes[1:]]
-    assert {item["id"] for item in page["items"]} == set(nodes)
-    beyond = page["columns"].index(BEYOND)
-    moved = [item["cells"][0][beyond] for item in page["items"]]
-    known = [value for value in moved if value is not None]
-    assert known == sorted(known, reverse=True)
 
 
 class Words:

@@ -56,7 +56,7 @@ def test_first_five_uses_up_its_budget_on_numbers(planted, search, inert):
     assert types == {"Numerical"}
     stratified = grown(planted, search, inert, max_depth=1)
     for tree in stratified:
-        candidates = single_fact_edits(tree.root.sheet, planted.neighbours, tree.write)
+        candidates = single_fact_edits(tree.nodes[0].sheet, planted.neighbours, tree.write)
         offered = {edit.fact_type for edit in candidates}
         assert {node.edit.fact_type for node in tree.nodes[1:]} == offered
 

@@ -11,7 +11,6 @@ from casebook.shift.artifacts import (
     STATS,
     best_training,
     read_training,
-    training_values,
     write_training,
 )
 from casebook.shift.learn import learn_posneg
@@ -33,8 +32,7 @@ def store(decoys, tmp_path):
     def write(selection=GAIN, **options):
         shift = learn_posneg(decoys, **options)
         before, after = ({key: pair[place] for key, pair in selection.items()} for place in (0, 1))
-        values = training_values(shift, "w", before, after, {}, 0.5)
-        return write_training(tmp_path, values, shift.stats)
+        return write_training(tmp_path, "w", shift, before, after, 0.5, {})[0]
 
     write.root = tmp_path
     return write
@@ -76,8 +74,7 @@ def test_the_readable_file_has_the_largest_components(decoys, tmp_path):
     vector = [0.5, -0.75, 0.125, 0.0, -2.0, 1.0, 0.25, -0.375, 3.0, 0.0625, -0.03125, 1.5]
     shift = replace(learn_posneg(decoys), vector=np.array(vector))
     gain = dict.fromkeys(GAIN, 0.5)
-    stored = training_values(shift, "w", gain, gain, {}, 1.0)
-    folder = write_training(tmp_path, stored, shift.stats)
+    folder, _ = write_training(tmp_path, "w", shift, gain, gain, 1.0, {})
     values = json.loads((folder / "shift-training-result.json").read_text())
     order = sorted(range(len(vector)), key=lambda place: -abs(vector[place]))
     text = (folder / "shift-training-result.md").read_text()

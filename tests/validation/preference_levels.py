@@ -3,13 +3,16 @@
 ``python tests/validation/preference_levels.py`` writes the table of the book.
 """
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
 from casebook.files import write_text
+from casebook.frames import shares
 from casebook.paths import ROOT
-from casebook.raters.power import rejection_rates, simulate_votes
+from casebook.raters.power import simulate_votes
 from casebook.raters.preference import NEW_RATERS, THESE_RATERS, preference_lines
-from casebook.stats.intervals import bounds_text, wilson
+from casebook.stats.intervals import bounds_text
 
 TABLE = ROOT / "book" / "methods" / "false_positives.csv"
 CONDITIONS = (
@@ -24,7 +27,7 @@ CONDITIONS = (
 """Name, raters, and standard deviations of items and raters (log odds); 1.3 and 0.5
 were fitted to the documented study."""
 
-OTHERS = ("pooled sign",)
+POOLED = "pooled sign"
 
 
 def false_positive_study(*, studies=2_000, items=50, alpha=0.05, seed=0):
@@ -39,18 +42,17 @@ def false_positive_study(*, studies=2_000, items=50, alpha=0.05, seed=0):
     for name, raters, item_sd, rater_sd in CONDITIONS:
         spread = {"tie_rate": 0.12, "item_sd": item_sd, "rater_sd": rater_sd}
         votes = simulate_votes(studies, items, raters, **spread, seed=seed)
-        rates = rejection_rates(votes, alpha=alpha, seed=seed)
-        rates = rates[rates["test"].isin(OTHERS)]
-        found = [preference_lines(study, level=1 - alpha) for study in votes]
+        wins, losses = ((votes == vote).sum(axis=(1, 2)) for vote in (1, -1))
+        p = 2 * stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5)
+        rejected = {POOLED: int((p <= alpha).sum())}
+        found = pd.concat([preference_lines(study, level=1 - alpha) for study in votes])
         for scope in (THESE_RATERS, NEW_RATERS):
-            verdicts = [t.set_index("scope").loc[scope, "verdict"] for t in found]
-            rejected = sum(verdict in ("better", "worse") for verdict in verdicts)
-            share = wilson(rejected, studies)
-            row = [scope, share.estimate, share.low, share.high, share.n]
-            rates = pd.concat([rates, pd.DataFrame([row], columns=rates.columns)])
-        rates.insert(0, "condition", name)
+            verdicts = found.loc[found["who"] == scope, "verdict"]
+            rejected[scope] = int(verdicts.isin(["better", "worse"]).sum())
+        rates = shares({test: (count, studies) for test, count in rejected.items()})
+        rates = rates.rename(columns={"system": "test", "value": "rejected"})
         known = {"raters": raters, "item_sd": item_sd, "rater_sd": rater_sd}
-        tables.append(rates.assign(**known))
+        tables.append(rates.assign(condition=name, **known))
     table = pd.concat(tables, ignore_index=True)
     return table.assign(holds=table["low"] <= alpha)
 

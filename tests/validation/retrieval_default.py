@@ -195,7 +195,7 @@ COLLECTIONS = {
     "statutes_200": ("judgments", lambda: statutes(200), {}),
     "feverous": ("claims", lambda: claims("feverous_s", 300, 500), {}),
     "climate": ("claims", lambda: claims("climate_fever_claims", 300, 700), {}),
-    "licence_notices": ("licences", lambda: load("licence_notices"), WHOLE),
+    "licence_notices": ("licences", lambda: load("./licence_notices"), WHOLE),  # data/make
     "fire2017_irled": ("judgments", lambda: load("fire2017_irled"), WHOLE),
     "judgments_100": ("judgments", lambda: judgments(100), SHORT),
     "judgments_400": ("judgments", lambda: judgments(400), SHORT),

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from casebook.runs.pairing import compare_runs
+from casebook.runs.decide import compare_runs
 from casebook.runs.record import RunRecord, now, write_record
 
 METRIC = "null.system.ndcg@10"

@@ -21,7 +21,7 @@ from casebook.files import refuse_overwriting, write_text
 from casebook.models.language import Endpoint, NoAnswer, Tokens, address_of_model, printable_line
 from casebook.plugins import callable_plugin, called
 from casebook.progress import track
-from casebook.readers import read_jsonl, read_lines, read_text, suffix_of
+from casebook.readers import read_jsonl, read_lines, suffix_of
 
 PROMPTS = ASSISTANT_WORDS["prompts"]
 QUESTION_FIELDS = ("id", "question", "reference", "group")  # that go into the log
@@ -35,8 +35,8 @@ def read_question_list(path):
     if suffix_of(path) in ENDINGS:
         table = read_table(path)
     else:
-        lines = {number: line.strip() for number, line in read_lines(path) if line.strip()}
-        table = pd.DataFrame({"question": pd.Series(lines, dtype=object)})
+        lines = pd.Series(dict(read_lines(path)), dtype=object).str.strip()
+        table = lines[lines != ""].to_frame("question")
         table.attrs["path"] = path
     reading = read_roles(table, "questions", ["question"])
     if table.empty:
@@ -62,26 +62,20 @@ def answer_questions(
     max_tokens=512,
     temperature=0.0,
     seed=0,
-    prompt=None,
     **options,
 ):
     """Ask a model every question, with retrieval (if there is a corpus) and without; gives the log.
 
-    ``timeout`` limits each wait for the server. ``prompt`` is a file that replaces the prompt with
-    retrieval, or without a corpus that without: it holds ``{question}``, and ``{passages}`` where
-    there is a corpus. The key comes from ``OPENAI_API_KEY`` and is written nowhere. The other
-    options are those of `complete_log`.
+    ``timeout`` limits each wait for the server. The key comes from ``OPENAI_API_KEY`` and is
+    written nowhere. The other options are those of `complete_log`.
     """
     refuse_overwriting(out, corpus)
     url = address_of_model(url, ", or name one (--url)")
     documents = None if corpus is None else documents_of(corpus)
-    kinds = ["no retrieval"] if corpus is None else list(PROMPTS)
-    prompts = dict(PROMPTS)
-    if prompt is not None:
-        prompts[kinds[0]] = read_prompt(prompt, kinds[0])
+    prompts = {kind: PROMPTS[kind] for kind in PROMPTS if corpus or kind != "retrieval"}
     sampling = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
     endpoint = Endpoint(model.removeprefix("endpoint:"), url, timeout, retries)
-    texts = documents is not None and documents["text"].tolist()
+    texts = [] if documents is None else documents["text"].tolist()
     settings = [model, k, mode, *sampling.values(), prompts, texts]
 
     def prepare(asked):
@@ -96,16 +90,15 @@ def answer_questions(
             # What passages hold is not filled in again.
             filled = _PLACEHOLDER.sub(lambda match: parts[match[1]], prompts[kind])
             columns = endpoint.reply(filled, **sampling).model_dump()
-            answer, aloud = without_thinking(columns.pop("text"))
-            thinking = "\n".join(filter(None, [columns.pop("thinking"), aloud]))
-            columns |= {"answer": answer, "thinking": thinking or None}
+            columns["answer"], aloud = without_thinking(columns.pop("text"))
+            columns["thinking"] = "\n".join(filter(None, [columns["thinking"], aloud])) or None
             if kind == "retrieval":
                 columns["contexts"] = [hit.text for hit in found]
             return columns
 
         return ask
 
-    systems = [f"{model}, {kind}" for kind in kinds]
+    systems = [f"{model}, {kind}" for kind in prompts]
     return complete_log(questions, out, systems, settings, prepare, **options)
 
 
@@ -113,10 +106,9 @@ def _hits(asked, documents, mode, k):
     """Passages that are retrieved for questions, by their ids."""
     from casebook.retrieval.pipeline import HybridRetriever
 
-    texts = {question["id"]: question["question"] for question in asked}
     retriever = HybridRetriever(documents, mode=mode)
-    retrieved = retriever.retrieve_many(list(texts.values()), k)
-    return {name: retrieved.hits(row)[:k] for row, name in enumerate(texts)}
+    retrieved = retriever.retrieve_many([question["question"] for question in asked], k)
+    return {question["id"]: retrieved.hits(row)[:k] for row, question in enumerate(asked)}
 
 
 def ask_application(questions, out, app, *, system=None, **options):
@@ -182,8 +174,8 @@ def complete_log(
     refuse_overwriting(out, questions)
     settings = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:12]
     rows = _rows(out, settings)
-    answered = {key for key, row in rows.items() if row["answer"] is not None}
     pairs = list(product(asked, systems))
+    answered = {key for key, row in rows.items() if row["answer"] is not None}
     left = [pair for pair in pairs if _key(*pair) not in answered]
     left.sort(key=lambda pair: _key(*pair) in rows)  # no call ends at those that failed
     if not left:
@@ -206,8 +198,8 @@ def complete_log(
             row["cost"] = float(np.dot(prices, tokens)) / 1e6
         return row, None
 
-    failures = []
-    n_asked = 0
+    missing = len(left)
+    last = None
     in_a_row = 0
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("a", encoding="utf-8") as stream, ThreadPoolExecutor(workers) as pool:
@@ -215,17 +207,15 @@ def complete_log(
             for row, failure in pool.map(row_of, left[start : start + workers]):
                 stream.write(_line(row))
                 stream.flush()
-                n_asked += 1
-                failures += [] if failure is None else [failure]
+                missing -= failure is None
+                last = failure or last
                 # Of a server that is down or refuses the key.
                 in_a_row = in_a_row + 1 if getattr(failure, "lasting", False) else 0
             if in_a_row >= MOST_FAILURES:
                 break
-    if failures:
-        n_missing = len(left) - n_asked + len(failures)
-        missing = f"{n_missing} of {len(pairs)} answers are missing"
-        reason = printable_line(str(failures[-1]))
-        raise BatchFailed(f"{missing}: {reason}; the same command asks again")
+    if missing:
+        reason = f"{printable_line(str(last))}; the same command asks again"
+        raise BatchFailed(f"{missing} of {len(pairs)} answers are missing: {reason}")
     return read_log(out)
 
 
@@ -255,18 +245,6 @@ def _rows(out, settings):
 
 def _line(row):
     return json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-# --- prompts and thoughts
-
-
-def read_prompt(path, kind):
-    """A user's prompt, which must say where question and passages (if there are any) go."""
-    text = read_text(path)
-    for name in ("{passages}", "{question}"):
-        if name not in text and (kind == "retrieval" or name == "{question}"):
-            raise refusal(path, f"the prompt lacks {name}: write it where that text is to go")
-    return text
 
 
 def without_thinking(text):

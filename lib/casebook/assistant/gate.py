@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from casebook.assistant.log import checked_log, not_answered
+from casebook.assistant.log import not_answered, read_log
 from casebook.assistant.study import ANSWER_MEASURES, JUDGED, pair_contrasts, score_answers
 from casebook.frames import gate_of_row
 from casebook.stats.samples import check_choice
@@ -72,62 +72,59 @@ def gate_logs(
     """
     for measure in measures or ():
         check_choice("measure", measure, ANSWER_MEASURES)
-    chosen = dict.fromkeys(["answered", *(measures or GATED), *([JUDGED] if judge else [])])
-    logs = [checked_log(log, collection, **said) for log in (new, old)]
+    chosen = ["answered", *(measures or GATED)]
+    if judge is not None:
+        from casebook.assistant.judge import AnswerJudge  # with models, which few need
+
+        judge = AnswerJudge(judge)
+        chosen.append(JUDGED)
+    logs = [read_log(log, collection, **said) for log in (new, old)]
     notes = []
     readings = []
     for name, log in zip(VERSIONS, logs, strict=True):
         notes += [f"{name}: {note}" for note in not_answered(log["no_answer"])]
         readings += log.attrs["readings"]
     gate = {"verdict": INCOMPARABLE, "rows": pd.DataFrame(), "notes": notes, "readings": readings}
+    settings = {"dataset": "", "margin": margin, "neutral": False, "seed": seed}
     tables = []
     for systems in _partners(*(log["system"].unique() for log in logs)):
         if None in systems:
             notes.append(f"system {systems[0]!r} has no partner in the old log")
             continue
-        answers = []
-        for log, system in zip(logs, systems, strict=True):
-            answers.append(log[log["system"] == system].set_index("id"))
+        pairs = zip(logs, systems, strict=True)
+        answers = [log[log["system"] == system].set_index("id") for log, system in pairs]
         texts = pd.concat([log["question"] for log in answers], axis=1, keys=VERSIONS)
         is_same = texts["new"] == texts["old"]
-        different = texts.index[~is_same]
-        if len(different):
-            notes.append(f"{len(different)} questions differ, such as {different[0]!r:.60}")
-        if len(different) and not (common and is_same.any()):
-            return gate
+        if not is_same.all():
+            first = is_same.idxmin()
+            notes.append(f"{(~is_same).sum()} questions differ, such as {first!r:.60}")
+            if not (common and is_same.any()):
+                return gate
         scored = []
         for name, log in zip(VERSIONS, answers, strict=True):
             same = log.loc[texts.index[is_same]].reset_index()
-            scored.append(_scored(same, judge, seed, notes).assign(system=name))
-        settings = {"dataset": "", "margin": margin, "neutral": False, "seed": seed}
-        found = pair_contrasts(pd.concat(scored), chosen, [VERSIONS], **settings)
+            found = score_answers(same, foreign=0, seed=seed, judge=judge)
+            scored.append(found.assign(system=name))
+        found = pair_contrasts(pd.concat(scored), dict.fromkeys(chosen), [VERSIONS], **settings)
         tables.append(found.assign(system=systems[0], against=systems[1]))
+    if judge is not None:
+        notes += judge.notes
     if not tables:
         return gate
     rows = pd.concat(tables, ignore_index=True)[COLUMNS]
-    rows["measure"] = rows["measure"].replace({name: key for key, name in ANSWER_MEASURES.items()})
+    keys = {name: key for key, name in ANSWER_MEASURES.items()}
+    rows["measure"] = rows["measure"].replace(keys)
     rows["verdict"] = [gate_of_row(row, margin) for row in rows.to_dict("records")]
     return gate | {"verdict": worst_verdict(rows["verdict"].tolist()), "rows": rows}
-
-
-def _scored(answers, judge, seed, notes):
-    """Scores of answers; notes of the judge are added."""
-    table = score_answers(answers, foreign=0, seed=seed)
-    if judge is not None:
-        from casebook.assistant.judge import judge_answers  # with models, which few need
-
-        judged = judge_answers(answers, judge, foreign=0, seed=seed)
-        notes += judged.attrs["notes"]
-        table = table.assign(**judged)
-    return table
 
 
 def _partners(new, old):
     """Systems of two logs by name, as the only ones, or by what follows the last comma."""
     if len(new) == len(old) == 1:
         return [(new[0], old[0])]
-    by_ending = {system.rpartition(", ")[2]: system for system in old}
-    named = {system: system for system in old}
-    return [
-        (system, named.get(system, by_ending.get(system.rpartition(", ")[2]))) for system in new
-    ]
+    partners = {ending_of(system): system for system in old} | dict(zip(old, old, strict=True))
+    return [(system, partners.get(system, partners.get(ending_of(system)))) for system in new]
+
+
+def ending_of(system):
+    return system.rpartition(", ")[2]

@@ -7,10 +7,9 @@ import pandas as pd
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.data.tables import read_roles, read_table, refusal, short
-from casebook.errors import InputError
 from casebook.paths import data_folder
 from casebook.readers import read_yaml
-from casebook.text import UNSPACED, printable
+from casebook.text import printable
 
 ASSISTANT_WORDS = read_yaml(Path(__file__).with_name("names.yml"))
 SCORE = "_score"  # ending of the columns that are scores where none is named
@@ -107,7 +106,7 @@ def _log_of(reading):
     if "system" in reading:
         log["system"] = reading.names("system")
     group = reading.texts("group", may_be_empty=True)
-    log["group"] = group.where(group != "", log["id"])
+    log["group"] = group.replace("", None).fillna(log["id"])
     for role in ("seconds", "cost", "human"):
         log[role] = reading.numbers(role)
     scores = {name: reading.numbers(name) for name in reading.further}
@@ -115,8 +114,7 @@ def _log_of(reading):
     flags = reading.labels("abstained", ("1", "0"))
     log["abstained"] = flags.map({"1": True, "0": False}).astype(object)
     reasons = reading.texts("no_answer", may_be_empty=True).map(printable)
-    is_failure = (reasons != "") & (log["answer"] == "")
-    log["no_answer"] = reasons.where(is_failure).astype(object)
+    log["no_answer"] = reasons.where((reasons != "") & (log["answer"] == "")).astype(object)
     reading.notes.append(f"systems {', '.join(log['system'].unique())}")
     log["where"] = [f"{reading.path}:{row}" for row in log.index]
     return log
@@ -141,12 +139,11 @@ def _one_row_each(log):
         name = short(log["id"][row])
         raise refusal(log["where"][row], f"{name} has a second answer of a system: keep one")
     for column in ("question", "references"):
-        given = log.dropna(subset=column)
-        texts = given[column].map(str)
-        first = texts.groupby(given["id"]).transform("first")
-        for row in given.index[texts != first][:1]:
-            problem = f"{column} of {short(given['id'][row])} differs from an earlier row"
-            raise refusal(given["where"][row], f"{problem}: an id names one question")
+        texts = log[column].dropna().map(str)
+        first = texts.groupby(log["id"]).transform("first")
+        for row in texts.index[texts != first][:1]:
+            problem = f"{column} of {short(log['id'][row])} differs from an earlier row"
+            raise refusal(log["where"][row], f"{problem}: an id names one question")
     return log
 
 
@@ -158,17 +155,6 @@ def not_answered(reasons):
 
 
 # --- what is asked of a log
-
-
-def checked_log(paths, collection=None, columns=None, scores=(), **said):
-    """Read a log whose contexts are texts, see `read_log`."""
-    log = read_log(paths, collection, columns, scores, **said)
-    contexts = log["contexts"].explode().dropna()
-    is_text = contexts.str.contains(rf"\S +\S|{UNSPACED.pattern}")  # a blank, or no need of one
-    if len(contexts) and not is_text.any() and not collection:
-        first = f"{paths}: contexts such as {contexts.iloc[0][:40]!r} are no texts"
-        raise InputError(f"{first}: name the collection that they are ids of")
-    return log
 
 
 def documents_of(name):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.assistant import ANSWERED, DEMONSTRATION
-from casebook.assistant.log import ASSISTANT_WORDS, checked_log, read_log
+from casebook.assistant.log import ASSISTANT_WORDS, read_log
 from casebook.data.cards import card_of
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
@@ -20,7 +20,7 @@ def log_or_shipped(log, dataset, collection=None, columns=None, scores=(), **sai
     See `casebook.assistant.log.read_log` for the options.
     """
     if log:
-        answers = checked_log(log, collection, columns, scores, **said)
+        answers = read_log(log, collection, columns, scores, **said)
         files = [log] if isinstance(log, str | Path) else log
         name = title = "log " + ", ".join(Path(file).name for file in files)
     else:
@@ -49,15 +49,13 @@ def _published_answers(folder):
     passages = documents["citation"] + ": " + documents["text"]
     logs = []
     for system, run in ASSISTANT_WORDS["published"].items():
-        columns = dict(ASSISTANT_WORDS["columns"])
-        if system.endswith("no RAG"):
-            columns["contexts"] = "-"
+        columns = ASSISTANT_WORDS["columns"]
         log = read_log(folder / run / "detailed_results.jsonl", columns=columns)
+        contexts = log["contexts"].map(lambda ids: passages.reindex(ids).dropna().tolist())
+        # Without retrieval there is no list.
+        log["contexts"] = None if system.endswith("no RAG") else contexts
         logs.append(log.assign(system=system))
     log = pd.concat(logs, ignore_index=True)
-    # Without retrieval there is no list.
-    known = [ids and [name for name in ids if name in passages] for ids in log["contexts"]]
-    log["contexts"] = [ids and passages[ids].tolist() for ids in known]
     log["group"] = "section " + log["group"].str.extract(r"(\d+[A-Z]*)")[0].fillna("none")
     log.attrs["readings"] = []
     return log

@@ -13,13 +13,12 @@ from casebook.data.cards import card_of
 from casebook.errors import InputError
 from casebook.explain.study import Explained
 from casebook.findings import interval_verdicts
-from casebook.frames import OTHER, PLANNED, coefficients
+from casebook.frames import OTHER, PLANNED, areas
 from casebook.measures.faithfulness import documented_faithfulness, faithfulness
 from casebook.measures.mentions import share_named
 from casebook.measures.quotations import bracket_references, share_quoted_rightly
 from casebook.progress import track
 from casebook.scores import LEVEL, Scores
-from casebook.stats.areas import auroc
 from casebook.stats.samples import generator
 from casebook.text import UNSPACED
 from casebook.verdicts import MARGINS
@@ -31,11 +30,14 @@ GROUNDED = "faithfulness"
 LOG_SCORE = "score in the log: "
 JUDGED = "support"
 PEOPLE = "rating of people"
+QUESTION = "question repeated"
 REPEATED = "the question repeated"
 AGREEMENT = "AUROC with people's ratings"
 CHANCE = 0.5
 MOST_COPIED = 150  # answers of which copies are made
 ABOUT = ["id", "system", "group", "abstained", "closed"]
+NUMBERS = [QUESTION, *ANSWER_MEASURES, *(f"{measure} baseline" for measure in ANSWER_MEASURES)]
+EMPTY = ["dataset", "measure", "quantity", "system", "value", "n"]
 
 
 # --- scores of single answers
@@ -86,20 +88,25 @@ def agreement(answer, references):
     return {"token F1": max(token_f1(answer, reference) for reference in references)}
 
 
-def grounding(answer, contexts):
+def grounding(answer, contexts, judge=None):
     """Scores of an answer against contexts; one is None where there is nothing to judge."""
     if contexts is None:
         return {}
     numbers = bracket_references(answer)
-    answer = without_references(answer)
     existing = [number for number in numbers if number in range(len(contexts))]
-    return {
+    answer = without_references(answer)
+    scores = {
         GROUNDED: faithfulness(answer, contexts).score,
-        "original:faithfulness": documented_faithfulness(answer, contexts) if contexts else None,
         "mentions": share_named(answer, "\n\n".join(contexts)),
         "quotations": share_quoted_rightly(answer, contexts),
-        "citations": len(existing) / len(numbers) if numbers else None,
     }
+    if contexts:
+        scores["original:faithfulness"] = documented_faithfulness(answer, contexts)
+    if numbers:
+        scores["citations"] = len(existing) / len(numbers)
+    if judge is not None:
+        scores[JUDGED] = judge(answer, contexts)
+    return scores
 
 
 # --- scores of a log
@@ -127,7 +134,7 @@ def material_of(log, n_others, seed):
     return *material, others
 
 
-def score_answers(log, *, foreign=3, seed=0):
+def score_answers(log, *, foreign=3, seed=0, judge=None):
     """Score every answer of a log, and the same answer against what belongs to other questions.
 
     Parameters
@@ -138,6 +145,8 @@ def score_answers(log, *, foreign=3, seed=0):
         Other questions whose contexts and references serve as the baseline of each answer.
     seed : int, default 0
         Seed of the draw of other questions.
+    judge : casebook.assistant.judge.AnswerJudge, optional
+        What scores the support of answers by contexts, too.
 
     Returns
     -------
@@ -162,15 +171,19 @@ def score_answers(log, *, foreign=3, seed=0):
     """
     if log.empty:
         raise InputError("the log has no answers")
+    contexts = log["contexts"].explode().dropna()
+    is_text = contexts.str.contains(rf"\S +\S|{UNSPACED.pattern}")  # a blank, or no need of one
+    if len(contexts) and not is_text.any():
+        first = f"the log: contexts such as {contexts.iloc[0][:40]!r} are no texts"
+        raise InputError(f"{first}: name the collection that they are ids of")
     log = log.reset_index(drop=True)
     material = material_of(log, foreign, seed)
-    rows = [_scored(row, *material) for row in track(log.itertuples(), "answers", len(log))]
-    numbers = ["question repeated", *ANSWER_MEASURES]
-    numbers += [f"{measure} baseline" for measure in ANSWER_MEASURES]
-    frame = pd.DataFrame(rows).reindex(columns=[*ABOUT, *numbers])
+    answers = track(log.itertuples(), "answers", len(log))
+    rows = [_scored(row, *material, judge) for row in answers]
+    frame = pd.DataFrame(rows).reindex(columns=[*ABOUT, *NUMBERS])
     others = pd.DataFrame(log["scores"].tolist(), dtype=float).add_prefix(LOG_SCORE)
     others[PEOPLE] = log["human"]
-    return frame.astype(dict.fromkeys(numbers, float)).join(others)
+    return frame.astype(dict.fromkeys(NUMBERS, float)).join(others)
 
 
 def measures_of(rows):
@@ -180,32 +193,25 @@ def measures_of(rows):
     return rows[names].dropna(axis=1, how="all").columns.tolist()
 
 
-def _scored(row, contexts, references, others):
+def _scored(row, contexts, references, others, judge):
     """Scores of an answer against its own material, and their means against that of others."""
     shown = contexts.get(row.id) if row.contexts is None else row.contexts
-    abstained = row.abstained
-    if abstained is None:
-        abstained = abstains(row.answer)
     # Of an answer that failed there is no text that could be right or wrong.
     failed = row.no_answer is not None
-    abstained = failed or abstained
-    scores = {
-        "id": row.id,
-        "system": row.system,
-        "group": row.group,
-        "abstained": abstained,
-        "answered": not abstained,
-        "closed": row.contexts is None,
-    }
+    abstained = failed or row.abstained
+    if abstained is None:
+        abstained = abstains(row.answer)
+    scores = {name: getattr(row, name) for name in ("id", "system", "group")}
+    scores |= {"abstained": abstained, "answered": not abstained, "closed": row.contexts is None}
     if shown:
-        scores["question repeated"] = faithfulness(row.question, shown).score
+        scores[QUESTION] = faithfulness(row.question, shown).score
     if not abstained:
-        scores |= grounding(row.answer, shown)
+        scores |= grounding(row.answer, shown, judge)
     if not failed:
         scores |= agreement(row.answer, row.references)
     elsewhere = []
     for key in others[row.id]:
-        of_other = grounding(row.answer, contexts.get(key))
+        of_other = grounding(row.answer, contexts.get(key), judge)
         elsewhere.append(of_other | agreement(row.answer, references.get(key)))
     means = pd.DataFrame(elsewhere, dtype=float).mean()
     return scores | means.add_suffix(" baseline").to_dict()
@@ -239,22 +245,17 @@ def _scores(rows, values, measure, about):
 
 def joined(tables):
     """One frame of all rows; without any, an empty one that can be chosen from."""
-    if tables:
-        return pd.concat(tables, ignore_index=True)
-    return pd.DataFrame(columns=["dataset", "measure", "quantity", "system", "value", "n"])
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=EMPTY)
 
 
 def levels(rows, measures, null=None, **about):
     """Mean of every system and measure, its baseline, and how many answers have no value."""
     tables = []
-    for measure in measures:
-        for system, answers in rows.groupby("system", sort=False):
-            judged = answers.dropna(subset=measure)
-            if judged.empty:
-                continue
+    for measure, (system, answers) in product(measures, rows.groupby("system", sort=False)):
+        judged = answers.dropna(subset=measure)
+        if len(judged):
             row = scores_of(judged, measure, [system], **about).estimates(null)
-            baseline = judged.get(f"{measure} baseline", pd.Series(dtype=float))
-            row["control"] = baseline.mean()
+            row["control"] = judged.get(f"{measure} baseline", pd.Series(dtype=float)).mean()
             row["control_name"] = BASELINES.get(measure)
             row["undefined"] = len(answers) - len(judged)
             tables.append(row)
@@ -312,18 +313,14 @@ def people_agreement(rows, measures, **about):
     for measure in [name for name in measures if name != PEOPLE]:
         rated = rows.dropna(subset=[measure, PEOPLE])
         for system, answers in rated.groupby("system", sort=False):
-            scores = scores_of(answers, measure, [system], **about)
-            ratings = answers[PEOPLE]
-            is_good = (ratings > ratings.mean()).to_numpy()
-            values = scores.values[system].to_numpy()
-            area = auroc(is_good, values, clusters=scores.clusters)
+            is_good = answers[PEOPLE] > answers[PEOPLE].mean()
             name = f"{ANSWER_MEASURES.get(measure, measure)} of {system}"
-            row = coefficients({name: area}, answers["group"].nunique(), CHANCE)
-            verdict = interval_verdicts(row, CHANCE)
-            row = row.assign(null=CHANCE, margin=0.0, verdict=verdict)
-            of_both = replace(scores, measure=AGREEMENT, neutral=False)
-            tables.append(of_both.described(row))
-    return joined(tables)
+            clusters = None if answers["group"].is_unique else answers["group"]
+            row = areas(is_good, answers[[measure]].set_axis([name], axis=1), clusters)
+            tables.append(row.assign(verdict=interval_verdicts(row, CHANCE)))
+    if not tables:
+        return joined(tables)
+    return Scores(rows, AGREEMENT, **about).described(joined(tables).assign(null=CHANCE, margin=0))
 
 
 def explained_answers(log, system, name):

@@ -24,7 +24,6 @@ from casebook.stats.samples import check_choice
 from casebook.verdicts import WORSE
 
 REPORTED_MEASURES = ("accuracy", "precision", "recall", "f1")
-ROUNDINGS = ("either", "half", "down")
 DECIMALS = 12  # the most; a float holds no more
 MOST_CLAIMS = 5_000  # of one table; the enumeration grows with the square
 ROUNDING_SLACK = 1e-9  # of comparisons of rounded values
@@ -50,9 +49,8 @@ MEASURE = "share of rows that some confusion matrix gives"
 RowCheck = namedtuple("RowCheck", "possible alone n_tables implied chance")
 
 
-def check_row(reported, n, positives, decimals=3, rounding="either"):
-    """Check one row by enumerating all confusion tables."""
-    check_choice("rounding", rounding, ROUNDINGS)
+def check_row(reported, n, positives, decimals=3):
+    """Check one row by enumerating all confusion tables; values are rounded or cut."""
     if not 0 < n <= MOST_CLAIMS or n % 1:
         raise InputError(f"n must be a whole number between 1 and {MOST_CLAIMS:,}, not {n:g}")
     if not 0 <= positives <= n or positives % 1:
@@ -63,7 +61,7 @@ def check_row(reported, n, positives, decimals=3, rounding="either"):
     measures = _measures_of_tables(int(n), int(positives))
     fits = pd.DataFrame(index=measures.index)
     for measure, value in values.items():
-        fits[measure] = _may_be(measures[measure], value, decimals[measure], rounding)
+        fits[measure] = _may_be(measures[measure], value, decimals[measure])
     implied = {}
     for measure in REPORTED_MEASURES:
         others = fits.drop(columns=measure, errors="ignore").all(axis=1)
@@ -95,18 +93,18 @@ def _chance(measures, decimals):
     return len(rounded.drop_duplicates()) / (steps + 1).prod()
 
 
-def _may_be(values, reported, decimals, rounding):
-    """Which values may have been reported as this one; ties go either way."""
+def _may_be(values, reported, decimals):
+    """Which values may have been rounded or cut to this one; ties go either way."""
     step = 10.0**-decimals
-    nearest = np.abs(values - reported) <= step / 2 + ROUNDING_SLACK
-    cut = (values >= reported - ROUNDING_SLACK) & (values < reported + step - ROUNDING_SLACK)
-    return {"half": nearest, "down": cut, "either": nearest | cut}[rounding]
+    is_nearest = np.abs(values - reported) <= step / 2 + ROUNDING_SLACK
+    is_cut = (values >= reported - ROUNDING_SLACK) & (values < reported + step - ROUNDING_SLACK)
+    return is_nearest | is_cut
 
 
 # --- tables
 
 
-def check_tables(rows, *, decimals=None, rounding="either"):
+def check_tables(rows):
     """Check every row of reported tables.
 
     Parameters
@@ -114,11 +112,8 @@ def check_tables(rows, *, decimals=None, rounding="either"):
     rows : pandas.DataFrame
         As `read_tables` gives them: ``table``, ``row``, ``n`` (claims), ``positives``, and any of
         accuracy, precision, recall and f1, as numbers or text. A value with a percent sign is
-        percent, and so is a column of a table whose median lies above 1.5.
-    decimals : int, optional
-        Of all values, 0 to 12; else as many as the longest value of a column shows.
-    rounding : {"either", "half", "down"}
-        How values may have been rounded.
+        percent, and so is a column of a table whose median lies above 1.5. The longest value of a
+        column shows its decimals.
 
     Returns
     -------
@@ -143,15 +138,13 @@ def check_tables(rows, *, decimals=None, rounding="either"):
     """
     checked = []
     for _, part in rows.groupby("table", sort=False):
-        values = {}
-        shown = {}
-        for measure in REPORTED_MEASURES:
-            if measure in part:
-                values[measure], shown[measure] = _numbers(part, measure, decimals)
+        measures = part.columns.intersection(REPORTED_MEASURES)
+        shown = {measure: _numbers(part, measure) for measure in measures}
+        decimals = {measure: places for measure, (_, places) in shown.items()}
         for index, row in part.iterrows():
-            reported = {measure: column[index] for measure, column in values.items()}
+            reported = {measure: values[index] for measure, (values, _) in shown.items()}
             try:
-                check = check_row(reported, row["n"], row["positives"], shown, rounding)
+                check = check_row(reported, row["n"], row["positives"], decimals)
             except InputError as error:
                 raise InputError(f"{_where(row)}: {error}") from error
             known = row[["table", "row", "n", "positives"]].to_dict()
@@ -163,15 +156,12 @@ def check_tables(rows, *, decimals=None, rounding="either"):
 
 def _verdict(reported, check):
     """Columns of a row for what its check found."""
-    alone = []
-    for measure, is_possible in check.alone.items():
-        outside = "" if 0 <= reported[measure] <= 1 else " outside 0 to 1"
-        if not is_possible:
-            alone.append(measure + outside)
+    alone = [measure for measure, is_possible in check.alone.items() if not is_possible]
+    outside = {measure: " outside 0 to 1" for measure in alone if not 0 <= reported[measure] <= 1}
     low, high = check.implied["accuracy"] or (None, None)
     return {
         "verdict": POSSIBLE if check.possible else IMPOSSIBLE,
-        "impossible alone": ", ".join(alone),
+        "impossible alone": ", ".join(measure + outside.get(measure, "") for measure in alone),
         "implied accuracy low": low,
         "implied accuracy high": high,
         "n tables": check.n_tables,
@@ -183,7 +173,7 @@ def _where(row):
     return f"{row.get('where', 'rows')}: table {row['table']!r}, row {row['row']!r}"
 
 
-def _numbers(part, measure, decimals):
+def _numbers(part, measure):
     """A measure's values in [0, 1], NaN if not reported, and the decimals that they show."""
     # 80.0 as a number is 80; as text it has a decimal.
     cells = part[measure].map(lambda cell: f"{cell:.12g}" if isinstance(cell, float) else cell)
@@ -195,10 +185,8 @@ def _numbers(part, measure, decimals):
         raise InputError(f"{_where(part.loc[index])}: {problem}")
     has_sign = texts.str.endswith("%")
     is_percent = has_sign | (numbers[~has_sign].median() > PERCENT)
-    if decimals is None:
-        shown = bare.str.partition(".")[2].str.len() + 2 * is_percent
-        decimals = min(shown[bare != ""].max(), DECIMALS) if (bare != "").any() else 0
-    return (numbers / 100).where(is_percent, numbers), decimals
+    decimals = (bare.str.partition(".")[2].str.len() + 2 * is_percent)[bare != ""]
+    return (numbers / 100).where(is_percent, numbers), min(decimals.max(), DECIMALS)
 
 
 def count_impossible(rows):
@@ -295,17 +283,16 @@ def check_means(rows):
     >>> check_means(rows)["verdict"].tolist()
     ['possible', 'impossible']
     """
-    checks = []
-    for row in rows.to_dict("records"):
+    rows = rows.copy()
+    for index, row in rows.iterrows():
         check_choice("values", row["values"], MEAN_SCALES)
         decimals = len(str(row["mean"]).partition(".")[2])
         means = _possible_means(int(row["n"]), MEAN_SCALES[row["values"]])
         mean = float(row["mean"])
-        is_possible = _may_be(means, mean, decimals, "either").any()
-        row["verdict"] = POSSIBLE if is_possible else IMPOSSIBLE
-        row["nearest"] = float(means[np.abs(means - mean).argmin()])
-        checks.append(row)
-    return pd.DataFrame(checks)
+        is_possible = _may_be(means, mean, decimals).any()
+        rows.loc[index, "verdict"] = POSSIBLE if is_possible else IMPOSSIBLE
+        rows.loc[index, "nearest"] = means[np.abs(means - mean).argmin()]
+    return rows
 
 
 @cache

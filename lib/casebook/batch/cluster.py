@@ -13,14 +13,14 @@ import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as WaitTimeout
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
 
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError
-from casebook.models.device import check_device, model_settings
-from casebook.runs import record as records
+from casebook.runs.record import library_digest, lock_digest
 
 PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"
 """Environment: seconds that a batch waits for the scheduler and its first worker."""
@@ -28,7 +28,6 @@ PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"
 
 @contextlib.contextmanager
 def threads(number):
-    """Work in threads of this process."""
     with ThreadPoolExecutor(number) as executor:
         executor.slots = lambda: number
         yield executor
@@ -83,37 +82,29 @@ def scheduler_workers(scheduler, shared_file=None):
         except WaitTimeout:
             why = f"no worker within {patience:.0f} s: start 'dask worker' in this folder"
             raise InputError(f"{scheduler}: {why}") from None
-        expected = expectations(shared_file)
-        differences = client.run(difference, expected)
-        for worker, fault in differences.items():
+        fault_of_worker = partial(difference, fingerprint(shared_file), shared_file)
+        for worker, fault in client.run(fault_of_worker).items():
             if fault:
                 raise InputError(f"refused: {worker} {fault}")
         executor = client.get_executor(pure=False)
         executor.slots = lambda: max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
-        executor.expected = expected
+        executor.fault = fault_of_worker
         yield executor
 
 
-def expectations(shared_file=None):
-    """What workers must have: this library, these pins, the device, and a view of a file."""
-    content = shared_file and shared_file.read_text()
-    common = records.library_digest(), records.lock_digest(), model_settings().device
-    return *common, str(shared_file), content
+def fingerprint(shared_file=None):
+    """What workers must have in common: this library, its pins, and a view of a file."""
+    path = Path(shared_file or os.devnull)
+    content = path.read_text(encoding="utf-8") if path.exists() else None
+    return {
+        "version of the library": library_digest(),
+        "requirements.lock": lock_digest(),
+        "folder of results": content,
+    }
 
 
-def difference(expected):
+def difference(expected, shared_file=None):
     """What a worker has that is not expected; runs on the worker."""
-    library, lock, device, shared_file, content = expected
-    if records.library_digest() != library:
-        return "has another version of the library"
-    if records.lock_digest() != lock:
-        return "has another requirements.lock"
-    try:
-        check_device(device)
-    except InputError as error:
-        return f"cannot run models ({error})"
-    if content is None:
-        return ""
-    path = Path(shared_file)
-    is_seen = path.is_file() and path.read_text(encoding="utf-8") == content
-    return "" if is_seen else f"does not see the folder of {shared_file}"
+    found = fingerprint(shared_file)
+    names = [name for name in expected if found[name] != expected[name]]
+    return f"has another {names[0]}" if names else ""

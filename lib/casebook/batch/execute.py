@@ -10,11 +10,11 @@ import logging
 import platform
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from casebook import __version__
-from casebook.batch.kernel import Kernel
+from casebook.batch.kernel import manager_class
 from casebook.batch.parameters import resolved
 from casebook.batch.run_folder import record_path
 from casebook.credentials import without_secrets
@@ -22,9 +22,9 @@ from casebook.data.tables import IN_EXPERIMENT
 from casebook.errors import CasebookError, InputError
 from casebook.paths import run_dir
 from casebook.runs import evidence
-from casebook.runs import record as records
 from casebook.runs.locations import paths_in, recorded, without_folders
 from casebook.runs.outputs import read_numbers
+from casebook.runs.record import RunRecord, each_number, now, write_record
 
 QUIET = {
     "HF_HUB_OFFLINE": "1",
@@ -55,8 +55,10 @@ class Outcome:
 class NotebookFailed(CasebookError):
     """A cell of a notebook raised, or the notebook did not run to its end."""
 
-    cause = "failed"
-    last_lines = ()
+    def __init__(self, message, cause="failed", last_lines=()):
+        super().__init__(message)
+        self.cause = cause
+        self.last_lines = last_lines
 
 
 # --- one cell
@@ -66,26 +68,24 @@ def run_cell(planned, run, folder=".", *, timeout=None):
     """Execute one cell and write its run record; its kernel works in the caller's folder."""
     name = planned.cell.name
     begin = time.perf_counter()
-    started = records.now()
-    kernel = Kernel(folder, planned.settings.environment() | {IN_EXPERIMENT: "1"})
-    failure = None
+    started = now()
+    environment = planned.settings.environment() | {IN_EXPERIMENT: "1"}
+    outcome = Outcome(name)
     try:
         _remove_outputs(run, name)
-        execute(planned.cell, run, kernel, timeout)
+        execute(planned.cell, run, manager_class(folder, environment), timeout)
         _write_record(planned, run, started)
+    except NotebookFailed as error:
+        outcome = Outcome(name, str(error), cause=error.cause, last_lines=error.last_lines)
     except CasebookError as error:
-        failure = error
+        outcome = Outcome(name, str(error), cause="failed")
     except OSError as error:
-        failure = NotebookFailed(f"{error.filename or run_dir(run)}: {error.strerror}")
-    finally:
-        kernel.kill()
-    seconds = round(time.perf_counter() - begin, 1)
-    if failure is None:
-        return Outcome(name, seconds=seconds)
-    with contextlib.suppress(OSError):
-        _remove_outputs(run, name)
-    cause = getattr(failure, "cause", NotebookFailed.cause)
-    return Outcome(name, str(failure), seconds, cause, getattr(failure, "last_lines", ()))
+        why = f"{error.filename or run_dir(run)}: {error.strerror}"
+        outcome = Outcome(name, why, cause="failed")
+    if outcome.failure:
+        with contextlib.suppress(OSError):
+            _remove_outputs(run, name)
+    return replace(outcome, seconds=round(time.perf_counter() - begin, 1))
 
 
 def _remove_outputs(run, cell):
@@ -111,28 +111,25 @@ def _write_record(planned, run, started):
     }
     if Path(cell.notebook).is_absolute():
         labels["Notebook"] = recorded(cell.notebook)
-    numbers = read_numbers(run, cell.name).get(cell.experiment, {})
-    metrics = {}
-    for names, number in records.each_number(numbers):
-        metrics[".".join(names).lower()] = number["value"]
-    record = records.RunRecord.model_construct(
+    numbers = each_number(read_numbers(run, cell.name).get(cell.experiment, {}))
+    record = RunRecord.model_construct(
         run_id=f"{started:%Y%m%dT%H%M%SZ}-{planned.key[:8]}",
         workflow=cell.experiment,
         tenant=None,
         started=started,
-        completed=records.now(),
+        completed=now(),
         success=True,
         labels=labels,
-        metrics=metrics,
+        metrics={".".join(names).lower(): number["value"] for names, number in numbers},
         outputs=evidence.file_hashes(path.parent, evidence.files_of(run, cell.name)),
     )
-    records.write_record(path, record)
+    write_record(path, record)
 
 
 # --- one notebook
 
 
-def execute(cell, run, kernel, timeout=None):
+def execute(cell, run, manager, timeout=None):
     """Execute a cell's notebook; the output appears only if every cell of it succeeded."""
     import papermill
 
@@ -140,26 +137,26 @@ def execute(cell, run, kernel, timeout=None):
     folder = run_dir(run) / "notebooks"
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f".{cell.name}.partial.ipynb"
+    names = {"run": run, "cell": cell.name}
     try:
         notebook = papermill.execute_notebook(
             str(cell.source),
             str(partial),
-            parameters={"run": run, "cell": cell.name, **cell.parameters},
+            parameters=names | cell.parameters,
             progress_bar=False,
-            kernel_manager_class=kernel.manager_class(),
+            kernel_manager_class=manager,
             execution_timeout=timeout,
         )
+        whole = resolved(cell.parameters, cell.source)
+        users = [*paths_in(whole), manager.folder]
+        _write_notebook(notebook, partial, names | whole, users)
+        partial.replace(folder / f"{cell.name}.ipynb")
     except papermill.PapermillExecutionError as error:
         raise _failure(cell.notebook, error) from None
     except TimeoutError:
         raise NotebookFailed(f"{cell.notebook}: a cell took more than {timeout:g} s") from None
     except RuntimeError as error:  # nbclient's, of a kernel that ended or never came
         raise NotebookFailed(f"{cell.notebook}: the kernel died ({error})") from None
-    else:
-        whole = resolved(cell.parameters, cell.source)
-        parameters = {"run": run, "cell": cell.name, **whole}
-        _write_notebook(notebook, partial, parameters, [*paths_in(whole), kernel.folder])
-        partial.replace(folder / f"{cell.name}.ipynb")
     finally:
         partial.unlink(missing_ok=True)  # a traceback may hold what the environment does
 
@@ -176,8 +173,8 @@ def _write_notebook(notebook, path, parameters, user_files):
     kernel = notebook.metadata.kernelspec
     notebook.metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     for cell in notebook.cells:
-        for key in ("execution", "papermill"):
-            cell.metadata.pop(key, None)
+        cell.metadata.pop("execution", None)
+        cell.metadata.pop("papermill", None)
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.id = "injected-parameters"
             cell.source = translate_parameters(kernel.name, "python", parameters, "Parameters")
@@ -189,18 +186,17 @@ def _write_notebook(notebook, path, parameters, user_files):
 
 def _failure(notebook, error):
     """Which cell failed and why, in one line; the end of a traceback is added."""
-    foreseen = {kind.__name__ for kind in (CasebookError, *CasebookError.__subclasses__())}
-    is_foreseen = error.ename in foreseen
-    why = error.evalue if is_foreseen else f"{error.ename}: {error.evalue}"
-    text = f"{notebook}: cell {error.exec_count}: {' '.join(_plain(why).split())}"
-    failure = NotebookFailed(text[:1000])
-    if error.ename == InputError.__name__:
-        failure.cause = REFUSED
-    if not is_foreseen:
+    cause = REFUSED if error.ename == InputError.__name__ else "failed"
+    foreseen = [kind.__name__ for kind in (CasebookError, *CasebookError.__subclasses__())]
+    why = error.evalue
+    last_lines = ()
+    if error.ename not in foreseen:
+        why = f"{error.ename}: {error.evalue}"
         lines = _plain("\n".join(error.traceback)).splitlines()
         filled = [line.rstrip() for line in lines if line.strip()]
-        failure.last_lines = tuple(filled[-_LAST_LINES:])
-    return failure
+        last_lines = tuple(filled[-_LAST_LINES:])
+    text = f"{notebook}: cell {error.exec_count}: {' '.join(_plain(why).split())}"
+    return NotebookFailed(text[:1000], cause, last_lines)
 
 
 def _plain(text):

@@ -1,7 +1,6 @@
 """The grid of runs: which notebooks with which parameters make up a report."""
 
 import json
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,7 +39,6 @@ class Cell:
 
     @property
     def source(self):
-        """File of the notebook."""
         return paths.notebook_files().get(self.notebook, paths.NOTEBOOKS / self.notebook)
 
 
@@ -48,7 +46,6 @@ class Cell:
 
 
 def load_grid(path=DEFAULT_GRID):
-    """Read a grid file."""
     path = Path(path)
     rows = read_yaml(path)
     if not isinstance(rows, list):
@@ -61,16 +58,16 @@ def load_grid(path=DEFAULT_GRID):
             cell = TypeAdapter(Cell).validate_python(row)
         except ValidationError as error:
             raise InputError(f"{where}: {first_problem(error)}") from None
-        for name in (cell.name, cell.notebook):
-            valid_name(name, where)
+        valid_name(cell.name, where)
+        valid_name(cell.notebook, where)
         if path == DEFAULT_GRID:
             cell = replace(cell, parameters=_in_project(cell.parameters))
         cells.append(cell)
-    names = Counter(cell.name for cell in cells)
+    names = [cell.name for cell in cells]
     needed = {need for cell in cells for need in cell.needs}
     faults = {
-        "used by more than one row": [name for name, count in names.items() if count > 1],
-        "needed, and no row": sorted(needed - names.keys() - {EVERY}),
+        "used by more than one row": [name for name in set(names) if names.count(name) > 1],
+        "needed, and no row": sorted(needed - {*names, EVERY}),
         "no name of a cell: leave the dot out": [name for name in names if "." in name],
     }
     for fault, wrong in faults.items():
@@ -93,10 +90,8 @@ def refuse_unstorable(value, where):
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):
-        raise InputError(
-            f"{where}: a value is no text, list or finite number of at most 4,300 digits: "
-            "put it in quotes"
-        ) from None
+        problem = "a value is no text, list or finite number of at most 4,300 digits"
+        raise InputError(f"{where}: {problem}: put it in quotes") from None
 
 
 # --- choosing
@@ -128,37 +123,30 @@ def select(cells, names=(), tag="default", overrides=None):
 
 
 def _cells_named(name, cells, tag, overrides):
-    if name.endswith(".ipynb"):  # a notebook of the user's own
+    """The cells of a name: of one's own notebook, a row, an experiment or one of our notebooks."""
+    if name.endswith(".ipynb"):
         source = home_path(name).resolve()
-        stem = source.stem.replace(".", "_")
-        cell_name = f"{stem}-{_digits(overrides, source)}" if overrides else stem
-        return [Cell(valid_name(cell_name), str(source))]
+        cell = Cell(valid_name(source.stem.replace(".", "_")), str(source))
+        return [_marked(cell, overrides)] if overrides else [cell]
     exact = [cell for cell in cells if cell.name == name]
     if exact:
         return exact
     group = [cell for cell in cells if cell.experiment == name]
-    # An experiment needs no row of the grid.
-    files = [
-        file for file in paths.notebook_files() if file.lstrip("0123456789") == f"_{name}.ipynb"
-    ]
-    if not group and not files:
+    notebooks = {Cell("", file).experiment: file for file in paths.notebook_files()}
+    if not group and name not in notebooks:
         names = {cell.experiment for cell in cells}
         near = did_you_mean(name, names | {cell.name for cell in cells})
         raise InputError(f"unknown experiment {name!r}{near}; known: {', '.join(sorted(names))}")
-    notebook = group[0].notebook if group else files[0]
-    source = Cell(name, notebook).source
+    cell = Cell(name, group[0].notebook if group else notebooks[name])
     # With other data the other parameters of a configuration mean nothing.
-    if _other_data(overrides, source):
-        return [Cell(f"{name}-{_digits(overrides, source)}", notebook)]
-    return [cell for cell in group if tag in cell.tags] if group else [Cell(name, notebook)]
+    kinds = annotations(cell.source) if overrides else {}
+    files = {parameter for parameter, kind in kinds.items() if "Path" in kind}
+    if overrides.keys() & {"dataset", "datasets", *files}:
+        return [_marked(cell, overrides)]
+    return [cell for cell in group if tag in cell.tags] if group else [cell]
 
 
-def _digits(overrides, source):
-    text = json.dumps(resolved(overrides, source), sort_keys=True)
-    return digest(text.replace(str(paths.ROOT), "."))[:8]
-
-
-def _other_data(overrides, source):
-    kinds = annotations(source)
-    given = [name for name in overrides if "Path" in kinds.get(name, "")]
-    return bool(given) or not {"dataset", "datasets"}.isdisjoint(overrides)
+def _marked(cell, overrides):
+    text = json.dumps(resolved(overrides, cell.source), sort_keys=True)
+    mark = digest(text.replace(str(paths.ROOT), "."))[:8]
+    return replace(cell, name=f"{cell.name}-{mark}")

@@ -7,7 +7,6 @@ library that knows folders: the environment of a kernel says where they are.
 """
 
 import contextlib
-import gc
 import multiprocessing
 import os
 import secrets
@@ -20,62 +19,48 @@ from multiprocessing import forkserver, util
 from jupyter_client import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
-# Imported before the first notebook of several starts; a single one imports its own. Elsewhere a
-# fork of what has loaded the system's libraries may crash, and one that asked for a GPU cannot
-# use it.
-WITHOUT_MODELS = ("pandas", "scipy.stats", "matplotlib.pyplot", "seaborn")
-SHARED = (*WITHOUT_MODELS, "torch", "sentence_transformers")
+SHARED = ("pandas", "scipy.stats", "matplotlib.pyplot", "seaborn", "torch", "sentence_transformers")
 KERNEL = ("ipykernel.kernelapp", "ipykernel.debugger", "psutil", "tornado.platform.asyncio")
-if sys.platform != "linux":
-    WITHOUT_MODELS = SHARED = KERNEL = ()
-_LONGEST = 70  # characters of a folder in which a socket can be: its path has at most 107
+
+_groups = set()  # processes of this process's kernels, each of which leads its group
+_stopped = threading.Event()  # from here on kernels end as soon as they start
 
 
-_started = set()  # kernels of this process that nobody has killed
-
-
-class Kernel:
-    """The kernel of one notebook: its working folder, its variables, and its end."""
-
-    def __init__(self, folder, environment=()):
-        self.folder = str(folder)
-        self.environment = dict(environment)
-        self.pid = None
-        self.killed = False
-        _started.add(self)
-
-    def manager_class(self, base=AsyncKernelManager):
-        """A class of kernel managers that start it; papermill needs the asynchronous base."""
-        return type("Manager", (ForkingManager, base), {"kernel": self})
-
-    def kill(self):
-        """Kill it with all that it started."""
-        self.killed = True
-        for kill in (os.killpg, os.kill) if self.pid else ():
-            with contextlib.suppress(ProcessLookupError):
-                kill(self.pid, signal.SIGKILL)
-        if self.pid:  # which may soon be another's
-            _started.discard(self)
+def manager_class(folder, environment, base=AsyncKernelManager):
+    """A class of kernel managers that start kernels with a working folder and variables."""
+    names = {"folder": str(folder), "environment": environment}
+    return type("Manager", (_Forking, base), names)
 
 
 def kill_all():
-    """Kill the kernels of this process."""
-    for kernel in list(_started):
-        kernel.kill()
+    """Kill the kernels of this process with all that they started, now and until a new server."""
+    _stopped.set()
+    for pid in list(_groups):
+        _kill(pid)
 
 
-def can_fork():
-    """Whether sockets can be beside our files, and this process may start others."""
-    is_daemon = multiprocessing.current_process().daemon  # as workers of Dask are
-    return len(util.get_temp_dir()) < _LONGEST and not is_daemon
+def _kill(pid):
+    for kill in (os.killpg, os.kill):  # it may not lead its group yet
+        with contextlib.suppress(ProcessLookupError):
+            kill(pid, signal.SIGKILL)
 
 
 def start_server(modules):
     """Begin to import what kernels share, unless there is a server already."""
+    _stopped.clear()
     if can_fork():
         os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as kernels set it
         forkserver.set_forkserver_preload(["__main__", *KERNEL, *modules])
         forkserver.ensure_running()
+
+
+def can_fork():
+    """Whether sockets can be beside our files, and this process may start others."""
+    if sys.platform != "linux":  # a fork of what has loaded the system's libraries may crash
+        return False
+    if multiprocessing.current_process().daemon:  # as workers of Dask are
+        return False
+    return len(util.get_temp_dir()) < 70  # the path of a socket has at most 107 characters
 
 
 class Fork(multiprocessing.get_context("forkserver").Process):
@@ -102,7 +87,6 @@ def become_kernel(arguments, environment, folder):
         del sys.modules[module]  # with the folders of the process that forks
     os.chdir(folder)
     sys.path.insert(0, "")  # as `python -m ipykernel_launcher` has it
-    gc.set_threshold(1_000_000)  # a tenth of the time goes to looking for garbage otherwise
     from ipykernel.kernelapp import IPKernelApp
 
     options = [f"--IPKernelApp.parent_handle={os.getppid()}", "--HistoryManager.enabled=False"]
@@ -116,38 +100,35 @@ def _end_with_parent():
     os.killpg(0, signal.SIGKILL)
 
 
-class Provisioner(LocalProvisioner):
-    """Starts the kernel of a notebook as a fork where it can, else as Jupyter does."""
-
+class _Provisioner(LocalProvisioner):
     async def launch_kernel(self, cmd, **options):
-        kernel = self.parent.kernel
-        options |= {"cwd": kernel.folder, "env": options["env"] | kernel.environment}
+        folder = self.parent.folder
+        options |= {"cwd": folder, "env": options["env"] | self.parent.environment}
+        options["env"]["IPYTHONDIR"] = util.get_temp_dir()
         if self.parent.transport == "ipc" and "ipykernel_launcher" in cmd:
             arguments = cmd[cmd.index("ipykernel_launcher") + 1 :]
-            self.process = Fork(
-                target=become_kernel, args=(arguments, options["env"], kernel.folder)
-            )
+            self.process = Fork(target=become_kernel, args=(arguments, options["env"], folder))
             self.process.start()
             self.pid = self.pgid = self.process.pid
         else:
             await super().launch_kernel(cmd, **options)
-        kernel.pid = self.pid
-        if kernel.killed:  # while it started
-            kernel.kill()
+        _groups.add(self.pid)
+        if _stopped.is_set():
+            _kill(self.pid)
         return self.connection_info
 
+    async def cleanup(self, restart=False):
+        if self.pid in _groups:
+            _kill(self.pid)  # what a dead kernel started lives on
+            _groups.discard(self.pid)
+        await super().cleanup(restart)
 
-class ForkingManager:
-    """What a manager of jupyter_client has besides: the `kernel` that it starts."""
 
+class _Forking:
     def __init__(self, *arguments, **settings):
-        sockets = util.get_temp_dir()
-        forks = can_fork()
-        super().__init__(
-            *arguments, connection_file=f"{sockets}/{secrets.token_hex(8)}.json", **settings
-        )
-        self.transport = "ipc" if forks else "tcp"
+        name = f"{util.get_temp_dir()}/{secrets.token_hex(8)}.json"
+        super().__init__(*arguments, connection_file=name, **settings)
+        self.transport = "ipc" if can_fork() else "tcp"
         # Otherwise everybody who connects to its port on loopback gets what it prints.
-        self.transport_encryption = "disabled" if forks else "auto"
-        self.kernel.environment["IPYTHONDIR"] = sockets
-        self.provisioner = Provisioner(kernel_spec=self.kernel_spec, parent=self)
+        self.transport_encryption = "disabled" if can_fork() else "auto"
+        self.provisioner = _Provisioner(kernel_spec=self.kernel_spec, parent=self)

@@ -33,19 +33,11 @@ MODEL_PARAMETERS = (
 
 _NAMES = vars(typing) | vars(types) | {"Path": str}  # what annotations may be made of
 
-
-def as_list(value):
-    """The value of a parameter, which may be None, one name or several, as a list."""
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]
-
-
 # --- what a notebook declares
 
 
 def declarations(source):
-    """The statements of a notebook's parameters, by name."""
+    """Annotation (text or None) and syntax of the default of each parameter of a notebook."""
     notebook = read_json(source)
     statements = []
     try:
@@ -54,32 +46,29 @@ def declarations(source):
                 statements = ast.parse("".join(cell["source"])).body
     except (ValueError, SyntaxError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{source}: is no notebook, or is damaged: {error}") from error
-    by_name = {}
+    found = {}
     for statement in statements:
-        if isinstance(statement, ast.Assign | ast.AnnAssign):
-            targets = getattr(statement, "targets", None) or [statement.target]
-            by_name |= {ast.unparse(target): statement for target in targets}
-    return by_name
+        if isinstance(statement, ast.AnnAssign):
+            annotation = ast.unparse(statement.annotation)
+            found[ast.unparse(statement.target)] = (annotation, statement.value)
+        elif isinstance(statement, ast.Assign):
+            for name in map(ast.unparse, statement.targets):
+                annotation = "str | list[str] | None" if name in DATA_PARAMETERS else None
+                found[name] = (annotation, statement.value)
+    return found
 
 
 def defaults(source):
-    """The values that a notebook's parameters have if nothing else is given."""
     values = {}
-    for name, statement in declarations(source).items():
+    for name, (_, value) in declarations(source).items():
         with contextlib.suppress(ValueError, SyntaxError):
-            values[name] = ast.literal_eval(statement.value)
+            values[name] = ast.literal_eval(value)
     return values
 
 
 def annotations(source):
-    """The annotations of a notebook's parameters, as text."""
-    typed = {}
-    for name, statement in declarations(source).items():
-        if isinstance(statement, ast.AnnAssign):
-            typed[name] = ast.unparse(statement.annotation)
-        elif name in DATA_PARAMETERS:
-            typed[name] = "str | list[str] | None"
-    return typed
+    declared = declarations(source).items()
+    return {name: annotation for name, (annotation, _) in declared if annotation}
 
 
 def values_of(texts, sources):
@@ -124,7 +113,8 @@ def plugin_sources(parameters):
     """The sources of a user's own objects that parameters name, by parameter."""
     found = {}
     for name, value in parameters.items():
-        for text in value.values() if isinstance(value, dict) else as_list(value):
+        parts = list(value.values()) if isinstance(value, dict) else value
+        for text in parts if isinstance(parts, list) else [parts]:
             if isinstance(text, str) and is_plugin(text):
                 with contextlib.suppress(InputError):  # a text with a colon
                     found.setdefault(name, []).append(str(source_of(text)))
@@ -136,16 +126,16 @@ def plugin_sources(parameters):
 
 def check(source, parameters):
     """Refuse names that a notebook lacks, and values of wrong types; its readers refuse files."""
-    usual = defaults(source)
     declared = declarations(source)
     for name in parameters.keys() - declared.keys():
         known = f"{did_you_mean(name, declared)}; it takes {', '.join(sorted(declared))}"
         raise InputError(f"{Path(source).name} has no parameter {name}{known}")
+    usual = defaults(source)
     refuse_secrets(usual | parameters)
-    for name, annotation in annotations(source).items():
-        value = parameters.get(name, usual.get(name))
-        if repr(value) != repr(usual.get(name)):  # 1 is no truth value
-            check_type(name, annotation, value)
+    kinds = annotations(source)
+    for name in parameters.keys() & kinds.keys():
+        if repr(parameters[name]) != repr(usual.get(name)):  # 1 is no truth value
+            check_type(name, kinds[name], parameters[name])
 
 
 def check_type(name, annotation, value):
@@ -165,9 +155,8 @@ def check_type(name, annotation, value):
 
 def refuse_secrets(values):
     """Refuse addresses with a password or a key: parameters are kept and published."""
-    remedy = f"leave it out: set {URL_VARIABLE}, or read the environment in your notebook"
     for name, value in values.items():
         is_login = name not in MODEL_PARAMETERS and is_bare_login(value)  # entailment:model@v2
         if holds_secret(value) or is_login:
             problem = "the address holds a password or a key, and parameters are published"
-            raise InputError(f"{name}: {problem}: {remedy}")
+            raise InputError(f"{name}: {problem}: leave it out, and set {URL_VARIABLE}")

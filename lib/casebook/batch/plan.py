@@ -9,7 +9,6 @@ from casebook.assistant import ANSWERED
 from casebook.batch.grid import EVERY
 from casebook.batch.parameters import (
     DATA_PARAMETERS,
-    as_list,
     check,
     defaults,
     plugin_sources,
@@ -20,13 +19,14 @@ from casebook.batch.run_folder import record_path
 from casebook.data.cards import card_of
 from casebook.data.sources import reachable, status
 from casebook.errors import InputError
-from casebook.models.device import REFERENCE, ModelSettings, model_settings
-from casebook.paths import card_files, data_folder
+from casebook.files import sha256_file
+from casebook.models.device import ModelSettings, model_settings
+from casebook.paths import card_files, collection_folder, data_folder
 from casebook.plugins import is_plugin, source_of
+from casebook.readers import did_you_mean
 from casebook.runs import evidence
-from casebook.runs import record as records
 from casebook.runs.locations import paths_in
-from casebook.runs.record import digest
+from casebook.runs.record import digest, library_digest, lock_digest, read_record, tree_digest
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,6 @@ class Planned:
 
     @property
     def key(self):
-        """Content key: the hash of all inputs."""
         return digest(self.inputs)
 
 
@@ -53,7 +52,6 @@ def plan(cells, run, force=False):
     # A grid names a cell after those it needs; what reads all others comes last.
     for cell in sorted(cells, key=lambda cell: EVERY in cell.needs):
         check(cell.source, {"run": run, "cell": cell.name, **cell.parameters})
-        _check_data_names(cell)
         needs = planned if EVERY in cell.needs else cell.needs
         needed = {name: planned[name].key for name in needs if name in planned}
         again = force
@@ -63,23 +61,14 @@ def plan(cells, run, force=False):
     return [replace(planned[cell.name], settings=settings) for cell in cells]
 
 
-def _check_data_names(cell):
-    for parameter in DATA_PARAMETERS:
-        for value in as_list(cell.parameters.get(parameter)):
-            name_and_folder = data_folder(value)
-            if name_and_folder and card_of(name_and_folder[0]):
-                name, folder = name_and_folder
-                raise InputError(f"{folder}: {name} is a data set of ours: call it NAME={folder}")
-
-
 def _planned(cell, run, inputs, force):
     """Compare the inputs of a cell with those of its record."""
     record = None
     with contextlib.suppress(InputError):
-        record = records.read_record(record_path(run, cell.name))
+        record = read_record(record_path(run, cell.name))
     if record is None or "Inputs" not in record.labels:
         return Planned(cell, inputs, "run")
-    recorded = REFERENCE | record.labels["Inputs"]  # earlier versions had no other device
+    recorded = record.labels["Inputs"]
     changed = [name for name in inputs if recorded.get(name) != inputs[name]]
     for name in evidence.output_faults(record_path(run, cell.name).parent, record):
         changed.append(name.removeprefix("../../"))
@@ -92,16 +81,14 @@ def _planned(cell, run, inputs, force):
 
 
 def common_inputs():
-    """Hashes of what all cells depend on alike."""
-    return {"library": records.library_digest(), "lock": records.lock_digest()}
+    return {"library": library_digest(), "lock": lock_digest()}
 
 
 def inputs_of(cell, common, needed=None):
-    """Hashes of everything that a cell's numbers depend on."""
     values = resolved(cell.parameters, cell.source)
     files = {name: paths_in(value) for name, value in values.items() if name not in DATA_PARAMETERS}
     files |= plugin_sources(cell.parameters)
-    hashes = {name: [records.tree_digest(path) for path in files[name]] for name in files}
+    hashes = {name: [tree_digest(path) for path in files[name]] for name in files}
     inputs = {"needs": needed, "files": {name: found for name, found in hashes.items() if found}}
     notebook = json.loads(cell.source.read_text(encoding="utf-8"))
     code = [["".join(part["source"]), part["cell_type"]] for part in notebook["cells"]]
@@ -116,26 +103,38 @@ def inputs_of(cell, common, needed=None):
 
 def _data_hashes(cell, log):
     if cell.experiment == "assistant" and log:  # which is evaluated instead of a data set
-        return {f"log {Path(path).name}": records.tree_digest(path) for path in log}
+        return {f"log {Path(path).name}": tree_digest(path) for path in log}
     values = defaults(cell.source) | cell.parameters
     if "datasets" in values and values["datasets"] is None:  # all that have a card
         values["datasets"] = list(card_files())
-    return {name: _data_hash(values[name]) for name in DATA_PARAMETERS if values.get(name)}
+    return {name: data_hash(values[name]) for name in DATA_PARAMETERS if values.get(name)}
 
 
-def _data_hash(value):
+def data_hash(value):
     """Hash of what one or several names of data stand for, and of whether it is here.
 
     Where files are absent, others stand in for them, or less is shown.
     """
     if not isinstance(value, str):
-        return digest([_data_hash(name) for name in value])
+        return digest([data_hash(name) for name in value])
     if is_plugin(value):
-        return records.tree_digest(source_of(value))
-    hashed = records.dataset_digest(value)
+        return tree_digest(source_of(value))
+    name_and_folder = data_folder(value)
+    if name_and_folder:
+        name, folder = name_and_folder
+        if card_of(name):
+            raise InputError(f"{folder}: {name} is a data set of ours: call it NAME={folder}")
+        if not folder.is_dir():
+            raise InputError(f"dataset {value!r}: no such folder")
+        return tree_digest(folder)
     card = card_of(value)
     if card is None:
-        return hashed
+        near = did_you_mean(value, card_files())
+        problem = f"no card of that name{near}; a folder is written ./{value}"
+        raise InputError(f"dataset {value!r}: {problem}")
+    folder = collection_folder(card.key)
+    tree = tree_digest(folder) if folder.is_dir() else None
+    hashed = digest([sha256_file(card_files()[card.key]), tree])
     is_here = reachable(card)
     if card.kind == "votes" or card.key == ANSWERED:
         is_here = status(card)[0] == "ok"

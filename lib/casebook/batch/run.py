@@ -13,7 +13,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from casebook.batch import kernel
-from casebook.batch.cluster import difference, scheduler_workers, threads
+from casebook.batch.cluster import scheduler_workers, threads
 from casebook.batch.execute import QUIET, REFUSED, Outcome, run_cell
 from casebook.batch.grid import EVERY
 from casebook.batch.run_folder import check_writable, read_timings, sole_writer
@@ -31,12 +31,10 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, *, timeout=
     seconds of each cell; raises `BatchFailed` if part of it failed, and `InputError` if a single
     cell refused what it was given.
     """
-    waiting = {}
+    waiting = {item.cell.name: item for item in planned if item.status != "cached"}
     for item in planned:
-        if item.status != "cached":
-            waiting[item.cell.name] = item
-            continue
-        report(f"cached  {item.cell.name}: unchanged, content key {item.key[:12]}")
+        if item.status == "cached":
+            report(f"cached  {item.cell.name}: unchanged, content key {item.key[:12]}")
     outcomes = []
     check_writable(run)
     with sole_writer(run):
@@ -44,7 +42,7 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, *, timeout=
             if waiting:
                 with _workers(run, list(waiting.values()), workers, scheduler) as executor:
                     options = {"run": run, "folder": str(Path.cwd()), "timeout": timeout}
-                    execute = partial(_execute, expected=executor.expected, **options)
+                    execute = partial(_execute, executor.fault, **options)
                     _work(waiting, outcomes, execute, executor, report)
         finally:  # also when interrupted: what is done counts
             done = {each.cell: each.seconds for each in outcomes if not each.failure}
@@ -74,10 +72,10 @@ def _workers(run, waiting, workers, scheduler):
         return
     os.environ.update(QUIET | os.environ)
     on_cpu = all(item.settings.device == "cpu" for item in waiting)
-    modules = kernel.SHARED if on_cpu else kernel.WITHOUT_MODELS
-    kernel.start_server(modules if len(waiting) > 2 else ())
+    # A single notebook imports its own; a fork of what has asked for a GPU cannot use it.
+    kernel.start_server(kernel.SHARED if on_cpu and len(waiting) > 2 else ())
     with threads(min(workers, len(waiting))) as executor:
-        executor.expected = None
+        executor.fault = str  # none
         try:
             yield executor
         finally:  # before the threads are waited for, which wait for kernels
@@ -106,13 +104,13 @@ def _work(waiting, outcomes, execute, executor, report):
     sorter = in_order(waiting)
     ready = []
     running = {}
-    failures = {}
     while sorter.is_active():
         ready += sorter.get_ready()
         ended = []
         while ready and len(running) < executor.slots():
             item = waiting[ready.pop(0)]
             name = item.cell.name
+            failures = {outcome.cell for outcome in outcomes if outcome.failure}
             failed = [need for need in item.cell.needs if need in failures]
             if failed:
                 why = f"needs {', '.join(failed)}, which failed"
@@ -127,11 +125,9 @@ def _work(waiting, outcomes, execute, executor, report):
         for outcome in ended:
             outcomes.append(outcome)
             sorter.done(outcome.cell)
-            if outcome.failure:
-                failures[outcome.cell] = outcome.failure
             left = f"{outcome.seconds:.0f} s, {len(waiting) - len(outcomes)} left"
-            why = outcome.failure and f": {outcome.failure}"
-            report(f"{outcome.cause:7} {outcome.cell} ({left}){why or ''}")
+            why = f": {outcome.failure}" if outcome.failure else ""
+            report(f"{outcome.cause:7} {outcome.cell} ({left}){why}")
             for line in outcome.last_lines:
                 report(f"    | {line}")
 
@@ -146,9 +142,9 @@ def _outcome(future, name):
     return Outcome(name, why, cause="worker lost")
 
 
-def _execute(planned, expected=None, **options):
+def _execute(fault_of_worker, planned, **options):
     # A worker that came after the others were checked is checked here.
-    fault = expected and difference(expected)
+    fault = fault_of_worker()
     if fault:
         return Outcome(planned.cell.name, f"refused: the worker {fault}", cause="failed")
     os.environ.update(QUIET | os.environ)

@@ -1,5 +1,7 @@
 """The folder of a run: who may write it, and where the records of its cells are."""
 
+import contextlib
+
 from casebook.errors import InputError
 from casebook.files import locked
 from casebook.paths import run_dir, writable
@@ -14,14 +16,12 @@ def sole_writer(run):
 
 
 def check_writable(run):
-    """Refuse a run whose folder cannot be written."""
     folder = run_dir(run)
     if not writable(folder):
         raise InputError(f"{folder}: cannot be written: set CASEBOOK_ROOT to a folder for results")
 
 
 def record_path(run, cell):
-    """The file of a cell's run record."""
     return run_dir(run) / "runs" / cell / "run.json"
 
 
@@ -33,8 +33,7 @@ def stored_record(run, cell):
 
 def read_timings(run):
     """Wall seconds of a run's cells when they ran last, as far as they are known."""
-    try:
+    with contextlib.suppress(InputError, AttributeError, TypeError, ValueError):
         timings = read_json(run_dir(run) / "timings.json")
         return {cell: float(seconds) for cell, seconds in timings.items()}
-    except (InputError, AttributeError, TypeError, ValueError):
-        return {}
+    return {}

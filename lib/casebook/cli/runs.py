@@ -9,7 +9,7 @@ from casebook.cli.commands import command, command_group, declared
 from casebook.cli.common import lines_of, say, show
 from casebook.cli.scores import gate
 from casebook.errors import BatchFailed, CheckFailed, InputError
-from casebook.files import replacing, sha256_file
+from casebook.files import replacing
 from casebook.paths import valid_name
 from casebook.readers import read_yaml
 
@@ -50,38 +50,28 @@ def list_(context, workflow, as_json):
 
 
 @command(group)
-def compare(
-    context,
-    pair,
-    measure,
-    top,
-    force,
-    workflow,
-    key,
-    as_json,
-):
+def compare(context, pair, measure, top, as_json):
     """Rank runs by a metric, or compare two runs query by query.
 
     Without run names, ranks runs within each group of comparable runs; * in the metric stands for
-    any system. With two runs, prints the paired difference with interval and p-value, the smallest
-    detectable effect, and the queries that changed.
+    any system. With two runs, prints the paired difference with interval and p-value, the queries
+    that changed, and the labels that differ.
 
     Example: casebook runs compare -m "smoke.*.ndcg@10"
     """
     listing = _listing(context)
     if pair:
-        report = runs.decide.compare_named(listing, pair, measure, force=force)
+        report = runs.decide.compare_named(listing, pair, measure)
         flips = report["flips"]
         changed = flips[flips["change"] != "unchanged"].head(top)
         show(report, as_json, *lines_of(report | {"flips": changed}))
         return
-    options = {"workflow": workflow, "key": key, "keep_others": True}
-    rows = runs.registry.ranked(listing, measure, **options).head(top)
-    _show_ranking(listing, measure, rows, as_json)
+    _show_ranking(listing, measure, top, as_json)
 
 
-def _show_ranking(listing, measure, rows, as_json):
-    table = runs.decide.ranking(listing, measure, rows)
+def _show_ranking(listing, measure, top, as_json):
+    rows = runs.registry.ranked(listing, measure).head(top)
+    table = runs.decide.ranking(listing, rows)
     metric = runs.record.metric_label(runs.record.metric_key(measure))
     report = {"runsRoot": str(listing.root), "metric": metric, "totalRuns": len(listing.runs)}
     report |= {"unreadable": listing.unreadable, "top": table}
@@ -90,26 +80,25 @@ def _show_ranking(listing, measure, rows, as_json):
 
 
 @command(group)
-def active(context, measure, profile, as_json):
+def active(context, measure, as_json):
     """Show the promoted run of a metric, who promoted it and why.
 
     Example: casebook runs active -m original:ndcg@3
     """
-    root = _listing(context).root
-    entry = runs.promotions.active_promotion(root, measure, profile, checked=True)
+    entry = runs.promotions.active_promotion(_listing(context).root, measure)
     lines = [f"no run is promoted for {measure}: use casebook runs decide --apply"]
     show(entry, as_json, *(lines_of(entry) if entry else lines))
 
 
 @command(group)
-def history(context, measure, profile, most, as_json):
+def history(context, measure, most, as_json):
     """Show promotions and rollbacks, newest first.
 
     Example: casebook runs history -m original:ndcg@3 --max 5
     """
     import pandas as pd
 
-    entries = runs.promotions.read_promotions(_listing(context).root, measure, profile)
+    entries = runs.promotions.read_promotions(_listing(context).root, measure)
     newest = entries[::-1][:most]
     columns = ["seq", "at", "action", "metric", "score", "runId", "actor", "reason"]
     show(newest, as_json, pd.DataFrame(newest, columns=columns))
@@ -131,17 +120,7 @@ def verify(context, as_json):
 
 
 @command(group)
-def decide(
-    context,
-    measure,
-    run,
-    profile,
-    apply,
-    workflow,
-    key,
-    as_json,
-    **options,
-):
+def decide(context, measure, run, apply, as_json, **options):
     """Decide whether the best run should be promoted; exit 2, 4 or 5 if not.
 
     Example: casebook runs decide -m smoke.full.ndcg@10 --apply
@@ -149,9 +128,7 @@ def decide(
     listing = _listing(context)
     if run:
         options["run"] = runs.registry.find_run(listing, run)
-    else:
-        options["rows"] = runs.registry.ranked(listing, measure, workflow=workflow, key=key)
-    decision = runs.decide.decide(listing, measure, profile=profile, **options)
+    decision = runs.decide.decide(listing, measure, **options)
     if apply:
         runs.decide.apply_decision(listing, decision)
     lines = [*lines_of(decision | decision["evidence"] | {"evidence": None})]
@@ -163,15 +140,7 @@ def decide(
 
 
 @command(group)
-def promote(
-    context,
-    reason,
-    measure,
-    run,
-    profile,
-    force,
-    as_json,
-):
+def promote(context, reason, measure, run, force, as_json):
     """Promote a run by name, or the best one, and log why.
 
     Exit 5 if the promoted run was measured on different data, unless --force is given.
@@ -182,18 +151,18 @@ def promote(
     if run:
         chosen = runs.registry.find_run(listing, run)
     else:
-        chosen = runs.registry.best_run(runs.registry.ranked(listing, measure), measure, force)
-    entry = runs.promotions.promote(listing, chosen, measure, reason, profile, force=force)
+        chosen = runs.registry.best_run(runs.registry.ranked(listing, measure), measure)
+    entry = runs.promotions.promote(listing, chosen, measure, reason, force=force)
     show(entry, as_json, f"promoted for {entry['metric']}: {entry['runId']}")
 
 
 @command(group)
-def rollback(context, reason, measure, profile, as_json):
+def rollback(context, reason, measure, as_json):
     """Promote the previous run again; each call goes one step further back.
 
     Example: casebook runs rollback --reason "wrong data"
     """
-    entry = runs.promotions.rollback(_listing(context).root, measure, reason, profile)
+    entry = runs.promotions.rollback(_listing(context).root, measure, reason)
     show(entry, as_json, f"promoted for {entry['metric']}: {entry['runId']}")
 
 
@@ -225,8 +194,7 @@ def matrix(context, spec, dry, as_json):
             break
     listing = _listing(context)
     measure = after.get("comparemetric", "ndcg@3")
-    rows = runs.registry.ranked(listing, measure, keep_others=True)
-    _show_ranking(listing, measure, rows.head(after.get("top", 10)), as_json)
+    _show_ranking(listing, measure, after.get("top", 10), as_json)
     if failed:
         raise BatchFailed(f"{len(failed)} of {len(variants)} variants: {', '.join(failed)}")
 
@@ -249,35 +217,19 @@ def _succeeds(words, path, variant):
 
 
 @command(gate, "run")
-def gate_run(
-    context,
-    run,
-    against,
-    rules,
-    measure,
-    margin,
-    profile,
-    force,
-    as_json,
-):
+def gate_run(context, run, against, measure, margin, as_json):
     """Test that a run is not worse than a reference; exit 2, 4 or 5 if not shown.
 
-    Example: casebook gate run RUN --against REFERENCE --gate gate.yml
+    Example: casebook gate run RUN --against REFERENCE -m map@1 --margin 0.01
     """
     listing = _listing(context)
-    margins = {runs.record.metric_key(measure): margin}
-    if rules:
-        margins = runs.decide.read_gate(rules)
     if against is None:
-        entry = runs.promotions.active_promotion(
-            listing.root, next(iter(margins)), profile, checked=True
-        )
+        entry = runs.promotions.active_promotion(listing.root, measure)
         if entry is None:
             raise InputError("no run is promoted: name one with --against")
         against = entry["path"]
     both = [runs.registry.find_run(listing, name) for name in (run, against)]
-    result = runs.decide.apply_gate(listing, *both, margins, force=force)
+    result = runs.decide.apply_gate(listing, *both, measure, margin)
     result |= {"candidate": both[0]["path"], "reference": both[1]["path"]}
-    result["gateSha256"] = sha256_file(rules) if rules else None
     show(result, as_json, *result["notes"])
     runs.decide.settle(result["verdict"], f"gate: {result['verdict']}")

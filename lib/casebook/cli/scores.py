@@ -156,21 +156,14 @@ def gate_scores(
 
 
 @command(audit)
-def tables(
-    source,
-    n,
-    positives,
-    decimals,
-    rounding,
-    as_json,
-):
+def tables(source, n, positives, as_json):
     """Find reported scores that no confusion matrix gives; exit 2 if there are any.
 
     Example: casebook audit tables reported.csv --n 10 --positives 8
     """
     reported = audits.tables.read_tables(source, n, positives)
     say(data.tables.reading_text(reported.attrs["reading"]))
-    rows = audits.tables.check_tables(reported, decimals=decimals, rounding=rounding)
+    rows = audits.tables.check_tables(reported)
     report = {"summary": audits.tables.count_impossible(rows), "rows": rows}
     show(report, as_json, digits=".4g")
     n_wrong = (rows["verdict"] == "impossible").sum()

@@ -21,7 +21,7 @@ def train(dataset, domain, tenant, as_json, **options):
     folder, values, stats = shift.artifacts.train_shift(setup, layout.results)
     result = {name: value for name, value in values.items() if name != "DeltaVector"}
     report = {"folder": str(folder), "result": result, "stats": vars(stats)}
-    _, note = shift.artifacts.applied_scale(values)
+    note = shift.artifacts.why_unmoved(values, values["Scale"])
     chosen = {name: values[name] for name in ("Scale", "SelectionScore")}
     show(report, as_json, *lines_of(vars(stats) | chosen | {"note": note}), str(folder))
 
@@ -71,7 +71,7 @@ def evaluate(
     trained = _trained(dataset, latest, training, domain, tenant)
     layout, training, setup = trained
     options["mode"] = "shared" if shared_references else "per-query"
-    report = shift.gate.run_evaluators(setup, training, layout, **options)
+    report = shift.artifacts.run_evaluators(setup, training, layout, **options)
     lines = [f"{key} = {mean:.4f}" for key, mean in report["metrics"].items()]
     lines += [f"means over n = {report['n']} test questions", report["note"] or ""]
     show(report, as_json, *lines, *report["notes"], report["folder"])

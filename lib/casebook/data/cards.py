@@ -19,7 +19,6 @@ KIND_OF_LOADER = {
     "beir_halves": "retrieval",
     "consumer_contracts": "retrieval",
     "irled": "retrieval",
-    "licence_notices": "retrieval",
     "pdpabench": "retrieval",
     "privacy_qa": "retrieval",
     "climate_fever": "claims",

@@ -1,14 +1,12 @@
 """Loaders of the datasets that have a card: each makes a split of (card, {name: path}, split)."""
 
 import hashlib
-import re
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
-from casebook.data.folders import load_folder, load_trec
+from casebook.data.folders import load_files, load_folder
 from casebook.data.splits import (
     RetrievalDataset,
     StudySet,
@@ -36,7 +34,8 @@ def beir_halves(card, files, split):
 def irled(card, files, split):
     """FIRE-2017 IRLeD, task 2: the precedents that a judgment cites."""
     texts = files["prior_cases.jsonl.xz"], files["current_cases.jsonl.xz"]
-    return load_trec(*texts, files["irled-qrel.txt"], key=card.key, split=split, card=card)
+    about = {"key": card.key, "split": split, "card": card, "id_field": "id"}
+    return load_files(*texts, files["irled-qrel.txt"], **about)
 
 
 def consumer_contracts(card, files, split):
@@ -138,49 +137,6 @@ def pdpabench(card, files, split):
 
 def _renamed(frame, names):
     return frame[list(NAMES[names])].rename(columns=NAMES[names])
-
-
-def licence_notices(card, files, split):
-    """ScanCode's licence notices and the licences that they name, out of the package."""
-    package = files["licensedcode_data.whl"]
-    licences = _package_files(package, "licenses", ".LICENSE").set_index("key", drop=False)
-    is_plain = licences[NAMES["special"]].isna().all(axis=1)
-    is_english = licences["language"].fillna("en") == "en"
-    is_text = _n_words(licences) >= 20  # below it there is a pointer, no text
-    licences = licences[is_plain & is_english & is_text]
-    rules = _package_files(package, "rules", ".RULE")
-    is_notice = (rules["is_license_notice"] == "yes") & rules["is_deprecated"].isna()
-    is_known = rules["license_expression"].isin(licences.index)
-    notices = rules[is_notice & is_known & _n_words(rules).between(12, 120)]
-    queries = notices.groupby("license_expression").head(3)
-    queries = queries.sort_values("license_expression", kind="stable", ignore_index=True)
-    queries = queries[["file", "text", "license_expression"]]
-    queries.columns = ["query_id", "text", "licence"]
-    documents = licences[["key", "name", "text", "category"]].reset_index(drop=True)
-    documents.columns = ["doc_id", "title", "text", "category"]
-    groups = queries.set_index("query_id")["licence"].to_dict()
-    qrels = {query: {licence: 1} for query, licence in groups.items()}
-    return RetrievalDataset(
-        card.key, split, documents, queries, qrels, card, groups=groups, cluster="licences"
-    )
-
-
-def _n_words(frame):
-    return frame["text"].str.split().str.len()
-
-
-# Fields and text of each file of one folder, in the order of their paths.
-def _package_files(package, folder, suffix):
-    rows = []
-    with zipfile.ZipFile(package) as archive:
-        for path in sorted(archive.namelist()):
-            if path.startswith(f"licensedcode/data/{folder}/") and path.endswith(suffix):
-                content = archive.read(path).decode("utf-8")
-                _, head, text = re.split(r"^---[ \t]*\r?$", content, maxsplit=2, flags=re.MULTILINE)
-                fields = re.findall(r"^(\w+): +(.+?)\s*$", head, flags=re.MULTILINE)
-                row = {name: value.strip("'\"") for name, value in fields}
-                rows.append(row | {"file": Path(path).stem, "text": text.strip()})
-    return pd.DataFrame(rows)
 
 
 def pdpabench_votes(card, files, split):

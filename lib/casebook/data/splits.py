@@ -128,20 +128,17 @@ def largest_first(groups, seed):
     return [members[label] for label in sorted(members, key=lambda k: (-len(members[k]), drawn[k]))]
 
 
-def connected_components(qrels):
+def connected_components(shared):
     """Label queries as ``g1``, ``g2``, ...: two that share a document have one label."""
-    from scipy.cluster.hierarchy import DisjointSet
+    from scipy.sparse import coo_array, csgraph
 
-    linked = DisjointSet()
-    for query, documents in qrels.items():
-        node = ("query", query)
-        linked.add(node)
-        for document in documents:
-            linked.add(document)
-            linked.merge(node, document)
-    roots = {query: linked["query", query] for query in qrels}
-    labels = {root: f"g{n}" for n, root in enumerate(dict.fromkeys(roots.values()), 1)}
-    return {query: labels[root] for query, root in roots.items()}
+    links = pd.Series([[*documents] for documents in shared.values()], dtype=object)
+    links = links.explode().dropna()
+    document, names = pd.factorize(links.to_numpy())
+    n = len(shared) + len(names)
+    graph = coo_array((document >= 0, (links.index, document + len(shared))), (n, n))
+    _, labels = csgraph.connected_components(graph, directed=False)
+    return {query: f"g{label + 1}" for query, label in zip(shared, labels, strict=False)}
 
 
 def _canonical(value):

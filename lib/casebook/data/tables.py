@@ -28,6 +28,7 @@ from casebook.readers import (
     suffix_of,
 )
 from casebook.sheets import BOOKS, read_book, require_values
+from casebook.text import printable
 
 # Roles of columns by door, each with the exact names that are read.
 ROLES = read_yaml(Path(__file__).with_name("roles.yml"))
@@ -47,7 +48,7 @@ def refusal(path, problem, row=None):
     place = str(path) if row is None else f"{path}:{row}"
     if len(place) > 120:
         place = f"...{place[-117:]}"
-    line = "".join(sign if sign.isprintable() else " " for sign in f"{place}: {problem}")
+    line = printable(f"{place}: {problem}")
     return InputError(line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}...")
 
 
@@ -57,9 +58,8 @@ def listed(names, most=10):
     shown = names[:most]
     while len(", ".join(shown)) > 110:
         shown.pop()
-    if len(shown) < len(names):
-        shown.append(f"and {len(names) - len(shown)} more")
-    return ", ".join(shown) or "nothing"
+    more = [f"and {len(names) - len(shown)} more"] if len(shown) < len(names) else []
+    return ", ".join([*shown, *more]) or "nothing"
 
 
 def short(value):
@@ -91,7 +91,7 @@ def read_table(path, rows=None, parse=parse_cells, alone=False):
     path = Path(path)
     read = READERS.get(suffix_of(path))
     if read is None:
-        raise refusal(path, f"is no table: name a {', '.join(ENDINGS)} file")
+        raise refusal(path, f"is no table: name a {', '.join(READERS)} file")
     table = read(path, rows=rows, parse=parse, alone=alone)
     if table.empty:
         raise refusal(path, "has no rows, or no header above them")
@@ -105,26 +105,24 @@ def read_table(path, rows=None, parse=parse_cells, alone=False):
 def _delimited(path, **_):
     text = read_text(path)
     first = text.partition("\n")[0]
-    header = re.sub('"[^"]*"', "", first)
-    marks = [mark for mark in ",;\t" if mark in header] or [","]
     named = re.fullmatch("sep=(.)", first)
+    marks = re.findall("[,;\t]", re.sub('"[^"]*"', "", first)) or [","]
     if named or suffix_of(path) == ".tsv":
         marks = [named[1] if named else "\t"]
-    if len(marks) > 1:
-        way = f"put sep={marks[0]} or sep={marks[1]} into a line before it"
-        raise refusal(path, f"the header has {marks[0]!r} and {marks[1]!r}: {way}")
-    rows = dict(enumerate(csv_rows(path, text, marks[0]), 1))
-    if named:
-        del rows[1]
-    rows = {number: cells for number, cells in rows.items() if any(cells)}
-    names = rows.pop(min(rows, default=0), [])
+    if len({*marks}) > 1:
+        mark, other = sorted({*marks})[:2]
+        way = f"put sep={mark} or sep={other} into a line before it"
+        raise refusal(path, f"the header has {mark!r} and {other!r}: {way}")
+    rows = enumerate(csv_rows(path, text, marks[0]), 1)
+    filled = {row: cells for row, cells in rows if any(cells) and (row > 1 or not named)}
+    names = filled.pop(min(filled, default=0), [])
     _refuse_width(path, names)
-    for number, cells in rows.items():
+    for row, cells in filled.items():
         if len(cells) != len(names):
             problem = f"has {len(cells)} cells, the header {len(names)}: put a cell that holds"
-            raise refusal(path, f"{problem} the separator in quotes, a decimal comma too", number)
+            raise refusal(path, f"{problem} the separator in quotes, a decimal comma too", row)
     names = [name.strip() for name in names]
-    table = pd.DataFrame([*rows.values()], [*rows], names, dtype=object)
+    table = pd.DataFrame([*filled.values()], [*filled], names, dtype=object)
     return table.drop(columns="", errors="ignore")
 
 
@@ -174,10 +172,11 @@ def _of_objects(path, records):
     return pd.DataFrame([*records.values()], [*records], dtype=object)
 
 
+# Early, because pandas takes minutes.
 def _refuse_width(path, names):
     if len(names) > MOST_COLUMNS:
-        problem = f"has {len(names):,} columns, more than {MOST_COLUMNS:,}"
-        raise refusal(path, f"{problem}: make rows of what is in columns")
+        counted = f"{len(names):,} columns, more than {MOST_COLUMNS:,}"
+        raise refusal(path, f"has {counted}: make rows of what is in columns")
 
 
 READERS = {
@@ -261,32 +260,29 @@ def read_roles(
     chosen = _chosen(table, ROLES[door], columns or {}, further, prefix)
     lacking = [role for role in needed if role not in chosen]
     if lacking:
-        problem = _lacking(table, ROLES[door], lacking, chosen, prefix)
-        raise refusal(path, problem + hint)
+        raise refusal(path, _lacking(table, ROLES[door], lacking, chosen, prefix) + hint)
     cells = {role: _column(table, name) for role, name in chosen.items()}
     for role, name in chosen.items():
         if name not in table and not any(cells[role]):
             there = _names_within(table)
             near = did_you_mean(name, there)
             raise refusal(path, f"has no {short(name)} for {role}{near}; it has {listed(there)}")
-    heads = {name.partition(".")[0] for name in chosen.values() if name not in table}
-    unread = [name for name in table if name not in (*chosen.values(), *heads)]
     frame = pd.DataFrame(cells, table.index, dtype=object)
+    read = {name if name in table else name.partition(".")[0] for name in chosen.values()}
+    unread = [name for name in table if name not in read]
     words = {word: cell_text(meaning) for word, meaning in (values or {}).items()}
     return Reading(path, frame, chosen, unread, list(further), words, lists, prefix=prefix)
 
 
+# The column of each role: as told, else the one that has a listed name.
 def _chosen(table, roles, columns, further, prefix):
-    # the column of each role: as told, else the one that has a listed name
-    for role in columns:
-        if role not in roles:
-            choice = listed(roles, most=20)
-            raise InputError(f"columns: {role!r} is no role here: choose from {choice}")
+    for role in columns.keys() - roles.keys():
+        choice = listed(roles, most=20)
+        raise InputError(f"columns: {role!r} is no role here: choose from {choice}")
     chosen = {}
     for role, names in roles.items():
         there = [name for name in names if name in table and name not in further]
-        if role in columns:
-            there = [columns[role]]
+        there = [columns[role]] if role in columns else there
         if len(there) > 1:
             ways = " or ".join(to_type("columns", {prefix + role: name}) for name in there)
             raise refusal(table.attrs["path"], f"{listed(there)} may each be the {role}: {ways}")
@@ -295,8 +291,8 @@ def _chosen(table, roles, columns, further, prefix):
     return chosen | {name: name for name in further}
 
 
+# A near name is proposed, never read.
 def _lacking(table, roles, lacking, chosen, prefix):
-    # A near name is proposed, never read.
     there = _names_within(table)
     others = [name for name in there if name not in chosen.values()]
     proposed = {}
@@ -337,13 +333,13 @@ class Reading:
 
     def record(self):
         """The same for the record of a run, a row of a table of files; no folder is in it."""
-        read = [
-            role if role == name else f"{role} = {name!r}" for role, name in self.columns.items()
-        ]
+        renamed = {
+            role: f"{role} = {name!r}" for role, name in self.columns.items() if role != name
+        }
         return {
             "file": self.path.name,
             "rows": len(self.table),
-            "read": ", ".join(read),
+            "read": ", ".join(renamed.get(role, role) for role in self.columns),
             "not read": ", ".join(map(str, self.unread)) or "nothing",
             "notes": "; ".join(self.notes),
         }
@@ -356,8 +352,9 @@ class Reading:
 
     def refuse_repeats(self, *roles, hint=""):
         """Refuse two rows that have the same in all of some roles."""
-        for row in self.table.index[self.table.duplicated(list(roles))]:
-            same = ", ".join(f"{role} {short(self.table.loc[row, role])}" for role in roles)
+        repeats = self.table[self.table.duplicated(list(roles))]
+        for row, cells in repeats[list(roles)].iterrows():
+            same = ", ".join(f"{role} {short(cell)}" for role, cell in cells.items())
             self.refuse(row, f"{same} stands in an earlier row already: keep one{hint}")
 
     def cells(self, role):
@@ -366,31 +363,27 @@ class Reading:
     def texts(self, role, may_be_empty=False):
         """Cells that are text."""
         cells = self.cells(role)
-        column = self.columns.get(role, role)
-        is_text = cells.map(lambda cell: isinstance(cell, str)).astype(bool)
-        for row in cells.index[~is_text]:
-            way = to_type("columns", {self.prefix + role: f"{column}.PART"})
-            problem = f"{role} is {short(cells[row])}: say which part of it, as in {way}"
-            self.refuse(row, problem)
-        if not may_be_empty:
-            for row in cells.index[cells.str.strip() == ""]:
-                self.refuse(row, f"{role} (column {short(column)}) is empty")
+        for row, cell in cells.items():
+            if not isinstance(cell, str):
+                way = to_type("columns", {self.prefix + role: f"{self.columns[role]}.PART"})
+                self.refuse(row, f"{role} is {short(cell)}: say which part of it, as in {way}")
+            if not may_be_empty and not cell.strip():
+                self.refuse(row, f"{role} (column {short(self.columns.get(role, role))}) is empty")
         return cells
 
     def lists(self, role, may_be_text=False):
         """Cells as lists of texts, None where empty; see `read_roles` of how they are written."""
         lists = {}
         for row, cell in self.cells(role).items():
-            found = _list_of(cell, self.lists_as)
-            if found is None and may_be_text and isinstance(cell, str) and cell:
-                found = [cell]
-            if found is None and cell != "":
+            found = lists[row] = _list_of(cell, self.lists_as)
+            if found is None and cell and may_be_text:
+                lists[row] = [cell]
+            elif found is None and cell != "":
                 way = to_type("columns", {role: f"{self.columns[role]}.*.text"})
                 if isinstance(cell, str):
                     way = f"{to_type('lists', 'one')} (a single text), python, or the mark: "
                     way += to_type("lists", "|")
                 self.refuse(row, f"{role} {short(cell)} is no JSON list of texts: type {way}")
-            lists[row] = found
         return pd.Series(lists, dtype=object)
 
     def numbers(self, role, hint=""):
@@ -411,9 +404,8 @@ class Reading:
         `allowed`, all others, unless `others` may stand.
         """
         words = self.texts(role, may_be_empty=True).astype(str)
-        told = self.values
-        if allowed:
-            told = {word: label for word, label in told.items() if label in ("", *allowed)}
+        meanings = ("", *allowed) if allowed else self.values.values()
+        told = {word: label for word, label in self.values.items() if label in meanings}
         known = dict.fromkeys(ROLES["missing"], "")
         known |= {_folded(label): label for label in (*told.values(), *allowed)}
         known |= {_folded(word): label for word, label in told.items()}
@@ -423,8 +415,7 @@ class Reading:
             likely = known.setdefault(_folded(word), "LABEL" if is_doubtful else word)
             if likely != word:
                 doubts[word] = likely
-        if doubts:
-            row = words.index[words.isin(list(doubts))][0]
+        for row in words.index[words.isin(list(doubts))]:
             own = f"LABEL: {', '.join(allowed)}" if allowed else "WORD=WORD keeps it"
             problem = f"{role}: what do these words mean: {listed(map(repr, doubts))}?"
             way = f"{to_type('values', doubts)} (WORD= is missing; {own})"
@@ -452,19 +443,15 @@ def _folded(word):
     return " ".join(word.casefold().replace("_", " ").split())
 
 
+# None if a cell is empty or not written as told.
 def _list_of(cell, lists_as):
-    # None if it is empty or not written as told
-    ways = {"json": parse_cells, "python": _printed_list, "one": lambda text: [text]}
+    ways = {"json": parse_cells, "python": ast.literal_eval, "one": lambda text: [text]}
     way = ways.get(lists_as, lambda text: text.split(lists_as))
     try:
         found = way(cell) if cell and isinstance(cell, str) else cell
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
     is_list = isinstance(found, list) and all(isinstance(text, str) for text in found)
-    return found if is_list else None
-
-
-def _printed_list(text):
     # A list of numpy has no commas, and Python would join its texts.
-    value = ast.literal_eval(text)
-    return value if repr(value) == text else None
+    is_joined = lists_as == "python" and isinstance(cell, str) and repr(found) != cell
+    return found if is_list and not is_joined else None

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from casebook import frames
-from casebook.data.cards import may_show
 from casebook.findings import interval_verdicts
 from casebook.measures.faithfulness import (
     faithfulness,
@@ -20,7 +19,6 @@ from casebook.measures.mentions import find_flip, share_named
 from casebook.measures.quotations import find_quotes, share_quoted_rightly
 from casebook.readers import read_yaml
 from casebook.runs.headlines import per_cent
-from casebook.runs.items import ALL_TEXTS, item_page
 from casebook.scores import Scores
 from casebook.sentences import upper
 from casebook.stats.intervals import cluster_sums, resampled_clusters
@@ -135,32 +133,25 @@ def detector_scores(explanation, source, weights):
 
 
 def explanation_copies(explained, *, seed=0):
-    # Scored explanations and their copies; the first defect is the source of another one.
+    # Scores of explanations and of their copies, two rows for each defect and explanation; the
+    # first defect is the source of another one.
     weights = inverse_frequency(list(explained.own_sources.values()))
     foreign = pair_sources(*explained.texts, draws=1, seed=seed)
-    swapped = {key: explained.sources[source] for key, (source,) in foreign.items()}
-    own = {key: explained.sources[source] for key, source in explained.source_of.items()}
+    originals = {}
+    for key, text in explained.explanations.items():
+        source = explained.sources[explained.source_of[key]]
+        originals[key] = detector_scores(text, source, weights)
     spoilt = {SWAPPED: explained.explanations} | corrupt(explained.explanations, seed=seed)
-
-    def score(key, text, defect=None):
-        source = swapped[key] if defect == SWAPPED else own[key]
-        return detector_scores(text, source, weights)
-
-    return scored_copies(explained.explanations, spoilt, explained.source_of, score)
-
-
-def scored_copies(originals, copies, source_of, score):
-    # Scores of texts and of their copies: two rows for each defect and key. ``copies`` are {defect:
-    # {key: text}}; ``score`` takes key, text and perhaps the defect, and gives a dict by measure.
-    of_originals = {key: score(key, text) for key, text in originals.items()}
     rows = []
-    for defect, texts in copies.items():
+    for defect, texts in spoilt.items():
         for key, text in texts.items():
-            row = {"defect": defect, "key": key, "source": source_of[key]}
-            rows.append(row | {"original": True} | of_originals[key])
-            rows.append(row | {"original": False} | score(key, text, defect))
-    measures = dict.fromkeys(rows[0].keys() - {"defect", "key", "source", "original"}, float)
-    return pd.DataFrame(rows).astype(measures)
+            own = explained.source_of[key]
+            (source,) = foreign[key] if defect == SWAPPED else (own,)
+            score = detector_scores(text, explained.sources[source], weights)
+            row = {"defect": defect, "key": key, "source": own}
+            rows.append(row | {"original": True} | originals[key])
+            rows.append(row | {"original": False} | score)
+    return pd.DataFrame(rows).astype(dict.fromkeys(DETECTORS, float))
 
 
 # --- what the measures make of copies
@@ -177,20 +168,19 @@ def drops(versions, measures):
 def lower_scores(explained, copies, margin=None, **settings):
     """Whether copies score below their original by the measures that are compared, by defect."""
     settings["margin"] = margin_of("share") if margin is None else margin
-    about = {"unit": "copies", "cluster": "sources", "names": DETECTORS, "phrases": PHRASES}
-    compared = [*FAITHFULNESS, *WORDS]
+    settings |= {"unit": "copies", "cluster": "sources", "names": DETECTORS, "phrases": PHRASES}
     scores = {}
     for defect, versions in copies.groupby("defect", sort=False):
-        lower = drops(versions, compared)
+        lower = drops(versions, [*FAITHFULNESS, *WORDS])
         judged = lower.dropna()
         unmeasured = None
         if judged.empty:
             judged = lower.fillna(0.0)
             unmeasured = NO_WORD
-        clusters = pd.Series(explained.source_of).loc[judged.index]
-        of_defect = {"part": DEFECTS[defect], "clusters": clusters, "unmeasured": unmeasured}
+        about = {"part": DEFECTS[defect], "unmeasured": unmeasured}
+        about["clusters"] = pd.Series(explained.source_of).loc[judged.index]
         of_data = explained.name, explained.title
-        scores[DEFECTS[defect]] = Scores(judged, LOWER, *of_data, **of_defect, **about, **settings)
+        scores[DEFECTS[defect]] = Scores(judged, LOWER, *of_data, **about, **settings)
     return scores
 
 
@@ -218,9 +208,10 @@ def detection(scores, copies, notices=0.5):
     """
     shares = []
     for defect, versions in copies.groupby("defect", sort=False):
-        lowers = drops(versions, [*DETECTORS])
+        lowers = drops(versions, [*DETECTORS]).dropna(axis=1, how="all")
         source_of = versions.drop_duplicates("key").set_index("key")["source"]
-        for measure in lowers.columns[lowers.notna().any()]:
+        of_defect = scores[DEFECTS[defect]]
+        for measure in lowers:
             lower = lowers[measure].dropna()
             sources = source_of[lower.index].tolist()
             clusters, reason = resampled_clusters(sources, len(lower))
@@ -229,7 +220,6 @@ def detection(scores, copies, notices=0.5):
             share = frames.shares({measure: (sums.ravel(), sizes)})
             share["reason"] = pd.Series([reason], dtype=object)
             about = {"n": len(lower), "groups": len(set(sources)), "control": 0.5}
-            of_defect = scores[DEFECTS[defect]]
             about |= {"measure": LOWER, "dataset": of_defect.dataset}
             shares.append(of_defect.described(share.assign(**about)))
     shares = pd.concat(shares, ignore_index=True)
@@ -256,28 +246,3 @@ def by_rule(rows):
     measures = rows["measure"].replace(LOWER, "drops")
     rows = rows.assign(measure=measures + " of " + of + ", " + defects)
     return rows.replace({"system": rules, "against": rules})
-
-
-def explanation_items(explained, copies, focus=FAITHFULNESS[0]):
-    # Single explanations and their scores, those first whose defects `focus` misses most.
-    measures = sorted(DETECTORS, key=lambda name: name != focus)
-    versions = copies["defect"].map(DEFECTS).mask(copies["original"], "the explanation itself")
-    long = copies.assign(version=versions).melt(["key", "version"], measures, "system")
-    results = long.pivot_table("value", ["key", "system"], "version", sort=False)
-    results = results.rename_axis(["id", "system"]).rename(index=DETECTORS).reset_index()
-    n_missed = pd.Series(0, copies["key"].unique())
-    for _, of_defect in copies.groupby("defect", sort=False):
-        n_missed = n_missed.add(drops(of_defect, focus).eq(0), fill_value=0)
-    order = n_missed.sort_values(ascending=False, kind="stable").index
-    items = pd.DataFrame({"text": explained.explanations}).rename_axis("id")
-    items["source"] = [[source.replace("\0", ", ")] for source in explained.source_of.values()]
-    return item_page(
-        items.loc[order].reset_index(),
-        results,
-        noun="explanation",
-        card=explained.card,
-        shown=may_show(explained.card) if explained.card else ALL_TEXTS,
-        documents={key.replace("\0", ", "): text for key, text in explained.sources.items()},
-        document_texts=["text"],  # an explanation quotes its source
-        most_bytes=450_000,
-    )

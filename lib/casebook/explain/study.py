@@ -1,6 +1,7 @@
 """Explanations with their sources, and their scores under all rules of faithfulness."""
 
 import re
+from collections import namedtuple
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -99,17 +100,15 @@ def explain_dataset(dataset, kind="template", *, limit=None, seed=0):
         found = {}
         for key, text in questions["text"].items():
             explanation = explainer.result(extract_sheet(text, key).sheet, best[key])
-            is_empty = explanation.sentences[0].kind == "nothing"
-            found[key] = None if is_empty else explanation.text
+            if explanation.sentences[0].kind != "nothing":
+                found[key] = explanation.text
     explanations = pd.Series(found, dtype=object).dropna().to_dict()
     source_of = {key: best[key] for key in explanations}
     description, reason = KINDS[kind]
     n_without = len(best) - len(explanations)
     left_out = {reason: n_without} if n_without else {}
-    explained = Explained(
-        name, description, explanations, texts, source_of, left_out, card=dataset.card
-    )
-    return limited(explained, limit, seed)
+    of_kind = name, description, explanations, texts, source_of, left_out
+    return limited(Explained(*of_kind, card=dataset.card), limit, seed)
 
 
 def _best_documents(dataset):
@@ -159,13 +158,12 @@ def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
         if bool(contexts[row]) == bool(named[row]):
             reading.refuse(row, "name one of 'source', 'sources' (ids) or 'contexts' (texts)")
         parts = contexts[row] or list(dict.fromkeys(named[row]))
-        missing = [] if contexts[row] else [name for name in parts if name not in sources]
-        for name in missing:
+        for name in set(named[row]) - sources.keys():
             place = folder or "no folder of sources was named, which"
             reading.refuse(row, f"source {name!r}: {place} has no such document with text")
-        texts = contexts[row] or [sources[name] for name in parts]
         source_of[key] = "\0".join(parts)
-        sources.setdefault(source_of[key], "\n\n".join(texts))
+        own = [sources[name] for name in parts] if named[row] else parts
+        sources.setdefault(source_of[key], "\n\n".join(own))
     about = Path(path).stem, "explanations of your own"
     return Explained(*about, explanations, sources, source_of, {}, reading.record())
 
@@ -173,14 +171,14 @@ def read_explanations(path, folder=None, columns=None, rows=None, lists="json"):
 def limited(explained, limit, seed):
     """At most so many explanations, drawn, of enough sources to compare."""
     keys = list(explained.explanations)
-    n_left = max(0, len(keys) - (limit or len(keys)))
-    if n_left:
+    left_out = explained.left_out
+    if limit and limit < len(keys):
         order = generator(seed, "explanations").permutation(len(keys))
-        sample = [keys[i] for i in sorted(order[:limit])]
-        drawn = {key: explained.explanations[key] for key in sample}
-        source_of = {key: explained.source_of[key] for key in sample}
-        left_out = explained.left_out | {"not drawn": n_left}
-        explained = replace(explained, explanations=drawn, source_of=source_of, left_out=left_out)
+        left_out = left_out | {"not drawn": len(keys) - limit}
+        keys = [keys[i] for i in sorted(order[:limit])]
+    drawn = {key: explained.explanations[key] for key in keys}
+    source_of = {key: explained.source_of[key] for key in keys}
+    explained = replace(explained, explanations=drawn, source_of=source_of, left_out=left_out)
     n_texts = len(set(explained.own_sources.values()))
     if n_texts < LEAST_SOURCES:
         count = f"{n_texts} different source(s) with an explanation"
@@ -191,11 +189,9 @@ def limited(explained, limit, seed):
 # --- scores under all rules
 
 
-@dataclass(frozen=True, eq=False)
-class ExplanationScores:
-    rows: pd.DataFrame  # a row per rule, condition, explanation, source and sentence
-    grounded: dict  # {rule: explanations x conditions}
-    estimates: pd.DataFrame  # a row per rule and measure
+# Scores: a row per rule, condition, explanation, source and sentence; {rule: explanations x
+# conditions}; a row per rule and measure.
+ExplanationScores = namedtuple("ExplanationScores", "rows grounded estimates")
 
 
 def score_explanations(explained, *, foreign=3, pool=None, n_resamples=10_000, seed=0):
@@ -235,11 +231,9 @@ def score_tables(explained, scored):
     rules = scored.estimates.rename(columns=names)[columns]
     items = pd.DataFrame(index=pd.Index(explained.explanations, name="id"))
     for rule, title in RULES.items():
-        items[title] = scored.grounded[rule][MATCHED]
-        items[f"{title}, foreign"] = scored.grounded[rule][MISMATCHED]
-    rows = scored.rows
-    is_matched = (rows["rule"] == "corrected") & (rows["condition"] == MATCHED)
-    weak = rows[is_matched & (rows["share"] < THRESHOLD)]
+        items[[title, f"{title}, foreign"]] = scored.grounded[rule][[MATCHED, MISMATCHED]]
+    is_weak = "rule == 'corrected' and condition == @MATCHED and share < @THRESHOLD"
+    weak = scored.rows.query(is_weak)
     numbers = (weak["sentence"] + 1).astype(str).groupby(weak["explanation"])
     items["sentences not grounded"] = numbers.agg(", ".join).reindex(items.index).fillna("")
     return {"rules": rules, "explanations": items.reset_index()}

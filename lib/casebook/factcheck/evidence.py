@@ -31,10 +31,9 @@ class EvidenceBase:
 
     Parameters
     ----------
-    documents : pandas.DataFrame, list or dict
-        ``doc_id`` and ``text``, in any form that
-        `casebook.retrieval.index.documents_frame` takes; ``agreement``, ``insurer`` and ``title``
-        make a header that is searched with the text, ``url`` and ``kind`` are rated.
+    documents : pandas.DataFrame or list of dict
+        ``doc_id`` and ``text``, a frame or records; ``agreement``, ``insurer`` and ``title`` make
+        a header that is searched with the text, ``url`` and ``kind`` are rated.
     mode : str
         System of `casebook.retrieval.pipeline.HybridRetriever` that searches.
     rating_table : RatingTable, optional

@@ -21,8 +21,8 @@ from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.factcheck.stance import PublicJudge, by_document
 from casebook.factcheck.verdict import EVIDENCE_STANCES, NEUTRAL, REFUTES, SUPPORTS
-from casebook.models.answers import costs_in_words, load_judging_model, prices_of_tokens
 from casebook.models.entailment import EntailmentModel
+from casebook.models.language import CachedModel, costs_in_words, load_language_model
 from casebook.plugins import called, is_plugin, plugin
 from casebook.text import passages as windows
 
@@ -168,8 +168,7 @@ def judge_of(name):
         classes = filter(None, (entailment["classes"] or "").split("+"))
         return EntailmentStance(EntailmentModel(entailment["model"], classes=classes))
     if name.startswith(_ENDPOINT):
-        prices_of_tokens()
-        return ModelStance(load_judging_model(name))
+        return ModelStance(CachedModel(load_language_model(name)))
     if is_plugin(name):
         return PluginStance(name)
     raise InputError(f"unknown stance {name!r}: give {_KNOWN}")
@@ -199,4 +198,4 @@ def degree_of(judge, claim, passages):
 def cost_of_judge(judge):
     """What a judge was asked and what that cost, in words; None of a judge that does not count."""
     costs = getattr(judge, "costs", None)
-    return costs_in_words(costs, prices_of_tokens(), judge.unit) if costs else None
+    return costs_in_words(costs, judge.unit) if costs else None

@@ -31,9 +31,6 @@ class TokenVectors:
     token_ids: np.ndarray  # (tokens,)
     lengths: np.ndarray  # (n,): tokens of each text
 
-    def __len__(self):
-        return len(self.lengths)
-
     @cached_property
     def offsets(self):
         return np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
@@ -77,20 +74,16 @@ def unit_rows(vectors):
     return vectors / np.where(norms > 0, norms, 1)
 
 
-class EncoderWrapper:
-    """Encoder that answers as another one does, and has all else from it."""
+class Encoder:
+    """Encoder of texts in two roles, by its method ``_encode(texts, role)``.
 
-    encoder = None  # of a copy that has no attributes yet
+    What it lacks it has from ``encoder``, if it wraps one.
+    """
 
-    def __init__(self, encoder):
-        self.encoder = encoder
+    encoder = None
 
     def __getattr__(self, name):
         return getattr(self.encoder, name)
-
-
-class Encoder:
-    """Encoder of texts in two roles, by its method ``_encode(texts, role)``."""
 
     def encode_queries(self, texts):
         return self._encode(texts, "query")
@@ -99,11 +92,11 @@ class Encoder:
         return self._encode(texts, "document")
 
 
-class CachedEncoder(Encoder, EncoderWrapper):
+class CachedEncoder(Encoder):
     """Encoder that computes only what its cache does not hold."""
 
     def __init__(self, encoder, cache):
-        super().__init__(encoder)
+        self.encoder = encoder
         self.cache = cache
 
     def _encode(self, texts, role):
@@ -113,7 +106,6 @@ class CachedEncoder(Encoder, EncoderWrapper):
         return self.cache.look_up(self.model_hash, role, checked_texts(texts), compute).vectors
 
     def token_vectors(self, texts, role="document"):
-        """Vectors of tokens, of which the pooled vectors are kept as well."""
         kind = f"{role}-tokens"
 
         def compute(missing):
@@ -148,7 +140,7 @@ class EmbeddingCache:
             rows = [row for row, key in enumerate(self._keys[path]) if key in text_of]
             if rows:
                 found += [self._keys[path][row] for row in rows]
-                block = TokenVectors(*_arrays(path, ["vectors", "token_ids", "lengths"]))
+                block = TokenVectors(*_arrays(path, TokenVectors.__match_args__))
                 blocks.append(block.take(rows))
         # The longest first, in slabs that are kept at once: a run that was killed goes on where it
         # stopped.
@@ -175,7 +167,7 @@ def _arrays(path, names):
 
 def _store(folder, keys, block):
     path = folder / f"{hashlib.sha256(b''.join(keys)).hexdigest()[:32]}.npz"
-    arrays = {"vectors": block.vectors, "token_ids": block.token_ids, "lengths": block.lengths}
     packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), -1)
+    arrays = {name: getattr(block, name) for name in TokenVectors.__match_args__}
     with replacing(path) as temporary, temporary.open("wb") as stream:
         np.savez(stream, keys=packed, **arrays)

@@ -5,7 +5,6 @@ that gives the numbers of the reference on every machine. Device and precision c
 they are part of what identifies vectors and runs; the card's number and the batch size are not.
 """
 
-import contextlib
 import hashlib
 import os
 from typing import Literal
@@ -47,18 +46,6 @@ class ModelSettings:
         """Variables with which another process runs models in the same way."""
         values = {VARIABLES[name]: getattr(self, name) for name in VARIABLES}
         return {name: str(value) for name, value in values.items() if value is not None}
-
-    @contextlib.contextmanager
-    def memory_for(self, batch_size):
-        try:
-            yield
-        except RuntimeError as error:  # torch.OutOfMemoryError is one; of MPS it has no class
-            if "out of memory" not in str(error):
-                raise
-            raise InputError(
-                f"device {self.device}: its memory does not hold {batch_size} texts at a time: "
-                f"give a smaller --batch-size, or {VARIABLES['batch_size']}"
-            ) from error
 
 
 REFERENCE = ModelSettings().fingerprint

@@ -5,7 +5,6 @@ downloaded without being asked. Loading is lazy: an encoder knows its folder, ha
 at once, and torch is imported only when a vector has to be computed.
 """
 
-import functools
 import hashlib
 import importlib
 import os
@@ -21,7 +20,6 @@ from casebook.models.cache import (
     CachedEncoder,
     EmbeddingCache,
     Encoder,
-    EncoderWrapper,
     TokenVectors,
     checked_texts,
     unit_rows,
@@ -35,7 +33,6 @@ PACKAGED = "minilm"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DOWNLOAD_SWITCH = "CASEBOOK_ALLOW_DOWNLOAD"
 BATCH_SIZE = 16
-_OUTPUTS = ("input_ids", "sentence_embedding", "token_embeddings")
 _IDENTITY_SUFFIXES = {".json", ".model", ".safetensors", ".txt"}
 #: Files of a model's folder, of which one of each kind is needed: a tokenizer would be made up.
 _NEEDED = {
@@ -100,19 +97,25 @@ def load_encoder(name=PACKAGED, cache=True, *, device=None, precision=None, batc
     return CachedEncoder(encoder, EmbeddingCache() if cache is True else cache)
 
 
-class SentenceEncoder(Encoder):
-    """A model on disk of queries and documents; torch is imported when it first encodes."""
+class LocalModel:
+    """A model in a folder; torch is imported when it first computes something."""
 
-    def __init__(self, name=PACKAGED, settings=None):
+    kind = "SentenceTransformer"
+
+    def __init__(self, name, settings=None):
         self.name = os.fspath(name)
         self.settings = settings or model_settings()
         self.folder = locate_model(name)
-        self.weights_hash = _hashed(f"{model_fingerprint(self.folder)} mean")
+        self.weights_hash = model_fingerprint(self.folder)
         self.model_hash = self.settings.hash_of(self.weights_hash)
 
     @cached_property
     def _model(self):
-        return loaded("SentenceTransformer", self.folder, self.settings)
+        return loaded(self.kind, self.folder, self.settings)
+
+
+class SentenceEncoder(LocalModel, Encoder):
+    """Encoder of queries and documents, and of their tokens."""
 
     @cached_property
     def _tokenizer(self):
@@ -170,11 +173,11 @@ class SentenceEncoder(Encoder):
         ids = []
         vectors = []
         for output in self._outputs(texts, role, output_value=None):
-            arrays = {name: _on_cpu(output[name]) for name in _OUTPUTS}
-            keep = ~np.isin(arrays["input_ids"], self._model.tokenizer.all_special_ids)
-            pooled.append(arrays["sentence_embedding"])
-            ids.append(arrays["input_ids"][keep])
-            vectors.append(arrays["token_embeddings"][keep])
+            read = output["input_ids"].cpu().numpy()
+            keep = ~np.isin(read, self._model.tokenizer.all_special_ids)
+            pooled.append(output["sentence_embedding"].cpu().float().numpy())
+            ids.append(read[keep])
+            vectors.append(output["token_embeddings"].cpu().float().numpy()[keep])
         tokens = TokenVectors(
             vectors=unit_rows(np.concatenate(vectors)).astype(np.float16),
             token_ids=np.concatenate(ids).astype(np.int64),
@@ -185,27 +188,16 @@ class SentenceEncoder(Encoder):
     def _outputs(self, texts, role, output_value="sentence_embedding"):
         """Outputs of sentence-transformers, with the model's own prompt for the role."""
         encode = self._model.encode_query if role == "query" else self._model.encode_document
-        batch_size = self.settings.batch_size or BATCH_SIZE
-        with self.settings.memory_for(batch_size):
-            return encode(
-                texts,
-                batch_size=batch_size,
-                show_progress_bar=False,
-                output_value=output_value,
-                normalize_embeddings=True,
-            )
+        return encode(
+            texts,
+            batch_size=self.settings.batch_size or BATCH_SIZE,
+            show_progress_bar=False,
+            output_value=output_value,
+            normalize_embeddings=True,
+        )
 
 
-def _on_cpu(tensor):
-    tensor = tensor.cpu()
-    return (tensor.float() if tensor.is_floating_point() else tensor).numpy()
-
-
-def _hashed(text):
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-class PluggedEncoder(Encoder, EncoderWrapper):
+class PluggedEncoder(Encoder):
     """A user's encoder, ``texts -> vectors`` or an object with encode_queries and encode_documents.
 
     Tokens, for cutting texts and for late interaction, are those of the packaged model. Vectors
@@ -213,7 +205,7 @@ class PluggedEncoder(Encoder, EncoderWrapper):
     """
 
     def __init__(self, name):
-        super().__init__(load_encoder())
+        self.encoder = load_encoder()
         encoder = plugin(name)
         self._towers = {
             "query": getattr(encoder, "encode_queries", encoder),
@@ -277,7 +269,10 @@ def model_fingerprint(folder):
     _check_files(folder)
     paths = [path for path in folder.rglob("*") if path.suffix in _IDENTITY_SUFFIXES]
     names = sorted(path.relative_to(folder).as_posix() for path in paths if path.is_file())
-    return _hashed("".join(f"{sha256_file(folder / name)}  {name}\n" for name in names))
+    lines = "".join(f"{sha256_file(folder / name)}  {name}\n" for name in names)
+    # What vectors in caches on disk are found by: the pooling was once a choice.
+    content = f"{hashlib.sha256(lines.encode()).hexdigest()} mean"
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _check_files(folder):
@@ -293,9 +288,8 @@ def _check_files(folder):
             raise InputError(f"{path}: cut or damaged weights ({error})") from error
 
 
-@functools.cache
-def torch_library():
-    """The module sentence_transformers, imported with torch and set up once."""
+def loaded(kind, folder, settings):
+    """A model of sentence-transformers, which imports torch."""
     import sentence_transformers
     import torch
     import transformers
@@ -304,11 +298,7 @@ def torch_library():
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
-    return sentence_transformers
-
-
-def loaded(kind, folder, settings):
-    return getattr(torch_library(), kind)(
+    return getattr(sentence_transformers, kind)(
         str(folder),
         device=settings.device,
         local_files_only=True,

@@ -43,7 +43,6 @@ class EntailmentModel(PairModel):
     def __init__(self, name, settings=None, classes=()):
         super().__init__(name, settings)
         self._columns = self._columns_of_classes(list(classes))
-        self.can_refute = CONTRADICTION in self._columns
         self._cache = EmbeddingCache()
         self._remembered = {}
         self.costs = Counter()  # different pairs, those on disk, those longer than the model reads
@@ -51,21 +50,17 @@ class EntailmentModel(PairModel):
     def probabilities(self, premises, hypotheses):
         """Probabilities of pairs, (n, 3) in the order of `CLASSES`."""
         pairs = list(zip(checked_texts(premises), checked_texts(hypotheses), strict=True))
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._remembered]
-        if new:
-            self._remember(new)
-        rows = [self._remembered[pair] for pair in pairs]
-        return np.array(rows, dtype=float).reshape(len(pairs), len(CLASSES))
-
-    def _remember(self, pairs):
-        self.costs["questions"] += len(pairs)
-        self.costs["from the cache"] += len(pairs)  # until it is computed
         texts = [json.dumps(pair) for pair in pairs]
-        kept = self._cache.look_up(self.model_hash, "entailment", texts, self._computed)
-        shares = np.zeros((len(pairs), len(CLASSES)))
-        for name, column in self._columns.items():
-            shares[:, CLASSES.index(name)] = kept.vectors[:, column]
-        self._remembered |= dict(zip(pairs, shares.tolist(), strict=True))
+        new = [text for text in dict.fromkeys(texts) if text not in self._remembered]
+        if new:
+            self.costs.update({"questions": len(new), "from the cache": len(new)})
+            kept = self._cache.look_up(self.model_hash, "entailment", new, self._computed)
+            shares = np.zeros((len(new), len(CLASSES)))
+            for name, column in self._columns.items():
+                shares[:, CLASSES.index(name)] = kept.vectors[:, column]
+            self._remembered |= dict(zip(new, shares, strict=True))
+        rows = [self._remembered[text] for text in texts]
+        return np.array(rows, dtype=float).reshape(len(pairs), len(CLASSES))
 
     def _computed(self, texts):
         """Probabilities of pairs in the order of the outputs, rounded: the rest is noise."""
@@ -81,11 +76,10 @@ class EntailmentModel(PairModel):
     def _columns_of_classes(self, stated):
         """Which output of the model is which class: as stated, else by its settings."""
         labels = stated if len(stated) == len(self.labels) else self.labels
-        found = {}
-        for column, label in enumerate(labels):
-            found[CLASS_OF_LABEL.get(re.sub(r"[\s-]+", "_", label.lower()))] = column
-        if NOT_ENTAILMENT in found:
-            found[NEUTRAL] = found.pop(NOT_ENTAILMENT)
+        classes = [CLASS_OF_LABEL.get(re.sub(r"[\s-]+", "_", label.lower())) for label in labels]
+        if NOT_ENTAILMENT in classes:
+            classes[classes.index(NOT_ENTAILMENT)] = NEUTRAL
+        found = {name: column for column, name in enumerate(classes)}
         if len(found) == len(labels) and {ENTAILMENT, NEUTRAL} <= found.keys() <= set(CLASSES):
             return found
         raise InputError(

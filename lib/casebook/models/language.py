@@ -1,10 +1,11 @@
 """Language models behind an OpenAI-compatible endpoint, asked by OpenAI's own client.
 
-A model is never asked by default. What it cannot answer is an error with a cause, and never
-a default answer: callers count it apart. A reply is read against a schema, and only what fits is
-an answer.
+A model is never asked by default. What it cannot answer is an error, and never a default answer:
+callers count it apart. A reply is read against a schema, and only what fits is an answer. Answers
+are kept on disk under hashes of model and question, so that nothing is paid for twice.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -24,6 +25,8 @@ from pydantic import (
 from casebook.credentials import without_secrets
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
+from casebook.files import write_text
+from casebook.paths import cache_dir
 from casebook.text import printable
 
 URL_VARIABLE = "CASEBOOK_LLM_URL"
@@ -31,6 +34,13 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 _ENDPOINT = "endpoint:"
 _ADDRESS = re.compile(r"https?://([^\s/@]*@)?([\w.-]+|\[[\da-fA-F:]+\])(:[1-9]\d{0,4})?(/[!-~]*)?")
 _USUAL_PATH = "most servers answer at an address that ends in /v1"
+_COUNTS = {
+    "cut off": "cut off because they are longer than the model reads",
+    "requests": "requests",
+    "prompt tokens": "tokens of prompts",
+    "answer tokens": "tokens of answers",
+    "uncounted": "replies that do not say their tokens",
+}
 #: What may help, by a server's status.
 _REMEDIES = {
     401: f"; the key is that of {KEY_VARIABLE}",
@@ -44,13 +54,13 @@ class NoAnswer(InputError):
     """A language model gave no usable answer; ``cause`` is the kind of failure.
 
     ``unreachable`` and ``refused`` are failures of the server, ``timeout``, ``broken`` and
-    ``nonsense`` of one reply.
+    ``nonsense`` of one reply. After a ``lasting`` one asking again would fail in the same way.
     """
 
     def __init__(self, cause, message, lasting=False):
         super().__init__(message)
         self.cause = cause
-        self.lasting = lasting  # asking again, or something else, would fail in the same way
+        self.lasting = lasting
 
 
 Tokens = Annotated[StrictInt, Field(ge=0, le=2**53)] | None  # beyond it other readers of JSON round
@@ -115,11 +125,9 @@ class Endpoint:
         except (self._openai.APITimeoutError, self._openai.APIStatusError):
             return  # somebody listens
         except self._openai.APIConnectionError as error:
-            message = (
-                f"{self._address} cannot be reached ({error.__cause__}): start the server, or "
-            )
-            message += "check the address"
-            raise self._no_answer("unreachable", message, lasting=True) from error
+            problem = f"{self._address} cannot be reached ({error.__cause__}): start the server, or"
+            problem = f"{problem} check the address"
+            raise self._no_answer("unreachable", problem, lasting=True) from error
 
     def reply(self, prompt, **sampling):
         """Answer a prompt with a `Reply`; `NoAnswer` if that cannot be had."""
@@ -130,8 +138,8 @@ class Endpoint:
             body = create(model=self._model, messages=messages, **request).content
             return Reply.model_validate_json(body)
         except self._openai.APITimeoutError as error:
-            message = f"no answer within {self._client.timeout:g} s"
-            raise self._no_answer("timeout", message) from error
+            problem = f"no answer within {self._client.timeout:g} s"
+            raise self._no_answer("timeout", problem) from error
         except self._openai.APIConnectionError as error:
             self.check()
             raise self._no_answer("broken", "the connection broke off") from error
@@ -139,13 +147,13 @@ class Endpoint:
             status = error.status_code
             remedy = _REMEDIES.get(status, "").format(address=self._address)
             where = error.response.headers.get("location", "")
-            message = f"the server answers {status}: {error.response.text}{where}{remedy}"
+            problem = f"the server answers {status}: {error.response.text}{where}{remedy}"
             lasting = status in (401, 403) or status >= 500
-            raise self._no_answer("refused", message, lasting) from error
+            raise self._no_answer("refused", problem, lasting) from error
         except ValidationError as error:
-            message = f"no chat completion: {first_problem(error)}; it is {body[:80]!r}"
             cause = "refused" if body.lstrip().startswith(b"<") else "nonsense"  # a web page
-            raise self._no_answer(cause, f"{message}; {_USUAL_PATH}") from error
+            problem = f"no chat completion: {first_problem(error)}; it is {body[:80]!r}"
+            raise self._no_answer(cause, f"{problem}; {_USUAL_PATH}") from error
 
     def complete_json(self, prompt, schema):
         """Answer a prompt with the fields of a pydantic model; `NoAnswer` if that cannot be had.
@@ -155,15 +163,14 @@ class Endpoint:
         if self._failure is not None:
             raise self._failure
         fields = schema.model_json_schema()
-        wanted = {"name": schema.__name__, "schema": fields}
         question = f"{prompt}\n\nAnswer with one JSON object of this schema, and nothing else:\n"
         question += f"{json.dumps(fields, sort_keys=True)}\n"
+        wanted = {"name": schema.__name__, "schema": fields}
+        form = {"type": "json_schema", "json_schema": wanted}
         try:
-            form = {"type": "json_schema", "json_schema": wanted}
             reply = self.reply(question, response_format=form)
         except NoAnswer as error:
-            if error.lasting:
-                self._failure = error
+            self._failure = error if error.lasting else None
             raise
         tokens = {"prompt tokens": reply.prompt_tokens, "answer tokens": reply.completion_tokens}
         self.usage.update(requests=1, uncounted=None in tokens.values())
@@ -174,13 +181,52 @@ class Endpoint:
             value, _ = json.JSONDecoder().raw_decode(reply.text, start)
             found = schema.model_validate_json(json.dumps(value), strict=True)
         except (ValueError, RecursionError) as error:
-            message = f"no JSON object as asked: {first_problem(error)}"
-            raise self._no_answer("nonsense", message) from error
+            problem = f"no JSON object as asked: {first_problem(error)}"
+            raise self._no_answer("nonsense", problem) from error
         return found.model_dump(mode="json")
 
-    def _no_answer(self, cause, message, lasting=False):
-        line = printable_line(f"{self.name}: {message}", self._url)
+    def _no_answer(self, cause, problem, lasting=False):
+        line = printable_line(f"{self.name}: {problem}", self._url)
         return NoAnswer(cause, line, lasting)
+
+
+class CachedModel:
+    """Language model that is asked only what was not asked before, and that counts its costs.
+
+    ``costs`` counts different questions, those that the cache held, tokens of prompts and of
+    answers, and ``uncounted`` replies that did not say their tokens. Failures are not kept.
+    """
+
+    def __init__(self, model):
+        self.model = model
+        self.name = model.name
+        self.costs = model.usage  # which counts requests and tokens
+        self.folder = cache_dir("answers")
+        self._answers = {}
+
+    def complete_json(self, prompt, schema):
+        question = json.dumps([prompt, schema.model_json_schema()], sort_keys=True)
+        if question not in self._answers:
+            self.costs["questions"] += 1
+            content = json.dumps([self.model.identity, question])
+            key = hashlib.sha256(content.encode()).hexdigest()
+            path = self.folder / key[:2] / f"{key}.json"
+            try:
+                self._answers[question] = json.loads(path.read_text("utf-8"))
+                self.costs["from the cache"] += 1
+            except (OSError, ValueError):  # not there, or damaged
+                self._answers[question] = self.model.complete_json(prompt, schema)
+                write_text(path, json.dumps(self._answers[question], allow_nan=False))
+        return self._answers[question]
+
+
+def costs_in_words(costs, asked="questions"):
+    """How much was asked, how much of it the cache held, and what the rest cost."""
+    parts = [f"{costs['questions']:,} {asked}", f"{costs['from the cache']:,} from the cache"]
+    for name, words in _COUNTS.items():
+        if costs.get(name):
+            parts.append(f"{costs[name]:,} {words}")
+    return ", ".join(parts)
 
 
 def address_of_model(url=None, other_remedy=""):

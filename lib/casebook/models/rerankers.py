@@ -7,18 +7,14 @@ References
 .. [2] Formal, Piwowarski and Clinchant (2021), A white box analysis of ColBERT, ECIR.
 """
 
-import os
 from collections import defaultdict
-from functools import cached_property
-from time import perf_counter
 
 import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
 from casebook.models.cache import TokenVectors
-from casebook.models.device import model_settings
-from casebook.models.encoders import loaded, locate_model, model_fingerprint
+from casebook.models.encoders import LocalModel
 from casebook.readers import read_json
 
 # Up to here the token vectors of all passages stay in memory (about 500 MB).
@@ -41,19 +37,18 @@ class MaxSimReranker:
     """Score documents by the sum of maximal token similarities (MaxSim).
 
     `texts` is any sequence, of which a large one is read where it is needed; `owner` names the
-    document of each passage. A score is half that of the best passage, and half that of the whole
-    document. Of a query of more than `query_tokens` tokens those of the largest weight are read,
-    the first of equals. `frequencies` counts the passages of each token of the encoder, if that has
-    been done.
+    document of each passage, `frequencies` counts the passages of each token. A score is half that
+    of the best passage, and half that of the whole document. Of a query of more than `query_tokens`
+    tokens those of the largest weight are read, the first of equals.
     """
 
-    def __init__(self, encoder, texts, owner=None, query_tokens=None, frequencies=None):
+    def __init__(self, encoder, texts, owner, frequencies=None, query_tokens=None):
         self._encoder = encoder
         self._texts = texts
-        self._query_tokens = query_tokens
-        owner = np.arange(len(texts)) if owner is None else np.asarray(owner)
+        self._query_tokens = query_tokens or np.inf
+        owner = np.asarray(owner)
         self._starts = np.searchsorted(owner, np.arange(owner.max(initial=-1) + 2))
-        if frequencies is None:
+        if frequencies is None:  # else they are known of a corpus on disk
             frequencies = token_frequencies(encoder, texts)
         # By rarity, with the formula of Lucene.
         self._weights = np.log1p((len(texts) - frequencies + 0.5) / (frequencies + 0.5))
@@ -84,12 +79,11 @@ class MaxSimReranker:
         return scores, passages
 
     def _heaviest(self, queries):
-        query = np.repeat(np.arange(len(queries)), queries.lengths)
+        query = np.repeat(np.arange(len(queries.lengths)), queries.lengths)
         weights = pd.Series(np.round(self._weights[queries.token_ids], DECIMALS))
         ranks = weights.groupby(query).rank("first", ascending=False)
-        limit = self._query_tokens or np.inf
-        keep = ranks.to_numpy() <= limit
-        lengths = np.minimum(queries.lengths, limit).astype(np.int64)
+        keep = ranks.to_numpy() <= self._query_tokens
+        lengths = np.minimum(queries.lengths, self._query_tokens).astype(np.int64)
         vectors = queries.vectors[keep].astype(np.float32)
         return TokenVectors(vectors, queries.token_ids[keep], lengths)
 
@@ -119,19 +113,13 @@ class MaxSimReranker:
         return np.round(score, DECIMALS), filled[by_passage.argmax(axis=1)]
 
 
-class PairModel:
-    """A classifier on disk that reads two texts together; torch is imported when it first scores.
+class PairModel(LocalModel):
+    """A classifier of two texts that are read together; ``labels`` are the names of its outputs."""
 
-    ``labels`` are the names of its outputs.
-    """
-
-    seconds_of_loading = 0.0
+    kind = "CrossEncoder"
 
     def __init__(self, name, settings=None):
-        self.name = os.fspath(name)
-        self.settings = settings or model_settings()
-        self.folder = locate_model(name)
-        self.model_hash = self.settings.hash_of(model_fingerprint(self.folder))
+        super().__init__(name, settings)
         config = read_json(self.folder / "config.json")
         kind = (config.get("architectures") or ["no"])[0]
         if not kind.endswith(_CLASSIFIER):
@@ -143,25 +131,16 @@ class PairModel:
         names = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
         self.labels = [names[number] for number in sorted(names, key=int)]
 
-    @cached_property
-    def _model(self):
-        start = perf_counter()
-        model = loaded("CrossEncoder", self.folder, self.settings)
-        self.seconds_of_loading = perf_counter() - start
-        return model
-
     def logits(self, pairs):
         """Logits of pairs of texts, without the activation of the model's settings."""
         import torch
 
-        batch_size = self.settings.batch_size or BATCH_SIZE
-        with self.settings.memory_for(batch_size):
-            logits = self._model.predict(
-                pairs,
-                batch_size=batch_size,
-                activation_fn=torch.nn.Identity(),
-                show_progress_bar=False,
-            )
+        logits = self._model.predict(
+            pairs,
+            batch_size=self.settings.batch_size or BATCH_SIZE,
+            activation_fn=torch.nn.Identity(),
+            show_progress_bar=False,
+        )
         return logits.astype(np.float64)
 
 

@@ -21,7 +21,6 @@ VOTE_COEFFICIENTS = (
     "percent_agreement",
     "fleiss_kappa",
     "conger_kappa",
-    "light_kappa",
     "brennan_prediger",
     "gwet_ac1",
     "krippendorff_alpha",
@@ -39,14 +38,14 @@ NOT_REGISTERED = "Nothing was registered: these votes came without a sealed key.
 
 #: What came out: the votes, the panel, and the tables by name.
 Analysis = namedtuple("Analysis", "votes panel tables")
-_PANEL = namedtuple("_PANEL", "focus against votes left positions ratings texts rows")
+_PANEL = namedtuple("_PANEL", "focus against votes left ratings texts rows")
 
 
 class ComparisonPanel(_PANEL):
     """Judgements of a panel on two systems, arranged as frames of items x raters.
 
     Votes are 1 for the focus, 0 for a tie, -1 or NaN; ``left`` says whether the focus was on the
-    left, ``positions`` where in the rater's form; ``ratings`` are such frames by (scale, system).
+    left; ``ratings`` are such frames by (scale, system).
     """
 
     @property
@@ -77,27 +76,25 @@ def panel_of(votes, against=None):
     if rows.empty:
         raise InputError(f"there is no judgement on {focus} and {against}")
     values = {focus: 1.0, against: -1.0, "Tie": 0.0}
-    rows = rows.assign(focus_left=rows["left"] == focus, vote=rows["choice"].map(values))
+    cells = rows.set_index(["item_id", "rater"])
     raters = [rater for rater in votes.raters if rater in set(rows["rater"])]
 
-    def matrix(table, name):
-        cells = table.pivot(index="item_id", columns="rater", values=name)  # noqa: PD010
-        return cells[raters].rename_axis("item")
+    def matrix(column):
+        return column.unstack("rater")[raters].rename_axis("item")  # noqa: PD010
 
-    by_system = {}
+    def of_system(system, name):
+        is_left = cells["left"] == system
+        return cells[f"{name}_left"].where(is_left, cells[f"{name}_right"])
+
+    ratings = {}
     texts = {}
-    for system, side in itertools.product(pair, ("left", "right")):
-        table = rows[rows[side] == system]
-        columns = {f"{name}_{side}": name for name in ("text", *PAIRED_SCALES)}
-        by_system.setdefault(system, []).append(table.rename(columns=columns))
-    of_scales = {}
-    for system, tables in by_system.items():
-        table = pd.concat(tables)
-        texts[system] = table.groupby("item_id")["text"].first()
+    for system in pair:
+        texts[system] = of_system(system, "text").groupby(level="item_id").first()
         for scale in PAIRED_SCALES:
-            of_scales[scale, system] = matrix(table, scale).astype(float)
-    matrices = [matrix(rows, name) for name in ("vote", "focus_left", "place")]
-    return ComparisonPanel(*pair, *matrices, of_scales, pd.DataFrame(texts), rows)
+            ratings[scale, system] = matrix(of_system(system, scale).astype(float))
+    left = matrix(cells["left"] == focus)
+    matrices = matrix(cells["choice"].map(values)), left, ratings
+    return ComparisonPanel(focus, against, *matrices, pd.DataFrame(texts), rows)
 
 
 def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0):
@@ -118,8 +115,8 @@ def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0
     -------
     Analysis
         ``panel`` (votes and ratings as frames of items x raters) and ``tables``, a dict of frames:
-        win_rates, intervals; agreement, cohen_kappa, rating_agreement; rating_means,
-        rating_tests; position, length, arm_guess, telling_words; defects.
+        win_rates; agreement, cohen_kappa, rating_agreement; rating_means, rating_tests; position,
+        length, arm_guess, telling_words; defects.
         Win rates and shares lie in [0, 1], chance is 1/2; coefficients of agreement are at most 1,
         chance is 0. What is undefined is missing, with a reason.
 
@@ -132,8 +129,8 @@ def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0
     --------
     >>> from casebook.raters.documented import example_votes
     >>> analysis = analyse(example_votes(), n_resamples=200, permutations=19)
-    >>> print(answer_lines(analysis)[0][:54])
-    Win rate, ties as half of RAG is 0.625 [0.544, 0.706],
+    >>> print(answer_lines(analysis)[0][:38])
+    Win rate, ties as half of RAG is 0.625
     >>> agreement = analysis.tables["agreement"].set_index("coefficient")
     >>> round(float(agreement.loc["fleiss_kappa", "estimate"]), 3)
     0.13
@@ -144,7 +141,6 @@ def analyse(votes, against=None, *, n_resamples=10_000, permutations=200, seed=0
     draws = {"n_resamples": n_resamples, "seed": seed}
     tables = {
         "win_rates": preference.win_rates(panel.votes, level=level, margin=margin, **draws),
-        "intervals": preference.preference_intervals(panel.votes, **draws),
         "agreement": vote_agreement(panel.votes, VOTE_COEFFICIENTS, **draws),
         "cohen_kappa": kappa_pairs(panel, **draws),
     }

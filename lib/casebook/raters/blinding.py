@@ -10,7 +10,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, permutation_test_score
 
 from casebook.frames import coefficients
-from casebook.raters.read import read_form
 from casebook.sheets import BOOKS
 from casebook.stats.intervals import Interval, wilson
 
@@ -19,7 +18,7 @@ MOST_FEATURES = 20_000
 LEAK_COLUMNS = ["file", "where", "kind", "found"]
 
 
-def scan_forms(paths, words, columns=None):
+def scan_forms(forms, words):
     """What tells the systems (`words`: their names) in forms, sent out or returned."""
     names = "|".join(map(re.escape, words)) or "(?!)"
     # A name within a word, "rag" in "paragraph", tells nothing in running text, but does in an
@@ -27,25 +26,24 @@ def scan_forms(paths, words, columns=None):
     anywhere = re.compile(names, re.I)
     alone = re.compile(rf"\b(?:{names})\b", re.I)
     leaks = []
-    for path in paths:
-        form = read_form(path, columns)
-        texts = form.rows[form.layout.texts]
-        ids = form.rows.drop(columns=[*form.layout.texts, "comment"], errors="ignore")
-        ids = ids.astype(object).fillna("").astype(str)
-        places = {"file name": ("word", anywhere, [form.path.name])}
-        for name in ids:
-            places[f"column {name}"] = ("word", anywhere, [name, *ids[name]])
-        for name in texts:
-            places[f"column {name}"] = ("word_in_text", alone, texts[name])
+    for form in forms:
+        places = [("file name", "word", anywhere, form.path.name)]
+        for name, cells in form.rows.drop(columns="comment", errors="ignore").items():
+            text = " ".join(cells.dropna().astype(str))
+            kind = ("word", anywhere, f"{name} {text}")
+            if name in form.layout.texts:
+                kind = ("word_in_text", alone, text)
+            places.append((f"column {name}", *kind))
         for name, text in _parts(form.path):
-            places[name] = ("word", alone, [text])
-        for place, (kind, pattern, cells) in places.items():
-            found = {word for cell in cells for word in pattern.findall(cell)}
-            leaks += [(str(path), place, kind, word) for word in sorted(found)]
+            places.append((name, "word", alone, text))
+        for place, kind, pattern, text in places:
+            for word in sorted(set(pattern.findall(text))):
+                leaks.append((str(form.path), place, kind, word))
         # A column or sheet that the form does not need may be its key.
         for defect in form.defects:
             if defect.kind in ("extra_sheet", "extra_column"):
-                leaks.append((str(path), defect.sheet, defect.kind, defect.column or defect.found))
+                found = defect.column or defect.found
+                leaks.append((str(form.path), defect.sheet, defect.kind, found))
     return pd.DataFrame(leaks, columns=LEAK_COLUMNS)
 
 

@@ -13,7 +13,12 @@ from casebook.data import load
 from casebook.data.sources import Absent
 from casebook.measures.agreement import fleiss_kappa
 from casebook.paths import DATA
-from casebook.raters.preference import NEW_RATERS, THESE_RATERS, count_votes
+from casebook.raters.preference import (
+    NEW_RATERS,
+    THESE_RATERS,
+    count_votes,
+    crossed_mean,
+)
 from casebook.raters.unblinding import BASE, LEFT, RAG, RIGHT, Votes, decode_judgements
 
 PER_RATER = "Pairwise preference (per rater, per-row RAG mapping)"
@@ -38,6 +43,10 @@ TITLES = {RECONSTRUCTION: "Reconstructed PDPABench votes", "pdpabench_votes": "P
 NAMES = {RAG: "the answers with retrieval", BASE: "the answers without retrieval"}
 """What readers have to know of the votes, and call them and their systems."""
 
+PRINTED_COEFFICIENTS = {
+    "fleiss_kappa": "fleiss_kappa",
+    "raw_observed_agreement": "percent_agreement",
+}
 BESIDE = ["quantity", "documented", "its n", "value", "low", "high"]
 
 
@@ -56,32 +65,39 @@ def documented_analysis(votes, suffix=""):
     frame = votes.frame.dropna(subset="left")
     is_left = frame["left"] == votes.focus
     table = frame[["rater", "item_id"]].copy()
-    table["vote"] = frame["choice"].map({votes.focus: 1.0, "Tie": 0.0}).fillna(-1.0)
-    table["vote"] = table["vote"].where(frame["choice"].notna())
+    choices = {votes.focus: 1.0, "Tie": 0.0, **dict.fromkeys(votes.systems[1:], -1.0)}
+    table["vote"] = frame["choice"].map(choices)
     for scale in DOCUMENTED_SCALES:
         left = frame[f"{scale}_left"].astype(float)
         right = frame[f"{scale}_right"].astype(float)
         table[RAG, scale] = left.where(is_left, right)
         table[BASE, scale] = right.where(is_left, left)
-    forms = {f"{rater}{suffix}": table[table["rater"] == rater] for rater in votes.raters}
+    preferences = {}
+    ratings = {}
+    for rater in votes.raters:
+        form = table[table["rater"] == rater]
+        preferences[f"{rater}{suffix}"] = documented_preference(form["vote"])
+        ratings[f"{rater}{suffix}"] = _mean_ratings(form)
     return {
-        PER_RATER: {name: documented_preference(form["vote"]) for name, form in forms.items()},
+        PER_RATER: preferences,
         AGGREGATE: documented_preference(table["vote"]),
         MEAN_RATINGS: _mean_ratings(table),
         AGREEMENT: _agreement(table),
-        MEAN_RATINGS_PER_RATER: {name: _mean_ratings(form) for name, form in forms.items()},
+        MEAN_RATINGS_PER_RATER: ratings,
     }
 
 
 def documented_preference(votes):
     """Preference figures of one rater or of all, under the document's names."""
     counts = count_votes(votes)
+    wins = counts["wins"]
+    losses = counts["losses"]
     return {
-        "rag_wins": counts["wins"],
-        "rag_losses": counts["losses"],
+        "rag_wins": wins,
+        "rag_losses": losses,
         "ties": counts["ties"],
-        "n_effective": counts["wins"] + counts["losses"],
-        "p_value_sign_test": documented_sign_test(counts["wins"], counts["losses"]),
+        "n_effective": wins + losses,
+        "p_value_sign_test": documented_sign_test(wins, losses),
         "unmapped_or_missing": counts["missing"],
     }
 
@@ -90,11 +106,12 @@ def documented_lines(analysis):
     """Write the numbers as the document prints them."""
     lines = []
     for heading, content in analysis.items():
-        parts = {"": content}
-        if "per rater" in heading:
-            parts = {f"{name}: ": row for name, row in content.items()}
         lines += ["", f"=== {heading} ==="]
-        lines += [name + str(row).replace("None", "nan") for name, row in parts.items()]
+        rows = {"": content}
+        if "per rater" in heading:
+            rows = {f"{name}: ": row for name, row in content.items()}
+        for name, row in rows.items():
+            lines.append(name + str(row).replace("None", "nan"))
     return lines[1:]
 
 
@@ -104,7 +121,7 @@ def _mean_ratings(table):
     for system in (RAG, BASE):
         row = {}
         for scale in DOCUMENTED_SCALES:
-            mean = float(table[system, scale].mean(skipna=False))
+            mean = table[system, scale].mean(skipna=False)
             row[f"{scale}_mean"] = _rounded(mean)
         printed[system] = row | {"n": len(table)}
     return printed
@@ -126,37 +143,36 @@ def _agreement(table):
 
 
 def _rounded(value, digits=3):
-    return None if value is None or math.isnan(value) else round(value, digits)
+    return None if pd.isna(value) else round(float(value), digits)
 
 
 def beside_standard(analysis):
     """The printed numbers (documented) beside the standard analysis of the same quantities."""
     printed = documented_analysis(analysis.votes)
-    tables = analysis.tables
     counts = printed[AGGREGATE]
+    n = counts["n_effective"]
     p = counts["p_value_sign_test"]
-    untied = counts["n_effective"]
-    rates = tables["win_rates"].set_index("who")
-    intervals = tables["intervals"].set_index(["unit", "ties"])
-    share = intervals.loc[("item and rater", "drop"), ["win_rate", "low", "high"]]
+    rates = analysis.tables["win_rates"].set_index("who")
+    wins = (analysis.panel.votes.replace(0, np.nan) + 1) / 2
+    share = crossed_mean(wins, weights="votes")
+    share = np.clip([share["difference"], share["low"], share["high"]], 0, 1)
     rows = [
-        ("rag_wins / n_effective", counts["rag_wins"] / max(untied, 1), untied, *share),
-        ("p_value_sign_test", p, untied, rates.loc[THESE_RATERS, "p"], None, None),
-        ("p_value_sign_test, new raters", p, untied, rates.loc[NEW_RATERS, "p"], None, None),
+        ("rag_wins / n_effective", counts["rag_wins"] / max(n, 1), n, *share),
+        ("p_value_sign_test", p, n, rates.loc[THESE_RATERS, "p"], None, None),
+        ("p_value_sign_test, new raters", p, n, rates.loc[NEW_RATERS, "p"], None, None),
     ]
-    agreement = tables["agreement"].set_index("coefficient")
+    agreement = analysis.tables["agreement"].set_index("coefficient")
     of_new = agreement[["estimate", "new_panel_low", "new_panel_high"]]
-    names = {"fleiss_kappa": "fleiss_kappa", "raw_observed_agreement": "percent_agreement"}
-    for name, coefficient in names.items():
-        values = printed[AGREEMENT]
+    values = printed[AGREEMENT]
+    for name, coefficient in PRINTED_COEFFICIENTS.items():
         rows.append((name, values[name], values["n_items"], *of_new.loc[coefficient]))
-    means = pd.DataFrame(printed[MEAN_RATINGS]).astype(float)
-    tests = tables.get("rating_tests", pd.DataFrame({"scale": DOCUMENTED_SCALES}))
-    tests = tests.set_index("scale").reindex(columns=["difference", "both low", "both high"])
-    for scale in DOCUMENTED_SCALES:
-        rag, base = means.loc[f"{scale}_mean", [RAG, BASE]]
-        name = f"{scale}_mean, RAG minus BASE"
-        rows.append((name, rag - base, means.loc["n", RAG], *tests.loc[scale]))
+    means = pd.DataFrame(printed[MEAN_RATINGS], dtype=float)
+    tests = analysis.tables.get("rating_tests", pd.DataFrame(columns=["scale"]))
+    columns = ["difference", "both low", "both high"]
+    tests = tests.set_index("scale").reindex(index=DOCUMENTED_SCALES, columns=columns)
+    for scale, test in tests.iterrows():
+        rag, base = means.loc[f"{scale}_mean"]
+        rows.append((f"{scale}_mean, RAG minus BASE", rag - base, means.loc["n", RAG], *test))
     table = pd.DataFrame(rows, columns=BESIDE)
     table = table.astype({"value": float, "low": float, "high": float})
     return table.assign(n=rates["groups"].iloc[-1])
@@ -177,18 +193,11 @@ def votes_of(dataset):
     return _study_votes(table.sort_values(["rater", "row"], ignore_index=True)), data.name
 
 
-# What the published tallies of raters and patterns of items fix, whoever cast which vote.
-_PUBLISHED = ("win_rates", "intervals", "agreement")
-
-
-# Leave out of the reconstruction's tables, or undefine, what random assignment made.
+# Of the reconstruction's tables those that do not depend on who cast which vote.
 def published_tables(tables):
-    published = {name: tables[name] for name in _PUBLISHED}
-    agreement = published["agreement"].assign(reason=DEALT)
+    agreement = tables["agreement"].assign(reason=DEALT)
     agreement[["new_panel_low", "new_panel_high"]] = np.nan
-    pairwise = agreement["coefficient"] == "light_kappa"
-    agreement.loc[pairwise, ["estimate", "se", "panel_low", "panel_high"]] = np.nan
-    return published | {"agreement": agreement}
+    return {"win_rates": tables["win_rates"], "agreement": agreement}
 
 
 def example_votes():

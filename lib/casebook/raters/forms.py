@@ -126,17 +126,29 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     design = make_design(items, systems, plan.raters, secret, plan.per_item)
     texts = answers.set_index("item_id").loc[items].drop(columns="stratum")
     if "evidence" in texts:
-        passages = texts["evidence"].items()
-        texts["evidence"] = [_evidence(of_item, item, secret) for item, of_item in passages]
+        for item, passages in texts["evidence"].items():
+            # In an order that tells no system.
+            chance = hidden_chance(secret, f"evidence of {item}")
+            shown = BETWEEN_PASSAGES.join(chance.permutation(passages))
+            texts.loc[item, "evidence"] = shown or NO_EVIDENCE
     texts, changes = _cleaned(texts)
+    rows = design.rename(columns={"item_id": "item"})
+    rows["prompt_text"] = rows["item"].map(texts["prompt"])
+    if "evidence" in texts:
+        rows["evidence"] = rows["item"].map(texts["evidence"])
+    for side, column in {"left": "system1_output", "right": "system2_output"}.items():
+        rows[column] = [texts.loc[item, of] for item, of in rows[["item", side]].to_numpy()]
+    pairs = rows[["item", "rater", "left", "right"]].to_numpy()
+    rows["prompt_id"] = [
+        opaque_id(secret, "row", item, *sorted(pair), rater) for item, rater, *pair in pairs
+    ]
+    key = {"secret": secret, "systems": systems, "focus": focus, "seed": plan.seed}
     report = {
         "account": account or {},
         "draw": draw.to_dict("records"),
         "text_changes": changes,
     }
     layout = WITH_EVIDENCE if "evidence" in texts else PAIRED
-    key = {"secret": secret, "systems": systems, "focus": focus, "seed": plan.seed}
-    rows = _paired_rows(design, texts, secret)
     return _write(folder, plan, layout, rows, key, planned(plan, design), report)
 
 
@@ -150,12 +162,6 @@ def check_plan(plan):
         valid_name(name, "study or rater")
 
 
-# The text of an item's evidence, in an order that tells no system.
-def _evidence(passages, item, secret):
-    chance = hidden_chance(secret, f"evidence of {item}")
-    return BETWEEN_PASSAGES.join(chance.permutation(passages)) or NO_EVIDENCE
-
-
 # Texts fit for cells, and what that changed.
 def _cleaned(texts):
     texts = texts.astype(object)
@@ -166,24 +172,6 @@ def _cleaned(texts):
             if kinds:
                 changes.append({"item": item, "column": column, "changes": kinds})
     return texts, changes
-
-
-# The rows of all forms, in the order of the design, with what will be sealed.
-def _paired_rows(design, texts, secret):
-    rows = design.rename(columns={"item_id": "item"})
-    columns = {"prompt_text": rows["item"].map(texts["prompt"])}
-    answers = texts.stack()  # noqa: PD013 - a text an item and system
-    for side, column in {"left": "system1_output", "right": "system2_output"}.items():
-        shown = pd.MultiIndex.from_frame(rows[["item", side]])
-        columns[column] = answers[shown].to_numpy()
-    if "evidence" in texts:
-        columns["evidence"] = rows["item"].map(texts["evidence"])
-    rows = rows.assign(**columns)
-    pairs = rows[["item", "left", "right", "rater"]].to_numpy()
-    rows["prompt_id"] = [
-        opaque_id(secret, "row", item, *sorted(pair), rater) for item, *pair, rater in pairs
-    ]
-    return rows
 
 
 # What will be tested, as it is registered before any form is out.
@@ -224,23 +212,23 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
     if missing:
         raise InputError(f"explanations lack the column {', '.join(sorted(missing))}")
     frame = explanations.assign(system=explanations.get("system", "")).astype(str)
-    names = frame[["case_id", "chunk_id", "system"]].set_axis(["item", "chunk", "system"], axis=1)
-    if names.duplicated().any():
-        first = ", ".join(names[names.duplicated()].iloc[0])
-        raise InputError(f"an explanation occurs twice: {first}")
+    explained = frame.rename(columns={"case_id": "item", "chunk_id": "chunk"})
+    named = ["item", "chunk", "system"]
+    for names in explained.loc[explained.duplicated(named), named].to_numpy():
+        raise InputError(f"an explanation occurs twice: {', '.join(names)}")
     secret = secret or secrets.token_hex(32)
     texts, changes = _cleaned(frame[LIKERT.texts])
-    explained = names.join(texts)
+    explained = explained[named].join(texts)
     forms = []
     for rater in raters:
         order = hidden_chance(secret, f"order of {rater}").permutation(len(explained))
         forms.append(explained.iloc[order].assign(rater=rater, annotator_id=rater))
     rows = pd.concat(forms, ignore_index=True)
-    parts = rows[["item", "chunk", "system", "rater"]].to_numpy()
+    parts = rows[[*named, "rater"]].to_numpy()
     rows["case_id"] = [opaque_id(secret, "case", item, rater) for item, *_, rater in parts]
     rows["chunk_id"] = [opaque_id(secret, "row", *part) for part in parts]
     # One unnamed system has no name to hide.
-    key = {"secret": secret, "systems": list(filter(None, names["system"].unique()))}
+    key = {"secret": secret, "systems": list(filter(None, frame["system"].unique()))}
     report = {"text_changes": changes, "explanations": len(frame)}
     registered = {
         "design": {"explanations": len(frame), "raters": dict(raters)},
@@ -256,21 +244,20 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
 def _write(folder, plan, layout, rows, key, registered, report):
     common = {"study": plan.study, "layout": layout.name}
     # The key holds all that a form does not show, and hashes of its texts.
-    hidden = rows.columns.difference(["rater", *layout.names], sort=False)
-    sealed_rows = rows[hidden].assign(id=rows[layout.key])
-    sealed_rows["texts"] = rows[layout.texts].map(text_hash).to_dict("records")
-    forms = {}
-    sealed = {}
-    for rater, form in rows.groupby("rater", sort=False):
-        forms[rater] = form
-        sealed[rater] = {"rows": sealed_rows.loc[form.index].to_dict("records")}
+    hidden = rows[rows.columns.difference(["rater", *layout.names], sort=False)]
+    sealed = hidden.assign(id=rows[layout.key])
+    sealed["texts"] = rows[layout.texts].map(text_hash).to_dict("records")
+    forms = dict(iter(rows.groupby("rater", sort=False)))
+    sealed = {
+        rater: {"rows": sealed.loc[form.index].to_dict("records")} for rater, form in forms.items()
+    }
     content = {"schema": KEY_SCHEMA, "forms": sealed, **common, **key}
     with new_folder(folder) as temporary:
         path = write_json(temporary / SEALED / KEY, content, private=True)
         write_json(temporary / SEALED / REPORT, report, private=True)
         digest = sha256_file(path)
-        for form in forms.values():
-            _write_form(temporary / FORMS, plan, layout, form, digest)
+        for rater, form in forms.items():
+            _write_form(temporary / FORMS, plan, layout, rater, form, digest)
         files = sorted((temporary / FORMS).iterdir())
         hashes = {file.name: sha256_file(file) for file in files}
         known = {"schema": PLAN_SCHEMA, "key_sha256": digest, "forms_sha256": hashes}
@@ -282,8 +269,7 @@ def _write(folder, plan, layout, rows, key, registered, report):
 
 
 # Write one rater's form; beside CSV, which has no second sheet, the rubric as text.
-def _write_form(folder, plan, layout, form, digest):
-    rater = form["rater"].iloc[0]
+def _write_form(folder, plan, layout, rater, form, digest):
     kind = plan.raters[rater]
     cells = form.reindex(columns=layout.names)
     rubric = layout.rubric_lines(kind)
@@ -319,7 +305,8 @@ def _workbook(layout, cells, further):
             sheet.add_data_validation(rule)
     for name, lines in further.items():
         sheet = book.create_sheet(name)
-        sheet.column_dimensions["A"].width = sheet.column_dimensions["B"].width = 90
+        for letter in "AB":
+            sheet.column_dimensions[letter].width = 90
         _write_cells(sheet, lines)
     for sheet in book:
         sheet.protection.sheet = True

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
 from casebook.frames import shares
 from casebook.raters.preference import FEWEST_RATERS, crossed_pvalues, crossed_variance
@@ -16,22 +16,18 @@ PRIMARY_TEST = "item sign-flip"
 """The primary test, which speaks for the raters at hand."""
 
 NEW_RATERS = "item and rater t"
-POOLED = "pooled sign"
 NODES, WEIGHTS = special.roots_hermitenorm(40)
 
 
-# Probability averaged over normal log odds.
-def marginal_probability(log_odds, sd):
+# Probability averaged over normal log odds, less a win rate.
+def marginal_probability(log_odds, sd, win_rate=0.0):
     probabilities = special.expit(log_odds + sd * NODES)
-    return float(WEIGHTS @ probabilities / WEIGHTS.sum())
+    return float(WEIGHTS @ probabilities / WEIGHTS.sum()) - win_rate
 
 
 # Mean log odds at which the probability averages to a win rate.
 def log_odds_of(win_rate, sd):
-    def excess(log_odds):
-        return marginal_probability(log_odds, sd) - win_rate
-
-    return optimize.brentq(excess, -40, 40, xtol=1e-13)
+    return optimize.brentq(marginal_probability, -40, 40, (sd, win_rate), xtol=1e-13)
 
 
 def simulate_votes(
@@ -76,21 +72,18 @@ def simulated_power(
 def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
     """Share of studies [studies, items, raters] in which each test finds a preference."""
     _, items, raters = votes.shape
-    wins = (votes > 0).sum(axis=(1, 2))
-    losses = (votes < 0).sum(axis=(1, 2))
-    fewer = np.minimum(wins, losses)
-    pooled = np.minimum(1, 2 * stats.binom.cdf(fewer, wins + losses, 0.5))
     # Randomisation test of the items' means with shared sign vectors.
     means = votes.mean(axis=2)
     signs = generator(seed, "study signs").choice([-1.0, 1.0], (items, n_resamples))
-    observed = np.abs(means.sum(axis=1, keepdims=True))
-    hits = np.sum(np.abs(means @ signs) >= observed - 1e-9 * items, axis=1)
-    p_values = {POOLED: pooled, PRIMARY_TEST: (hits + 1) / (n_resamples + 1)}
+    observed = np.abs(means.sum(axis=1, keepdims=True)) - 1e-9 * items
+    hits = np.sum(np.abs(means @ signs) >= observed, axis=1)
+    p_values = {PRIMARY_TEST: (hits + 1) / (n_resamples + 1)}
     p_values[NEW_RATERS] = np.empty(0)  # of too few raters or items
     if items >= FEWEST and raters >= FEWEST_RATERS:
         spread = crossed_variance(votes.astype(float))
-        p_values[NEW_RATERS] = crossed_pvalues(votes.mean(axis=(1, 2)), *spread, raters)
-    counts = {test: (int((p <= alpha).sum()), len(p)) for test, p in p_values.items()}
-    table = shares(counts)
-    table = table.rename(columns={"system": "test", "value": "rejected"})
+        p_values[NEW_RATERS] = crossed_pvalues(means.mean(axis=1), *spread, raters)
+    counts = {}
+    for test, p in p_values.items():
+        counts[test] = int((p <= alpha).sum()), len(p)
+    table = shares(counts).rename(columns={"system": "test", "value": "rejected"})
     return table[["test", "rejected", "low", "high", "n"]]

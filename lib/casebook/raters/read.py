@@ -1,7 +1,7 @@
 """Returned forms: every cell read, every defect named."""
 
 import re
-from collections import Counter, namedtuple
+from collections import namedtuple
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,17 +50,17 @@ def read_forms(paths, columns=None):
     ``columns`` maps documented columns to their names in the files. A form's rater is its file's
     base name, or as the file names it. An error names every file that cannot be read.
     """
-    files = form_files(paths)
-    stems = Counter(path.stem for path in files)
     forms = []
     problems = []
-    for path in files:
+    stems = set()
+    for path in form_files(paths):
+        if path.stem in stems:
+            problems.append(f"{path}: another form has this name: rename it")
+        stems.add(path.stem)
         try:
             forms += _forms_in(path, columns or {})
         except InputError as error:
             problems.append(str(error))
-        if stems[path.stem] > 1:
-            problems.append(f"{path}: another form has this name: rename it")
     refuse(problems)
     return forms
 
@@ -73,9 +73,10 @@ def form_files(paths):
         if not path.is_dir():
             files.append(path)
             continue
-        inside = [file for file in sorted(path.iterdir()) if file.suffix.lower() in KINDS]
-        # Spreadsheets leave a lock file beside an open workbook.
-        files += [file for file in inside if not file.name.startswith(("~$", "."))]
+        for file in sorted(path.iterdir()):
+            # Spreadsheets leave a lock file beside an open workbook.
+            if file.suffix.lower() in KINDS and not file.name.startswith(("~$", ".")):
+                files.append(file)
     if not files:
         raise InputError(f"{listed(paths)}: no forms ({', '.join(KINDS)}) to read")
     return files
@@ -83,25 +84,22 @@ def form_files(paths):
 
 # The form that a file is; of a file with a row per rating, one of each rater.
 def _forms_in(path, columns):
-    of_ratings = {role: column for role, column in columns.items() if role in ROLES["ratings"]}
+    of_ratings = {role: columns[role] for role in ROLES["ratings"] if role in columns}
     if path.suffix.lower() in KINDS and not of_ratings:
         book = read_book(path)
         names = {name for sheet in book.sheets for name in sheet.table}
         if names.isdisjoint(ROLES["ratings"]["rater"]):
             return [form_of(book, path.stem, columns)]
     frames = read_criteria(path, columns=of_ratings, numbers=False)
-    ratings = pd.concat(frames, axis=1).swaplevel(axis=1)
+    ratings = pd.concat(frames, names=["criterion"]).rename_axis(columns="rater")
+    ratings = ratings.stack().unstack("criterion").dropna(how="all")  # noqa: PD010, PD013
     forms = []
-    for rater in ratings.columns.unique(0):
-        table = ratings[rater].dropna(how="all").rename_axis("prompt_id").reset_index()
+    for rater, table in ratings.groupby(level="rater", sort=False):
+        table = table.droplevel("rater").rename_axis("prompt_id").reset_index()
         table = table.astype(object).where(table.notna(), None)
-        forms.append(form_of(Book(path, (Sheet(path.name, 1, table),)), rater, {}))
+        sheet = Sheet(path.name, 1, table)
+        forms.append(form_of(Book(path, (sheet,)), rater, {}))
     return forms
-
-
-def read_form(path, columns=None):
-    """Read the form of one rater."""
-    return form_of(read_book(path), Path(path).stem, columns or {})
 
 
 # Read the form that a book is.
@@ -118,20 +116,18 @@ def form_of(book, rater, columns):
     table = sheet.table.loc[:, ~names.duplicated() & (names != "")]
     layout = form_layout(table)
     used = [column.name for column in layout.columns if column.kind != "note"]
-    require_values(path, sheet.name, table.loc[:, table.columns.isin(used)])
+    require_values(path, sheet.name, table[table.columns.intersection(used)])
     rows = _read_rows(table, layout)
     checks = [*_form_checks(sheets, sheet, table, layout), *_cell_checks(table, layout, rows)]
     # Of rows with one id the first is used, none where their answers differ.
     key = layout.key
-    answers = [column.name for column in layout.answers]
     again = rows[key].duplicated()
-    differing = set(rows.loc[again & ~rows.duplicated([key, *answers]), key])
-    for number, name in rows.loc[again | (rows[key] == ""), ["row", key]].to_numpy():
-        kind = "duplicate" if name else "no_id"
-        effect = LOST if name in {"", *differing} else NOTE
-        checks.append((number, key, kind, name, effect))
-    rows = rows[~again & ~rows[key].isin({"", *differing})].reset_index(drop=True)
-    checks.sort(key=lambda check: check[0] or 0)
+    differs = again & ~rows.duplicated([key, *(column.name for column in layout.answers)])
+    lost = rows[key].isin(rows.loc[differs, key])
+    for row in rows[again].index:
+        effect = LOST if lost[row] else NOTE
+        checks.append((row, key, "duplicate", rows.loc[row, key], effect))
+    rows = rows[~again & ~lost].reset_index(drop=True)
     defects = defects_of(path, sheet.name, checks)
     return ReturnedForm(path, rater, layout, sheet.name, rows, _key_digest(sheets), defects)
 
@@ -146,11 +142,12 @@ def _key_digest(sheets):
 
 # Sheets with documented column names: `columns` maps those to the file's.
 def _renamed(path, sheets, columns):
+    known = {name for sheet in sheets for name in sheet.table}
     for documented, column in columns.items():
-        if not any(column in sheet.table for sheet in sheets):
+        if column not in known:
             problem = f"no column {column!r}, which is to be read as {documented!r}"
             raise InputError(f"{path}: {problem}; it has {_columns(sheets)}")
-    # What stood under a documented name that is read elsewhere is another column.
+    # What is under a documented name that is read elsewhere is another column.
     names = {documented: f"{documented} (own)" for documented in columns}
     names |= {column: documented for documented, column in columns.items()}
     return [replace(sheet, table=sheet.table.rename(columns=names)) for sheet in sheets]
@@ -169,22 +166,23 @@ def _read_rows(table, layout):
     rows = pd.DataFrame({"row": table.index}, table.index)
     if layout.key not in table and "prompt_text" in table:
         table = table.assign(**{layout.key: table["prompt_text"]})
+    empty = pd.Series(None, table.index, dtype=object)
     for column in layout.columns:
-        cells = table.get(column.name, pd.Series(None, table.index, dtype=object))
+        texts = table.get(column.name, empty).map(_text)
         if column.choices:
             choices = {str(choice).casefold(): choice for choice in column.choices}
-            cells = cells.map(_spelling).map(choices)
-        else:
-            cells = cells.map(lambda cell: "" if cell is None else str(cell))
-        rows[column.name] = cells.astype(float if column.kind == "rating" else object)
-    others = table.columns.difference(rows.columns, sort=False)
-    return rows.join(table[others])
+            texts = texts.map(_spelling).map(choices)
+        rows[column.name] = texts.astype(float if column.kind == "rating" else object)
+    return rows.join(table[table.columns.difference(layout.names, sort=False)])
+
+
+def _text(cell):
+    return "" if cell is None else str(cell)
 
 
 # A cell as choices are compared: without letter case, sign or decimal point.
-def _spelling(cell):
-    text = "" if cell is None else str(cell).strip()
-    return re.sub(r"^\+?(\d+)(\.0+)?$", r"\1", text).casefold()
+def _spelling(text):
+    return re.sub(r"^\+?(\d+)(\.0+)?$", r"\1", text.strip()).casefold()
 
 
 # Sheets and columns that are not as sent out, and formulas.
@@ -206,7 +204,7 @@ def _cell_checks(table, layout, rows):
     for column in layout.answers:
         texts = set(map(str, column.choices))
         for number, cell in table.get(column.name, pd.Series()).items():
-            if not _spelling(cell):
+            if not _text(cell).strip():
                 yield number, column.name, "blank", "", LOST
             elif pd.isna(rows.loc[number, column.name]):
                 yield number, column.name, "not_a_choice", short(cell), LOST

@@ -13,7 +13,6 @@ from casebook.raters.layouts import (
     FORM_SIDES,
     KEY,
     KEY_SCHEMA,
-    LIKERT,
     PAIRED_SCALES,
     PLAN_SCHEMA,
     PREREGISTRATION,
@@ -75,12 +74,13 @@ def read_key(path):
     public = beside if beside.is_file() else file.parent.parent / PREREGISTRATION
     key = _read(file, KEY_SCHEMA, "key")
     registered = _read(public, PLAN_SCHEMA, "pre-registration")
-    if registered.get("key_sha256") != sha256_file(file):
+    digest = registered.get("key_sha256")
+    if digest != sha256_file(file):
         raise InputError(f"{file}: is not the key whose SHA-256 is in {public}")
     signature = registered.pop("seal", None)
     if signature != seal(key["secret"], registered):
         raise InputError(f"{public}: was altered: it does not fit the seal in it")
-    return key | {"key_sha256": registered["key_sha256"], "primary": registered["primary"]}
+    return key | {"key_sha256": digest, "primary": registered["primary"]}
 
 
 def _read(path, schema, what):
@@ -93,9 +93,7 @@ def _read(path, schema, what):
 def unblind(forms, key, *, force=False):
     """Join forms of preferences with the key."""
     rows, defects = _join_with_key(forms, key, "paired", force)
-    there = set(rows["rater"])
-    raters = tuple(rater for rater in key["forms"] if rater in there)
-    absent = tuple(rater for rater in key["forms"] if rater not in there)
+    raters = tuple(rows["rater"].unique())
     primary = key["primary"]
     return Votes(
         decode_judgements(rows),
@@ -103,7 +101,7 @@ def unblind(forms, key, *, force=False):
         key["focus"],
         raters,
         defects,
-        absent,
+        tuple(rater for rater in key["forms"] if rater not in raters),
         registered=True,
         margin=primary["no_difference"][1] - 0.5,
         alpha=primary["alpha"],
@@ -112,9 +110,7 @@ def unblind(forms, key, *, force=False):
 
 def unblind_likert(forms, key, *, force=False):
     """Join Likert forms with the key: the frame of ratings, and the defects."""
-    rows, defects = _join_with_key(forms, key, "likert", force)
-    answers = [column.name for column in LIKERT.answers]
-    return rows[["rater", "item_id", "chunk", "system", *answers, "notes"]], defects
+    return _join_with_key(forms, key, "likert", force)
 
 
 # The rows of all forms with what the key holds of each, and the defects.
@@ -122,44 +118,40 @@ def _join_with_key(forms, key, layout, force):
     if key["layout"] != layout:
         raise InputError(f"the key is of {key['layout']} forms, not of {layout} ones")
     name = forms[0].layout.key
-    sealed = []
-    for rater, form in key["forms"].items():
-        sealed.append(pd.DataFrame(form["rows"]).assign(rater=rater))
-    sealed = pd.concat(sealed).rename(columns={"id": name, "item": "item_id"})
-    rows = []
+    tables = {rater: pd.DataFrame(form["rows"]) for rater, form in key["forms"].items()}
+    sealed = pd.concat(tables, names=["rater"]).reset_index("rater")
+    sealed = sealed.rename(columns={"id": name, "item": "item_id"})
+    rows = {}
     defects = []
     problems = []
-    raters = set()
     for form in forms:
         of_form = form.rows[["row", *form.layout.names]].merge(sealed, "left", on=name)
-        rater = of_form["rater"].dropna().max()
+        known = of_form.dropna(subset="rater")
+        rater = known["rater"].max()
         if form.key_sha256 not in (None, key["key_sha256"]):
             problems.append(f"{form.path}: was made with another key: it names another SHA-256")
-        elif pd.isna(rater):
+        elif known.empty:
             problems.append(f"{form.path}: none of its ids is in the key")
-        elif rater in raters:
+        elif rater in rows:
             problems.append(f"{form.path}: form of {rater} is in already")
-        raters.add(rater)
+        rows[rater] = known.assign(place=range(1, len(known) + 1))
         differences = _differences(of_form, sealed[sealed["rater"] == rater], name)
         defects += [*form.defects, *defects_of(form.path, form.sheet, differences)]
-        known = of_form.dropna(subset="rater")
-        rows.append(known.assign(place=range(1, len(known) + 1)))
     refuse(problems)
-    absent = sorted(key["forms"].keys() - raters)
+    absent = sorted(tables.keys() - rows)
     if absent and not force:
-        missing = f"{len(absent)} of {len(key['forms'])} forms are not in ({', '.join(absent)})"
+        missing = f"{len(absent)} of {len(tables)} forms are not in ({', '.join(absent)})"
         raise InputError(f"{missing}: unblind when they are, or force it")
-    return pd.concat(rows, ignore_index=True), tuple(defects)
+    return pd.concat([rows[rater] for rater in tables if rater in rows]), tuple(defects)
 
 
 # Ids and texts of a form that are not as they were sent out.
 def _differences(rows, sealed, name):
     for identity in sealed.loc[~sealed[name].isin(rows[name]), name]:
         yield None, name, "missing_row", identity, LOST
-    for row in rows.to_dict("records"):
-        if pd.isna(row["rater"]):
-            yield row["row"], name, "unknown_id", row[name], LOST
-            continue
+    for row in rows[rows["rater"].isna()].itertuples():
+        yield row.row, name, "unknown_id", getattr(row, name), LOST
+    for row in rows.dropna(subset="rater").to_dict("records"):
         for column, digest in row["texts"].items():
             text = row[column].replace("\r\n", "\n").replace("\r", "\n")
             if text and text_hash(text) != digest:
@@ -186,7 +178,8 @@ def decode_judgements(rows):
     choice = choice.mask(rows["preferred"] == "S2", rows["right"])
     is_tie = (rows["preferred"] == "Tie") & rows["left"].notna()
     rows = rows.assign(choice=choice.mask(is_tie, "Tie"))
-    return rows.rename(columns=FORM_COLUMNS).reindex(columns=JUDGEMENT_COLUMNS)
+    rows = rows.rename(columns=FORM_COLUMNS).reindex(columns=JUDGEMENT_COLUMNS)
+    return rows.reset_index(drop=True)
 
 
 # --- the documented layout, which carries its key in a column
@@ -195,30 +188,32 @@ def decode_judgements(rows):
 def read_votes(forms, side_column=None, *, last_column=False):
     """The judgements of forms that carry their key."""
     tables = []
-    for number, form in enumerate(forms):
-        rows = form.rows
+    for form in forms:
+        rows = form.rows.set_index("row", drop=False)
         column = key_column(form.path, list(rows)[1:], side_column, last_column)
-        require_values(form.path, form.sheet, rows.set_index("row")[[column]])
+        require_values(form.path, form.sheet, rows[[column]])
         sides = rows[column].astype(str).str.strip()
-        rows = rows.assign(rater=form.rater, form=number, place=range(1, len(rows) + 1))
+        rows["left"] = sides.map(LEFT)
+        rows["right"] = sides.map(RIGHT)
         rows["item_id"] = rows["prompt_text"].str.split().str.join(" ")
-        tables.append(rows.assign(left=sides.map(LEFT), right=sides.map(RIGHT)))
-    rows = pd.concat(tables, ignore_index=True)
-    again = rows.duplicated(["form", "item_id"])
-    n_forms = rows.groupby("item_id")["form"].transform("nunique")
-    kinds = {
-        ("no_key", LOST): rows["left"].isna() & ~again,
-        ("duplicate", LOST): again,
-        ("other_prompt", NOTE): (n_forms == 1) & (len(forms) > 1),
-    }
-    defects = [defect for form in forms for defect in form.defects]
-    for (kind, effect), is_so in kinds.items():
-        for row in rows[is_so].itertuples():
-            form = forms[row.form]
-            check = (row.row, "prompt_text", kind, short(row.item_id), effect)
-            defects += defects_of(form.path, form.sheet, [check])
+        rows["place"] = range(1, len(rows) + 1)
+        tables.append(rows.assign(rater=form.rater))
+    prompts = pd.concat([rows["item_id"].drop_duplicates() for rows in tables])
+    n_forms = prompts.value_counts()
+    defects = []
+    for form, rows in zip(forms, tables, strict=True):
+        again = rows.duplicated("item_id")
+        is_alone = (rows["item_id"].map(n_forms) == 1) & (len(forms) > 1)
+        kinds = {"no_key": rows["left"].isna() & ~again, "duplicate": again}
+        checks = []
+        for kind, is_so in (kinds | {"other_prompt": is_alone}).items():
+            effect = NOTE if kind == "other_prompt" else LOST
+            for row, item in rows.loc[is_so, "item_id"].items():
+                checks.append((row, "prompt_text", kind, short(item), effect))
+        defects += [*form.defects, *defects_of(form.path, form.sheet, checks)]
+    rows = pd.concat([rows.drop_duplicates("item_id") for rows in tables])
     raters = tuple(form.rater for form in forms)
-    return Votes(decode_judgements(rows[~again]), (RAG, BASE), RAG, raters, tuple(defects))
+    return Votes(decode_judgements(rows), (RAG, BASE), RAG, raters, tuple(defects))
 
 
 # The column that says which side is the system under study; none is guessed.
@@ -226,7 +221,7 @@ def key_column(path, columns, side_column=None, last_column=False):
     side_column = side_column or SIDE_COLUMN
     if side_column in columns:
         return side_column
-    if last_column and columns:
+    if last_column:
         return columns[-1]
     way = "name it with --side-col, give the sealed key with --key, or take --last-column"
     raise InputError(

@@ -10,7 +10,6 @@ import pandas as pd
 from casebook.data import load
 from casebook.data.splits import halve
 from casebook.errors import InputError
-from casebook.frames import estimates
 from casebook.measures.ranking import evaluate
 from casebook.plugins import callable_plugin, called
 from casebook.progress import track
@@ -27,15 +26,13 @@ from casebook.retrieval.settings import (
     SYSTEM_PHRASES,
     config_for,
 )
-from casebook.runs.manifest import write_manifest
+from casebook.stats.samples import check_choice
 
 ABLATION_MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 CONTROL_SYSTEMS = ("random", "constant")
 NO_DOCUMENT = ""  # id that no judgement names
 PUBLISHED_FIGURES = Path(__file__).with_name("published.yml")
 FIRST = 10  # documents that a reader sees
-# Settings that change nothing where no query is reranked.
-OF_RERANKER = {"reranker", "rerank_words", "rerank_tokens", "first_stage_weight", "agreement"}
 
 
 def run_ablation(dataset, systems, measures=ABLATION_MEASURES):
@@ -79,8 +76,14 @@ def run_ablation(dataset, systems, measures=ABLATION_MEASURES):
     """
     if not dataset.qrels:
         raise InputError(f"{dataset.key}: no judgements, so nothing can be measured")
-    results = {name: retrieve(dataset, systems[name]) for name in track(systems, "systems")}
-    return Ablation(dataset, results, score(dataset, results, measures))
+    results = {}
+    values = {}
+    for name in track(systems, "systems"):
+        results[name] = retrieve(dataset, systems[name])
+        run = results[name].run(dataset.queries["query_id"])
+        values[name] = measured(dataset, run, list(measures))
+    table = pd.concat(values, axis=1).swaplevel(axis=1)
+    return Ablation(dataset, results, {measure: table[measure] for measure in measures})
 
 
 def retrieve(dataset, system):
@@ -101,23 +104,22 @@ def scores_by_callable(retriever, queries, depth, doc_ids):
     """Answer of a retriever of the user, checked: scores by document for each query."""
     name = getattr(retriever, "__qualname__", type(retriever).__name__)
     answer = called(name, retriever, queries, depth)
+    known = pd.Index(list(doc_ids))
+    rows = []
     try:
-        rows = [_checked_row(*pair, doc_ids) for pair in zip(*answer, strict=True)]
+        for ids, scores in zip(*answer, strict=True):
+            rows.append(pd.Series(list(scores), list(ids), dtype=float))
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: expected two lists, ids and scores: {error}") from None
     if len(rows) != len(queries):
         raise InputError(f"{name}: expected two lists of {len(queries)} lists, found {len(rows)}")
-    return rows
-
-
-def _checked_row(ids, scores, doc_ids):
-    row = dict(zip(ids, map(float, scores), strict=True))
-    unknown = [document for document in row if document not in doc_ids]
-    if unknown:
-        raise ValueError(f"{unknown[0]!r} is no document")
-    if len(row) < len(ids) or not np.isfinite(list(row.values())).all():
-        raise ValueError("a document is given twice, or a score is not finite")
-    return row
+    for row in rows:
+        is_unknown = known.get_indexer(row.index) < 0
+        is_wrong = is_unknown | row.index.duplicated() | ~np.isfinite(row)
+        if is_wrong.any():
+            problem = "is no document, is given twice or has no finite score"
+            raise InputError(f"{name}: {row.index[is_wrong][0]!r} {problem}")
+    return [row.to_dict() for row in rows]
 
 
 def load_retriever(name, documents=None):
@@ -133,16 +135,6 @@ class CallableResult:
 
     def run(self, query_ids, stage="final"):
         return dict(zip(query_ids, self.rows, strict=True))
-
-
-def score(dataset, results, measures):
-    """Scores of results by the judgements: for each measure a frame, queries x systems."""
-    queries = dataset.queries["query_id"]
-    frames = {}
-    for system, result in results.items():
-        frames[system] = measured(dataset, result.run(queries), list(measures))
-    table = pd.concat(frames, axis=1).swaplevel(axis=1)
-    return {measure: table[measure] for measure in measures}
 
 
 def measured(dataset, run, measures):
@@ -197,22 +189,18 @@ class Ablation(ScoredSystems):
 
     def leading(self, focus=None):
         """System that the questions are about: the one named, the first of the user's, or ours."""
-        if focus is not None and focus not in self.results:
-            raise InputError(f"focus {focus} was not run: choose from {', '.join(self.results)}")
-        return focus or next(iter([*self.own, *self.results]))
+        focus = focus or next(iter([*self.own, *self.results]))
+        check_choice("focus", focus, list(self.results))
+        return focus
 
     @property
     def notes(self):
         """What readers have to know of a system on these data, by system."""
-        notes = {}
-        for name in self.own:
-            if self.results[name].coverage:
-                notes[name] = f"Run {name}: {self.results[name].coverage}."
+        covered = {name: self.results[name].coverage for name in self.own}
+        notes = {name: f"Run {name}: {what}." for name, what in covered.items() if what}
         if self.dataset.key in CHOSEN_ON:
-            notes["full"] = (
-                f"The rules of the full pipeline were chosen on {len(CHOSEN_ON)} collections, "
-                "this one among them."
-            )
+            rules = f"The rules of the full pipeline were chosen on {len(CHOSEN_ON)} collections"
+            notes["full"] = f"{rules}, this one among them."
         return notes
 
     @property
@@ -231,22 +219,14 @@ class Ablation(ScoredSystems):
 
 
 def _same_input(first, second):
-    """Why two pipelines read the same on every query; None where they do not."""
-    other = dict(second.config)
-    different = {name for name, value in first.config if value != other[name]}
-    if not different:
+    """Why two pipelines do the same on every query; None where they do not."""
+    if first.config == second.config:
         return "both are one system with these settings"
-    if different == {"mmr"} and first.config.reranker:
-        candidates = [np.sort(result.stages["rerank"].ids) for result in (first, second)]
-        if np.array_equal(*candidates):
-            return "marginal relevance dropped no document, so the reranker read the same ones"
-    is_reranked = "reranker" in first.costs or "reranker" in second.costs
-    if different <= OF_RERANKER and not is_reranked:
-        return "the reranker reads none of these questions"
-    if different == {"query_words"}:  # a word more or less changes the scores of a list
-        lists = [(first.stages[name], second.stages[name]) for name in first.config.lists]
-        if all(np.array_equal(one.scores, two.scores) for one, two in lists):
-            return "both read the same of these questions"
+    depth = FIRST * 5
+    last = [result.last_stage.padded(depth).truncate(depth) for result in (first, second)]
+    same_ids = np.array_equal(*(lists.ids for lists in last))
+    if same_ids and np.array_equal(*(lists.scores for lists in last)):
+        return "both read the same of these questions"
     return None
 
 
@@ -281,8 +261,6 @@ def systems(index, data, modes=None, retrievers=None, runs=None, max_missing=0.0
         Of the pipelines, as in `casebook.retrieval.settings.PipelineConfig`.
     """
     names = compared_systems(index, data.queries["text"], modes, **settings)
-    if modes is None and not index.has_words_of_passages:
-        names.remove("bm25_chunked")
     compared = {name: HybridRetriever(index, mode=name, **settings) for name in names}
     for name in [retrievers] if isinstance(retrievers, str) else retrievers or []:
         compared[name] = load_retriever(name, data.documents)
@@ -296,7 +274,8 @@ def compared_systems(index, queries, modes=None, **settings):
     """
     names = modes
     if modes is None:
-        names = [name for name in MODES if name not in QUERY_TREATMENTS]
+        left_out = {*QUERY_TREATMENTS, *index.unsearchable}
+        names = [name for name in MODES if name not in left_out]
     names = dict.fromkeys(["full" if names else "bm25", "bm25", *names, "bm25_cut", "random"])
     bm25 = index.passages().bm25("default")
     limit = config_for("bm25_cut", **settings).words_read(bm25.mean_words)
@@ -311,11 +290,9 @@ def milliseconds_per_question(results, n_questions):
     What a system finds remembered because another one did the same before it, the encoding of
     questions and the reranker's scores, counts as the longest that one took.
     """
-    costs = {}
-    for name, result in results.items():
-        if isinstance(result, RetrievalResult) and name not in CONTROL_SYSTEMS:
-            costs[name] = result.costs.drop("index")
-    costs = pd.DataFrame(costs).T
+    ours = {name: each for name, each in results.items() if isinstance(each, RetrievalResult)}
+    costs = pd.DataFrame({name: each.costs for name, each in ours.items()}).T
+    costs = costs.drop(CONTROL_SYSTEMS, errors="ignore")
     for stage in costs.columns.intersection(["encoding", "reranker"]):
         costs[stage] = costs[stage].mask(costs[stage].notna(), costs[stage].max())
     return (1000 * costs.sum(axis=1) / n_questions).to_dict()
@@ -327,35 +304,18 @@ def milliseconds_per_question(results, n_questions):
 def halves(data, first=None, second=None):
     """Two splits by name, or halves of a dataset that share no group of queries."""
     if first and second:
-        return [load(data.key, name) for name in (first, second)]
+        return load(data.key, first), load(data.key, second)
     parts = halve(data.groups or {query: query for query in data.qrels}, seed=0)
     if not all(parts.values()):
         raise InputError(f"{data.name}: all questions are of one group, which cannot be divided")
-    names = "first", "second"
-    return [
-        data.subset(queries, f"{data.split}_{name}_half")
-        for name, queries in zip(names, parts.values(), strict=True)
-    ]
+    one, other = parts.values()
+    names = f"{data.split}_first_half", f"{data.split}_second_half"
+    return data.subset(one, names[0]), data.subset(other, names[1])
 
 
-def published_figures(key, index, *, n_resamples=10_000, seed=0):
-    """Figures that others published for a data set, and ours under their settings."""
-    columns = ["source", "system", "split", "measure", "published", "ours", "ours low"]
-    columns += ["ours high", "n", "difference", "kind"]
-    tables = [pd.DataFrame(columns=columns)]
-    for figure in read_yaml(PUBLISHED_FIGURES).get(key, []):
-        systems = {"ours": HybridRetriever(index, **figure["settings"])}
-        study = run_ablation(load(key, figure["split"]), systems, list(figure["values"]))
-        scores = pd.concat(study.scores, axis=1).droplevel(1, axis=1)
-        ours = estimates(scores, study.clusters, n_resamples=n_resamples, seed=seed)
-        ours = ours.rename(columns={"system": "measure", "value": "ours"})
-        ours = ours.rename(columns={"low": "ours low", "high": "ours high"})
-        ours["published"] = list(figure["values"].values())
-        ours["kind"] = "reproduced" if figure.get("reproduces", True) else "reference"
-        tables.append(ours.assign(**{name: figure[name] for name in columns[:3]}))
-    table = pd.concat(tables, ignore_index=True)[columns]
-    table["difference"] = table["ours"] - table["published"]
-    return table.astype({"ours low": float, "ours high": float})
+def published_figures(key):
+    """Figures that others published for a data set, and our settings: a list of records."""
+    return read_yaml(PUBLISHED_FIGURES).get(key, [])
 
 
 def data_table(dataset):
@@ -398,13 +358,3 @@ def lost_documents(kept):
         "lost: by the last cut": kept[f"First {FIRST}"] < kept["Any list"],
     }
     return {tag: kept.index[is_lost].tolist() for tag, is_lost in lost.items() if is_lost.any()}
-
-
-def ingest(folder, dataset, vectors, provider):
-    """Write the manifest of a dataset's documents that have a text."""
-    documents = dataset.documents[dataset.documents["text"].str.strip() != ""]
-    rows = [(row.doc_id, 0, row.text) for row in documents.itertuples()]
-    loader = dataset.card.loader if dataset.card else "beir"
-    about = {"provider": provider, "input_root": dataset.name, "preprocessing": {"loader": loader}}
-    vectors = np.asarray(vectors)[documents.index]
-    return write_manifest(folder, dataset.key, "refs", rows, vectors=vectors, **about)

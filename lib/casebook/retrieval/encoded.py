@@ -33,7 +33,6 @@ from casebook.models.rerankers import token_frequencies
 from casebook.readers import read_json
 from casebook.retrieval.index import Chunks, CorpusIndex, Passages
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.ranked import metadata_mask
 from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 from casebook.retrieval.settings import PipelineConfig
 
@@ -41,7 +40,6 @@ FORMAT = 6  # of the files; those of another one are written anew
 CONTENTS = "encoded.json"  # written last: what it names is whole
 VECTORS = "vectors.npy"
 SHARDS = "shards"  # folder of the SHA-256 of the vectors of each shard: 0-50000.sha256
-STORED_PRESETS = ("default", "leaderboard")  # of BM25 of whole documents
 MOST_IN_A_SHARD = 50_000  # vectors
 _CUT = "passages of {} words with {} shared, at most {} of each"
 _CHANGED = "gone, or changed since it was encoded: encode the collection again"
@@ -51,22 +49,20 @@ def search_folder(folder, questions, depth, mode="full", encoder=None, filters=N
     """Run of a system on an encoded corpus, for the questions of a BEIR folder."""
     queries = read_questions(questions)
     index = EncodedCorpus(folder, encoder)
-    if filters and not metadata_mask(index.documents, filters).any():
-        raise InputError(f"{folder}: holds no document that satisfies the filters")
     retriever = HybridRetriever(index, mode=mode)
     result = retriever.retrieve_many(queries["text"].tolist(), depth, filters, depth=depth)
+    if filters and not result.final.lengths.any():
+        raise InputError(f"{folder}: no document that satisfies the filters was found")
     return result.run(queries["query_id"])
 
 
 def open_corpus(folder, dataset, encoder):
     """Encoded corpus of the documents of a dataset."""
     index = EncodedCorpus(folder, load_encoder(encoder))
-    same_ids = dataset.documents["doc_id"].tolist() == index.doc_ids
-    if not same_ids or dataset.documents["text"].tolist() != list(index.texts):
-        raise InputError(
-            f"{folder}: does not hold the documents of the data set: encode them by "
-            "'casebook corpus encode', with titles or without as here"
-        )
+    held = dict(zip(index.doc_ids, index.texts, strict=True))
+    if dataset.documents.set_index("doc_id")["text"].to_dict() != held:
+        problem = "does not hold the documents of the data set, with titles or without as here"
+        raise InputError(f"{folder}: {problem}: encode them by 'casebook corpus encode'")
     return index
 
 
@@ -85,9 +81,9 @@ def check_corpus(folder):
     for name, digest in contents["files"].items():
         if not (files / name).is_file() or sha256_file(files / name) != digest:
             raise InputError(f"{files / name}: {_CHANGED}")
-    for path, is_whole in stored_shards(files).items():
-        if not is_whole:
-            raise InputError(f"{files / VECTORS}: shard {path.stem} is {_CHANGED}")
+    damaged = [path.stem for path, is_whole in stored_shards(files).items() if not is_whole]
+    if damaged:
+        raise InputError(f"{files / VECTORS}: shard {damaged[0]} is {_CHANGED}")
     return files, contents
 
 
@@ -117,14 +113,10 @@ def uncached_encoder(encoder, settings):
     return load_encoder(encoder, cache=False, **asdict(settings))
 
 
-def weights_of(encoder):
-    return getattr(encoder, "weights_hash", encoder.model_hash)
-
-
 class EncodedCorpus(CorpusIndex):
     """A collection on disk, with the methods of an index in memory."""
 
-    has_words_of_passages = False
+    unsearchable = ("bm25_chunked",)
 
     def __init__(self, folder, encoder=None):
         self.place = folder
@@ -135,21 +127,18 @@ class EncodedCorpus(CorpusIndex):
         self.model_settings = model_settings()
         # That of the corpus, or another one of the same weights, such as on no GPU.
         self.encoder = uncached_encoder(encoder or self.contents["encoder"], self.model_settings)
-        if weights_of(self.encoder) != self.contents["model"]:
+        if getattr(self.encoder, "weights_hash", self.encoder.model_hash) != self.contents["model"]:
             raise InputError(f"{folder}: was encoded by another model than {self.encoder.name!r}")
-        self._passages = {}
+        self._made = functools.cache(self._cut_as)
         self.texts = self.passages().texts
 
-    def passages(self, cut=None):
+    def _cut_as(self, cut):
         stored_cut = self.contents["cut"]
         if cut is not None and list(cut) != stored_cut:
-            raise InputError(
-                f"{self.place}: holds whole documents and {_CUT.format(*stored_cut)}, not "
-                f"{_CUT.format(*cut)}: choose another system, or load the collection"
-            )
-        if cut not in self._passages:
-            self._passages[cut] = StoredPassages(self, cut)
-        return self._passages[cut]
+            kept, asked = (_CUT.format(*each) for each in (stored_cut, cut))
+            problem = f"holds whole documents and {kept}, not {asked}"
+            raise InputError(f"{self.place}: {problem}: choose another system")
+        return StoredPassages(self, cut)
 
 
 class StoredPassages(Passages):
@@ -165,14 +154,11 @@ class StoredPassages(Passages):
         self.dense = DenseIndex(self.vectors)
         self.token_frequencies = np.load(part.with_suffix(".tokens.npy"))
 
-    def _built_bm25(self, preset):
-        if self.cut is not None or preset not in STORED_PRESETS:
-            raise InputError(
-                f"{self.index.place}: holds BM25 of whole documents, not of passages, by the "
-                f"presets {', '.join(STORED_PRESETS)}: choose another system, or load the "
-                "collection"
-            )
-        return BM25Index(self.texts, folder=self.index.folder / preset, **PRESETS[preset])
+    def _bm25(self, preset):
+        if self.cut is not None:
+            problem = "holds BM25 of whole documents, not of passages"
+            raise InputError(f"{self.index.place}: {problem}: choose another system")
+        return BM25Index(self.texts, preset, self.index.folder / preset)
 
 
 class StoredTexts(Sequence):
@@ -221,7 +207,7 @@ def encode_corpus(documents, encoder, out, size=None, client=None, cut=None):
     contents = {
         "format": FORMAT,
         "encoder": encoder if isinstance(encoder, str) else encoder.name,
-        "model": weights_of(model),
+        "model": getattr(model, "weights_hash", model.model_hash),
         **settings.fingerprint,
         "cut": list(cut or PipelineConfig().cut),
     }
@@ -251,7 +237,7 @@ def _write(index, cut, files, encode, size, client):
         of_part, rows = np.split(rows, [len(part)])
         np.save(files / f"{name}.npy", np.stack([*part.chunks[1:], of_part]))
         np.save(files / f"{name}.tokens.npy", token_frequencies(index.encoder, part.texts))
-    for preset in STORED_PRESETS:
+    for preset in PRESETS:
         parts["documents"].bm25(preset).save(files / preset)
     columns = index.documents.drop(columns="text").to_dict("list")
     (files / "documents.json").write_text(json.dumps(columns, ensure_ascii=False), "utf-8")
@@ -282,14 +268,13 @@ def write_vectors(files, texts, encode, size=None, client=None):
     for start in range(0, len(texts), size):
         part = texts[start : start + size]
         shards[files / SHARDS / f"{start}-{start + len(part)}.sha256"] = part
-    whole = stored_shards(files)
-    kept = [path for path, is_whole in whole.items() if is_whole and path in shards]
-    for path in whole.keys() - kept:
+    stored = stored_shards(files)
+    kept = [path for path, is_whole in stored.items() if is_whole and path in shards]
+    for path in stored.keys() - kept:
         path.unlink()
     if not kept:
-        dims = vectors_of(texts[:1], *encode).shape[1]
-        array = files / VECTORS
-        np.lib.format.open_memmap(array, "w+", np.float32, (len(texts), dims))
+        shape = len(texts), vectors_of(texts[:1], *encode).shape[1]
+        np.lib.format.open_memmap(files / VECTORS, "w+", np.float32, shape)
         (files / SHARDS).mkdir(exist_ok=True)
     missing = [path for path in shards if path not in kept]
     do_each = map if client is None else client.map
@@ -306,12 +291,13 @@ def write_shard(digest, texts, encode):
     path = digest.parents[1] / VECTORS
     vectors = vectors_of(texts, *encode)
     start = int(digest.stem.partition("-")[0])
+    data = vectors.tobytes()
     with path.open("r+b") as stream:
         stream.seek(np.load(path, mmap_mode="r").offset + start * vectors[0].nbytes)
-        stream.write(vectors.tobytes())
+        stream.write(data)
         stream.flush()
         os.fsync(stream.fileno())
-    digest.write_text(hashlib.sha256(vectors.tobytes()).hexdigest())
+    digest.write_text(hashlib.sha256(data).hexdigest())
 
 
 def vectors_of(texts, encoder, settings, model_hash):

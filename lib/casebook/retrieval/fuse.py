@@ -217,7 +217,8 @@ def maximal_marginal_relevance(relevance, vectors, lambda_=0.7, k=10):
             f"relevance {relevance.shape} and vectors {vectors.shape} do not fit, or hold NaN"
         )
     picked = RankedLists.empty(len(relevance), k)
-    for row, of_query in enumerate(relevance):
+    for row in np.flatnonzero((relevance > -np.inf).any(axis=1)):
+        of_query = relevance[row]
         columns = np.flatnonzero(of_query > -np.inf)
         picks, values = _picks(of_query[columns], vectors[row, columns], lambda_, k)
         picked.ids[row, : len(picks)] = columns[picks]
@@ -229,18 +230,17 @@ def _picks(relevance, vectors, lambda_, k):
     """Candidates of one query in the order of picking, and their values."""
     norms = np.linalg.norm(vectors, axis=1)
     norms[norms == 0] = np.inf
-    redundancy = np.zeros(len(relevance))
-    left = np.ones(len(relevance), bool)
+    redundancy = np.full(len(relevance), -np.inf)
+    gain = lambda_ * relevance
+    pick = relevance.argmax()  # the most relevant one comes first, whatever lambda is
     picks = []
     values = []
-    for step in range(min(k, len(relevance))):
-        gain = lambda_ * relevance - (1 - lambda_) * redundancy
-        # The most relevant one comes first, whatever lambda is.
-        wanted = gain if step else relevance
-        pick = np.where(left, wanted, -np.inf).argmax()
+    while len(picks) < min(k, len(relevance)):
         picks.append(pick)
         values.append(gain[pick])
-        left[pick] = False
         cosines = vectors @ (vectors[pick] / norms[pick]) / norms
-        redundancy = np.maximum(redundancy, cosines) if step else cosines
+        redundancy = np.maximum(redundancy, cosines)
+        gain = lambda_ * relevance - (1 - lambda_) * redundancy
+        gain[picks] = -np.inf
+        pick = gain.argmax()
     return picks, values

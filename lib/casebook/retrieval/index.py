@@ -17,7 +17,7 @@ from casebook.errors import InputError
 from casebook.models.device import model_settings
 from casebook.models.encoders import PACKAGED, load_encoder
 from casebook.retrieval.rerank import build_reranker
-from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
+from casebook.retrieval.search import BM25Index, DenseIndex
 
 
 class CorpusIndex:
@@ -27,7 +27,7 @@ class CorpusIndex:
     `casebook.models.device.model_settings`, is how models that are named run.
     """
 
-    has_words_of_passages = True
+    unsearchable = ()  # systems of the ablation that read what the index lacks
 
     def __init__(self, documents, encoder=None, settings=None):
         self.documents = documents_frame(documents)
@@ -36,7 +36,7 @@ class CorpusIndex:
         self.median_words = float(self.documents["text"].str.split().str.len().median())
         self.model_settings = settings or model_settings()
         self._encoder = encoder or PACKAGED
-        self._passages = {}
+        self._made = functools.cache(self._cut_as)
 
     def __len__(self):
         return len(self.doc_ids)
@@ -49,36 +49,22 @@ class CorpusIndex:
 
     def passages(self, cut=None):
         """The collection cut as `PipelineConfig.cut` says, or whole documents."""
-        if cut not in self._passages:
-            self._passages[cut] = Passages(self, cut)
-        return self._passages[cut]
+        return self._made(cut)
+
+    def _cut_as(self, cut):
+        return Passages(self, cut)
 
     def positions(self, doc_ids):
-        places = pd.Index(self.doc_ids).get_indexer(list(doc_ids))
-        if (places < 0).any():
-            unknown = doc_ids[np.argmin(places)]
-            raise InputError(f"the collection has no document {unknown!r}, a candidate")
-        return places
+        return pd.Series(range(len(self)), self.doc_ids).loc[list(doc_ids)]
 
 
 def documents_frame(documents):
-    """Frame of doc_id, text and metadata: of a frame, a list of such records, {id: text}, or texts.
-
-    The ids of a list of texts are their places, from "0".
-    """
-    if isinstance(documents, list) and all(isinstance(text, str) for text in documents):
-        documents = dict(enumerate(documents))
-    if isinstance(documents, dict):
-        documents = pd.DataFrame({"doc_id": map(str, documents), "text": documents.values()})
-    elif not isinstance(documents, pd.DataFrame | list):
-        raise InputError(
-            "documents: expected a pandas.DataFrame with the columns doc_id and text, a list of "
-            "such records or of texts, or {id: text}"
-        )
+    """Frame of doc_id, text and metadata: of a frame, or of a list of such records."""
+    if not isinstance(documents, pd.DataFrame | list):
+        raise InputError("documents: expected a frame or records with doc_id and text")
     documents = pd.DataFrame(documents).reset_index(drop=True)
-    missing = {"doc_id", "text"} - set(documents)
-    if missing:
-        raise InputError(f"documents lack the column {min(missing)!r}")
+    for missing in [name for name in ("doc_id", "text") if name not in documents]:
+        raise InputError(f"documents lack the column {missing!r}")
     if documents.empty:
         raise InputError("a collection needs at least one document")
     has_no_text = ~documents["text"].map(lambda text: isinstance(text, str)).astype(bool)
@@ -97,8 +83,8 @@ class Passages:
     def __init__(self, index, cut):
         self.index = index
         self.cut = cut
-        self._bm25 = {}
-        self._rerankers = {}
+        self.bm25 = functools.cache(self._bm25)
+        self.reranker = functools.cache(functools.partial(build_reranker, self))
 
     def __len__(self):
         return len(self.owner)
@@ -129,18 +115,8 @@ class Passages:
     def dense(self):
         return DenseIndex(self.vectors)
 
-    def bm25(self, preset):
-        if preset not in self._bm25:
-            self._bm25[preset] = self._built_bm25(preset)
-        return self._bm25[preset]
-
-    def _built_bm25(self, preset):
-        return BM25Index(self.texts, **PRESETS[preset])
-
-    def reranker(self, *settings):
-        if settings not in self._rerankers:
-            self._rerankers[settings] = build_reranker(self, *settings)
-        return self._rerankers[settings]
+    def _bm25(self, preset):
+        return BM25Index(self.texts, preset)
 
     def nearest(self, query_vectors, documents):
         """Passage of each document [Q, C] that is nearest to its query, the first of equals."""

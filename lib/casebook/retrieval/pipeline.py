@@ -17,7 +17,6 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.models.cache import checked_texts
-from casebook.models.device import model_settings
 from casebook.models.encoders import PACKAGED
 from casebook.retrieval import fuse, ranked
 from casebook.retrieval.index import CorpusIndex
@@ -43,22 +42,16 @@ class HybridRetriever:
 
     Parameters
     ----------
-    documents : pandas.DataFrame, list, dict, or CorpusIndex
-        The collection: ``doc_id``, ``text`` and metadata as a frame, a list of such records,
-        ``{id: text}``, or a list of texts, whose places, from "0", are their ids; see
-        :func:`casebook.retrieval.index.documents_frame`. An index can be shared by retrievers with
-        different settings.
-    encoder : str, encoder or None, default "minilm"
-        As in :func:`casebook.load_encoder`; None for no encoder, which switches the dense list,
-        marginal relevance and the reranker off.
+    documents : pandas.DataFrame, list of dict, or CorpusIndex
+        The collection: ``doc_id``, ``text`` and metadata as a frame or as records. An index can be
+        shared by retrievers with different settings.
+    encoder : str or encoder, default "minilm"
+        As in :func:`casebook.load_encoder`; a mode of words alone loads none.
     reranker : str or None, default "maxsim"
         Late interaction, ``cross-encoder:NAME`` or ``module:object``; None for no reranker. A mode
         that switches the reranker off wins.
     mode : str, default "full"
         A key of :data:`casebook.retrieval.settings.MODES`.
-    device, precision, batch_size : optional
-        How the encoder and the cross-encoder that are named run; see
-        :func:`casebook.load_encoder`. Search and late interaction run on the CPU.
     **settings
         Fields of :class:`casebook.retrieval.settings.PipelineConfig`; None switches a stage off.
 
@@ -76,11 +69,6 @@ class HybridRetriever:
     >>> retriever = HybridRetriever(clauses, mode="bm25")
     >>> [hit.doc_id for hit in retriever.retrieve("can I cancel?")]
     ['a']
-    >>> clauses = ["You may cancel.", "We may sue."]
-    >>> [hit.doc_id for hit in HybridRetriever(clauses, mode="bm25").retrieve("who may sue?")]
-    ['1', '0']
-    >>> HybridRetriever({"a": "We may sue."}, encoder=None).config.lists
-    ('bm25', 'bm25_stemmed')
     """
 
     def __init__(
@@ -89,20 +77,13 @@ class HybridRetriever:
         encoder=PACKAGED,
         reranker="maxsim",
         mode="full",
-        *,
-        device=None,
-        precision=None,
-        batch_size=None,
         **settings,
     ):
         self.config = config_for(mode, reranker=reranker, **settings)
-        if encoder is None:
-            self.config = self.config.without_encoder()
         if not isinstance(documents, CorpusIndex):
-            models = model_settings(device, precision, batch_size)
-            documents = CorpusIndex(documents, encoder, settings=models)
-        elif encoder not in (PACKAGED, None) or any((device, precision, batch_size)):
-            raise InputError("the index has its encoder and device already: give a frame or none")
+            documents = CorpusIndex(documents, encoder)
+        elif encoder != PACKAGED:
+            raise InputError("the index has its encoder already: give a frame, or no encoder")
         self.index = documents
         if documents.median_words < self.config.passages_from:
             self.config = self.config.model_copy(update={"chunking": False})
@@ -196,14 +177,12 @@ class HybridRetriever:
     def _run(self, batch, depth, costs):
         """Lists of each stage, and the passages that decided the documents."""
         config = batch.config
-        with _timed(costs, "index"):
-            reranker = None
-            if config.reranker:
-                # Before the dense list: its pass over the tokens gives the vectors for free.
-                reranker = self._passages.reranker(config.reranker, config.rerank_tokens)
-            engines = {name: self._engine(name) for name in config.lists}
-            if config.compares_vectors:
-                _ = self._passages.vectors
+        if config.reranker:
+            # Before the dense list: its pass over the tokens gives the vectors for free.
+            reranker = self._passages.reranker(config.reranker, config.rerank_tokens)
+        engines = {name: self._engine(name) for name in config.lists}
+        if config.compares_vectors:
+            _ = self._passages.vectors  # of the collection, which is no cost of a query
         vectors = None
         if config.uses_encoder:
             with _timed(costs, "encoding"):
@@ -252,20 +231,22 @@ class HybridRetriever:
         return self.index.passages(self.config.cut)
 
     def _allowed(self, n_queries, filters, candidates):
-        """Documents that may be found, and those that are ranked in any case."""
+        """Documents that may be found [1 or Q, documents], and those that are ranked in any case.
+
+        Without conditions all may be found, and None says so.
+        """
         allowed = None
-        required = RankedLists.empty(n_queries)
         if filters:
             allowed = ranked.metadata_mask(self.index.documents, filters)[None, :]
-        if candidates is not None:
-            if len(candidates) != n_queries:
-                raise InputError(f"{len(candidates)} candidate pools for {n_queries} queries")
-            mask = np.zeros((n_queries, len(self.index)), dtype=bool)
-            for row, pool in enumerate(candidates):
-                mask[row, self.index.positions(pool)] = True
-            allowed = mask if allowed is None else mask & allowed
-            required = ranked.from_scores(np.where(allowed, 0.0, -np.inf), len(self.index))
-        return allowed, required
+        if candidates is None:
+            return allowed, RankedLists.empty(n_queries)
+        if len(candidates) != n_queries:
+            raise InputError(f"{len(candidates)} candidate pools for {n_queries} queries")
+        mask = np.zeros((n_queries, len(self.index)), dtype=bool)
+        for row, pool in enumerate(candidates):
+            mask[row, self.index.positions(pool)] = True
+        allowed = mask & (True if allowed is None else allowed)
+        return allowed, ranked.from_scores(np.where(allowed, 0.0, -np.inf), len(self.index))
 
     def _semantic_weights(self, queries, costs):
         config = self.config
@@ -283,13 +264,13 @@ class HybridRetriever:
         config = self.config
         unranked = config.model_copy(update={"reranker": None})
         words = unranked.model_copy(update={"lists": ("bm25",), "mmr": False})
-        is_long = np.zeros(len(queries), dtype=bool)
-        if config.late_interaction and config.rerank_words is not None:
-            is_long = np.array([len(query.split()) > config.rerank_words for query in queries])
+        limit = np.inf
+        if config.late_interaction and config.rerank_words:
+            limit = config.rerank_words
+        is_long = np.array([len(query.split()) > limit for query in queries], dtype=bool)
         kinds = np.where(weights > 0, is_long, 2)
-        groups = []
-        for kind, of_kind in enumerate((config, unranked, words)):
-            groups.append((of_kind, np.flatnonzero(kinds == kind)))
+        groups = enumerate((config, unranked, words))
+        groups = [(treated, np.flatnonzero(kinds == kind)) for kind, treated in groups]
         return [group for group in groups if len(group[1])] or groups[:1]
 
     def _engine(self, name):
@@ -406,8 +387,8 @@ def _deciding_passages(final, sources):
     return passages
 
 
-# One returned document, the passage that decided it, and its scores and ranks in every stage.
-Hit = namedtuple("Hit", "rank doc_id text start end metadata scores ranks")
+# One returned document, the passage that decided it, and its score in each stage that lists it.
+Hit = namedtuple("Hit", "rank doc_id text start end metadata scores")
 
 
 @dataclass(frozen=True, eq=False)
@@ -417,7 +398,7 @@ class RetrievalResult:
     top_k: int
     stages: dict  # RankedLists by name; the last is "final"
     passages: np.ndarray
-    costs: pd.Series  # processor seconds: index, encoding, search, reranker
+    costs: pd.Series  # processor seconds: encoding, search, reranker
     index: CorpusIndex = field(repr=False)
     config: PipelineConfig
 
@@ -428,26 +409,28 @@ class RetrievalResult:
     def run(self, query_ids, stage="final"):
         return ranked.to_run(self.stages[stage], query_ids, self.index.doc_ids)
 
+    @property
+    def last_stage(self):
+        """Lists of the last stage before those that are continued for evaluation."""
+        return list(self.stages.values())[-2]
+
     def hits(self, row):
         documents = self.final.ids[row, : self.top_k]
-        documents = documents[documents >= 0].tolist()
         metadata = self.index.documents.drop(columns=["doc_id", "text"], errors="ignore")
-        metadata = metadata.iloc[documents].to_dict("records")
         hits = []
-        for column, document in enumerate(documents):
+        for column, document in enumerate(documents[documents >= 0].tolist()):
             scores = {}
-            ranks = {}
             for stage, lists in self.stages.items():
-                listed = np.flatnonzero(lists.ids[row] == document)
-                scores[stage] = float(lists.scores[row, listed[0]]) if len(listed) else None
-                ranks[stage] = int(listed[0]) + 1 if len(listed) else None
+                for score in lists.scores[row][lists.ids[row] == document]:
+                    scores[stage] = float(score)
             passage = self.passages[row, column]
             chunks = self.index.passages(None if passage < 0 else self.config.cut).chunks
             place = document if passage < 0 else passage
             start, end = int(chunks.start[place]), int(chunks.end[place])
             text = self.index.texts[document][start:end]
-            about = metadata[column], scores, ranks
-            hits.append(Hit(column + 1, self.index.doc_ids[document], text, start, end, *about))
+            (about,) = metadata.iloc[[document]].to_dict("records")
+            doc_id = self.index.doc_ids[document]
+            hits.append(Hit(column + 1, doc_id, text, start, end, about, scores))
         return hits
 
 

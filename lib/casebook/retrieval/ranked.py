@@ -100,13 +100,10 @@ def from_scores(scores, k):
     # position and not by the order that a partition leaves behind.
     cut = np.partition(scores, items - k, axis=1)[:, [items - k]]
     rows, ids = np.nonzero((scores >= cut) & (scores > -np.inf))
-    return sorted_entries(rows, ids, scores[rows, ids], n_queries).truncate(k).padded(k)
-
-
-def sorted_entries(rows, ids, scores, n_queries):
-    """Lists of entries in any order."""
-    order = np.lexsort((ids, -scores, rows))
-    return RankedLists.of(rows[order], ids[order], scores[order], n_queries)
+    found = scores[rows, ids]
+    order = np.lexsort((ids, -found, rows))
+    lists = RankedLists.of(rows[order], ids[order], found[order], n_queries)
+    return lists.truncate(k).padded(k)
 
 
 def best_first(ids, scores, ranks=None):
@@ -185,16 +182,14 @@ def metadata_mask(documents, where):
             raise InputError(f"filter names no column {column!r}; columns: {', '.join(documents)}")
         if not isinstance(condition, dict):
             condition = {"in" if is_list_like(condition) else "eq": condition}
-        values = documents[column].dropna().set_axis(np.flatnonzero(documents[column].notna()))
+        values = documents[column].dropna()
         for name, operand in condition.items():
             try:
-                if is_list_like(operand) != name.endswith("in"):
-                    raise TypeError
-                values = values[_OPERATORS[name](values, operand)]
-            except (KeyError, TypeError):
-                raise InputError(
-                    f"filter on {column!r}: cannot compare its values by {name!r} with "
-                    f"{operand!r}; operators: {', '.join(_OPERATORS)}"
-                ) from None
-        mask &= np.isin(np.arange(len(mask)), values.index)
+                satisfied = _OPERATORS[name](values, operand)
+            except (KeyError, TypeError, ValueError):
+                problem = f"cannot compare its values by {name!r} with {operand!r}"
+                known = ", ".join(_OPERATORS)
+                message = f"filter on {column!r}: {problem}; operators: {known}"
+                raise InputError(message) from None
+            mask &= satisfied.reindex(documents.index, fill_value=False).to_numpy()
     return mask

@@ -27,7 +27,7 @@ def build_reranker(passages, name, query_tokens=None):
     if name == LATE_INTERACTION:
         counts = passages.token_frequencies
         model = MaxSimReranker(
-            passages.index.encoder, passages.texts, passages.owner, query_tokens, counts
+            passages.index.encoder, passages.texts, passages.owner, counts, query_tokens
         )
         return lambda queries, documents, nearest: model.scores(queries, documents)
     if is_plugin(name):

@@ -52,11 +52,8 @@ def run_name(path):
     file = path.with_suffix("") if path.suffix in OPENERS else path
     name = file.stem if file.suffix.lower() in _ENDINGS else file.name
     if name in SYSTEM_NAMES:
-        name = file.name if file.name != name else f"{name}.run"
-    try:
-        return valid_name(name, "the name of a run")
-    except InputError as error:
-        raise InputError(f"{path}: {error}: rename the file") from None
+        name = f"{name}.run"
+    return valid_name(name, f"{path}: the name of a run, which is that of its file,")
 
 
 # --- a run on a data set
@@ -115,13 +112,13 @@ def runs_on(dataset, paths, max_missing):
     runs = read_runs(paths)
     for system, run in runs.items():
         counts = coverage_of_run(dataset, run)
-        first = dataset.queries["query_id"][0]
         if not counts["questions matched"]:
+            first = dataset.queries["query_id"][0]
             problem = f"has no question of {dataset.name}, such as {first!r}"
             raise InputError(f"runs: {system} {problem}; it has {next(iter(run))!r}")
         n_unknown = counts["entries that name unknown documents"]
         if n_unknown > max_missing * counts["entries"]:
-            problem = f"names documents that {dataset.name} lacks"
             share = f"{n_unknown} of {counts['entries']} entries, max_missing is {max_missing:.0%}"
-            raise InputError(f"runs: {system} {problem}: {share}: is it a run on other data?")
+            problem = f"names documents that {dataset.name} lacks: {share}"
+            raise InputError(f"runs: {system} {problem}: is it a run on other data?")
     return runs

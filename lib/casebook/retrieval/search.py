@@ -4,7 +4,6 @@ Robertson and Zaragoza (2009), The probabilistic relevance framework: BM25 and b
 Lù (2024), BM25S, arXiv:2407.03618. Douze et al. (2024), The Faiss library, arXiv:2401.08281.
 """
 
-import math
 import os
 
 import faiss
@@ -28,25 +27,11 @@ from casebook.retrieval.ranked import (
 
 bm25s = module_without("bm25s", "jax")  # which it would load, and which is not used here
 
-_PDPABENCH = {
-    "method": "okapi",
-    "stopwords": bm25s.stopwords.STOPWORDS_EN_PLUS,
-    "stemmer": "porter_extended",
-    "token_pattern": r"[a-z0-9]+",
-}
 #: BM25 settings by name. ``default``: those of bm25s. ``leaderboard``: of the MTEB leaderboard's
-#: BM25 baseline. ``okapi_porter``: of the PDPABench authors (rank_bm25's Okapi, tuned); the untuned
-#: one is inside their hybrid. Words and stop words are theirs, and not `casebook.text`'s: published
-#: scores are reproduced only with them.
-PRESETS = {
-    "default": {},
-    "leaderboard": {"stemmer": "english"},
-    "okapi_porter": _PDPABENCH | {"k1": 1.2, "b": 0.3},
-    "okapi_porter_untuned": _PDPABENCH | {"k1": 1.5, "b": 0.75},
-}
+#: BM25 baseline. Words and stop words are theirs, and not `casebook.text`'s: published scores are
+#: reproduced only with them.
+PRESETS = {"default": None, "leaderboard": "english"}
 _MEAN_WORDS = "mean_words.json"  # beside a saved index
-_OKAPI_EPSILON = 0.25  # of rank_bm25: what a negative idf becomes, as a share of the mean
-
 # Scores in single precision that are closer than this may be a tie, which rounding has split.
 _NEAR_TIE = 1e-5
 _SCORES_AT_ONCE = 8_000_000  # of all texts for a block of queries
@@ -59,20 +44,10 @@ class BM25Index:
     With `folder` the index that `save` wrote there is mapped into memory.
     """
 
-    def __init__(
-        self,
-        texts,
-        method="lucene",
-        k1=1.5,
-        b=0.75,
-        stopwords=bm25s.stopwords.STOPWORDS_EN,
-        stemmer=None,
-        token_pattern=r"(?u)\b\w\w+\b",
-        folder=None,
-    ):
+    def __init__(self, texts, preset="default", folder=None):
         self.size = len(texts)
-        self._reading = {"token_pattern": token_pattern, "stopwords": list(stopwords)}
-        self._reading["stemmer"] = stemmer and load_stemmer(stemmer)
+        language = PRESETS[preset]
+        self._stem = language and Stemmer.Stemmer(language).stemWords
         if folder is not None:
             self._bm25 = bm25s.BM25.load(folder, mmap=True)
             self.mean_words = read_json(folder / _MEAN_WORDS)
@@ -83,11 +58,8 @@ class BM25Index:
             raise InputError("no text of the BM25 index holds a word to index")
         self.mean_words = n_words / self.size
         # Double precision: single would make ties of scores that differ.
-        variant = "lucene" if method == "okapi" else method
-        self._bm25 = bm25s.BM25(k1=k1, b=b, method=variant, dtype="float64")
+        self._bm25 = bm25s.BM25(dtype="float64")
         self._bm25.index(tokens, show_progress=False)
-        if method == "okapi":
-            _rescale_to_okapi(self._bm25.scores)
 
     def save(self, folder):
         self._bm25.save(folder, show_progress=False)
@@ -137,19 +109,7 @@ class BM25Index:
 
     def _tokens(self, texts):
         options = {"return_ids": False, "show_progress": False}
-        return bm25s.tokenize(list(texts), **self._reading, **options)
-
-
-def _rescale_to_okapi(index):
-    """Exchange Lucene's idf for rank_bm25's in an eagerly scored index, in place."""
-    n = index["num_docs"]
-    df = np.diff(index["indptr"])
-    ratio = (n - df + 0.5) / (df + 0.5)
-    okapi = np.log(ratio)
-    # Summed without rounding, since the order of the words is not reproducible.
-    mean = math.fsum(okapi[df > 0]) / max(1, (df > 0).sum())
-    okapi = np.where(okapi < 0, _OKAPI_EPSILON * mean, okapi)
-    index["data"] *= np.repeat(okapi / np.log1p(ratio), df)
+        return bm25s.tokenize(list(texts), stopwords="en", stemmer=self._stem, **options)
 
 
 class DenseIndex:
@@ -168,10 +128,8 @@ class DenseIndex:
         found = RankedLists.empty(len(queries))
         for block in _blocks(len(self._vectors), len(queries)):
             vectors = _unit_vectors(self._vectors[block])
-            if allowed is None:
-                lists = _nearest(vectors, queries, k)
-            else:
-                lists = _nearest_allowed(vectors, queries, k, allowed[:, block])
+            masks = None if allowed is None else allowed[:, block]
+            lists = _nearest_allowed(vectors, queries, k, masks)
             ids = np.where(lists.ids >= 0, lists.ids + block.start, ABSENT)
             ids = np.concatenate([found.ids, ids], axis=1)
             scores = np.concatenate([found.scores, lists.scores], axis=1)
@@ -179,8 +137,23 @@ class DenseIndex:
         return found
 
 
+def _nearest_allowed(vectors, queries, k, masks):
+    """Nearest of the vectors that each query may find: all, or those of its mask."""
+    if masks is None:
+        return _nearest(vectors, queries, k)
+    lists = []
+    masks = np.broadcast_to(masks, (len(queries), len(vectors)))
+    for query, mask in zip(queries, masks, strict=True):
+        positions = np.append(np.flatnonzero(mask), ABSENT)
+        found = _nearest(vectors[positions[:-1]], query[None], k)
+        lists.append(RankedLists(positions[found.ids], found.scores))
+    return stack(lists)
+
+
 def _nearest(vectors, queries, k):
     """Rank candidates of single precision in double; take more where the cut is a near tie."""
+    if not len(vectors):
+        return RankedLists.empty(len(queries))
     k = min(k, len(vectors))
     n_candidates = k + 1
     while True:
@@ -196,20 +169,6 @@ def _nearest(vectors, queries, k):
         n_candidates *= 4
 
 
-def _nearest_allowed(vectors, queries, k, masks):
-    """The same among the vectors that each query may find."""
-    lists = []
-    masks = np.broadcast_to(masks, (len(queries), len(vectors)))
-    for query, mask in zip(queries, masks, strict=True):
-        positions = np.flatnonzero(mask)
-        found = RankedLists.empty(1)
-        if len(positions):
-            found = _nearest(vectors[positions], query[None], k)
-            found = RankedLists(positions[found.ids], found.scores)
-        lists.append(found)
-    return stack(lists)
-
-
 def _blocks(size, others):
     """Slices of so many rows, of which one has scores with all others in memory."""
     step = max(1, _SCORES_AT_ONCE // max(1, others))
@@ -222,16 +181,3 @@ def _unit_vectors(vectors):
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
         raise InputError("vectors must be a finite array [items, dims]: check the embeddings")
     return unit_rows(vectors)
-
-
-# PyStemmer's ``porter`` is Porter's own algorithm (1980, Program 14(3)). What most Python work
-# means is that of the Natural Language Toolkit (Bird, Klein and Loper 2009), which leaves short and
-# irregular words alone and treats final ``y`` after a vowel, ``-ied`` and ``-fully`` differently.
-# Published figures depend on that.
-def load_stemmer(name):
-    if name != "porter_extended":
-        return Stemmer.Stemmer(name).stemWords
-    from nltk.stem.porter import PorterStemmer  # slow to import, and needed here alone
-
-    stem = PorterStemmer().stem
-    return lambda words: [stem(word) for word in words]

@@ -90,8 +90,6 @@ class PipelineConfig(pydantic.BaseModel):
     seed: NonNegativeInt = 0
 
     def __init__(self, **settings):
-        for name in settings:
-            check_choice("setting", name, type(self).model_fields)
         try:
             super().__init__(**settings)
         except pydantic.ValidationError as error:
@@ -100,12 +98,11 @@ class PipelineConfig(pydantic.BaseModel):
     @pydantic.field_validator("reranker")
     @classmethod
     def _check_reranker(cls, name):
-        if name is None:
-            return None
+        if name is None or is_plugin(name):
+            return name
         if "/" in name and not name.startswith(CROSS_ENCODER):
             name = CROSS_ENCODER + name  # a model of the hub, or a folder
-        is_model = name.startswith(CROSS_ENCODER) and name != CROSS_ENCODER
-        if not is_model and not is_plugin(name):
+        if name.removeprefix(CROSS_ENCODER) in ("", name):
             check_choice("reranker", name, (LATE_INTERACTION, f"{CROSS_ENCODER}NAME", None))
         return name
 
@@ -122,13 +119,6 @@ class PipelineConfig(pydantic.BaseModel):
             if not holds:
                 raise ValueError(rule)
         return self
-
-    def without_encoder(self):
-        lists = tuple(name for name in self.lists if name != "dense")
-        if not lists:
-            raise InputError("the dense list needs an encoder: name one, or choose another mode")
-        changes = {"lists": lists, "mmr": False, "reranker": None, "question_tokens": None}
-        return self.model_copy(update=changes)
 
     @property
     def cut(self):

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from casebook.paths import run_dir
 from casebook.stats.intervals import bounds_text
@@ -59,19 +59,12 @@ class Headline:
     meaning: str | None = None  # what the levels mean, in one plain sentence without jargon
 
     @classmethod
-    def of(
-        cls,
-        row,
-        question,
-        *,
-        null=0.0,
-        **names,
-    ):
+    def of(cls, row, question, *, null=0.0, **names):
         """Effect, interval, counts and verdict of a row of `contrasts` or of `estimates`."""
-        effect = "difference" if "difference" in row else "value"
+        is_contrast = "difference" in row
         groups = row.get("groups")
         fields = {
-            "value": _around(row[effect], null),
+            "value": _around(row["difference" if is_contrast else "value"], null),
             "low": _around(row["low"], null),
             "high": _around(row["high"], null),
             "null": null,
@@ -80,7 +73,7 @@ class Headline:
             "n": int(row["n"]),
             "groups": None if groups is None else int(groups),
             "reason": row["reason"] if isinstance(row.get("reason"), str) else None,
-            "decision": row.get("verdict") if effect == "difference" else None,
+            "decision": row.get("verdict") if is_contrast else None,
             "level": _around(row.get("level"), 0.0),
             "baseline": _around(row.get("baseline"), 0.0),
         }
@@ -100,7 +93,6 @@ class Headline:
 
     @property
     def word(self):
-        """The verdict as the front page writes it."""
         word = (self.words or {}).get(self.verdict, self.verdict)
         is_decided = self.verdict in (HELPS, HURTS, NO_EFFECT)
         if is_decided and self.reason == INTERVAL_BY_UNIT:
@@ -118,7 +110,6 @@ class Headline:
 
     @property
     def count(self):
-        """The number of rows, and of groups where they are fewer."""
         text = counted(self.n, self.unit)
         if self.groups and self.cluster and self.groups != self.n:
             text += f" in {counted(self.groups, self.cluster)}"
@@ -126,14 +117,10 @@ class Headline:
 
     @property
     def why(self):
-        """The reason in words; None where there is none."""
         if self.reason != INTERVAL_BY_UNIT:
             return reason_text(self.reason) if self.reason else None
         groups = self.cluster or "groups"
-        return (
-            f"fewer than six {groups}: the interval is by {self.unit.removesuffix('s')} "
-            f"and holds for new {self.unit} from these {groups}"
-        )
+        return BY_UNIT.format(groups=groups, unit=self.unit.removesuffix("s"), units=self.unit)
 
     @property
     def plain(self):
@@ -164,16 +151,19 @@ class Headline:
         separator = " " if self.meaning or self.verdict == NOT_MEASURED else ": "
         return f"{self.plain}{separator}{self.numbers}".rstrip() + "."
 
-    def markdown(self, emphasis=""):
+    @property
+    def markdown(self):
         """Question and answer for a page: the plain sentence, then its numbers in grey."""
         text = escape_markdown(f"{self.question} {self.plain.rstrip('.')}.")
-        plain = f"{emphasis}{text}{emphasis}"
         if not self.numbers:
-            return plain
-        return f'{plain} <span class="numbers">{escape_markdown(self.numbers)}.</span>'
+            return f"**{text}**"
+        return f'**{text}** <span class="numbers">{escape_markdown(self.numbers)}.</span>'
 
-    def _repr_markdown_(self):
-        return self.markdown("**")
+
+BY_UNIT = (
+    "fewer than six {groups}: the interval is by {unit} and holds for new {units} from these "
+    "{groups}"
+)
 
 
 def per_cent(share):
@@ -197,8 +187,7 @@ def _around(value, null):
     return None if value is None or math.isnan(value) else float(value) - null
 
 
-def headlines_text(headlines):
-    rows = [asdict(headline) for headline in headlines]
+def headlines_text(rows):
     return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -5,7 +5,6 @@ nothing else, and is the same for all chapters.
 """
 
 import bisect
-import difflib
 import json
 
 import numpy as np
@@ -152,26 +151,25 @@ def ranking_items(
         What a reader may want to see beside where ``focus`` is worse: text, system, and the system
         that is better there; left out if one was not run.
     """
-    data = study.dataset
-    measures = list(study.scores)[:MOST_MEASURES]
+    scores = {name: study.scores[name] for name in list(study.scores)[:MOST_MEASURES]}
     runs = study.runs()
     systems = sorted(runs, key=lambda name: name != focus)
     tested = [name for name in systems if name not in study.controls]
-    scores = study.scores[measures[0]][tested]
-    spread = scores.max(axis=1) - scores.min(axis=1)
+    first = next(iter(scores.values()))[tested]
+    spread = first.max(axis=1) - first.min(axis=1)
     ids = spread.sort_values(ascending=False, kind="stable").index
-    relevant = {id: [name for name, grade in data.qrels[id].items() if grade > 0] for id in ids}
+    qrels = study.dataset.qrels
+    relevant = {id: [name for name, grade in qrels[id].items() if grade > 0] for id in ids}
+    named = set().union(*relevant.values())
     results = []
     for system in systems:
-        rows = pd.DataFrame({name: study.scores[name].loc[ids, system] for name in measures})
+        rows = pd.DataFrame({name: frame.loc[ids, system] for name, frame in scores.items()})
         rows[FIRST] = [list(runs[system][id])[:DEPTH] for id in ids]
-        pairs = zip(relevant.values(), rows[FIRST], strict=True)
-        rows[NOTHING] = [set(wanted).isdisjoint(found) for wanted, found in pairs]
+        rows[NOTHING] = [set(relevant[id]).isdisjoint(rows[FIRST][id]) for id in ids]
+        if system in tested:
+            named.update(*rows[FIRST])
         results.append(rows.rename_axis("id").reset_index().assign(system=system))
-    results = pd.concat(results)
-    opened = set().union(*relevant.values(), *results[results["system"].isin(tested)][FIRST])
-    texts = data.documents.set_index("doc_id")["text"].to_dict()
-    questions = data.queries.set_index("query_id").loc[ids, ["text"]].rename_axis("id")
+    questions = study.dataset.queries.set_index("query_id").loc[ids, ["text"]].rename_axis("id")
     for tag, members in (tags or {}).items():
         questions[tag] = questions.index.isin(members)
     parts = questions.index.map(dict(part_of))
@@ -182,13 +180,14 @@ def ranking_items(
         phrase = [study.phrases.get(system, system) for system in (focus, against)]
         worse = (f"questions where {phrase[0]} is worse than {phrase[1]}", focus, against)
         ready = [worse, *(row for row in ready if set(row[1:]) <= set(systems))]
+    texts = study.dataset.documents.set_index("doc_id")["text"]
     page = item_page(
         questions.reset_index(),
-        results,
+        pd.concat(results),
         against=against,
         ready=[*ready, *((NOTHING, system, None) for system in tested[:1])],
-        card=data.card,
-        documents={name: texts[name] for name in opened if name in texts},
+        card=study.dataset.card,
+        documents=texts[texts.index.isin(named)].to_dict(),
         most_bytes=most_bytes,
     )
     # Under readers' names, by which marks of figures find them.
@@ -201,29 +200,27 @@ def _places(flags):
 
 
 def _item(row, texts, positions):
+    def written(value):
+        if isinstance(value, list):
+            return [named(entry) for entry in value]
+        if isinstance(value, str):
+            return value
+        number = number_or_none(value)
+        return None if number is None else round(number, STORED_DIGITS)
+
     def named(entry):
         if isinstance(entry, tuple):
             return [named(entry[0]), entry[1]]
         return positions.setdefault(entry, len(positions)) if entry in texts else entry
 
-    def written(value):
-        if isinstance(value, list):
-            return [named(entry) for entry in value]
-        return value if isinstance(value, str) else stored_number(value)
-
-    values = {name: written(value) for name, value in row.items() if name not in NOT_FIELDS}
+    fields = {name: written(value) for name, value in row.items() if name not in NOT_FIELDS}
     return {
         "id": row["id"],
         "text": written(row.get("text")),
-        "fields": [[name, value] for name, value in values.items() if value not in (None, [], "")],
+        "fields": [[name, value] for name, value in fields.items() if value not in (None, [], "")],
         "marked": written(row.get("marked")) or [],
         "cells": [[written(value) for value in of_system] for of_system in row["cells"]],
     }
-
-
-def stored_number(value):
-    number = number_or_none(value)
-    return None if number is None else round(number, STORED_DIGITS)
 
 
 def items_json(content):
@@ -234,17 +231,3 @@ def one_line(text, most=LONGEST_TEXT):
     """A text in one line, with an ellipsis where it was longer."""
     text = " ".join(str(text).split())
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
-
-
-def word_changes(before, after):
-    """A text with what differs from an earlier one: ``[-words that went-] {+new ones+}``."""
-    old = before.split()
-    new = after.split()
-    marked = []
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for operation, old_start, old_end, new_start, new_end in matcher.get_opcodes():
-        removed = f"[-{' '.join(old[old_start:old_end])}-]"
-        added = " ".join(new[new_start:new_end])
-        marks = {"equal": added, "delete": removed, "insert": f"{{+{added}+}}"}
-        marked.append(marks.get(operation, f"{removed} {{+{added}+}}"))
-    return " ".join(marked)

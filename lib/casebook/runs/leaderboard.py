@@ -4,8 +4,6 @@ A table is kept by its columns. Systems are numbers, which index their list of n
 number, which indexes the words of its column.
 """
 
-import pandas as pd
-
 LEADERBOARD_TIMES = "leaderboard"  # name of a cell's file of times
 LEVEL_COLUMNS = ("value", "low", "high", "n", "control", "reason")
 CONTRAST_COLUMNS = (
@@ -28,14 +26,8 @@ CONTRAST_COLUMNS = (
 TEXT_COLUMNS = ("verdict", "family", "reason")
 
 
-def measure_table(
-    name,
-    systems,
-    levels,
-    contrasts,
-    margin=None,
-):
-    """Put together what is known of the systems by one measure.
+def measure_table(name, systems, levels, contrasts, margin=None):
+    """What is known of systems by one measure.
 
     Parameters
     ----------
@@ -43,27 +35,18 @@ def measure_table(
         The measure, as readers see it.
     systems : sequence of str
         Names of the systems in files, in their order.
-    levels : dict
-        System to a number as in ``numbers.json``; a system may lack one.
-    contrasts : pandas.DataFrame
-        Rows of `casebook.scores.Scores.pairs`.
+    levels, contrasts : pandas.DataFrame
+        Rows of `casebook.scores.Scores.estimates`, which may lack a system, and of `Scores.pairs`.
     margin : float, optional
         The largest difference that does not matter, if one was declared for this measure.
     """
-    bounds = {
-        system: dict(zip(("low", "high"), number["ci"], strict=True))
-        for system, number in levels.items()
-    }
-    level_rows = [levels.get(system, {}) | bounds.get(system, {}) for system in systems]
     position = {system: place for place, system in enumerate(systems)}
-    pairs = contrasts.copy()
-    for column in ("system", "against"):
-        pairs[column] = pairs[column].map(position)
+    sides = {side: contrasts[side].map(position) for side in ("system", "against")}
     return {
         "name": name,
         "margin": margin or None,
-        "levels": _by_column(pd.DataFrame(level_rows, dtype=object), LEVEL_COLUMNS),
-        "contrasts": _by_column(pairs, CONTRAST_COLUMNS),
+        "levels": _by_column(levels.set_index("system").reindex(systems), LEVEL_COLUMNS),
+        "contrasts": _by_column(contrasts.assign(**sides), CONTRAST_COLUMNS),
     }
 
 

@@ -3,7 +3,7 @@
 import gzip
 import json
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from urllib.parse import urlencode
 
 import pandas as pd
@@ -19,6 +19,7 @@ from casebook.runs.items import STORED_DIGITS, items_json
 from casebook.runs.leaderboard import LEADERBOARD_TIMES
 from casebook.runs.record import each_number, json_rows
 from casebook.sheets import table_for_csv
+from casebook.stats.samples import number_or_none
 
 
 class RunOutputs:
@@ -51,7 +52,7 @@ class RunOutputs:
         return self.folder / kind / f"{self.cell}.{valid_name(name, kind)}.{ending}"
 
     def _json(self, kind):
-        return _json_path(self.run, kind, self.cell)
+        return _json_path(self.run, self.cell, kind)
 
     def rows(self, frame):
         """Keep the tidy per-unit rows, so that any later comparison can be paired."""
@@ -59,39 +60,26 @@ class RunOutputs:
         # Without time and file name in the header, equal rows give equal bytes.
         return write_bytes(path, gzip.compress(_csv(frame).encode(), mtime=0))
 
-    def table(self, name, frame):
-        return write_text(self._path("tables", name, "csv"), _csv(frame))
+    def table(self, name, frame, timed=False):
+        """Write a table; measurements of time lie apart from what reruns must reproduce."""
+        kind = "timings" if timed else "tables"
+        return write_text(self._path(kind, name, "csv"), _csv(frame))
 
-    def timing(self, name, frame):
-        """Write measurements of time, apart from what reruns must reproduce."""
-        return write_text(self._path("timings", name, "csv"), _csv(frame))
+    def figure(self, name, figure, caption, data=None, timed=False, finding=None):
+        """Write a figure as SVG, its ``data`` as CSV, and give the view that a cell shows.
 
-    def figure(
-        self,
-        name,
-        figure,
-        caption=None,
-        data=None,
-        alt=None,
-        timed=False,
-        finding=None,
-    ):
-        """Write a figure as SVG, and with a caption give the view that a cell shows.
-
-        ``data`` is the frame that it was drawn from, ``finding`` a sentence above it. A figure of
-        measured times (``timed``) is kept apart from what reruns must reproduce.
+        ``finding`` is a sentence above it. A figure of measured times (``timed``) is kept apart
+        from what reruns must reproduce.
         """
-        kind = "timings" if timed else "figures"
-        svg = as_svg(figure, f"{self.cell}-{name}")
-        path = write_bytes(self._path(kind, name, "svg"), svg)
-        if caption is None:
-            return path
         from matplotlib import pyplot
 
-        files = {"SVG": path}
+        kind = "timings" if timed else "figures"
+        mark = f"{self.cell}-{name}"
+        svg = as_svg(figure, mark)
+        files = {"SVG": write_bytes(self._path(kind, name, "svg"), svg)}
         if data is not None:
-            files["CSV"] = write_text(path.with_suffix(".csv"), _csv(data))
-        wide, narrow = views(svg, figure, f"{self.cell}-{name}", alt or caption)
+            files["CSV"] = write_text(self._path(kind, name, "csv"), _csv(data))
+        wide, narrow = views(svg, figure, mark, caption)
         pyplot.close(figure)
         # From the page of the cell.
         downloads = {ending: f"../../{kind}/{file.name}" for ending, file in files.items()}
@@ -113,20 +101,20 @@ class RunOutputs:
         **content,
     ):
         """Keep levels and contrasts of all pairs of systems, for the page that compares any two."""
-        position = {system: place for place, system in enumerate(systems)}
-        places = {"": controls, **(groups or {})}
+        table = pd.DataFrame({"system": names}, pd.Index(systems))
+        places = {"": controls} | (groups or {})
         for group, members in places.items():
-            places[group] = sorted(position[system] for system in members if system in position)
+            places[group] = table.index.isin(members).nonzero()[0].tolist()
         content |= {
             "systems": names,
-            "baseline": position[baseline],
+            "baseline": systems.index(baseline),
             "controls": places.pop(""),
             "groups": {group: members for group, members in places.items() if members},
             "timing": timing if milliseconds else None,
         }
         if milliseconds:
-            times = [milliseconds.get(system) for system in systems]
-            self.timing(LEADERBOARD_TIMES, pd.DataFrame({"system": names, "milliseconds": times}))
+            table["milliseconds"] = table.index.map(milliseconds)
+            self.table(LEADERBOARD_TIMES, table, timed=True)
         return write_text(self._json("leaderboard"), items_json(_rounded(content)))
 
     def item_page(self, cell=None, **choice):
@@ -145,17 +133,16 @@ class RunOutputs:
         return write_json(self._json("numbers"), {experiment: _rounded(values)})
 
     def contrasts(self, experiment, frames):
-        by_dataset = {}
+        rows = {}
         for dataset, measures in frames.items():
-            by_measure = {measure: json_rows(frame) for measure, frame in measures.items()}
-            by_dataset[dataset] = _rounded(by_measure)
-        return write_json(self._json("contrasts"), {experiment: by_dataset})
+            rows[dataset] = {measure: json_rows(frame) for measure, frame in measures.items()}
+        return write_json(self._json("contrasts"), {experiment: _rounded(rows)})
 
     def headlines(self, *headlines):
         """Write each `Headline`, the answers of a chapter; one that answers nothing has no file."""
-        rounded = [replace(headline, **_rounded(asdict(headline))) for headline in headlines]
-        if rounded:
-            write_text(self._json("headlines"), headlines_text(rounded))
+        if headlines:
+            rows = _rounded([asdict(headline) for headline in headlines])
+            write_text(self._json("headlines"), headlines_text(rows))
 
 
 def _csv(frame):
@@ -186,31 +173,20 @@ def number(row, value="value", low="low", high="high"):
     """An estimate as an entry of ``numbers.json``, where undefined is null."""
     reason = row.get("reason")
     return {
-        "value": _defined(row[value]),
-        "ci": [_defined(row[low]), _defined(row[high])],
+        "value": number_or_none(row[value]),
+        "ci": [number_or_none(row[low]), number_or_none(row[high])],
         "n": int(row["n"]),
-        "control": _defined(row.get("control")),
+        "control": number_or_none(row.get("control")),
         "reason": reason if isinstance(reason, str) and reason else None,
     }
 
 
-def _defined(value):
-    return None if value is None or math.isnan(value) else float(value)
-
-
-def read_numbers(run, cell):
-    return _stored(_json_path(run, "numbers", cell))
-
-
-def read_contrasts(run, cell):
-    return _stored(_json_path(run, "contrasts", cell))
-
-
-def _json_path(run, kind, cell):
+def _json_path(run, cell, kind):
     return run_dir(run) / kind / f"{cell}.json"
 
 
-def _stored(path):
+def read_numbers(run, cell, kind="numbers"):
+    path = _json_path(run, cell, kind)
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
@@ -220,20 +196,20 @@ def finished_cells(run):
 
 
 def _joined(run):
-    """Numbers and contrasts of the finished cells."""
     numbers = {}
-    owners = {}
+    found = {}
     contrasts = {}
     for cell in finished_cells(run):
         for names, number in each_number(read_numbers(run, cell)):
+            owner, known = found.setdefault(names, (cell, number))
+            if known != number:
+                problem = f"cells {owner} and {cell} report {' / '.join(names)} differently"
+                raise InputError(f"results/{run}: {problem}: keep them apart with --run")
             level = numbers
             for name in names[:-1]:
                 level = level.setdefault(name, {})
-            if level.setdefault(names[-1], number) != number:
-                problem = f"cells {owners[names]} and {cell} report {' / '.join(names)} differently"
-                raise InputError(f"results/{run}: {problem}: keep them apart with --run")
-            owners.setdefault(names, cell)
-        for experiment, datasets in read_contrasts(run, cell).items():
+            level[names[-1]] = number
+        for experiment, datasets in read_numbers(run, cell, "contrasts").items():
             contrasts.setdefault(experiment, {}).update(datasets)
     return {"numbers": numbers, "contrasts": contrasts}
 

@@ -8,21 +8,21 @@ leaves a head that is one line behind, and that is no fault. Whoever reads the l
 It shows changes that were made afterwards and does not prevent them: anyone who can rewrite every
 line and every copy of the last hash can rewrite history.
 
-``_active/active_<metric>.json``, with a profile
-``_active/profiles/<profile>/active_<metric>.json``, are the documented pointers for other programs:
-copies of the last entry.
+``_active/active_<metric>.json`` is the documented pointer for other programs: a copy of the last
+entry.
 """
 
+import contextlib
 import hashlib
 import json
 import os
+from urllib.parse import quote
 
 from casebook.errors import Incomparable, InputError
 from casebook.files import locked, sha256_file, write_json
-from casebook.readers import parse_json, read_json
+from casebook.readers import parse_json
 from casebook.runs.evidence import RECORD, require
-from casebook.runs.record import file_part, metric_key, utc
-from casebook.runs.registry import child_folder
+from casebook.runs.record import metric_key, utc
 
 LOG = "_active/history.jsonl"
 HEAD = "_heads/history.json"
@@ -30,7 +30,7 @@ NO_LINE = "0" * 64  # the hash that stands for the line before the first one
 _WAIT_FOR_WRITER = 60.0  # seconds
 
 
-def read_promotions(root, metric=None, profile=None):
+def read_promotions(root, metric=None):
     """Entries of the log, of one metric or all; a log that was changed is refused."""
     lines, faults = _checked_lines(root)
     if faults:
@@ -39,78 +39,59 @@ def read_promotions(root, metric=None, profile=None):
     entries = [json.loads(line) for line in lines]
     if metric is None:
         return entries
-    wanted = (metric_key(metric), profile)
-    return [entry for entry in entries if (entry["metric"], entry["profile"]) == wanted]
+    return [entry for entry in entries if entry["metric"] == metric_key(metric)]
 
 
-def active_promotion(
-    root,
-    metric,
-    profile=None,
-    *,
-    checked=False,
-):
-    """The entry that made the active run of a metric so, or None; ``checked`` with its run."""
-    entries = read_promotions(root, metric, profile)
+def active_promotion(root, metric):
+    """The entry that made the active run of a metric so, or None; its run is checked."""
+    entries = read_promotions(root, metric)
     if not entries:
         return None
-    if checked:
-        _check_run(root, entries[-1])
+    _check_run(root, entries[-1])
     return entries[-1]
 
 
-def promote(
-    listing,
-    run,
-    metric,
-    reason,
-    profile=None,
-    *,
-    force=False,
-    after=None,
-    decision=None,
-):
+def promote(listing, run, metric, reason, *, force=False, after=None, decision=None):
     """Make a run the active one of a metric; gives the entry of the log.
 
     A run on other data than the active one is refused, or with ``force`` marked. ``after`` is the
     number of the entry that must still be the last one (0: none yet), so that two decisions made at
     once do not both count.
     """
-    root = listing.root
-    folder = listing.folder(run)
     score = listing.score(run, metric)
     if score is None:
         raise InputError(f"run {run['run']} failed or does not hold {metric_key(metric)!r}")
+    folder = listing.folder(run)
     require(folder)
-    fields = {
-        "runId": run["run"],
-        "workflow": run["workflow"],
-        "path": run["path"],
-        "score": score,
-        "runSha256": sha256_file(folder / RECORD),
-        "comparabilityKey": run["key"],
-        "gateSha256": None,
-        "decision": decision or {},
-    }
-
-    def choose(entries):
+    with _writing(listing.root, reason):
+        entries = read_promotions(listing.root, metric)
         last = entries[-1] if entries else {"seq": 0, "comparabilityKey": run["key"]}
         if after not in (None, last["seq"]):
             raise InputError("another run was promoted meanwhile: decide again")
-        is_other = (last["comparabilityKey"] or "") != run["key"]
+        is_other = last["comparabilityKey"] != run["key"]
         if is_other and not force:
             raise Incomparable("the promoted run was measured on different data: --force marks it")
-        return fields | {"incomparable": is_other}
+        entry = {
+            "action": "promote",
+            "metric": metric_key(metric),
+            "reason": reason.strip(),
+            "runId": run["run"],
+            "workflow": run["workflow"],
+            "path": run["path"],
+            "score": score,
+            "runSha256": sha256_file(folder / RECORD),
+            "comparabilityKey": run["key"],
+            "decision": decision or {},
+            "incomparable": is_other,
+        }
+        return _add(listing.root, entry)
 
-    return _record(root, "promote", metric, profile, reason, choose)
 
-
-def rollback(root, metric, reason, profile=None):
+def rollback(root, metric, reason):
     """Make the run active again that was so before; a second time goes further back."""
-
-    def choose(entries):
+    with _writing(root, reason):
         standing = []  # promotions that were not rolled back
-        for entry in entries:
+        for entry in read_promotions(root, metric):
             if entry["action"] == "promote":
                 standing.append(entry)
             else:
@@ -118,9 +99,8 @@ def rollback(root, metric, reason, profile=None):
         if len(standing) < 2:
             raise InputError(f"nothing to roll back to for {metric_key(metric)!r}")
         _check_run(root, standing[-2])
-        return standing[-2] | {"gateSha256": None, "decision": {}}
-
-    return _record(root, "rollback", metric, profile, reason, choose)
+        entry = {"action": "rollback", "reason": reason.strip(), "decision": {}}
+        return _add(root, standing[-2] | entry)
 
 
 # The run of an entry is what was promoted.
@@ -140,40 +120,37 @@ def verify(root):
 
 
 def _checked_lines(root):
-    head = None
-    while head is None or head != _head(root):  # another writer may be at work
+    head = lines = None
+    while lines is None or head != _head(root):  # another writer may be at work
         head = _head(root)
         lines = _lines(root)
     faults = []
-    previous = NO_LINE
+    hashes = [NO_LINE]
     for number, line in enumerate(lines, 1):
-        if not _follows(line, number, previous):
+        if not _follows(line, number, hashes[-1]):
             faults.append(f"line {number}: does not follow from the line before it")
-        previous = _hash(line)
-    known, digest = head
-    if len(lines) not in (known, known + 1):
-        faults.append(f"{len(lines)} lines, {known} by {HEAD}")
-    elif known and _hash(lines[known - 1]) != digest:
-        faults.append(f"line {known}: is not the one of {HEAD}")
+        hashes.append(_hash(line))
+    heads = [{"seq": seq, "lineSha256": digest} for seq, digest in enumerate(hashes)]
+    if head not in heads[-2:]:
+        faults.append(f"line {len(lines)}: is not the last one by {HEAD}")
     return lines, faults
 
 
 def _follows(line, number, previous):
     try:
-        entry = parse_json(line.decode())
+        entry = parse_json(line)
         return (entry["seq"], entry["previous"]) == (number, previous)
     except (ValueError, TypeError, KeyError):
         return False
 
 
 def _head(root):
-    if not (root / HEAD).exists():
-        return 0, None
     try:
-        head = read_json(root / HEAD)
-        return int(head["seq"]), head["lineSha256"]
-    except (InputError, KeyError, TypeError, ValueError):
-        return -1, None
+        return parse_json((root / HEAD).read_bytes())
+    except FileNotFoundError:
+        return {"seq": 0, "lineSha256": NO_LINE}
+    except ValueError:
+        return None
 
 
 def _lines(root):
@@ -185,66 +162,51 @@ def _hash(line):
     return hashlib.sha256(line).hexdigest()
 
 
-def pointer_path(root, metric, profile=None):
-    folder = (root / LOG).parent
-    if profile:
-        folder = child_folder(folder / "profiles", profile, "profile")
-    return folder / f"active_{file_part(metric)}.json"
+def pointer_path(root, metric):
+    return (root / LOG).with_name(f"active_{quote(metric_key(metric), safe='@')}.json")
 
 
-def _record(
-    root,
-    action,
-    metric,
-    profile,
-    reason,
-    choose,
-):
+@contextlib.contextmanager
+def _writing(root, reason):
     if not reason.strip():
         raise InputError("a reason is required: --reason 'why'")
-    pointer = pointer_path(root, metric, profile)
-    log = root / LOG
-    log.parent.mkdir(parents=True, exist_ok=True)
-    refusal = f"{log.parent}: held by {{}}; try again later"
-    with locked(log.with_name(".lock"), refusal.format, _WAIT_FOR_WRITER):
-        entry = choose(read_promotions(root, metric, profile))
-        lines = _lines(root)
-        user = os.environ.get("USER") or f"uid {os.getuid()}"
-        entry |= {
-            "seq": len(lines) + 1,
-            "previous": _hash(lines[-1]) if lines else NO_LINE,
-            "at": utc(),
-            "actor": os.environ.get("CASEBOOK_ACTOR") or user,
-            "action": action,
-            "metric": metric_key(metric),
-            "profile": profile,
-            "reason": reason.strip(),
-        }
-        line = json.dumps(entry, allow_nan=False).encode()
-        _append(log, line, end=sum(len(earlier) + 1 for earlier in lines))
-        write_json(root / HEAD, {"seq": entry["seq"], "lineSha256": _hash(line)})
-        folder = root / entry["path"]
-        content = {
-            "metricKey": entry["metric"],
-            "createdUtc": entry["at"],
-            "runsRoot": str(root),
-            "totalRunsFound": entry["decision"].get("totalRunsFound"),
-            "workflowName": entry["workflow"],
-            "runId": entry["runId"],
-            "score": entry["score"],
-            "runDirectory": str(folder),
-            "runJsonPath": str(folder / RECORD),
-            "seq": entry["seq"],
-            "lineSha256": _hash(line),
-        }
-        write_json(pointer, content)
-    return entry
+    folder = (root / LOG).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    refusal = f"{folder}: held by {{}}; try again later"
+    with locked(folder / ".lock", refusal.format, _WAIT_FOR_WRITER):
+        yield
 
 
-# What a killed writer left of a line goes.
-def _append(path, line, end):
-    with path.open("ab") as log:
-        log.truncate(end)
+# Adds an entry to the log, moves the head, then the pointer.
+def _add(root, entry):
+    lines = _lines(root)
+    user = os.environ.get("USER") or f"uid {os.getuid()}"
+    entry = entry | {
+        "seq": len(lines) + 1,
+        "previous": _hash(lines[-1]) if lines else NO_LINE,
+        "at": utc(),
+        "actor": os.environ.get("CASEBOOK_ACTOR") or user,
+    }
+    line = json.dumps(entry, allow_nan=False).encode()
+    with (root / LOG).open("ab") as log:
+        log.truncate(sum(len(earlier) + 1 for earlier in lines))  # of what a killed writer left
         log.write(line + b"\n")
         log.flush()
         os.fsync(log.fileno())
+    write_json(root / HEAD, {"seq": entry["seq"], "lineSha256": _hash(line)})
+    folder = root / entry["path"]
+    content = {
+        "metricKey": entry["metric"],
+        "createdUtc": entry["at"],
+        "runsRoot": str(root),
+        "totalRunsFound": entry["decision"].get("totalRunsFound"),
+        "workflowName": entry["workflow"],
+        "runId": entry["runId"],
+        "score": entry["score"],
+        "runDirectory": str(folder),
+        "runJsonPath": str(folder / RECORD),
+        "seq": entry["seq"],
+        "lineSha256": _hash(line),
+    }
+    write_json(pointer_path(root, entry["metric"]), content)
+    return entry

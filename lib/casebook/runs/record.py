@@ -25,10 +25,10 @@ from pydantic import (
 )
 
 from casebook import paths
-from casebook.data.cards import card_of, first_problem
+from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.files import sha256_file, write_json
-from casebook.readers import did_you_mean, read_json
+from casebook.readers import read_json
 
 # --- metric keys
 
@@ -56,17 +56,8 @@ def metric_label(key):
 
 
 def higher_is_better(metric):
-    """Direction of a metric, by the last part of its name."""
     key = re.sub(r"\([^)]*\)", "", metric_key(metric))  # rbp(p=0.9) holds a point too
     return not _LOWER_IS_BETTER.search(key.rsplit(".", 1)[-1])
-
-
-def file_part(metric):
-    """Part of a file name for a metric, never the same for two."""
-    key = metric_key(metric)
-    safe = re.sub(r"[^a-z0-9_.@+-]", "_", key)[:120]
-    mark = hashlib.sha256(key.encode()).hexdigest()[:8]
-    return key if safe == key else f"{safe}-{mark}"
 
 
 # --- run.json
@@ -163,8 +154,9 @@ def each_number(tree, names=()):
 # --- rows per query: eval.perQuery.<name>.json
 
 PER_QUERY_PREFIX = "eval.perQuery"
-REQUIRED_FIELDS = ("QueryId", "RelevantDocId", "Rank", "Ap1", "Ndcg3", "TopDocId", "TopScore")
-PER_QUERY_FIELDS = (*REQUIRED_FIELDS, "Top2DocId", "Top2Score", "Top3DocId", "Top3Score")
+REQUIRED_FIELDS = ["QueryId", "RelevantDocId", "Rank", "Ap1", "Ndcg3", "TopDocId", "TopScore"]
+PER_QUERY_FIELDS = [*REQUIRED_FIELDS, "Top2DocId", "Top2Score", "Top3DocId", "Top3Score"]
+GROUP = "Group"
 
 
 def per_query_name(name=None):
@@ -173,42 +165,34 @@ def per_query_name(name=None):
 
 
 def write_per_query(path, frame):
-    _check_queries(path, frame)
     return write_json(path, json_rows(frame))
 
 
 def json_rows(frame):
-    """Rows of a frame as JSON has them: undefined is None."""
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
 def read_per_query(path):
-    """A per-query artefact as a frame: documented fields, then others, such as Group."""
+    """Rows per query: documented fields, then others; a query without a group is one of its own."""
     records = read_json(path)
     if not records or not all(isinstance(row, dict) for row in records):
         raise InputError(f"{path}: not a list of per-query records")
-    names = {name.lower(): name for name in PER_QUERY_FIELDS}
+    names = {name.lower(): name for name in (*PER_QUERY_FIELDS, GROUP)}
     frame = pd.DataFrame(records).rename(columns=lambda name: names.get(name.lower(), name))
-    _check_queries(path, frame)
-    further = [column for column in frame if column not in PER_QUERY_FIELDS]
-    return frame.reindex(columns=[*PER_QUERY_FIELDS, *further])
-
-
-def query_groups(frame):
-    """Group of each query; one without a group is a group of its own."""
-    singletons = frame["QueryId"].map("query {}".format)
-    column = next((name for name in frame if name.lower() == "group"), None)
-    if column is None:
-        return singletons
-    return frame[column].where(frame[column].notna(), singletons).astype(str)
-
-
-def _check_queries(path, frame):
-    missing = [name for name in REQUIRED_FIELDS if name not in frame or frame[name].isna().any()]
-    if missing:
+    required = frame.reindex(columns=REQUIRED_FIELDS)
+    missing = required.columns[required.isna().any()]
+    if len(missing):
         raise InputError(f"{path}: a record lacks {', '.join(missing)}")
-    if not frame["QueryId"].astype(str).str.lower().is_unique:
+    frame["QueryId"] = frame["QueryId"].astype(str)
+    if frame["QueryId"].str.lower().duplicated().any():
         raise InputError(f"{path}: a query occurs twice")
+    frame[GROUP] = groups_of(frame.reindex(columns=[GROUP])[GROUP], frame["QueryId"])
+    others = frame.columns.difference(PER_QUERY_FIELDS, sort=False)
+    return frame.reindex(columns=[*PER_QUERY_FIELDS, *others])
+
+
+def groups_of(groups, queries):
+    return groups.where(groups.notna(), "query " + queries).astype(str)
 
 
 # --- fingerprints: what an experiment's numbers depend on, as hashes
@@ -227,13 +211,13 @@ def tree_digest(folder, skip=()):
     folder = Path(folder)
     if folder.is_file():
         return sha256_file(folder)
-    names = {}
+    hashes = {}
     for path in folder.rglob("*"):
         parts = path.relative_to(folder).parts
         hidden = any(part.startswith((".", "__pycache__")) for part in parts)
         if path.is_file() and not hidden and parts[0] not in skip:
-            names["/".join(parts)] = sha256_file(path)
-    return digest(names)
+            hashes["/".join(parts)] = sha256_file(path)
+    return digest(hashes)
 
 
 def library_digest():
@@ -246,30 +230,9 @@ def lock_digest():
     return next((sha256_file(lock) for lock in locks if lock.is_file()), None)
 
 
-def dataset_digest(name):
-    """Hash of what a dataset name means, without reading the data."""
-    name_and_folder = paths.data_folder(name)
-    if name_and_folder:
-        folder = name_and_folder[1]
-        if not folder.is_dir():
-            raise InputError(f"dataset {str(name)!r}: no such folder")
-        return tree_digest(folder)
-    card = card_of(name)  # "<key>_<split>" is an alias
-    if card is None:
-        near = did_you_mean(name, paths.card_files())
-        raise InputError(
-            f"dataset {name!r}: no card of that name{near}; a folder is written ./{name}"
-        )
-    folder = paths.collection_folder(card.key)
-    tree = tree_digest(folder) if folder.is_dir() else None
-    return digest([sha256_file(paths.card_files()[card.key]), tree])
-
-
 def comparability_key(labels):
-    """What two runs must share to compete: data, judgements, queries, metric version."""
+    """What two runs must share to compete: data, judgements, queries, metric version; or None."""
     labels = {str(name).lower(): value for name, value in labels.items()}
-    if labels.get("comparabilitykey"):
-        return str(labels["comparabilitykey"])
     names = ("datasethash", "splithash", "qrelshash", "queryidshash")
     parts = {name: labels[name] for name in names if labels.get(name)}
     inputs = labels.get("inputs")

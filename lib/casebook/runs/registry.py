@@ -22,7 +22,7 @@ import pandas as pd
 
 from casebook import paths
 from casebook.errors import Incomparable, InputError
-from casebook.files import new_folder, sha256_file
+from casebook.files import new_folder
 from casebook.models.device import REFERENCE
 from casebook.readers import read_json
 from casebook.runs.evidence import RECORD, file_hashes, require
@@ -30,10 +30,10 @@ from casebook.runs.record import (
     PER_QUERY_PREFIX,
     comparability_key,
     each_number,
+    groups_of,
     higher_is_better,
     metric_key,
     per_query_name,
-    query_groups,
     read_per_query,
     read_record,
     utc,
@@ -48,7 +48,7 @@ TENANTS = "tenants"
 
 # --- where
 
-RegistryFolders = namedtuple("RegistryFolders", "root home results tenant domain")
+RegistryFolders = namedtuple("RegistryFolders", "root home results tenant")
 
 
 def locate(domain=None, tenant=None, runs_root=None, default=DEFAULT_DOMAIN):
@@ -57,29 +57,25 @@ def locate(domain=None, tenant=None, runs_root=None, default=DEFAULT_DOMAIN):
         raise InputError("--domain has no effect with --runs-root: leave one of them out")
     domain = domain or _setting("RESULTS_DOMAIN")
     tenant = tenant or current_tenant()
-    results = child_folder(results_root(), domain or default, "domain")
+    results = evaluations_folder() / paths.valid_name(domain or default, "domain")
     if tenant:
-        results = child_folder(results / TENANTS, tenant, "tenant")
+        results = results / TENANTS / paths.valid_name(tenant, "tenant")
     root = home = results / "runs"
     if runs_root is not None:
         root = home = Path(runs_root).resolve()
     elif not (domain or tenant):
-        root = results_root()
+        root = evaluations_folder()
     check_tenant(root, tenant)
-    return RegistryFolders(root, home, results, tenant, domain or default)
+    return RegistryFolders(root, home, results, tenant)
 
 
 def evaluations_folder(tenant=None):
-    root = results_root()
-    return child_folder(root / TENANTS, tenant, "tenant") if tenant else root
+    root = paths.RESULTS.resolve()
+    return root / TENANTS / paths.valid_name(tenant, "tenant") if tenant else root
 
 
 def current_tenant():
     return _setting("TENANT")
-
-
-def results_root():
-    return paths.RESULTS.resolve()
 
 
 def check_tenant(path, tenant):
@@ -90,21 +86,14 @@ def check_tenant(path, tenant):
         raise InputError(f"{path}: belongs to tenant {', '.join(sorted(others))}")
 
 
-def child_folder(parent, name, kind):
-    return parent / paths.valid_name(name, kind)
-
-
 def _setting(name):
-    for prefix in ("CASEBOOK", "EMBEDDINGSHIFT"):
-        value = os.environ.get(f"{prefix}_{name}", "").strip()
-        if value:
-            return paths.valid_name(value, f"{prefix}_{name}")
-    return None
+    ours, theirs = (os.environ.get(f"{prefix}_{name}") for prefix in ("CASEBOOK", "EMBEDDINGSHIFT"))
+    return ours or theirs
 
 
 # --- which
 
-RUN_COLUMNS = ["path", "run", "workflow", "completed", "success", "key", "parameters"]
+RUN_COLUMNS = ["path", "run", "workflow", "completed", "success", "key"]
 METRIC = r"^(?:(?P<dataset>[^.]+)\.(?P<system>[^.]+)\.)?(?P<measure>.*)$"
 
 
@@ -122,7 +111,6 @@ class Listing:
 
     @property
     def runs(self):
-        """A row a run."""
         return self.frame.drop_duplicates("path", ignore_index=True)[RUN_COLUMNS]
 
     def folder(self, run):
@@ -130,9 +118,9 @@ class Listing:
 
     def score(self, run, metric):
         """The score with which a run competes, or None; a failed run has none."""
-        of_run = self.frame[(self.frame["path"] == run["path"]) & self.frame["success"]]
-        values = of_run.loc[of_run["metric"] == metric_key(metric), "value"].dropna()
-        return float(values.iloc[0]) if len(values) else None
+        rows = ranked(self, metric)
+        values = rows.loc[rows["path"] == run["path"], "score"]
+        return None if values.empty else float(values.iloc[0])
 
 
 def discover(folders):
@@ -159,7 +147,6 @@ def discover(folders):
             "completed": utc(record.completed or record.started),
             "success": record.success,
             "key": comparability_key(record.labels) or "",
-            "parameters": _parameters(record.labels),
         }
         for metric, value in (record.metrics or {"": None}).items():
             rows.append(run | {"metric": metric, "value": value})
@@ -178,20 +165,6 @@ def _records_below(root):
             yield Path(folder, RECORD)
 
 
-# Parameters of a chapter or of a shift run, device and precision among them.
-def _parameters(labels):
-    named = ("Dataset", "Encoder", "SplitBy", "Seed", "Scale", "Device", "Precision")
-    parameters = {name.lower(): labels[name] for name in named if name in labels}
-    inputs = _mapping(labels.get("Inputs"))
-    parameters |= _mapping(labels.get("Parameters")) | _mapping(inputs.get("parameters"))
-    parameters = model_settings_of(inputs) | parameters
-    return {name: value for name, value in parameters.items() if name not in ("run", "cell")}
-
-
-def _mapping(value):
-    return value if isinstance(value, dict) else {}
-
-
 def model_settings_of(inputs):
     return {name: inputs.get(name, default) for name, default in REFERENCE.items()}
 
@@ -201,7 +174,6 @@ def short_key(key):
 
 
 def find_run(listing, name):
-    """One run by its folder, its id, or the beginning of its id."""
     wanted = str(name).strip().strip("/").lower()
     runs = listing.runs
     ids = runs["run"].str.lower()
@@ -217,15 +189,13 @@ def find_run(listing, name):
 
 def record_run(folders, record, per_query=None):
     """Write the folder ``<home>/<workflow>/<run id>/`` of a run at once, or nothing."""
-    parent = child_folder(folders.home, record.workflow, "workflow")
-    final = child_folder(parent, record.run_id, "run id")
+    workflow = paths.valid_name(record.workflow, "workflow")
+    final = folders.home / workflow / paths.valid_name(record.run_id, "run id")
     with new_folder(final, "a run is never overwritten") as part:
-        labels = dict(record.labels)
         if per_query is not None:
-            path = write_per_query(part / per_query_name(), per_query)
-            labels["PerQuery"] = {"Path": path.name, "Sha256": sha256_file(path)}
+            write_per_query(part / per_query_name(), per_query)
         outputs = file_hashes(part, sorted(part.iterdir()))
-        update = {"labels": labels, "tenant": folders.tenant, "outputs": outputs}
+        update = {"tenant": folders.tenant, "outputs": outputs}
         write_record(part / RECORD, record.model_copy(update=update))
     return final
 
@@ -233,45 +203,28 @@ def record_run(folders, record, per_query=None):
 # --- in what order
 
 
-def ranked(
-    listing,
-    metric,
-    *,
-    workflow=None,
-    key=None,
-    keep_others=False,
-):
-    """Runs that hold a metric, best first: by score, time, id, folder.
+def ranked(listing, metric):
+    """Successful runs that hold a metric, best first: by score, time, id, folder.
 
-    A ``*`` in the metric is any text; ``workflow`` and the beginning of a comparability ``key``
-    choose among the runs. Runs that lack the metric or failed come last, if they are kept; they
-    have no ``score``.
+    A ``*`` in the metric is any text.
     """
     pattern = metric_key(metric)
     frame = listing.frame
-    rows = frame[frame["metric"].str.fullmatch(fnmatch.translate(pattern))]
-    if keep_others and "*" not in pattern:
-        others = listing.runs[~listing.runs["path"].isin(rows["path"])]
-        rows = pd.concat([rows, others.assign(metric=pattern)])
-    rows = rows.assign(score=rows["value"].where(rows["success"]), id=rows["run"].str.lower())
-    if not keep_others:
-        rows = rows.dropna(subset="score")
-    if workflow:
-        rows = rows[rows["workflow"].str.lower() == workflow.lower()]
-    rows = rows[rows["key"].str.startswith(key or "")]
+    fits = frame["metric"].str.fullmatch(fnmatch.translate(pattern))
+    rows = frame[fits & frame["success"]].dropna(subset="value").rename(columns={"value": "score"})
+    rows["id"] = rows["run"].str.lower()
     order = ["score", "completed", "id", "path"]
     ascending = [not higher_is_better(pattern), False, False, False]
     return rows.sort_values(order, ascending=ascending, ignore_index=True).drop(columns="id")
 
 
-def best_run(rows, metric, force=False):
-    """The run that wins, of rows that `ranked` gave."""
+def best_run(rows, metric):
     if rows.empty:
         raise InputError(f"no successful run holds the metric {metric_key(metric)!r}")
     keys = sorted({short_key(key) for key in rows["key"]})
-    if len(keys) > 1 and not force:
-        problem = f"runs were measured on different data ({', '.join(keys)})"
-        raise Incomparable(f"{problem}: choose one with --key, or --force")
+    if len(keys) > 1:
+        data = ", ".join(keys)
+        raise Incomparable(f"runs were measured on different data ({data}): name one with --run")
     return rows.iloc[0]
 
 
@@ -298,28 +251,30 @@ def query_scores(folder, metric):
     files = sorted(folder.glob(f"{PER_QUERY_PREFIX}*.json"))
     if len(files) > 1:
         raise NoRows(f"several {PER_QUERY_PREFIX} files")
-    frame, scores = _rows_of_command(files[0], metric) if files else _rows_of_report(folder, metric)
-    scores = pd.to_numeric(scores, errors="coerce")
-    rows = pd.DataFrame({"score": scores, "group": query_groups(frame)})
-    # What is undefined did not enter the metric either.
-    rows = rows.set_axis(frame["QueryId"].astype(str)).dropna().sort_index()
+    if files:
+        rows = read_per_query(files[0])
+        queries = rows["QueryId"].str.lower()
+        measure = _DOCUMENTED.get(metric, metric.replace("@", ""))
+    else:
+        rows, measure = _rows_of_report(folder, metric)
+        queries = rows["query_id"]
+    by_name = rows.set_axis(rows.columns.str.lower(), axis=1)
+    if measure not in by_name or queries.duplicated().any():
+        raise NoRows(f"no row a query for {metric!r}")
+    groups = groups_of(by_name.reindex(columns=["group"])["group"], queries)
+    scores = pd.to_numeric(by_name[measure], errors="coerce")
+    rows = pd.DataFrame({"score": scores, "group": groups}).set_axis(queries)
+    rows = rows.dropna().sort_index()  # what is undefined did not enter the metric either
     mean = rows["score"].mean()
     if not abs(mean - value) <= TOLERANCE:
         raise NoRows(f"the rows' mean is {mean:.6f}, the metric {value}")
     return rows
 
 
-def _rows_of_command(path, metric):
-    frame = read_per_query(path)
-    documented = {"map@1": "Ap1", "rr": "Ap1", "mrr": "Ap1", "ndcg@3": "Ndcg3"}
-    wanted = documented.get(metric, metric.replace("@", "")).lower()
-    column = next((name for name in frame if name.lower() == wanted), None)
-    if column is None:
-        raise NoRows(f"{path.name} has no field for {metric!r}")
-    return frame.assign(QueryId=frame["QueryId"].astype(str).str.lower()), frame[column]
+_DOCUMENTED = {"map@1": "ap1", "rr": "ap1", "mrr": "ap1", "ndcg@3": "ndcg3"}
 
 
-# Rows of a chapter's system: ``<dataset>.<system>.<measure>`` names it and their scores.
+# Rows of a chapter's system, and the name of their scores: ``<dataset>.<system>.<measure>``.
 def _rows_of_report(folder, metric):
     path = folder.parents[1] / "rows" / f"{folder.name}.csv.gz"
     if folder.parent.name != "runs" or not path.is_file():
@@ -327,13 +282,9 @@ def _rows_of_report(folder, metric):
     # Ids and names stay text, of which one may be "NA".
     texts = dict.fromkeys(("query_id", "system", "group"), str)
     table = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
-    table = table_from_csv(table).rename(columns={"query_id": "QueryId"})
-    parts = table.groupby("system") if {"QueryId", "system"} <= set(table) else ()
-    for system, rows in parts:
-        for column in rows:
-            if metric.endswith(f".{system}.{column}".lower()) and rows["QueryId"].is_unique:
-                return rows, rows[column]
-    raise NoRows(f"{path.name} has no row a query for {metric!r}")
+    table = table_from_csv(table).reindex(columns=list(dict.fromkeys([*table, *texts])))
+    _, system, measure = metric.split(".", 2)
+    return table[table["system"].str.lower() == system], measure
 
 
 def reported_number(folder, metric):

@@ -301,19 +301,18 @@ def inert_words(vocabulary, sheets=(), domain=SHIPPED_DOMAIN):
 
 def _own_words(vocabulary, sheets, domain):
     # Words of a collection that occur in no fact, nearest in frequency to those of facts.
-    frequencies = [vocabulary.df[word] for sheet in sheets for word in vocabulary.terms(sheet)]
-    if not frequencies:
-        return ()
-    of_facts = [facts.in_words(facts.query_text(sheet)) for sheet in sheets]
+    words = [word for sheet in sheets for word in vocabulary.terms(sheet)]
+    usual = np.median([vocabulary.df[word] for word in words] or [1])
     # What facts may be, and become by an edit.
-    of_facts += map(facts.in_words, (*facts.PARTY_TYPES, *facts.EVIDENCE_TYPES, *domain.acts))
+    of_facts = [facts.query_text(sheet) for sheet in sheets]
+    of_facts += [*facts.PARTY_TYPES, *facts.EVIDENCE_TYPES, *domain.acts]
     for kind in domain.types.values():
         of_facts += [kind.name, kind.unit, *kind.values]
-    others = set(vocabulary.df) - _TEMPLATE.union(_words(" ".join(of_facts)))
-    own = [word for word in sorted(others) if len(word) > 2 and word.isalpha()]
-    usual = np.median(frequencies)
+    known = _TEMPLATE.union(_words(facts.in_words(" ".join(of_facts))))
+    own = [word for word in sorted(vocabulary.df) if len(word) > 2 and word.isalpha()]
+    own = [word for word in own if word not in known and vocabulary.informative(word)]
     own.sort(key=lambda word: abs(math.log(vocabulary.df[word] / usual)))
-    return tuple(filter(vocabulary.informative, own))[:MOST_OWN_WORDS]
+    return tuple(own[:MOST_OWN_WORDS])
 
 
 class Writer(NamedTuple):
@@ -342,17 +341,16 @@ def with_context(case_id, inert, seed=0, outcome=False):
 
 def placebo_edits(sheet, write, removed, added, inert, draws=1, seed=0):
     """Placebos that drop and add as many words as a real edit; none if words are too few."""
-    query = write(sheet)
     placebos = []
     for draw in range(draws):
-        rng = _rng(seed, "placebo", query, str(removed), str(added), str(draw))
-        chosen = _exchange(write.context, removed, added, inert, rng)
+        purpose = "placebo", write(sheet), str(removed), str(added), str(draw)
+        chosen = _exchange(write.context, removed, added, inert, _rng(seed, *purpose))
         if chosen is None:
             return []
         item = f"placebo/-{removed}+{added}/{draw}"
-        text = write._replace(context=chosen)(sheet)
         words = f"{removed} inert word(s)", f"{added} other(s)"
-        placebos.append(Edit("Placebo", item, *words, sheet, text, removed, added))
+        query = write._replace(context=chosen)(sheet)
+        placebos.append(Edit("Placebo", item, *words, sheet, query, removed, added))
     return placebos
 
 

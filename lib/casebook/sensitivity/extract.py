@@ -24,7 +24,7 @@ from casebook.sensitivity.domain import (
 )
 from casebook.text import fold
 
-LONGEST_REGION = 12_000  # characters of the documented system
+LONGEST_READ = 12_000  # characters, as the documented system
 OLDEST_READ = 110
 HEAD = 4_000  # characters that hold a cause title
 REACH = 60  # characters in which a word says what a number is about
@@ -42,7 +42,6 @@ class Found(NamedTuple):
 class Extraction(NamedTuple):
     sheet: facts.FactSheet
     spans: tuple = ()
-    region: tuple = ()
     notes: tuple = ()
 
 
@@ -65,8 +64,7 @@ def extract_sheet(text, case_id="case", domain=SHIPPED_DOMAIN):
     Returns
     -------
     Extraction
-        ``sheet``; ``spans``, the place of each fact; ``region``, start and end of the part that
-        was read; ``notes`` on what was left out.
+        ``sheet``; ``spans``, the place of each fact; ``notes`` on what was left out.
 
     Raises
     ------
@@ -82,31 +80,20 @@ def extract_sheet(text, case_id="case", domain=SHIPPED_DOMAIN):
     """
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"{case_id}: has no text to extract facts from")
-    folded = fold(text)
-    start, end = facts_region(folded)
-    found, notes = _facts_in(folded[start:end], domain)
+    text = fold(text[:LONGEST_READ])
+    found, notes = _facts_in(text, domain)
     lists = {kind: [] for kind in facts.LISTS}
     spans = []
     for fact in found:
         of_kind = lists[fact.field]
-        field = f"{facts.LISTS[fact.field][1]}.{len(of_kind)}"
+        spans.append(fact._replace(field=f"{facts.LISTS[fact.field][1]}.{len(of_kind)}"))
         of_kind.append(fact.value)
-        spans.append(Found(field, fact.value, start + fact.start, start + fact.end))
-    sides = [] if "PartyType" in domain.types else list(cause_title(folded))
+    sides = [] if "PartyType" in domain.types else list(cause_title(text))
     numbers = {kind: lists.pop(kind) for kind in facts.NUMBERS}
     parties = {side.field.removeprefix("parties."): side.value for side in sides}
     record = {"case_id": case_id, "parties": parties, "numerical_facts": numbers}
     sheet = facts.FactSheet.model_validate(record | lists)
-    return Extraction(sheet, (*spans, *sides), (start, end), tuple(notes))
-
-
-def facts_region(text):
-    # The part with the facts: under a heading to the next one, else the beginning.
-    heading = pattern("heading").search(text)
-    start = heading.end() if heading else 0
-    following = heading and pattern("next_heading").search(text, start)
-    end = following.start() if following else len(text)
-    return start, min(end, start + LONGEST_REGION)
+    return Extraction(sheet, (*spans, *sides), tuple(notes))
 
 
 def _facts_in(text, domain):
@@ -281,29 +268,23 @@ docket numbers. Copy the words that name an item of evidence into its descriptio
 Cite sections as in IPC-302, Constitution-Article-21, CPC-Order-7-Rule-11, PDPA-13.
 Leave lists empty, and types Unknown, where the text says nothing. Further facts are
 of these types, with these values: {types}.
-{again}
 Judgment:
 {text}
 """
 
 
 def extract_with_model(text, model, case_id="case", domain=SHIPPED_DOMAIN):
-    """Extract a fact sheet with a language model; after two unusable answers, by patterns."""
+    """Extract a fact sheet with a language model; after an unusable answer, by patterns."""
     by_patterns = extract_sheet(text, case_id, domain)
-    part = text[slice(*by_patterns.region)]
     known = {fact.key for fact in facts.facts_of(by_patterns.sheet)}
     types = {key: list(kind.values or ["a number"]) for key, kind in domain.types.items()}
-    notes = []
-    for _ in range(2):
-        prompt = _PROMPT.format(text=part, types=json.dumps(types), again=" ".join(notes))
-        try:
-            record = {**model.complete_json(prompt, facts.FactSheet), "case_id": case_id}
-            sheet = facts.from_dict(record, "the model", empty=True, domain=domain)
-        except (InputError, TypeError) as problem:
-            notes.append(f"no fact sheet: {problem}")
-            continue
-        unknown = [fact for fact in facts.facts_of(sheet) if fact.key not in known]
-        notes.append(f"{len(unknown)} facts of the model were not found by the patterns")
-        return Extraction(sheet, (), by_patterns.region, tuple(notes))
-    notes.append("the model gave no usable fact sheet: the patterns were used")
-    return by_patterns._replace(notes=(*by_patterns.notes, *notes))
+    prompt = _PROMPT.format(text=text[:LONGEST_READ], types=json.dumps(types))
+    try:
+        record = {**model.complete_json(prompt, facts.FactSheet), "case_id": case_id}
+        sheet = facts.from_dict(record, "the model", empty=True, domain=domain)
+    except (InputError, TypeError) as problem:
+        note = f"no fact sheet: {problem}: the patterns were used"
+        return by_patterns._replace(notes=(*by_patterns.notes, note))
+    unknown = [fact for fact in facts.facts_of(sheet) if fact.key not in known]
+    note = f"{len(unknown)} facts of the model were not found by the patterns"
+    return Extraction(sheet, (), (note,))

@@ -9,7 +9,7 @@ import pandas as pd
 import pydantic
 
 from casebook.errors import CasebookError
-from casebook.models.answers import costs_in_words, load_judging_model, prices_of_tokens
+from casebook.models.language import CachedModel, costs_in_words, load_language_model
 from casebook.sensitivity import facts
 from casebook.sensitivity.domain import (
     FACT_TYPES,
@@ -147,22 +147,14 @@ class ModelValidator:
 
     def __init__(self, model):
         self.model = model
-        self._decisions = {}
         self.failures = Counter()
 
     def notes(self):
         # What the model was asked and did not answer, and the cost.
         notes = [f"{count} answers missing: {cause}" for cause, count in self.failures.items()]
-        costs = costs_in_words(self.model.costs, prices_of_tokens())
-        return [*notes, f"the validator: {costs}"]
+        return [*notes, f"the validator: {costs_in_words(self.model.costs)}"]
 
     def __call__(self, before, edit):
-        key = edit.description, edit.item, facts.sheet_hash(before)
-        if key not in self._decisions:
-            self._decisions[key] = self._ask(before, edit)
-        return self._decisions[key]
-
-    def _ask(self, before, edit):
         texts = [facts.query_text(sheet) for sheet in (before, edit.sheet)]
         question = QUESTIONS.format(before=texts[0], change=edit.description, after=texts[1])
         try:
@@ -178,8 +170,7 @@ class ModelValidator:
 
 
 def model_validator(name):
-    prices_of_tokens()
-    return ModelValidator(load_judging_model(name))
+    return ModelValidator(CachedModel(load_language_model(name)))
 
 
 # ---- how much is accepted

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from casebook import frames, verdicts
-from casebook.data.cards import card_of
 from casebook.errors import InputError
 from casebook.findings import interval_verdicts
 from casebook.measures.rankshift import normalised_footrule
@@ -18,7 +17,6 @@ from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import SYSTEM_NAMES, SYSTEM_PHRASES
-from casebook.runs.items import MOST_BYTES, item_page, word_changes
 from casebook.scores import Scores
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import CaseCollection
@@ -101,8 +99,8 @@ class SensitivityStudy:
         if above.empty:
             rows = rows.assign(reason=why_undefined(edges), verdict=verdicts.NOT_MEASURED)
         rows["level"], rows["baseline"] = used[[FOOTRULE, f"placebo_{FOOTRULE}"]].mean()
-        phrase = f"an edit of a fact under {PHRASES.get(system, system)}"
-        return rows.assign(system_phrase=phrase, against_phrase=PHRASES[PLACEBOS])
+        rows["system_phrase"] = f"an edit of a fact under {PHRASES.get(system, system)}"
+        return rows.assign(against_phrase=PHRASES[PLACEBOS])
 
     def beyond_by_type(self, systems=None):
         """Mean excess by fact type; verdicts by Holm's test over the types of each system.
@@ -126,8 +124,7 @@ class SensitivityStudy:
 
     def placebos_above(self, system, threshold=DECISIVE_DISPLACEMENT):
         """Share of all placebo edits above a displacement: a frame of one estimate, or of none."""
-        placebos = self.placebos[system]
-        placebos = placebos[placebos["status"] == OK]
+        placebos = self.placebos[system].query("status == @OK")
         exceeds = (placebos[DISPLACEMENT] > threshold).astype(float).to_frame(system)
         clusters = placebos["case_id"]
         scores = self._scores(exceeds, PLACEBOS_ABOVE, "placebo edits", clusters=clusters)
@@ -145,12 +142,12 @@ class SensitivityStudy:
         types = self.cases.domain.fact_types
         scores = {}
         for system, edges in self.edges.items():
-            displacement = evaluation.case_scores(edges, DISPLACEMENT, False, types)
             scores[system] = evaluation.case_scores(edges, fact_types=types)
+            displacement = evaluation.case_scores(edges, DISPLACEMENT, False, types)
             scores[f"{system}, {DOCUMENTED_SCORE}"] = displacement
         pairs = evaluation.decided_pairs(self.cases.annotations, **scores)
-        by_type = pairs.groupby("fact_type")["dispositive"]
-        return pairs.assign(**{TYPE_ALONE: by_type.transform("mean").astype(float)})
+        shares = pairs.groupby("fact_type")["dispositive"].transform("mean")
+        return pairs.assign(**{TYPE_ALONE: shares.astype(float)})
 
     def areas(self):
         """AUROC of the excess of every system, and of the fact type alone, by pairs."""
@@ -165,7 +162,8 @@ class SensitivityStudy:
 
         The intervals hold together (Bonferroni).
         """
-        simple = [TYPE_ALONE, *(name for name in self.systems if name == SIMPLE_SYSTEM != system)]
+        simple = [TYPE_ALONE, SIMPLE_SYSTEM]
+        simple = [name for name in simple if name in self.pairs and name != system]
         rows = self._contrasts([(system, name) for name in simple], margin)
         rows = rows.sort_values("baseline", ascending=False, kind="stable", ignore_index=True)
         rows = rows.assign(role="", family="simple baselines")
@@ -175,11 +173,10 @@ class SensitivityStudy:
 
     def against_documented(self, margin=None):
         """AUROC of the excess minus that of the documented mean displacement."""
-        tables = []
+        rows = []
         for system in self.systems:
-            pair = system, f"{system}, {DOCUMENTED_SCORE}"
-            tables.append(self._contrasts([pair], margin).assign(against=DOCUMENTED_SCORE))
-        rows = pd.concat(tables, ignore_index=True)
+            rows.append(self._contrasts([(system, f"{system}, {DOCUMENTED_SCORE}")], margin))
+        rows = pd.concat(rows, ignore_index=True).assign(against=DOCUMENTED_SCORE)
         return self._described(rows.assign(role="", family="documented measure"))
 
     def _contrasts(self, contrasted, margin):
@@ -215,10 +212,10 @@ class SensitivityStudy:
             scores = evaluation.documented_scores(edges, cases, types)
             of_all = scores, annotations, threshold
             outcomes = self.decisions(system)["outcome"]
-            excesses = evaluation.case_scores(edges, fact_types=types)
-            ranked = evaluation.importance_agreement(excesses, annotations, **self.options)
             rows[name, "as documented"] = evaluation.stated_evaluation(*of_all, outcomes)
             rows[name, "as in its code"] = evaluation.documented_evaluation(*of_all, len(edges))
+            excesses = evaluation.case_scores(edges, fact_types=types)
+            ranked = evaluation.importance_agreement(excesses, annotations, **self.options)
             rows[name, "standard"] = ranked
         table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["system", "computed"])
         return table.rename(columns=lambda name: name.replace("_", " ")).reset_index()
@@ -230,10 +227,7 @@ class SensitivityStudy:
         return pd.DataFrame(rows, columns=["case_id", "node", "fact_type", "outcome", "reason"])
 
     def rows(self):
-        tables = [
-            pd.concat(self.edges, names=["system"]),
-            pd.concat(self.placebos, names=["system"]),
-        ]
+        tables = [pd.concat(part, names=["system"]) for part in (self.edges, self.placebos)]
         return pd.concat(tables).reset_index("system").reset_index(drop=True)
 
     def tables(self, system, threshold=DECISIVE_DISPLACEMENT):
@@ -248,8 +242,9 @@ class SensitivityStudy:
             tables["COUNTERCASE's evaluation"] = self.documented_table(threshold)
             tables["Facts that decide"] = self.areas()
             tables["Facts that decide, against simple baselines"] = self.against_simple(system)
-        shown = {title: table.dropna(axis=1, how="all") for title, table in tables.items()}
-        return {title: table.filter(regex="^(?!.*_)") for title, table in shown.items()}
+        for title, table in tables.items():
+            tables[title] = table.dropna(axis=1, how="all").filter(regex="^(?!.*_)")
+        return tables
 
     def _scores(self, values, measure, unit, **about):
         about = {"cluster": "cases"} | about | self.options
@@ -260,19 +255,13 @@ class SensitivityStudy:
 def gaps(sheets, domain, annotations=None):
     """What cases lack, a line for each, before anything is searched."""
     neighbours = partial(neighbours_or_next, domain=domain)
-    edited = set()
-    for sheet in sheets:
-        edits = single_fact_edits(sheet, neighbours, domain=domain)
-        edited.update(edit.fact_type for edit in edits)
+    edits = [single_fact_edits(sheet, neighbours, domain=domain) for sheet in sheets]
+    edited = {edit.fact_type for of_sheet in edits for edit in of_sheet}
     for name in domain.fact_types:
         if name not in edited:
             yield f"{name}: no case has such a fact that can be changed, so no edit of it is made"
-    if annotations is None:
-        return
-    if annotations.empty:
-        yield "no case is annotated: accuracies, AUROC and Spearman are not defined"
-    elif annotations["dispositive"].nunique() < 2:
-        yield "all annotated facts decide, or none does: AUROC is not defined"
+    if annotations is not None and annotations["dispositive"].nunique() < 2:
+        yield "no case is annotated, or in one way alone: accuracies and AUROC are not defined"
 
 
 def run_sensitivity_study(
@@ -319,43 +308,8 @@ def run_case(sheet, documents, settings, validator, domain, *, mode="full", enco
 
 def case_search(system, index, k, *, chunking=True):
     if is_plugin(system):
-        retriever = load_retriever(system, index.documents)
-    else:
-        retriever = HybridRetriever(index, mode=system, chunking=chunking)
-    return CaseSearch(retriever, k, index.documents)
-
-
-# ---- single edits
-
-LISTS = ("cases before the edit", "cases after it")
-MOVED_MORE = "moved more than its placebos"
-
-
-def edit_items(study, system, most_bytes=MOST_BYTES):
-    # The edits of a system, those first that moved its lists most beyond their placebos.
-    nodes = [node for tree in study.trees[system] for node in tree.nodes[1:]]
-    edges = study.edges[system]
-    edges = edges[~edges["node"].str.contains("noop")]
-    items = pd.DataFrame({"id": edges["case_id"] + " " + edges["node"]})
-    items["text"] = [node.edit.description for node in nodes]
-    items["query"] = [word_changes(node.parent.query, node.query) for node in nodes]
-    items[BEYOND] = excess(edges)
-    items[DOCUMENTED_SCORE] = edges[DISPLACEMENT]
-    items[LISTS[0]] = [list(node.parent.ranking.cases) for node in nodes]
-    items[LISTS[1]] = [list(node.ranking.cases) for node in nodes]
-    items = items.sort_values(BEYOND, ascending=False, kind="stable")
-    results = items.drop(columns=["text", "query"]).assign(system=NAMES.get(system, system))
-    results[MOVED_MORE] = results[BEYOND] > 0
-    return item_page(
-        items[["id", "text", "query"]],
-        results,
-        noun="edit",
-        ready=[(MOVED_MORE, NAMES.get(system, system), None)],
-        card=card_of(study.cases.name),
-        documents=study.cases.documents.set_index("doc_id")["text"].to_dict(),
-        item_texts=["query"],
-        most_bytes=most_bytes,
-    )
+        return CaseSearch(load_retriever(system, index.documents), k, index.documents)
+    return CaseSearch(HybridRetriever(index, mode=system, chunking=chunking), k)
 
 
 # ---- the same question in other words, whose results should stay as they are
@@ -368,23 +322,23 @@ def wording_pairs(dataset, encoder):
     """
     queries = dataset.queries.assign(group=dataset.queries["query_id"].map(dataset.groups or {}))
     has_answers = "answer" in queries
-    kinds = queries.groupby(["group", "answer"] if has_answers else "group").ngroup()
+    kind = queries.groupby(["group", "answer"] if has_answers else "group").ngroup()
+    run = kind.ne(kind.shift()).cumsum()  # of neighbours of one kind, of which each two are a pair
+    is_odd = kind.groupby(run).cumcount() % 2 == 0
+    first = np.flatnonzero(is_odd & kind.eq(kind.shift(-1)) & (kind >= 0))
     vectors = np.asarray(encoder.encode_queries(queries["text"].tolist()), float)
     cosines = vectors @ vectors.T
+    texts = queries["text"].to_numpy()
     groups = queries["group"].to_numpy()
-    cosines[groups[:, None] != groups] = -np.inf
-    np.fill_diagonal(cosines, -np.inf)
-    nearest = cosines.argmax(axis=1)
-    pairs = []
-    at = 0
-    while at < len(queries) - 1:
-        is_pair = kinds.iloc[at] == kinds.iloc[at + 1] >= 0
-        near = nearest[at] == at + 1 and nearest[at + 1] == at
-        if is_pair and (not has_answers or (near and cosines[at, at + 1] >= LEAST_COSINE)):
-            texts = queries["text"].iloc[[at, at + 1]]
-            pairs.append((*texts, groups[at], cosines[at, at + 1]))
-        at += 1 + is_pair
-    return pd.DataFrame(pairs, columns=["first", "second", "group", "cosine"])
+    pairs = {"first": texts[first], "second": texts[first + 1], "group": groups[first]}
+    pairs = pd.DataFrame(pairs).assign(cosine=cosines[first, first + 1])
+    if has_answers:
+        cosines[groups[:, None] != groups] = -np.inf
+        np.fill_diagonal(cosines, -np.inf)
+        nearest = cosines.argmax(axis=1)
+        is_mutual = (nearest[first] == first + 1) & (nearest[first + 1] == first)
+        pairs = pairs[is_mutual & (pairs["cosine"] >= LEAST_COSINE)]
+    return pairs.reset_index(drop=True)
 
 
 def wording_scores(dataset, encoder, systems, k=10, *, seed=0, **options):
@@ -396,12 +350,12 @@ def wording_scores(dataset, encoder, systems, k=10, *, seed=0, **options):
     pairs = wording_pairs(dataset, encoder)
     if pairs["group"].nunique() < 2:
         raise InputError(f"{dataset.key}: no paraphrases of questions of two groups: name such")
-    groups = pairs["group"].tolist()
+    groups = pairs["group"].to_numpy()
     order = np.random.default_rng([seed, 7]).permutation(len(pairs))
     strangers = []  # for each question one of another group, at random
     for shift, group in enumerate(groups):
         rolled = np.roll(order, shift)
-        strangers.append(next(position for position in rolled if groups[position] != group))
+        strangers.append(rolled[groups[rolled] != group][0])
     index = CorpusIndex(dataset.documents, encoder)
     values = {}
     names = {}
@@ -418,15 +372,8 @@ def wording_scores(dataset, encoder, systems, k=10, *, seed=0, **options):
         names |= {system: f"{name}, other wording", stranger: f"{name}, other question"}
         phrases[system] = f"another wording under {PHRASES.get(system, system)}"
         phrases[stranger] = "another question"
-    about = {"cluster": "groups of questions", "names": names, "phrases": phrases}
-    return Scores(
-        pd.DataFrame(values, dtype=float).fillna(0.0),  # two empty lists are the same
-        BETWEEN,
-        dataset.name,
-        dataset.card.title if dataset.card else dataset.name,
-        "pairs of wordings",
-        clusters=pairs["group"],
-        seed=seed,
-        **about,
-        **options,
-    )
+    values = pd.DataFrame(values, dtype=float).fillna(0.0)  # two empty lists are the same
+    of_data = dataset.name, dataset.card.title if dataset.card else dataset.name
+    about = {"cluster": "groups of questions", "names": names, "phrases": phrases, "seed": seed}
+    about |= {"unit": "pairs of wordings", "clusters": pairs["group"]} | options
+    return Scores(values, BETWEEN, *of_data, **about)

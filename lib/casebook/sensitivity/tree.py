@@ -66,28 +66,24 @@ class Node:
 class Tree:
     k: int
     settings: TreeSettings
+    domain: Domain = field(repr=False)
     write: edits.Writer
     terms: tuple
     nodes: list
     states: set = field(repr=False)
-    domain: Domain = field(repr=False)
     placebos: list = field(default_factory=list)
     noops: list = field(default_factory=list)
     decisions: list = field(default_factory=list)
 
     @property
-    def root(self):
-        return self.nodes[0]
-
-    @property
     def case_id(self):
-        return self.root.sheet.case_id
+        return self.nodes[0].sheet.case_id
 
     @property
     def poor(self):
-        if len(self.terms) >= edits.LEAST_TERMS:
-            return None
-        return f"{len(self.terms)} informative term(s) in the query: too poor to be scored"
+        if len(self.terms) < edits.LEAST_TERMS:
+            return f"{len(self.terms)} informative term(s) in the query: too poor to be scored"
+        return None
 
     @property
     def no_placebo(self):
@@ -150,35 +146,30 @@ def grow_trees(
     """
     settings = settings or TreeSettings()
     validator = validator or partial(rules, domain=domain)
-    if inert is None:
+    if settings.original or not settings.placebo_draws:
+        inert = edits.NO_WORDS
+    elif inert is None:
         inert = edits.inert_words(search.vocabulary, sheets, domain)
-    trees = [_rooted(sheet, search, settings, inert, domain) for sheet in sheets]
-    level = [(tree, tree.root) for tree in trees]
+    trees = []
+    for sheet in sheets:
+        if not present_types(sheet):
+            raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
+        write = edits.with_context(sheet.case_id, inert, settings.seed, settings.original)
+        terms = search.vocabulary.terms(sheet)
+        root = Node("r", None, None, sheet, write(sheet))
+        trees.append(Tree(search.k, settings, domain, write, terms, [root], {sheet_hash(sheet)}))
+    level = [(tree, tree.nodes[0]) for tree in trees]
     _search_level(search, level)
     for _ in range(settings.max_depth):
         grown = []
         placebos = []
         for tree, node in level:
-            children = list(_children(tree, node, neighbours, validator))
-            tree.nodes += children
+            children = _children(tree, node, neighbours, validator)
             grown += [(tree, child) for child in children]
-            same_size = list(_placebos(tree, node, children, inert))
-            tree.placebos += same_size
-            placebos += [(tree, placebo) for placebo in same_size]
+            placebos += [(tree, placebo) for placebo in _placebos(tree, node, children, inert)]
         _search_level(search, grown + placebos)
         level = [(tree, node) for tree, node in grown if _expands(tree, node)]
     return trees
-
-
-def _rooted(sheet, search, settings, inert, domain):
-    if not present_types(sheet):
-        raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
-    if settings.original or not settings.placebo_draws:
-        inert = edits.NO_WORDS
-    write = edits.with_context(sheet.case_id, inert, settings.seed, settings.original)
-    root = Node("r", None, None, sheet, write(sheet))
-    terms = search.vocabulary.terms(sheet)
-    return Tree(search.k, settings, write, terms, [root], {sheet_hash(sheet)}, domain)
 
 
 def _search_level(search, level):
@@ -198,9 +189,9 @@ def _children(tree, node, neighbours, validator):
         tree.noops += [(node, edit) for edit in candidates if edit.noop]
         changing = [edit for edit in candidates if not edit.noop]
         candidates = edits.order_edits(changing, tree.settings.seed)
-    count = 0
+    children = []
     for edit in candidates:
-        if count == tree.settings.children:
+        if len(children) == tree.settings.children:
             break
         state = sheet_hash(edit.sheet)
         if state in tree.states and not original:
@@ -209,19 +200,22 @@ def _children(tree, node, neighbours, validator):
         tree.decisions.append((node.name, edit.fact_type, *decision))
         if decision.outcome == ACCEPT:
             tree.states.add(state)
-            count += 1
-            yield node.child(count, edit)
+            children.append(node.child(len(children) + 1, edit))
+    tree.nodes += children
+    return children
 
 
 def _placebos(tree, node, children, inert):
     # A few placebos for each size that the edits of a node have.
     sizes = {(child.edit.removed, child.edit.added) for child in children}
-    settings = tree.settings
-    draws = settings.placebo_draws if tree.write.context else 0
-    for size in sorted(sizes - {(0, 0)}):
-        placebos = edits.placebo_edits(node.sheet, tree.write, *size, inert, draws, settings.seed)
-        for edit in placebos:
-            yield node.child(edit.item, edit)
+    draws, seed = tree.settings.placebo_draws, tree.settings.seed
+    placebos = []
+    if tree.write.context:
+        for size in sorted(sizes - {(0, 0)}):
+            placebos += edits.placebo_edits(node.sheet, tree.write, *size, inert, draws, seed)
+    placebos = [node.child(edit.item, edit) for edit in placebos]
+    tree.placebos += placebos
+    return placebos
 
 
 def _expands(tree, node):
@@ -243,16 +237,14 @@ class CaseSearch:
         self.k = k
         self.documents = retriever.index.documents if documents is None else documents
         column = "case_id" if "case_id" in self.documents else "doc_id"
-        cases = self.documents[column].astype(str)
-        self._case_of = dict(zip(self.documents["doc_id"], cases, strict=True))
+        cases = self.documents.set_index("doc_id", drop=False)[column].astype(str)
+        self._case_of = cases.to_dict()
         sizes = cases.value_counts()
         # So many documents hold k cases and that of the query.
-        self._fetch = min(k * sizes.max() + 1, len(cases))
+        self._fetch = int(min(k * sizes.max() + 1, len(cases)))
         if len(sizes) < k:
-            raise InputError(
-                f"the collection holds {len(sizes)} cases, fewer than the {k} to be compared: "
-                "lower K or add documents"
-            )
+            few = f"the collection holds {len(sizes)} cases, fewer than the {k} to be compared"
+            raise InputError(f"{few}: lower K or add documents")
 
     @cached_property
     def vocabulary(self):
@@ -262,16 +254,13 @@ class CaseSearch:
         if not queries:
             return []
         exclude = exclude or [None] * len(queries)
-        lists = self._documents(queries)
+        if hasattr(self.retriever, "retrieve_many"):
+            fetch = self._fetch
+            result = self.retriever.retrieve_many(queries, top_k=fetch, depth=fetch)
+            lists = result.run(range(len(queries))).values()
+        else:  # a function of one's own
+            lists = scores_by_callable(self.retriever, queries, self._fetch, self._case_of)
         return [self._distinct(*both) for both in zip(lists, exclude, strict=True)]
-
-    def _documents(self, queries):
-        # Scores by document for each query, best first.
-        fetch = int(self._fetch)
-        if not hasattr(self.retriever, "retrieve_many"):  # a function of one's own
-            return scores_by_callable(self.retriever, queries, fetch, self._case_of.keys())
-        result = self.retriever.retrieve_many(queries, top_k=fetch, depth=fetch)
-        return list(result.run(range(len(queries))).values())
 
     def _distinct(self, scores, excluded):
         found = {}

@@ -1,7 +1,6 @@
-"""What `casebook shift train` and `casebook shift run` do and store, under the documented names."""
+"""What `casebook shift train`, `run` and `eval` do and store, under the documented names."""
 
 import contextlib
-import datetime
 import itertools
 import uuid
 from collections import namedtuple
@@ -26,7 +25,7 @@ from casebook.runs.record import (
     utc,
     write_per_query,
 )
-from casebook.runs.registry import record_run
+from casebook.runs.registry import evaluations_folder, record_run
 from casebook.shift.embedded import (
     DOCUMENTED_MEASURES,
     SHIFT_MEASURES,
@@ -36,17 +35,18 @@ from casebook.shift.embedded import (
     group_labels,
     per_query,
 )
+from casebook.shift.gate import evaluate_shift, judge_shift, profile_rules
 from casebook.shift.learn import CANDIDATE_SCALES, DOCUMENTED_MODE, TRAINING_MODES, learn_posneg
 from casebook.shift.segments import means_and_gains
 from casebook.stats.samples import check_choice
+from casebook.verdicts import PASS
 
-RESULT = "shift-training-result.json"
-READABLE = "shift-training-result.md"
+RESULT = "shift-training-result"
 STATS = "training_stats.json"
-SPLIT = "split.json"
 SELECTION_WEIGHTS = {"map@1": 0.7, "ndcg@3": 0.3}  # of the documented selection score
+_STEMS = {"map@1": "Map", "ndcg@3": "Ndcg3"}
 _TOP_DIMENSIONS = 8
-_TIE_DECIMALS = 12  # of selection scores
+_DECIMALS = 12  # of selection scores: what is below decides no tie
 # A stored training: its folder, and its fields under the documented names.
 Training = namedtuple("Training", "folder values")
 # What a shift is learned on, and with which settings.
@@ -64,6 +64,7 @@ def prepare(setup):
     data = embed(load_dataset(setup.dataset), encoder)
     division = divide(data, by=setup.by, seed=setup.seed)
     parts = {part: data.take(rows) for part, rows in division.items()}
+    machine = model_settings().fingerprint
     labels = {
         "Dataset": data.dataset.name,
         "DatasetHash": data.dataset.fingerprint,
@@ -73,8 +74,8 @@ def prepare(setup):
         "SplitShares": SPLIT_SHARES,
         "Encoder": encoder.name,
         "EncoderHash": encoder.model_hash,
-        "Device": model_settings().fingerprint["device"],
-        "Precision": model_settings().fingerprint["precision"],
+        "Device": machine["device"],
+        "Precision": machine["precision"],
         "Parameters": {"mode": setup.mode, "hard_negatives": setup.hard_negatives},
         "Seed": setup.seed,
         "CodeHash": library_digest(),
@@ -88,6 +89,7 @@ def load_dataset(name):
 
 
 def names_of(dataset):
+    """Names of a data set's workflow in folders and in run records."""
     if dataset.key == "insurance":
         return "mini-insurance-posneg", "MiniInsurance-PosNeg"
     return f"{dataset.key}-posneg", f"{dataset.key}-PosNeg"
@@ -104,30 +106,30 @@ def train_shift(setup, root):
     means = {}
     scores = {}
     for scale in CANDIDATE_SCALES:
-        means[scale] = documented_measure_means(dev, dev.queries + scale * shift.move(dev.queries))
-        scores[scale] = round(selection_score(means[0.0], means[scale]), _TIE_DECIMALS)
+        found = dev.score(dev.queries + scale * shift.move(dev.queries), DOCUMENTED_MEASURES)
+        means[scale] = found.mean().set_axis(SELECTION_WEIGHTS).to_dict()
+        scores[scale] = selection_score(means[0.0], means[scale])
     scale = max(scores, key=scores.get)  # the first of equals
     workflow, _ = names_of(data.dataset)
-    values = training_values(shift, workflow, means[0.0], means[scale], labels, scale)
-    folder = write_training(root, values, shift.stats)
-    write_json(folder / SPLIT, {part: queries.query_ids for part, queries in parts.items()})
+    folder, values = write_training(root, workflow, shift, means[0.0], means[scale], scale, labels)
+    write_json(folder / "split.json", {part: each.query_ids for part, each in parts.items()})
     return folder, values, shift.stats
-
-
-def documented_measure_means(data, vectors):
-    return data.score(vectors, DOCUMENTED_MEASURES).mean().set_axis(SELECTION_WEIGHTS).to_dict()
 
 
 def selection_score(before, after):
     """Weighted gain of both documented measures, by which scale and best training are chosen."""
-    return sum(weight * (after[key] - before[key]) for key, weight in SELECTION_WEIGHTS.items())
+    gains = [weight * (after[key] - before[key]) for key, weight in SELECTION_WEIGHTS.items()]
+    return round(sum(gains), _DECIMALS)
 
 
-def training_values(shift, workflow, before, after, labels, scale):
-    """Fields of a learned shift; ``before`` and ``after`` it: map@1 and ndcg@3 on dev."""
-    return {
+def write_training(root, workflow, shift, before, after, scale, labels):
+    """Store a learned shift; ``before`` and ``after`` it: map@1 and ndcg@3 on dev."""
+    created = now()
+    folder = stamped_folder(root, f"{workflow}-training", created)
+    values = {
         "WorkflowName": workflow,
-        "CreatedUtc": utc(),
+        "CreatedUtc": utc(created),
+        "BaseDirectory": folder.name,
         "ComparisonRuns": shift.stats.Cases,
         "ImprovementFirst": 0.0,
         "ImprovementFirstPlusDelta": 0.0,
@@ -147,20 +149,14 @@ def training_values(shift, workflow, before, after, labels, scale):
         "SelectionNdcg3Shifted": after["ndcg@3"],
         "SelectionScore": selection_score(before, after),
     }
-
-
-def write_training(root, values, stats):
-    created = datetime.datetime.fromisoformat(values["CreatedUtc"])
-    folder = stamped_folder(root, f"{values['WorkflowName']}-training", created)
-    values["BaseDirectory"] = folder.name
-    write_json(folder / STATS, vars(stats))
-    write_json(folder / RESULT, values)
-    largest = pd.Series(values["DeltaVector"]).sort_values(key=np.abs, kind="stable")[::-1]
+    write_json(folder / STATS, vars(shift.stats))
+    write_json(folder / f"{RESULT}.json", values)
+    largest = pd.Series(shift.vector).sort_values(key=np.abs, kind="stable")[::-1]
     components = largest.head(_TOP_DIMENSIONS).map("{:+z.6f}".format)
     fields = [pair for pair in values.items() if not isinstance(pair[1], list | dict)]
     tables = {("field", "value"): fields, ("dimension", "value"): components.items()}
-    _write_readable(folder / READABLE, values["WorkflowName"], tables)
-    return folder
+    _write_readable(folder / f"{RESULT}.md", workflow, tables)
+    return folder, values
 
 
 def stamped_folder(root, stem, moment):
@@ -181,12 +177,12 @@ def _write_readable(path, title, tables):
 
 
 def read_training(folder):
-    path = Path(folder) / RESULT
+    path = Path(folder) / f"{RESULT}.json"
     try:
         values = read_json(path)
         values["DeltaVector"] = np.array(values["DeltaVector"], dtype=float)
-        values["Scale"] = float(values["Scale"])
-        values["SelectionScore"] = round(values["SelectionScore"], _TIE_DECIMALS)
+        for name in ("Scale", "SelectionScore"):
+            values[name] = float(values[name])
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: not a training result: {error}") from None
     return Training(Path(folder), values)
@@ -212,11 +208,11 @@ def best_training(root, workflow, newest=False):
 
 
 def find_training(dataset, root, *, newest=False, folder=None):
+    """A stored training, and the settings that it was made with."""
     if folder is None:
         training = best_training(root, names_of(load_dataset(dataset))[0], newest)
     else:
-        below_root = Path(root) / folder
-        training = read_training(below_root if below_root.exists() else folder)
+        training = read_training(folder)
     labels = training.values["Labels"]
     options = {"by": labels["SplitBy"], "seed": labels["Seed"], **labels["Parameters"]}
     return training, Setup(str(dataset), labels["Encoder"], **options)
@@ -225,86 +221,43 @@ def find_training(dataset, root, *, newest=False, folder=None):
 # --- application
 
 
-def check_split(labels, training):
+def applied_shift(training, labels, scale=None):
+    """Scale and vector of a stored shift, and why it moves nothing; None if it does."""
+    values = training.values
     for key in ("DatasetHash", "SplitHash", "EncoderHash"):
-        if training.values["Labels"].get(key) != labels[key]:
+        if values["Labels"].get(key) != labels[key]:
             raise InputError(
                 f"{training.folder}: was trained with another {key}; train again, "
                 "so that no test query was learned from"
             )
-
-
-def applied_scale(values, scale=None):
-    """Scale at which a stored shift is applied, and why it moves nothing; None if it does."""
-    scale = float(values["Scale"] if scale is None else scale)
+    scale = values["Scale"] if scale is None else scale
     if not np.isfinite(scale):
         raise InputError(f"the scale must be a finite number, not {scale}")
+    note = why_unmoved(values, scale)
+    scale = 0.0 if note else scale
+    return scale, scale * values["DeltaVector"], note
+
+
+def why_unmoved(values, scale):
     if values["IsCancelled"]:
-        return 0.0, f"no shift is applied: the training was cancelled: {values['CancelReason']}"
-    if not scale:
-        return 0.0, (
+        return f"no shift is applied: the training was cancelled: {values['CancelReason']}"
+    if scale == 0:
+        return (
             "no shift is applied: the scale is 0, which training chooses if no scale raises the "
             "selection score of the development questions"
         )
-    return scale, None
+    return None
 
 
 def run_shift(setup, training, layout, *, scale=None):
     """Evaluate a stored shift on the test queries, write its files and record two runs."""
     data, parts, labels = prepare(setup)
     started = now()
-    check_split(labels, training)
-    train, test = parts["train"], parts["test"]
-    scale, note = applied_scale(training.values, scale)
-    scales = {"baseline": 0.0, "posneg": scale}
-    moves = {system: by * training.values["DeltaVector"] for system, by in scales.items()}
-    train_means = {}
-    for system, move in moves.items():
-        train_means[system] = documented_measure_means(train, train.queries + move)
+    scale, move, note = applied_shift(training, labels, scale)
+    test = parts["test"]
+    vectors = {"baseline": test.queries, "posneg": test.queries + move}
+    scores = {system: test.score(moved) for system, moved in vectors.items()}
     clusters = group_labels(test)
-    metrics = _metrics(test, moves, clusters, note)
-    values = _documented(data, metrics, train_means)
-    values |= {"Scale": scale, "TrainingId": training.folder.name, "CreatedUtc": utc(started)}
-    workflow, name = names_of(data.dataset)
-    folder = stamped_folder(layout.results, f"{workflow}-run", started)
-    write_json(folder / "metrics-posneg.json", values)
-    table = []
-    for measure, numbers in metrics.items():
-        table.append((measure, *map(text_of, numbers.values()), numbers["delta"]["n"]))
-    head = ("measure", "baseline", "shifted", "delta", "n")
-    _write_readable(folder / "metrics-posneg.md", workflow, {head: table})
-    records = []
-    for system, record_name in {"baseline": f"{name}-Baseline", "posneg": name}.items():
-        rows = per_query(test, test.queries + moves[system])
-        rows["Group"] = _group_names(test, clusters)
-        write_per_query(folder / per_query_name(system), rows)
-        means = {measure: numbers[system]["value"] for measure, numbers in metrics.items()}
-        means |= {f"train.{key}": mean for key, mean in train_means[system].items()}
-        record = RunRecord.model_construct(
-            run_id=uuid.uuid4().hex,
-            workflow=record_name,
-            started=started,
-            completed=now(),
-            success=True,
-            labels=labels | {"Training": training.folder.name, "Scale": scales[system]},
-            metrics=means,
-        )
-        records.append(str(record_run(layout, record, rows)))
-    about = {"folder": str(folder), "runs": records, "note": note}
-    return about | {"values": values, "measures": metrics}
-
-
-def _group_names(data, clusters):
-    """Name of each query's group in the data; those that share a question are one group."""
-    if data.dataset.groups is None:
-        return clusters
-    own = pd.Series(data.query_ids).map(data.dataset.groups)
-    joined = own.groupby(clusters).transform(lambda names: "+".join(sorted(set(names))))
-    return joined.tolist()
-
-
-def _metrics(test, moves, clusters, note):
-    scores = {system: test.score(test.queries + move) for system, move in moves.items()}
     metrics = {}
     for measure in SHIFT_MEASURES:
         systems = pd.DataFrame({system: frame[measure] for system, frame in scores.items()})
@@ -313,26 +266,52 @@ def _metrics(test, moves, clusters, note):
         if note:
             delta |= {"value": None, "reason": "no shift was applied"}
         metrics[measure.removeprefix(ORIGINAL)] = means | {"delta": delta}
-    return metrics
-
-
-def _documented(data, metrics, train_means):
+    workflow, name = names_of(data.dataset)
     counts = data.account()
     values = {
-        "WorkflowName": names_of(data.dataset)[0],
+        "WorkflowName": workflow,
+        "CreatedUtc": utc(started),
+        "TrainingId": training.folder.name,
+        "Scale": scale,
         "PolicyCount": len(data.documents),
-        "EffectiveQueryCount": metrics["map@1"]["baseline"]["n"],
+        "EffectiveQueryCount": len(test),
         "TotalQueryCount": counts["n_total"],
         "DroppedQueries": counts["reasons"],
     }
-    for key, stem in {"map@1": "Map", "ndcg@3": "Ndcg3"}.items():
-        numbers = metrics[key]
-        values[f"Delta{stem}"] = numbers["delta"]["value"]
-        values[f"Delta{stem}Ci"] = numbers["delta"]["ci"]
-        for system, name in {"baseline": "Baseline", "posneg": "PosNeg"}.items():
-            values[f"{stem}{name}"] = numbers[system]["value"]
-            values[f"Train{stem}{name}"] = train_means[system][key]
-    return values
+    for key, stem in _STEMS.items():
+        values[f"{stem}Baseline"] = metrics[key]["baseline"]["value"]
+        values[f"{stem}PosNeg"] = metrics[key]["posneg"]["value"]
+        values[f"Delta{stem}"] = metrics[key]["delta"]["value"]
+        values[f"Delta{stem}Ci"] = metrics[key]["delta"]["ci"]
+    folder = stamped_folder(layout.results, f"{workflow}-run", started)
+    write_json(folder / "metrics-posneg.json", values)
+    table = []
+    for measure, numbers in metrics.items():
+        table.append((measure, *map(text_of, numbers.values()), len(test)))
+    head = ("measure", "baseline", "shifted", "delta", "n")
+    _write_readable(folder / "metrics-posneg.md", workflow, {head: table})
+    groups = pd.Series(clusters)
+    if test.dataset.groups is not None:  # names of the data; groups that share a question are one
+        own = pd.Series(test.query_ids).map(test.dataset.groups)
+        groups = own.groupby(clusters).transform(lambda names: "+".join(sorted(set(names))))
+    records = []
+    for system, record_name in {"baseline": f"{name}-Baseline", "posneg": name}.items():
+        rows = per_query(test, vectors[system])
+        rows["Group"] = groups
+        write_per_query(folder / per_query_name(system), rows)
+        applied = scale if system == "posneg" else 0.0
+        record = RunRecord.model_construct(
+            run_id=uuid.uuid4().hex,
+            workflow=record_name,
+            started=started,
+            completed=now(),
+            success=True,
+            labels=labels | {"Training": training.folder.name, "Scale": applied},
+            metrics={measure: each[system]["value"] for measure, each in metrics.items()},
+        )
+        records.append(str(record_run(layout, record, rows)))
+    about = {"folder": str(folder), "runs": records, "note": note}
+    return about | {"values": values, "measures": metrics}
 
 
 def text_of(number):
@@ -340,3 +319,88 @@ def text_of(number):
     why = (number["reason"] or "no interval").replace("_", " ")
     value = "not measured" if number["value"] is None else f"{number['value']:.3f}"
     return value + (f" ({why})" if low is None else f" [{low:.3f}, {high:.3f}]")
+
+
+# --- evaluators and gate
+
+
+def run_evaluators(
+    setup,
+    training,
+    layout,
+    *,
+    shift="learned",
+    baseline=True,
+    mode="per-query",
+    scale=None,
+    profile="documented",
+    eps=None,
+    decision="bound",
+):
+    """Run the evaluators on the test queries, decide on the shift, write manifest and gate."""
+    check_choice("shift", shift, ("learned", "identity", "zero"))
+    profile_rules(profile, eps)  # an unknown profile is refused before any vector is computed
+    _, parts, labels = prepare(setup)
+    started = now()
+    test = parts["test"]
+    note = None
+    vectors = np.zeros_like(test.queries) if shift == "zero" else test.queries
+    if shift == "learned":
+        _, move, note = applied_shift(training, labels, scale)
+        vectors = test.queries + move
+    evaluation = evaluate_shift(test, vectors, baseline=baseline, mode=mode)
+    kind = "evaluation+baseline" if baseline else "evaluation"
+    run_id = uuid.uuid4().hex
+    folder = evaluations_folder(layout.tenant) / f"{started:%Y%m%d_%H%M%S}_{kind}_{run_id}"
+    manifest = {
+        "kind": kind,
+        "runId": run_id,
+        "source": str(setup.dataset),
+        "shift": shift,
+        "useBaseline": baseline,
+        "dataset": test.dataset.name,
+        "startedAtUtc": utc(started),
+        "completedAtUtc": utc(),
+        "usedSim": False,
+        "mode": mode,
+        "diagnostic": mode == "shared",
+        "queryRole": "test",
+        "refRole": "documents",
+        "queryCount": len(test),
+        "refCount": len(test.documents),
+        "embeddingsRoot": None,
+        "refsManifestPath": None,
+        "refsManifest": {
+            "totalDocuments": len(test.documents),
+            "dimensions": test.documents.shape[1],
+            "provider": labels["Encoder"],
+        },
+        "labels": labels,
+        "metrics": evaluation.metrics,
+        "degenerate": evaluation.degenerate,
+    }
+    write_json(folder / "run_manifest.json", manifest)
+    about = {"folder": str(folder), "verdict": None, "notes": [], "n": len(test), "note": note}
+    if baseline:
+        options = {"eps": eps, "decision": decision, "seed": setup.seed}
+        report = judge_shift(evaluation, profile, clusters=group_labels(test), **options)
+        about |= {"verdict": report.verdict, "notes": [c.pop("note") for c in report.checks]}
+        gate = {
+            "Dataset": manifest["dataset"],
+            "RunId": run_id,
+            "RefsManifestPath": None,
+            "ResultsPath": folder.name,
+            "Mode": mode,
+            "Diagnostic": manifest["diagnostic"],
+            "CreatedUtc": utc(),
+            "GateProfile": profile,
+            "Decision": decision,
+            "Passed": report.verdict == PASS,
+            "Verdict": report.verdict,
+            "Epsilon": max(check["eps"] for check in report.checks),
+            "Notes": about["notes"],
+            "Checks": report.checks,
+            "Metrics": evaluation.metrics,
+        }
+        write_json(folder / "acceptance_gate.json", gate)
+    return about | {"metrics": evaluation.metrics}

@@ -1,5 +1,6 @@
 """A dataset with its vectors, which shifts are learned from and evaluated on, and its divisions."""
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
@@ -8,7 +9,8 @@ import pandas as pd
 
 from casebook.data.splits import connected_components, largest_first
 from casebook.errors import InputError
-from casebook.measures.ranking import evaluate, random_order
+from casebook.measures.ranking import evaluate
+from casebook.models.cache import unit_rows
 from casebook.models.encoders import load_encoder
 from casebook.runs.record import PER_QUERY_FIELDS
 from casebook.stats.samples import check_choice, check_count
@@ -17,7 +19,7 @@ SHIFT_MEASURES = ("nDCG@10", "RR", "P@1", "original:map@1", "original:ndcg@3")
 # Ap1 and Ndcg3 of the per-query records.
 DOCUMENTED_MEASURES = ("original:map@1", "original:ndcg@3")
 SPLIT_SHARES = {"train": 0.5, "dev": 0.2, "test": 0.3}
-SMALLEST_NORM = 1e-12
+_TOP_FIELDS = PER_QUERY_FIELDS[5:]  # names and cosines of the best three
 TIE_DECIMALS = 12  # cosines that differ by less differ by rounding only
 
 
@@ -63,7 +65,8 @@ class EmbeddedDataset:
 
     def scores(self, vectors):
         """Cosines of each query vector with the documents of its pool."""
-        cosines = np.round(unit(vectors) @ unit(self.documents).T, TIE_DECIMALS)
+        queries = unit_rows(np.nan_to_num(vectors))
+        cosines = np.round(queries @ unit_rows(self.documents).T, TIE_DECIMALS)
         return [row[pool] for pool, row in zip(self.pools, cosines, strict=True)]
 
     def rankings(self, vectors):
@@ -86,10 +89,6 @@ class EmbeddedDataset:
         """Measure the rankings that query vectors give: a frame, queries x measures."""
         return evaluate(self.qrels(), self.run(vectors), list(measures)).frame()
 
-    def chance(self, measures=SHIFT_MEASURES):
-        """Expected value of a random order of each query's pool, computed and not drawn."""
-        return random_order(self.qrels(), self.run(self.queries), list(measures))
-
 
 def embed(dataset, encoder="minilm"):
     """Embed a dataset, by an encoder or its name; effective queries have a relevant document."""
@@ -104,11 +103,11 @@ def embed(dataset, encoder="minilm"):
         pool = sorted(candidates.get(query, ()), reverse=True)
         grades = dataset.qrels.get(query, {})
         is_relevant = np.array([grades.get(doc, 0) > 0 for doc in pool])
-        if is_relevant.any():
-            pools[query] = np.array([rows[doc] for doc in pool])
-            relevant[query] = is_relevant
-        else:
+        if not is_relevant.any():
             dropped[query] = "no_relevant" if query in dataset.qrels else "no_judgement"
+            continue
+        pools[query] = np.array([rows[doc] for doc in pool])
+        relevant[query] = is_relevant
     if not pools:
         raise InputError(f"{dataset.key}: no query has a relevant document to be found")
     texts = dataset.queries.set_index("query_id")["text"]
@@ -123,27 +122,19 @@ def embed(dataset, encoder="minilm"):
     )
 
 
-def unit(vectors):
-    """Vectors at the length 1; one without a length becomes zero."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > SMALLEST_NORM)
-
-
 def per_query(data, vectors):
     """One documented record per query: its first relevant document, and the top three."""
     records = []
     for pool, cosines, relevant in data.rankings(vectors):
         documents = data.doc_ids[pool]
         first = int(relevant.argmax())
-        record = {"RelevantDocId": documents[first], "Rank": first + 1}
-        for place, name in enumerate(("Top", "Top2", "Top3")[: len(pool)]):
-            record[f"{name}DocId"] = documents[place]
-            record[f"{name}Score"] = cosines[place]
-        records.append(record)
-    frame = pd.DataFrame(records, columns=list(PER_QUERY_FIELDS))
+        best = itertools.chain.from_iterable(zip(documents, cosines, strict=True))
+        record = dict(zip(_TOP_FIELDS, best, strict=False))
+        records.append(record | {"RelevantDocId": documents[first], "Rank": first + 1})
+    frame = pd.DataFrame(records, columns=list(PER_QUERY_FIELDS)).assign(QueryId=data.query_ids)
     scores = data.score(vectors, DOCUMENTED_MEASURES)
-    documented = dict(zip(("Ap1", "Ndcg3"), scores.to_numpy().T, strict=True))
-    return frame.assign(QueryId=data.query_ids, **documented)
+    frame[["Ap1", "Ndcg3"]] = scores.to_numpy()
+    return frame
 
 
 def group_labels(data, by="group"):
@@ -171,17 +162,11 @@ def divide(data, *, by="group", seed=0):
 
 
 def folds(data, k=5, *, by="group", seed=0, rows=None):
-    """Divide queries into folds that share no group.
-
-    As scikit-learn's GroupKFold, where the order of groups of equal size depends on a sort; here
-    it depends on the seed.
-    """
+    """Folds of queries that share no group: GroupKFold with equal groups in a drawn order."""
     check_count("k", k, least=2)
     labels = group_labels(data, by)
     rows = range(len(labels)) if rows is None else rows
     groups = largest_first({row: labels[row] for row in rows}, seed)
-    if len(groups) < 2:
-        raise InputError(f"{data.dataset.key}: all queries are linked, so nothing can be held out")
     return _filled(groups, [0] * min(k, len(groups)))
 
 

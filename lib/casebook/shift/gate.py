@@ -1,4 +1,4 @@
-"""The evaluators of a shift under their documented names, its acceptance gate, and both in one run.
+"""The evaluators of a shift under their documented names, and its acceptance gate.
 
 The documented runner compares every query with one shared list of references, of which the first
 counts as relevant. That mode is there, marked diagnostic; by default each query is compared with
@@ -7,7 +7,6 @@ the documents ranked for it, by its judgements.
 
 import math
 import time
-import uuid
 from collections import namedtuple
 from dataclasses import replace
 
@@ -15,16 +14,11 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.files import write_json
 from casebook.frames import contrasts
-from casebook.runs.record import now, utc
-from casebook.runs.registry import evaluations_folder
-from casebook.shift.artifacts import applied_scale, check_split, prepare
-from casebook.shift.embedded import SMALLEST_NORM, group_labels
 from casebook.stats.intervals import FEWEST, too_few
 from casebook.stats.samples import check_choice, number_or_none
 from casebook.tables import reason_text
-from casebook.verdicts import FAIL, NO_UNIT_DIFFERS, PASS, UNDECIDED, gate_verdict, worst_verdict
+from casebook.verdicts import FAIL, NO_UNIT_DIFFERS, UNDECIDED, gate_verdict, worst_verdict
 
 COSINE = "CosineSimilarityEvaluator"
 MARGIN = "MarginEvaluator"
@@ -32,7 +26,7 @@ NDCG = "NdcgEvaluator"
 MRR = "MrrEvaluator"
 EVALUATORS = (COSINE, MARGIN, NDCG, MRR)
 _RANKING = {NDCG: "original:NDCG@10", MRR: "RR"}
-
+_SMALLEST_NORM = 1e-12
 _EPS = 0.005  # a gate's tolerance, no margin of a verdict
 _STRICT_EPS = 1e-6
 PROFILES = {  # tolerated loss, by evaluator
@@ -45,12 +39,15 @@ PROFILES = {  # tolerated loss, by evaluator
 # Result of the evaluators for one shift: metrics under documented keys, frames of queries x
 # evaluators without and with the shift, and the queries whose shifted vector has no length.
 EvaluatorRun = namedtuple("EvaluatorRun", "metrics baseline shifted degenerate")
+# The checks are a list of dicts: metric, delta, low, high, n, eps, verdict, reason, and all of that
+# as a note.
+GateReport = namedtuple("GateReport", "verdict checks")
 
 
 def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
     """Run all evaluators on shifted queries, and on the unshifted ones."""
     check_choice("mode", mode, ("per-query", "shared"))
-    sides = {"shifted": vectors, "baseline": data.queries} if baseline else {"shifted": vectors}
+    sides = {"shift": vectors, "baseline": data.queries} if baseline else {"shift": vectors}
     frames = {side: pd.DataFrame(index=data.query_ids) for side in sides}
     durations = {}
     for name in EVALUATORS:
@@ -59,22 +56,22 @@ def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
             frames[side][name] = _evaluator(name, data, queries, mode)
         durations[f"{name}.duration_ms"] = 1000 * (time.perf_counter() - start)
     durations["evaluation.duration_ms"] = sum(durations.values())
-    after = frames["shifted"].mean()
-    metrics = after.to_dict() | durations
+    means = {side: frame.mean() for side, frame in frames.items()}
+    metrics = means["shift"].to_dict() | durations
     if baseline:
-        before = frames["baseline"].mean()
-        for kind, means in {"baseline": before, "shift": after, "delta": after - before}.items():
-            metrics |= means.add_suffix(f".{kind}").to_dict()
-    is_whole = np.linalg.norm(vectors, axis=1) > SMALLEST_NORM  # NaN is degenerate too
-    degenerate = frames["shifted"].index[~is_whole].tolist()
-    return EvaluatorRun(metrics, frames.get("baseline"), frames["shifted"], degenerate)
+        means["delta"] = means["shift"] - means["baseline"]
+        for kind, values in means.items():
+            metrics |= values.add_suffix(f".{kind}").to_dict()
+    is_whole = np.linalg.norm(vectors, axis=1) > _SMALLEST_NORM  # NaN is degenerate too
+    degenerate = frames["shift"].index[~is_whole].tolist()
+    return EvaluatorRun(metrics, frames.get("baseline"), frames["shift"], degenerate)
 
 
 def _evaluator(name, data, vectors, mode):
-    if name in _RANKING and mode == "per-query":
-        return data.score(vectors, [_RANKING[name]])[_RANKING[name]]
     if mode == "shared":
         data = replace(data, pools=[np.arange(len(data.documents))] * len(data))
+    elif name in _RANKING:
+        return data.score(vectors, [_RANKING[name]])[_RANKING[name]]
     scores = data.scores(vectors)
     if name == COSINE:
         return [cosines.mean() for cosines in scores]
@@ -83,19 +80,6 @@ def _evaluator(name, data, vectors, mode):
     # The first reference is the relevant one, and ties keep the references' order.
     ranks = np.array([1 + (cosines > cosines[0]).sum() for cosines in scores])
     return 1 / ranks if name == MRR else np.where(ranks <= 10, 1 / np.log2(ranks + 1), 0.0)
-
-
-# The checks are a list of dicts: metric, delta, low, high, n, eps, verdict, reason, and all of that
-# as a note.
-GateReport = namedtuple("GateReport", "profile decision verdict checks")
-
-
-def _note(check):
-    verdict = {PASS: "OK", FAIL: "FAIL", UNDECIDED: "UNDECIDED"}[check["verdict"]]
-    text = f"{verdict}: {check['metric']}={check['delta']:+z.4f}"
-    if check["low"] is not None:
-        text += f" [{check['low']:+z.4f}, {check['high']:+z.4f}]"
-    return text + (f" ({reason_text(check['reason'])})" if check["reason"] else "")
 
 
 def profile_rules(name, eps=None):
@@ -120,16 +104,15 @@ def judge_shift(
     for name, threshold in profile_rules(profile, eps).items():
         check = {"metric": f"{name}.delta", "n": len(result.shifted), "eps": threshold}
         check["delta"] = result.metrics[f"{name}.delta"]
+        scores = pd.DataFrame({"now": result.shifted[name], "before": result.baseline[name]})
         if result.degenerate:
             reason = f"{len(result.degenerate)} degenerate vectors"
             check |= {"low": None, "high": None, "verdict": FAIL, "reason": reason}
         else:
-            scores = pd.DataFrame({"now": result.shifted[name], "before": result.baseline[name]})
             row = contrasts(scores, [("now", "before")], clusters, **resampling).iloc[0]
             check |= _decided(row, threshold, decision, clusters)
         checks.append(check | {"note": _note(check)})
-    verdict = worst_verdict([check["verdict"] for check in checks])
-    return GateReport(profile, decision, verdict, checks)
+    return GateReport(worst_verdict([check["verdict"] for check in checks]), checks)
 
 
 def _decided(row, threshold, decision, clusters):
@@ -144,95 +127,9 @@ def _decided(row, threshold, decision, clusters):
     return found | {"verdict": gate_verdict(low, high, -threshold, inclusive=True)}
 
 
-def run_evaluators(
-    setup,
-    training,
-    layout,
-    *,
-    shift="learned",
-    baseline=True,
-    mode="per-query",
-    scale=None,
-    profile="documented",
-    eps=None,
-    decision="bound",
-):
-    """Run the evaluators on the test queries, decide on the shift, write manifest and gate."""
-    check_choice("shift", shift, ("learned", "identity", "zero"))
-    profile_rules(profile, eps)  # an unknown profile is refused before any vector is computed
-    _, parts, labels = prepare(setup)
-    started = now()
-    test = parts["test"]
-    note = None
-    vectors = np.zeros_like(test.queries) if shift == "zero" else test.queries
-    if shift == "learned":
-        check_split(labels, training)
-        scale, note = applied_scale(training.values, scale)
-        vectors = test.queries + scale * training.values["DeltaVector"]
-    evaluation = evaluate_shift(test, vectors, baseline=baseline, mode=mode)
-    kind = "evaluation+baseline" if baseline else "evaluation"
-    run_id = uuid.uuid4().hex
-    folder = evaluations_folder(layout.tenant) / f"{started:%Y%m%d_%H%M%S}_{kind}_{run_id}"
-    references = {
-        "totalDocuments": len(test.documents),
-        "dimensions": test.documents.shape[1],
-        "provider": labels["Encoder"],
-    }
-    manifest = {
-        "kind": kind,
-        "runId": run_id,
-        "source": str(setup.dataset),
-        "shift": shift,
-        "useBaseline": baseline,
-        "dataset": test.dataset.name,
-        "startedAtUtc": utc(started),
-        "completedAtUtc": utc(),
-        "usedSim": False,
-        "mode": mode,
-        "diagnostic": mode == "shared",
-        "queryRole": "test",
-        "refRole": "documents",
-        "queryCount": len(test),
-        "refCount": len(test.documents),
-        "embeddingsRoot": None,
-        "refsManifestPath": None,
-        "refsManifest": references,
-        "labels": labels,
-        "metrics": evaluation.metrics,
-        "degenerate": evaluation.degenerate,
-    }
-    write_json(folder / "run_manifest.json", manifest)
-    gate = {"Verdict": None, "Notes": []}
-    if baseline:
-        options = {"eps": eps, "decision": decision, "seed": setup.seed}
-        report = judge_shift(evaluation, profile, clusters=group_labels(test), **options)
-        gate = gate_values(report, manifest, folder)
-        write_json(folder / "acceptance_gate.json", gate)
-    return {
-        "folder": str(folder),
-        "verdict": gate["Verdict"],
-        "notes": gate["Notes"],
-        "n": len(test),
-        "metrics": evaluation.metrics,
-        "note": note,
-    }
-
-
-def gate_values(report, manifest, folder):
-    return {
-        "Dataset": manifest["dataset"],
-        "RunId": manifest["runId"],
-        "RefsManifestPath": None,
-        "ResultsPath": folder.name,
-        "Mode": manifest["mode"],
-        "Diagnostic": manifest["diagnostic"],
-        "CreatedUtc": utc(),
-        "GateProfile": report.profile,
-        "Decision": report.decision,
-        "Passed": report.verdict == PASS,
-        "Verdict": report.verdict,
-        "Epsilon": max(check["eps"] for check in report.checks),
-        "Notes": [check.pop("note") for check in report.checks],
-        "Checks": report.checks,
-        "Metrics": manifest["metrics"],
-    }
+def _note(check):
+    verdict = "OK" if check["verdict"] == "pass" else check["verdict"].upper()
+    text = f"{verdict}: {check['metric']}={check['delta']:+z.4f}"
+    if check["low"] is not None:
+        text += f" [{check['low']:+z.4f}, {check['high']:+z.4f}]"
+    return text + (f" ({reason_text(check['reason'])})" if check["reason"] else "")

@@ -36,8 +36,8 @@ LEARNERS = {  # options to choose from, by name
     RIDGE: [{"penalty": 1.0}, {"penalty": 10.0}],
 }
 CANDIDATE_SCALES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
+# Of learners that choose none: EmbeddingShift adds its vector as it was learned.
 FIXED_SCALES = {AS_DOCUMENTED: (1.0,)}
-"""Scales of learners that choose none: EmbeddingShift adds its vector as it was learned."""
 SELECTION_MEASURE = "nDCG@10"
 GAP_MEASURE = "ndcg@3"
 
@@ -187,24 +187,13 @@ def _contrasts(data):
     return np.reshape(directions, (-1, data.documents.shape[1]))
 
 
-@dataclass(frozen=True, eq=False)
-class RidgeShift:
-    """A linear map from a query's vector to its movement."""
-
-    weights: np.ndarray
-
-    def move(self, queries):
-        return queries @ self.weights
-
-
 def learn_ridge(data, penalty=10.0):
-    """Regress the contrast of relevant and other documents on the query's vector.
+    """Regress the contrast of relevant and other documents on the query's vector."""
+    from sklearn.linear_model import Ridge
 
-    In the dual form, because there are fewer queries than dimensions.
-    """
     queries = data.queries[[not relevant.all() for relevant in data.relevant]]
-    gram = queries @ queries.T + penalty * np.eye(len(queries))
-    return RidgeShift(queries.T @ np.linalg.solve(gram, _contrasts(data)))
+    fitted = Ridge(penalty, fit_intercept=False).fit(queries, _contrasts(data))
+    return SimpleNamespace(move=fitted.predict)
 
 
 def learn(data, options):
@@ -226,18 +215,17 @@ class CrossFit:
     folds: list
     selections: list
 
-    def shifted(self, data=None, scale=None):
-        """Shifted queries, at the chosen scales or at a fixed one; of these or of reworded ones."""
-        queries = (data or self.data).queries
-        vectors = queries.copy()
+    def shifted(self, scale=None):
+        """Shifted queries, at the chosen scales or at a fixed one."""
+        vectors = self.data.queries.copy()
         for fold, selection in zip(self.folds, self.selections, strict=True):
             by = selection.scale if scale is None else scale
-            vectors[fold] += by * selection.shift.move(queries[fold])
+            vectors[fold] += by * selection.shift.move(self.data.queries[fold])
         return vectors
 
     def unmoved(self, scale=None):
         """Why no query was moved, at the chosen scales or at a fixed one; None if any was."""
-        if (self.shifted(scale=scale) != self.data.queries).any():
+        if (self.shifted(scale) != self.data.queries).any():
             return None
         if scale is None and not self.unmoved(scale=1.0):
             return "every fold chose scale 0, so no question was moved"
@@ -294,11 +282,11 @@ def fit_in_sample(data, learner):
 
 def _best(data, learner, moves):
     """Options, scale and shifted queries with the best mean nDCG@10, the first of equals."""
-    tried = [
-        (options, scale, data.queries + scale * moved)
-        for options, moved in zip(LEARNERS[learner], moves, strict=True)
-        for scale in FIXED_SCALES.get(learner, CANDIDATE_SCALES)
-    ]
-    scores = [data.score(vectors, [SELECTION_MEASURE]) for _, _, vectors in tried]
-    means = [score[SELECTION_MEASURE].mean() for score in scores]
+    tried = []
+    means = []
+    for options, moved in zip(LEARNERS[learner], moves, strict=True):
+        for scale in FIXED_SCALES.get(learner, CANDIDATE_SCALES):
+            tried.append((options, scale, data.queries + scale * moved))
+            scores = data.score(tried[-1][2], [SELECTION_MEASURE])
+            means.append(scores[SELECTION_MEASURE].mean())
     return tried[np.argmax(np.round(means, 12))]

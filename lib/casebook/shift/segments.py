@@ -9,11 +9,10 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, Validation
 
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
-from casebook.files import write_json
 from casebook.frames import estimates, single_contrasts
 from casebook.readers import read_json
 from casebook.runs.outputs import number
-from casebook.runs.record import query_groups, read_per_query
+from casebook.runs.record import GROUP, read_per_query
 
 PER_QUERY_COLUMNS = {"map@1": "Ap1", "ndcg@3": "Ndcg3"}
 APPLY = "ApplyShift"
@@ -30,17 +29,11 @@ Decision = Annotated[
 class Segments(BaseModel):
     """A segments file: two per-query files, and for each query whether to shift it."""
 
-    metric: Metric = Field("ndcg@3", serialization_alias="Metric")
-    eps: float | None = Field(None, serialization_alias="Eps")
-    baseline: Path = Field(
-        validation_alias=AliasChoices("baselinepath", "variantapath"),
-        serialization_alias="BaselinePath",
-    )
-    shifted: Path = Field(
-        validation_alias=AliasChoices("posnegpath", "variantbpath"),
-        serialization_alias="PosNegPath",
-    )
-    decisions: dict[str, Decision] = Field(serialization_alias="Decisions")
+    metric: Metric = "ndcg@3"
+    eps: float | None = None
+    baseline: Path = Field(validation_alias=AliasChoices("baselinepath", "variantapath"))
+    shifted: Path = Field(validation_alias=AliasChoices("posnegpath", "variantbpath"))
+    decisions: dict[str, Decision]
 
 
 def read_segments(path):
@@ -55,14 +48,6 @@ def read_segments(path):
     segments.baseline = Path(path).parent / segments.baseline
     segments.shifted = Path(path).parent / segments.shifted
     return segments
-
-
-def write_segments(path, segments):
-    return write_json(path, segments.model_dump(mode="json", by_alias=True))
-
-
-def decisions_of(query_ids, apply):
-    return dict(zip(query_ids, np.where(apply, APPLY, SKIP).tolist(), strict=True))
 
 
 def compare_segments(segments, metric=None, *, seed=0):
@@ -83,7 +68,7 @@ def compare_segments(segments, metric=None, *, seed=0):
             f"(first: {undecided[0]}): give each {APPLY} or {SKIP}"
         )
     apply = decisions[used] == APPLY
-    groups = query_groups(base.loc[used])
+    groups = base.loc[used, GROUP]
     counts = {
         "used": len(used),
         "missing": len(base) - len(used),
@@ -138,9 +123,3 @@ def fit_tau(gains, differences):
     taus = np.r_[np.inf, np.unique(gains[np.isfinite(gains)])[::-1]]
     totals = [differences[gains >= tau].sum() for tau in taus]
     return float(taus[np.argmax(np.round(totals, 12))])
-
-
-def oracle(base, shifted, metric="ndcg@3", eps=0.0):
-    """Decide with the labels of the reported queries: an upper bound, not a system."""
-    column = PER_QUERY_COLUMNS[metric]
-    return shifted[column].to_numpy(float) - base[column].to_numpy(float) > eps

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.measures.ranking import random_order
 from casebook.readers import read_yaml
 from casebook.retrieval.ablation import ScoredSystems
 from casebook.runs.headlines import counted
@@ -25,7 +26,7 @@ from casebook.shift.learn import (
     cross_fit,
     fit_in_sample,
 )
-from casebook.shift.segments import gap_gain, oracle
+from casebook.shift.segments import PER_QUERY_COLUMNS, gap_gain
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import generator
 from casebook.trec import ranked
@@ -43,6 +44,15 @@ _ENDS = {
     "scale": [max(CANDIDATE_SCALES)],
     "penalty": [options["penalty"] for options in LEARNERS[RIDGE]],
 }
+# Statistics of learning, by their documented names.
+_LEARNED = {
+    "Cases": "cases",
+    "ContradictoryPairs": "opposed",
+    "PreClipDeltaNorm": "length",
+    "PostClipDeltaNorm": "clipped to",
+    "ResultantLength": "resultant length",
+}
+_GATE_COLUMNS = ["shift", "metric", "delta", "low", "high", "eps", "n", "verdict", "reason"]
 _SYSTEMS = read_yaml(Path(__file__).parent / "systems.yml")
 NAMES = {key: system["name"] for key, system in _SYSTEMS.items()}
 PHRASES = {key: system["phrase"] for key, system in _SYSTEMS.items()}
@@ -68,6 +78,10 @@ class ShiftStudy(ScoredSystems):
     def dataset(self):
         return self.data.dataset
 
+    @cached_property
+    def clusters(self):
+        return group_labels(self.data)
+
     @property
     def bounds(self):
         """Systems that have seen questions, or the labels, that they are evaluated on."""
@@ -82,6 +96,11 @@ class ShiftStudy(ScoredSystems):
             reasons[RANDOM.format(name)] = reasons[name]
             reasons[CEILING.format(name)] = self.fits[name].unmoved(scale=1.0)
         return {name: reason for name, reason in reasons.items() if reason}
+
+    def same_inputs(self, pairs):
+        still = self.unmoved | {BASELINE: ""}
+        same = [pair for pair in pairs if still.keys() >= set(pair)]
+        return {pair: still[pair[0]] or still[pair[1]] for pair in same}
 
     @property
     def unseen(self):
@@ -98,20 +117,13 @@ class ShiftStudy(ScoredSystems):
 
     def runs(self):
         """Runs of the learned shifts, and without one: scores by query and document, best first."""
+        queries = {BASELINE: self.data.queries}
+        queries |= {name: fit.shifted() for name, fit in self.fits.items()}
         found = {}
-        for system in [BASELINE, *self.fits]:
-            queries = self.data.queries if system == BASELINE else self.fits[system].shifted()
-            run = self.data.run(queries)
+        for system, vectors in queries.items():
+            run = self.data.run(vectors)
             found[system] = {query: dict(ranked(scores)) for query, scores in run.items()}
         return found
-
-    def same_inputs(self, pairs):
-        still = self.unmoved | {BASELINE: ""}
-        reasons = {}
-        for system, against in pairs:
-            if system in still and against in still:
-                reasons[system, against] = still[system] or still[against]
-        return reasons
 
     @cached_property
     def notes(self):
@@ -128,10 +140,6 @@ class ShiftStudy(ScoredSystems):
             if texts:
                 notes[name] = f"{NAMES[name]}: {' and '.join(texts)}, ends of those tried."
         return notes
-
-    @cached_property
-    def clusters(self):
-        return group_labels(self.data)
 
 
 def run_shift_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws=20):
@@ -152,7 +160,7 @@ def run_shift_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws
     frames = {BASELINE: data.score(data.queries)}
     for name, fit in (fits | others).items():
         frames[name] = data.score(fit.shifted())
-    frames[CHANCE] = data.chance()
+    frames[CHANCE] = random_order(data.qrels(), data.run(data.queries), list(SHIFT_MEASURES))
     for name in MAIN_SYSTEMS:
         frames[RANDOM.format(name)] = random_directions(fits[name], draws=draws, seed=seed)
         if name not in FIXED_SCALES:
@@ -187,10 +195,10 @@ def oracle_scale(fit):
 
 def scores_by_scale(study, system, measure=SELECTION_MEASURE):
     """Scores of a shift at every scale but 0, beside no shift: queries x scales, as text."""
-    fit = study.fits[system]
     scores = {BASELINE: study.scores[measure][BASELINE]}
-    for scale in filter(None, CANDIDATE_SCALES):
-        scores[f"{scale:g}"] = study.data.score(fit.shifted(scale=scale), [measure])[measure]
+    for scale in CANDIDATE_SCALES[1:]:
+        vectors = study.fits[system].shifted(scale=scale)
+        scores[f"{scale:g}"] = study.data.score(vectors, [measure])[measure]
     return pd.DataFrame(scores)
 
 
@@ -204,28 +212,21 @@ def segmented(study, system, measure):
         taus[fold] = selection.tau
     scores = study.scores[measure][[BASELINE, system]]
     by_rule = scores[BASELINE].mask(gap_gain(before, after) >= taus, scores[system])
-    by_labels = scores[BASELINE].mask(oracle(before, after, GAP_MEASURE), scores[system])
+    labels = PER_QUERY_COLUMNS[GAP_MEASURE]
+    helps = (after[labels] > before[labels]).to_numpy()
+    by_labels = scores[BASELINE].mask(helps, scores[system])
     return scores.assign(**{"gap rule": by_rule, "oracle": by_labels})
 
 
 def learning(study):
     """What happened in learning, by shift and fold."""
-    names = {
-        "Cases": "cases",
-        "ContradictoryPairs": "opposed",
-        "PreClipDeltaNorm": "length",
-        "PostClipDeltaNorm": "clipped to",
-        "ResultantLength": "resultant length",
-    }
-    tables = []
+    rows = []
     for system in [name for name in study.fits if name != RIDGE]:
-        shifts = [selection.shift for selection in study.fits[system].selections]
-        table = pd.DataFrame([vars(shift.stats) for shift in shifts])[list(names)]
-        table.insert(0, "fold", range(1, len(shifts) + 1))
-        table.insert(0, "shift", NAMES[system])
-        table["cancelled"] = [shift.cancel_reason is not None for shift in shifts]
-        tables.append(table.rename(columns=names))
-    return pd.concat(tables, ignore_index=True)
+        for fold, (shift, *_) in enumerate(study.fits[system].selections, 1):
+            row = {name: vars(shift.stats)[key] for key, name in _LEARNED.items()}
+            about = {"shift": NAMES[system], "fold": fold}
+            rows.append(about | row | {"cancelled": shift.cancel_reason is not None})
+    return pd.DataFrame(rows)
 
 
 def gate_table(study, systems, **resampling):
@@ -235,5 +236,4 @@ def gate_table(study, systems, **resampling):
         evaluation = evaluate_shift(study.data, study.fits[system].shifted())
         report = judge_shift(evaluation, clusters=study.clusters, **resampling)
         checks += [{"shift": study.names[system], **check} for check in report.checks]
-    columns = ["shift", "metric", "delta", "low", "high", "eps", "n", "verdict", "reason"]
-    return pd.DataFrame(checks, columns=columns).dropna(axis=1, how="all")
+    return pd.DataFrame(checks, columns=_GATE_COLUMNS).dropna(axis=1, how="all")

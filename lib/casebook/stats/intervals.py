@@ -352,18 +352,6 @@ def wilson(successes, n, level=0.95):
     return Interval(share, low, high, level, int(n), "wilson")
 
 
-def newcombe(successes_a, n_a, successes_b, n_b, level=0.95):
-    """Interval of the difference of two independent shares (Newcombe 1998, method 10)."""
-    a = wilson(successes_a, n_a, level)
-    b = wilson(successes_b, n_b, level)
-    if not (a.n and b.n):
-        return Interval(None, None, None, level, a.n + b.n, "newcombe", "no_units")
-    difference = a.estimate - b.estimate
-    low = difference - math.hypot(a.estimate - a.low, b.high - b.estimate)
-    high = difference + math.hypot(a.high - a.estimate, b.estimate - b.low)
-    return Interval(difference, low, high, level, a.n + b.n, "newcombe")
-
-
 def clustered_wilson(successes, sizes, level=0.95):
     """Wilson's interval of a share of units in clusters, at the effective sample size."""
     wins = np.asarray(successes, float)

@@ -271,17 +271,6 @@ def cohens_dz(differences, *, level=0.95):
     return Interval(dz, float(low), float(high), level, n, "noncentral-t")
 
 
-def rank_biserial(differences):
-    """Rank-biserial correlation of paired differences; None if all are 0."""
-    differences = np.asarray(differences)
-    untied = differences[differences != 0]
-    if not len(untied):
-        return None
-    sizes = np.abs(untied)
-    ranks = pd.Series(sizes / sizes.max()).round(12).rank()  # blind to rounding
-    return float(np.sum(np.sign(untied) * ranks) / np.sum(ranks))
-
-
 # Counts: the sign test and McNemar's.
 
 
