@@ -143,7 +143,8 @@ def test_each_configuration_leaves_out_what_its_name_says():
 
     def check(name):
         claim = "The Aster is a grey ferry and the Borealis carried tea."
-        return FactChecker(texts, config=configs[name]).check(claim)
+        documents = pd.DataFrame({"doc_id": ["a", "b"], "text": texts})
+        return FactChecker(documents, config=configs[name]).check(claim)
 
     full = check("full")
     assert len(full.subclaims) == 2 and len(full.queries) > 2

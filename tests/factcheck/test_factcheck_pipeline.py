@@ -26,6 +26,7 @@ from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
 from casebook.readers import read_yaml
 
+HAIL = [{"doc_id": "a", "text": "Hail."}]
 CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 GARDEN = read_yaml(Path(__file__).with_name("garden.yml"))
 
@@ -137,12 +138,12 @@ def test_crashes_are_outcomes_named_and_counted(base):
             "'a' occurs twice",
         ),
         (
-            lambda: FactChecker(["Hail."], None, CheckerConfig(k=6)),
+            lambda: FactChecker(HAIL, None, CheckerConfig(k=6)),
             "unknown k 6: choose from 1, 2, 3, 4, 5",
         ),
-        (lambda: FactChecker(["Hail."], None, CheckerConfig(gate="x")), "gate 'x'"),
+        (lambda: FactChecker(HAIL, None, CheckerConfig(gate="x")), "gate 'x'"),
         (
-            lambda: FactChecker(["Hail."], None, CheckerConfig(decomposition="magic")),
+            lambda: FactChecker(HAIL, None, CheckerConfig(decomposition="magic")),
             "unknown decomposition 'magic'",
         ),
     ],

@@ -124,7 +124,8 @@ def judged(gold, system, judge):
     """Rows of one judge on whole claims with gold evidence; one that fails gives no verdict."""
     # nothing is searched: the passages name rows of a collection that is not here
     n_rows = 1 + max(passage.row for passages in gold["evidence"] for passage in passages)
-    checker = FactChecker(["-"] * n_rows, judge, CheckerConfig(decomposition="none"))
+    nothing = pd.DataFrame({"doc_id": range(n_rows), "text": "-"})
+    checker = FactChecker(nothing, judge, CheckerConfig(decomposition="none"))
     results = []
     for row in gold.itertuples():
         results.append(checker.check(row.claim, row.id, row.evidence))
