@@ -2,7 +2,7 @@
 // methods, then chapters and items that only use the word.
 var Scorer = {
   score: ([docname, , , , score]) => {
-    if (docname === "methods/measures") return score + 20;
+    if (docname === "words") return score + 20;
     if (docname.startsWith("methods/") || docname === "tutorial") return score + 8;
     if (docname.startsWith("documents/")) return score + 6;
     return docname === "generated/items" ? score - 4 : score;

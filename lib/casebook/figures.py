@@ -34,8 +34,12 @@ SMALLEST_MARK = 14  # points that a marked rectangle is wide and high at least
 WIDE = 8.0  # inches: letters of 11 points have the size of a caption where a column is wide
 _LEAST_SCALE = 0.93  # of letters on a phone; a wider figure is scrolled within its frame
 _COLOUR = re.compile(f"({'|'.join(COLOURS)})")
-# The page has its own style and font; ids that nothing refers to are the same in all figures.
-_NEEDLESS = re.compile(r'\n\s*|<style.*?</style>|font-family: [^;]*; | id="[\w.]*[a-z]_\d+"')
+# The page has its own style and font; ids that nothing refers to are the same in all figures; most
+# letters are of one size and colour, and no screen shows thousandths of a point.
+_NEEDLESS = re.compile(
+    r' style="font-size: 11px; font-family: [^;]*; fill: #1b1b1b"'
+    r'|\n\s*|<style.*?</style>|font-family: [^;]*; | id="[\w.]*[a-z]_\d+"|(?<=\d\.\d\d)\d+'
+)
 
 
 @dataclass
@@ -118,7 +122,7 @@ def inline(svg, figure, alt):
     markup = (
         f'<svg viewBox="0 0 {width:g} {height:g}" role="{role}" aria-label="{escape(alt)}"'
         f' stroke-linejoin="round" style="width: 100%; min-width: {_LEAST_SCALE * width:.0f}px;'
-        f' fill: {INK}">{drawing}<g fill="transparent">{marks}</g></svg>'
+        f' font-size: 11px; fill: {INK}">{drawing}<g fill="transparent">{marks}</g></svg>'
     )
     # The colour of the reader's theme, or where there is none, as it was drawn.
     return _COLOUR.sub(lambda found: f"var(--figure-{COLOURS[found[0]]}, {found[0]})", markup)

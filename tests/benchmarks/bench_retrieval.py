@@ -28,28 +28,32 @@ def rows():
 
 
 def fusion(n_queries):
-    lists = _two_runs(n_queries)
-    runs = [_ranx_run(entry, name) for entry, name in zip(lists, "ab", strict=True)]
-    ours, fused = cpu_seconds(lambda: reciprocal_rank_fusion(lists, RRF_K))
+    rng = np.random.default_rng(1)
+    pool = np.argsort(rng.random((n_queries, 150)), axis=1)
+    ids = (pool[:, :DEPTH], rng.permuted(pool, axis=1)[:, :DEPTH])
+    lists = [RankedLists(i, -np.sort(-rng.random((n_queries, DEPTH)), axis=1)) for i in ids]
+    runs = [ranx_run(each, name) for each, name in zip(lists, "ab", strict=True)]
 
-    def fuse():
+    def peer():
         return ranx.fuse(runs, norm=None, method="rrf", params={"k": RRF_K})
 
-    fuse()  # compiles
-    peer, expected = cpu_seconds(fuse)
+    peer()  # compiles
+    seconds, (fused, expected) = cpu_seconds(lambda: reciprocal_rank_fusion(lists, RRF_K), peer)
     for query in range(0, n_queries, n_queries // 100):
         theirs = expected[f"q{query:06d}"]
         best = [theirs[str(number)] for number in fused.ids[query, :10]]
         assert np.allclose(best, fused.scores[query, :10]), "scores differ"
         assert np.allclose(best, sorted(theirs.values())[:-11:-1]), "top 10 differs"
-    return row(
-        f"reciprocal rank fusion, 2 x 100, {n_queries:,} queries",
-        "ranx",
-        ours,
-        peer,
-        6,
-        "same top 10 scores",
-    )
+    name = f"reciprocal rank fusion, 2 x 100, {n_queries:,} queries"
+    return row(name, "ranx", *seconds, 6, "same top 10 scores")
+
+
+def ranx_run(lists, name):
+    run = {
+        f"q{row:06d}": dict(zip(map(str, ids.tolist()), scores.tolist(), strict=True))
+        for row, (ids, scores) in enumerate(zip(lists.ids, lists.scores, strict=True))
+    }
+    return ranx.Run(run, name=name)
 
 
 def marginal_relevance():
@@ -59,35 +63,25 @@ def marginal_relevance():
     vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
     queries = (centre[:, 0] + rng.normal(size=(1000, 384))).astype(np.float32)
     queries /= np.linalg.norm(queries, axis=1, keepdims=True)
-    as_lists = [list(vector) for vector in vectors]
+    pools = list(zip(queries, [list(vector) for vector in vectors], strict=True))
 
     def select():
         relevance = np.matmul(vectors, queries[:, :, None])[:, :, 0]
         return maximal_marginal_relevance(relevance, vectors, lambda_=0.7, k=10)[0]
 
-    def select_peer():
-        return [
-            langchain.maximal_marginal_relevance(query, pool, lambda_mult=0.7, k=10)
-            for query, pool in zip(queries, as_lists, strict=True)
-        ]
+    def peer():
+        choose = langchain.maximal_marginal_relevance
+        return [choose(query, pool, lambda_mult=0.7, k=10) for query, pool in pools]
 
-    ours, order = cpu_seconds(select)
-    peer, expected = cpu_seconds(select_peer)
+    seconds, (order, expected) = cpu_seconds(select, peer)
     assert (order == np.array(expected)).all(), "selections differ"
-    return row(
-        "marginal relevance, 10 of 100 x 384, 1,000 queries",
-        "langchain_core",
-        ours,
-        peer,
-        8,
-        "identical selections",
-    )
+    name = "marginal relevance, 10 of 100 x 384, 1,000 queries"
+    return row(name, "langchain_core", *seconds, 8, "identical selections")
 
 
 def new_questions():
     data = load("insurance")
     words = " ".join(data.queries["text"]).split()
-    rows = []
     with tempfile.TemporaryDirectory() as folder:
         encoder = CachedEncoder(load_encoder(cache=False), EmbeddingCache(folder))
         retriever = HybridRetriever(CorpusIndex(data.documents, encoder))
@@ -96,25 +90,8 @@ def new_questions():
             starts = range(0, len(words) - count, len(words) // 20)
             questions = [" ".join(words[start : start + count]) for start in starts]
             results = [retriever.retrieve_many([question], depth=1) for question in questions]
-            seconds = [result.costs.sum() for result in results]
+            seconds = np.median([result.costs.sum() for result in results])
             n = len(retriever.index)
             name = f"a new question of {count} words, full pipeline, {n} documents"
             note = f"encoded once; the limit is {1000 * limit:.0f} milliseconds"
-            rows.append(limit_row(name, np.median(seconds), limit, note))
-    return rows
-
-
-def _two_runs(n_queries):
-    rng = np.random.default_rng(1)
-    pool = np.argsort(rng.random((n_queries, 150)), axis=1)
-    ids = (pool[:, :DEPTH], rng.permuted(pool, axis=1)[:, :DEPTH])
-    scores = [-np.sort(-rng.random((n_queries, DEPTH)), axis=1) for _ in ids]
-    return [RankedLists(i, s) for i, s in zip(ids, scores, strict=True)]
-
-
-def _ranx_run(lists, name):
-    run = {
-        f"q{row:06d}": dict(zip(map(str, ids.tolist()), scores.tolist(), strict=True))
-        for row, (ids, scores) in enumerate(zip(lists.ids, lists.scores, strict=True))
-    }
-    return ranx.Run(run, name=name)
+            yield limit_row(name, seconds, limit, note)

@@ -1,7 +1,4 @@
-"""Speed of the run registry with 10,000 runs, against fixed limits.
-
-Run with one thread: ``OMP_NUM_THREADS=1 python tests/benchmarks/run.py runs``.
-"""
+"""Speed of the run registry with 10,000 runs, against fixed limits."""
 
 import hashlib
 import json
@@ -13,51 +10,58 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from measuring import limit_row
 
 from casebook.files import write_json
+from casebook.runs.outputs import RunOutputs
 from casebook.runs.promotions import NO_LINE, promote
+from casebook.runs.record import RunRecord, now, write_record
 from casebook.runs.registry import discover, locate, ranked
 
 RUNS, QUERIES = 10_000, 400
-LIMIT = {"compare": 2.0, "history": 2.0, "pair": 1.0, "help": 0.3}
+LABELS = {"DatasetHash": "d", "Parameters": {"k": 10, "seed": 1}}
 
 
 def rows():
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        os.environ["CASEBOOK_CACHE"] = str(root / "cache")
-        return list(_measure(root / "many", root / "pair"))
+        many = Path(folder, "many")
+        pair = Path(folder, "pair")
+        os.environ["CASEBOOK_CACHE"] = str(Path(folder, "cache"))
+        scores = np.random.default_rng(0).random((RUNS, 2)).round(6).tolist()
+        for number, (first, second) in enumerate(scores):
+            metrics = {"ndcg@3": first, "map@1": second}
+            recorded(many / f"w{number % 10}" / f"r{number:05d}", metrics)
+        seconds = command_seconds("runs", "--runs-root", many, "compare")
+        yield limit_row(f"casebook runs compare, {RUNS} runs", seconds, 2, "reads every file")
+        write_history(many)
+        seconds = command_seconds("runs", "--runs-root", many, "history")
+        note = "start of the interpreter included, as in all these rows"
+        yield limit_row(f"casebook runs history, {RUNS} entries", seconds, 2, note)
+        rng = np.random.default_rng(1)
+        for name in ("one", "two"):
+            values = rng.beta(2, 3, QUERIES).round(6)
+            outputs = RunOutputs(name, "cell")
+            outputs.folder = pair / name
+            frame = pd.DataFrame({"query_id": range(QUERIES), "system": "a", "nDCG@10": values})
+            outputs.rows(frame)
+            mean = round(float(values.mean()), 6)
+            recorded(pair / name / "runs" / "cell", {"set.a.ndcg@10": mean}, name)
+        words = ("runs", "--runs-root", pair, "compare", "two", "one", "-m", "set.a.ndcg@10")
+        seconds = command_seconds(*words) - python_seconds("-c", "import pandas")
+        note = "interval, all tests and flips; without the import of pandas"
+        yield limit_row(f"two runs, {QUERIES} queries, 10000 resamples", seconds, 1, note)
+        yield limit_row("casebook --help", command_seconds("--help"), 0.3)
 
 
-def _measure(many, pair):
-    _write_runs(many)
-    seconds = _command_seconds("runs", "--runs-root", many, "compare")
-    yield limit_row(
-        f"casebook runs compare, {RUNS} runs", seconds, LIMIT["compare"], "reads every file"
-    )
-    _write_history(many)
-    history = _command_seconds("runs", "--runs-root", many, "history")
-    note = "start of the interpreter included, as in all these rows"
-    yield limit_row(f"casebook runs history, {RUNS} entries", history, LIMIT["history"], note)
-    first, second = _write_pair(pair)
-    words = ("runs", "--runs-root", pair, "compare", first, second, "-m", "set.a.ndcg@10")
-    seconds = _command_seconds(*words)
-    seconds -= _seconds("-c", "import pandas")
-    note = "interval, all tests and flips; without the import of pandas"
-    name = f"two runs, {QUERIES} queries, 10000 resamples"
-    yield limit_row(name, seconds, LIMIT["pair"], note)
-    yield limit_row("casebook --help", _command_seconds("--help"), LIMIT["help"])
+def command_seconds(*arguments):
+    return python_seconds("-m", "casebook", *arguments)
 
 
-def _command_seconds(*arguments):
-    return _seconds("-m", "casebook", *arguments)
-
-
-def _seconds(*arguments, repeats=3):
+def python_seconds(*arguments):
     """Least CPU time of a process of its own: noise only adds to it."""
     found = []
-    for _ in range(repeats):
+    for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         command = [sys.executable, *map(str, arguments)]
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
@@ -66,31 +70,19 @@ def _seconds(*arguments, repeats=3):
     return min(found)
 
 
-def _record(run_id, metrics):
-    return json.dumps(
-        {
-            "SchemaVersion": 1,
-            "RunId": run_id,
-            "Workflow": "w",
-            "StartedAtUtc": "2026-01-02T03:04:05Z",
-            "CompletedAtUtc": "2026-01-02T03:04:06Z",
-            "Success": True,
-            "Labels": {"DatasetHash": "d", "Parameters": {"k": 10, "seed": 1}},
-            "Metrics": metrics,
-        }
+def recorded(folder, metrics, name=None):
+    record = RunRecord.model_construct(
+        run_id=name or folder.name,
+        workflow="w",
+        started=now(),
+        completed=now(),
+        labels=LABELS,
+        metrics=metrics,
     )
+    write_record(folder / "run.json", record)
 
 
-def _write_runs(root):
-    scores = np.random.default_rng(0).random((RUNS, 2)).round(6).tolist()
-    for number, (first, second) in enumerate(scores):
-        folder = root / f"w{number % 10}" / f"r{number:05d}"
-        folder.mkdir(parents=True)
-        text = _record(folder.name, {"ndcg@3": first, "map@1": second})
-        (folder / "run.json").write_text(text)
-
-
-def _write_history(root):
+def write_history(root):
     """Copy one real entry into a chain of many, without syncing each line."""
     listing = discover(locate(runs_root=root))
     best = ranked(listing, "ndcg@3").iloc[0]
@@ -102,22 +94,3 @@ def _write_history(root):
         lines.append(line + b"\n")
     (root / "_active" / "history.jsonl").write_bytes(b"".join(lines))
     write_json(root / "_heads" / "history.json", {"seq": RUNS, "lineSha256": previous})
-
-
-def _write_pair(root):
-    import pandas as pd
-
-    from casebook.runs.outputs import RunOutputs
-
-    rng = np.random.default_rng(1)
-    for name in ("one", "two"):
-        scores = rng.beta(2, 3, QUERIES).round(6)
-        frame = pd.DataFrame({"query_id": range(QUERIES), "system": "a"})
-        outputs = RunOutputs(name, "cell")
-        outputs.folder = root / name
-        outputs.rows(frame.assign(**{"nDCG@10": scores}))
-        folder = root / name / "runs" / "cell"
-        folder.mkdir(parents=True)
-        metrics = {"set.a.ndcg@10": round(float(scores.mean()), 6)}
-        (folder / "run.json").write_text(_record(name, metrics))
-    return "two", "one"

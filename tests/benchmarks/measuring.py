@@ -1,53 +1,35 @@
 """How the benchmarks measure, and how a measurement becomes a row of the table."""
 
+import contextlib
 import gc
+import os
 import platform
 import statistics
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 
-def cpu_seconds(call, repeats=3):
-    """Give the median CPU seconds of some calls, all threads, and the last result."""
-    seconds = []
+def cpu_seconds(*calls, repeats=3):
+    """Median CPU seconds of calls that take turns, all threads, and what each gave last."""
+    seconds = [[] for _ in calls]
     for _ in range(repeats):
-        result = None  # frees that of the call before
-        gc.collect()
-        start = time.process_time()
-        result = call()
-        seconds.append(time.process_time() - start)
-    return statistics.median(seconds), result
+        results = []
+        for call, spent in zip(calls, seconds, strict=True):
+            gc.collect()
+            start = time.process_time()
+            results.append(call())
+            spent.append(time.process_time() - start)
+    return [statistics.median(spent) for spent in seconds], results
 
 
-def cpu_seconds_in_turns(first, second, repeats=3):
-    """Give (median CPU seconds, last result) of two calls that take turns."""
-    seconds = [[], []]
-    results = [None, None]
-    for _ in range(repeats):
-        for place, call in enumerate((first, second)):
-            spent, results[place] = cpu_seconds(call, 1)
-            seconds[place].append(spent)
-    return [
-        (statistics.median(spent), result) for spent, result in zip(seconds, results, strict=True)
-    ]
+def own_seconds(call, repeats=3):
+    return cpu_seconds(call, repeats=repeats)[0][0]
 
 
 def row(benchmark, peer, ours, theirs, bar, note="", most=float("inf")):
-    """Give one row: it passes at a ratio of the bar and at most so many CPU seconds.
-
-    Parameters
-    ----------
-    benchmark, peer : str
-        What is measured, and against what.
-    ours, theirs : float
-        CPU seconds; the ratio is theirs over ours.
-    bar : float
-        Least ratio.
-    note : str
-        Sizes and what else the table says.
-    most : float
-        Most CPU seconds of ours.
-    """
+    """One row: it passes if the peer takes ``bar`` times as long, and ours at most so long."""
     ratio = theirs / ours
     return {
         "benchmark": benchmark,
@@ -62,8 +44,27 @@ def row(benchmark, peer, ours, theirs, bar, note="", most=float("inf")):
 
 
 def limit_row(benchmark, ours, limit, note=""):
-    """Give one row against a fixed limit of CPU seconds (or what ``ours`` counts)."""
+    """One row against a fixed limit of CPU seconds (or what ``ours`` counts)."""
     return row(benchmark, "limit", ours, limit, 1, note)
+
+
+def run_python(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def wall_and_cpu(command, environment):
+    """Seconds of a command; CPU time with all that it started."""
+    before, wall = os.times(), time.perf_counter()
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{command}\n{done.stderr[-2000:]}")
+    with contextlib.suppress(ChildProcessError):
+        while True:  # what it left, such as the process that forks kernels, may be ours now
+            os.wait()
+    after = os.times()
+    cpu = sum(after[2:4]) - sum(before[2:4])
+    return time.perf_counter() - wall, cpu
 
 
 def processor():

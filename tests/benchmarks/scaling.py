@@ -1,10 +1,9 @@
 """How time and memory grow: a million documents, and a grid of 200 notebooks.
 
 Writes ``docs/scaling_pipeline.csv`` and ``scaling_grid.csv``. It takes about half an hour
-and 5 GB of disk: ``python tests/benchmarks/scaling.py``, or with the name of one table.
+and 5 GB of disk: ``python tests/benchmarks/scaling.py``, or with the name of one table, and sizes.
 """
 
-import functools
 import json
 import os
 import resource
@@ -13,18 +12,18 @@ import subprocess
 import sys
 import tempfile
 import time
-import zlib
 from pathlib import Path
 
 import nbformat
 import numpy as np
 import pandas as pd
+from measuring import wall_and_cpu
 
 from casebook.paths import DATA
 
-DOCS = Path(__file__).parents[2] / "docs"
-SIZES = (10_000, 100_000, 1_000_000)
-QUERIES, DEPTH, DIMS = 100, 100, 256
+TESTS = Path(__file__).parents[1]
+DOCS = TESTS.parent / "docs"
+QUERIES, DIMS = 100, 256
 SYSTEMS = ("full", "bm25", "dense_chunked")
 VARIANTS = 200
 CELL = (
@@ -34,64 +33,19 @@ CELL = (
 )
 
 
-def hashed(texts):
+def encoder():
+    """Hashed words as an encoder of texts and of tokens, which reads up to 256 words."""
     from sklearn.feature_extraction.text import HashingVectorizer
 
+    sys.path.append(str(TESTS / "retrieval"))
+    from small_retrieval import HashingEncoder
+
     words = HashingVectorizer(n_features=DIMS, norm="l2", dtype=np.float32)
-    return words.transform(texts).toarray()
-
-
-class HashedEncoder:
-    """Hashed words as an encoder of texts and of tokens, which reads up to 256 words."""
-
-    name = "hashed"
-    model_hash = "hashed words"
-    max_tokens = 256
-    vocabulary_size = 1 << 14
-    token_dims = 32
-
-    def count_tokens(self, texts):
-        return np.array([len(text.split()) + 2 for text in texts])
-
-    def token_ids(self, texts):
-        return [
-            np.array([number_of(word) for word in text.split()], dtype=np.int64) for text in texts
-        ]
-
-    def encode_documents(self, texts):
-        return hashed(texts)
-
-    encode_queries = encode_documents
-
-    def token_vectors(self, texts, role="document"):
-        from casebook.models.cache import TokenVectors
-
-        ids = [text[: self.max_tokens] for text in self.token_ids(texts)]
-        lengths = np.array([len(text) for text in ids], dtype=np.int64)
-        all_ids = np.concatenate([*ids, np.zeros(0, dtype=np.int64)])
-        return TokenVectors(
-            token_table(self.vocabulary_size, self.token_dims)[all_ids], all_ids, lengths
-        )
-
-
-@functools.cache
-def number_of(word):
-    return zlib.crc32(word.lower().encode()) % HashedEncoder.vocabulary_size
-
-
-@functools.cache
-def token_table(size, dims):
-    table = np.random.default_rng(0).normal(size=(size, dims))
-    return (table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.float16)
-
-
-class Stages:
-    def __init__(self):
-        self.seconds, self._clock = {}, time.process_time()
-
-    def ended(self, name):
-        now = time.process_time()
-        self.seconds[name], self._clock = now - self._clock, now
+    made = HashingEncoder()
+    made.max_tokens = 256
+    made.encode_documents = lambda texts: words.transform(texts).toarray()
+    made.encode_queries = made.encode_documents
+    return made
 
 
 def planted(size):
@@ -100,52 +54,49 @@ def planted(size):
     matters = np.flatnonzero(list(truth.weights.values()))
     asked = {name: v for name, v in truth.values.items() if truth.weights[name]}
     queries = made["render"](asked, truth.queries[:, matters])
-    parts = made["documents_in_chunks"](truth)
-    columns = ["doc_id", "text", "court", "month"]
-    return truth, queries, pd.concat((part[columns] for part in parts), ignore_index=True)
+    parts = pd.concat(made["documents_in_chunks"](truth), ignore_index=True)
+    return truth, queries, parts[["doc_id", "text", "court", "month"]]
 
 
 def encode(size, folder):
-    """Plant one corpus and encode it for all stages; print one JSON line."""
+    """Plant one corpus and encode it for all stages."""
     from casebook.retrieval.encoded import encode_corpus
 
     _, _, documents = planted(size)
-    stages = Stages()
-    encode_corpus(documents, HashedEncoder(), folder)
-    stages.ended("encode")
+    start = time.process_time()
+    encode_corpus(documents, encoder(), folder)
+    seconds = time.process_time() - start
     files = [path for path in Path(folder).rglob("*") if path.is_file()]
-    row = {
-        "encode, CPU s": stages.seconds["encode"],
-        "encode, CPU ms a document": 1000 * stages.seconds["encode"] / size,
+    return {
+        "encode, CPU s": seconds,
+        "encode, CPU ms a document": 1000 * seconds / size,
         "encode, peak memory, MB": peak_memory(),
         "disk, MB": sum(path.stat().st_size for path in files) / 1e6,
     }
-    print(json.dumps(row))
 
 
 def search(size, folder):
-    """Search a planted corpus by some systems and score them; print one JSON line."""
+    """Search a planted corpus by some systems and score them."""
     from casebook.measures.ranking import evaluate
     from casebook.retrieval.encoded import EncodedCorpus
     from casebook.retrieval.pipeline import HybridRetriever
 
     truth, queries, _ = planted(size)
     names = [f"q{number}" for number in range(QUERIES)]
-    stages = Stages()
-    index = EncodedCorpus(folder, HashedEncoder())
+    row = {}
+    start = time.process_time()
+    index = EncodedCorpus(folder, encoder())
     HybridRetriever(index).retrieve_many(queries[:1])
-    stages.ended("open")  # what a command does once: hash every file, and read the ids
+    # What a command does once: hash every file, and read the ids.
+    row["open, CPU s"] = time.process_time() - start
     runs = {}
-    for name in SYSTEMS:
-        result = HybridRetriever(index, mode=name).retrieve_many(queries)
-        stages.ended(name)
-        runs[name] = result.run(names)
-    stages.ended("write")
-    HybridRetriever(index).retrieve_many(queries, filters={"court": "Easton"})
-    stages.ended("full with a filter")
-    row = {"open, CPU s": stages.seconds["open"]}
     for name in (*SYSTEMS, "full with a filter"):
-        row[f"{name}, CPU ms a query"] = 1000 * stages.seconds[name] / QUERIES
+        mode = name.partition(" ")[0]
+        filters = None if name == mode else {"court": "Easton"}
+        start = time.process_time()
+        result = HybridRetriever(index, mode=mode).retrieve_many(queries, filters=filters)
+        row[f"{name}, CPU ms a query"] = 1000 * (time.process_time() - start) / QUERIES
+        runs[name] = result.run(names)
     row["search, peak memory, MB"] = peak_memory()
     best = {}
     qrels = {}
@@ -153,10 +104,10 @@ def search(size, folder):
         grades = np.digitize(truth.scores(number), (0.6, 0.8, 0.99))
         qrels[name] = {index.doc_ids[d]: int(grades[d]) for d in np.flatnonzero(grades)}
         best[name] = {index.doc_ids[d]: 1 for d in np.flatnonzero(grades == grades.max())}
-    for system, run in runs.items():
-        row[f"{system}, nDCG@10"] = evaluate(qrels, run, ["nDCG@10"]).mean["nDCG@10"]
-        row[f"{system}, R@100 of the best"] = evaluate(best, run, ["R@100"]).mean["R@100"]
-    print(json.dumps(row))
+    for name in SYSTEMS:
+        row[f"{name}, nDCG@10"] = evaluate(qrels, runs[name], ["nDCG@10"]).mean["nDCG@10"]
+        row[f"{name}, R@100 of the best"] = evaluate(best, runs[name], ["R@100"]).mean["R@100"]
+    return row
 
 
 def peak_memory():
@@ -164,73 +115,63 @@ def peak_memory():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def grid(workers):
-    """Run the light notebook 200 times and once more unchanged; give one row."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        _write_grid(root)
-        command = [sys.executable, "-m", "casebook", "run", "--grid"]
-        command += [str(root / "grid.yml"), "--workers", str(workers)]
-        places = ("CASEBOOK_PROJECT", "CASEBOOK_ROOT")
-        environment = os.environ | dict.fromkeys(places, folder)
-        row = {"processes": workers}
-        for name in ("first run", "unchanged"):
-            before, wall = os.times(), time.perf_counter()
-            subprocess.run(command, env=environment, check=True, capture_output=True)
-            after = os.times()
-            cpu = sum(after[2:4]) - sum(before[2:4])
-            row |= {f"{name}, wall s": time.perf_counter() - wall, f"{name}, CPU s": cpu}
-        return row
+def pipeline(sizes=(10_000, 100_000, 1_000_000)):
+    """Each step in a process of its own, for its peak memory."""
+    for size in sizes:
+        row = {"documents": size}
+        with tempfile.TemporaryDirectory() as folder:
+            for step in STEPS:
+                command = [sys.executable, __file__, step, str(size), folder]
+                done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+                row |= json.loads(done.stdout.splitlines()[-1])
+        yield row
 
 
-def _write_grid(root):
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+def grid(variants=(VARIANTS,)):
+    """The light notebook 200 times and once more unchanged, by one process and by two."""
+    for workers in (1, 2):
+        with tempfile.TemporaryDirectory() as folder:
+            write_grid(Path(folder), *variants)
+            command = [sys.executable, "-m", "casebook", "run", "--grid", f"{folder}/grid.yml"]
+            places = dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), folder)
+            row = {"processes": workers}
+            for name in ("first run", "unchanged"):
+                used = wall_and_cpu([*command, "--workers", str(workers)], os.environ | places)
+                row |= dict(zip((f"{name}, wall s", f"{name}, CPU s"), used, strict=True))
+        yield row
+
+
+def write_grid(root, variants):
     code = nbformat.v4.new_code_cell
     start = code('run = "r"\ncell = "c"\nn = 1', metadata={"tags": ["parameters"]})
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     light = nbformat.v4.new_notebook(cells=[start, code(CELL)], metadata={"kernelspec": kernel})
     (root / "notebooks").mkdir()
     (root / "data" / "cards").mkdir(parents=True)
     nbformat.write(light, root / "notebooks" / "01_light.ipynb")
     row = {"name": "light", "notebook": "01_light.ipynb", "tags": ["default"]}
-    row["vary"] = {"product": {"n": list(range(VARIANTS))}}
+    row["vary"] = {"product": {"n": list(range(variants))}}
     (root / "grid.yml").write_text(json.dumps([row]))
 
 
-def measured(*words):
-    """Measure in a process of its own, for its peak memory; give what it prints."""
-    command = [sys.executable, __file__, *map(str, words)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    print(done.stdout, file=sys.stderr)
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def pipeline():
-    for size in SIZES:
-        with tempfile.TemporaryDirectory() as folder:
-            row = {"documents": size}
-            for step in ("encode", "search"):
-                row |= measured(step, size, folder)
-            yield row
-
-
 STEPS = {"encode": encode, "search": search}
-TABLES = {"pipeline": pipeline, "grid": lambda: (grid(1), grid(2))}
+TABLES = {"pipeline": pipeline, "grid": grid}
 
 
 def main():
-    if len(sys.argv) > 2:
-        step, size, *folder = sys.argv[1:]
-        return STEPS[step](int(size), *folder)
-    for name in sys.argv[1:] or TABLES:
-        _write(pd.DataFrame(TABLES[name]()), f"scaling_{name}.csv")
-
-
-def _write(table, name):
-    """Write one column a measurement: a phone shows three columns, not eight."""
-    first = table.columns[0]
-    turned = table.set_index(first).T.rename_axis(first).reset_index()
-    turned.to_csv(DOCS / name, index=False, float_format="%.3g", lineterminator="\n")
-    print(turned.to_string(index=False, float_format="%.3g"))
+    name, *sizes = sys.argv[1:] or [None]
+    if name in STEPS:
+        print(json.dumps(STEPS[name](int(sizes[0]), sizes[1])))
+        return
+    for table in [name] if name else TABLES:
+        found = pd.DataFrame(TABLES[table](*[list(map(int, sizes))] if sizes else []))
+        # One column a measurement: a phone shows three columns, not eight.
+        first = found.columns[0]
+        turned = found.set_index(first).T.rename_axis(first).reset_index()
+        print(turned.to_string(index=False, float_format="%.3g"))
+        if not sizes:
+            place = DOCS / f"scaling_{table}.csv"
+            turned.to_csv(place, index=False, float_format="%.3g", lineterminator="\n")
 
 
 if __name__ == "__main__":

@@ -63,15 +63,15 @@ def test_the_last_list_of_items_that_a_system_makes_worse_is_offered(keep):
             "score": [0.5, 0.5, 0.7, 0.2],
         }
     )
-    assert worse_items(keep(results)[0]) is None
+    assert worse_items(keep(results)[0]) == {}
     ready = [
         ("held-out questions where reranking makes it worse", "full", "bm25"),
         ("questions that nothing makes worse", "full", "full"),
         ("a tag", None, None),
     ]
-    text, address, counts = worse_items(keep(results, ready=ready)[0])
-    assert (text, counts) == ("where reranking makes it worse", (1, 2))
-    page, _, choice = address.partition("#")
+    found = worse_items(keep(results, ready=ready)[0])
+    assert (found["text"], found["count"], found["asked"]) == (ready[0][0], 1, 2)
+    page, _, choice = found["address"].partition("#")
     assert page == "items.html"
     pair = {"of": [CELL], "system": ["full"], "against": ["bm25"], "order": ["lower first"]}
     assert parse_qs(choice) == pair | {"only": [ready[0][0]]}

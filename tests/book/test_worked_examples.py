@@ -11,20 +11,17 @@ from casebook.measures.ranking import list_measures, parse_measure
 from casebook.paths import ROOT
 
 PAGES = {page.stem: page for page in sorted((ROOT / "book/methods").glob("*.md"))}
-PAGES |= {"run_registry": ROOT / "docs" / "run_registry.md"}
+PAGES |= {"run_registry": ROOT / "docs" / "run_registry.md", "measures": ROOT / "book" / "words.md"}
 # What the examples of a page must call or name: every measure of ranking, and what documents state.
 REQUIRED = {
     "measures": [info.name for info in list_measures()],
     "retrieval_ablation": "reciprocal_rank_fusion maximal_marginal_relevance",
     "counterfactual_sensitivity": "mean_displacement normalised_footrule",
     "explanation_quality": "faithfulness documented_faithfulness",
-    "inference": "estimates contrasts wilson auroc",
-    "agreement": "fleiss_kappa krippendorff_alpha",
-    "preference": "documented_sign_test exact_sign_test",
+    "inference": "estimates contrasts wilson auroc check_row",
     "factcheck": "documented_metrics score_predictions",
     "assistant": "grounding token_f1",
-    "audits": "check_row",
-    "rater_agreement": "balanced_sides",
+    "rater_agreement": "balanced_sides fleiss_kappa krippendorff_alpha exact_sign_test",
     "run_registry": "contrasts gate_verdict",
 }
 

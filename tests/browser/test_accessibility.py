@@ -5,7 +5,7 @@ from tabs import STILL
 
 # Each kind of page once: what its other pages hold is made by the same code.
 PAGES = [
-    *("index.html", "data_cards.html", "provenance.html", "references.html", "tutorial.html"),
+    *("index.html", "data_cards.html", "provenance.html", "words.html", "tutorial.html"),
     *(
         "methods/retrieval_ablation.html",
         "documents/countercase.html",

@@ -67,7 +67,7 @@ def page_of_figures(site, tmp_path_factory):
         f'container"><div class="output text_html">{each._repr_html_()}</div></div></div></section>'
         for place, each in enumerate(shown)
     )
-    page = (site / "provenance.html").read_text(encoding="utf-8")
+    page = (site / "stated.html").read_text(encoding="utf-8")
     page = page.replace("<head>", f'<head><base href="{site.as_uri()}/">', 1)
     page = re.sub(
         r"(<article class=\"bd-article\"[^>]*>).*(</article>)",

@@ -24,12 +24,13 @@ def page_of_rows(site, tmp_path_factory):
     """Give the address of a front page with a row of eight cases, and one that is not measured."""
     run = tmp_path_factory.mktemp("results") / "mine"
     shutil.copytree(run_dir("smoke"), run)
-    common = {"dataset": "smoke", "system": "Full pipeline", "against": "BM25", "n": 34}
+    common = {"system": "Full pipeline", "against": "BM25", "n": 34}
     common |= {"measure": "nDCG@10", "margin": 0.01, "level": 0.8, "baseline": 0.75}
     meaning = "A right document comes first for 77 % of the questions; BM25, 65 %."
     cases = [
         Headline(
             f"Question {k}?",
+            f"set {k}",
             value=0.02 * k - 0.06,
             low=0.02 * k - 0.09,
             high=0.02 * k - 0.03,
@@ -40,7 +41,7 @@ def page_of_rows(site, tmp_path_factory):
         )
         for k in range(N_CASES)
     ]
-    unmeasured = Headline("Is it fast?", value=None, reason="no times were kept", **common)
+    unmeasured = Headline("Is it fast?", "smoke", value=None, reason="no times were kept", **common)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paths, "RESULTS", run.parent)
         RunOutputs("mine", CELL).headlines(*cases, unmeasured)

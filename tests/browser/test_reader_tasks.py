@@ -66,7 +66,7 @@ def test_the_question_that_the_reranker_spoils_most_is_open(tab, site):
     tab.open((site / "index.html").as_uri())
     link = tab.page.locator("a.worse").first
     n_worse = (differences < 0).sum()
-    assert f"the reranker makes it worse: {n_worse} of {len(scores)}" in link.inner_text()
+    assert f"{n_worse} of {len(scores)} worse" in link.inner_text()
     link.click()
     question = tab.page.locator(".items h3").inner_text().removeprefix("Question ")
     assert differences[question] == differences.min() < 0

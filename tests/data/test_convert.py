@@ -93,7 +93,6 @@ REFUSED = [
     (CORPUS, ["--columns", "text=x"], "'text' is no corpus.ROLE"),
     (CORPUS, ["--columns", "corpus.title=no"], "has no 'no' for title"),
     (CORPUS, ["--columns", "text"], "of the form TABLE.COLUMN=YOURS"),
-    (CORPUS, ["--qrels", "qrels.csv"], "--queries FILE"),
     (CORPUS, ["--queries", "none.csv"], "none.csv: cannot be read"),
     (CORPUS, ["--queries", "folder"], "folder: is no table"),
     (CORPUS, ["--corpus", "loop"], "loop"),

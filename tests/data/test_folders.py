@@ -11,8 +11,6 @@ from casebook import paths
 from casebook.data import load
 from casebook.data.folders import load_folder, read_mini_insurance
 from casebook.errors import InputError
-from casebook.retrieval.ablation import data_table, retrieve, score
-from casebook.retrieval.pipeline import HybridRetriever
 
 WRITE = runpy.run_path(str(paths.DATA / "make" / "mini_insurance.py"))["write"]
 
@@ -31,9 +29,9 @@ def test_sound_folder(toy):
 
 
 DEFECTS = [
-    ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', ":4: id 'd1' stood above with other"),
+    ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', ":4: _id 'd1' is empty or stands above"),
     ("corpus.jsonl", b"{broken", ":4: is not JSON"),
-    ("corpus.jsonl", b'{"_id": " ", "text": "x"}', ":4: has an empty '_id'"),
+    ("corpus.jsonl", b'{"_id": " ", "text": "x"}', ":4: _id ' ' is empty"),
     (
         "corpus.jsonl",
         b'{"_id": "d4", "text": "x", "metadata": {"title": 1}}',
@@ -85,11 +83,7 @@ def incomplete(tmp_path):
 def test_a_few_missing_documents_are_counted_and_cannot_be_found(incomplete):
     data = load(incomplete, max_missing=0.04)
     assert data.lacking == {"d48", "d49"} and data.counts["judgements"] == 50
-    message = "2 of 50 judgements name documents that the collection lacks"
-    assert message in data_table(data)["value"].astype(str).str.cat()
-    rankings = {"bm25": retrieve(data, HybridRetriever(data.documents, mode="bm25"))}
-    # As trec_eval counts them: relevant, and found by nobody.
-    assert score(data, rankings, ["R@10"])["R@10"]["bm25"].mean() == 48 / 50
+    assert data.missing == "2 of 50 judgements name documents that the collection lacks"
 
 
 def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomplete):

@@ -83,7 +83,7 @@ def test_the_wheel_holds_what_a_project_needs_and_no_result(wheel):
     for name in (
         "notebooks/10_assistant.ipynb",
         "data/cards/smoke.yml",
-        "book/methods/measures.md",
+        "book/methods/inference.md",
     ):
         assert name in inside
     assert "casebook/factcheck/words.yml" in names

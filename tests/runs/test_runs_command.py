@@ -115,7 +115,7 @@ def test_a_matrix_is_compared_and_a_failure_is_exit_3(casebook, add, tmp_path):
     add("one", WEAK)
     spec = tmp_path / "m.json"  # comments aside, JSON with trailing commas is YAML
     spec.write_text(
-        '{"stopOnFailure": false, "After": {"compareMetric": "map@1"}, "variants": ['
+        '{"stopOnFailure": false, "after": {"compareMetric": "map@1"}, "variants": ['
         '{"name": "a", "args": ["--version"],}, {"name": "b", "args": ["nonsense"]},]}'
     )
     assert casebook("runs", "matrix", "--spec", spec, "--dry")[1] == "a: --version\nb: nonsense\n"
@@ -175,7 +175,7 @@ def test_names_of_embeddingshift_are_read_and_answered_with_ours(casebook):
     }
     for theirs, ours in names.items():
         code, out, err = casebook(theirs, "--help")
-        assert code == 0 and err == f"note: {theirs} is 'casebook {ours}' here\n"
+        assert (code, err) == (0, "")
         assert out == casebook(*ours.split(), "--help")[1]
 
 
@@ -186,6 +186,5 @@ def test_the_documents_option_names_the_metric(casebook, add):
     for key, best in {"MAP@1": "first", "map@1": "first", "nDCG@3": "even"}.items():
         for option in (["--metric", key], [f"--metric={key}"]):
             code, out, err = casebook("runs-compare", *option, "--json")
-            assert code == 0 and "note: --metric is --measure here" in err
+            assert code == 0, err
             assert json.loads(out)["top"][0]["run"] == best
-    assert casebook("runs", "compare", "--metric", "map@1")[0] == 1

@@ -15,8 +15,8 @@ the chapters of the smoke run that use it and ``tests/reference.py``. A mutant t
 them notices survives. What survives and cannot matter is named in ``mutants.yml`` with its
 reason and does not count.
 
-The log has a line for each mutant. A further call with the same log goes on where it ended,
-``--again`` tries the survivors once more, and ``--minutes 0`` only prints the score.
+The log has a line for each mutant. A further call with the same log goes on where it ended, and
+``--count 0`` only prints the score.
 """
 
 import argparse
@@ -52,6 +52,7 @@ RUN = "_build/smoke/results"  # which tests read
 RERUN = "_build/rerun"  # where notebooks that pytest runs write
 JOIN = "from casebook.runs.outputs import merge_numbers; merge_numbers('smoke')"
 PATIENCE = 300  # seconds after which a round of tests has failed
+SECONDS = 90  # after which no further round of tests of a mutant begins
 
 
 def chosen(seed):
@@ -70,43 +71,42 @@ def chosen(seed):
 
 
 def imported(tree):
+    """Names that a file imports, or names as text and imports when they are asked for."""
     for node in ast.walk(tree):
         if isinstance(node, ast.arg) and node.arg == "casebook":  # the fixture that runs commands
             yield "casebook.cli"
-        if is_constant(node, str) and node.value.startswith(
-            "casebook."
-        ):  # named, and imported when it is asked for
+        if is_constant(node, str) and node.value.startswith("casebook."):
             yield node.value.partition(":")[0]
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names = [alias.name for alias in node.names]
+            yield from (f"{node.module}.{name}" for name in names)
             if node.module == "casebook":  # a public name stands for its module
-                yield from (
-                    f"casebook.{PUBLIC[alias.name]}" for alias in node.names if alias.name in PUBLIC
-                )
+                yield from (f"casebook.{PUBLIC[name]}" for name in names if name in PUBLIC)
 
 
 def importers():
+    """Modules, tests and chapters that import a name."""
     graph = {}
-    library = ROOT / "lib"
-    for path in [*library.rglob("*.py"), *(ROOT / "tests").rglob("test_*.py")]:
-        importer = module_of(path) if path.is_relative_to(library) else str(path.relative_to(ROOT))
-        text = path.read_text(encoding="utf-8")
-        fixtures = path.with_name("conftest.py")
-        if (
-            fixtures.is_file() and path.parent != ROOT / "tests"
-        ):  # those of all tests say nothing of one
-            text += "\n" + fixtures.read_text(encoding="utf-8")
+
+    def add(importer, text):
         for name in imported(ast.parse(text)):
             graph.setdefault(name, set()).add(importer)
+
+    for path in (ROOT / "lib").rglob("*.py"):
+        add(module_of(path), path.read_text(encoding="utf-8"))
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        add(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
+        fixtures = path.with_name("conftest.py")
+        # Those of all tests say nothing of one.
+        if fixtures.is_file() and path.parent != ROOT / "tests":
+            add(str(path.relative_to(ROOT)), fixtures.read_text(encoding="utf-8"))
     for path in (ROOT / "results/smoke/notebooks").glob("*.ipynb"):
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        for cell in cells:
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             if cell["cell_type"] == "code":
-                for name in imported(ast.parse("".join(cell["source"]))):
-                    graph.setdefault(name, set()).add(str(path.relative_to(ROOT)))
+                add(str(path.relative_to(ROOT)), "".join(cell["source"]))
     return graph
 
 
@@ -186,8 +186,8 @@ class Copy:
             failures = [f"tests/reference.py after {' '.join(chapters)}"]
         return failures
 
-    def notices(self, tests, chapters, seconds):
-        """Give what notices a change, or "": no further round begins after some seconds."""
+    def notices(self, tests, chapters):
+        """What notices a change, or "": no further round begins after `SECONDS`."""
         begun = time.monotonic()
         rounds = [
             lambda: self.failing(tests[:4], FAST, "-x"),
@@ -197,10 +197,9 @@ class Copy:
             lambda: self.failing(tests[8:24], FAST, "-x"),
         ]
         for attempt in rounds:
-            if failures := attempt():
-                return failures[0]
-            if time.monotonic() - begun > seconds:
-                break
+            failures = attempt()
+            if failures or time.monotonic() - begun > SECONDS:
+                return "".join(failures[:1])
         return ""
 
 
@@ -219,7 +218,7 @@ def measure(entries, options):
             target = copy.root / path.relative_to(ROOT)
             source = path.read_bytes()
             target.write_bytes(source[:first] + changed + source[last:])
-            by = copy.notices(*reaching(module_of(path), graph), options.seconds)
+            by = copy.notices(*reaching(module_of(path), graph))
             target.write_bytes(source)
             killers.add(by)
             print("killed  " if by else "SURVIVED", place["kind"], place["place"], by, flush=True)
@@ -242,24 +241,20 @@ def read(log):
 
 
 def score(tried):
-    """Print how many mutants of each kind were killed, of those that count, and name the
-    survivors."""
+    """Print how many mutants of each kind were killed, of those that count, and the survivors."""
     listed = yaml.safe_load(REASONS.read_text(encoding="utf-8"))
     reasons = {(entry["file"], entry["old"], entry["new"]): entry["reason"] for entry in listed}
     table = pd.DataFrame(tried)
     keys = zip(table["place"].str.rpartition(":")[0], table["old"], table["new"], strict=True)
     table["reason"] = [reasons.get(key, "") for key in keys]
+    table["tried"] = 1
     table["killed"] = table["by"] != ""
     table["counted"] = table["killed"] | (table["reason"] == "")
-    sums = table.groupby("kind").agg(
-        tried=("place", "size"), killed=("killed", "sum"), counted=("counted", "sum")
-    )
+    sums = table.groupby("kind")[["tried", "killed", "counted"]].sum()
     sums.loc["all"] = sums.sum()
     print(sums.assign(share=(sums["killed"] / sums["counted"]).round(3)).to_string())
-    for place in table[~table["killed"]].to_dict("records"):
-        print(
-            f"{place['place']}  {place['kind']}  {place['reason']}\n  - {place['old']}\n  + {place['new']}"
-        )
+    for place in table[~table["killed"]].itertuples():
+        print(f"{place.place}  {place.kind}  {place.reason}\n  - {place.old}\n  + {place.new}")
 
 
 def main():
@@ -268,30 +263,16 @@ def main():
     )
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--log", type=Path, required=True, help="results, a line of JSON for each mutant"
-    )
-    parser.add_argument("--again", action="store_true", help="try once more what survived")
+    parser.add_argument("--log", type=Path, required=True, help="a line of JSON for each mutant")
     parser.add_argument("--minutes", type=float, default=math.inf, help="no mutant begins later")
-    parser.add_argument(
-        "--seconds", type=float, default=90, help="no round of tests of a mutant begins later"
-    )
     options = parser.parse_args()
     tried = read(options.log)
-    entries = chosen(options.seed)
-    if options.again:
-        survivors = {place for place, result in tried.items() if not result["by"]}
-        entries = [entry for entry in entries if tuple(entry[0].values()) in survivors]
-    else:
-        entries = [
-            entry for entry in entries[: options.count] if tuple(entry[0].values()) not in tried
-        ]
-    unsound = measure(entries, options) if options.minutes else []
+    entries = chosen(options.seed)[: options.count]
+    entries = [entry for entry in entries if tuple(entry[0].values()) not in tried]
+    unsound = measure(entries, options) if entries else []
     score(read(options.log).values())
     if unsound:
-        sys.exit(
-            f"these fail without a mutant too, so what they killed is not known: {', '.join(unsound)}"
-        )
+        sys.exit(f"these fail without a mutant too: {', '.join(unsound)}")
 
 
 if __name__ == "__main__":

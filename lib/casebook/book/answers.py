@@ -7,10 +7,8 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-import jinja2
-
 from casebook.book.axis import effect_axis
-from casebook.book.front import completed
+from casebook.book.front import TEMPLATES, completed
 from casebook.book.items import worse_items
 from casebook.book.results import ChapterResults
 from casebook.book.titles import dataset_name
@@ -20,15 +18,8 @@ from casebook.tables import enumerated
 from casebook.verdicts import NO_DIFFERENCE, NOT_MEASURED, UNDECIDED
 
 TOPICS = Path(__file__).with_name("topics.yml")
-TEMPLATES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
-    autoescape=True,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
 MOST_ROWS = 10  # questions on the front page; further ones are named below them
-MOST_DATASETS = 6  # that the first sentence names
-NEAR = 0.15  # of an axis: a tick at zero that is nearer to an end is left out
+MOST_DATASETS = 4  # that the first sentence names
 CLASSES = {
     HELPS: "helps",
     HURTS: "hurts",
@@ -37,27 +28,30 @@ CLASSES = {
     UNDECIDED: "undecided",
     NOT_MEASURED: "not-measured",
 }
-_STEPS = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A headline of a chapter: a dot of the front page."""
+    """A headline of a chapter."""
 
     chapter: ChapterResults
     headline: Headline
 
     @property
+    def data(self):
+        """The reader's name of its data set."""
+        name = dataset_name(self.headline.dataset)
+        return name.partition(",")[0].replace("_", " ")
+
+    @property
     def page(self):
-        """The page of its chapter."""
         return f"run/notebooks/{self.chapter.cell}.html"
 
     @property
     def numbers(self):
-        """Effect, interval, levels and count in one line."""
         headline = self.headline
         text = f"{headline.effect} {headline.measure.rstrip(',')}"
-        if headline.level is not None and headline.baseline is not None:
+        if None not in (headline.level, headline.baseline):
             text += f", {headline.level:.3f} against {headline.baseline:.3f}"
         return f"{text} ({headline.count})"
 
@@ -72,170 +66,144 @@ class Question:
 
     @property
     def datasets(self):
-        """Readers' names of the data sets, each once."""
-        return list(dict.fromkeys(_data_of(case) for case in self.cases))
+        return list(dict.fromkeys(case.data for case in self.cases))
+
+    @property
+    def shown(self):
+        """The first case of a chapter, measure, data set and verdict: what is a dot."""
+        first = {}
+        for case in self.cases:
+            headline = case.headline
+            key = (case.page, headline.measure, headline.null, case.data, headline.verdict)
+            first.setdefault(key, case)
+        return list(first.values())
 
     def name_of(self, case):
         """What a case is of: its data set where the row has several, and its label."""
         label = case.headline.label
-        data = _data_of(case)
-        if label and (len(self.datasets) == 1 or data in label):
+        if label and (len(self.datasets) == 1 or case.data in label):
             return label
-        return ": ".join(filter(None, [data, label]))
+        return f"{case.data}: {label}" if label else case.data
 
     @property
     def meaning(self):
         """The first case in plain words, or why nothing could be measured."""
         for case in self.cases:
             if case.headline.meaning:
-                data = f"{self.name_of(case)}: " if len(self.datasets) > 1 else ""
-                return f"{data}{case.headline.meaning}"
+                return f"{self.name_of(case)}: {case.headline.meaning}"
         if any(case.headline.verdict != NOT_MEASURED for case in self.cases):
             return ""
         return f"Not measured: {self.cases[0].headline.why or 'nothing was compared'}."
 
 
-def _data_of(case):
-    return dataset_name(case.headline.dataset).partition(",")[0].replace("_", " ")
-
-
 def questions(chapters):
-    """The headlines of a run by their topics, in the order of ``topics.yml``; others follow."""
+    """The headlines of a run by their topics, in the order of ``topics.yml``; others first."""
     topics = read_yaml(TOPICS)
-    cases = {topic: [] for topic in topics}
+    groups = {topic: [] for topic in topics}
     for chapter in chapters:
         for number, headline in enumerate(chapter.headlines):
             topic = headline.topic or (chapter.cell, number)
-            cases.setdefault(topic, []).append(Case(chapter, headline))
-    rows = []
-    for topic, group in cases.items():
-        if group:
-            about = topics.get(topic, {})
-            question = topic if isinstance(topic, str) else group[0].headline.question
-            question = about.get("question", question)
-            name = about.get("name", question)
-            rows.append(Question(question, name, group))
-    own = [row for row in rows if row.name == row.question]
-    return [*own, *[row for row in rows if row.name != row.question]]
+            groups.setdefault(topic, []).append(Case(chapter, headline))
+    listed = []
+    own = []
+    for topic, cases in groups.items():
+        if topic not in topics:
+            question = topic if isinstance(topic, str) else cases[0].headline.question
+            own.append(Question(question, question, cases))
+        elif cases:
+            listed.append(Question(**topics[topic], cases=cases))
+    return own + listed
 
 
 def about(chapters):
     """What was evaluated, on which data and when, in one sentence of plain text."""
     rows = questions(chapters)
-    datasets = list(dict.fromkeys(name for row in rows for name in row.datasets))
-    more = len(datasets) - MOST_DATASETS
-    names = [*datasets[:MOST_DATASETS], *([f"{more} more"] if more > 0 else [])]
+    names = list(dict.fromkeys(name for row in rows for name in row.datasets))
+    if len(names) > MOST_DATASETS:
+        names[MOST_DATASETS:] = [f"{len(names) - MOST_DATASETS} more"]
+    where = f" on {enumerated(names)}" if names else ""
     day = completed(chapters)
     when = f" (completed {day})" if day else ""
-    asked = "one question" if len(rows) == 1 else f"{len(rows)} questions"
-    answered = f"{asked} answered on {enumerated(names)}" if names else "no question answered"
     whom = "For those who build, buy or review legal and insurance AI"
-    return f"{whom}: {answered}{when}."
+    return f"{whom}: {counted(len(rows), 'questions')} answered{where}{when}."
 
 
 def answers(chapters):
     """The rows of the front page."""
     rows = questions(chapters)
-    if not rows:
-        return "<p>No chapter of this run has reported an answer yet.</p>"
     shown = rows[:MOST_ROWS]
-    axes = _axes([case.headline for row in shown for case in row.cases])
-    found = [_row(row, axes) for row in shown]
-    further = [{"name": row.name, "page": row.cases[0].page} for row in rows[MOST_ROWS:]]
+    limits = {}
+    for row in shown:
+        for case in row.shown:
+            headline = case.headline
+            values = [headline.value, headline.low, headline.high, headline.margin]
+            lengths = [abs(value) for value in values if value is not None]
+            key = (headline.measure, headline.null)
+            limits[key] = max([limits.get(key, 0), *lengths])
+    axes = {key: effect_axis(_round_up(limit), key[1]) for key, limit in limits.items()}
     template = TEMPLATES.get_template("answers.html")
-    return template.render(about=about(chapters), rows=found, further=further)
+    found = [_row(row, axes) for row in shown]
+    return template.render(about=about(chapters), rows=found, further=rows[MOST_ROWS:])
 
 
 def _row(row, axes):
     """What the template shows of a question."""
     plots = {}
-    for case in row.cases:
-        plots.setdefault((case.headline.measure, case.headline.null), []).append(case)
+    for case in row.shown:
+        key = (case.headline.measure, case.headline.null)
+        plot = plots.setdefault(key, {"axis": axes[key], "lanes": [], "cases": []})
+        plot["cases"].append(case.headline)
+        plot["lanes"].append(_lane(row, case))
+    for plot in plots.values():
+        plot["about"] = _measure(plot["cases"])
     return {
         "question": row.question,
         "meaning": row.meaning,
+        "left": len(row.cases) - len(row.shown),
         "worse": _worse_links(row),
-        "plots": [_plot(row, cases, axes[key]) for key, cases in plots.items()],
+        "plots": list(plots.values()),
     }
 
 
-def _plot(row, cases, axis):
-    """Cases of one measure on one axis, with what it measures and on how many units."""
-    measured = [case for case in cases if case.headline.verdict != NOT_MEASURED]
-    lanes = []
-    above = None
-    for case in cases:
-        lane = _lane(row, case, axis)
-        data = _data_of(case)
-        if data == above and lane["name"].startswith(f"{data}: "):  # which stands once
-            lane["shown"] = case.headline.label
-        lanes.append(lane)
-        above = data
-    return {
-        "lanes": lanes,
-        "zero": axis.percent(0),
-        "ticks": axis.spaced_ticks(NEAR) if measured else [],
-        "about": _measure([case.headline for case in measured or cases]),
-    }
-
-
-def _lane(row, case, axis):
-    """One case: its name, verdict and numbers, and where its marks lie."""
+def _lane(row, case):
     headline = case.headline
-    lane = {
+    return {
         "name": row.name_of(case),
         "word": headline.word,
         "colour": CLASSES[headline.verdict],
         "page": case.page,
+        "numbers": "" if headline.value is None else case.numbers,
+        "value": headline.value,
+        "low": headline.low,
+        "high": headline.high,
+        "margin": headline.margin,
+        "chance": headline.chance,
     }
-    if headline.value is None:
-        return lane
-    lane["numbers"] = case.numbers
-    lane["marks"] = axis.marks(headline.value, headline.low, headline.high)
-    if headline.margin:
-        lane["band"] = axis.percent(-headline.margin), axis.percent(headline.margin)
-    if headline.chance is not None and headline.chance in axis:
-        lane["chance"] = axis.percent(headline.chance)
-    return lane
 
 
 def _measure(headlines):
     """What an axis shows, and on how many units."""
     measure = headlines[0].measure.rstrip(",")
-    counts = sorted({headline.n for headline in headlines})
-    units = dict.fromkeys(headline.unit for headline in headlines)
+    measured = [each for each in headlines if each.value is not None] or headlines
+    counts = sorted({headline.n for headline in measured})
+    units = " or ".join(dict.fromkeys(headline.unit for headline in measured))
     if len(counts) == 1:
-        return f"{measure}, {counted(counts[0], ' or '.join(units))}"
-    return f"{measure}, {counts[0]:,}–{counts[-1]:,} {' or '.join(units)}"
+        return f"{measure}, {counted(counts[0], units)}"
+    return f"{measure}, {counts[0]:,}–{counts[-1]:,} {units}"
 
 
 def _worse_links(row):
     """Links to the items that each chapter offers as made worse."""
-    links = []
-    for chapter in {case.chapter.cell: case.chapter for case in row.cases}.values():
-        ready = worse_items(chapter)
-        if ready:
-            text, address, (count, asked) = ready
-            where = f", {chapter.data_title}" if len(row.datasets) > 1 else ""
-            text = f"{text}: {count} of {asked}{where}"
-            links.append({"text": text, "page": f"generated/{address}"})
-    return links
-
-
-def _axes(headlines):
-    """The axis that all effects of one measure share, by measure and null."""
-    limits = {}
-    for headline in headlines:
-        key = (headline.measure, headline.null)
-        values = [headline.value, headline.low, headline.high, headline.margin]
-        lengths = [abs(value) for value in values if value is not None]
-        limits[key] = max([limits.get(key, 0), *lengths])
-    return {key: effect_axis(_round_up(limit), key[1]) for key, limit in limits.items()}
+    chapters = {case.chapter.cell: case.chapter for case in row.cases}
+    for chapter in chapters.values():
+        if ready := worse_items(chapter):
+            several = len(row.datasets) > 1
+            yield ready | {"data": chapter.data_title if several else None}
 
 
 def _round_up(limit):
-    """The end of an axis, rounded up to a number that is easily read."""
+    """The end of an axis, rounded up to one digit."""
     if not limit:
         return 1.0
     power = 10.0 ** math.floor(math.log10(limit))
-    return next(step * power for step in _STEPS if step * power >= limit * (1 - 1e-9))
+    return math.ceil(limit / power - 1e-9) * power

@@ -1,6 +1,5 @@
 """Stage a run with the prose, let Jupyter Book render it strictly, and make the site small."""
 
-import errno
 import json
 import os
 import re
@@ -41,19 +40,18 @@ def build_book(run):
         raise InputError(f"results/{run}: nothing to render; 'casebook run --run {run}' makes it")
     evidence = require_report(run)
     target = OUTPUT / "_build" / valid_name(run, "run")
-    with locked(target / ".lock", lambda owner: _busy(target, owner), _PATIENCE):
+
+    def refusal(owner):
+        return f"{target}: another process is at work there ({owner}): wait for it"
+
+    with locked(target / ".lock", refusal, _PATIENCE):
         for left in target.glob("work-*"):  # by a builder that was killed
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(
             prefix="work-", dir=target, ignore_cleanup_errors=True
         ) as work:
-            chapters = read_chapters(run, cells)
-            _build(run, chapters, evidence, target, Path(work))
+            _build(run, read_chapters(run, cells), evidence, target, Path(work))
     return target / "html" / "index.html"
-
-
-def _busy(target, owner):
-    return f"{target}: another process is at work there ({owner}): wait for it"
 
 
 def _build(run, chapters, evidence, target, work):
@@ -66,9 +64,7 @@ def _build(run, chapters, evidence, target, work):
         return
     site = rendered(stage, work)
     for path in (stage / "book" / "generated").rglob("*.js"):
-        folder = site / path.parent.relative_to(stage / "book")
-        folder.mkdir(parents=True, exist_ok=True)
-        _copy_file(path, folder)
+        _copy_file(path, site / path.parent.relative_to(stage / "book"))
     finish(run, chapters, evidence, site)
     stamp = write_text(work / "key", key)  # while a full disk still does no harm
     if html.exists():
@@ -101,13 +97,8 @@ def _stage(run, stage, chapters):
     toc = contents(chapters, generated)
     _unlink_absent_pages(book, toc)
     write_text(book / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
-    made_from = [
-        tree_digest(stage),
-        citation(),
-        lock_digest(),
-        tree_digest(Path(__file__).parent),
-    ]
-    return digest(made_from)
+    own = tree_digest(Path(__file__).parent)
+    return digest([tree_digest(stage), citation(), lock_digest(), own])
 
 
 _PAGE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)([^)#\s]+\.md)(?:#[^)\s]*)?\)")
@@ -124,10 +115,10 @@ def _unlink_absent_pages(book, toc):
 
         return _PAGE_LINK.sub(link_or_text, text)
 
-    for pattern in ("methods/*.md", "words.md", "generated/*.md"):
-        for path in book.glob(pattern):
-            # What lies in generated/ itself is included by pages of the folder above.
-            folder = book if path.parent.name == "generated" else path.parent
+    for path in [*book.glob("methods/*.md"), book / "words.md", *book.glob("generated/*.md")]:
+        # What lies in generated/ itself is included by pages of the folder above.
+        folder = book if path.parent.name == "generated" else path.parent
+        if path.is_file():
             write_text(path, unlinked(path.read_text(encoding="utf-8"), folder))
     for path in (book / "run" / "notebooks").glob("*.ipynb"):
         notebook = nbformat.read(path, 4)
@@ -138,20 +129,15 @@ def _unlink_absent_pages(book, toc):
 
 
 def _copy_folder(source, target):
-    """Copy the files of a folder that are not hidden."""
-
-    def stop(error):
-        raise error
-
-    for folder, subfolders, names in os.walk(source, onerror=stop, followlinks=True):
-        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
-        copy = target / os.path.relpath(folder, source)
-        copy.mkdir(parents=True, exist_ok=True)
-        for name in sorted(name for name in names if not name.startswith(".")):
-            _copy_file(Path(folder, name), copy)
+    for path in sorted(source.rglob("*")):
+        place = path.relative_to(source)
+        is_hidden = any(part.startswith(".") for part in place.parts)
+        if path.is_file() and not is_hidden:
+            _copy_file(path, target / place.parent)
 
 
 def _copy_file(source, folder):
+    folder.mkdir(parents=True, exist_ok=True)
     with naming_file(folder / source.name):  # an error, of a full disk perhaps, names the copy
         shutil.copyfile(source, folder / source.name)
 
@@ -173,46 +159,18 @@ main()
 
 def rendered(stage, target):
     """Render staged pages, with warnings as errors."""
-    command = [
-        sys.executable,
-        "-c",
-        _START,
-        "build",
-        str(stage / "book"),
-        "--config",
-        str(stage / "_config.yml"),
-        "--path-output",
-        str(target),
-        "-W",
-        "--keep-going",
-        "-n",
-        "-q",
-    ]
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        # Sphinx leaves its account of a crash in the folder for temporary files.
-        env=os.environ | {"PYTHONWARNINGS": "ignore", "TMPDIR": str(target)},
-    ) as process:
+    command = [sys.executable, "-c", _START, "build", stage / "book"]
+    command += ["--config", stage / CONFIGURATION, "--path-output", target]
+    command += ["-W", "--keep-going", "-n", "-q"]
+    # Sphinx leaves its account of a crash in the folder for temporary files.
+    environment = os.environ | {"PYTHONWARNINGS": "ignore", "TMPDIR": str(target)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(command, env=environment, **pipes) as process:
         output = process.stdout.read().decode(errors="replace")
         failed = process.wait()
     if failed:
-        problems = CasebookError(f"the book does not build:\n{_problems(output)}")
-        raise _disk_full(output, target) or problems
+        raise CasebookError(f"the book does not build:\n{_problems(output)}")
     return target / "_build" / "html"
-
-
-def _disk_full(output, target):
-    """Give the error of a full disk if that is what stopped it."""
-    for number in (errno.ENOSPC, errno.EDQUOT):
-        message = os.strerror(number)
-        if message in output:
-            # Of a copy both names are printed: the second one is the new file.
-            file = re.search(rf"{message}: (?:'.*' -> )?'(.+)'", output)
-            return OSError(number, message, file[1] if file else str(target))
-    return None
 
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -221,7 +179,7 @@ _EXCEPTION = re.compile(r"(?:[\w.]+\.)?\w*(?:Error|Exception): \S")
 
 
 def _problems(output):
-    """Give Sphinx's warnings, else the exceptions that ended it, the cause first."""
+    """Sphinx's warnings, else the exceptions that ended it, the cause first."""
     lines = _COLOUR.sub("", output).splitlines()
     problems = [line for line in lines if "WARNING" in line or "ERROR" in line]
     exceptions = dict.fromkeys(line for line in lines if _EXCEPTION.match(line))
@@ -230,108 +188,88 @@ def _problems(output):
 
 # --- the rendered site: downloads beside it, nothing that no page loads
 
-# The theme draws every icon twice: by a script of 1.5 MB, and by a font that its style sheet names.
-# The font does.
-_ICON_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/fontawesome\.js[^"]*"></script>')
 _HTML_TITLE = re.compile(r"<title>(.*?)(?: &#8212; [^<]*)?</title>")
-# Code in the colour of the page needs no element; the styles give these names no other colour.
-_PLAIN_CODE = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
-# The text behind a page is a step of its build; notebooks are evidence, and stay.
-_PAGE_TEXT = re.compile(
-    r'<li><a href="[^"]*/?_sources/[^"]*\.md"[^>]*btn-download-source-button.*?</a>\s*</li>',
+# What changes nothing that a reader sees: the theme's script of icons, which its font draws too;
+# the text behind a page, a step of its build; elements for code in the colour of the page.
+# A page has its drawings as SVG itself. On paper, title and contents would stand there twice.
+_NEEDLESS = re.compile(
+    r'\s*<script[^>]* src="[^"]*/fontawesome\.js[^"]*"></script>'
+    r'|<li><a href="[^"]*/?_sources/[^"]*\.md"[^>]*btn-download-source-button.*?</a>\s*</li>'
+    r'|<a href="[^"]*\.svg" download>SVG</a>(?: · )?'
+    r'|<div id="jb-print-docs-body".*?(?=<div id="searchbox">)'
+    r'|<span class="(?:n|nn|p|w)">([^<]*)</span>',
     re.DOTALL,
 )
-_INDENTATION = re.compile(r"\n[ \t]+(?=<)")
+_INDENTATION = re.compile(r"\s*\n\s*")
 # Also scripts, which are let run by their hashes.
 _PREFORMATTED = re.compile(
     r"(<pre\b.*?</pre>|<textarea\b.*?</textarea>|<script\b.*?</script>)", re.DOTALL
 )
 # What opens the pages below a chapter in the sidebar has no name for a screen reader.
 _TOGGLE = '<summary><span class="toctree-toggle"'
-# Below _static: the icons' other faces, the README's picture, old font formats, and what only
-# developers of the theme read.
+# The text behind pages, and below _static: the icons' other faces, the README's picture, old font
+# formats, and what only developers of the theme read.
 _UNUSED = (
-    "*webpack-macros.html",
-    "scripts/fontawesome.js*",
-    "vendor/fontawesome/webfonts/fa-[!s]*",
-    "report.png",
-    "locales",
-    "**/*.map",
-    "**/*.ttf",
+    "_sources/**/*.md",
+    "_static/**/*webpack-macros.html",
+    "_static/scripts/fontawesome.js*",
+    "_static/vendor/fontawesome/webfonts/fa-[!s]*",
+    "_static/report.png",
+    "_static/locales/**/*",
+    "_static/**/*.map",
+    "_static/**/*.ttf",
+    ".buildinfo",
 )
 
 
 def finish(run, chapters, evidence, site):
     """Complete a rendered site: downloads are added, what no page needs is dropped."""
-    _add_downloads(run, evidence, site)
-    _drop_unused(site)
-    _finish_pages(run, chapters, site)
-    _restore_notebooks(run, site)
-
-
-def _add_downloads(run, evidence, site):
     for name in ("timings", "runs"):
         if (run_dir(run) / name).is_dir():
             _copy_folder(run_dir(run) / name, site / name)
     for path in sorted(evidence):  # and nothing that an interrupted cell left
-        kind = path.parent.name
-        if kind in ("rows", "tables", "figures"):
-            (site / kind).mkdir(exist_ok=True)
-            _copy_file(path, site / kind)
-        elif path.parent == run_dir(run).resolve():
-            _copy_file(path, site)
-
-
-def _drop_unused(site):
+        folder = path.parent.relative_to(run_dir(run).resolve())
+        if folder.name == "":
+            content = json.loads(path.read_text(encoding="utf-8"))
+            write_text(site / path.name, json.dumps(content, separators=(",", ":")))
+        elif folder.name in ("rows", "tables", "figures") and path.suffix != ".svg":
+            _copy_file(path, site / folder)
     for pattern in _UNUSED:
-        for path in list((site / "_static").glob(pattern)):
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
-    for path in list((site / "_sources").rglob("*.md")):
-        path.unlink()
-    (site / ".buildinfo").unlink(missing_ok=True)  # of Sphinx, for rendering in place
+        for path in filter(Path.is_file, site.glob(pattern)):
+            path.unlink()
+    _finish_pages(run, chapters, site)
+    _restore_notebooks(run, site)
 
 
 def _finish_pages(run, chapters, site):
-    """Drop scripts that a page does not need; add the line that is printed below it."""
-    day = completed(chapters)
+    """Drop what a page does not need; add the line that is printed below it."""
     described = f'<meta name="description" content="{escape(about(chapters))}">'
     labelled_toggle = _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')
+    parts = [f"Run {run}", completed(chapters), f"Casebook {__version__}"]
     for path in site.rglob("*.html"):
-        page = _ICON_SCRIPT.sub("", path.read_text(encoding="utf-8"))
-        page = _compact(page.replace(_TOGGLE, labelled_toggle))
-        match = _HTML_TITLE.search(page)
-        title = match[1] if match else None
-        parts = [title, f"Run {run}", day, f"Casebook {__version__}"]
-        footer = f'<p class="print-footer">{" · ".join(filter(None, parts))}</p>'
-        page = page.replace("</article>", f"{footer}</article>", 1)
+        page = _compact(path.read_text(encoding="utf-8")).replace(_TOGGLE, labelled_toggle)
+        title = _HTML_TITLE.search(page)
+        line = " · ".join(filter(None, [title and title[1], *parts]))
+        page = page.replace("</article>", f'<p class="print-footer">{line}</p></article>', 1)
         if path == site / "index.html":
             page = page.replace("</head>", f"{described}</head>", 1)
         write_text(path, page)
 
 
 def _compact(page):
-    """Leave out elements and spaces that change nothing that a reader sees."""
-    parts = _PREFORMATTED.split(_PAGE_TEXT.sub("", page))
+    """A page without what changes nothing that a reader sees."""
+    parts = _PREFORMATTED.split(_NEEDLESS.sub(r"\1", page))
     parts[::2] = [_INDENTATION.sub("\n", text) for text in parts[::2]]
-    return _PLAIN_CODE.sub(r"\1", "".join(parts))
+    return "".join(parts)
 
 
 def _restore_notebooks(run, site):
     """Offer the executed notebooks: a page has another order, in which they cannot be executed."""
     for path in (site / "_sources" / "run" / "notebooks").glob("*.ipynb"):
-        notebook = json.loads((run_dir(run) / "notebooks" / path.name).read_text(encoding="utf-8"))
-        for cell in notebook["cells"]:
+        notebook = nbformat.read(run_dir(run) / "notebooks" / path.name, 4)
+        for cell in notebook.cells:
             for output in cell.get("outputs", []):
-                _drop_figures(output)
-        write_text(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
-
-
-def _drop_figures(output):
-    """Leave out figures: the page has them, and executing draws them again."""
-    data = output.get("data", {})
-    data.pop("image/png", None)
-    if any('<figure class="drawn">' in line for line in data.get("text/html", [])):
-        del data["text/html"]
+                # Executing draws them again, and the page has them.
+                for kind in ("text/html", "image/png"):
+                    output.get("data", {}).pop(kind, None)
+        nbformat.write(notebook, path)

@@ -15,6 +15,7 @@ import nbformat
 
 from casebook.batch.grid import DEFAULT_GRID, load_grid
 from casebook.batch.parameters import defaults, portable_parameters
+from casebook.book.front import TEMPLATES
 from casebook.book.items import items_link
 from casebook.book.leaderboard import leaderboard_link
 from casebook.book.theme import FOLDED
@@ -90,60 +91,40 @@ def answer_first(notebook):
 
 
 def _title(cell):
-    """Give the title of a section in small letters, or nothing."""
     line = cell.source.lstrip().partition("\n")[0]
     is_heading = cell.cell_type == "markdown" and line.startswith("## ")
     return line.removeprefix("## ").strip().lower() if is_heading else ""
 
 
 def _footer(chapter):
-    """Give the cells on the data of a chapter and on how it is repeated, which is folded."""
-    cells = []
-    lines = limits(chapter.parameters, chapter.cards)
-    if lines:
-        cells.append(nbformat.v4.new_markdown_cell("\n".join(lines), id="data-and-limits"))
-    lines = ["## How to repeat or change this", ""]
-    if chapter.record:
-        lines += _commands(chapter.record, chapter.run)
-    link = items_link(chapter, "../../generated/")
-    if link:
-        lines.append(f"- {link}: the single results behind the means.")
-    links = _download_links(chapter.run, chapter.cell)
-    if links:
-        lines.append(f"- Downloads: {', '.join(links)}.")
-    tags = {"tags": [FOLDED]}
-    text = "\n".join(lines)
-    return [*cells, nbformat.v4.new_markdown_cell(text, id="repeat-this", metadata=tags)]
+    """The cells on the data of a chapter and on how it is repeated, which is folded."""
+    record = chapter.record
+    values = {"items": items_link(chapter, "../../generated/"), "downloads": _downloads(chapter)}
+    if record:
+        inputs = hashes(record) | {"content key": record.labels["ContentKey"][:HASH_DIGITS]}
+        values["inputs"] = {name: digits for name, digits in inputs.items() if digits}
+        values["command"] = code(command(record, chapter.run))
+        own = record.labels.get("Notebook")
+        values["experiment"] = own or record.workflow
+        values["source"] = own or f"notebooks/{_notebook_of(record).name}"
+    text = TEMPLATES.get_template("repeat.md").render(values)
+    new = nbformat.v4.new_markdown_cell
+    repeat = new(text, id="repeat-this", metadata={"tags": [FOLDED]})
+    limited = limits(chapter.parameters, chapter.cards)
+    return [new(limited, id="data-and-limits"), repeat] if limited else [repeat]
 
 
-def _commands(record, run):
-    """Say how a chapter is repeated and edited, and what it was made from."""
-    user_notebook = record.labels.get("Notebook")
-    experiment = user_notebook or record.workflow
-    source = user_notebook
-    if source is None:
-        name = _notebook_of(record).name
-        source = f"notebooks/{name}"
-    inputs = hashes(record) | {"content key": record.labels["ContentKey"][:HASH_DIGITS]}
-    made_from = ", ".join(f"{name} `{digits}`" for name, digits in inputs.items() if digits)
-    return [
-        f"- Repeat: {code(command(record, run))}; with other settings: "
-        f"`casebook run {experiment} -p name=value`.",
-        f"- Edit: open `{source}` in JupyterLab.",
-        f"- [Inputs](../../provenance.md): {made_from}.",
-    ]
-
-
-def _download_links(run, cell):
+def _downloads(chapter):
+    """Links to rows, tables and the data of figures; a drawing is on the page."""
     kinds = {"rows": "rows", "tables": "table", "figures": "figure data"}
     links = []
-    for path in files_of(run, cell, kinds):
+    for path in files_of(chapter.run, chapter.cell, kinds):
         folder = path.parent.name
-        label = kinds[folder]
-        if folder != "rows":
-            label += f" {path.name.removeprefix(f'{cell}.')}"
-        address = f"../../{folder}/{html.escape(path.name)}"
-        links.append(f'<a href="{address}">{html.escape(label)}</a>')
+        name = "" if folder == "rows" else path.name.removeprefix(f"{chapter.cell}.")
+        label = html.escape(f"{kinds[folder]} {name}".strip())
+        address = html.escape(f"../../{folder}/{path.name}")
+        if path.suffix != ".svg":
+            links.append(f'<a href="{address}">{label}</a>')
     return links
 
 
@@ -151,23 +132,20 @@ def _download_links(run, cell):
 
 
 def limits(parameters, cards):
-    """Write the section on the data of a chapter with such parameters and data cards."""
-    lines = []
-    for card in cards.values():
-        split = parameters.get("split") if card.key == parameters.get("dataset") else ""
-        counts = _counts(card, split or card.default_split)
-        link = card_link(card)
-        use = ", non-commercial use only" if card.licence.non_commercial else ""
-        lines += [f"{link}: {counts}; {card.licence.name}{use}.", ""]
-        lines += [f"- {' '.join(caveat.split())}" for caveat in card.caveats]
-        lines.append("")
+    """The section on the data of a chapter with such parameters and data cards; may be empty."""
     dataset = parameters.get("dataset")
+    listed = []
+    for card in cards.values():
+        split = parameters.get("split") if card.key == dataset else ""
+        listed.append((card, card_link(card), _counts(card, split or card.default_split)))
+    unknown = None
     if isinstance(dataset, str):
         folder = data_folder(dataset)
         if folder or card_of(dataset) is None:
-            name = code(folder[0] if folder else dataset)
-            lines.append(f"There is no data card for {name}, so its limits are unknown.")
-    return ["## Data and limits", "", *lines, ""] if lines else []
+            unknown = code(folder[0] if folder else dataset)
+    if not listed and unknown is None:
+        return ""
+    return TEMPLATES.get_template("limits.md").render(cards=listed, unknown=unknown)
 
 
 def _counts(card, split):
@@ -210,7 +188,6 @@ def command(record, run):
 
 
 def _notebook_of(record):
-    """Give the notebook of an experiment of the project; None if there is none."""
     ending = f"_{record.workflow}.ipynb"
     paths = notebook_files()
     return next((path for name, path in paths.items() if name.endswith(ending)), None)
@@ -228,24 +205,20 @@ def _default_data(record):
 
 @lru_cache(maxsize=1)
 def _grid(_stamp):
-    """Read the grid once, not for each of its numbers; again when the file changes."""
     return {cell.name: cell for cell in load_grid()}
 
 
 def hashes(record):
-    """Give the first digits of the hashes of what a cell was made from, by name."""
+    """The first digits of the hashes of what a cell was made from, by name."""
     inputs = record.labels["Inputs"]
     data = list(inputs["data"].values())
     values = {"data": digest(inputs["data"]) if len(data) > 1 else next(iter(data), None)}
-    for name in ("notebook", "library", "lock"):
-        values[name] = inputs.get(name)
+    values |= {name: inputs.get(name) for name in ("notebook", "library", "lock")}
     digits = {name: value and value[:HASH_DIGITS] for name, value in values.items()}
-    logs = user_logs(record)
-    if logs:
+    if logs := user_logs(record):
         digits["data"] = f"{', '.join(logs)} {digits['data']}"
     return digits
 
 
 def user_logs(record):
-    """Give the names of the user's logs that a cell was made from instead of a data set."""
     return [name for name in record.labels["Inputs"]["data"] if name.startswith("log ")]

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from casebook.book.chapters import code
+from casebook.book.front import TEMPLATES
 from casebook.book.stated import filled, numbers_of
 from casebook.readers import read_yaml
 
@@ -23,7 +24,6 @@ _PLAIN = re.compile(r"[^\W\d_][\w ,'’()–-]*")  # words; all else is written 
 
 
 def read_concordance(document):
-    """The table of one document; a test holds its fields."""
     return read_yaml(CONCORDANCES / f"{document}.yml")
 
 
@@ -50,42 +50,21 @@ def example_sentences(document, row):
 
 
 def concordance_page(document, chapters=()):
-    """Write the page of one document, with the numbers of a run."""
+    """The page of one document, with the numbers of a run."""
     table = read_concordance(document)
-    lines = [
-        f"# {table['title']}: terms and metrics",
-        "",
-        table["about"],
-        "",
-        "Terms follow the order of the document. *Original* is what the document's text states, "
-        "*in its code* what its code computes where that differs, *standard* the usual definition, "
-        "and *measured in this run* what this report finds.",
-        "",
-    ]
+    rows = []
     for row in table["rows"]:
-        lines += [f"## {_name(str(row['term']))}", "", _place_of(row), "", str(row["means"]), ""]
-        for key, label in _LABELS.items():
-            if row.get(key):
-                lines += _definition(label, str(row[key]).split())
-        lines += _definition("In the example", example_sentences(document, row))
-        lines += _definition("Measured in this run", measured_sentences(chapters, row))
-    return "\n".join(lines)
-
-
-def _place_of(row):
-    """Give the section of a term, and its other names."""
-    section = str(row["section"])
-    if section[:1].isdigit():
-        section = f"Section {section}"
-    if row["aliases"]:
-        section += f"; also: {', '.join(_name(str(alias)) for alias in row['aliases'])}"
-    return section
-
-
-def _definition(label, words):
-    return [f"{label}\n: {' '.join(words)}", ""] if words else []
+        definitions = [(label, row.get(key)) for key, label in _LABELS.items()]
+        definitions.append(("In the example", " ".join(example_sentences(document, row))))
+        definitions.append(("Measured in this run", " ".join(measured_sentences(chapters, row))))
+        words = [(label, " ".join(str(text).split())) for label, text in definitions if text]
+        aliases = [_name(str(alias)) for alias in row["aliases"]]
+        names = {"term": _name(str(row["term"])), "aliases": aliases}
+        rows.append(row | names | {"section": str(row["section"]), "definitions": words})
+    template = TEMPLATES.get_template("concordance.md")
+    return template.render(title=table["title"], about=table["about"], rows=rows)
 
 
 def _name(text):
-    """Write a term: words as they are, names of files, keys and commands as code."""
+    """A term: words as they are, names of files, keys and commands as code."""
     return text if _PLAIN.fullmatch(text) and "_" not in text else code(text)

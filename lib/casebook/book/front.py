@@ -1,13 +1,21 @@
 """What a book is: its settings, how it is cited, where errors are reported."""
 
-import html
 import re
 import subprocess
+from pathlib import Path
+
+import jinja2
 
 from casebook import __version__
 from casebook.paths import CONFIGURATION, ROOT, SHIPPED
 from casebook.readers import read_yaml
 
+TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
+    autoescape=jinja2.select_autoescape(["html"]),  # pages in Markdown are not
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 _REMOTE = re.compile(
     r"(?:(?:https?|ssh)://(?:[^/@]*@)?|[\w-]+@)([\w.-]+\.\w+)(?::\d+/|[:/])(.+?)(?:\.git)?/?"
 )
@@ -17,7 +25,6 @@ _REMOTE = re.compile(
 
 
 def completed(chapters):
-    """Give the day on which the last chapter of a run was completed, in words."""
     records = [chapter.record for chapter in chapters if chapter.record]
     days = [record.completed for record in records if record.completed]
     return f"{max(days):%d %B %Y}".lstrip("0") if days else None
@@ -40,7 +47,6 @@ def _completed_by(settings, changes):
 
 
 def citation():
-    """Read how the book is cited, from CITATION.cff; empty without one."""
     path = ROOT / "CITATION.cff"
     return read_yaml(path) if path.is_file() else {}
 
@@ -63,34 +69,21 @@ def site_address():
 
 
 def masthead(run, chapters):
-    """Write run, date, version, licence, repository, where to report errors and how to cite."""
+    """How the book is cited, its run, version, licence and repository, folded."""
     cited = citation()
-    day = completed(chapters)
     commit = _git("describe", "--always", "--dirty=, with changes", "--exclude=*")
     origin = _git("remote", "get-url", "origin") or ""
-    repository = cited.get("repository-code") or web_address(origin)
-    title = f"Run {run}, completed {day}" if day else f"Run {run}"
-    software = "Version" if ROOT == SHIPPED else "Casebook"
-    parts = [html.escape(title), f"{software} {__version__}"]
-    if commit:
-        parts.append(f"Commit {html.escape(commit)}")
-    if "license" in cited:
-        parts.append(f"Licence {html.escape(str(cited['license']))}")
-    if repository:
-        address = html.escape(repository.rstrip("/"))
-        parts.append(f'<a href="{address}">Repository</a>')
-        parts.append(f'<a href="{address}/issues">Report an error</a>')
-    citing = _citing(cited) if cited else ""
-    return f'<div class="masthead"><p>{" · ".join(parts)}</p>{citing}</div>'
-
-
-def _citing(cited):
-    """How to cite, folded."""
-    address = site_address()
-    where = f' <a href="{html.escape(address)}">{html.escape(address)}</a>' if address else ""
-    return (
-        '<details class="cite" id="cite"><summary>Cite</summary>'
-        f"<p>{html.escape(cite_as(cited))}{where}</p></details>"
+    template = TEMPLATES.get_template("masthead.html")
+    return template.render(
+        run=run,
+        day=completed(chapters),
+        software="Version" if ROOT == SHIPPED else "Casebook",
+        version=__version__,
+        commit=commit,
+        licence=cited.get("license"),
+        repository=cited.get("repository-code") or web_address(origin),
+        cited=cite_as(cited) if cited else "",
+        address=site_address(),
     )
 
 

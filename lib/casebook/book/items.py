@@ -6,37 +6,21 @@
 import base64
 import gzip
 import html
-import re
 
+from casebook.book.front import TEMPLATES
 from casebook.book.titles import card_anchor, raw
 from casebook.data.cards import cards
 from casebook.runs.items import items_json
 from casebook.runs.outputs import item_page_address
 
 PAGE = "items"
-_UNIT = re.compile(r"^(?:\S+ )?questions (?=that|where)")  # a link says the number instead
 WITHHELD = (
     "{} are shown by their ids only: by our rule, a report repeats no texts whose licence is "
     "non-commercial or unknown."
 )
-TEXT = """# Single items
-
-The single results behind the means of a chapter.
-
-{viewer}
-
-## Chapters
-
-{links}
-"""
-VIEWER = """<div class="items"><p>This page needs JavaScript to show single items. \
-The rows of the chapters hold the same results.</p></div>
-<script defer src="../_static/items.js"></script>
-<link rel="stylesheet" href="../_static/items.css">"""
 
 
 def items_title(chapter):
-    """Name of a chapter's items, such as "Claim by claim"; None without items."""
     if not chapter.items:
         return None
     noun = chapter.items["noun"]
@@ -57,33 +41,38 @@ def item_pages(chapters):
     if not kept:
         return {}
     files = {}
-    links = []
     for chapter in kept:
-        files[f"{PAGE}/{chapter.cell}.js"] = items_script(
-            chapter.items | {"about": _about(chapter)}
-        )
-        title = html.escape(chapter.title)
-        links.append(f"<li>{title}: {items_link(chapter, '')}</li>")
-    listed = raw("\n".join(['<ul class="items-of">', *links, "</ul>"]))
-    return files | {f"{PAGE}.md": TEXT.format(viewer=raw(VIEWER), links=listed)}
+        content = chapter.items | {"about": _about(chapter)}
+        files[f"{PAGE}/{chapter.cell}.js"] = items_script(content)
+    links = [(chapter.title, items_link(chapter, "")) for chapter in kept]
+    viewer = TEMPLATES.get_template("items.html").render(links=links)
+    return files | {f"{PAGE}.md": f"# Single items\n\n{raw(viewer)}"}
 
 
 def items_script(content):
-    """Items as a script, because a page from disk may not fetch JSON; packed to a sixth."""
-    packed = gzip.compress(items_json(content).encode(), mtime=0)
-    return f'window.casebookItems = "{base64.b64encode(packed).decode()}";\n'
+    return packed_script("casebookItems", items_json(content))
+
+
+def packed_script(name, text):
+    """JSON as a script, because a page from disk may not fetch it; packed to a sixth."""
+    packed = gzip.compress(text.encode(), mtime=0)
+    return f'window.{name} = "{base64.b64encode(packed).decode()}";\n'
 
 
 def worse_items(chapter):
-    """The last list of items that a system makes worse: text, address, counts; or None."""
+    """The last list of items that a system makes worse: text, address, counts; empty without."""
     kept = chapter.items or {"ready": ()}
     for tag, *pair in reversed(kept["ready"]):
         if None not in pair and tag in kept["tags"]:
             system, against = (kept["systems"][place] for place in pair)
             choice = {"system": system, "against": against, "only": tag, "order": "lower first"}
-            address = item_page_address(chapter.cell, **choice)
-            return _UNIT.sub("", tag), address, (len(kept["tags"][tag]), len(kept["items"]))
-    return None
+            return {
+                "text": tag,
+                "address": item_page_address(chapter.cell, **choice),
+                "count": len(kept["tags"][tag]),
+                "asked": len(kept["items"]),
+            }
+    return {}
 
 
 def _about(chapter):

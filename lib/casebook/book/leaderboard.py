@@ -4,29 +4,23 @@
 kept; none is computed here or in the browser.
 """
 
-import csv
 import json
 from collections import Counter
 
+import pandas as pd
+
+from casebook.book.front import TEMPLATES
+from casebook.book.items import packed_script
 from casebook.book.titles import raw
 from casebook.errors import InputError
 from casebook.frames import OTHER, PLANNED
 from casebook.paths import run_dir
 from casebook.runs.leaderboard import LEADERBOARD_TIMES
 from casebook.runs.outputs import item_page_address
-from casebook.tables import escape_markdown, reason_text
+from casebook.tables import reason_text
 from casebook.verdicts import INTERVAL_BY_UNIT, NOT_MEASURED, OPPOSITE
 
 PAGE = "leaderboard"
-FAMILY_NAMES = {
-    PLANNED: "that were planned",
-    OTHER: "that were not planned",
-}
-INTRODUCTION = """# Leaderboard
-
-Compare any system with any other one. Every difference is that of the same units, with its
-interval; all of them were computed when the chapters ran, and this page looks them up.
-"""
 
 
 def leaderboard_link(chapter):
@@ -42,28 +36,13 @@ def leaderboard_pages(chapters):
     content = [_content(chapter) for chapter in chapters if chapter.leaderboard]
     if not content:
         return {}
-    # A script, because a page that was opened from disk may not fetch JSON.
     data = {"opposite": OPPOSITE, "unmeasured": NOT_MEASURED, "chapters": content}
-    script = json.dumps(data, separators=(",", ":"))
+    page = TEMPLATES.get_template("leaderboard.html").render(chapters=content)
+    script = packed_script("casebookLeaderboard", json.dumps(data))
     return {
-        f"{PAGE}.js": f"window.casebookLeaderboard = {script};\n",
-        f"{PAGE}.md": _markdown(content),
+        f"{PAGE}.js": script,
+        f"{PAGE}.md": f"# Leaderboard\n\n{raw(page)}",
     }
-
-
-def _markdown(chapters):
-    viewer = (
-        f'<div class="{PAGE}"><p>This page needs JavaScript. '
-        "The tables of the chapters hold the same levels and their planned comparisons.</p></div>\n"
-        f'<link rel="stylesheet" href="../_static/{PAGE}.css">\n'
-        f'<script defer src="{PAGE}.js"></script>\n'
-        f'<script defer src="../_static/{PAGE}.js"></script>'
-    )
-    links = [
-        f"- [{escape_markdown(c['title'])}](../run/notebooks/{c['cell']}.ipynb)" for c in chapters
-    ]
-    sources = "\n".join(["## Chapters", "", *links])
-    return f"{INTRODUCTION}\n{raw(viewer)}\n{sources}\n"
 
 
 def _content(chapter):
@@ -92,20 +71,16 @@ def _measure(measure, content):
 
 
 def _families(contrasts):
-    """Say which intervals hold together."""
     family = contrasts["family"]
     counts = Counter(family["words"][k] for k in family["rows"])
     if counts.total() == 1:
         return "The interval is one of 95 %."
-    parts = [f"{counts[name]} pairs {FAMILY_NAMES[name]}" for name in FAMILY_NAMES if counts[name]]
-    if len(parts) == 1:
-        return f"The 95 % intervals of all {parts[0]} hold together."
-    listed = f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return f"The 95 % intervals hold together within each family of pairs: {listed}."
+    names = {PLANNED: "planned", OTHER: "not planned"}
+    parts = [f"{counts[name]} {text}" for name, text in names.items() if counts[name]]
+    return f"The 95 % intervals hold together within a family of pairs: {', '.join(parts)}."
 
 
 def _resampling(contrasts, content):
-    """Say what was resampled."""
     unit = content["unit"]
     cluster = content["cluster"]
     n = max(contrasts["n"])
@@ -118,21 +93,20 @@ def _resampling(contrasts, content):
 
 
 def _milliseconds(chapter, systems):
-    """Read the times of the systems; None where there is none, or they are of other systems."""
+    """The times of the systems; None where there is none, or they are of other systems."""
     path = run_dir(chapter.run) / "timings" / f"{chapter.cell}.{LEADERBOARD_TIMES}.csv"
     if not path.is_file():
         return None
     try:
-        rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
-        times = [float(row["milliseconds"]) if row["milliseconds"] else None for row in rows]
-    except (KeyError, TypeError, ValueError):
+        times = pd.read_csv(path)["milliseconds"].astype(float)
+    except (KeyError, ValueError):
         remedy = "remove it, or run the chapter again"
         raise InputError(f"{path}: no table of system and milliseconds: {remedy}") from None
-    return times if len(times) == len(systems) else None
+    times = times.astype(object).where(times.notna(), None)
+    return times.tolist() if len(times) == len(systems) else None
 
 
 def _items(chapter):
-    """Give the address of a chapter's items, and what their page can be asked for; None without."""
     if chapter.items is None:
         return None
     about = {name: chapter.items[name] for name in ("systems", "measures")}

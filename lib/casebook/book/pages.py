@@ -11,7 +11,6 @@ import re
 import pandas as pd
 
 from casebook import __version__
-from casebook.batch.parameters import defaults
 from casebook.batch.run_folder import read_timings
 from casebook.book.answers import answers
 from casebook.book.chapters import HASH_DIGITS, command, hashes
@@ -19,12 +18,11 @@ from casebook.book.front import masthead
 from casebook.book.items import item_pages
 from casebook.book.leaderboard import leaderboard_pages
 from casebook.book.stated import stated_page
-from casebook.book.titles import as_cards, file_links, page_link, raw
+from casebook.book.titles import file_links, page_link, raw
 from casebook.book.words import words_page
 from casebook.data.cards import as_markdown, cards
-from casebook.errors import InputError
 from casebook.models.encoders import PACKAGED, PACKAGED_SHA256
-from casebook.paths import CARDS, ROOT, SHIPPED, notebook_files
+from casebook.paths import CARDS, ROOT, SHIPPED
 from casebook.runs.registry import model_settings_of
 from casebook.tables import Markup, Table, enumerated, escape_markdown, to_html
 
@@ -69,29 +67,25 @@ def cards_shown(chapters):
 
 
 def data_cards(chapters):
-    """Write the licences of the data sets of a site, and below them the cards."""
+    """The licences of the data sets of a site, and below them the cards."""
     shown = cards_shown(chapters)
     if not shown:
         return "No data set of this run has a data card.\n"
     rows = []
     parts = []
     for key, card in shown.items():
-        rows.append(
-            {
-                "Data set": Markup(f'<a href="#{key}">{html.escape(card.title)}</a>'),
-                "Licence": card.licence.name,
-                "Non-commercial use only": card.licence.non_commercial,
-                "Citation": " ".join(card.citation.split()),
-            }
-        )
+        link = Markup(f'<a href="#{key}">{html.escape(card.title)}</a>')
+        cells = link, card.licence.name, card.licence.non_commercial
+        rows.append((*cells, " ".join(card.citation.split())))
         card_text = re.sub("^#", "##", as_markdown(card), flags=re.MULTILINE)
         parts.append(f'<span id="{key}"></span>\n\n{card_text}')
         using = [chapter for chapter in chapters if key in chapter.cards]
-        if using:
-            links = [f"[{escape_markdown(c.title)}](run/notebooks/{c.cell}.ipynb)" for c in using]
+        links = [f"[{escape_markdown(c.title)}](run/notebooks/{c.cell}.ipynb)" for c in using]
+        if links:
             parts.append(f"Used in {enumerated(links)}.\n")
-    table = raw(to_html(pd.DataFrame(rows), "Licences of the data"))
-    return "\n".join([table, *parts])
+    columns = ["Data set", "Licence", "Non-commercial use only", "Citation"]
+    table = to_html(pd.DataFrame(rows, columns=columns), "Licences of the data")
+    return "\n".join([raw(table), *parts])
 
 
 def _measures():
@@ -120,36 +114,22 @@ def _systems():
 
 
 def provenance(run, chapters):
-    """Write what each notebook was made from, where, and how it is made again."""
+    """What each notebook was made from, where, and how it is made again."""
     seconds = read_timings(run)
-    default_values = _default_values()
-    rows = []
-    for chapter in chapters:
-        if chapter.record:
-            values = default_values.get(chapter.experiment, {}) | chapter.parameters
-            rows.append(_provenance_row(chapter, values, seconds.get(chapter.cell, 0)))
-    versions = [("casebook", __version__)]
-    versions += [(name, importlib.metadata.version(name)) for name in _PACKAGES]
-    versions.append(("python", platform.python_version()))
-    versions.append((f"weights of {PACKAGED}, SHA-256", PACKAGED_SHA256[:HASH_DIGITS]))
+    rows = [_provenance_row(each, seconds.get(each.cell)) for each in chapters if each.record]
+    versions = {"casebook": __version__}
+    versions |= {name: importlib.metadata.version(name) for name in _PACKAGES}
+    versions["python"] = platform.python_version()
+    versions[f"weights of {PACKAGED}, SHA-256"] = PACKAGED_SHA256[:HASH_DIGITS]
     notebooks = Table(pd.DataFrame(rows), "Executed notebooks: inputs, outputs and commands")
-    packages = pd.DataFrame(versions, columns=["Package", "Version"])
+    packages = pd.DataFrame(versions.items(), columns=["Package", "Version"])
     packages = to_html(packages, "Versions of this installation")
-    return f"{raw(as_cards(notebooks._repr_html_()))}\n{raw(packages)}"
+    # As cards where the screen is narrow.
+    notebooks = raw(f'<div class="cards">\n{notebooks._repr_html_()}\n</div>')
+    return f"{notebooks}\n{raw(packages)}"
 
 
-def _default_values():
-    """Give the default parameters of each notebook of ours, by experiment."""
-    values = {}
-    for path in notebook_files().values():
-        try:
-            values[path.stem.partition("_")[2]] = defaults(path)
-        except InputError:
-            continue  # a notebook under work; its results are still shown
-    return values
-
-
-def _provenance_row(chapter, parameters, seconds):
+def _provenance_row(chapter, seconds):
     cell = chapter.cell
     record = chapter.record
     inputs = hashes(record)
@@ -160,13 +140,11 @@ def _provenance_row(chapter, parameters, seconds):
         "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
         # Or there would be no page: `require_report`.
         "Outputs": f"{len(record.outputs)} files, verified",
-        "Seconds": round(seconds) or None,
+        "Seconds": round(seconds) if seconds else None,
         "Data": inputs["data"],
         "Notebook": inputs["notebook"],
         "Content key": record.labels["ContentKey"][:HASH_DIGITS],
         "Files": file_links(chapter),
-        "Seed": parameters.get("seed"),
-        "Encoder parameter": parameters.get("encoder"),
         "Library": inputs["library"],
         "Lock": inputs["lock"],
         "Machine": " ".join(machine).strip(),

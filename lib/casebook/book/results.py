@@ -22,7 +22,6 @@ class ChapterResults:
 
     @cached_property
     def record(self):
-        """The run record; None without one."""
         return stored_record(self.run, self.cell)
 
     @cached_property
@@ -32,23 +31,19 @@ class ChapterResults:
 
     @cached_property
     def parameters(self):
-        """The parameters of its record."""
         inputs = self.record.labels.get("Inputs", {}) if self.record else {}
         return inputs.get("parameters", {})
 
     @cached_property
     def headlines(self):
-        """Its answers."""
         return read_headlines(self.run, self.cell)
 
     @cached_property
     def numbers(self):
-        """Its numbers by experiment, data set, system and measure."""
         return read_numbers(self.run, self.cell)
 
     @cached_property
     def contrasts(self):
-        """Its contrasts by experiment, data set and measure."""
         return read_numbers(self.run, self.cell, "contrasts")
 
     @cached_property
@@ -68,7 +63,13 @@ class ChapterResults:
     @cached_property
     def cards(self):
         """Every card that its parameters or numbers name, once, by key."""
-        return cards_of(self.parameters, self.numbers)
+        names = []
+        for value in self.parameters.values():
+            names += value if isinstance(value, list) else [value]
+        names = [name for name in names if isinstance(name, str) and name in cards()]
+        for datasets in self.numbers.values():
+            names += datasets
+        return {card.key: card for card in filter(None, map(card_of, names))}
 
     @cached_property
     def is_demonstration(self):
@@ -124,16 +125,3 @@ def read_chapters(run, cells=None):
                 configuration = configuration.removeprefix(chapter.experiment).lstrip("-")
             chapter.title += f" ({configuration})"
     return chapters
-
-
-def cards_of(parameters, numbers):
-    """Give every card that parameters or numbers of a chapter name, once, by key."""
-    all_cards = cards()
-    cards_by_key = {}
-    for value in parameters.values():
-        for name in value if isinstance(value, list) else [value]:
-            if isinstance(name, str) and name in all_cards:
-                cards_by_key[name] = all_cards[name]
-    for datasets in numbers.values():
-        cards_by_key |= {card.key: card for card in filter(None, map(card_of, datasets))}
-    return cards_by_key

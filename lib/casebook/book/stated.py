@@ -8,11 +8,12 @@ a row is read from there.
 
 import csv
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
-from casebook.book.answers import TEMPLATES
 from casebook.book.axis import Axis
+from casebook.book.front import TEMPLATES
 from casebook.book.titles import dataset_name, raw
 from casebook.paths import run_dir
 from casebook.readers import read_yaml
@@ -26,7 +27,6 @@ NOT_CONTRADICTED = "not contradicted"
 CONTRADICTED = "contradicted"
 REPRODUCED = "reproduced"
 BY_CONSTRUCTION = "by construction"
-ROOM = 0.2  # of an axis: a tick that is nearer to an end is left out
 # Verdict to the class of its colour, in the order of the page.
 _CLASSES = {
     CONTRADICTED: "hurts",
@@ -40,10 +40,10 @@ _CLASSES = {
 }
 # Of another system or other data a statement is neither right nor wrong.
 _ELSEWHERE = {CONTRADICTED: "differs here", CONFIRMED: "holds here too"}
+_FIELDS = ("value", "low", "high", "n", "control", "reason")
 
 
 def read_stated():
-    """The statements; a test holds their fields."""
     return read_yaml(STATED)
 
 
@@ -59,32 +59,27 @@ class Measurement:
 
 def measured(chapters, row):
     """The measurements of a statement, one of each data set that some chapter holds."""
-    experiment = row["experiment"]
-    paths = dict(enumerate(row.get("values", ())))
     found = {}
-    for dataset, chapter, numbers in _readings(chapters, experiment, row["datasets"], paths):
-        if dataset not in found and all(numbers.values()):
+    experiment = row["experiment"]
+    for dataset, chapter in product(row["datasets"], chapters):
+        numbers = [_number(chapter, experiment, dataset, value) for value in row["values"]]
+        if dataset not in found and all(numbers):
             by_name = named_numbers(chapter, experiment, dataset, row.get("also", {}))
-            values = list(numbers.values())
-            found[dataset] = Measurement(dataset, chapter.cell, values, by_name)
+            found[dataset] = Measurement(dataset, chapter.cell, numbers, by_name)
     return list(found.values())
 
 
 def numbers_of(chapters, experiment, datasets, paths):
-    """Read the numbers of the first data set of which a chapter holds any."""
-    readings = _readings(chapters, experiment, datasets, paths)
-    return next((numbers for *_, numbers in readings if any(numbers.values())), {})
-
-
-def _readings(chapters, experiment, datasets, paths):
-    """Yield data set, chapter and its numbers by name, those of the first data set first."""
-    for dataset in datasets:
-        for chapter in chapters:
-            yield dataset, chapter, named_numbers(chapter, experiment, dataset, paths)
+    """The numbers of the first data set of which a chapter holds any."""
+    for dataset, chapter in product(datasets, chapters):
+        numbers = named_numbers(chapter, experiment, dataset, paths)
+        if any(numbers.values()):
+            return numbers
+    return {}
 
 
 def named_numbers(chapter, experiment, dataset, paths):
-    """Read numbers of a chapter under the names that sentences give them; None for no number."""
+    """Numbers of a chapter under the names that sentences give them; None for no number."""
     return {name: _number(chapter, experiment, dataset, path) for name, path in paths.items()}
 
 
@@ -108,63 +103,55 @@ def _verdict(rule, value, number):
     if name == "inside":
         is_inside = number.low <= value["stated"] <= number.high
         return NOT_CONTRADICTED if is_inside else CONTRADICTED
-    limit = float(limit)
+    bounds = number.low - float(limit), number.high - float(limit)
     if name == "below":
-        is_confirmed = number.high < limit
-        is_contradicted = number.low >= limit
-    else:
-        is_confirmed = number.low > limit
-        is_contradicted = number.high <= limit
-    if is_confirmed:
+        bounds = -bounds[1], -bounds[0]
+    if bounds[0] > 0:
         return CONFIRMED
-    return CONTRADICTED if is_contradicted else UNDECIDED
+    return CONTRADICTED if bounds[1] <= 0 else UNDECIDED
 
 
 def _number(chapter, experiment, dataset, path):
-    """Read one number of a chapter, or give None."""
-    systems = chapter.numbers.get(experiment, {}).get(dataset)
-    row = None
-    if "number" in path:
-        system, measure = path["number"]
-        number = (systems or {}).get(system, {}).get(measure)
-        if number:
-            low, high = number["ci"]
-            row = number | {"low": low, "high": high}
-    elif "contrast" in path:
-        measures = chapter.contrasts.get(experiment, {}).get(dataset, {})
-        row = _contrast(measures, *path["contrast"])
-    elif systems is not None:
-        row = _table_number(chapter, path)
-    if not row:
+    """One number of a chapter, or None."""
+    row = _stored(chapter, experiment, dataset, path)
+    if row is None:
         return None
-    fields = ("value", "low", "high", "n", "control", "reason")
-    number = SimpleNamespace(**{name: row.get(name) for name in fields})
+    number = SimpleNamespace(**{name: row.get(name) for name in _FIELDS})
     # A sentence that needs bounds is left out without them.
     if number.low is not None and number.high is not None:
         number.bounds = bounds_text(number.low, number.high)
     return number
 
 
-def _contrast(measures, measure, system, against):
-    """Find one contrast of a data set among those by measure."""
-    for contrast in measures.get(measure, []):
-        if contrast["system"] == system and contrast["against"] == against:
-            return contrast | {"value": contrast["difference"], "control": None}
-    return None
+def _stored(chapter, experiment, dataset, path):
+    """The stored number, contrast or row of a table; None without one."""
+    systems = chapter.numbers.get(experiment, {}).get(dataset)
+    if "number" in path:
+        system, measure = path["number"]
+        number = (systems or {}).get(system, {}).get(measure)
+        if number is None:
+            return None
+        low, high = number["ci"]
+        return number | {"low": low, "high": high}
+    if "contrast" in path:
+        measure, *pair = path["contrast"]
+        for row in chapter.contrasts.get(experiment, {}).get(dataset, {}).get(measure, []):
+            if [row["system"], row["against"]] == pair:
+                return row | {"value": row["difference"], "control": None}
+        return None
+    return None if systems is None else _table_number(chapter, path)
 
 
 def _table_number(chapter, path):
-    """Read a value, and perhaps its bounds, from a row of a table that the chapter wrote."""
+    """A value, and perhaps its bounds, from a row of a table that the chapter wrote."""
     file = run_dir(chapter.run) / "tables" / f"{chapter.cell}.{path['table']}.csv"
     if not file.is_file():
         return None
-    with file.open(encoding="utf-8", newline="") as lines:
-        for line in csv.DictReader(lines):
-            if all(line.get(column) == value for column, value in path["row"].items()):
-                columns = dict(zip(("value", "low", "high"), path["columns"], strict=False))
-                return {
-                    name: float(line[column]) for name, column in columns.items() if line[column]
-                }
+    for line in csv.DictReader(file.read_text(encoding="utf-8").splitlines()):
+        if path["row"].items() <= line.items():
+            cells = [line[column] for column in path["columns"]]
+            numbers = [float(cell) if cell else None for cell in cells]
+            return dict(zip(("value", "low", "high"), numbers, strict=False))
     return None
 
 
@@ -175,7 +162,7 @@ def stated_page(chapters):
     """All statements, those first that a measurement contradicts."""
     rows = []
     for row in read_stated():
-        measurements = measured(chapters, row)
+        measurements = measured(chapters, row) if "values" in row else []
         found = [word for each in measurements for word in verdicts(row, each)]
         place = min(map(list(_CLASSES).index, found), default=len(_CLASSES))
         rows.append((place, _row(row, measurements)))
@@ -185,17 +172,12 @@ def stated_page(chapters):
 
 
 def _row(row, measurements):
-    """What the template shows of a statement."""
     numbers = {}
     if measurements:
         first = measurements[0]
         numbers = {f"value{k}": number for k, number in enumerate(first.numbers, 1)}
         numbers |= first.numbers_by_name
-    return {
-        "statement": row["statement"],
-        "document": row["document"],
-        "source": f"{row['system']}, {row['section']}",
-        "quantity": row["quantity"],
+    return row | {
         "why": " ".join(filled(row["why"], numbers)),
         "word": NOT_MEASURED if row["rule"] == "cannot" else "not measured in this run",
         "plots": [_plot(row, measurement) for measurement in measurements],
@@ -204,54 +186,50 @@ def _row(row, measurements):
 
 def _plot(row, measurement):
     """Stated and measured values of one data set on one axis."""
-    unit, spec = (100, "z.0f") if row.get("points") else (1, "z.3f")
-    positions = [0.0]
-    for value, number in zip(row["values"], measurement.numbers, strict=True):
-        ends = [value["stated"], number.value, number.low, number.high]
-        positions += [end for end in ends if isinstance(end, int | float)]
-    ends = sorted({min(positions), 0.0, max(positions)})
-    axis = Axis({position: f"{unit * position:z.2g}" for position in ends})
-    lanes = []
+    unit = 100 if row.get("points") else 1
     words = verdicts(row, measurement)
+    lanes = []
     for value, number, word in zip(row["values"], measurement.numbers, words, strict=True):
-        said = _ELSEWHERE.get(word, word) if row.get("comparison") == "similar" else word
-        stated = _stated(value["stated"], unit, spec)
+        is_similar = row.get("comparison") == "similar"
         lane = {
             "name": value["name"],
-            "word": said,
+            "word": _ELSEWHERE.get(word, word) if is_similar else word,
             "colour": _CLASSES[word],
             "page": f"run/notebooks/{measurement.cell}.html",
-            "numbers": f"stated {stated}, measured {_measured(number, unit, spec)}",
+            "numbers": f"stated {_text(value['stated'], unit)}, measured {_measured(number, unit)}",
+            "stated": value["stated"],
+            # What the data were made to have is no measurement, so it is not drawn.
+            "value": None if word == BY_CONSTRUCTION else number.value,
+            "low": number.low,
+            "high": number.high,
         }
-        # What the data were made to have is no measurement, so it is not drawn.
-        if number.value is not None and word != BY_CONSTRUCTION:
-            lane["marks"] = axis.marks(number.value, number.low, number.high)
-            if not isinstance(value["stated"], str):
-                lane["stated"] = axis.percent(value["stated"])
         lanes.append(lane)
+    ends = [lane[name] for lane in lanes for name in ("stated", "value", "low", "high")]
+    ends = [0.0, *(end for end in ends if isinstance(end, int | float))]
     texts = [f"{lane['name']}: {lane['numbers']}" for lane in lanes]
-    is_drawn = any("marks" in lane for lane in lanes)
     largest_n = max(number.n or 0 for number in measurement.numbers)
     return {
-        "zero": axis.percent(0),
+        "axis": Axis(min(ends), max(ends), unit=unit),
         "lanes": lanes,
-        "ticks": axis.spaced_ticks(ROOM) if is_drawn else [],
         "about": f"{dataset_name(measurement.dataset)}, n = {largest_n:,}. {'; '.join(texts)}.",
     }
 
 
-def _stated(value, unit, spec):
+def _text(value, unit):
     if isinstance(value, str):
         return value
-    return f"{value:.2g}" if 0 < abs(value) < 0.001 else f"{unit * value:{spec}}"
+    if 0 < abs(value) < 0.001:
+        return f"{value:.2g}"
+    return f"{unit * value:z.0f}" if unit == 100 else f"{value:z.3f}"
 
 
-def _measured(number, unit, spec):
+def _measured(number, unit):
     if number.value is None:
         return f"{NOT_MEASURED} ({reason_text(number.reason)})"
-    text = _stated(number.value, unit, spec)
-    if None in (number.low, number.high):
+    text = _text(number.value, unit)
+    if number.low is None or number.high is None:
         return text
+    spec = "z.0f" if unit == 100 else "z.3f"
     return f"{text} {bounds_text(unit * number.low, unit * number.high, spec)}"
 
 

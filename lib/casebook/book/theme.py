@@ -127,7 +127,6 @@ def _code_last(app, doctree, docname):
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.setup_extension("casebook.book.words")
     app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
     app.connect("config-inited", _add_assets, priority=100)  # before Sphinx checks the paths

@@ -9,7 +9,6 @@ from casebook.tables import Markup
 
 
 def dataset_name(dataset):
-    """Give the reader's name of a data set or of a part of one."""
     card = card_of(dataset)
     if card is None:
         return dataset
@@ -33,23 +32,16 @@ def raw(markup):
     return f"{fence}{{raw}} html\n{markup}\n{fence}\n"
 
 
-def as_cards(markup):
-    """Mark tables whose rows stand as cards where the screen is narrow."""
-    return f'<div class="cards">\n{markup}\n</div>'
-
-
 def card_anchor(card):
     """Anchor of a data card, as MyST makes it of its title."""
     return re.sub(r"[^\w -]", "", card.title.lower()).replace(" ", "-")
 
 
 def card_link(card):
-    """Link to a data card from a chapter."""
     return f"[{card.title}](../../data_cards.md#{card_anchor(card)})"
 
 
 def page_link(cell):
-    """Link to the page of an executed notebook, from a page at the top of the site."""
     return Markup(f'<a href="run/notebooks/{cell}.html">{html.escape(cell)}</a>')
 
 

@@ -10,6 +10,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
+from casebook.book.front import TEMPLATES
 from casebook.files import write_text
 from casebook.readers import read_yaml
 
@@ -21,23 +22,14 @@ LINKED = "run/notebooks/*"
 
 @lru_cache(maxsize=1)
 def word_groups():
-    """Give the groups of the word list, each with its title and words."""
     return read_yaml(FOLDER / "words.yml")
 
 
-@lru_cache(maxsize=1)
-def task_words():
-    """Give the words that readers search for, by the page that answers them."""
-    return read_yaml(FOLDER / "task_words.yml")
-
-
 def anchor(word):
-    """Give the place of a word on the page."""
     return nodes.make_id(word["term"])
 
 
 def spellings(word):
-    """Give all ways in which a text writes a word."""
     return [word["term"], *word.get("spellings", [])]
 
 
@@ -45,23 +37,8 @@ def spellings(word):
 
 
 def words_page():
-    """Write the list, group by group."""
-    lines = []
-    for group in word_groups():
-        lines += [f"## {group['group']}", ""]
-        for word in group["words"]:
-            lines += _entry(word)
-    return "\n".join(lines)
-
-
-def _entry(word):
-    """Write one word: its sentence, an example, a picture."""
-    lines = [f"### {word['term']}", "", word["means"], "", f"*Example.* {word['example']}"]
-    if "more" in word:
-        lines[-1] += f" [More]({word['more']})"
-    if "picture" in word:
-        lines += ["", "```{raw} html", picture(word["picture"], word["alt"]), "```"]
-    return [*lines, ""]
+    """The list, group by group: of each word its sentence, an example, a picture."""
+    return TEMPLATES.get_template("words.md").render(groups=word_groups(), picture=picture)
 
 
 def picture(name, alternative):
@@ -107,7 +84,6 @@ class TaskWords(SphinxTransform):
     default_priority = 800
 
     def apply(self):
-        """Add the entries below the title."""
         section = self.document.next_node(nodes.section)
         entries = index_entries(self.env.docname)
         if section is not None and entries:
@@ -117,7 +93,7 @@ class TaskWords(SphinxTransform):
 def index_entries(page):
     """Give the entries of a page as Sphinx has them: words, place, and that this is their page."""
     entries = []
-    for pattern, words in task_words().items():
+    for pattern, words in read_yaml(FOLDER / "task_words.yml").items():
         if fnmatchcase(page, pattern):
             entries += [("single", str(word), "", "main", None) for word in words]
     if page == PAGE:
@@ -129,7 +105,6 @@ def index_entries(page):
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.add_css_file("words.css")
     app.add_transform(TaskWords)
     app.connect("builder-inited", _write_data)

@@ -33,15 +33,16 @@ from casebook.cli.common import echo, in_line
 from casebook.cli.extras import what_is_missing
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError, MeasureNote
-from casebook.paths import check_project, refuse_unusable
+from casebook.paths import refuse_unusable
 
-# EmbeddingShift's names of commands; any "runs-..." is a command of "runs".
+# EmbeddingShift's names of commands.
 ALIASES = {
     "posneg-train": "shift train",
     "posneg-run": "shift run",
     "segment-compare": "segments compare",
 }
-ALIAS_OPTIONS = {"--metric": "--measure"}  # of these commands only
+RUNS = "list compare active history verify decide promote rollback matrix"
+ALIASES |= {f"runs-{name}": f"runs {name}" for name in RUNS.split()}
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 
@@ -76,11 +77,11 @@ def main(arguments=None):
 
 def _run(words):
     try:
-        check_project()
         _check_words(words)
         with warnings.catch_warnings():
-            warnings.simplefilter("always", MeasureNote)
-            warnings.showwarning = _printer_of_notes()
+            warnings.simplefilter("once", MeasureNote)
+            warnings.onceregistry.clear()
+            warnings.showwarning = _print_warning
             code = _parser()(_our_words(words), "casebook", standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)
@@ -93,15 +94,15 @@ def _run(words):
             raise
         return _complain(message, 1)
     except OSError as error:
-        if error.errno == errno.EPIPE:
-            return _reader_left()
         where = f"{error.filename}: " if error.filename else ""
         remedy = ": make room, then the same command again" if error.errno in DISK_FULL else ""
         return _complain(f"{where}{error.strerror or error}{remedy}", 1)
-    except SystemExit as stop:  # what typer makes of a broken pipe
-        if isinstance(stop.__context__, BrokenPipeError):
-            return _reader_left()
-        raise
+    except SystemExit as stop:
+        if not isinstance(stop.__context__, BrokenPipeError):
+            raise
+        # Whoever read what is printed has left.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+        return 0
     if code == INTERRUPTED:
         _complain("interrupted: type the same command again", code)
     return code
@@ -110,6 +111,12 @@ def _run(words):
 @functools.cache
 def _parser():
     return typer.main.get_command(app)
+
+
+def _our_words(words):
+    """The words of a command, with ours for EmbeddingShift's name of it."""
+    first = words[0].lower() if words else ""
+    return [*ALIASES[first].split(), *words[1:]] if first in ALIASES else list(words)
 
 
 def _check_words(words):
@@ -123,8 +130,8 @@ def _check_words(words):
             raise InputError(f"{name}: it is empty: is a shell variable not set?")
         if word.encode(errors="replace").decode() != word:
             raise InputError(f"{name}: {word!a} is not text in UTF-8")
-        for path in dict.fromkeys((value, value.partition("=")[2])):  # NAME=FILE too
-            refuse_unusable(name, path)
+        refuse_unusable(name, value)
+        refuse_unusable(name, value.partition("=")[2])  # NAME=FILE
         if name.startswith("-") and not _is_finite(value):
             raise InputError(f"{name} must be a finite number, not {value}")
 
@@ -136,48 +143,12 @@ def _is_finite(value):
         return True
 
 
-def _our_words(words):
-    command = words[0].lower() if words else ""
-    ours = ALIASES.get(command, command.replace("runs-", "runs ", 1))
-    if ours == command:
-        return list(words)
-    echo(f"note: {words[0]} is 'casebook {ours}' here", err=True)
-    return [*ours.split(), *map(_our_option, words[1:])]
-
-
-def _our_option(word):
-    name, equals, value = word.partition("=")
-    ours = ALIAS_OPTIONS.get(name, name)
-    if ours != name:
-        echo(f"note: {name} is {ours} here", err=True)
-    return ours + equals + value
-
-
-def _printer_of_notes():
-    """Print each note as one line once, other warnings as Python does."""
-    printed = set()
-
-    def print_once(
-        message,
-        category,
-        filename,
-        lineno,
-        file=None,
-        line=None,
-    ):
-        text = warnings.formatwarning(message, category, filename, lineno, line)
-        if issubclass(category, MeasureNote):
-            text = f"note: {message}\n"
-        if text not in printed:
-            echo(text, err=True, nl=False)
-        printed.add(text)
-
-    return print_once
-
-
-def _reader_left():
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
-    return 0
+def _print_warning(message, category, filename, lineno, file=None, line=None):
+    """Print a note as one line, other warnings as Python does."""
+    text = warnings.formatwarning(message, category, filename, lineno, line)
+    if issubclass(category, MeasureNote):
+        text = f"note: {message}\n"
+    echo(text, err=True, nl=False)
 
 
 def _complain(message, code):

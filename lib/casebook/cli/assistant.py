@@ -34,9 +34,8 @@ def answer(
         raise InputError("name what is asked: a --model, or your own --app")
     if (price_in is None) != (price_out is None):
         raise InputError("give both --price-in and --price-out, or neither")
-    shared = {"workers": workers, "report": say}
-    if price_in is not None:
-        shared["prices"] = (price_in, price_out)
+    prices = None if price_in is None else (price_in, price_out)
+    shared = {"workers": workers, "report": say, "prices": prices}
     if app is None:
         log = assistant.answer.answer_questions(questions, out, model, **options, **shared)
     else:
@@ -45,8 +44,7 @@ def answer(
     systems = by_system.agg(answers=("id", "size"), seconds=("seconds", "median")).reset_index()
     systems["cost"] = by_system["cost"].sum(skipna=False).to_numpy()  # of all, or unknown
     following = f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}"
-    report = {"log": str(out), "systems": systems}
-    show(report, as_json, systems, following, digits=".3g")
+    show({"log": str(out), "systems": systems}, as_json, systems, following, digits=".3g")
 
 
 @command(gate, "log")

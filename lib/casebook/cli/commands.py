@@ -28,6 +28,7 @@ TYPES = {
 }
 SHARED_OPTIONS = "Shared options. " + DECLARED["shared"]["text"]
 SCREEN = 80  # columns
+KEYWORD = Parameter.KEYWORD_ONLY
 
 app = typer.Typer(
     name="casebook", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
@@ -57,14 +58,17 @@ def command(group=app, name=None):
 def declared(function, words):
     """A function with the signature that is declared, as typer reads it."""
     declaration = DECLARED[words]
-    options = {name: SHARED[name] for name in declaration.get("also", ())}
-    options = declaration.get("options", {}) | options
+    shared = {name: SHARED[name] for name in declaration.get("also", ())}
+    options = declaration.get("options", {}) | shared
     arguments = declaration.get("arguments", {})
-    parameters = [_parameter(*item, typer.Argument) for item in arguments.items()]
-    parameters += [_parameter(*item, typer.Option) for item in options.items()]
+    parameters = [_parameter(*each, typer.Argument) for each in arguments.items()]
+    parameters += [_parameter(*each, typer.Option) for each in options.items()]
     if "context" in inspect.signature(function).parameters:
-        parameters.append(_keyword("context", Parameter.empty, typer.Context))
-    forms = {name: option["metavar"] for name, option in options.items() if _are_pairs(option)}
+        parameters.append(Parameter("context", KEYWORD, annotation=typer.Context))
+    forms = {}
+    for name, settings in options.items():
+        if isinstance(settings, dict) and settings.get("type") == "pairs":
+            forms[name] = settings["metavar"]
 
     @functools.wraps(function)
     def callback(**values):
@@ -84,19 +88,13 @@ def _parameter(name, settings, make):
     kind = TYPES[settings.pop("type", "str" if default is None else type(default).__name__)]
     if kind is bool:
         default = bool(default)
+    elif typing.get_origin(kind):
+        default = []
     elif default is None and not is_required:
-        default = [] if typing.get_origin(kind) else None
-        kind = kind if default == [] else kind | None
+        kind = kind | None
     info = make(*flags, **settings) if make is typer.Option else make(**settings)
-    return _keyword(name, Parameter.empty if is_required else default, Annotated[kind, info])
-
-
-def _keyword(name, default, kind):
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-
-
-def _are_pairs(option):
-    return isinstance(option, dict) and option.get("type") == "pairs"
+    default = Parameter.empty if is_required else default
+    return Parameter(name, KEYWORD, default=default, annotation=Annotated[kind, info])
 
 
 # Repeated options of a form such as NAME=VALUE or LABEL:KIND.
@@ -121,28 +119,24 @@ class Command(TyperCommand):
         self.format_usage(context, formatter)
         formatter.write_text(inspect.cleandoc(self.help))
         also = _declaration(context).get("also", ())
-        own = []
-        shared = []
-        for parameter in self.params:
-            if parameter.name in also:
-                shared += parameter.opts
-            elif parameter.param_type_name == "argument":
-                own.append((parameter.metavar or parameter.name.upper(), parameter.help))
-            else:
-                own.append((", ".join(parameter.opts), _with_default(parameter)))
-        if own:
-            formatter.write_dl(own, col_max=SCREEN // 4)
-        if shared:
-            formatter.write_text(f"Also {' '.join(shared)}: see casebook --help.")
+        rows = [_help_row(each) for each in self.params if each.name not in also]
+        if rows:
+            formatter.write_dl(rows, col_max=SCREEN // 4)
+        flags = [flag for each in self.params if each.name in also for flag in each.opts]
+        if flags:
+            formatter.write_text(f"Also {' '.join(flags)}: see casebook --help.")
 
     def invoke(self, context):
         """Run the command, unless an option was given that has no effect beside another one."""
+        flags = {each.name: max(each.opts, key=len) for each in self.params}
         for condition, options in _declaration(context).get("excludes", {}).items():
-            where = _holding(context, condition)
-            for name in options:
-                if where and context.get_parameter_source(name).name == "COMMANDLINE":
-                    flag = _flag(context, name)
-                    raise InputError(f"{flag} has no effect {where}: leave one of them out")
+            name = condition.removeprefix("no ")
+            word = "with" if name == condition else "without"
+            holds = bool(context.params[name]) == (word == "with")
+            for other in options:
+                if holds and context.get_parameter_source(other).name == "COMMANDLINE":
+                    where = f"{flags[other]} has no effect {word} {flags[name]}"
+                    raise InputError(f"{where}: leave one of them out")
         return super().invoke(context)
 
 
@@ -150,21 +144,9 @@ def _declaration(context):
     return DECLARED[" ".join(context.command_path.split()[1:])]
 
 
-def _with_default(option):
-    is_plain = isinstance(option.default, str | int | float) and not option.is_flag
-    return f"{option.help} [{option.default}]" if is_plain else option.help
-
-
-def _holding(context, condition):
-    """A condition in words if it holds: ``run``, ``no corpus``, ``shift=zero``; else None."""
-    is_absent = condition.startswith("no ")
-    name, _, value = condition.removeprefix("no ").partition("=")
-    found = context.params[name]
-    holds = found == value if value else bool(found) != is_absent
-    where = "without" if is_absent else "with"
-    return f"{where} {_flag(context, name)} {value}".rstrip() if holds else None
-
-
-def _flag(context, name):
-    (parameter,) = (each for each in context.command.params if each.name == name)
-    return max(parameter.opts, key=len)
+def _help_row(parameter):
+    if parameter.param_type_name == "argument":
+        return parameter.metavar or parameter.name.upper(), parameter.help
+    is_plain = isinstance(parameter.default, str | int | float) and not parameter.is_flag
+    default = f" [{parameter.default}]" if is_plain else ""
+    return ", ".join(parameter.opts), f"{parameter.help}{default}"

@@ -46,10 +46,7 @@ def show(report, as_json, *parts, digits="z.4f"):
         typer.echo(re.sub(f"[{CONTROLS}]", lambda found: f"\\u{ord(found[0]):04x}", text))
         return
     for part in parts or lines_of(report):
-        if hasattr(part, "columns"):
-            echo(table_text(part, digits))
-        else:
-            echo(part if isinstance(part, str) else "\n".join(part))
+        echo(table_text(part, digits) if hasattr(part, "columns") else part)
 
 
 def show_report(report, as_json, out, *parts):
@@ -88,10 +85,9 @@ def table_text(frame, digits="z.4f", markdown=False):
     if frame.empty:
         return "none"
     cells = frame.astype(object).where(frame.notna(), "-").map(text_of)
-    if not markdown:
-        return cells.to_string(index=False)
-    sides = ["left" if frame[name].dtype.kind in "OUT" else "right" for name in frame]
-    return cells.to_markdown(index=False, disable_numparse=True, colalign=sides)
+    if markdown:
+        return cells.to_markdown(index=False, disable_numparse=True)
+    return cells.to_string(index=False)
 
 
 def plain(value):

@@ -1,6 +1,12 @@
 """``casebook factcheck score | run | ablate``: verify claims, score verdicts."""
 
+<<<<<<< HEAD
 from casebook import data, factcheck
+=======
+import textwrap
+
+from casebook import assistant, data, factcheck
+>>>>>>> main
 from casebook.cli.commands import command, command_group
 from casebook.cli.common import lines_of, say, show
 from casebook.errors import BatchFailed, InputError
@@ -10,6 +16,7 @@ from casebook.paths import home_path, writable
 group = command_group(
     "factcheck", "Check claims against a collection, and score anyone's verdicts."
 )
+TABLE = ("columns", "values", "rows")  # options that say how a table is read
 PART_COLUMNS = ["system", "against", "difference", "low", "high", "p_adjusted", "verdict", "reason"]
 
 
@@ -34,12 +41,17 @@ def score(
 
 
 @command(group)
+<<<<<<< HEAD
 def run(claims, corpus, out, n_resamples, seed, as_json, columns, values, rows, **parts):
+=======
+def run(claims, corpus, log, out, n_resamples, seed, as_json, lists, ratings, **options):
+>>>>>>> main
     """Check claims against a collection; exit 3 if some could not be checked.
 
     Example: casebook factcheck run claims.jsonl --corpus ./documents --out log.jsonl
     """
     corpus = corpus or [factcheck.evidence.OWN_COLLECTION]
+<<<<<<< HEAD
     refuse_overwriting(out, claims, parts["ratings"], *map(home_path, corpus))
     if out is not None and not writable(out.absolute().parent):
         raise InputError(f"--out {out}: name a file in a folder that you may write to")
@@ -47,13 +59,32 @@ def run(claims, corpus, out, n_resamples, seed, as_json, columns, values, rows, 
     checked, reading = factcheck.claims.read_plain(claims, **told)
     checker = _checker(factcheck.evidence.load_documents(corpus), parts)
     say(str(reading))
+=======
+    refuse_overwriting(out, claims, ratings, *log, *map(home_path, corpus))
+    if out is not None and not writable(out.absolute().parent):
+        raise InputError(f"--out {out}: name a file in a folder that you may write to")
+    told = {name: options.pop(name) for name in TABLE}
+    if log:
+        answers = assistant.log.read_log(log, **told, lists=lists)
+        readings = answers.attrs["readings"]
+        checked = factcheck.claims.claims_of_answers(answers)
+        for note in assistant.log.not_answered(answers["no_answer"]):
+            say(f"note: {note}")
+    else:
+        checked, reading = factcheck.claims.read_plain(claims, **told)
+        readings = [reading.record()]
+    documents = factcheck.evidence.load_documents(corpus)
+    checker = _checker(documents, ratings=ratings, **options)
+    for reading in readings:
+        say(data.tables.reading_text(reading))
+>>>>>>> main
     results = checker.check_all(checked)
-    about = (checker.config, checker.stance)
-    options = {"n_resamples": n_resamples, "seed": seed}
-    report, scores = factcheck.score.as_report(checked, results, *about, **options)
+    drawn = {"n_resamples": n_resamples, "seed": seed}
+    report, scores = factcheck.score.as_report(
+        checked, results, checker.config, checker.stance, **drawn
+    )
     if out is not None:
-        lines = report["log"].to_json(orient="records", lines=True, force_ascii=False)
-        write_text(out, lines)
+        write_text(out, report["log"].to_json(orient="records", lines=True, force_ascii=False))
     show(report, as_json, *_report_parts(report, scores, factcheck.score.performance(results)))
     _refuse_crashed([result.error for result in results if result.error], results)
 
@@ -66,10 +97,7 @@ def ablate(
     seeds,
     seed,
     as_json,
-    columns,
-    values,
-    rows,
-    **parts,
+    **options,
 ):
     """Measure the worth of each part, and run the nine original configurations.
 
@@ -78,13 +106,13 @@ def ablate(
     Example: casebook factcheck ablate claims.jsonl --corpus ./documents --rate 0 --json
     """
     documents = factcheck.evidence.load_documents(corpus or [factcheck.evidence.OWN_COLLECTION])
+    told = {name: options.pop(name) for name in TABLE}
     if claims:
-        told = {"columns": columns, "values": values, "rows": rows}
         checked, reading = factcheck.claims.read_labelled(claims, documents, **told)
         say(str(reading))
     else:
         checked = factcheck.claims.read_claims(documents, split="test")
-    checker = _checker(documents, parts)
+    checker = _checker(documents, **options)
     noise = {"noise_rates": rate or (0.0, 1.0), "noise_seeds": range(seeds)}
     tables = factcheck.ablation.ablate(checker, checked, seed=seed, **noise)
     if cost := factcheck.judges.cost_of_judge(checker.stance):
@@ -95,14 +123,11 @@ def ablate(
     _refuse_crashed(crashed["error"].tolist(), checked)
 
 
-def _checker(documents, parts):
+def _checker(documents, **parts):
     checker = factcheck.pipeline.checker_of(documents, **parts)
     if not checker.passing:
-        say(
-            f"note: none of {len(checker.base)} documents passes the credibility gate "
-            f"({checker.config.gate}), so no claim gets evidence: sources are rated by their "
-            "address ('url')"
-        )
+        gate = f"the credibility gate ({checker.config.gate})"
+        say(f"note: none of {len(checker.base)} documents passes {gate}: no claim gets evidence")
     return checker
 
 
@@ -110,8 +135,14 @@ def _report_parts(report, scores, cost):
     """The report as lines and tables for a terminal."""
     for claim in report["claims"]:
         yield f"{claim['claim_id']}: {claim['verdict'] or claim['error']}"
+<<<<<<< HEAD
         yield from (f"    {line}" for line in (claim["explanation"] or "").splitlines())
     yield from lines_of({"outcomes": report["outcomes"], "categories": report["categories"]})
+=======
+        if claim["explanation"]:
+            yield textwrap.indent(claim["explanation"], "    ")
+    yield from lines_of({"outcomes": report["outcomes"], "verdicts": report["systems"]})
+>>>>>>> main
     if scores:
         yield f"\nverdicts against the labels\n{scores.as_text()}"
     yield from lines_of({"cost of a claim": cost, "explanations": report["explanations"]})

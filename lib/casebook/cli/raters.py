@@ -1,6 +1,5 @@
 """``casebook raters forms | simulate | audit | analyse``: double-blind human evaluation."""
 
-import json
 import re
 import shlex
 
@@ -9,7 +8,6 @@ from casebook.cli.commands import command, command_group
 from casebook.cli.common import echo, lines_of, plain, say, show
 from casebook.errors import CheckFailed, InputError
 from casebook.files import new_folder, write_json, write_text
-from casebook.readers import did_you_mean
 
 group = command_group(
     "raters", "Double-blind human evaluation: make forms, audit them, analyse what comes back."
@@ -90,7 +88,6 @@ def audit(
 
     Example: casebook raters audit returned --key pilot
     """
-    _check_columns(columns)
     returned = raters.read.read_forms(files, columns)
     names = word
     tables = {}
@@ -105,9 +102,9 @@ def audit(
         names += raters.unblinding.read_key(key)["systems"]
     leaks = raters.blinding.scan_forms(returned, names)
     show({"leaks": leaks} | tables, as_json, digits=".4g")
-    besides_texts = leaks[leaks["kind"] != "word_in_text"]
-    if len(besides_texts):
-        raise CheckFailed(f"{len(besides_texts)} leaks besides the texts; see above")
+    n_besides = (leaks["kind"] != "word_in_text").sum()
+    if n_besides:
+        raise CheckFailed(f"{n_besides} leaks besides the texts; see above")
     if len(leaks):
         say("warning: the texts themselves may give the systems away; see above")
 
@@ -123,6 +120,7 @@ def analyse(
     side_column,
     last_column,
     force,
+    as_json,
     **said,
 ):
     """Analyse returned forms: preference, agreement, ratings, validity.
@@ -133,62 +131,49 @@ def analyse(
     """
     if out and out.exists():
         raise InputError(f"{out}: exists: name a new folder, or remove this one")
-    _check_columns(columns)
-    as_json = said.pop("as_json")
-    unblinding = (key, side_column, last_column)
     returned = raters.read.read_forms(files, columns)
-    if documented:
-        _show_documented(returned, unblinding, force, as_json)
-        return
-    if any(form.layout.name == "paired" for form in returned):
-        votes = raters.unblinding.open_forms(returned, *unblinding, force)
-        analysis = raters.analysis.analyse(votes, against, **said)
-        values = {"answer": raters.analysis.answer_lines(analysis), "tables": analysis.tables}
-        printed = {name: analysis.tables[name] for name in PRINTED_TABLES}
+    if not documented and all(form.layout.name != "paired" for form in returned):
+        values = printed = _likert_analysis(returned, key, force, said["seed"])
+        lines = []
     else:
-        values = _likert_analysis(returned, key, force, said["seed"])
-        printed = values["tables"]
+        votes = raters.unblinding.open_forms(returned, key, side_column, last_column, force)
+        if documented:  # PDPABench's own analysis, and nothing else
+            _show_documented(votes, returned[0].path.suffix, as_json)
+            return
+        analysis = raters.analysis.analyse(votes, against, **said)
+        lines = raters.analysis.answer_lines(analysis)
+        values = {"answer": lines, "tables": analysis.tables}
+        printed = {name: analysis.tables[name] for name in PRINTED_TABLES}
     if out:
-        from casebook.sheets import table_for_csv
+        _write_tables(out, values)
+    show(values, as_json, *(f"- {line}" for line in lines), *lines_of(printed), digits=".4g")
 
-        with new_folder(out) as temporary:
-            for name, table in values["tables"].items():
-                text = table_for_csv(table).to_csv(index=False, lineterminator="\n")
-                write_text(temporary / "tables" / f"{name}.csv", text)
-            write_json(temporary / "analysis.json", plain(values))
-    answer = [f"- {line}" for line in values.get("answer", ())]
-    show(values, as_json, *answer, *lines_of(printed), digits=".4g")
+
+def _write_tables(out, values):
+    from casebook.sheets import table_for_csv
+
+    with new_folder(out) as temporary:
+        for name, table in values["tables"].items():
+            text = table_for_csv(table).to_csv(index=False, lineterminator="\n")
+            write_text(temporary / "tables" / f"{name}.csv", text)
+        write_json(temporary / "analysis.json", plain(values))
 
 
 def _forms_lines(folder, report):
     registered = report["preregistration"]
-    yield from lines_of(registered["design"])
-    if power := registered.get("power"):
-        low, high = power["ci"]
-        yield f"power, simulated: {power['estimate']:.2f} [{low:.2f}, {high:.2f}]"
-    for change in report["text_changes"]:
-        yield f"changed: {json.dumps(change, ensure_ascii=False)}"
+    yield from lines_of(registered["design"] | {"power": registered.get("power")})
+    yield from (f"changed: {change}" for change in report["text_changes"])
     study = shlex.quote(str(folder))
     yield f"hand out {folder / 'for_raters'}, keep {folder / 'sealed'} back"
     yield f"next: casebook raters audit {folder / 'for_raters'} --key {study}"
     yield f"when forms are back: casebook raters analyse FOLDER --key {study}"
 
 
-def _check_columns(columns):
-    known = [*raters.layouts.WITH_EVIDENCE.names, raters.unblinding.SIDE_COLUMN]
-    known += [*raters.layouts.LIKERT.names, *data.tables.ROLES["ratings"]]
-    for expected in columns.keys() - set(known):
-        raise InputError(f"--columns: no column {expected!r}{did_you_mean(expected, known)}")
-
-
-# PDPABench's own analysis, and nothing else.
-def _show_documented(returned, unblinding, force, as_json):
-    votes = raters.unblinding.open_forms(returned, *unblinding, force)
+def _show_documented(votes, ending, as_json):
     lost = [defect for defect in votes.defects if defect.effect == raters.read.LOST]
     if lost:
         say(f"warning: {len(lost)} cells or rows do not count; without --original they are listed")
-    suffix = "" if votes.registered else returned[0].path.suffix
-    values = raters.documented.documented_analysis(votes, suffix)
+    values = raters.documented.documented_analysis(votes, "" if votes.registered else ending)
     show(values, as_json, *raters.documented.documented_lines(values))
 
 

@@ -23,22 +23,32 @@ def init(folder, title, author, licence):
 
 
 @command()
-def report(run, device, precision, batch_size, **options):
+def report(run, tag, grid, force, device, precision, batch_size, **options):
     """Download the data, run all configurations with a tag, then build the book.
 
     Example: casebook report --run mine --workers 2
     """
     use_models(device, precision, batch_size)
     require("book")
-    _pull(options["grid"], options["tag"])
-    planned = _plan(run, [], {}, options.pop("grid"), options.pop("tag"), options.pop("force"))
-    batch.run.run_batch(planned, run, report=say, **options)
+    cells = batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID)
+    _pull(batch.grid.select(cells, tag=tag))
+    batch.run.run_batch(_plan(run, cells, [], tag, {}, force), run, report=say, **options)
     build(run)
 
 
 @command()
 def run(
-    names, run, parameters, grid, tag, force, dry_run, device, precision, batch_size, **options
+    names,
+    run,
+    parameters,
+    grid,
+    tag,
+    force,
+    dry_run,
+    device,
+    precision,
+    batch_size,
+    **options,
 ):
     """Run experiments; unchanged ones are skipped.
 
@@ -46,7 +56,9 @@ def run(
     """
     use_models(device, precision, batch_size)
     require("book")
-    planned = _plan(run, names, parameters, grid, tag, force)
+    planned = _plan(
+        run, batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID), names, tag, parameters, force
+    )
     if dry_run:
         for item in planned:
             why = f"  {', '.join(item.changed)} changed" if item.changed else ""
@@ -73,21 +85,16 @@ def build(run):
     echo(f"report: {index} ({pages} pages, {sum(sizes.values()) / 1e6:.1f} MB)")
 
 
-def _cells(grid):
-    return batch.grid.load_grid(grid or batch.grid.DEFAULT_GRID)
-
-
-def _pull(grid, tag):
-    """Fetch the data sets of a tag; published votes and answers, where they can be had."""
+def _pull(cells):
+    """Fetch the data sets of cells; published votes and answers, where they can be had."""
     needed = set()
     stand_in = set()
-    for cell in batch.grid.select(_cells(grid), tag=tag):
+    for cell in cells:
         for name in map(cell.parameters.get, ("dataset", "rating_set")):
-            if not name or data_folder(name) is not None:
-                continue
-            is_votes = data.registry.resolve(name)[0].kind == "votes"
-            is_published = (cell.experiment, name) == ("assistant", assistant.ANSWERED)
-            (stand_in if is_votes or is_published else needed).add(name)
+            if name and data_folder(name) is None:
+                is_votes = data.registry.resolve(name)[0].kind == "votes"
+                is_published = (cell.experiment, name) == ("assistant", assistant.ANSWERED)
+                (stand_in if is_votes or is_published else needed).add(name)
     data.registry.pull(sorted(needed))
     for name in sorted(stand_in - needed):
         try:
@@ -96,18 +103,10 @@ def _pull(grid, tag):
             say(f"warning: {problem}; a demonstration or a reconstruction stands in")
 
 
-def _plan(
-    run,
-    names,
-    texts,
-    grid,
-    tag,
-    force,
-):
+def _plan(run, cells, names, tag, texts, force):
     """Choose the cells of a batch and find what each still needs."""
     if texts.keys() & {"run", "cell"}:
         raise InputError("-p: the runner sets run and cell; --run names the run")
-    cells = _cells(grid)
     sources = {cell.source for cell in batch.grid.select(cells, names, tag, texts)}
     overrides = batch.parameters.values_of(texts, sources)
     batch.grid.refuse_unstorable(overrides, "-p")

@@ -62,11 +62,10 @@ def compare(context, pair, measure, top, as_json):
     listing = _listing(context)
     if pair:
         report = runs.decide.compare_named(listing, pair, measure)
-        flips = report["flips"]
-        changed = flips[flips["change"] != "unchanged"].head(top)
-        show(report, as_json, *lines_of(report | {"flips": changed}))
-        return
-    _show_ranking(listing, measure, top, as_json)
+        changed = report["flips"].query("change != 'unchanged'")
+        show(report, as_json, *lines_of(report | {"flips": changed.head(top)}))
+    else:
+        _show_ranking(listing, measure, top, as_json)
 
 
 def _show_ranking(listing, measure, top, as_json):
@@ -172,42 +171,34 @@ def matrix(context, spec, dry, as_json):
 
     Example: casebook runs matrix --spec variants.yml --dry
     """
+    plan = read_yaml(spec)
     try:
-        plan = _lower(read_yaml(spec))
-        after = _lower(plan.get("after", {}))
-        variants = {each["name"]: each for each in map(_lower, plan["variants"])}
-        commands = {name: [str(word) for word in each["args"]] for name, each in variants.items()}
-    except (AttributeError, KeyError, TypeError):
+        commands = {each["name"]: list(map(str, each["args"])) for each in plan["variants"]}
+        logs = {name: f"{valid_name(name, 'variant')}.log" for name in commands}
+    except (KeyError, TypeError):
         raise InputError(f"{spec}: expected variants, a list of name and args") from None
-    lines = [f"{name}: {' '.join(words)}" for name, words in commands.items()]
+    lines = {name: f"{name}: {' '.join(words)}" for name, words in commands.items()}
     if dry:
-        show(commands, as_json, *lines)
+        show(commands, as_json, *lines.values())
         return
     folder = runs.registry.locate(**context.obj).root / "_matrix"
     failed = []
-    for name, line in zip(commands, lines, strict=True):
-        say(line)
-        path = folder / f"{valid_name(name, 'variant')}.log"
-        if not _succeeds(commands[name], path, variants[name]):
+    for variant in plan["variants"]:
+        name = variant["name"]
+        say(lines[name])
+        if not _succeeds(commands[name], folder / logs[name], variant):
             failed.append(name)
-        if failed and plan.get("stoponfailure", True):
-            break
-    listing = _listing(context)
-    measure = after.get("comparemetric", "ndcg@3")
-    _show_ranking(listing, measure, after.get("top", 10), as_json)
+            if plan.get("stopOnFailure", True):
+                break
+    after = {"compareMetric": "ndcg@3", "top": 10} | plan.get("after", {})
+    _show_ranking(_listing(context), after["compareMetric"], after["top"], as_json)
     if failed:
-        raise BatchFailed(f"{len(failed)} of {len(variants)} variants: {', '.join(failed)}")
-
-
-def _lower(table):
-    return {name.lower(): value for name, value in table.items()}
+        raise BatchFailed(f"{len(failed)} of {len(lines)} variants: {', '.join(failed)}")
 
 
 def _succeeds(words, path, variant):
-    """Run a command in a process of its own, and keep what it prints."""
-    environment = os.environ | variant.get("env", {})
-    limits = {"env": environment, "timeout": variant.get("timeoutseconds")}
-    with replacing(path) as log, log.open("wb") as out:
+    limits = {"env": os.environ | variant.get("env", {}), "timeout": variant.get("timeoutSeconds")}
+    with replacing(path) as log, log.open("wb") as out:  # a process of its own
         command = [sys.executable, "-m", "casebook", *words]
         try:
             subprocess.run(command, stdout=out, stderr=out, check=True, **limits)

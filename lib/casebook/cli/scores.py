@@ -8,6 +8,7 @@ from casebook.errors import CheckFailed, InputError
 gate = command_group("gate", "Test that a run, a log or a system is not worse than another.")
 audit = command_group("audit", "Look for impossible rows of reported tables.")
 
+ROLES = ("unit", "system", "score", "cluster")
 DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 # Columns that people are shown.
 COMPARED = [
@@ -38,21 +39,20 @@ def evaluate(
     sources = _sources([qrels, run], columns)
     options = {"judged_only": judged_only, "missing": "skip" if skip_missing else "zero"}
     result = evaluate(*sources, measures or DEFAULT_MEASURES, **options)
-    rows = estimates(result.frame())
+    rows = estimates(result.frame()).rename(columns={"system": "measure", "value": "mean"})
     means = {}
     for row in rows.to_dict("records"):
-        number = runs.outputs.number(row)
-        means[row["system"]] = {"mean": number.pop("value"), **number}
+        number = runs.outputs.number(row | {"value": row["mean"]})
+        means[row["measure"]] = {"mean": number.pop("value"), **number}
     queries = result.accounting._asdict()
     counts = {name: len(ids) for name, ids in queries.items() if name != "evaluated"}
     texts = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items()]
-    table = rows.rename(columns={"system": "measure", "value": "mean"})
-    table = table[["measure", "mean", "low", "high", "n", "reason"]]
-    parts = ["intervals: 95 %, Student t and BCa over queries", f"queries: {', '.join(texts)}"]
+    parts = [rows[["measure", "mean", "low", "high", "n", "reason"]]]
+    parts += ["intervals: 95 %, Student t and BCa over queries", f"queries: {', '.join(texts)}"]
     if per_query:
         parts.append(result.frame().reset_index())
     report = {"measures": means, "queries": counts, "per_query": result.per_query}
-    show(report, as_json, table, *parts)
+    show(report, as_json, *parts)
 
 
 @command()
@@ -77,21 +77,20 @@ def compare(
 
     about = {"margin": margin, "seed": seed}
     if len(files) > 1:
-        for name in ("unit", "system", "score", "cluster", "rows"):
-            if told[name]:
-                raise InputError(f"--{name} has no effect on runs: leave it out")
+        useless = [name for name in (*ROLES, "rows") if told[name]]
+        if useless:
+            raise InputError(f"--{useless[0]} has no effect on runs: leave it out")
         compared = _scores_of_runs(files, measures or DEFAULT_MEASURES, told["columns"], about)
     else:
-        for role in ("unit", "system", "score", "cluster"):
-            if column := told.pop(role):
-                told["columns"][role] = column
+        told["columns"] |= {role: told[role] for role in ROLES if told[role]}
+        told = {name: told[name] for name in ("columns", "values", "rows")}
         compared = [_scores_of_table(files[0], measures, systems, **told, **about)]
     tables = {scores.measure: _compared(scores, against) for scores in compared}
     parts = []
     for name, of_measure in tables.items():
         for part, table in of_measure.items():
-            columns = [column for column in COMPARED if column in table]
-            parts += [f"{name}: {part}", f"{table_text(table[columns], markdown=markdown)}\n"]
+            shown = table_text(table[table.columns.intersection(COMPARED)], markdown=markdown)
+            parts.append(f"{name}: {part}\n{shown}\n")
         pairs = of_measure["pairs"]
         parts.append(f"{sentences.finding(pairs)} {sentences.caption(pairs)}\n")
     show(tables, as_json, *parts)
@@ -104,6 +103,8 @@ def agreement(
     weights,
     scale,
     wide,
+    counts,
+    by_rater,
     n_resamples,
     seed,
     as_json,
@@ -113,23 +114,39 @@ def agreement(
 
     Example: casebook agreement ratings.csv --level ordinal --json
     """
-    frame = _ratings(ratings, level, scale, **layout)
-    is_numeric = frame.to_numpy().dtype.kind == "f"
-    if layout["counts"]:
+    if counts:
+        layout = {name: layout[name] for name in ("columns", "values", "rows")}
+        frame = raters.annotations.read_counts(ratings, counts, **layout)
         level = level or "nominal"
         panel = measures.agreement.from_counts(frame, [*frame] if level == "nominal" else None)
     else:
+        numbers = None if level is None else level != "nominal"
+        layout |= {"raters": by_rater, "numbers": False if scale else numbers}
+        frame = raters.annotations.read_ratings(ratings, **layout)
+        is_numeric = frame.to_numpy().dtype.kind == "f"
         level = level or ("ordinal" if is_numeric or scale else "nominal")
-        panel = measures.agreement.as_panel(frame, _categories(scale, is_numeric), wide)
+        categories = [part.strip() for part in scale.split(",")] if scale else None
+        panel = measures.agreement.as_panel(frame, categories, wide)
     options = {"weights": weights, "seed": seed}
     results = measures.agreement.agreement_results(panel, level, n_resamples, **options)
     say(data.tables.reading_text(frame.attrs["reading"]))
     values = {}
+    rows = []
     for name, result in results.items():
         values[name] = {field: getattr(result, field) for field in COEFFICIENT}
+        row = {"coefficient": name, "value": result.estimate}
+        for who, bounds in (("these", result.panel_ci), ("new", result.new_panel_ci)):
+            row[f"{who} raters, 95 %"] = stats.intervals.bounds_text(*bounds or (None, None))
+        rows.append(row | {"n": result.n_items, "reason": result.reason})
     notes = [f"level of krippendorff_alpha: {level}"]
     notes.append("these raters: other items; new raters: other items and other raters")
-    show(values, as_json, *notes, _agreement_table(results))
+    show(values, as_json, *notes, _frame(rows))
+
+
+def _frame(rows):
+    import pandas as pd  # slow
+
+    return pd.DataFrame(rows)
 
 
 @command(gate, "scores")
@@ -188,17 +205,13 @@ def show_gate(result, as_json, columns, *parts):
 def _sources(paths, columns):
     """Judgements and runs; what was read of tables is printed."""
     kinds = ["qrels", *["run"] * (len(paths) - 1)]
-    contents = []
-    readings = []
-    for path, kind in zip(paths, kinds, strict=True):
-        content, reading = data.rankings.read_rankings(path, kind, columns)
-        contents.append(content)
-        readings += [str(reading)] if reading else []
+    read = [data.rankings.read_rankings(*each, columns) for each in zip(paths, kinds, strict=True)]
+    readings = [str(reading) for _, reading in read if reading]
     if columns and not readings:
         raise InputError("--columns has no effect on TREC files: leave it out")
     for reading in readings:
         say(reading)
-    return contents
+    return [content for content, _ in read]
 
 
 def _scores_of_table(path, measures, systems, **options):
@@ -217,17 +230,16 @@ def _scores_of_runs(files, names, columns, about):
 
     from casebook.scores import Scores
 
-    paths = files[1:]
-    systems = [path.name.split(".")[0] for path in paths]
+    systems = [path.name.split(".")[0] for path in files[1:]]
     if len(set(systems)) < len(systems):
-        systems = [str(path) for path in paths]
+        systems = [str(path) for path in files[1:]]
     if len(set(systems)) < max(2, len(systems)):
         raise InputError("compare: give judgements and two or more different runs, or one table")
     qrels, *contents = _sources(files, columns)
     frames = [measures.ranking.evaluate(qrels, run, names).frame() for run in contents]
     scores = pd.concat(frames, axis=1, keys=systems)
     about = {"dataset": files[0].name, "unit": "queries", **about}
-    for name in dict.fromkeys(scores.columns.get_level_values(1)):
+    for name in frames[0]:
         yield Scores(scores.xs(name, axis=1, level=1), name, **about)
 
 
@@ -248,43 +260,3 @@ def _compared(scores, against):
     rows = rows.astype(dict.fromkeys(COUNT_COLUMNS, int))
     rows = rows.assign(p_holm=stats.tests.holm(rows["p"]), dz=sizes["dz"], mde=sizes["mde"])
     return {"systems": systems, "pairs": rows}
-
-
-def _ratings(
-    path,
-    level,
-    scale,
-    by_rater,
-    criteria,
-    counts,
-    criterion,
-    **told,
-):
-    annotations = raters.annotations
-    if counts:
-        return annotations.read_counts(path, counts, **told)
-    numbers = None if level is None else level != "nominal"
-    told |= {"raters": by_rater, "criteria": criteria, "numbers": False if scale else numbers}
-    return annotations.read_ratings(path, criterion=criterion, **told)
-
-
-def _agreement_table(results):
-    import pandas as pd
-
-    rows = []
-    for name, result in results.items():
-        row = {"coefficient": name, "value": result.estimate}
-        for who, bounds in (("these", result.panel_ci), ("new", result.new_panel_ci)):
-            row[f"{who} raters, 95 %"] = stats.intervals.bounds_text(*bounds or (None, None))
-        rows.append(row | {"n": result.n_items, "reason": result.reason})
-    return pd.DataFrame(rows)
-
-
-def _categories(scale, numeric):
-    if scale is None:
-        return None
-    names = [part.strip() for part in scale.split(",")]
-    try:
-        return [float(name) for name in names] if numeric else names
-    except ValueError:
-        raise InputError(f"--scale {scale!r}: the ratings are numbers") from None

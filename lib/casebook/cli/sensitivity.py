@@ -39,23 +39,20 @@ def run(
     refuse_overwriting(out, case, folder and folder[1], facts)
     expanded = sensitivity.tree.EXPANSION_THRESHOLD if threshold is None else threshold
     search, settings = _settings(threshold=expanded, **options)
-    domain = sensitivity.domain.read_domain(facts)
+    domain, judge = _domain_and_judge(facts, validator)
     told = {"columns": columns, "rows": rows}
-    sheet, notes = sensitivity.cases.read_case(case, extractor, name, domain, **told)
-    judge = sensitivity.plausibility.model_validator(validator) if validator else None
-    for line in sensitivity.study.gaps([sheet], domain):
-        say(f"note: {line}")
+    sheet, read = sensitivity.cases.read_case(case, extractor, name, domain, **told)
+    _say_gaps([sheet], domain)
     documents = assistant.log.documents_of(dataset)
     tree = sensitivity.study.run_case(sheet, documents, settings, judge, domain, **search)
     decisive = DECISIVE if threshold is None else threshold
     report = explain.tree_report.tree_report(tree, documents, decisive)
-    notes = [*domain.notes, *notes, *(judge.notes() if judge else [])]
-    notes += [tree.poor] if tree.poor else []
-    dataset = folder[0] if folder else dataset
-    report |= {"dataset": dataset, "mode": search["mode"], "notes": notes}
+    notes = [*_notes(domain, judge), *read, *([tree.poor] if tree.poor else [])]
+    about = {"dataset": folder[0] if folder else dataset, "mode": search["mode"], "notes": notes}
     lines = [f"note: {note}" for note in notes]
     lines += lines_of({report["case_id"]: report["counts"]})
-    show_report(report, as_json, out, *lines, explain.tree_report.score_table(tree, decisive))
+    table = explain.tree_report.score_table(tree, decisive)
+    show_report(report | about, as_json, out, *lines, table)
 
 
 @command(group)
@@ -81,17 +78,15 @@ def evaluate(
     """
     refuse_overwriting(out, cases, corpus, facts)
     search, settings = _settings(**options)
-    domain = sensitivity.domain.read_domain(facts)
+    domain, judge = _domain_and_judge(facts, validator)
     told = {"columns": columns, "rows": rows}
     collection = sensitivity.cases.user_collection(cases, corpus, domain, **told)
-    judge = sensitivity.plausibility.model_validator(validator) if validator else None
-    for line in sensitivity.study.gaps(collection.sheets, domain, collection.annotations):
-        say(f"note: {line}")
+    _say_gaps(collection.sheets, domain, collection.annotations)
     mode = search.pop("mode")
     search |= {"validator": judge, "chunking": False, "n_resamples": n_resamples}
     study = sensitivity.study.run_sensitivity_study(collection, [mode], settings, **search)
     tables = study.tables(mode, DECISIVE if threshold is None else threshold)
-    notes = [*domain.notes, *(judge.notes() if judge else [])]
+    notes = _notes(domain, judge)
     counts = {"documents": len(collection.documents), "cases": len(collection.sheets)}
     counts |= collection.account
     report = {"cases": collection.name, "corpus": str(corpus), "mode": mode, "k": search["k"]}
@@ -124,6 +119,20 @@ def score(
     tables = explain.study.score_tables(read, scored)
     reading = data.tables.reading_text(read.reading)
     show_report({"name": read.name, **tables}, as_json, out, reading, *lines_of(tables))
+
+
+def _domain_and_judge(facts, validator):
+    judge = sensitivity.plausibility.model_validator(validator) if validator else None
+    return sensitivity.domain.read_domain(facts), judge
+
+
+def _notes(domain, judge):
+    return [*domain.notes, *(judge.notes() if judge else [])]
+
+
+def _say_gaps(*told):
+    for line in sensitivity.study.gaps(*told):
+        say(f"note: {line}")
 
 
 def _settings(

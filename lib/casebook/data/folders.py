@@ -49,10 +49,8 @@ def load_files(
         problem = f"{counted} name what is not there, such as {pair}"
         raise InputError(f"{qrels}: {problem}: correct the files, or {way}")
     queries = queries[queries["query_id"].isin(grades.keys())].reset_index(drop=True)
-    left_out = {
-        "judgements of queries without a text are left out": int((~is_asked).sum()),
-        "documents occur twice and are read once": documents.attrs["copies"],
-    }
+    n_left_out = (~is_asked).sum()
+    note = f"{n_left_out} judgements of queries without a text are left out"
     return RetrievalDataset(
         key,
         split,
@@ -61,33 +59,26 @@ def load_files(
         {query: grades[query] for query in queries["query_id"]},
         card,
         groups=_groups(queries),
-        notes=tuple(f"{n} {what}" for what, n in left_out.items() if n),
+        notes=(note,) if n_left_out else (),
     )
 
 
 def read_frame(path, id_field, id_column):
-    """Documents or queries of JSON lines: an id, a text, metadata as further columns.
-
-    Copies of a record are left out and counted in ``attrs["copies"]``.
-    """
+    """Documents or queries of JSON lines: an id, a text, metadata as further columns."""
     rows = {}
-    n_copies = 0
-    for number, record in read_jsonl(path, {id_field: str, "text": str}):
+    for number, record in read_jsonl(path, [id_field, "text"]):
         name = record.pop(id_field)
         metadata = record.pop("metadata", None) or {}
         if id_column in record or metadata.keys() & {id_column, "title", *record}:
             raise InputError.at(path, number, "a field of metadata has the name of another column")
-        if not name.strip():
-            raise InputError.at(path, number, f"has an empty {id_field!r}")
-        row = {id_column: name} | record | metadata
-        n_copies += name in rows
-        if rows.setdefault(name, row) != row:
-            raise InputError.at(path, number, f"id {name!r} stood above with other content")
+        if not name.strip() or name in rows:
+            raise InputError.at(
+                path, number, f"{id_field} {name!r} is empty or stands above already"
+            )
+        rows[name] = {id_column: name} | record | metadata
     if not rows:
         raise InputError(f"{path}: holds no records")
-    frame = pd.DataFrame([*rows.values()])
-    frame.attrs["copies"] = n_copies
-    return frame
+    return pd.DataFrame([*rows.values()])
 
 
 def _documents(path, id_field="_id"):

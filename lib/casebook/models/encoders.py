@@ -32,7 +32,6 @@ from casebook.readers import read_json
 PACKAGED = "minilm"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DOWNLOAD_SWITCH = "CASEBOOK_ALLOW_DOWNLOAD"
-BATCH_SIZE = 16
 _IDENTITY_SUFFIXES = {".json", ".model", ".safetensors", ".txt"}
 #: Files of a model's folder, of which one of each kind is needed: a tokenizer would be made up.
 _NEEDED = {
@@ -101,8 +100,9 @@ class LocalModel:
     """A model in a folder; torch is imported when it first computes something."""
 
     kind = "SentenceTransformer"
+    batch_size = 16
 
-    def __init__(self, name, settings=None):
+    def __init__(self, name=PACKAGED, settings=None):
         self.name = os.fspath(name)
         self.settings = settings or model_settings()
         self.folder = locate_model(name)
@@ -112,6 +112,18 @@ class LocalModel:
     @cached_property
     def _model(self):
         return loaded(self.kind, self.folder, self.settings)
+
+    def _computed(self, function, texts, **options):
+        batch_size = self.settings.batch_size or self.batch_size
+        try:
+            return function(texts, batch_size=batch_size, show_progress_bar=False, **options)
+        except RuntimeError as error:  # torch.OutOfMemoryError is one; of MPS it has no class
+            if "out of memory" not in str(error):
+                raise
+            raise InputError(
+                f"device {self.settings.device}: its memory does not hold {batch_size} texts at a "
+                "time: give a smaller --batch-size"
+            ) from error
 
 
 class SentenceEncoder(LocalModel, Encoder):
@@ -188,13 +200,8 @@ class SentenceEncoder(LocalModel, Encoder):
     def _outputs(self, texts, role, output_value="sentence_embedding"):
         """Outputs of sentence-transformers, with the model's own prompt for the role."""
         encode = self._model.encode_query if role == "query" else self._model.encode_document
-        return encode(
-            texts,
-            batch_size=self.settings.batch_size or BATCH_SIZE,
-            show_progress_bar=False,
-            output_value=output_value,
-            normalize_embeddings=True,
-        )
+        options = {"output_value": output_value, "normalize_embeddings": True}
+        return self._computed(encode, texts, **options)
 
 
 class PluggedEncoder(Encoder):

@@ -54,7 +54,7 @@ class EntailmentModel(PairModel):
         new = [text for text in dict.fromkeys(texts) if text not in self._remembered]
         if new:
             self.costs.update({"questions": len(new), "from the cache": len(new)})
-            kept = self._cache.look_up(self.model_hash, "entailment", new, self._computed)
+            kept = self._cache.look_up(self.model_hash, "entailment", new, self._new_shares)
             shares = np.zeros((len(new), len(CLASSES)))
             for name, column in self._columns.items():
                 shares[:, CLASSES.index(name)] = kept.vectors[:, column]
@@ -62,7 +62,7 @@ class EntailmentModel(PairModel):
         rows = [self._remembered[text] for text in texts]
         return np.array(rows, dtype=float).reshape(len(pairs), len(CLASSES))
 
-    def _computed(self, texts):
+    def _new_shares(self, texts):
         """Probabilities of pairs in the order of the outputs, rounded: the rest is noise."""
         self.costs["from the cache"] -= len(texts)
         pairs = [tuple(json.loads(text)) for text in texts]

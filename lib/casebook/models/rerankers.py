@@ -21,7 +21,6 @@ from casebook.readers import read_json
 MAX_PASSAGES_IN_MEMORY = 4000
 # Scores of single-precision products: the rest is noise that would decide ties.
 DECIMALS = 6
-BATCH_SIZE = 32
 _CLASSIFIER = "ForSequenceClassification"
 
 
@@ -117,6 +116,7 @@ class PairModel(LocalModel):
     """A classifier of two texts that are read together; ``labels`` are the names of its outputs."""
 
     kind = "CrossEncoder"
+    batch_size = 32
 
     def __init__(self, name, settings=None):
         super().__init__(name, settings)
@@ -135,13 +135,8 @@ class PairModel(LocalModel):
         """Logits of pairs of texts, without the activation of the model's settings."""
         import torch
 
-        logits = self._model.predict(
-            pairs,
-            batch_size=self.settings.batch_size or BATCH_SIZE,
-            activation_fn=torch.nn.Identity(),
-            show_progress_bar=False,
-        )
-        return logits.astype(np.float64)
+        raw = torch.nn.Identity()
+        return self._computed(self._model.predict, pairs, activation_fn=raw).astype(np.float64)
 
 
 class CrossEncoderReranker(PairModel):

@@ -89,7 +89,6 @@ def load_dataset(name):
 
 
 def names_of(dataset):
-    """Names of a data set's workflow in folders and in run records."""
     if dataset.key == "insurance":
         return "mini-insurance-posneg", "MiniInsurance-PosNeg"
     return f"{dataset.key}-posneg", f"{dataset.key}-PosNeg"
@@ -201,18 +200,16 @@ def best_training(root, workflow, newest=False):
         raise InputError(f"{root}: no training of {workflow}: use 'casebook shift train' first")
     if newest:
         return found[0]
-    applicable = [training for training in found if not training.values["IsCancelled"]]
-    if not applicable:
+    found = [training for training in found if not training.values["IsCancelled"]]
+    if not found:
         raise InputError(f"{root}: every training of {workflow} was cancelled: use --latest")
-    return max(applicable, key=lambda training: training.values["SelectionScore"])
+    return max(found, key=lambda training: training.values["SelectionScore"])
 
 
 def find_training(dataset, root, *, newest=False, folder=None):
-    """A stored training, and the settings that it was made with."""
     if folder is None:
-        training = best_training(root, names_of(load_dataset(dataset))[0], newest)
-    else:
-        training = read_training(folder)
+        folder = best_training(root, names_of(load_dataset(dataset))[0], newest).folder
+    training = read_training(folder)
     labels = training.values["Labels"]
     options = {"by": labels["SplitBy"], "seed": labels["Seed"], **labels["Parameters"]}
     return training, Setup(str(dataset), labels["Encoder"], **options)
@@ -267,7 +264,6 @@ def run_shift(setup, training, layout, *, scale=None):
             delta |= {"value": None, "reason": "no shift was applied"}
         metrics[measure.removeprefix(ORIGINAL)] = means | {"delta": delta}
     workflow, name = names_of(data.dataset)
-    counts = data.account()
     values = {
         "WorkflowName": workflow,
         "CreatedUtc": utc(started),
@@ -275,8 +271,8 @@ def run_shift(setup, training, layout, *, scale=None):
         "Scale": scale,
         "PolicyCount": len(data.documents),
         "EffectiveQueryCount": len(test),
-        "TotalQueryCount": counts["n_total"],
-        "DroppedQueries": counts["reasons"],
+        "TotalQueryCount": labels["Queries"]["n_total"],
+        "DroppedQueries": labels["Queries"]["reasons"],
     }
     for key, stem in _STEMS.items():
         values[f"{stem}Baseline"] = metrics[key]["baseline"]["value"]

@@ -130,9 +130,9 @@ def learn_posneg(
         found, pairs, n_used = _errors(data, mode, hard_negatives)
     # The mean of all directions, and its clip.
     directions = found[np.linalg.norm(found, axis=1) > _SHORTEST]
+    n = len(directions)
     lengths = np.linalg.norm(directions, axis=1)
     units = directions / lengths[:, None]
-    n = len(directions)
     mean = (units if mode == "posneg-unit" else directions).sum(axis=0) / max(n, 1)
     norm = float(np.linalg.norm(mean))
     vector = mean * max_norm / norm if norm > max_norm else mean

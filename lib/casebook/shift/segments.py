@@ -1,4 +1,4 @@
-"""Shift some queries and skip others: the segments file, its comparison, gap rule and oracle."""
+"""Shift some queries and skip others: the segments file, its comparison, and the gap rule."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -55,8 +55,7 @@ def compare_segments(segments, metric=None, *, seed=0):
     metric = (metric or segments.metric).lower()
     if metric not in PER_QUERY_COLUMNS:
         raise InputError(f"metric {metric!r}: choose {', '.join(PER_QUERY_COLUMNS)}")
-    base = _by_query(segments.baseline)
-    shifted = _by_query(segments.shifted)
+    base, shifted = map(_by_query, (segments.baseline, segments.shifted))
     used = base.index.intersection(shifted.index, sort=False)
     if used.empty:
         raise InputError(f"{segments.shifted}: shares no query with the baseline")
@@ -77,27 +76,22 @@ def compare_segments(segments, metric=None, *, seed=0):
         "skip": int((~apply).sum()),
         "groups": groups.nunique(),
     }
-    summary = summarise(base.loc[used], shifted.loc[used], apply, groups, seed=seed)
-    return {"metric": metric, "counts": counts, **summary}
+    compared = {"metric": metric, "counts": counts, "kpi": {}, "delta": {}}
+    for measure, column in PER_QUERY_COLUMNS.items():
+        columns = {"Baseline": base[column], "PosNeg": shifted[column]}
+        systems = pd.DataFrame(columns).loc[used]
+        systems["Segmented"] = systems["Baseline"].mask(apply, systems["PosNeg"])
+        found = means_and_gains(systems, groups, seed=seed)
+        for kind, numbers in zip(("kpi", "delta"), found, strict=True):
+            for system, value in numbers.items():
+                compared[kind].setdefault(system, {})[measure] = value
+    return compared
 
 
 def _by_query(path):
     """Read a per-query file; ids of queries are compared without regard to case."""
     frame = read_per_query(path)
     return frame.set_index(frame["QueryId"].str.lower())
-
-
-def summarise(base, shifted, apply, groups=None, **resampling):
-    """Means of three systems (kpi) and paired differences from the baseline (delta)."""
-    summary = {"kpi": {}, "delta": {}}
-    for measure, column in PER_QUERY_COLUMNS.items():
-        systems = {"Baseline": base[column], "PosNeg": shifted[column]}
-        systems["Segmented"] = base[column].mask(apply, shifted[column])
-        found = means_and_gains(pd.DataFrame(systems), groups, **resampling)
-        for kind, numbers in zip(summary, found, strict=True):
-            for system, value in numbers.items():
-                summary[kind].setdefault(system, {})[measure] = value
-    return summary
 
 
 def means_and_gains(scores, groups=None, **resampling):
