@@ -1,12 +1,8 @@
 """``casebook factcheck score | run | ablate``: verify claims, score verdicts."""
 
-<<<<<<< HEAD
-from casebook import data, factcheck
-=======
 import textwrap
 
-from casebook import assistant, data, factcheck
->>>>>>> main
+from casebook import data, factcheck
 from casebook.cli.commands import command, command_group
 from casebook.cli.common import lines_of, say, show
 from casebook.errors import BatchFailed, InputError
@@ -41,43 +37,20 @@ def score(
 
 
 @command(group)
-<<<<<<< HEAD
-def run(claims, corpus, out, n_resamples, seed, as_json, columns, values, rows, **parts):
-=======
-def run(claims, corpus, log, out, n_resamples, seed, as_json, lists, ratings, **options):
->>>>>>> main
+def run(claims, corpus, out, n_resamples, seed, as_json, ratings, **options):
     """Check claims against a collection; exit 3 if some could not be checked.
 
     Example: casebook factcheck run claims.jsonl --corpus ./documents --out log.jsonl
     """
     corpus = corpus or [factcheck.evidence.OWN_COLLECTION]
-<<<<<<< HEAD
-    refuse_overwriting(out, claims, parts["ratings"], *map(home_path, corpus))
-    if out is not None and not writable(out.absolute().parent):
-        raise InputError(f"--out {out}: name a file in a folder that you may write to")
-    told = {"columns": columns, "values": values, "rows": rows}
-    checked, reading = factcheck.claims.read_plain(claims, **told)
-    checker = _checker(factcheck.evidence.load_documents(corpus), parts)
-    say(str(reading))
-=======
-    refuse_overwriting(out, claims, ratings, *log, *map(home_path, corpus))
+    refuse_overwriting(out, claims, ratings, *map(home_path, corpus))
     if out is not None and not writable(out.absolute().parent):
         raise InputError(f"--out {out}: name a file in a folder that you may write to")
     told = {name: options.pop(name) for name in TABLE}
-    if log:
-        answers = assistant.log.read_log(log, **told, lists=lists)
-        readings = answers.attrs["readings"]
-        checked = factcheck.claims.claims_of_answers(answers)
-        for note in assistant.log.not_answered(answers["no_answer"]):
-            say(f"note: {note}")
-    else:
-        checked, reading = factcheck.claims.read_plain(claims, **told)
-        readings = [reading.record()]
+    checked, reading = factcheck.claims.read_plain(claims, **told)
     documents = factcheck.evidence.load_documents(corpus)
     checker = _checker(documents, ratings=ratings, **options)
-    for reading in readings:
-        say(data.tables.reading_text(reading))
->>>>>>> main
+    say(str(reading))
     results = checker.check_all(checked)
     drawn = {"n_resamples": n_resamples, "seed": seed}
     report, scores = factcheck.score.as_report(
@@ -135,14 +108,9 @@ def _report_parts(report, scores, cost):
     """The report as lines and tables for a terminal."""
     for claim in report["claims"]:
         yield f"{claim['claim_id']}: {claim['verdict'] or claim['error']}"
-<<<<<<< HEAD
-        yield from (f"    {line}" for line in (claim["explanation"] or "").splitlines())
-    yield from lines_of({"outcomes": report["outcomes"], "categories": report["categories"]})
-=======
         if claim["explanation"]:
             yield textwrap.indent(claim["explanation"], "    ")
-    yield from lines_of({"outcomes": report["outcomes"], "verdicts": report["systems"]})
->>>>>>> main
+    yield from lines_of({"outcomes": report["outcomes"], "categories": report["categories"]})
     if scores:
         yield f"\nverdicts against the labels\n{scores.as_text()}"
     yield from lines_of({"cost of a claim": cost, "explanations": report["explanations"]})
