@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from refusals import not_refused
 
 from casebook import paths
-from casebook.factcheck.clauses import split_claim
 from casebook.factcheck.decompose import (
     decompose,
     decompose_documented,
     documented_verifiability,
+    split_claim,
     verifiability,
 )
 from casebook.readers import read_yaml

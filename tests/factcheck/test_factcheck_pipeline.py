@@ -10,14 +10,15 @@ import pytest
 from casebook.errors import InputError
 from casebook.factcheck import pipeline
 from casebook.factcheck.claims import Claim
-from casebook.factcheck.credibility import (
+from casebook.factcheck.decompose import SubClaim, decompose
+from casebook.factcheck.evidence import (
     CREDIBILITY,
+    EvidenceBase,
     documented_rating,
+    load_documents,
     rate,
     read_rating_table,
 )
-from casebook.factcheck.decompose import SubClaim, decompose
-from casebook.factcheck.evidence import EvidenceBase, load_documents
 from casebook.factcheck.explain import minimal_removal
 from casebook.factcheck.judges import ModelStance, PlaceholderStance
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, CheckerConfig, FactChecker

@@ -33,7 +33,7 @@ def score(
     policy = {"off_label": off_label, "nei": nei, "conflict": conflict}
     report = factcheck.score.score_files(gold, predicted, policy=policy, **options)
     readings = map(data.tables.reading_text, report.account["readings"])
-    show(report.as_dict(), as_json, *readings, report.as_text())
+    show(report.as_dict(), as_json, *readings, *lines_of(report.summary()))
 
 
 @command(group)
@@ -112,7 +112,8 @@ def _report_parts(report, scores, cost):
             yield textwrap.indent(claim["explanation"], "    ")
     yield from lines_of({"outcomes": report["outcomes"], "categories": report["categories"]})
     if scores:
-        yield f"\nverdicts against the labels\n{scores.as_text()}"
+        yield "\nverdicts against the labels"
+        yield from lines_of(scores.summary())
     yield from lines_of({"cost of a claim": cost, "explanations": report["explanations"]})
     yield from (f"\n{text}." for text in report["judge"].values() if text)
 

@@ -89,7 +89,6 @@ def documented_configs(config=None):
 
 
 def run_configs(configs, base, stance, claims):
-    """Configurations run on the same claims, one row a configuration and claim."""
     tables = []
     for name, config in track(configs.items(), "configurations"):
         results = FactChecker(base, stance, config).check_all(claims)

@@ -70,7 +70,6 @@ class EntailmentStance(_ModelOfDocuments):
         return SUPPORTS if entailed >= contradicted else REFUTES, p
 
     def support(self, claim, passages):
-        """Probability that passages of one document support a claim."""
         return self._shares(claim, passages)[0]
 
     def _shares(self, claim, passages):

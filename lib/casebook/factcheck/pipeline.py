@@ -5,9 +5,8 @@ from collections import Counter, namedtuple
 from pathlib import Path
 from time import perf_counter
 
-from casebook.factcheck.credibility import read_rating_table
 from casebook.factcheck.decompose import VERIFIABLE, decomposer_of
-from casebook.factcheck.evidence import EvidenceBase
+from casebook.factcheck.evidence import EvidenceBase, read_rating_table
 from casebook.factcheck.judges import PlaceholderStance, judge_of
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import (
@@ -24,7 +23,7 @@ from casebook.stats.samples import check_choice
 from casebook.text import STOP_LIST, tokens
 
 MOST_QUERIES = 5
-STAGES = ("decomposition", "queries", "search", "credibility", "extraction", "stance", "verdict")
+STAGES = ("decomposition", "queries", "search", "extraction", "stance", "verdict")
 CREDIBILITY_GATES = {"none": 0.0, "low": 0.3, "medium": 0.5, "high": 0.8}
 
 
@@ -133,15 +132,9 @@ class FactChecker:
             self.ratings = self.base.documented_ratings
             self.write = documented_queries
             self.extract = self.base.extract_documented
-        self._decompose = decomposer_of(self.config.decomposition)
-
-    @property
-    def passing(self):
-        return len(self._passing(range(len(self.base))))
-
-    def _passing(self, rows):
         least = CREDIBILITY_GATES[self.config.gate]
-        return [row for row in rows if self.ratings[row].score >= least]
+        self.passing = {row for row, of in enumerate(self.ratings) if of.score >= least}
+        self._decompose = decomposer_of(self.config.decomposition)
 
     def check_all(self, claims):
         return [self.check(claim.text, claim.id) for claim in track(claims, "checking claims")]
@@ -211,8 +204,9 @@ class FactChecker:
         if not config.three_stage:
             return queries, [self.base.whole(row) for row in rows]
         passages = []
-        for row in stages.run("credibility", self._passing, rows):
-            passages += stages.run("extraction", self.extract, row, part.text, config.passages)
+        for row in rows:
+            if row in self.passing:
+                passages += stages.run("extraction", self.extract, row, part.text, config.passages)
         return queries, passages
 
     def _evidence(self, part, passages, stances, first_number):

@@ -17,6 +17,7 @@ from casebook.measures.calibration import calibration
 from casebook.measures.classification import GOLD_LABELS, SYNONYMS
 
 MOST_LISTED_IDS = 10
+CALIBRATED = ("n", "missing", "controls", "measures")
 JOINED = ("gold", "matched", "missing", "extra", "doubled_gold", "doubled_predictions")
 PARITY_NOTE = (
     "documented formulas: exact comparison, positive class SUPPORTED, a zero denominator gives 0; "
@@ -24,7 +25,7 @@ PARITY_NOTE = (
     "under L it is NOT_SUPPORTED"
 )
 LOG_WEIGHTS = pd.Series({"accuracy": 1.0, "evidence_quality": 0.3, "efficiency": 0.2})
-COSTS = ["id", "parts", "queries", "evidence", "high", "seconds"]
+COSTS = ["id", "parts", "queries", "evidence", "high", "seconds", "verdict_seconds"]
 PERFORMANCE = [
     "mean_processing_time",
     "total_processing_time",
@@ -228,45 +229,44 @@ class FactcheckReport(namedtuple("FactcheckReport", "account scores calibration 
     def as_dict(self):
         scores = self.scores
         comparisons = self.comparisons.astype(object)
-        corrected = {
-            "n": scores.n,
-            "policy": scores.policy,
+        comparisons = comparisons.where(comparisons.notna(), None)
+        corrected = vars(scores) | {
             "join": self.account,
             "measures": scores.numbers(),
-            "confusion": scores.counts.to_dict(orient="index"),
-            "excluded": scores.excluded,
-            "parse_rate": scores.parse_rate,
-            "off_label": scores.foreign,
-            "policies": scores.policies,
-            "baselines": scores.baselines,
-            "groups": scores.groups,
-            "comparisons": comparisons.where(comparisons.notna(), None).to_dict("records"),
+            "counts": scores.counts.to_dict(orient="index"),
+            "comparisons": comparisons.to_dict("records"),
         }
+        parity = corrected.pop("parity")
         if self.calibration is not None:
-            corrected["calibration"] = {
-                name: getattr(self.calibration, name)
-                for name in ("n", "missing", "controls", "measures")
-            }
-        parity = scores.parity["S"] | scores.parity | {"note": PARITY_NOTE}
-        return {"parity": parity, "corrected": plain_values(corrected)}
-
-    def as_text(self):
-        scores = self.scores
-        original = {name: f"{value:.6g}" for name, value in scores.parity["S"].items()}
-        facts = self.account["listed"] | {
-            "rows": [f"{name} {self.account[name]}" for name in JOINED],
-            "original definition (version S)": map(" ".join, original.items()),
-            "standard definition": map(" ".join, scores.policy.items()),
-            "excluded": [f"{name} {n}" for name, n in scores.excluded.items()],
-            "off-label answers": [f"{name} {n}" for name, n in scores.foreign.items()],
+            stated = self.calibration._asdict()
+            corrected["calibration"] = {name: stated[name] for name in CALIBRATED}
+        return {
+            "parity": parity["S"] | parity | {"note": PARITY_NOTE},
+            "corrected": plain_values(corrected),
         }
-        lines = [f"{title}: {', '.join(values)}" for title, values in facts.items() if values]
+
+    def summary(self):
+        """Facts and tables by their titles."""
+        scores = self.scores
+        facts = {
+            "rows": {name: self.account[name] for name in JOINED},
+            "original definition (version S)": {
+                name: f"{value:.6g}" for name, value in scores.parity["S"].items()
+            },
+            "standard definition": scores.policy,
+            "excluded": scores.excluded,
+            "off-label answers": scores.foreign,
+        }
+        lines = {}
+        for title, values in facts.items():
+            lines[title] = [f"{name} {value}" for name, value in values.items()]
         table = coefficients({"parse rate": scores.parse_rate, **scores.measures})
         always = {name: of.estimate for name, of in scores.baselines["majority"].items()}
         table["control"] = table["system"].map(always).astype(float)
         table = table.drop(columns="groups").rename(columns={"system": "measure"})
-        lines.append(table.to_string(index=False, float_format="{:.4f}".format, na_rep="-"))
-        return "\n".join([*lines, "gold by outcome:", scores.counts.to_string()])
+        counts = scores.counts.rename_axis("gold").reset_index()
+        tables = {"measures": table, "gold labels by outcome": counts}
+        return self.account["listed"] | lines | tables
 
 
 def plain_values(values):
@@ -283,8 +283,9 @@ def cost_rows(results):
     for result in results:
         levels = [item.level for item in result.evidence]
         counts = [len(result.subclaims), len(result.queries), len(levels), levels.count("high")]
-        rows.append([result.claim_id, *counts, sum(result.timings.values())])
-    return pd.DataFrame(rows, columns=COSTS)
+        seconds = [sum(result.timings.values()), result.timings.get("verdict", 0)]
+        rows.append([result.claim_id, *counts, *seconds])
+    return pd.DataFrame(rows, columns=COSTS).astype(dict.fromkeys(COSTS[-2:], float))
 
 
 def performance(results):
@@ -295,8 +296,9 @@ def performance(results):
     high-credibility sources; NaN without a whole check. Its code: time of the verdict stage alone,
     the mean ratio of the claims with evidence, and 0 where there is nothing.
     """
-    seconds = cost_rows(results)["seconds"].astype(float)
-    of_verdict = _verdict_seconds(results)
+    costs = cost_rows(results)
+    seconds = costs["seconds"]
+    of_verdict = costs["verdict_seconds"]
     costs = cost_rows([result for result in results if result.error is None])
     per_claim = [costs["queries"].mean(), costs["evidence"].mean()]
     costs = costs[costs["evidence"] > 0]
@@ -308,10 +310,6 @@ def performance(results):
         "in its code": [of_verdict.mean(), of_verdict.sum(), *per_claim, mean_ratio],
     }
     return pd.DataFrame(numbers).fillna({"in its code": 0.0})
-
-
-def _verdict_seconds(results):
-    return pd.Series([result.timings.get("verdict", 0.0) for result in results], dtype=float)
 
 
 def run_log(results, truths=None):
@@ -333,7 +331,7 @@ def run_log(results, truths=None):
         labelled=labelled,
         accuracy=right.where(labelled, confidence.fillna(0.0)),
         evidence_quality=(costs["high"] / costs["evidence"]).fillna(0.0),
-        efficiency=1 / _verdict_seconds(results).clip(lower=0.1),
+        efficiency=1 / costs["verdict_seconds"].clip(lower=0.1),
         error=table["error"],
     )
 

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from casebook.factcheck.clauses import finite_verb, tokens_of
+from casebook.factcheck.decompose import finite_verb, tokens_of
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, SUPPORTS
 from casebook.factcheck.words import CLAIM_WORDS, WORD, first_name, of_kind, words, yaml_table
 from casebook.models.cache import unit_rows
@@ -103,7 +103,6 @@ class PublicJudge:
 
 
 def by_document(passages):
-    """Passages of each document, in its order."""
     documents = defaultdict(list)
     for passage in sorted(passages, key=lambda passage: passage.start):
         documents[passage.header, passage.row].append(passage)

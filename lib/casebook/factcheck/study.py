@@ -103,7 +103,6 @@ class VerdictStudy(_STUDY):
         return self.scores_of(self.right, name).described(rows)
 
     def rows(self):
-        """A row a system and claim."""
         claims = self.claims.join(self.kinds)
         tables = []
         for system, verdicts in self.verdicts.items():
@@ -139,7 +138,6 @@ class CheckedClaims:
         return self.checker.check_all(self.test)
 
     def given(self, evidence):
-        """What the pipeline says where these passages replace search, a list a claim."""
         results = []
         for claim, passages in zip(self.test, evidence, strict=True):
             results.append(self.checker.check(claim.text, claim.id, passages))
@@ -200,7 +198,7 @@ def checked_claims(checked, folds=5, *, seed=0, **options):
             **checked.facts,
             "training claims": len(checked.train),
             "documents": len(base),
-            "documents that pass the original gate": documented.passing,
+            "documents that pass the original gate": len(documented.passing),
         },
         unread=unread,
         seconds=seconds,

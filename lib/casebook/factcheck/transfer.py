@@ -133,7 +133,6 @@ def judged(gold, system, judge):
 
 
 def answers_of(results):
-    """Verdict, degree of support, seconds and error of every result."""
     rows = []
     for result in results:
         rows.append([result.verdict, result.support, sum(result.timings.values()), result.error])
