@@ -13,11 +13,9 @@ from casebook.factcheck.stance import CAUTION, PublicJudge
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, VerdictResult
 from casebook.frames import coefficients, contrasts, count_units
 from casebook.measures import classification
-from casebook.measures.calibration import calibration
 from casebook.measures.classification import GOLD_LABELS, SYNONYMS
 
 MOST_LISTED_IDS = 10
-CALIBRATED = ("n", "missing", "controls", "measures")
 JOINED = ("gold", "matched", "missing", "extra", "doubled_gold", "doubled_predictions")
 PARITY_NOTE = (
     "documented formulas: exact comparison, positive class SUPPORTED, a zero denominator gives 0; "
@@ -54,8 +52,7 @@ def score_files(
     Parameters
     ----------
     gold, predicted : path
-        Tables with ``id`` and ``label`` (or ``predicted_label``, ``verdict``); predictions may have
-        ``confidence`` in [0, 1].
+        Tables with ``id`` and ``label`` (or ``predicted_label``, ``verdict``).
     baseline : path, optional
         Predictions of a model that sees the claims alone.
     groups : sequence of str
@@ -97,7 +94,7 @@ def score_files(
     1.0
     """
     further = list(dict.fromkeys(filter(None, [*groups, cluster])))
-    for name in {"gold", "predicted", "confidence"}.intersection(further):
+    for name in {"gold", "predicted"}.intersection(further):
         raise refusal(gold, f"column {name!r} groups nothing: name another one")
     told = {"columns": columns, "values": values, "rows": rows}
     true, reading = read_verdict_labels(gold, is_gold=True, further=further, **told)
@@ -122,7 +119,7 @@ def score_files(
 
 
 def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=False, further=()):
-    """Labels of a file by ``id``, with ``confidence`` or columns to group by; and its reading.
+    """Labels of a file by ``id``, with columns to group by; and its reading.
 
     A gold label is one of ours. Of verdicts another word is off-label, unless it differs from one
     of ours, or from one that `values` names, in case or blanks only.
@@ -130,18 +127,12 @@ def read_verdict_labels(path, columns=None, values=None, rows=None, *, is_gold=F
     file = "gold." if is_gold else "predicted."
     told = {role.removeprefix(file): column for role, column in (columns or {}).items()}
     told = {role: column for role, column in told.items() if "." not in role}
-    if is_gold:
-        told["confidence"] = "-"
     table = read_table(path, rows)
     reading = read_roles(table, "labels", ["id", "label"], told, values, further=further)
     labels = reading.labels("label", (*GOLD_LABELS, *SYNONYMS), others=not is_gold)
     frame = pd.DataFrame({"id": reading.texts("id"), "label": labels})
     for row in frame.index[labels == ""] if is_gold else ():
         reading.refuse(row, "label is empty: give every claim of the gold file one")
-    if "confidence" in reading:
-        frame["confidence"] = reading.numbers("confidence")
-        for row in frame.index[~frame["confidence"].fillna(0).between(0, 1)]:
-            reading.refuse(row, f"confidence {frame['confidence'][row]:g} is not from 0 to 1")
     for name in further:
         frame[name] = reading.texts(name, may_be_empty=True)
     return frame, reading
@@ -171,14 +162,14 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
         problem = f"{names[0]} and {names[1]} have no id in common (first: {first})"
         raise InputError(f"{problem}: nothing to score")
     account["listed"] = {name: found[:MOST_LISTED_IDS] for name, found in ids.items()}
-    answers = answers.filter(["id", "predicted", "confidence"]).astype({"predicted": object})
+    answers = answers[["id", "predicted"]].astype({"predicted": object})
     return rows.merge(answers, how="left", on="id"), account
 
 
 def score_joined(
     rows, account, *, policy=None, baselines=None, groups=(), cluster=None, n_resamples=1000, seed=0
 ):
-    """Score joined rows: documented, corrected, calibrated, against majority and baselines."""
+    """Score joined rows: documented, corrected, against majority and baselines."""
     clusters = rows[cluster] if cluster else None
     options = {"n_resamples": n_resamples, "seed": seed}
     scores = classification.score_predictions(
@@ -201,11 +192,7 @@ def score_joined(
     pairs = [("system", name) for name in rivals]
     counted = clusters[table.index] if cluster else None
     comparisons = contrasts(table, pairs, counted, **options).join(count_units(table, pairs))
-    stated = None
-    if "confidence" in rows:
-        p = rows["confidence"][table.index]
-        stated = calibration(table["system"] == 1, p, clusters=counted, **options)
-    return FactcheckReport(account, scores, stated, comparisons)
+    return FactcheckReport(account, scores, comparisons)
 
 
 def is_right(gold, predicted, policy=None):
@@ -223,7 +210,7 @@ def majority(gold, policy=None):
     return max(GOLD_LABELS, key=n_right)
 
 
-class FactcheckReport(namedtuple("FactcheckReport", "account scores calibration comparisons")):
+class FactcheckReport(namedtuple("FactcheckReport", "account scores comparisons")):
     """Everything that is measured of one system's verdicts."""
 
     def as_dict(self):
@@ -237,9 +224,6 @@ class FactcheckReport(namedtuple("FactcheckReport", "account scores calibration 
             "comparisons": comparisons.to_dict("records"),
         }
         parity = corrected.pop("parity")
-        if self.calibration is not None:
-            stated = self.calibration._asdict()
-            corrected["calibration"] = {name: stated[name] for name in CALIBRATED}
         return {
             "parity": parity["S"] | parity | {"note": PARITY_NOTE},
             "corrected": plain_values(corrected),

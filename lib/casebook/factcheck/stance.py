@@ -26,6 +26,10 @@ FEATURES = (
     "opposites",
 )
 NEGATIONS = frozenset(CLAIM_WORDS["negations"].split())
+OPPOSITES = set()
+for _line in CLAIM_WORDS["opposites"]:
+    _first, *_others = [word.stem for word in words(_line)]
+    OPPOSITES |= {frozenset((_first, other)) for other in _others}
 _CLAUSE = re.compile(r"[,;:.]\s+|\s+(?:but|yet|although)\s+")
 MOST_TEXTS = 10_000  # whose vectors are kept in memory
 BESIDE = 0.6  # share of the best document's words that a document must have
@@ -230,15 +234,6 @@ def probability(claim, passages):
     return round(float(1 / (1 + np.exp(-score))), 9)
 
 
-@cache
-def _opposites():
-    pairs = set()
-    for line in CLAIM_WORDS["opposites"]:
-        first, *others = [word.stem for word in words(line)]
-        pairs |= {frozenset((first, other)) for other in others}
-    return pairs
-
-
 def negations(text):
     return sum(word.text.lower() in NEGATIONS or "n't" in word.text for word in words(text))
 
@@ -270,7 +265,7 @@ def features(claim, passages):
     absent = [not mentioned(name, [*sentences, *documents]) for name in names]
     differs = (negations(claim) + negations(nearest)) % 2
     rest = stated - claim_stems
-    opposed = [any(frozenset((word.stem, one)) in _opposites() for one in rest) for word in gaps]
+    opposed = [any(frozenset((word.stem, one)) in OPPOSITES for one in rest) for word in gaps]
     values = [
         1 - max(gaps.values(), default=0),
         1 - sum(gaps.values()) / max(len(plain), 1),

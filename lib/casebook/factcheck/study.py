@@ -7,15 +7,11 @@ import numpy as np
 import pandas as pd
 
 from casebook.data.cards import card_of
-from casebook.data.tables import reading_text
-from casebook.errors import InputError
 from casebook.factcheck import transfer
-from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents
-from casebook.factcheck.evidence import load_documents
 from casebook.factcheck.judges import PlaceholderStance
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker, checker_of
 from casebook.factcheck.score import is_right, majority
-from casebook.factcheck.transfer import CLAIM_ONLY, MAJORITY, NAMES, OWN_CLAIMS, SIDES
+from casebook.factcheck.transfer import CLAIM_ONLY, MAJORITY, NAMES, SIDES
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, SUPPORTED
 from casebook.factcheck.words import yaml_table
 from casebook.frames import coefficients
@@ -116,18 +112,8 @@ class CheckedClaims:
     """Held-out claims over a collection, ours or a user's, and what the pipeline makes of them."""
 
     def __init__(self, claims=None, corpus=None, stance="public", decomposition="rules", **said):
-        if (claims is None) != (corpus is None):
-            raise InputError("your own claims need the folder of documents: give claims and corpus")
-        self.facts = {}
-        if claims is None:
-            self.name = OWN_CLAIMS
-            documents = shipped_documents()
-            known = read_claims(documents)
-        else:
-            self.name = transfer.name_of_file(claims)
-            documents = load_documents([corpus])
-            known, reading = read_labelled(claims, documents, **said)
-            self.facts["what was read"] = reading_text(reading.record())
+        read = transfer.collection_claims(claims, corpus, **said)
+        self.name, documents, known, self.facts = read
         self.train = [claim for claim in known if claim.split == "train"]
         self.test = [claim for claim in known if claim.split == "test"]
         self.checker = checker_of(documents, stance=stance, decomposition=decomposition)

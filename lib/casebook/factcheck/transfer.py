@@ -10,7 +10,7 @@ import pandas as pd
 from casebook.data import load
 from casebook.data.cards import card_of
 from casebook.data.sources import Absent
-from casebook.data.tables import refusal
+from casebook.data.tables import reading_text, refusal
 from casebook.errors import InputError
 from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents
 from casebook.factcheck.evidence import EvidenceBase, EvidencePassage, load_documents
@@ -44,10 +44,23 @@ def title_of(key):
 # --- claims with gold evidence: a frame with the columns of ``GOLD``
 
 
+def collection_claims(claims=None, corpus=None, **said):
+    """Name, documents and claims, ours or a user's, and what was read of a file."""
+    if (claims is None) != (corpus is None):
+        raise InputError("your own claims need the folder of documents: give claims and corpus")
+    if claims is None:
+        documents = shipped_documents()
+        return OWN_CLAIMS, documents, read_claims(documents), {}
+    documents = load_documents([corpus])
+    known, reading = read_labelled(claims, documents, **said)
+    name = re.sub(r"[^\w.-]+", "-", Path(claims).stem)
+    return name, documents, known, {"what was read": reading_text(reading.record())}
+
+
 def gold_claims(key):
     """Claims of a set that are SUPPORTED or NOT_SUPPORTED, with group and deciding passages."""
     if key == OWN_CLAIMS:
-        return _of_collection(key, EvidenceBase(shipped_documents()), read_claims())
+        return _of_collection(*collection_claims())
     if key == "consumer_contracts_qa":
         return _of_contracts(load(key))
     return gold_of_claim_set(load(key, kind="claims"), GROUPS.get(key, "cluster"))
@@ -57,9 +70,7 @@ def gold_sets(keys, claims=None, corpus=None, **said):
     """Claims with gold evidence of sets, those of a user first; and sets that are not there."""
     golds = []
     if claims is not None:
-        documents = load_documents([corpus])
-        read, _ = read_labelled(claims, documents, **said)
-        golds.append(_of_collection(name_of_file(claims), EvidenceBase(documents), read))
+        golds.append(_of_collection(*collection_claims(claims, corpus, **said)))
         if golds[0]["group"].nunique() < 2:
             raise refusal(claims, "needs claims with evidence in 2 groups or more")
     absent = []
@@ -71,11 +82,8 @@ def gold_sets(keys, claims=None, corpus=None, **said):
     return golds, absent
 
 
-def name_of_file(path):
-    return re.sub(r"[^\w.-]+", "-", Path(path).stem)
-
-
-def _of_collection(name, base, claims):
+def _of_collection(name, documents, claims, _):
+    base = EvidenceBase(documents)
     gold = pd.DataFrame(claims).rename(columns={"text": "claim"})
     return _sided(gold.assign(evidence=list(map(base.deciding, claims))), name)
 
