@@ -169,7 +169,6 @@ WRONG = [
     ("forms x --log=none.jsonl {raters}", "cannot be read"),
     ("forms x --log=log.jsonl --rater=r1:judge", "raters.r1: Input should be 'lay' or 'expert'"),
     ("analyse absent.xlsx", "cannot be read"),
-    ("analyse x --columns=prefered=choice", "did you mean 'preferred'?"),
     ("simulate absent x", "cannot be read"),
     ("analyse back --key pilot --side-col=nope", "--side-col has no effect"),
     ("analyse back --key pilot --last-column", "--last-column has no effect"),
