@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import re
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,6 @@ from casebook import paths
 from casebook.data.claims import claim_set
 from casebook.errors import InputError
 from casebook.factcheck import transfer
-from casebook.factcheck.ablation import ablate
 from casebook.factcheck.judges import PlaceholderStance
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.study import (
@@ -118,60 +116,17 @@ def test_a_pipeline_whose_gate_no_document_passes_is_not_measured(study):
     assert "documented" not in set(study.levels()["system"])
 
 
-RECIPES = {
-    "pancakes.txt": "Mix 200 grams of flour with 3 eggs. Let the batter rest for 30 minutes.",
-    "soup.txt": "The soup serves 4 people. The soup is made with 9 onions.",
-}
-
-
-@pytest.fixture
-def recipes(tmp_path):
-    """A folder of recipes and a function that writes claims about them.
-
-    Of each true claim there is a twin with another number.
-    """
-    for name, text in RECIPES.items():
-        (tmp_path / name).write_text(text)
-    true = {"3 eggs": "The batter needs 3 eggs.", "30 minutes": "The batter rests for 30 minutes."}
-    true |= {"200 grams": "The flour weighs 200 grams.", "4 people": "The soup serves 4 people."}
-    true |= {
-        "9 onions": "The soup is made with 9 onions.",
-        "200 grams of flour": "Mix 200 grams of flour.",
-    }
-
-    def write(quoted=6, label=lambda claim: N if "77" in claim else S, claims=true):
-        rows = []
-        for group, (quote, text) in enumerate(claims.items()):
-            name = next((name for name, whole in RECIPES.items() if quote in whole), None)
-            evidence = [{"doc_id": name, "quote": quote}] if group < quoted else []
-            for claim in (text, re.sub(r"\d+", "77", text)):
-                rows.append(
-                    {"claim": claim, "label": label(claim), "group": group, "evidence": evidence}
-                )
-        path = tmp_path / "claims.jsonl"
-        path.write_text("".join(json.dumps(row | {"id": n}) + "\n" for n, row in enumerate(rows)))
-        return {"claims": path, "corpus": tmp_path}
-
-    return write
-
-
-def test_a_users_claims_about_a_users_folder(recipes):
-    mine = CheckedClaims(**recipes(quoted=1))
-    study = checked_claims(mine, **FEW)
-    assert (study.name, study.claims["group"].nunique(), study.facts["documents"]) == (
-        "claims",
-        6,
-        2,
-    )
-    assert study.right["pipeline"].mean() > 0.9
-    assert study.kinds["evidence"].tolist()[:2] == ["found", "found"]
-    # Ten of the claims name no evidence: nothing can be said of a judge that is given it.
-    assert "gold evidence" not in study.verdicts
-    assert ablate(mine.checker, mine.test, **FEW)["parts"]["n"].eq(12).all()
+def test_claims_of_a_user_need_their_documents_and_evidence_of_two_groups(tmp_path):
+    (tmp_path / "soup.txt").write_text("The soup serves 4 people.")
+    quote = [{"doc_id": "soup.txt", "quote": "4 people"}]
+    rows = [{"claim": f"It serves {n}.", "label": S, "evidence": []} for n in range(6)]
+    rows[4]["evidence"] = quote
+    path = tmp_path / "claims.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(InputError, match="needs claims with evidence in 2 groups or more"):
-        transfer.gold_sets([], **recipes(quoted=1))
+        transfer.gold_sets([], path, tmp_path)
     with pytest.raises(InputError, match="give claims and corpus"):
-        CheckedClaims(mine.base)
+        CheckedClaims(path)
 
 
 @pytest.mark.slow
