@@ -152,7 +152,6 @@ WRONG = [
     ("analyse back", "give the sealed key"),
     ("analyse back/pilot_r1.xlsx --key pilot", "2 of 3 forms are not in (r2, r3)"),
     ("analyse absent.xlsx", "cannot be read"),
-    ("analyse x --columns=prefered=choice", "did you mean 'preferred'?"),
     ("simulate absent x", "cannot be read"),
     ("analyse back --key pilot --side-col=nope", "--side-col has no effect"),
     ("analyse back --key pilot --last-column", "--last-column has no effect"),

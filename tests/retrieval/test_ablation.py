@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from casebook.data import load
-from casebook.errors import InputError
 from casebook.retrieval import ablation
 from casebook.retrieval.ablation import run_ablation
 from casebook.retrieval.index import CorpusIndex
@@ -31,20 +30,6 @@ def study(smoke, fast):
     return run_ablation(
         smoke, {name: HybridRetriever(fast, mode=name, reranker=None) for name in names}
     )
-
-
-def test_any_function_is_a_system(smoke, study, fast):
-    retriever = HybridRetriever(fast, mode="bm25")
-
-    def mine(queries, depth):
-        found = [retriever.retrieve(query, top_k=depth) for query in queries]
-        return [[hit.doc_id for hit in hits] for hits in found], [
-            [-hit.rank for hit in hits] for hits in found
-        ]
-
-    again = run_ablation(smoke, {"mine": mine})
-    for measure, frame in study.scores.items():
-        assert frame["bm25"].tolist() == again.scores[measure]["mine"].tolist()
 
 
 def test_a_switch_that_changed_no_input_is_no_result(smoke, fast):
@@ -77,21 +62,6 @@ def test_a_stage_keeps_the_share_of_relevant_documents_that_it_lists(study):
         "Returned",
         "First 10",
     ]
-
-
-def test_a_dataset_without_judgements_is_refused(smoke):
-    with pytest.raises(InputError, match="no judgements"):
-        run_ablation(smoke.subset([], "none"), {})
-
-
-def test_halves_share_no_group_and_make_the_whole(smoke):
-    first, second = ablation.halves(smoke)
-    assert sorted([*first.qrels, *second.qrels]) == sorted(smoke.qrels)
-    groups = [{smoke.groups[query] for query in part.qrels} for part in (first, second)]
-    assert not groups[0] & groups[1]
-    assert len({first.name, second.name, smoke.name}) == 3
-    with pytest.raises(InputError, match="of one group, which cannot be divided"):
-        ablation.halves(smoke.subset([next(iter(smoke.qrels))], "one"))
 
 
 # Half a unit of the last digit that each source prints.
