@@ -2,7 +2,7 @@
 
 import io
 import re
-from dataclasses import dataclass
+from collections import namedtuple
 from html import escape
 
 import numpy as np
@@ -42,18 +42,11 @@ _NEEDLESS = re.compile(
 )
 
 
-@dataclass
-class Figure:
+class Figure(namedtuple("Figure", "svg caption downloads finding narrow")):
     """A figure that a notebook shows and the book prints: finding, drawing, caption, downloads.
 
     ``narrow`` is the same drawing for a phone; None where ``svg`` is for both.
     """
-
-    svg: str
-    caption: str
-    downloads: dict
-    finding: str | None = None
-    narrow: str | None = None
 
     def _repr_html_(self):
         """The HTML that Jupyter and the book show."""

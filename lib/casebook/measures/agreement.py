@@ -7,6 +7,7 @@ panel, percent agreement, and a reason for all that is None.
 """
 
 import math
+from collections import namedtuple
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -26,21 +27,24 @@ DEFAULT_COEFFICIENTS = [name for name in COEFFICIENTS if not name.endswith(MEASU
 TAIL = 0.975  # of intervals of 95 %
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """One coefficient with its uncertainty, counts and reasons."""
+#: Of a coefficient: its uncertainty and counts, and why there is no estimate, or what else is None.
+FIELDS = {
+    "coefficient": None,
+    "estimate": None,
+    "se": None,
+    "panel_ci": None,
+    "new_panel_ci": None,
+    "n_items": 0,
+    "n_raters": 0,
+    "n_left_out": 0,
+    "percent_agreement": None,
+    "expected": None,
+    "reason": None,
+}
 
-    coefficient: str
-    estimate: float | None
-    se: float | None = None
-    panel_ci: tuple | None = None
-    new_panel_ci: tuple | None = None
-    n_items: int = 0
-    n_raters: int = 0
-    n_left_out: int = 0
-    percent_agreement: float | None = None
-    expected: float | None = None
-    reason: str | None = None  # of no estimate, else of what else is None
+
+class Agreement(namedtuple("Agreement", FIELDS, defaults=FIELDS.values())):
+    """One coefficient with its uncertainty, counts and reasons."""
 
     @property
     def bounds(self):
@@ -144,8 +148,7 @@ def measure(
         values = [other.estimate()[0] for other in others]
         new_panel_ci = _new_panel_interval(values, estimate, panel_ci, coefficient.chance_term)
         reasons["new_panel_ci"] = None if new_panel_ci else "undefined_without_a_rater"
-    return replace(
-        found,
+    return found._replace(
         se=se,
         panel_ci=panel_ci,
         new_panel_ci=new_panel_ci,
@@ -276,7 +279,7 @@ def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
     0  krippendorff_alpha  4  3
     """
     results = agreement_results(ratings, level, n_resamples, **options)
-    table = pd.DataFrame([vars(found) | found.bounds for found in results.values()])
+    table = pd.DataFrame([found._asdict() | found.bounds for found in results.values()])
     return table.drop(columns=["panel_ci", "new_panel_ci"]).astype({"reason": object})
 
 

@@ -5,7 +5,6 @@ by coverage (AURC), all on weighted units, so that a resample is a row of weight
 """
 
 from collections import namedtuple
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -61,7 +60,7 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, n_resamples=1
     options = {"clusters": groups, "n_resamples": n_resamples, "seed": seed}
     measures["brier"] = bootstrap_mean((p - y) ** 2, **options)
     of_truth = np.where(y, p, 1 - p)
-    measures["log_loss"] = replace(undefined, reason="certain_and_wrong")
+    measures["log_loss"] = undefined._replace(reason="certain_and_wrong")
     if of_truth.all():
         measures["log_loss"] = bootstrap_mean(-np.log(of_truth), **options)
     measures["auroc"] = auroc(y, p, clusters=groups)

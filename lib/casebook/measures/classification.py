@@ -6,7 +6,6 @@ resample is one draw of 24 numbers. (scikit-learn scores one sample of labels at
 functions are what the tests compare with.)
 """
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -345,7 +344,7 @@ class _Sample:
                 interval = wilson(round(float(value * n)), n, self.level)
             elif n and value in (0, 1):
                 clusters = min(n, self.clusters)
-                interval = replace(wilson(clusters * int(value), clusters, self.level), n=n)
+                interval = wilson(clusters * int(value), clusters, self.level)._replace(n=n)
             else:
                 interval = percentile_interval(
                     value,
@@ -354,5 +353,5 @@ class _Sample:
                     level=self.level,
                     reason=UNDEFINED_REASONS[name],
                 )
-            intervals[name] = replace(interval, reason=interval.reason or self.reason)
+            intervals[name] = interval._replace(reason=interval.reason or self.reason)
         return intervals

@@ -9,9 +9,8 @@ against own and foreign sources, and `separation` is the AUROC between the two.
 
 import math
 import re
-from collections import Counter
+from collections import Counter, namedtuple
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,21 +34,10 @@ MISMATCHED = "mismatched"
 THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
-class Support(NamedTuple):
-    """One sentence, its number of content words, and the largest share of them in one passage."""
-
-    text: str
-    n_words: int
-    share: float | None
-
-
-class Faithfulness(NamedTuple):
-    """Faithfulness of one explanation: of its claims, the sentences that have a share."""
-
-    score: float | None
-    mean_share: float | None
-    reason: str | None
-    sentences: tuple
+#: One sentence, its number of content words, and the largest share of them in one passage.
+Support = namedtuple("Support", "text n_words share")
+#: Faithfulness of one explanation: of its claims, the sentences that have a share.
+Faithfulness = namedtuple("Faithfulness", "score mean_share reason sentences")
 
 
 def faithfulness(
