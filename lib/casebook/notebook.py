@@ -336,4 +336,4 @@ def forest(frame):
         rows = rows.rename(columns={"difference": "value"})
         return plots.effects(rows, f"difference in {label}", frame["margin"].max())
     reference = {"no difference": frame["null"].iloc[0]} if "null" in frame else None
-    return plots.values(rows, label, None, reference)
+    return plots.values(rows, label, reference)

@@ -1,7 +1,5 @@
 """Calibration against scikit-learn, exact sums, enumeration and simulated coverage."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -36,7 +34,7 @@ def test_ece_of_two_bins_by_hand():
     assert found.measures["ece"].estimate == pytest.approx(0.5 * 0.0 + 0.5 * 0.4)
     assert found.measures["ece_debiased"].estimate < 0.2
     assert found.bins[["n", "share"]].to_numpy().tolist() == [[5, 0.2], [5, 0.4]]
-    base_rate = {"brier": 0.21, "log_loss": log_loss(y, [0.3] * 10), "aurc": 0.7, "auroc": 0.5}
+    base_rate = {"brier": 0.21, "log_loss": log_loss(y, [0.3] * 10), "auroc": 0.5}
     assert found.controls | base_rate == pytest.approx(found.controls)
 
 
@@ -46,15 +44,6 @@ def test_bins_have_equal_mass_and_never_part_ties():
     assert calibration(p > 0.5, p, n_resamples=2).bins["n"].tolist() == [100] * 10
     p = np.repeat([0.1, 0.5, 0.9], [10, 700, 290])
     assert sorted(calibration(p > 0.4, p, n_resamples=2).bins["n"]) == [10, 290, 700]
-
-
-def test_aurc_is_the_mean_over_orders_of_ties():
-    def area(right):
-        return np.mean(np.cumsum(1 - np.array(right)) / np.arange(1, 6))
-
-    found = calibration([1, 0, 1, 0, 1], [0.9, 0.5, 0.5, 0.5, 0.1], n_resamples=2).measures
-    mean = np.mean([area([1, *middle, 1]) for middle in itertools.permutations([0, 1, 0])])
-    assert found["aurc"].estimate == pytest.approx(mean)
 
 
 def test_interval_of_a_calibrated_forecast_begins_at_no_error():
@@ -84,8 +73,8 @@ def test_statements_that_were_not_made_are_counted():
 
 def test_few_clusters_give_an_interval_by_unit_and_few_units_none():
     y, p = [True, False] * 4, [0.8, 0.3, 0.6, 0.7] * 2
-    by_unit = calibration(y, p).measures["aurc"]
-    found = calibration(y, p, clusters=list("aabbccdd")).measures["aurc"]
+    by_unit = calibration(y, p).measures["ece"]
+    found = calibration(y, p, clusters=list("aabbccdd")).measures["ece"]
     assert (found.low, found.high, found.reason) == (by_unit.low, by_unit.high, INTERVAL_BY_UNIT)
     found = calibration(y[:4], p[:4]).measures["ece"]
     assert (found.low, found.high, found.reason) == (None, None, "fewer_than_six_units")

@@ -1,7 +1,7 @@
-"""Whether stated probabilities come true, and what abstaining would buy.
+"""Whether stated probabilities come true.
 
-The calibration error in bins of equal mass (ECE, also without the bias of small bins), and errors
-by coverage (AURC), all on weighted units, so that a resample is a row of weights.
+The calibration error in bins of equal mass (ECE, also without the bias of small bins), on weighted
+units, so that a resample is a row of weights.
 """
 
 from collections import namedtuple
@@ -25,7 +25,7 @@ from casebook.verdicts import INTERVAL_BY_UNIT
 OUTCOMES_IN_BLOCK = 2**21
 LEVEL = 0.95
 TAILS = (0.025, 0.975)
-MEASURES = ("ece", "ece_debiased", "aurc")
+MEASURES = ("ece", "ece_debiased")
 
 
 #: Measures and controls by name, the bins, and numbers of statements.
@@ -55,7 +55,7 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, n_resamples=1
         base_rate = y.mean()
         entropy = special.entr(base_rate) + special.entr(1 - base_rate)
         brier = base_rate * (1 - base_rate)
-        controls = {"ece": chance.mean(), "aurc": 1 - base_rate, "auroc": 0.5}
+        controls = {"ece": chance.mean(), "auroc": 0.5}
         controls |= {"brier": brier, "log_loss": entropy}
     options = {"clusters": groups, "n_resamples": n_resamples, "seed": seed}
     measures["brier"] = bootstrap_mean((p - y) ** 2, **options)
@@ -87,19 +87,15 @@ def _intervals(y, p, bins, chance, groups, n_resamples, seed):
     moved = quantiles["ece_debiased"] + found["ece_debiased"] - draws["ece_debiased"].mean()
     if found["ece"] <= chance.quantile(LEVEL):
         moved.iloc[0] = 0.0
-    bounds = {"ece": moved, "ece_debiased": moved}
-    bounds["aurc"] = 2 * found["aurc"] - quantiles["aurc"].iloc[::-1]
-    intervals = {}
-    for name in MEASURES:
-        low, high = bounds[name].clip(lower=0.0)
-        why = reason
-        if reason not in (None, INTERVAL_BY_UNIT):
-            low = high = None
-        elif np.ptp(draws["aurc" if name == "aurc" else "ece_debiased"]) == 0:
-            why = "no_variation"
-        estimate = max(0.0, found[name])
-        intervals[name] = Interval(estimate, low, high, LEVEL, n, "basic", why)
-    return intervals
+    low, high = moved.clip(lower=0.0)
+    if reason not in (None, INTERVAL_BY_UNIT):
+        low = high = None
+    elif np.ptp(draws["ece_debiased"]) == 0:
+        reason = "no_variation"
+    return {
+        name: Interval(max(0.0, found[name]), low, high, LEVEL, n, "basic", reason)
+        for name in MEASURES
+    }
 
 
 def _ece_by_chance(p, bins, n_resamples, seed):
@@ -117,13 +113,7 @@ def _statistics(weights, y, p, bins):
     in_bin = np.eye(bins.max() + 1)[bins]
     stated = weights @ (p[:, None] * in_bin)
     true = weights @ (y[:, None] * in_bin)
-    found = _errors(weights @ in_bin, stated, true)
-    # Errors by coverage, the surest first; equal probabilities are covered together.
-    order = np.argsort(-p, kind="stable")
-    ties = np.flatnonzero(np.diff(-p[order], prepend=-2.0))
-    covered = np.add.reduceat(weights[:, order], ties, axis=1)
-    wrong = np.add.reduceat(weights[:, order] * ~y[order], ties, axis=1)
-    return found.assign(aurc=area_under_risk(covered, wrong))
+    return _errors(weights @ in_bin, stated, true)
 
 
 def _errors(n, stated, true):
@@ -144,17 +134,6 @@ def _folded_mean(gap, noise):
     z = np.divide(gap, noise, out=np.full_like(gap, np.inf), where=noise > 0)
     density = np.exp(-(z**2) / 2) * np.sqrt(2 / np.pi)
     return noise * density + gap * special.erf(z / np.sqrt(2))
-
-
-def area_under_risk(covered, wrong):
-    """Mean risk over all coverages, ties in expected order."""
-    before = np.cumsum(covered, axis=1) - covered
-    errors = np.cumsum(wrong, axis=1) - wrong
-    rate = wrong / np.maximum(covered, 1)
-    harmonic = special.digamma(before + covered + 1) - special.digamma(before + 1)
-    # The sum over j = 1 ... c of (e + j r) / (b + j) = c r + (e - b r) (H_b+c - H_b).
-    areas = covered * rate + (errors - before * rate) * harmonic
-    return areas.sum(axis=1) / covered.sum(axis=1)
 
 
 def _bin_table(y, p, bins):

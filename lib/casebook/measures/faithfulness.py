@@ -206,7 +206,7 @@ def separation(rows, rule):
     )
 
 
-# Sweeps: by threshold, by length of the source and by length of the sentence.
+# Sweeps: by threshold and by length of the source.
 
 
 def threshold_sweep(rows, thresholds=THRESHOLDS, **options):
@@ -231,15 +231,6 @@ def length_sweep(explanations, sources, source_of, foreign, lengths, **options):
         scores = threshold_sweep(rows, [THRESHOLD], **options)
         parts.append(scores.assign(source_words=length, mean_words=np.mean(own_lengths)))
     return pd.concat(parts, ignore_index=True)
-
-
-def by_sentence_length(rows, **options):
-    """Mean share by number of words in the sentence."""
-    edges = [0, 5, 10, 20, 40, np.inf]
-    labels = ["0-4", "5-9", "10-19", "20-39", "40 or more"]
-    words = pd.cut(rows["words"], edges, right=False, labels=labels)
-    claims = rows.assign(words=words).dropna(subset="share")
-    return _means("share", claims, ["rule", "condition", "words"], **options)
 
 
 def _means(name, frame, keys, **options):
