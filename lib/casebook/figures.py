@@ -48,8 +48,8 @@ class Figure(namedtuple("Figure", "svg caption downloads finding narrow")):
     ``narrow`` is the same drawing for a phone; None where ``svg`` is for both.
     """
 
+    # The HTML that Jupyter and the book show.
     def _repr_html_(self):
-        """The HTML that Jupyter and the book show."""
         downloads = self.downloads.items()
         links = " · ".join(f'<a href="{escape(to)}" download>{name}</a>' for name, to in downloads)
         if "<a href" in self.svg:
@@ -121,8 +121,8 @@ def inline(svg, figure, alt):
     return _COLOUR.sub(lambda found: f"var(--figure-{COLOURS[found[0]]}, {found[0]})", markup)
 
 
+# The marked rectangles in units of the drawing, each large enough for a finger.
 def _marks(figure, height):
-    """The marked rectangles in units of the drawing, each large enough for a finger."""
     for axes, x, y, x1, y1, least, title, link in getattr(figure, "casebook_marks", []):
         corners = axes.transData.transform([(x, y), (x1, y1)]) * 72 / figure.dpi
         if not np.isfinite(corners).all():

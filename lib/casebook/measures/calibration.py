@@ -75,8 +75,8 @@ def mass_bins(p, n_bins):
     return pd.factorize(bins, sort=True)[0]
 
 
+# Basic bootstrap; draws of the error, which chance inflates, move onto the debiased value.
 def _intervals(y, p, bins, chance, groups, n_resamples, seed):
-    """Basic bootstrap; draws of the error, which chance inflates, move onto the debiased value."""
     n = len(p)
     found = _statistics(np.ones((1, n)), y, p, bins).iloc[0]
     resampled, reason = resampled_clusters(groups, n)
@@ -98,8 +98,8 @@ def _intervals(y, p, bins, chance, groups, n_resamples, seed):
     }
 
 
+# The error that a calibrated forecaster would show.
 def _ece_by_chance(p, bins, n_resamples, seed):
-    """The error that a calibrated forecaster would show."""
     in_bin = np.eye(bins.max() + 1)[bins]
     blocks = []
     for block, rows in row_blocks(n_resamples, max(1, OUTCOMES_IN_BLOCK // len(p))):
@@ -108,16 +108,16 @@ def _ece_by_chance(p, bins, n_resamples, seed):
     return pd.concat(blocks)
 
 
+# Statistics of units that count several times, weights of shape [resamples, units].
 def _statistics(weights, y, p, bins):
-    """Statistics of units that count several times, weights of shape [resamples, units]."""
     in_bin = np.eye(bins.max() + 1)[bins]
     stated = weights @ (p[:, None] * in_bin)
     true = weights @ (y[:, None] * in_bin)
     return _errors(weights @ in_bin, stated, true)
 
 
+# ECE, as it is and debiased, from sums by bin, of shape [resamples, bins].
 def _errors(n, stated, true):
-    """ECE, as it is and debiased, from sums by bin, of shape [resamples, bins]."""
     weight = n / n.sum(axis=-1, keepdims=True)
     n = np.maximum(n, 1)
     share = true / n
@@ -129,15 +129,15 @@ def _errors(n, stated, true):
     return pd.DataFrame({name: of_bins.sum(axis=-1) for name, of_bins in sums.items()})
 
 
+# Mean of the magnitude of a normal with this mean and standard deviation.
 def _folded_mean(gap, noise):
-    """Mean of the magnitude of a normal with this mean and standard deviation."""
     z = np.divide(gap, noise, out=np.full_like(gap, np.inf), where=noise > 0)
     density = np.exp(-(z**2) / 2) * np.sqrt(2 / np.pi)
     return noise * density + gap * special.erf(z / np.sqrt(2))
 
 
+# Mean statement and share that came true of every bin.
 def _bin_table(y, p, bins):
-    """Mean statement and share that came true of every bin."""
     by_bin = pd.DataFrame({"true": y, "p": p}).groupby(bins)
     table = shares({b: (part["true"].sum(), len(part)) for b, part in by_bin})
     table["confidence"] = by_bin["p"].mean()
