@@ -113,9 +113,8 @@ def draw(noise=1.0):
     return pd.DataFrame(np.digitize(latent, [-1, 0, 1]) + 1.0, columns=list("ABCDE"))
 
 
+# Zou & Donner 2008: squared distances of the bounds over items, and z times the error over raters.
 def test_a_new_panel_adds_the_jackknife_over_raters():
-    """Zou & Donner 2008: squared distances of the bounds over items, and z times the error over
-    raters."""
     ratings = draw(noise=2.0)
     found = agreement.krippendorff_alpha(ratings)
     without = np.array(

@@ -39,14 +39,14 @@ def table(folder, name):
     return frame.iloc[:, 1:] if frame.columns[0] != "rater1" else frame
 
 
+# Ratings by two raters whose contingency table is given.
 def ratings_of(cells):
-    """Ratings by two raters whose contingency table is given."""
     counts = np.asarray(cells).ravel()
     return np.repeat(np.argwhere(np.ones_like(cells)), counts, axis=0)
 
 
+# Standard error with n instead of n - 1, as it is published of contingency tables.
 def large_sample(found):
-    """Standard error with n instead of n - 1, as it is published of contingency tables."""
     return found.se * np.sqrt((found.n_items - 1) / found.n_items)
 
 

@@ -27,8 +27,8 @@ def test_brier_and_log_loss_as_scikit_learn(rows):
         assert value["log_loss"] == pytest.approx(log_loss(y, p, labels=[False, True]))
 
 
+# Lower half states 0.2, one of five true; upper half states 0.8, two of five.
 def test_ece_of_two_bins_by_hand():
-    """Lower half states 0.2, one of five true; upper half states 0.8, two of five."""
     y = [1, 0, 0, 0, 0, 1, 1, 0, 0, 0]
     found = calibration(y, [0.2] * 5 + [0.8] * 5, n_bins=2, n_resamples=100)
     assert found.measures["ece"].estimate == pytest.approx(0.5 * 0.0 + 0.5 * 0.4)
@@ -56,8 +56,8 @@ def test_interval_of_a_calibrated_forecast_begins_at_no_error():
     assert right.low == 0 < found.low < 0.15 < found.high
 
 
+# Stated 0.9, true half of the time: the error is a share less a constant.
 def test_interval_of_a_large_error_is_that_of_a_share():
-    """Stated 0.9, true half of the time: the error is a share less a constant."""
     found, reach = calibration([1, 0] * 200, [0.9] * 400).measures, 1.96 * np.sqrt(0.25 / 400)
     for name in ("ece", "ece_debiased"):
         bounds = found[name].low, found[name].high

@@ -49,8 +49,8 @@ def words(axes):
     return [text.get_text() for text in axes.texts]
 
 
+# Title to link of everything that a reader points at, in the order of drawing.
 def marks(figure):
-    """Title to link of everything that a reader points at, in the order of drawing."""
     return {title: link for *_, title, link in figure.casebook_marks}
 
 
