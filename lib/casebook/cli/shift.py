@@ -20,10 +20,10 @@ def train(dataset, domain, tenant, as_json, **options):
     layout = _layout(dataset, domain, tenant)
     folder, values, stats = shift.artifacts.train_shift(setup, layout.results)
     result = {name: value for name, value in values.items() if name != "DeltaVector"}
-    report = {"folder": str(folder), "result": result, "stats": vars(stats)}
+    report = {"folder": str(folder), "result": result, "stats": stats}
     note = shift.artifacts.why_unmoved(values, values["Scale"])
     chosen = {name: values[name] for name in ("Scale", "SelectionScore")}
-    show(report, as_json, *lines_of(vars(stats) | chosen | {"note": note}), str(folder))
+    show(report, as_json, *lines_of(stats | chosen | {"note": note}), str(folder))
 
 
 @command(group)

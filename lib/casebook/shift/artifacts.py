@@ -129,7 +129,7 @@ def write_training(root, workflow, shift, before, after, scale, labels):
         "WorkflowName": workflow,
         "CreatedUtc": utc(created),
         "BaseDirectory": folder.name,
-        "ComparisonRuns": shift.stats.Cases,
+        "ComparisonRuns": shift.stats["Cases"],
         "ImprovementFirst": 0.0,
         "ImprovementFirstPlusDelta": 0.0,
         "DeltaImprovement": 0.0,
@@ -148,7 +148,7 @@ def write_training(root, workflow, shift, before, after, scale, labels):
         "SelectionNdcg3Shifted": after["ndcg@3"],
         "SelectionScore": selection_score(before, after),
     }
-    write_json(folder / STATS, vars(shift.stats))
+    write_json(folder / STATS, shift.stats)
     write_json(folder / f"{RESULT}.json", values)
     largest = pd.Series(shift.vector).sort_values(key=np.abs, kind="stable")[::-1]
     components = largest.head(_TOP_DIMENSIONS).map("{:+z.6f}".format)
