@@ -21,7 +21,7 @@ class GoldText(NamedTuple):
 
 def read_gold():
     texts = []
-    for _, record in read_jsonl(ANNOTATED_TEXTS / "texts.jsonl", {"id": str, "text": str}):
+    for _, record in read_jsonl(ANNOTATED_TEXTS / "texts.jsonl", ["id", "text"]):
         name = record["id"]
         sheet = from_dict({"case_id": name, **record["sheet"]}, name, empty=True)
         texts.append(GoldText(name, record["split"], record["text"], sheet))
@@ -31,6 +31,6 @@ def read_gold():
 def labelled_edits():
     sheets = {text.id: text.sheet for text in read_gold()}
     sheets |= {sheet.case_id: sheet for sheet in read_cases()[0]}
-    for _, record in read_jsonl(LABELLED_EDITS, {"sheet": str, "fact": str}):
+    for _, record in read_jsonl(LABELLED_EDITS, ["sheet", "fact"]):
         sheet = sheets[record["sheet"]]
         yield record, sheet, edit_fact(sheet, record["fact"], record["new"])

@@ -55,13 +55,6 @@ def test_every_near_name_leads_to_something_that_is_there():
         exec(str(caught.value).split("'")[3])
 
 
-def test_capitals_and_typing_errors_are_forgiven():
-    with pytest.raises(ImportError, match="from casebook import maximal_marginal_relevance"):
-        casebook.MMR  # noqa: B018
-    with pytest.raises(AttributeError, match="did you mean 'evaluate'"):
-        casebook.evalute  # noqa: B018
-
-
 def test_a_fact_checker_takes_documents_as_they_are():
     for documents in (["Money is limited to 500."], {"a": "Money is limited to 500."}):
         checker = casebook.FactChecker(documents)

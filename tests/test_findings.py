@@ -5,7 +5,7 @@ import pandas as pd
 
 from casebook import contrasts
 from casebook.findings import interval_verdicts
-from casebook.verdicts import BETTER, NO_DIFFERENCE, NOT_MEASURED, UNDECIDED, WORSE
+from casebook.verdicts import BETTER, UNDECIDED, WORSE
 
 
 def test_intervals_have_the_verdicts_of_their_contrasts():
@@ -18,11 +18,3 @@ def test_intervals_have_the_verdicts_of_their_contrasts():
     assert interval_verdicts(table).tolist() == table["verdict"].tolist()
     around_a_half = table.assign(low=table["low"] + 0.5, high=table["high"] + 0.5)
     assert interval_verdicts(around_a_half, 0.5).tolist() == table["verdict"].tolist()
-
-
-def test_without_an_interval_nothing_was_measured():
-    frame = pd.DataFrame({"x low": [0.2, None], "x high": None}, index=["p", "q"])
-    frame["reason"] = ["no_unit_differs", "fewer_than_six_units"]
-    verdicts = interval_verdicts(frame, low="x low", high="x high")
-    assert verdicts.to_dict() == {"p": NO_DIFFERENCE, "q": NOT_MEASURED}
-    assert interval_verdicts(frame.iloc[:0], low="x low", high="x high").empty

@@ -5,7 +5,6 @@ import pytest
 
 from casebook.batch.grid import DEFAULT_GRID, Cell, load_grid, select
 from casebook.errors import InputError
-from casebook.paths import NOTEBOOKS
 
 ROWS = """
 - {name: a-one, notebook: 01_a.ipynb, parameters: {dataset: x}, tags: [default]}
@@ -30,28 +29,11 @@ def names(cells):
     return [cell.name for cell in cells]
 
 
-def test_no_name_selects_the_tag(cells):
-    assert names(select(cells)) == ["a-one", "a-two"]
-    assert names(select(cells, tag="full")) == ["a-two", "b"]
-
-
-def test_an_experiment_or_a_cell_can_be_named(cells):
-    assert cells[0].experiment == "a"
-    assert names(select(cells, ["a"])) == ["a-one", "a-two"]
-    assert names(select(cells, ["b"])) == ["b"]
-
-
 def test_an_experiment_without_a_row_is_its_notebook(cells):
     (cell,) = select(cells, ["query_length"])
     assert (cell.name, cell.notebook) == ("query_length", "09_query_length.ipynb")
     (cell,) = select(cells, ["query_length"], overrides={"dataset": "planted"})
     assert re.fullmatch("query_length-[0-9a-f]{8}", cell.name)
-
-
-def test_overriding_an_experiment_makes_one_cell_of_its_own(cells):
-    (cell,) = select(cells, ["a"], overrides={"dataset": "mine"})
-    assert cell.name.startswith("a-") and cell.name not in names(cells)
-    assert cell.parameters == {"dataset": "mine"}
 
 
 def test_overriding_a_cell_keeps_its_other_parameters(cells):
@@ -112,10 +94,3 @@ def test_unknown_names_and_tags_say_what_is_known_and_what_is_near(cells):
             select(cells, [name], tag)
     with pytest.raises(InputError, match="has no parameter n_resample: did you mean 'n_resamples'"):
         select(load_grid(DEFAULT_GRID), tag="smoke", overrides={"n_resample": 200})
-
-
-def test_shipped_grid_names_existing_notebooks():
-    cells = load_grid(DEFAULT_GRID)
-    assert all((NOTEBOOKS / cell.notebook).is_file() for cell in cells)
-    tags = {tag for cell in cells for tag in cell.tags}
-    assert tags == {"smoke", "default", "permissive", "full"}

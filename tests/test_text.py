@@ -1,7 +1,6 @@
 """Sentences, words and passages of legal text."""
 
 import hashlib
-from itertools import pairwise
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -12,10 +11,8 @@ from casebook.readers import read_yaml
 from casebook.text import (
     STOP_LIST,
     content_words,
-    fold,
     passages,
     sentence_texts,
-    sentences,
     token_spans,
     tokens,
 )
@@ -49,18 +46,6 @@ def test_sentences_end_where_a_reader_would_end_them():
         " \n\n ": [],
     }
     assert {passage: sentence_texts(passage) for passage in of_lines} == of_lines
-
-
-@few
-@given(text)
-def test_sentences_lose_no_character_but_space(passage):
-    spans = sentences(passage)
-    assert all(a < b for a, b in spans)
-    assert all(b <= c for (_, b), (c, _) in pairwise(spans))
-    covered = {i for a, b in spans for i in range(a, b)}
-    left = [c for i, c in enumerate(passage) if i not in covered and c.isalnum()]
-    assert left == []
-    assert len(fold(passage)) == len(passage)
 
 
 def test_tokens_of_legal_text():

@@ -2,8 +2,7 @@
 
 import json
 
-from casebook.runs.evidence import EVIDENCE_FOLDERS, file_hashes
-from casebook.runs.record import SEAL, digest
+from casebook.runs.record import EVIDENCE_FOLDERS, SEAL, digest, file_hashes
 
 
 def rewrite_record(path, **changes):

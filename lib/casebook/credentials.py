@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 # A variable of the environment whose name holds one of these is a secret.
 SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE")
 _HIDDEN = "***"
-_SHORTEST_VARIABLE = 8  # characters: a shorter value may be any word
+_SHORTEST = 8  # characters: a shorter value of a variable may be any word
 _SHORTEST_PASSWORD = 4
 # User and password end with the last @ before the host; a password may hold a slash, no port may.
 _LOGIN = re.compile(r"(:/{1,3})([^\s/?#:]*:(?!\d*[/?#])\S{0,200}|[^\s/?#]*)@")
@@ -36,7 +36,13 @@ def without_secrets(text, *addresses):
     text = str(text)
     secrets = _secrets_of_environment().union(*map(_secrets_of, addresses))
     for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, _HIDDEN)
+        # As it is, and as addresses and JSON write it.
+        for spelling in (
+            secret,
+            quote(secret, safe="", errors="replace"),
+            json.dumps(secret)[1:-1],
+        ):
+            text = text.replace(spelling, _HIDDEN)
     return _without_logins(text)
 
 
@@ -61,17 +67,12 @@ def _without_logins(text):
 
 
 def _secrets_of(address):
-    """The secrets of an address, as a server or a library may repeat them."""
-    secrets = set()
-    for match in _KEY_IN_QUERY.finditer(address):
-        secrets |= {match[2], unquote(match[2])}
-    match = _LOGIN_OF_ADDRESS.match(address)
-    if match:
-        login = match[1]
-        user, _, password = unquote(login).partition(":")
-        encoded = base64.b64encode(f"{user}:{password}".encode(errors="replace"))
-        secrets |= {password or user, login.partition(":")[2] or login, encoded.decode()}
-    return _spellings(secrets, _SHORTEST_PASSWORD)
+    """Passwords and keys of an address, as a server or a library may repeat them."""
+    secrets = {match[2] for match in _KEY_IN_QUERY.finditer(address)}
+    for _, login in _LOGIN.findall(address):
+        header = base64.b64encode(unquote(login).encode(errors="replace")).decode()
+        secrets |= {login.partition(":")[2] or login, header}
+    return {text for text in {*secrets, *map(unquote, secrets)} if len(text) >= _SHORTEST_PASSWORD}
 
 
 def _secrets_of_environment():
@@ -79,18 +80,8 @@ def _secrets_of_environment():
     secrets = set()
     for name, value in os.environ.items():
         secrets |= _secrets_of(value)
-        secret_name = any(word in name.upper() for word in SECRET_WORDS)
+        is_secret = any(word in name.upper() for word in SECRET_WORDS)
         # A path is no secret. (Path raises where a value is too long for a name.)
-        if secret_name and not os.path.exists(value):  # noqa: PTH110
-            secrets |= _spellings(value.splitlines(), _SHORTEST_VARIABLE)
+        if is_secret and not os.path.exists(value):  # noqa: PTH110
+            secrets |= {line for line in value.splitlines() if len(line) >= _SHORTEST}
     return secrets
-
-
-def _spellings(secrets, shortest):
-    """Secrets that are no words, as they are, and as addresses and JSON write them."""
-    spellings = set()
-    for secret in secrets:
-        if len(secret) >= shortest:
-            spellings |= {secret, quote(secret, safe="", errors="replace")}
-            spellings.add(json.dumps(secret)[1:-1])
-    return spellings

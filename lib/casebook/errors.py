@@ -5,10 +5,6 @@ from casebook.credentials import without_secrets
 MOST_PROBLEMS = 10  # that one error names
 
 
-class MeasureNote(UserWarning):
-    """A measure is named as a document names another one."""
-
-
 class CasebookError(Exception):
     """Base of every error that ends a command with one clear line, in which no password stands."""
 

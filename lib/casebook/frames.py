@@ -5,7 +5,8 @@ else draws an interval of its own.
 """
 
 import math
-from dataclasses import dataclass
+from collections import namedtuple
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -22,10 +23,9 @@ from casebook.stats.intervals import (
     resampled_clusters,
     wilson,
 )
-from casebook.stats.samples import score_matrix, system_pairs
+from casebook.stats.samples import score_matrix
 from casebook.stats.tests import (
     bounds_of_difference,
-    cohens_dz,
     holm,
     minimal_detectable_effect,
     sign_flips,
@@ -321,26 +321,11 @@ def between(scores, is_first, clusters=None, *, margin=0.0, level=0.95):
     return pd.DataFrame(rows)
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Systems compared on the same units: one frame of systems, one of pairs."""
-
-    systems: pd.DataFrame
-    pairs: pd.DataFrame
-    level: float
+#: Systems compared on the same units: one frame of systems, one of pairs.
+Comparison = namedtuple("Comparison", "systems pairs level")
 
 
-def compare_systems(
-    scores,
-    *,
-    clusters=None,
-    baseline=None,
-    pairs=None,
-    margin=0.0,
-    level=0.95,
-    n_resamples=10_000,
-    seed=0,
-):
+def compare_systems(scores, *, clusters=None, margin=0.0, level=0.95, n_resamples=10_000, seed=0):
     """Compare systems on paired units: intervals, tests, effect sizes, tie classes.
 
     Parameters
@@ -349,15 +334,10 @@ def compare_systems(
         Scores on one scale, higher is better.
     clusters : array_like, shape [units], optional
         What units belong to; see `estimates`.
-    baseline : label, optional
-        Test only the pairs of another system (a) with this one (b).
-    pairs : sequence of (label, label), optional
-        Test only these planned contrasts. The family of adjusted p-values is what is
-        tested; tie classes need all pairs and are None otherwise.
     margin : float, default 0
         As in `contrasts`.
     level : float, default 0.95
-        Coverage; the intervals of differences hold for the whole family at once.
+        Coverage; the intervals of differences hold for all pairs at once.
     n_resamples : int, default 10000
         Bootstrap draws, and sign patterns.
     seed : int, default 0
@@ -373,7 +353,7 @@ def compare_systems(
     Raises
     ------
     InputError
-        If there are no units, a score is missing or a system is unknown.
+        If there are no units or a score is missing.
 
     Examples
     --------
@@ -382,24 +362,16 @@ def compare_systems(
     >>> comparison.pairs["verdict"].tolist(), comparison.systems["tie_class"].tolist()
     (['better'], ['1', '2'])
     """
-    X, labels = score_matrix(scores)
-    if not X.size:
-        raise InputError("there are no units to compare")
-    table = pd.DataFrame(X, columns=labels)
-    tests_all = baseline is None and pairs is None
-    if pairs is None:
-        pairs = [(labels[i], labels[j]) for i, j in system_pairs(labels, baseline)]
+    table = pd.DataFrame(scores)
+    pairs = list(combinations(table, 2))
     options = {"level": level, "n_resamples": n_resamples, "seed": seed}
     tested = contrasts(table, pairs, clusters, margin=margin, **options)
     tested["p_holm"] = holm(tested["p"])
     counts = count_units(table, pairs).set_axis(["wins", "ties", "losses"], axis=1)
     sizes = pair_sizes(table, pairs, 1 - level, clusters)
     systems = estimates(table, clusters, **options).drop(columns="control")
-    systems = systems.sort_values("system", key=lambda names: names.astype(str))
     systems = systems.sort_values("value", ascending=False, kind="stable", ignore_index=True)
-    systems["tie_class"] = None
-    if tests_all:
-        systems["tie_class"] = tie_classes_of(systems["system"], tested, 1 - level)
+    systems["tie_class"] = tie_classes_of(systems["system"], tested, 1 - level)
     return Comparison(systems, pd.concat([tested, counts, sizes], axis=1), level)
 
 
@@ -416,9 +388,11 @@ def pair_sizes(scores, pairs, alpha, clusters):
     rows = []
     for system, against in pairs:
         differences = (scores[system] - scores[against]).round(12)  # blind to rounding
-        row = {"dz": cohens_dz(differences).estimate}
-        if clusters is None and row["dz"] is not None:
-            row["mde"] = minimal_detectable_effect(differences.std(), len(scores), alpha=alpha)
+        row = {}
+        if len(set(differences)) > 1:
+            row["dz"] = differences.mean() / differences.std()
+            if clusters is None:
+                row["mde"] = minimal_detectable_effect(differences.std(), len(scores), alpha=alpha)
         rows.append(row)
     return pd.DataFrame(rows, columns=["dz", "mde"], dtype=float)
 

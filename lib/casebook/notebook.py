@@ -15,7 +15,7 @@ from casebook.runs.leaderboard import measure_table
 from casebook.runs.outputs import RunOutputs, number
 from casebook.scores import Choice
 from casebook.sentences import PLACES, caption, finding, kind, labels, plain, reserves, units
-from casebook.tables import Table, p_value, reason_text, with_interval
+from casebook.tables import Table, reason_text, with_interval
 from casebook.verdicts import BETTER, EFFECTS, INTERVAL_BY_UNIT, NEUTRAL, OPPOSITE
 
 # What rows are of stands in the caption, so readers need no columns of it.
@@ -141,7 +141,7 @@ class Chapter:
                 said = "" if text else f"Numbers of the figure above: {name or named(frame)}"
             text = ": ".join(filter(None, [text, said]))
             frame = readable(frame)
-        display(Table(frame, text, formats={"corrected p": p_value}))
+        display(Table(frame, text))
 
     def keep(self, *frames, rows=None, items=None):
         """Keep estimates and contrasts for other pages, scores of every unit, and single items.

@@ -118,12 +118,3 @@ def writable(folder):
     """Whether files can be written to a folder, which may still be missing."""
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     return existing.is_dir() and os.access(existing, os.W_OK)
-
-
-def check_project():
-    """Refuse a folder of the environment that is no project, before anything is read."""
-    if not (ROOT / GRID).is_file() and not CARDS.is_dir():
-        raise InputError(
-            f"{PROJECT_VARIABLE}: {ROOT}: is no project: it has neither {GRID} nor data/cards; "
-            "'casebook init FOLDER' makes one"
-        )

@@ -21,10 +21,16 @@ from casebook.errors import InputError
 
 csv.field_size_limit(50 << 20)  # the usual limit would refuse a long claim
 LIKELY = 0.75  # similarity from which on a name may be a slip of another
+DEEPER = {
+    yaml.MappingStartEvent: 1,
+    yaml.SequenceStartEvent: 1,
+    yaml.MappingEndEvent: -1,
+    yaml.SequenceEndEvent: -1,
+}
 DEEPEST = 100  # levels of YAML; tens of thousands crash its reader
+MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
-KINDS = {str: "text", dict: "an object", list: "a list"}
 
 
 # Text
@@ -39,11 +45,10 @@ def read_lines(path):
             for number, line in enumerate(stream, 1):
                 yield number, line.removesuffix("\n")
     except UnicodeDecodeError as error:
-        is_utf16 = error.object[:2] in (b"\xff\xfe", b"\xfe\xff")
-        code = "UTF-16" if is_utf16 else "WINDOWS-1252"
+        code = MARKS.get(error.object[:2], "WINDOWS-1252")
         command = f"iconv -f {code} -t UTF-8 {shlex.quote(path.name)} > NEW"
-        remedy = f"save it as 'CSV UTF-8', or type {command}"
-        raise InputError(f"{path}: is not UTF-8 text, perhaps {code}: {remedy}") from None
+        problem = f"is not UTF-8 text, perhaps {code}: save it as 'CSV UTF-8'"
+        raise InputError(f"{path}: {problem}, or type {command}") from None
     except (OSError, *DAMAGED) as error:
         raise unreadable(path, error) from None
 
@@ -101,8 +106,6 @@ _CELLS = json.JSONDecoder(
 
 def parse_json(text, decoder=_STRICT):
     """Content of JSON: no key twice, no half characters; else ValueError."""
-    if isinstance(text, bytes):
-        text = text.decode()
     try:
         value = decoder.decode(text)
     except RecursionError:
@@ -124,10 +127,10 @@ def read_json(path, parse=parse_json):
         raise InputError(f"{path}: is not JSON: {error}") from None
 
 
-def read_jsonl(path, required=None, *, parse=parse_json, may_be_cut=False):
-    """Yield (line, object) of JSON lines.
+def read_jsonl(path, texts=(), *, parse=parse_json, may_be_cut=False):
+    """Yield (line, object) of JSON lines, which have some fields that are texts.
 
-    `required` maps a field to its type; a last line that breaks off may be left out.
+    A last line that breaks off may be left out.
     """
     lines = ((number, line) for number, line in read_lines(path) if line.strip())
     for number, line in lines:
@@ -139,9 +142,9 @@ def read_jsonl(path, required=None, *, parse=parse_json, may_be_cut=False):
             raise InputError.at(path, number, f"is not JSON: {error}") from None
         if not isinstance(record, dict):
             raise InputError.at(path, number, "is not a JSON object")
-        for name, kind in (required or {}).items():
-            if not isinstance(record.get(name), kind):
-                raise InputError.at(path, number, f"has no field {name!r} that is {KINDS[kind]}")
+        for name in texts:
+            if not isinstance(record.get(name), str):
+                raise InputError.at(path, number, f"has no field {name!r} that is text")
         yield number, record
 
 
@@ -209,8 +212,7 @@ def parse_yaml(text, where, as_text=False):
 def _refuse_depth(text):
     depth = 0
     for event in yaml.parse(text, _Yaml):
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
+        depth += DEEPER.get(type(event), 0)
         if depth > DEEPEST:
             raise ValueError(f"nested in more than {DEEPEST} levels")
 

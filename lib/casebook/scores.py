@@ -139,10 +139,9 @@ class Scores:
 
     def estimates(self, null=None):
         """Mean of every system with its interval; with ``null``, on which side of it that lies."""
-        options = {"n_resamples": self.n_resamples, "seed": self.seed}
-        rows = frames.estimates(self.values, self.clusters, self._control, **options)
+        rows = frames.estimates(self.values, self.clusters, self._control, **self._draws)
         if self._control is not None:
-            rows = rows.assign(control_name=self.name(self._control))
+            rows["control_name"] = self.name(self._control)
         if null is not None:
             verdicts = interval_verdicts(rows, null)
             rows = rows.assign(null=null, margin=self._margin, verdict=verdicts)
@@ -160,19 +159,19 @@ class Scores:
             roles.setdefault((system, choice.system), {})[choice.role] = True
         if absent == "refuse":
             self._refuse_absent(roles)
-        absences = {pair: self._absence(pair) for pair in roles if self._absence(pair)}
-        tested = [pair for pair in roles if pair not in absences]
+        absences = {pair: self._absence(pair) for pair in roles}
+        tested = [pair for pair in roles if not absences[pair]]
         same = self.same_input(tested) if self.same_input else {}
         if self.unmeasured:
             same = dict.fromkeys(tested, self.unmeasured)
-        options = {"margin": self._margin, "level": self.coverage}
-        options |= {"n_resamples": self.n_resamples, "seed": self.seed}
+        options = {"margin": self._margin, "level": self.coverage, **self._draws}
         rows = frames.contrasts(self.values, tested, self.clusters, not_measured=same, **options)
         rows["comparisons"] = (rows["verdict"] != NOT_MEASURED).sum()
         rows = rows.join(frames.count_units(self.values, tested))
         rows = rows.set_index(["system", "against"]).reindex(roles)
         for pair, absence in absences.items():
-            rows.loc[pair, ["verdict", "reason", "n"]] = [NOT_MEASURED, absence, 0]
+            if absence:
+                rows.loc[pair, ["verdict", "reason", "n"]] = [NOT_MEASURED, absence, 0]
         rows = rows.reset_index()
         if self.neutral:
             rows["verdict"] = rows["verdict"].replace(NEUTRAL)
@@ -188,7 +187,7 @@ class Scores:
     def pairs(self, planned=None):
         """Contrasts of all pairs: planned ones as they are, all others as one other family."""
         ran = self.contrasts([]) if planned is None else planned[planned["n"] > 0]
-        known = {frozenset(pair) for pair in zip(ran["system"], ran["against"], strict=True)}
+        known = set(map(frozenset, zip(ran["system"], ran["against"], strict=True)))
         others = [pair for pair in combinations(self.values, 2) if frozenset(pair) not in known]
         if not others:
             return ran
@@ -204,19 +203,19 @@ class Scores:
         compared = rows[~is_control]
         names = compared["system"]
         among = pairs[pairs["system"].isin(names) & pairs["against"].isin(names)]
-        classes = frames.tie_classes_of(names, among, 1 - LEVEL)
-        ranked = [compared.assign(tie_class=classes), rows[is_control]]
-        return pd.concat(ranked, ignore_index=True)
+        compared = compared.assign(tie_class=frames.tie_classes_of(names, among, 1 - LEVEL))
+        return pd.concat([compared, rows[is_control]], ignore_index=True)
 
     def differences(self, system, against):
         """Difference of two systems on every unit, largest first."""
         against = Choice.of(against).system
         self._refuse_absent([(system, against)])
         difference = (self.values[system] - self.values[against]).round(DIGITS)
+        difference = difference.sort_values(ascending=False, kind="stable")
         rows = difference.rename("difference").rename_axis("id").reset_index()
-        rows = rows.sort_values("difference", ascending=False, kind="stable", ignore_index=True)
-        counts = {"n": len(rows), "groups": frames.count_groups(self.clusters, len(rows))}
-        return self.described(rows.assign(system=system, against=against, **counts))
+        groups = frames.count_groups(self.clusters, len(rows))
+        rows = rows.assign(system=system, against=against, n=len(rows), groups=groups)
+        return self.described(rows)
 
     def between(self, is_first, first, second):
         """Mean of every system on units of one kind against its mean on all others.
@@ -229,22 +228,22 @@ class Scores:
             What units of either kind are, such as "short" and "long".
         """
         is_first = is_first.loc[self.values.index].astype(bool)
-        if is_first.all() or not is_first.any():
+        if is_first.nunique() < 2:
             only = first if is_first.all() else second
-            raise InputError(
-                f"{self.title or self.dataset}: all {self.unit} are {only}: nothing to compare"
-            )
+            where = self.title or self.dataset
+            raise InputError(f"{where}: all {self.unit} are {only}: nothing to compare")
         rows = frames.between(self.values, is_first, self.clusters, margin=self._margin)
         if self.unmeasured:
             rows = rows.assign(verdict=NOT_MEASURED, reason=self.unmeasured)
         rows = rows.rename(columns={"system": "of"})
         rows["of_name"] = rows["of"].map(self.name)
-        rows["of_phrase"] = rows["of"].map(self.phrase)
         for column, kind in {"system": first, "against": second}.items():
+            units = f"{kind} {self.unit}"
+            rows[f"{column}_unit"] = units
+            rows[f"{column}_name"] = rows["of_name"] + f", {units}"
             rows[column] = rows["of"] + f", {kind}"
-            rows[f"{column}_name"] = rows["of_name"] + f", {kind} {self.unit}"
-            rows[f"{column}_phrase"] = rows["of_phrase"] + f" on {kind} {self.unit}"
-            rows[f"{column}_unit"] = f"{kind} {self.unit}"
+        rows["system_phrase"] = rows["of"].map(self.phrase) + f" on {first} {self.unit}"
+        rows["against_phrase"] = f"that on {second} {self.unit}"
         about = {"role": "", "family": f"{first} and {second}", "comparisons": len(rows)}
         return self.described(rows.assign(margin=self._margin, **about))
 
@@ -252,10 +251,8 @@ class Scores:
 
     def other(self, values, measure, quantity=""):
         """Scores of the same units, or of some of them, in another measure."""
-        some = self._of(values)
-        return replace(
-            some, measure=measure, quantity=quantity, margin=None, control=None, same_input=None
-        )
+        about = {"measure": measure, "quantity": quantity, "margin": None}
+        return replace(self._of(values), control=None, same_input=None, **about)
 
     def best(self, names, what="systems", unless=None):
         """Choice of the system with the highest mean of those that were run, or of a named one."""
@@ -264,12 +261,14 @@ class Scores:
                 known = f"{did_you_mean(unless, self.values)}; choose from {', '.join(self.values)}"
                 raise InputError(f"there is no score of {unless}{known}")
             return Choice.of(unless)
-        means = self.values.mean()[[name for name in names if name in self.values]]
+        means = self.values.mean().filter(names)
         if means.empty:
             raise InputError(f"none of the {what} was run: name the baseline")
         if len(means) == 1:
             return Choice(means.index[0], f"the only one of the {what} that was run")
-        where = f"{len(self.values):,} {self.unit}{f' ({self.part})' if self.part else ''}"
+        where = f"{len(self.values):,} {self.unit}"
+        if self.part:
+            where += f" ({self.part})"
         role = f"the best of {len(means)} {what} by mean {self.measure} on {where}"
         return Choice(means.idxmax(), role)
 
@@ -298,11 +297,7 @@ class Scores:
 
     def described(self, rows):
         """Rows with what they are of, where they do not say it: sentences are made of it."""
-        about = {}
-        for column in rows.columns.intersection(["system", "against"]):
-            about[f"{column}_name"] = rows[column].map(self.name)
-            about[f"{column}_phrase"] = rows[column].map(self.phrase)
-        about |= {
+        about = {
             "measure": self.measure,
             "quantity": self.quantity,
             "dataset": f"{self.dataset}_{self.part}" if self.part else self.dataset,
@@ -311,9 +306,16 @@ class Scores:
             "unit": self.unit,
             "cluster": self.cluster,
         }
+        for column in rows.columns.intersection(["system", "against"]):
+            about[f"{column}_name"] = rows[column].map(self.name)
+            about[f"{column}_phrase"] = rows[column].map(self.phrase)
         if self.neutral:
             about["neutral"] = True
         return rows.assign(**{column: of for column, of in about.items() if column not in rows})
+
+    @property
+    def _draws(self):
+        return {"n_resamples": self.n_resamples, "seed": self.seed}
 
     @property
     def _margin(self):

@@ -1,74 +1,23 @@
 """Sentences, titles of figures and captions, made from rows that know what they are of."""
 
+from pathlib import Path
+
 import pandas as pd
 
+from casebook.readers import read_yaml
 from casebook.runs.headlines import counted, per_cent
 from casebook.scores import NOT_RUN
 from casebook.stats.intervals import bounds_text
 from casebook.tables import enumerated, reason_text
-from casebook.verdicts import (
-    BETTER,
-    EQUIVALENT,
-    HIGHER,
-    INTERVAL_BY_UNIT,
-    LOWER,
-    NO_DIFFERENCE,
-    NOT_MEASURED,
-    UNDECIDED,
-    WORSE,
-)
+from casebook.verdicts import BETTER, EQUIVALENT, INTERVAL_BY_UNIT, NOT_MEASURED, WORSE
 
 MOST_NAMED = 6  # rows that a title names; more are counted
-MOST_COUNTS = 3  # of units that a caption names; of more it gives the range
+MOST_COUNTS = 3  # of units or measures that a caption names
 VARYING = ["measure", "system_name", "against_name", "part"]  # in the order of a label
-
-# Verdict on a contrast to its sentence.
-PAIRS = {
-    BETTER: "{system_phrase} has a higher {measure} than {against_phrase}",
-    WORSE: "{system_phrase} has a lower {measure} than {against_phrase}",
-    EQUIVALENT: "{system_phrase} and {against_phrase} hardly differ in {measure}",
-    NO_DIFFERENCE: "{system_phrase} and {against_phrase} have the same {measure} throughout",
-    UNDECIDED: "{system_phrase} and {against_phrase} are not shown to differ in {measure}",
-    NOT_MEASURED: "{system_phrase} and {against_phrase} cannot be compared in {measure} here",
-}
-PAIRS |= {HIGHER: PAIRS[BETTER], LOWER: PAIRS[WORSE]}
-# Verdict on a contrast to its part of a sentence about several, of one system or of many.
-CLAUSES = {
-    BETTER: "{one} {be} above {other}",
-    WORSE: "{one} {be} below {other}",
-    EQUIVALENT: "{one} hardly differ{s} from {other}",
-    NO_DIFFERENCE: "{one} score{s} exactly as {other}",
-    UNDECIDED: "{one} {be} not shown to differ from {other}",
-    NOT_MEASURED: "{one} cannot be compared with {other}",
-}
-CLAUSES |= {HIGHER: CLAUSES[BETTER], LOWER: CLAUSES[WORSE]}
-# Verdict on a value to where it lies.
-PLACES = {
-    BETTER: "above {null:g}",
-    WORSE: "below {null:g}",
-    EQUIVALENT: "too near {null:g} to matter",
-    NO_DIFFERENCE: "exactly {null:g}",
-    UNDECIDED: "not shown to differ from {null:g}",
-    NOT_MEASURED: "not measurable here",
-}
-# Verdict to how a title counts it.
-COUNTS = {
-    BETTER: "up",
-    WORSE: "down",
-    EQUIVALENT: "too small to matter",
-    NO_DIFFERENCE: "exactly zero",
-    UNDECIDED: "undecided",
-    NOT_MEASURED: "not measurable here",
-}
-COUNTS |= {HIGHER: COUNTS[BETTER], LOWER: COUNTS[WORSE]}
-# Measure to what it says of how many units, for readers who know no measures.
-SHARES = {
-    "P@1": "a right document comes first for {level}",
-    "Success@1": "a right document comes first for {level}",
-    "Success@10": "a right document is among the first ten for {level}",
-    "accuracy": "the verdict is right for {level}",
-    "share of copies that score lower": "the score drops for {level}",
-}
+PAIR = ["verdict", "system_phrase", "against_phrase"]
+WORDS = read_yaml(Path(__file__).with_suffix(".yml"))
+PLACES = WORDS["places"]
+SHARES = WORDS["shares"]
 
 
 def kind(frame):
@@ -97,7 +46,9 @@ def units(row):
 
 def _because(row):
     reason = row.get("reason")
-    return f"because {reason_text(reason) if isinstance(reason, str) else 'nothing was compared'}"
+    if not isinstance(reason, str):
+        return "because nothing was compared"
+    return f"because {reason_text(reason)}"
 
 
 def _level(row, value):
@@ -116,7 +67,7 @@ def sentence(row):
 
 
 def _contrast_sentence(row):
-    text = PAIRS[row["verdict"]].format(**row)
+    text = WORDS["pairs"][row["verdict"]].format(**row)
     if row["verdict"] == NOT_MEASURED:
         return f"{text}, {_because(row)}"
     text += ": "
@@ -150,10 +101,10 @@ def plain(row):
     if row["measure"] not in SHARES:
         return f"{upper(row['system_phrase'])}: {level}; {row['against_phrase']}: {baseline}."
     of_units = row.get("system_unit", row["unit"])
-    text = SHARES[row["measure"]].format(level=f"{level} of the {of_units}")
-    is_between = "against_unit" in row
-    other = f"of the {row['against_unit']}" if is_between else f"with {row['against_phrase']}"
-    return f"{upper(text)}; {other}, {baseline}."
+    text = upper(SHARES[row["measure"]].format(level=f"{level} of the {of_units}"))
+    if "against_unit" in row:
+        return f"{text}; of the {row['against_unit']}, {baseline}."
+    return f"{text}; with {row['against_phrase']}, {baseline}."
 
 
 def reserves(row):
@@ -161,18 +112,20 @@ def reserves(row):
     sentences = []
     if row.get("role"):
         sentences.append(f"{upper(row['against_phrase'])} is {row['role']}.")
+    verdict = row.get("verdict")
     nearest = min(abs(row["low"]), abs(row["high"]))
-    if row.get("verdict") in (BETTER, WORSE) and nearest < row["margin"]:
+    if verdict in (BETTER, WORSE) and nearest < row["margin"]:
         sentences.append(f"The difference may be below {row['margin']:g}, which would not matter.")
-    if row.get("verdict") == EQUIVALENT:
+    if verdict == EQUIVALENT:
         sentences.append(f"Differences below {row['margin']:g} do not matter.")
     if row.get("note"):
         sentences.append(row["note"])
     if row.get("reason") == INTERVAL_BY_UNIT:
         unit = row["unit"].removesuffix("s")
+        clusters = counted(int(row["groups"]), row["cluster"])
         sentences.append(
             f"With fewer than six {row['cluster']} the interval is by {unit}: it holds for new "
-            f"{row['unit']} on these {counted(int(row['groups']), row['cluster'])}."
+            f"{row['unit']} on these {clusters}."
         )
     return sentences
 
@@ -195,66 +148,50 @@ def labels(frame):
 
 def finding(frame):
     """Title of a figure of rows: what they show, in one sentence."""
-    frame = frame[frame["n"] > 0]
+    rows = frame[frame["n"] > 0]
+    if kind(rows) == "contrasts":
+        return f"{upper(_contrasts_finding(rows))}."
     texts = []
-    if kind(frame) == "contrasts" and len(set(frame["measure"])) > 1:
-        return _measures_finding(frame)
-    for measure, rows in frame.groupby("measure", sort=False):
+    for measure, of_measure in rows.groupby("measure", sort=False):
         if kind(rows) == "differences":
-            text = _units_finding(rows)
+            text = _units_finding(of_measure)
         elif "verdict" not in rows:
-            text = _means_finding(rows)
-        elif len(rows) > MOST_NAMED:
-            text = _counts_finding(rows)
-        elif kind(rows) == "contrasts":
-            text = f"in {measure}, {_contrasts_finding(rows)}"
+            text = _means_finding(of_measure)
+        elif len(of_measure) > MOST_NAMED:
+            text = f"of {len(of_measure)} values of {measure}: {_counts(of_measure, PLACES)}"
         else:
-            text = f"{measure} is {_places_finding(rows)}"
+            text = f"{measure} is {_places_finding(of_measure)}"
         texts.append(text)
     return f"{upper('; '.join(texts))}."
 
 
-def _measures_finding(frame):
-    """Pairs by verdict, with the measures in which they have it."""
-    texts = []
-    groups = frame.groupby(["system_phrase", "against_phrase", "verdict"], sort=False)
-    if len(groups) > MOST_NAMED:
-        return f"{upper(_counts_finding(frame))}."
-    for (system, against, verdict), rows in groups:
-        clause = CLAUSES[verdict].format(one=system, other=against, be="is", s="s")
-        texts.append(f"{clause} in {enumerated(list(rows['measure'].unique()))}")
-    return f"{upper('; '.join(texts))}."
-
-
-def _counts_finding(rows):
-    counts = rows["verdict"].value_counts()
-    words = COUNTS if kind(rows) == "contrasts" else PLACES
-    null = rows["null"].iloc[0] if "null" in rows else 0.0
-    texts = [f"{counts[key]} {words[key].format(null=null)}" for key in words if key in counts]
-    what = "differences in" if kind(rows) == "contrasts" else "values of"
-    measures = rows["measure"].unique()
-    of = measures[0] if len(measures) == 1 else f"{len(measures)} measures"
-    return f"of {len(rows)} {what} {of}: {enumerated(texts)}"
-
-
 def _contrasts_finding(rows):
-    """Pairs by verdict; or systems by the verdict on two kinds of units."""
-    is_between = "of" in rows
+    """Pairs by verdict, with the measures and parts in which they have it; of many the number."""
+    measures = rows["measure"].unique()
+    if len(measures) == 1:
+        of, keys, varying = measures[0], PAIR[:2], "part"
+    else:
+        of, keys, varying = f"{len(measures)} measures", PAIR, "measure"
+    groups = rows.groupby(keys, sort=False)
+    if len(groups) > MOST_NAMED or len(rows) > 2 * MOST_NAMED:
+        return f"of {len(rows)} differences in {of}: {_counts(rows, WORDS['counts'])}"
     clauses = []
-    for (verdict, name), group in rows.groupby(
-        ["verdict", "system_unit" if is_between else "system_phrase"], sort=False
-    ):
-        if is_between:
-            other = group["against_unit"].iloc[0]
-            text = CLAUSES[verdict].format(one=name, other=other, be="are", s="")
-            text += f" for {enumerated(list(group['of_phrase']))}"
-        else:
-            other = enumerated(list(group["against_phrase"].unique()))
-            text = CLAUSES[verdict].format(one=name, other=other, be="is", s="s")
-            if len(set(rows["part"])) > 1:
-                text += f" ({enumerated(list(group['part'].replace('', 'all').unique()))})"
+    for (verdict, system, *_), group in groups:
+        against = enumerated(group["against_phrase"].unique())
+        text = WORDS["clauses"][verdict].format(system=system, against=against)
+        if len(set(rows[varying])) > 1:
+            text += f" ({enumerated(group[varying].replace('', 'all').unique())})"
         clauses.append(text)
-    return "; ".join(clauses)
+    text = "; ".join(clauses)
+    return text if varying == "measure" else f"in {of}, {text}"
+
+
+def _counts(rows, words):
+    """How many rows have each verdict."""
+    null = rows["null"].iloc[0] if "null" in rows else 0.0
+    counts = rows["verdict"].value_counts()
+    named = counts.reindex(words).dropna().astype(int)
+    return enumerated([f"{n} {words[verdict].format(null=null)}" for verdict, n in named.items()])
 
 
 def _units_finding(rows):
@@ -269,16 +206,16 @@ def _places_finding(rows):
     clauses = []
     for verdict, names in labels(rows).groupby(rows["verdict"], sort=False):
         place = PLACES[verdict].format(null=rows["null"].iloc[0])
-        clauses.append(f"{place} for {enumerated(list(names))}")
+        clauses.append(f"{place} for {enumerated(names)}")
     return "; ".join(clauses)
 
 
 def _means_finding(rows):
     """The highest mean, and what is not shown to be lower; without tests, the range."""
     rows = rows.set_index(labels(rows))
-    best = rows.loc[rows["value"].idxmax()]
     if "tie_class" in rows:
         return _ranking_finding(rows)
+    best = rows.loc[rows["value"].idxmax()]
     level = _level(best, best["value"])
     if len(rows) == 1:
         return f"{best['measure']} of {best.name}: {level}"
@@ -289,17 +226,17 @@ def _means_finding(rows):
 
 def _ranking_finding(rows):
     """The highest mean of what is compared, what is not shown to be lower, and controls above."""
-    is_control = rows["tie_class"].isna()
-    best = rows.loc[rows["value"].mask(is_control).idxmax()]
+    compared = rows[rows["tie_class"].notna()]
+    best = compared.loc[compared["value"].idxmax()]
     level = _level(best, best["value"])
     text = f"the highest {best['measure']} is that of {best.name}, {level} "
     text += bounds_text(best["low"], best["high"])
-    above = rows.index[is_control & (rows["value"] > best["value"])]
+    above = rows.index[rows["tie_class"].isna() & (rows["value"] > best["value"])]
     if len(above):
-        text += f"; controls that learned nothing are higher: {enumerated(list(above))}"
-    classes = rows.loc[~is_control, "tie_class"].str.split(",").map(set)
+        text += f"; controls that learned nothing are higher: {enumerated(above)}"
+    classes = compared["tie_class"].str.split(",").map(set)
     others = classes.drop(best.name)
-    tied = [name for name, other in others.items() if other & classes[best.name]]
+    tied = [name for name, of_other in others.items() if of_other & classes[best.name]]
     if len(tied) > MOST_NAMED:
         return f"{text}; {len(tied)} of {len(others)} others are not shown to be lower"
     return f"{text}; not shown to be lower: {enumerated(tied or ['none'])}"
@@ -310,40 +247,42 @@ def caption(frame):
     rows = frame[frame["n"] > 0]
     texts = []
     if len(rows):
-        texts = [_about(rows), correction(rows) if kind(rows) == "contrasts" else ""]
+        texts.append(_about(rows))
+        if kind(rows) == "contrasts":
+            texts += _correction(rows)
         if "margin" in rows and rows["margin"].max() > 0:
             texts.append(f"Differences below {rows['margin'].max():g} do not matter.")
         if "role" in rows:
             chosen = rows[rows["role"] != ""].drop_duplicates("against_name")
-            texts += [f"{row.against_name} is {row.role}." for row in chosen.itertuples()]
+            texts.extend(chosen["against_name"] + " is " + chosen["role"] + ".")
     absent = frame.loc[frame["n"] == 0, "reason"].unique() if "reason" in frame else []
     if len(absent):
         names = [reason.removesuffix(NOT_RUN) for reason in absent]
         texts.append(f"Not run, and so not compared: {enumerated(names)}.")
-    return " ".join(filter(None, texts))
+    return " ".join(texts)
 
 
 def _about(rows):
     first = rows.iloc[0]
-    text = "difference in " if "difference" in rows else ""
     measures = rows["measure"].unique()
+    text = "difference in " if "difference" in rows else ""
     text += " and ".join(measures) if len(measures) <= MOST_COUNTS else f"{len(measures)} measures"
     if "low" in rows:
         text += "; 95 % intervals"
     if "reason" in rows and (rows["reason"] == INTERVAL_BY_UNIT).any():
         text += f" over {first['unit']} (fewer than six {first['cluster']})"
-    counts = list(dict.fromkeys(rows.apply(units, axis=1)))
+    counts = rows.apply(units, axis=1).unique()
     if len(counts) > MOST_COUNTS:
         counts = [f"{rows['n'].min():,.0f} to {rows['n'].max():,.0f} {first['unit']}"]
     return upper(f"{text}; {first['title']}, {enumerated(counts)}.")
 
 
-def correction(rows):
+def _correction(rows):
     """Whether several contrasts are corrected for their number, that of the family they are of."""
     sizes = rows["comparisons"].astype(int)
     if sizes.max() == 1:
-        return ""
+        return []
     if "p_adjusted" not in rows:
-        return f"Not corrected for {sizes.max()} comparisons."
-    texts = enumerated([f"{size:,}" for size in dict.fromkeys(sizes)], "or")
-    return f"Corrected for {texts} comparisons."
+        return [f"Not corrected for {sizes.max()} comparisons."]
+    texts = enumerated(sizes.map("{:,}".format).unique(), "or")
+    return [f"Corrected for {texts} comparisons."]

@@ -112,13 +112,12 @@ def _sheet(name, written, stored):
 
 def require_values(path, sheet, table):
     """Refuse a table of a sheet in which a formula has no value."""
-    for column, cells in table.items():
-        for row, cell in cells.items():
-            if isinstance(cell, Formula):
-                where = f"{path}: sheet {sheet!r}, row {row}, column {column!r}"
-                problem = f"the formula {cell[:40]!r} has no stored value"
-                remedy = "open the file in a spreadsheet and save it, or type the value"
-                raise InputError(f"{where}: {problem}: {remedy}")
+    is_formula = table.map(lambda cell: isinstance(cell, Formula))
+    for row, column in np.argwhere(is_formula)[:1]:
+        where = f"sheet {sheet!r}, row {table.index[row]}, column {table.columns[column]!r}"
+        problem = f"the formula {table.iloc[row, column][:40]!r} has no stored value"
+        remedy = "open the file in a spreadsheet and save it, or type the value"
+        raise InputError(f"{path}: {where}: {problem}: {remedy}")
 
 
 # Text of cells: what a workbook cannot hold is changed, what a spreadsheet would run is marked.

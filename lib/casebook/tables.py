@@ -2,12 +2,13 @@
 
 import html
 import re
-from dataclasses import dataclass
 from numbers import Integral, Number
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from casebook.readers import read_yaml
 from casebook.stats.intervals import bounds_text
 
 TALL = 20  # rows above which a table scrolls within the page
@@ -17,44 +18,9 @@ _MARKS = re.compile(r"<[^>]*>")
 _MARKDOWN = re.compile(
     r"[\\`*_#|$]|\](?=[(\[:])|\[(?=\^)|:(?=::)|~(?=~)|(?<=\))=|\{(?=\{)|^%|^[-+](?= )"
 )
-# Reason codes whose own words would not do for readers; any other code is read word by word.
-REASON_TEXTS = {
-    "all_rows_counted": "these are all rows, not a sample",
-    "all_resamples_equal": "all resamples are equal",
-    "class_without_gold": "a class has no gold labels",
-    "class_without_gold_or_prediction": "a class has neither gold labels nor predictions",
-    "dealt_at_random": "which rater cast which vote of this set is made up",
-    "fewer_than_two_clusters": "fewer than two groups",
-    "fewer_than_six_clusters": "fewer than six groups",
-    "fewer_than_six_units": "fewer than six rows",
-    "fewer_than_two_units": "fewer than two rows",
-    "interval_by_unit": "fewer than six groups, so the interval is by row: "
-    "it holds for new rows of these groups",
-    "no_claim": "no claim to check",
-    "no_pairable_items": "no item has two ratings",
-    "no_placebo": "no placebo edit fits",
-    "no_relevant": "nothing is judged relevant",
-    "no_units": "no rows",
-    "no_unit_differs": "no row differs",
-    "no_variation": "all values are equal",
-    "not_asked": "not asked for",
-    "out_of_range": "too large to compute",
-    "raters_are_drawn": "this model has raters drawn at random",
-    "raters_are_fixed": "this model has fixed raters",
-    "raters_nested_in_items": "each item has raters of its own",
-    "raters_unknown": "who rated is not known",
-    "small_expected_counts": "expected counts are too small",
-    "too_few_clusters_for_the_family": "too few groups for so many comparisons",
-    "too_few_units_for_the_level": "too few rows for this level",
-    "undefined_in_resamples": "undefined in some resamples",
-}
-# Fact types of a case; files keep the keys.
-FACTS = {
-    "Numerical": "numbers",
-    "Section": "provisions",
-    "PartyType": "kind of party",
-    "Evidence": "evidence",
-}
+_WORDS = read_yaml(Path(__file__).with_suffix(".yml"))
+REASON_TEXTS = _WORDS["reasons"]
+FACTS = _WORDS["facts"]
 _CODE = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 _WHY = re.compile(r"\b(reason|why|because)\b", re.IGNORECASE)
 
@@ -66,40 +32,38 @@ def reason_text(codes):
     )
 
 
-@dataclass
 class Table:
     """A table that a notebook shows and the book sorts and filters; nothing if it has no rows."""
 
-    frame: pd.DataFrame
-    caption: str
-    digits: int = 3
-    formats: dict | None = None
+    def __init__(self, frame, caption):
+        self.frame = frame
+        self.caption = caption
 
     def _repr_html_(self):
         """The HTML that Jupyter and the book show; what is equal in all rows is in the caption."""
-        frame = self.frame
-        constants = {}
-        for name in frame.columns[1:] if len(frame) > 1 else ():
-            cells = _cells(frame[name], self.digits, self.formats)
-            text = html.unescape(_MARKS.sub("", cells[0]))
-            if len(set(cells)) == 1 and len(text) <= 60:
-                constants[name] = text
-        if len(constants) == len(frame.columns) - 1:  # rows that differ in their names only
-            constants = {}
-        texts = [f"{_title(name)}: {text}" for name, text in constants.items() if text != "–"]
+        columns = {name: _cells(column) for name, column in self.frame.items()}
+        equal = {}
+        for name, cells in list(columns.items())[1:]:
+            text = html.unescape(_MARKS.sub("", cells[0])) if len(set(cells)) == 1 else ""
+            if 0 < len(text) <= 60:
+                equal[name] = text
+        # Of one row, and of rows that differ in their names only, all is shown.
+        if len(self.frame) < 2 or len(equal) == len(columns) - 1:
+            equal = {}
+        texts = [f"{_title(name)}: {text}" for name, text in equal.items() if text != "–"]
         caption = f"{self.caption} (in all rows {'; '.join(texts)})" if texts else self.caption
-        return to_html(frame.drop(columns=list(constants)), caption, self.digits, self.formats)
+        return to_html(self.frame.drop(columns=list(equal)), caption)
 
     def __repr__(self):
         return f"<Table: {self.caption} ({len(self.frame)} rows)>" if len(self.frame) else ""
 
 
-def to_html(frame, caption, digits=3, formats=None):
+def to_html(frame, caption):
     """A frame as an HTML table that needs no network; an empty one is nothing."""
     if frame.empty:
         return ""
     head = "".join(f'<th scope="col">{html.escape(_title(name))}</th>' for name in frame)
-    columns = [_cells(column, digits, formats) for _, column in frame.items()]
+    columns = [_cells(column) for _, column in frame.items()]
     rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
     size = " tall" if len(frame) > TALL else ""
     more = f' data-shown="{COLUMNS_SHOWN}"' if len(frame.columns) > COLUMNS_SHOWN else ""
@@ -119,9 +83,9 @@ class Markup(str):
     """Text that is HTML already and must not be escaped again."""
 
 
-def _cells(column, digits, formats):
-    spec = (formats or {}).get(column.name, f"z.{digits}f")
-    if pd.api.types.is_float_dtype(column) and not callable(spec):
+def _cells(column):
+    spec = p_value if column.name == "corrected p" else "z.3f"
+    if pd.api.types.is_float_dtype(column):
         defined = column.dropna()
         # Counts that pandas made floats because one is missing; shares of 0 and 1 stay shares.
         if (defined % 1 == 0).all() and defined.abs().max() > 1:
@@ -154,23 +118,14 @@ def decimal(value, spec="z.3f"):
     return text.replace("-", "\u2212").replace("%", "\u00a0%")
 
 
-def interval_text(low, high, digits=3):
+def interval_text(low, high):
     """The bounds of an interval."""
-    return bounds_text(low, high, f"z.{digits}f").replace("-", "\u2212")
+    return bounds_text(low, high).replace("-", "\u2212")
 
 
 def p_value(p):
     """A p-value, which is never written as 0."""
     return "<0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def linked(frame, column, pages):
-    """A frame whose column links to pages; a value without a page stays as it is."""
-    links = [
-        Markup(f'<a href="{html.escape(page)}">{html.escape(str(value))}</a>') if page else value
-        for value, page in zip(frame[column], pd.Series(pages).fillna(""), strict=True)
-    ]
-    return frame.assign(**{column: pd.Series(links, frame.index, dtype=object)})
 
 
 def enumerated(names, last="and"):
@@ -185,18 +140,16 @@ def escape_markdown(text):
     return html.escape(_MARKDOWN.sub(r"\\\g<0>", line), quote=False)
 
 
-def with_interval(frame, value, low, high, digits=3, alone=None):
-    """A frame whose column `value` shows its interval, too; `alone` are rows without any."""
+def with_interval(frame, value, low, high):
+    """A frame whose column `value` shows its interval, too."""
     joined = []
     for number, *bounds in frame[[value, low, high]].itertuples(index=False):
         text = None
         if pd.notna(number):
             text = Markup(
-                f'<data value="{number:.6g}">{decimal(number, f"z.{digits}f")}</data> '
-                f'<span class="interval">{interval_text(*bounds, digits)}</span>'
+                f'<data value="{number:.6g}">{decimal(number)}</data> '
+                f'<span class="interval">{interval_text(*bounds)}</span>'
             )
         joined.append(text)
     joined = pd.Series(joined, frame.index, dtype=object)
-    if alone is not None:
-        joined = joined.mask(alone, frame[value])
     return frame.assign(**{value: joined}).drop(columns=[low, high])

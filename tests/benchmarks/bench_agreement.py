@@ -6,11 +6,9 @@ The peers draw few resamples, and their time per resample is scaled.
 import interrater
 import krippendorff
 import numpy as np
-import pandas as pd
-import pingouin
 from measuring import limit_row, own_seconds, row, run_python
 
-from casebook.measures.agreement import intraclass_correlation, krippendorff_alpha
+from casebook.measures.agreement import krippendorff_alpha
 
 ITEMS, RATERS, DRAWS = 10_000, 20, 1000
 SIZE = f"{ITEMS} items x {RATERS} raters"
@@ -69,10 +67,3 @@ def rows():
     name = f"memory: alpha, {DRAWS} resamples, {SIZE}"
     note = "megabytes at the peak, the interpreter included; the limit is 500"
     yield limit_row(name, run_python(PEAK), 500, note)
-
-    X = np.where(np.isnan(X), 3.0, X)
-    long = pd.DataFrame(X).reset_index().melt("index", var_name="rater")
-    ours = own_seconds(lambda: intraclass_correlation(X, form="2,1", n_resamples=0))
-    theirs = own_seconds(lambda: pingouin.intraclass_corr(long, "index", "rater", "value"), 1)
-    note = "one form with the new-panel interval; the peer gives all six"
-    yield row(f"intraclass correlation, {SIZE}", "pingouin", ours, theirs, 1, note)

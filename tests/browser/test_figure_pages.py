@@ -20,6 +20,7 @@ ROWS = pd.DataFrame(
         "low": [0.02, -0.03, -0.004],
         "high": [0.041, -0.01, 0.006],
         "n": [198, 198, 1198],
+        "verdict": ["better", "worse", "undecided"],
         "address": ["items.html#q=1", "items.html#q=2", None],
     }
 )

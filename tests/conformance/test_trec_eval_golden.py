@@ -10,7 +10,17 @@ from casebook.measures.ranking import evaluate, parse_measure
 pytestmark = pytest.mark.data
 
 # All grades are 0 and 1 here; unj_k is what Judged@k leaves of 1 when k are retrieved.
-NAMES = {"unj_5": "Judged@5", "unj_20": "Judged@20"}
+NAMES = {
+    "unj_(5|20)": r"Judged@\1",
+    "map": "AP",
+    r"map_cut_(\d+)": r"AP@\1",
+    "recip_rank": "RR",
+    "ndcg": "nDCG",
+    r"ndcg_cut_(\d+)": r"nDCG@\1",
+    r"P_(\d+)": r"P@\1",
+    r"recall_(\d+)": r"R@\1",
+    r"success_(\d+)": r"Success@\1",
+}
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +32,9 @@ def printed(path):
     """The supported measures among those that a file holds, for each query and for all."""
     names = ["measure", "query", "value"]
     table = pd.read_csv(path, sep=r"\s+", header=None, names=names, dtype=str)
-    table["measure"] = table["measure"].replace(NAMES)
+    table["measure"] = table["measure"].replace(
+        {f"^{name}$": ours for name, ours in NAMES.items()}, regex=True
+    )
     table = table[table["measure"].map(is_supported)]
     value = table["value"].astype(float)
     unjudged = table["measure"].str.startswith("Judged")
@@ -53,8 +65,8 @@ def test_every_printed_value(golden, qrels):
 
 def test_truncated_run_is_accepted_and_a_missing_query_counts_zero(golden):
     run = golden / "results.trunc"
-    result = evaluate(golden / "qrels.test", run, "map")
+    result = evaluate(golden / "qrels.test", run, "AP")
     assert result.accounting.missing == ("302",)
-    assert f"{result.mean['map']:.4f}" == "0.1016"
-    skipped = evaluate(golden / "qrels.test", run, "map", missing="skip")
-    assert np.isclose(skipped.mean["map"] * 2, result.mean["map"] * 3)
+    assert f"{result.mean['AP']:.4f}" == "0.1016"
+    skipped = evaluate(golden / "qrels.test", run, "AP", missing="skip")
+    assert np.isclose(skipped.mean["AP"] * 2, result.mean["AP"] * 3)

@@ -1,20 +1,12 @@
-"""BEIR folders, TREC judgements and the Mini-Insurance layout: sound ones, and every defect."""
-
-import json
-import runpy
+"""BEIR folders: sound ones, and every defect."""
 
 import pytest
 from beir_folders import write_beir
 from refusals import not_refused
 
-from casebook import paths
 from casebook.data import load
-from casebook.data.folders import load_folder, read_mini_insurance
+from casebook.data.folders import load_folder
 from casebook.errors import InputError
-from casebook.retrieval.ablation import data_table, retrieve, score
-from casebook.retrieval.pipeline import HybridRetriever
-
-WRITE = runpy.run_path(str(paths.DATA / "make" / "mini_insurance.py"))["write"]
 
 
 def test_sound_folder(toy):
@@ -31,9 +23,9 @@ def test_sound_folder(toy):
 
 
 DEFECTS = [
-    ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', ":4: id 'd1' stood above with other"),
+    ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', ":4: _id 'd1' is empty or stands above"),
     ("corpus.jsonl", b"{broken", ":4: is not JSON"),
-    ("corpus.jsonl", b'{"_id": " ", "text": "x"}', ":4: has an empty '_id'"),
+    ("corpus.jsonl", b'{"_id": " ", "text": "x"}', ":4: _id ' ' is empty"),
     (
         "corpus.jsonl",
         b'{"_id": "d4", "text": "x", "metadata": {"title": 1}}',
@@ -85,11 +77,7 @@ def incomplete(tmp_path):
 def test_a_few_missing_documents_are_counted_and_cannot_be_found(incomplete):
     data = load(incomplete, max_missing=0.04)
     assert data.lacking == {"d48", "d49"} and data.counts["judgements"] == 50
-    message = "2 of 50 judgements name documents that the collection lacks"
-    assert message in data_table(data)["value"].astype(str).str.cat()
-    rankings = {"bm25": retrieve(data, HybridRetriever(data.documents, mode="bm25"))}
-    # As trec_eval counts them: relevant, and found by nobody.
-    assert score(data, rankings, ["R@10"])["R@10"]["bm25"].mean() == 48 / 50
+    assert data.missing == "2 of 50 judgements name documents that the collection lacks"
 
 
 def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomplete):
@@ -99,39 +87,3 @@ def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomple
         load(incomplete)
     left_out = "4 judgements of queries without a text are left out"
     assert left_out in load(incomplete, max_missing=1).missing
-
-
-BOM = "\ufeff".encode()
-ROW = {"id": "q1", "text": "a fire?", "relevantDocId": "Policy-fire"}
-ROWS = [
-    ([ROW, {"id": "q2", "text": "x", "relevantDocId": "theft"}], ":2: policy 'theft' has no file"),
-    ([{"id": "q2", "text": "x"}], "has no document .relevantDocId."),
-    ([ROW, ROW], "query_id 'q1' occurs more than once"),
-    ([ROW | {"text": [3]}], ":1: text is"),
-]
-
-
-def test_a_folder_of_policies_is_read_and_its_defects_are_named(tmp_path):
-    (tmp_path / "policies").mkdir()
-    (tmp_path / "queries").mkdir()
-    (tmp_path / "policies" / "policy-fire.txt").write_bytes(BOM + b"Fire.\r\nSmoke.\n")
-
-    def read(rows):
-        path = tmp_path / "queries" / "queries.json"
-        path.write_bytes(BOM + json.dumps(rows).encode())
-        return read_mini_insurance(tmp_path)
-
-    assert read([ROW]).qrels == {"q1": {"policy-fire": 1}}
-    assert read([ROW]).documents["text"].tolist() == ["Fire.\nSmoke.\n"]
-    assert not_refused(read, ROWS) == []
-
-
-def test_what_the_script_writes_reads_back(tmp_path):
-    insurance = load("insurance")
-    WRITE(insurance, tmp_path)
-    back = load(tmp_path)
-    texts = insurance.documents.set_index("doc_id")["text"]
-    assert back.documents.set_index("doc_id")["text"].to_dict() == texts.to_dict()
-    for query, (document,) in back.qrels.items():
-        grades = insurance.qrels[query]
-        assert grades[document] == max(grades.values())

@@ -8,8 +8,8 @@ import pytest
 
 from casebook import paths
 from casebook.errors import InputError
-from casebook.runs.evidence import EVIDENCE_FOLDERS
 from casebook.runs.outputs import require_report
+from casebook.runs.record import EVIDENCE_FOLDERS
 
 FLIPS = 100  # of each kind of file
 

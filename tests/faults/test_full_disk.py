@@ -4,12 +4,9 @@ import gzip
 import json
 
 import nbformat
-import pytest
 import yaml
 
-from casebook.runs.promotions import active_promotion, promote, verify
-from casebook.runs.record import RunRecord, now, read_record
-from casebook.runs.registry import discover, find_run, locate, record_run
+from casebook.runs.record import read_record
 
 FULL = "No space left on device"
 
@@ -73,33 +70,3 @@ def test_a_run(notebook_project, disk, casebook, count):
     assert code == 0, err
     assert "cached  made-9" in err
     assert whole(project / "results" / "mine") == {"made-9", "made-3000"}
-
-
-def test_the_registry(tmp_path, monkeypatch, disk, count):
-    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
-    small = disk(tmp_path / "runs")
-    layout = locate(runs_root=tmp_path / "runs")
-
-    def add(name):
-        record = RunRecord.model_construct(
-            run_id=name, workflow="w", started=now(), completed=now(), metrics={"ndcg@3": 0.5}
-        )
-        record_run(layout, record)
-        promote(discover(layout), find_run(discover(layout), name), "ndcg@3", "t")
-
-    seen, number = set(), 0
-    for kilobytes in range(4, 84, 4):
-        small.grow(kilobytes)
-        with pytest.raises(OSError, match=FULL):
-            while True:
-                number += 1
-                add(f"r{number}")
-        listing = discover(layout)
-        names = set(listing.runs["run"])
-        assert not listing.unreadable and seen <= names
-        assert verify(layout.root) == []
-        seen = names
-        count("full disk: registry")
-    small.grow(20_000)
-    add("last")
-    assert active_promotion(layout.root, "ndcg@3")["runId"] == "last"

@@ -128,20 +128,3 @@ def test_any_bytes_are_read_or_refused_in_one_line(name, tmp_path_factory, data)
         READERS[name](path)
     except InputError as error:
         assert "\n" not in str(error) and name in str(error)
-
-
-def lines_of(tmp_path, *records):
-    path = tmp_path / "x.jsonl"
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
-
-
-def test_a_copy_has_the_same_metadata_in_any_order_and_no_other(tmp_path):
-    first = {"_id": "a", "text": "one", "places": {"x": [-1], "y": 1}, "year": 1}
-    copy = {"year": 1, "places": {"y": 1, "x": [-1]}, "text": "one", "_id": "a"}
-    frame = read_frame(lines_of(tmp_path, first, copy), "_id", "doc_id")
-    assert frame.attrs["copies"] == 1
-    for change in ({"places": {"x": [-2], "y": 1}}, {"year": "1"}, {"text": "on", "title": "e"}):
-        path = lines_of(tmp_path, first, first | change)
-        with pytest.raises(InputError, match="with other content"):
-            read_frame(path, "_id", "doc_id")

@@ -1,7 +1,6 @@
 """Scores of verdicts against scikit-learn, published counts and documented values."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,6 @@ from casebook.measures.classification import (
     documented_metrics,
     score_predictions,
 )
-from casebook.verdicts import INTERVAL_BY_UNIT
 
 S, N, NEI, C = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING"
 SHARES = {
@@ -127,23 +125,6 @@ def test_fever_collapse_flatters():
         assert found.estimate == pytest.approx(accuracy, abs=5e-5)
 
 
-def test_prevalence_makes_a_constant_answer_look_good():
-    """Eight of ten SUPPORTED: the constant answer beats the documented system."""
-    found = score_predictions([S] * 8 + [N] * 2, [S] * 6 + [N] * 4)
-    names, majority = ("f1_binary", "balanced_accuracy", "mcc"), found.baselines["majority"]
-    assert [found[name].estimate for name in names] == pytest.approx([0.857, 0.875, 0.61], abs=5e-3)
-    assert [majority[name].estimate for name in names[:2]] == pytest.approx([0.889, 0.5], abs=5e-4)
-    assert majority["mcc"].reason == "no_variation"
-    assert (found["accuracy"].low, found["accuracy"].high) == pytest.approx((0.49, 0.943), abs=1e-3)
-
-
-def test_groups_cover_every_row_and_name_the_missing():
-    found = score_predictions([S, N, S, N], [S, N, N, None], groups={"hops": [2, 3, 3, None]})
-    sizes = {name: row["accuracy"].n for name, row in found.groups["hops"].items()}
-    assert sizes == {"2": 1, "3": 2, "unknown": 1}
-    assert found.parity["groups"]["hops"]["unknown"]["n"] == 1
-
-
 def test_no_interval_has_width_zero():
     """Every group has one true and one false claim: the accuracy of one answer never varies."""
     pairs = np.repeat(np.arange(10), 2)
@@ -156,28 +137,6 @@ def test_no_interval_has_width_zero():
     # A share of 0 or 1 has Wilson's interval over groups.
     recall = scores["recall"]
     assert recall.estimate == recall.high == 1 and 0.6 < recall.low < 0.8
-
-
-def test_with_too_few_clusters_the_interval_is_by_row_and_says_so():
-    gold, predicted = [S, N] * 6, [S, N, S, S, N, N] * 2
-    few = score_predictions(gold, predicted, clusters=[0, 1, 2] * 4)
-    alone = score_predictions(gold, predicted)
-    for measure in ("accuracy", "f1_macro"):
-        assert few[measure] == replace(alone[measure], reason=INTERVAL_BY_UNIT)
-
-
-def test_bootstrap_of_f1_agrees_with_resampled_clusters():
-    rng = np.random.default_rng(1)
-    gold = rng.choice([S, N], (40, 2))
-    predicted = np.where(rng.random((40, 1)) < 0.7, gold, rng.choice([S, N, "?"], (40, 2)))
-    clusters = np.repeat(np.arange(40), 2)
-    flat = gold.ravel(), predicted.ravel()
-    found = score_predictions(*flat, clusters=clusters, n_resamples=4000)["f1_macro"]
-    draws = [
-        sk.f1_score(gold[rows].ravel(), predicted[rows].ravel(), labels=[S, N], average="macro")
-        for rows in rng.integers(0, 40, (300, 40))
-    ]
-    assert (found.low, found.high) == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.03)
 
 
 def test_bad_input_is_named():
@@ -193,12 +152,6 @@ def test_bad_input_is_named():
         (([S, N], [S, N], {"groups": {"hops": [2]}}), "1 entries for 2 rows"),
     ]
     assert misnamed(scored, cases, InputError) == []
-
-
-def test_no_rows_give_reasons_not_zeros():
-    found = score_predictions([], [])
-    assert all(m.estimate is None and m.reason for m in found.measures.values())
-    assert found.numbers()["accuracy"]["value"] is None
 
 
 def calculate_classification_metrics(predictions, ground_truths):

@@ -183,13 +183,6 @@ def test_a_share_needs_a_quotation():
 
 
 @few
-@given(marks, marks)
-def test_any_text_is_read(text, source):
-    states = {state for _, state in quote_states(text, [source])}
-    assert states <= STATES
-
-
-@few
 @given(st.lists(st.sampled_from(WORDS), min_size=3))
 def test_whatever_is_copied_is_verbatim(words):
     quote = " ".join(words)

@@ -13,7 +13,6 @@ from scipy import stats
 from casebook.errors import InputError
 from casebook.measures import rankshift
 from casebook.measures.rankshift import (
-    mean_null,
     mean_spearman_test,
     spearman,
     spearman_null,
@@ -56,15 +55,6 @@ def test_displacement_footrule_and_jaccard_are_their_definitions(before, after, 
 def test_published_values_of_fagin():
     assert [rankshift.footrule(*pair, 5) for pair in (WORKED, DISJOINT)] == [6, 30]
     assert rankshift.normalised_footrule(*WORKED, 5) == pytest.approx(0.2)
-
-
-def test_of_one_set_the_footrule_lies_between_kendalls_distance_and_twice_it():
-    """Diaconis & Graham 1977: K <= F <= 2K, K from scipy's tau."""
-    for before, after in zip(*draws(12, pairs=200, k=12), strict=True):
-        footrule = rankshift.footrule(before, after, 12)
-        tau = stats.kendalltau(np.argsort(before), np.argsort(after)).statistic
-        distance = round((1 - tau) * 12 * 11 / 4)
-        assert distance <= footrule <= 2 * distance
 
 
 def test_chance_and_short_lists():
@@ -127,17 +117,6 @@ def test_values_are_bounded_symmetric_and_lie_between_what_may_follow(before, af
 # What every distance does with its lists.
 
 
-def test_only_the_first_k_count_and_two_empty_lists_have_no_value():
-    before, after = list(range(20)), [*range(10), *range(30, 40)]
-    assert rankshift.normalised_footrule(before, after, 20) > 0
-    names = ("mean_displacement", "normalised_footrule", "jaccard", "rbo")
-    measures = [getattr(rankshift, name) for name in names]
-    assert [measure(before, after) for measure in measures[:3]] == [0, 0, 1]
-    assert [measure([], []) for measure in measures] == [None] * 4
-    # Document: (2K + 1 - n) / 2 for n cases against none.
-    assert rankshift.mean_displacement(list("abc"), [], K) == pytest.approx(9)
-
-
 def test_bad_lists_and_options_are_refused():
     def call(name, before, after, options):
         getattr(rankshift, name)(before, after, **options)
@@ -159,7 +138,8 @@ def test_bad_lists_and_options_are_refused():
 def test_null_of_ties_is_that_of_scipys_permutation_test():
     first, second = [1, 2, 2, 4, 5], [2, 1, 3, 3, 5]
     observed = round(1000 * abs(spearman(first, second)))
-    beyond = sum(p for v, p in spearman_null(first, second).items() if abs(v) >= observed)
+    null = spearman_null(first, second)
+    beyond = null[np.abs(np.arange(-1000, 1001)) >= observed].sum()
     expected = stats.permutation_test(
         (first,),
         lambda x: stats.spearmanr(x, second).statistic,
@@ -174,9 +154,10 @@ def test_null_of_ties_is_that_of_scipys_permutation_test():
 def test_mean_over_cases_is_tested_by_the_enumeration_of_all():
     orders = list(itertools.permutations([1, 2, 3]))
     sums = [spearman([1, 2, 3], a) + spearman([1, 2, 3], b) for a in orders for b in orders]
-    null = mean_null([spearman_null([1, 2, 3], [1, 2, 3])] * 2)
-    for value, count in zip(*np.unique(np.round(sums, 6), return_counts=True), strict=True):
-        assert null[round(1000 * value) + 2000] == pytest.approx(count / 36)
+    for first, second in itertools.product(orders, repeat=2):
+        found = mean_spearman_test([([1, 2, 3], first), ([1, 2, 3], second)])
+        expected = np.mean(np.abs(sums) >= abs(sum(found["values"])) - 1e-9)
+        assert found["p"] == pytest.approx(expected)
     found = mean_spearman_test([([1, 1, 1], [1, 2, 3]), ([1, 2, 3, 4], [1, 2, 3, 4])])
     assert found == {"values": [None, 1], "undefined": 1, "p": pytest.approx(2 / 24)}
     assert mean_spearman_test([([1, 1], [1, 2])])["p"] is None

@@ -3,7 +3,6 @@
 import json
 import re
 
-import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
@@ -58,17 +57,3 @@ def test_two_judges_on_the_claims_of_a_user(chapter, tmp_path, make_classifier):
     assert variables["named"]["entailment:nli"].costs["questions"] == 12
     assert "Planted contradictions" in shown["unseen"]
     assert "right more often than" in shown["answer"]
-
-
-def test_the_chapters_run_on_the_claims_of_a_user(chapter, tmp_path):
-    own = kitchen(tmp_path / "kitchen")
-    variables, shown = chapter("07_factcheck_confusion", **own, n_resamples=200)
-    assert variables["counts"].loc[S, S] == 6 and "What the evidence adds" in shown["answer"]
-    variables, shown = chapter("17_factcheck_parts", **own, n_resamples=200)
-    parts = variables["tables"]["parts"]
-    reported = variables["tables"]["reported"].dropna(subset="ours")
-    differences = parts.set_index("against")["difference"]
-    assert -100 * differences["without query diversity"] == pytest.approx(
-        reported.set_index("configuration")["ours"].get("k=1", np.nan), nan_ok=True
-    )
-    assert "Does each part of the pipeline add to its accuracy?" in shown["answer"]

@@ -1,6 +1,5 @@
 """A figure as a notebook shows it: parsed by another parser, against what was drawn."""
 
-import re
 from html.parser import HTMLParser
 
 import matplotlib.pyplot as plt
@@ -63,15 +62,6 @@ def test_what_a_cell_shows_is_kept_linked_closed_and_the_same_again(outputs):
     assert bytes_kept.startswith(b"<?xml")
 
 
-def test_figures_of_a_page_share_no_id(outputs):
-    pages = [outputs.figure(name, points(), "Points.")._repr_html_() for name in ("one", "two")]
-    first, second = (re.findall(r' id="([^"]+)"', page) for page in pages)
-    assert first and len({*first, *second}) == len(first + second)
-    assert set(re.findall(r'url\(#(\w+)\)|xlink:href="#(\w+)"', pages[0])) <= {
-        pair for name in first for pair in ((name, ""), ("", name))
-    }
-
-
 def test_texts_never_become_markup(outputs):
     figure, axes = plt.subplots()
     axes.set_title(HOSTILE)
@@ -97,20 +87,3 @@ def test_a_mark_is_where_its_value_is_drawn_for_a_column_and_for_a_phone(outputs
     page = view._repr_html_()
     assert page.index("The second is larger.") < page.index("<svg")
     assert page.count("<svg") == 2 and page.count('class="drawing narrow" hidden') == 1
-
-
-def test_a_colour_is_that_of_the_verdict_else_of_the_interval(outputs):
-    frame = pd.DataFrame({"row": ["up", "down", "none"], "value": [0.2, -0.2, 0.0]})
-    frame = frame.assign(low=frame["value"] - 0.1, high=frame["value"] + 0.1)
-
-    def colours(frame):
-        figure = plots.effects(frame, "change", margin=0.05)
-        low, high = figure.axes[0].get_xlim()
-        assert low == pytest.approx(-high)
-        svg = outputs.figure("effects", figure, "Effects.", frame).svg
-        return re.findall(r"stroke: var\(--figure-(\w+), #\w+\); stroke-width: 3", svg)
-
-    assert colours(frame) == ["green", "orange", "ochre"]
-    # Of a measure of which less is better, and of one with a difference too small to matter.
-    judged = frame.assign(verdict=["worse", "better", "equivalent"])
-    assert colours(judged) == ["orange", "green", "grey"]

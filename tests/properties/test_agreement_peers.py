@@ -38,7 +38,7 @@ def test_kappa_as_scikit_learn_and_statsmodels(weights):
     for seed in range(10):
         ratings = draw(seed, raters=2)
         theirs = metrics.cohen_kappa_score(*ratings.T.astype(int), weights=name)
-        ours = agreement.cohen_kappa(ratings, weights=weights, **NONE)
+        ours = agreement.measure("cohen_kappa", ratings, weights=weights, **NONE)
         assert ours.estimate == pytest.approx(theirs, abs=1e-12)
         cells = pd.crosstab(*ratings.T).to_numpy()
         result = inter_rater.cohens_kappa(cells, wt=name)

@@ -121,23 +121,3 @@ def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
         )
         assert not NO_WIDTH_0.search(page)
         assert {"right", "wrong"} <= set(written(tmp_path, "items")["systems"])
-
-
-def test_query_length_gives_one_verdict_and_names_both_kinds(run_chapter, folder, tmp_path):
-    page, _ = run_chapter("09_query_length", dataset="smoke", n_resamples=500)
-    (answer,) = written(tmp_path, "headlines")
-    rows = written(tmp_path, "contrasts")["query_length"]["smoke"]["nDCG@10"]
-    assert answer["decision"] == rows[0]["verdict"] == "undecided"
-    assert "**Do short questions fare worse than long ones? Undecided. " in page
-    assert "17 questions (long) in 15 groups and 17 questions (short) in 14 groups" in page
-
-
-def test_settings_are_chosen_on_one_half_and_compared_on_the_other(run_chapter, tmp_path):
-    options = QUICK | {"pipeline": BARE, "grid": {"question_tokens": [64, 16]}}
-    _, variables = run_chapter("12_pipeline_settings", dataset="smoke", **options)
-    first, second = variables["first"], variables["second"]
-    assert not set(first.qrels) & set(second.qrels)
-    (answer,) = written(tmp_path, "headlines")
-    assert answer["n"] == len(second.queries)
-    best = variables["sweeps"].groupby("setting")["value"].max()
-    assert variables["chosen"]["value"].tolist() == best.tolist()

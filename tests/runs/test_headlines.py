@@ -15,31 +15,6 @@ from casebook.runs.headlines import (
 NAMES = {"dataset": "smoke", "system": "a", "against": "b", "measure": "nDCG@10"}
 
 
-def verdict(low, high, margin=0.0, n=40, value=0.0, groups=None):
-    return Headline(
-        "Better?", value=value, low=low, high=high, n=n, groups=groups, margin=margin, **NAMES
-    ).verdict
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "margin", "expected"),
-    [
-        (0.01, 0.09, 0, "helps"),
-        (-0.09, -0.01, 0, "hurts"),
-        (0.001, 0.004, 0.005, "no effect"),  # decided, and too small to matter
-        (0.001, 0.006, 0.005, "helps"),
-        (-0.004, 0.004, 0.005, "no effect"),
-        (-0.005, 0.004, 0.005, "undecided"),  # the margin itself is not within it
-        (-0.2, 0.004, 0.005, "undecided"),
-        (-0.2, 0.006, 0.005, "undecided"),
-        (-0.2, 0.0, 0, "undecided"),
-        (None, None, 0.005, "undecided"),
-    ],
-)
-def test_the_verdict_follows_from_interval_and_margin(low, high, margin, expected):
-    assert verdict(low, high, margin) == expected
-
-
 def headline_of(differences, clusters=None, **options):
     scores = pd.DataFrame({"a": differences, "b": 0.0})
     row = contrasts(scores, [("a", "b")], clusters, **options).iloc[0]

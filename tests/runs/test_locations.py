@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from casebook import paths
-from casebook.runs.locations import recorded, restored, without_folders
+from casebook.runs.locations import recorded, without_folders
 
 
 @pytest.fixture(autouse=True)
@@ -35,11 +35,6 @@ def test_paths_are_portable_and_other_texts_stay(project, tmp_path):
         portable[text] = text
     values = {"a": [*portable], "n": 3, "none": None}
     assert recorded(values) == {"a": [*portable.values()], "n": 3, "none": None}
-
-
-def test_a_notebook_of_the_project_is_found_again(project):
-    (project / "mine.ipynb").write_text("{}")
-    assert restored(recorded(str(project / "mine.ipynb"))) == str(project / "mine.ipynb")
 
 
 def test_texts_lose_folders_of_the_author_and_nothing_that_looks_like_one(project, tmp_path):

@@ -6,7 +6,7 @@ from casebook.measures.rankshift import mean_displacement, normalised_footrule
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.sensitivity.edits import single_fact_edits
 from casebook.sensitivity.evaluation import case_scores, sensitivity
-from casebook.sensitivity.facts import from_dict, sheet_hash
+from casebook.sensitivity.facts import from_dict
 from casebook.sensitivity.tree import (
     EDGE_MEASURES,
     CaseSearch,
@@ -37,15 +37,6 @@ def test_shape_and_thresholds(planted, search, inert):
                 assert node.displacement(10) < 1 or not any(
                     n.parent is node for n in tree.nodes[1:]
                 )
-
-
-def test_no_state_returns_unless_asked(planted, search, inert):
-    for tree in grown(planted, search, inert):
-        states = [sheet_hash(node.sheet) for node in tree.nodes]
-        assert len(set(states)) == len(states)
-    (documented,) = grow_trees(planted.sheets[:1], search, TreeSettings(original=True))
-    states = [sheet_hash(node.sheet) for node in documented.nodes]
-    assert len(set(states)) < len(states)
 
 
 def test_first_five_uses_up_its_budget_on_numbers(planted, search, inert):

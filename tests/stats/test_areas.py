@@ -69,19 +69,3 @@ def test_difference_of_auroc_knows_its_edges():
     pairs = np.repeat(np.arange(6), 2)
     # Every pair contributes the same: no interval of no width.
     assert auroc_difference(truth, scores, -scores, clusters=pairs).reason == "no_variation"
-
-
-def test_groups_of_unequal_size_count_as_fewer():
-    """Two copies of the rows of five of ten groups: 15 ** 2 / (5 * 4 + 5) = 9 equal ones."""
-    rows = np.tile(np.arange(10), 4)
-    positive = np.arange(40) < 20
-    scores = np.random.default_rng(5).normal(size=40) + positive
-    twice = np.concatenate([np.arange(40), np.flatnonzero(rows < 5)])
-    narrow, wide = (
-        auroc_difference(
-            positive[twice], scores[twice], np.zeros(60), clusters=rows[twice], level=level
-        )
-        for level in (0.95, 0.99)
-    )
-    ratio = stats.t.ppf(0.995, 8) / stats.t.ppf(0.975, 8)
-    assert wide.high - wide.low == pytest.approx(ratio * (narrow.high - narrow.low))

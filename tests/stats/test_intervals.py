@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import table
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
@@ -14,14 +14,10 @@ from casebook.stats.intervals import (
     bootstrap_mean,
     bounds_text,
     clustered_wilson,
-    percentile_interval,
     resampled_counts,
     wilson,
 )
-from casebook.stats.samples import (
-    score_matrix,
-    system_pairs,
-)
+from casebook.stats.samples import score_matrix
 
 SAMPLES = {
     "skewed": np.random.default_rng(1).exponential(size=40),
@@ -109,37 +105,7 @@ def test_wilsons_interval_joins_the_hull_of_a_share():
     assert (*bounds(ranks), ranks.reason) == (None, None, "no_variation")
 
 
-@settings(max_examples=30, deadline=None)
-@given(
-    st.lists(st.floats(-100, 100), min_size=6, max_size=30),
-    st.floats(-1000, 1000),
-    st.sampled_from([0.001, 3.0, 1e4]),
-)
-def test_interval_moves_with_shift_and_scale(values, shift, scale):
-    values = np.round(values, 3)
-    plain = bootstrap_mean(values, n_resamples=200, shares=False)
-    moved = bootstrap_mean(shift + scale * values, n_resamples=200, shares=False)
-    assert plain.reason == moved.reason
-    if not plain.reason:
-        expected = [shift + scale * x for x in bounds(plain)]
-        assert bounds(moved) == pytest.approx(expected, abs=1e-9 * (abs(shift) + 100 * scale))
-        assert values.min() - 1e-12 <= plain.low <= plain.high <= values.max() + 1e-12
-
-
 # Statistics, and tables of counts.
-
-
-def test_percentile_intervals_say_why_there_is_none():
-    for estimate, draws, n, reason in (
-        (0.5, [0.4, np.nan], 9, "undefined_in_resamples"),
-        (None, [], 0, "no_units"),
-        (0.5, [], 1, "fewer_than_six_units"),
-        (0.5, [0.5, 0.5], 9, "no_variation"),
-    ):
-        found = percentile_interval(estimate, np.array(draws), n)
-        assert (found.low, found.reason) == (None, reason)
-    found = percentile_interval(0.5, np.linspace(0, 1, 1001), 9)
-    assert bounds(found) == pytest.approx((0.025, 0.975))
 
 
 def test_resampled_tables_have_the_moments_of_resampled_clusters():
@@ -226,7 +192,6 @@ def test_undefined_shares_have_a_reason_and_impossible_ones_raise():
         (lambda: score_matrix(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])), "more than once: a"),
         (lambda: score_matrix([["high"], ["low"]]), "scores must be numbers"),
         (lambda: score_matrix(np.zeros((2, 2, 2))), "scores must be numbers: Must pass 2-d input"),
-        (lambda: system_pairs(["a", "b"], "d"), "unknown baseline 'd': choose from a, b"),
     ]
 )
 def test_bad_samples_are_refused(call, message):

@@ -5,21 +5,17 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar as mcnemar_peer
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
 from casebook.raters.documented import documented_sign_test
 from casebook.stats.tests import (
-    cohens_dz,
     exact_sign_test,
     holm,
-    mcnemar,
     minimal_detectable_effect,
     paired_randomization,
 )
@@ -74,18 +70,6 @@ def test_discrete_scores_tie_exactly(pairs):
     assert paired_randomization(*np.array(pairs, dtype=float).T).pvalue == hits / 2 ** len(pairs)
 
 
-def test_drawn_signs():
-    """Never 0; blind to a common offset and to the sides; the seed decides."""
-    assert paired_randomization(np.ones(500), np.zeros(500), n_resamples=999).pvalue == 1 / 1000
-    scores = pd.DataFrame({"bm25": A, "full": B, "twin": A})
-    plain, offset = (paired_randomization(scores + x, n_resamples=2000) for x in (0, 1e7))
-    assert offset.pvalue.tolist() == plain.pvalue.tolist()
-    assert plain.pairs == (("bm25", "full"), ("bm25", "twin"), ("full", "twin"))
-    assert plain.pvalue[1] == plain.pvalue_max_t[1] == 1.0
-    turned = [paired_randomization(B, A + 0.05, n_resamples=2000, seed=k).pvalue for k in (0, 5)]
-    assert turned[0] == paired_randomization(A + 0.05, B, n_resamples=2000).pvalue != turned[1]
-
-
 # Families.
 
 THROMBOLYSIS = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344]
@@ -101,28 +85,6 @@ def test_holm_with_the_digits_of_r():
     # What was not tested does not count.
     assert holm([None, *pvalues, np.nan]) == [None, *holm(pvalues), None]
     assert holm([]) == [] and holm([None]) == [None]
-
-
-# Effect sizes.
-
-
-def test_undefined_effect_sizes_have_a_reason():
-    for scores, reason in (
-        ([0.25] * 35, "no_variation"),
-        ([0.5], "fewer_than_two_units"),
-        (np.zeros(35), "no_variation"),
-        (1 + 1e-9 * A, "out_of_range"),
-    ):
-        dz = cohens_dz(scores)
-        assert (dz.low, dz.reason) == (None, reason)
-
-
-def test_dz_inverts_the_noncentral_t():
-    t = stats.ttest_rel(A, B).statistic
-    dz = cohens_dz(A - B)
-    assert dz.estimate == pytest.approx(t / np.sqrt(35))
-    shares = stats.nct.cdf(t, 34, np.sqrt(35) * np.array([dz.low, dz.high]))
-    assert shares == pytest.approx([0.975, 0.025], abs=1e-6)
 
 
 # Counts.
@@ -153,19 +115,6 @@ def test_sign_test_equals_scipy_and_is_blind_to_the_sides(wins, losses):
     assert ours == exact_sign_test(losses, wins)
     if wins + losses:
         assert ours.pvalue == pytest.approx(stats.binomtest(wins, wins + losses).pvalue, rel=1e-9)
-
-
-def test_mcnemar():
-    """134 against 107 discordant claims of 698; airway measurements (Fagerland 2013, table 1)."""
-    for b, c, n, published in ((134, 107, 698, 0.094), (1, 7, 21, 0.0703), (0, 0, 5, None)):
-        units = np.arange(n)
-        found = mcnemar(units < b, (units >= b) & (units < b + c))
-        if published:
-            peer = mcnemar_peer([[n - b - c, b], [c, 0]], exact=True).pvalue
-            assert found == pytest.approx(peer, abs=1e-12)
-            assert found == pytest.approx(published, abs=5e-4)
-        else:
-            assert found is None
 
 
 # Power.

@@ -16,15 +16,14 @@ from pathlib import Path
 from casebook import __version__
 from casebook.batch.kernel import manager_class
 from casebook.batch.parameters import resolved
-from casebook.batch.run_folder import record_path
+from casebook.batch.plan import record_path
 from casebook.credentials import without_secrets
 from casebook.data.tables import IN_EXPERIMENT
 from casebook.errors import CasebookError, InputError
 from casebook.paths import run_dir
-from casebook.runs import evidence
 from casebook.runs.locations import paths_in, recorded, without_folders
 from casebook.runs.outputs import read_numbers
-from casebook.runs.record import RunRecord, each_number, now, write_record
+from casebook.runs.record import RunRecord, each_number, file_hashes, files_of, now, write_record
 
 QUIET = {
     "HF_HUB_OFFLINE": "1",
@@ -91,7 +90,7 @@ def run_cell(planned, run, folder=".", *, timeout=None):
 def _remove_outputs(run, cell):
     # What an earlier or failed execution left: none of it is of the present inputs.
     record_path(run, cell).unlink(missing_ok=True)
-    for path in evidence.files_of(run, cell):
+    for path in files_of(run, cell):
         path.unlink(missing_ok=True)
 
 
@@ -121,7 +120,7 @@ def _write_record(planned, run, started):
         success=True,
         labels=labels,
         metrics={".".join(names).lower(): number["value"] for names, number in numbers},
-        outputs=evidence.file_hashes(path.parent, evidence.files_of(run, cell.name)),
+        outputs=file_hashes(path.parent, files_of(run, cell.name)),
     )
     write_record(path, record)
 

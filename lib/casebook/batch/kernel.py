@@ -56,11 +56,10 @@ def start_server(modules):
 
 def can_fork():
     """Whether sockets can be beside our files, and this process may start others."""
-    if sys.platform != "linux":  # a fork of what has loaded the system's libraries may crash
-        return False
-    if multiprocessing.current_process().daemon:  # as workers of Dask are
-        return False
-    return len(util.get_temp_dir()) < 70  # the path of a socket has at most 107 characters
+    is_daemon = multiprocessing.current_process().daemon  # as workers of Dask are
+    fits = len(util.get_temp_dir()) < 70  # the path of a socket has at most 107 characters
+    # Elsewhere a fork of what has loaded the system's libraries may crash.
+    return sys.platform == "linux" and fits and not is_daemon
 
 
 class Fork(multiprocessing.get_context("forkserver").Process):

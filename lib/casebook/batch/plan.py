@@ -15,18 +15,23 @@ from casebook.batch.parameters import (
     portable_parameters,
     resolved,
 )
-from casebook.batch.run_folder import record_path
 from casebook.data.cards import card_of
 from casebook.data.sources import reachable, status
 from casebook.errors import InputError
-from casebook.files import sha256_file
+from casebook.files import locked, sha256_file
 from casebook.models.device import ModelSettings, model_settings
-from casebook.paths import card_files, collection_folder, data_folder
+from casebook.paths import card_files, collection_folder, data_folder, run_dir, writable
 from casebook.plugins import is_plugin, source_of
-from casebook.readers import did_you_mean
-from casebook.runs import evidence
+from casebook.readers import did_you_mean, read_json
 from casebook.runs.locations import paths_in
-from casebook.runs.record import digest, library_digest, lock_digest, read_record, tree_digest
+from casebook.runs.record import (
+    digest,
+    library_digest,
+    lock_digest,
+    output_faults,
+    read_record,
+    tree_digest,
+)
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ def _planned(cell, run, inputs, force):
         return Planned(cell, inputs, "run")
     recorded = record.labels["Inputs"]
     changed = [name for name in inputs if recorded.get(name) != inputs[name]]
-    for name in evidence.output_faults(record_path(run, cell.name).parent, record):
+    for name in output_faults(record_path(run, cell.name).parent, record):
         changed.append(name.removeprefix("../../"))
     if force and not changed:
         changed = ["forced"]
@@ -139,3 +144,36 @@ def data_hash(value):
     if card.kind == "votes" or card.key == ANSWERED:
         is_here = status(card)[0] == "ok"
     return hashed if is_here else digest([hashed, "absent"])
+
+
+# --- the folder of a run
+
+
+def sole_writer(run):
+    """Hold the lock of a run, so that nobody else writes it; it ends with its owner."""
+    refusal = f"run {run!r} is being written by another batch ({{}}): wait, or name another --run"
+    return locked(run_dir(run) / ".batch", refusal.format)
+
+
+def check_writable(run):
+    folder = run_dir(run)
+    if not writable(folder):
+        raise InputError(f"{folder}: cannot be written: set CASEBOOK_ROOT to a folder for results")
+
+
+def record_path(run, cell):
+    return run_dir(run) / "runs" / cell / "run.json"
+
+
+def stored_record(run, cell):
+    """The run record of a cell, or None if it has none."""
+    path = record_path(run, cell)
+    return read_record(path) if path.is_file() else None
+
+
+def read_timings(run):
+    """Wall seconds of a run's cells when they ran last, as far as they are known."""
+    with contextlib.suppress(InputError, AttributeError, TypeError, ValueError):
+        timings = read_json(run_dir(run) / "timings.json")
+        return {cell: float(seconds) for cell, seconds in timings.items()}
+    return {}

@@ -16,7 +16,7 @@ from casebook.batch import kernel
 from casebook.batch.cluster import scheduler_workers, threads
 from casebook.batch.execute import QUIET, REFUSED, Outcome, run_cell
 from casebook.batch.grid import EVERY
-from casebook.batch.run_folder import check_writable, read_timings, sole_writer
+from casebook.batch.plan import read_timings, sole_writer
 from casebook.credentials import without_secrets
 from casebook.errors import BatchFailed, InputError
 from casebook.files import write_json, write_text
@@ -36,7 +36,6 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, *, timeout=
         if item.status == "cached":
             report(f"cached  {item.cell.name}: unchanged, content key {item.key[:12]}")
     outcomes = []
-    check_writable(run)
     with sole_writer(run):
         try:
             if waiting:

@@ -22,10 +22,8 @@ from casebook.book.theme import FOLDED
 from casebook.book.titles import card_link
 from casebook.data.cards import card_of
 from casebook.models.device import REFERENCE
-from casebook.paths import data_folder, notebook_files
-from casebook.runs.evidence import files_of
-from casebook.runs.locations import restored
-from casebook.runs.record import digest
+from casebook.paths import ROOT, data_folder, notebook_files
+from casebook.runs.record import digest, files_of
 from casebook.runs.registry import model_settings_of
 from casebook.tables import escape_markdown
 
@@ -67,7 +65,6 @@ def fold_code(notebook):
 
 
 def fold_section(cell):
-    """Fold the section below a heading: most readers do not need it."""
     cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), FOLDED})
 
 
@@ -198,7 +195,7 @@ def _default_data(record):
     if user_logs(record):
         return {}
     label = record.labels.get("Notebook")
-    source = restored(label) if label else _notebook_of(record)
+    source = ROOT / label if label else _notebook_of(record)
     values = defaults(source) if source and Path(source).is_file() else {}
     return {name: values[name] for name in ("dataset", "datasets") if name in values}
 
@@ -209,7 +206,6 @@ def _grid(_stamp):
 
 
 def hashes(record):
-    """The first digits of the hashes of what a cell was made from, by name."""
     inputs = record.labels["Inputs"]
     data = list(inputs["data"].values())
     values = {"data": digest(inputs["data"]) if len(data) > 1 else next(iter(data), None)}

@@ -5,7 +5,7 @@ from collections import Counter
 from functools import cached_property
 
 from casebook.assistant import DEMONSTRATION
-from casebook.batch.run_folder import stored_record
+from casebook.batch.plan import stored_record
 from casebook.data.cards import card_of, cards
 from casebook.paths import data_folder, run_dir
 from casebook.readers import read_json

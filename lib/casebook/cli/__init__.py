@@ -11,14 +11,12 @@ import itertools
 import math
 import os
 import sys
-import warnings
 
 import typer
 
 from casebook import __version__
 from casebook.cli import (  # noqa: F401
     assistant,
-    corpus,
     data,
     factcheck,
     raters,
@@ -29,11 +27,11 @@ from casebook.cli import (  # noqa: F401
     shift,
 )
 from casebook.cli.commands import SHARED_OPTIONS, app
-from casebook.cli.common import echo, in_line
+from casebook.cli.common import in_line
 from casebook.cli.extras import what_is_missing
 from casebook.credentials import without_secrets
-from casebook.errors import CasebookError, InputError, MeasureNote
-from casebook.paths import check_project, refuse_unusable
+from casebook.errors import CasebookError, InputError
+from casebook.paths import refuse_unusable
 
 # EmbeddingShift's names of commands.
 ALIASES = {
@@ -77,13 +75,8 @@ def main(arguments=None):
 
 def _run(words):
     try:
-        check_project()
         _check_words(words)
-        with warnings.catch_warnings():
-            warnings.simplefilter("once", MeasureNote)
-            warnings.onceregistry.clear()
-            warnings.showwarning = _print_warning
-            code = _parser()(_our_words(words), "casebook", standalone_mode=False) or 0
+        code = _parser()(_our_words(words), "casebook", standalone_mode=False) or 0
     except CasebookError as error:
         return _complain(error, error.exit_code)
     except typer.TyperException as error:
@@ -115,7 +108,6 @@ def _parser():
 
 
 def _our_words(words):
-    """The words of a command, with ours for EmbeddingShift's name of it."""
     first = words[0].lower() if words else ""
     return [*ALIASES[first].split(), *words[1:]] if first in ALIASES else list(words)
 
@@ -142,14 +134,6 @@ def _is_finite(value):
         return math.isfinite(float(value))
     except ValueError:
         return True
-
-
-def _print_warning(message, category, filename, lineno, file=None, line=None):
-    """Print a note as one line, other warnings as Python does."""
-    text = warnings.formatwarning(message, category, filename, lineno, line)
-    if issubclass(category, MeasureNote):
-        text = f"note: {message}\n"
-    echo(text, err=True, nl=False)
 
 
 def _complain(message, code):

@@ -26,10 +26,6 @@ def score(
     as_json,
     **options,
 ):
-    """Score predictions joined by id: original and standard definitions, intervals, baselines.
-
-    Example: casebook factcheck score gold.jsonl predictions.csv --nei negative --json
-    """
     policy = {"off_label": off_label, "nei": nei, "conflict": conflict}
     report = factcheck.score.score_files(gold, predicted, policy=policy, **options)
     readings = map(data.tables.reading_text, report.account["readings"])
@@ -38,10 +34,6 @@ def score(
 
 @command(group)
 def run(claims, corpus, log, out, n_resamples, seed, as_json, lists, ratings, **options):
-    """Check claims against a collection; exit 3 if some could not be checked.
-
-    Example: casebook factcheck run claims.jsonl --corpus ./documents --out log.jsonl
-    """
     if (claims is None) == (not log):
         raise InputError("give a file of claims, or --log with a log of answers")
     if log and not corpus:
@@ -85,12 +77,6 @@ def ablate(
     as_json,
     **options,
 ):
-    """Measure the worth of each part, and run the nine original configurations.
-
-    Exit 3 if some claims could not be checked: they count as wrong.
-
-    Example: casebook factcheck ablate claims.jsonl --corpus ./documents --rate 0 --json
-    """
     documents = factcheck.evidence.load_documents(corpus or [factcheck.evidence.OWN_COLLECTION])
     told = {name: options.pop(name) for name in TABLE}
     if claims:
@@ -124,9 +110,9 @@ def _report_parts(report, scores, cost):
         if claim["explanation"]:
             yield textwrap.indent(claim["explanation"], "    ")
     yield from lines_of({"outcomes": report["outcomes"], "verdicts": report["systems"]})
+    yield from lines_of({"cost of a claim": cost, "explanations": report["explanations"]})
     if scores:
         yield f"\nverdicts against the labels\n{scores.as_text()}"
-    yield from lines_of({"cost of a claim": cost, "explanations": report["explanations"]})
     yield from (f"\n{text}." for text in report["judge"].values() if text)
 
 

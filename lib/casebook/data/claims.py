@@ -10,8 +10,8 @@ import pandas as pd
 
 from casebook.data.splits import StudySet
 from casebook.data.tables import read_table, records_of, refusal
-from casebook.errors import InputError
 from casebook.readers import parse_json, read_jsonl, read_yaml
+from casebook.stats.samples import check_choice
 
 FORMATS = read_yaml(Path(__file__).with_name("claim_formats.yml"))
 EVIDENCE_COLUMNS = ["claim_id", "evidence_id", "set", "source", "text", "label"]
@@ -60,8 +60,7 @@ def load_claims(path, kind="plain"):
     >>> load_claims(path).claims["label"].tolist()
     ['SUPPORTED', 'INSUFFICIENT']
     """
-    if kind not in FORMATS:
-        raise InputError(f"unknown format {kind!r}: choose from {', '.join(FORMATS)}")
+    check_choice("format", kind, FORMATS)
     layout = FORMATS[kind]
     rows = {}
     passages = []

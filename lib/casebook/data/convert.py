@@ -20,8 +20,6 @@ def convert(out, corpus, queries=None, qrels=None, *, columns=None):
     `columns` names columns by table and role, ``{"corpus.text": "body"}``. Readings are by part,
     such as ``qrels test``.
     """
-    if qrels and queries is None:
-        raise InputError(f"{out}: judgements without questions: name them: --queries FILE")
     told = {part: {} for part in PARTS}
     for key, name in (columns or {}).items():
         part, _, role = key.partition(".")

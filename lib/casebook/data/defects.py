@@ -19,17 +19,17 @@ def folder_defects(folder):
     documents = _records(one_of(folder, "corpus"))
     questions = _records(one_of(folder, "queries"))
     judged = _judgements(folder)
-    asked = judged[["split", "query"]].drop_duplicates()
+    asked = judged.drop_duplicates(["split", "query"])[["split", "query"]]
     asked = asked.merge(questions, left_on="query", right_on="id")
-    asked = asked.assign(id=asked["id"] + " (" + asked["split"] + ")")
-    known = judged["document"].isin(documents["id"]) & judged["query"].isin(questions["id"])
+    asked["id"] += " (" + asked["split"] + ")"
+    is_known = judged["document"].isin(documents["id"]) & judged["query"].isin(questions["id"])
     checks = {
-        "documents of one id": _repeated(documents, ["id"]),
-        "questions of one id": _repeated(questions, ["id"]),
-        "documents of one text": _repeated(documents[documents["text"] != ""], ["text"]),
-        "questions of one text": _repeated(questions, ["text"]),
-        "questions of two splits": _repeated(asked.drop_duplicates(["split", "text"]), ["text"]),
-        "unknown ids": judged["id"].where(~known),
+        "documents of one id": _repeated(documents, "id"),
+        "questions of one id": _repeated(questions, "id"),
+        "documents of one text": _repeated(documents[documents["text"] != ""], "text"),
+        "questions of one text": _repeated(questions, "text"),
+        "questions of two splits": _repeated(asked.drop_duplicates(["split", "text"]), "text"),
+        "unknown ids": judged["id"].where(~is_known),
         "pairs judged twice": _repeated(judged, ["split", *PAIR]),
     }
     for check, names in checks.items():
@@ -46,18 +46,17 @@ def _repeated(records, keys):
 
 
 def _judgements(folder):
-    tables = {}
-    for path in sorted(folder.glob("qrels/*.tsv")):
-        tables[path.stem] = read_roles(read_table(path), "qrels", [*PAIR, "value"]).table
+    needed = [*PAIR, "value"]
+    paths = sorted(folder.glob("qrels/*.tsv"))
+    tables = {path.stem: read_roles(read_table(path), "qrels", needed).table for path in paths}
     judged = pd.concat(tables, names=["split"]).reset_index()
-    names = judged["query"] + " " + judged["document"] + " " + judged["value"]
-    return judged.assign(id=names + " (" + judged["split"] + ")")
+    judged["id"] = judged[needed].agg(" ".join, axis=1) + " (" + judged["split"] + ")"
+    return judged
 
 
 # Ids, and titles with texts as they are compared.
 def _records(path):
-    frame = pd.DataFrame([record for _, record in read_jsonl(path, {"_id": str, "text": str})])
-    if "title" in frame:
-        frame["text"] = frame["title"].fillna("") + " " + frame["text"]
-    texts = frame["text"].str.lower().str.split().str.join(" ")
-    return pd.DataFrame({"id": frame["_id"], "text": texts})
+    frame = pd.DataFrame([record for _, record in read_jsonl(path, ["_id", "text"])])
+    titles = frame.reindex(columns=["title"], fill_value="")["title"].fillna("")
+    texts = (titles + " " + frame["text"]).str.lower()
+    return pd.DataFrame({"id": frame["_id"], "text": texts.str.split().str.join(" ")})

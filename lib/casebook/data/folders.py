@@ -1,4 +1,4 @@
-"""Collections in folders: BEIR, documents with TREC judgements, and Mini-Insurance."""
+"""Collections in folders: BEIR, and documents with TREC judgements."""
 
 from pathlib import Path
 
@@ -6,7 +6,6 @@ import pandas as pd
 
 from casebook.data.rankings import read_rankings
 from casebook.data.splits import RetrievalDataset
-from casebook.data.tables import read_roles, read_table
 from casebook.errors import InputError
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl, read_text
@@ -18,11 +17,9 @@ LAYOUT = "corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv"
 
 
 def load_folder(folder, split="test", *, key=None, max_missing=MAX_MISSING, card=None):
-    """One split of a BEIR folder (`LAYOUT`), or Mini-Insurance."""
+    """One split of a BEIR folder (`LAYOUT`)."""
     folder = Path(folder)
     key = key or folder.resolve().name
-    if (folder / "policies").is_dir():
-        return read_mini_insurance(folder, key)
     texts = one_of(folder, "corpus"), one_of(folder, "queries")
     qrels = folder / "qrels" / f"{valid_name(split, 'split')}.tsv"
     if not qrels.is_file():
@@ -49,10 +46,8 @@ def load_files(
         problem = f"{counted} name what is not there, such as {pair}"
         raise InputError(f"{qrels}: {problem}: correct the files, or {way}")
     queries = queries[queries["query_id"].isin(grades.keys())].reset_index(drop=True)
-    left_out = {
-        "judgements of queries without a text are left out": int((~is_asked).sum()),
-        "documents occur twice and are read once": documents.attrs["copies"],
-    }
+    n_left_out = (~is_asked).sum()
+    note = f"{n_left_out} judgements of queries without a text are left out"
     return RetrievalDataset(
         key,
         split,
@@ -61,33 +56,26 @@ def load_files(
         {query: grades[query] for query in queries["query_id"]},
         card,
         groups=_groups(queries),
-        notes=tuple(f"{n} {what}" for what, n in left_out.items() if n),
+        notes=(note,) if n_left_out else (),
     )
 
 
 def read_frame(path, id_field, id_column):
-    """Documents or queries of JSON lines: an id, a text, metadata as further columns.
-
-    Copies of a record are left out and counted in ``attrs["copies"]``.
-    """
+    """Documents or queries of JSON lines: an id, a text, metadata as further columns."""
     rows = {}
-    n_copies = 0
-    for number, record in read_jsonl(path, {id_field: str, "text": str}):
+    for number, record in read_jsonl(path, [id_field, "text"]):
         name = record.pop(id_field)
         metadata = record.pop("metadata", None) or {}
         if id_column in record or metadata.keys() & {id_column, "title", *record}:
             raise InputError.at(path, number, "a field of metadata has the name of another column")
-        if not name.strip():
-            raise InputError.at(path, number, f"has an empty {id_field!r}")
-        row = {id_column: name} | record | metadata
-        n_copies += name in rows
-        if rows.setdefault(name, row) != row:
-            raise InputError.at(path, number, f"id {name!r} stood above with other content")
+        if not name.strip() or name in rows:
+            raise InputError.at(
+                path, number, f"{id_field} {name!r} is empty or stands above already"
+            )
+        rows[name] = {id_column: name} | record | metadata
     if not rows:
         raise InputError(f"{path}: holds no records")
-    frame = pd.DataFrame([*rows.values()])
-    frame.attrs["copies"] = n_copies
-    return frame
+    return pd.DataFrame([*rows.values()])
 
 
 def _documents(path, id_field="_id"):
@@ -140,23 +128,3 @@ def one_of(folder, stem):
             return path
     problem = f"has no {stem}.jsonl" if folder.is_dir() else "no such folder"
     raise InputError(f"{folder}: {problem}: give one with {LAYOUT}, or with .txt and .md files")
-
-
-def read_mini_insurance(folder, key="insurance"):
-    """``policies/<id>.txt`` and ``queries/queries.json``, a list of id, text and relevantDocId."""
-    paths = sorted((folder / "policies").glob("*.txt"))
-    # With its last line end, on which embeddings by hash depend.
-    texts = [path.read_text(encoding="utf-8-sig") for path in paths]
-    documents = pd.DataFrame({"doc_id": [path.stem for path in paths], "title": "", "text": texts})
-    needed = ["id", "text", "document"]
-    reading = read_roles(read_table(folder / "queries" / "queries.json"), "policies", needed)
-    # Ids are equal whatever their case.
-    names = {name.casefold(): name for name in documents["doc_id"]}
-    relevant = reading.texts("document").str.casefold().map(names)
-    for row in relevant.index[relevant.isna()]:
-        reading.refuse(row, f"policy {reading.table['document'][row]!r} has no file")
-    queries = pd.DataFrame({"query_id": reading.texts("id"), "text": reading.texts("text")})
-    qrels = {
-        name: {document: 1} for name, document in relevant.set_axis(queries["query_id"]).items()
-    }
-    return RetrievalDataset(key, "test", documents, queries.reset_index(drop=True), qrels)

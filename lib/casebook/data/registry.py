@@ -91,16 +91,14 @@ def _of_plugin(name, split):
     dataset = called(name, function, *filter(None, [split]))
     if not isinstance(dataset, RetrievalDataset):
         raise InputError(f"{name}: expected a RetrievalDataset, found {type(dataset).__name__}")
-    if dataset.lacking:
-        raise InputError(f"{name}: the judgements name {min(dataset.lacking)!r}, which is unknown")
     paths.valid_name(dataset.key, "dataset")
     return dataset
 
 
 def read_split(card, files, split):
     """Run the card's loader on {name: path}, and compare counts and fingerprint with the card."""
-    module = claims if card.kind == "claims" else sets
-    dataset = getattr(module, card.loader)(card, files, split)
+    read = getattr(claims if card.kind == "claims" else sets, card.loader)
+    dataset = read(card, files, split)
     expected = card.splits[split].model_dump(include=set(dataset.counts))
     if dataset.counts != expected:
         problem = f"expected {_counted(expected)}, found {_counted(dataset.counts)}"
@@ -137,9 +135,8 @@ def resolve(name):
         split = name.removeprefix(f"{key}_")
         if name == key or (split != name and split in card.splits):
             return card, None if name == key else split
-    near = did_you_mean(name, known)
-    choice = f"known are {', '.join(known)}; a folder is written ./{name}"
-    raise InputError(f"unknown dataset {name!r}{near}; {choice}")
+    choice = f"{did_you_mean(name, known)}; known are {', '.join(known)}"
+    raise InputError(f"unknown dataset {name!r}{choice}; a folder is written ./{name}")
 
 
 def pull(names=None):

@@ -27,8 +27,7 @@ def beir(card, files, split):
 
 def beir_halves(card, files, split):
     """A BEIR folder with one set of judgements, undivided or in two halves."""
-    dataset = beir(card, files, "test")
-    return _half(replace(dataset, split=split), seed=0)
+    return _half(replace(beir(card, files, "test"), split=split), seed=0)
 
 
 def irled(card, files, split):
@@ -141,12 +140,10 @@ def _renamed(frame, names):
 
 def pdpabench_votes(card, files, split):
     """The double-blind study of PDPABench."""
-    votes = pd.read_csv(files["votes.csv"], keep_default_na=False)
-    items = pd.read_csv(files["items.csv"], keep_default_na=False)
-    votes = votes[NAMES["votes"]]
-    items = items[NAMES["items"]]
-    raters = votes["rater"].nunique()
-    counts = {"documents": len(items), "queries": raters, "judgements": len(votes)}
+    votes = pd.read_csv(files["votes.csv"], keep_default_na=False)[NAMES["votes"]]
+    items = pd.read_csv(files["items.csv"], keep_default_na=False)[NAMES["items"]]
+    counts = {"documents": len(items), "judgements": len(votes)}
+    counts["queries"] = votes["rater"].nunique()
     return StudySet(card.key, split, counts, card, votes=votes, items=items)
 
 

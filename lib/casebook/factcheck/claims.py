@@ -56,7 +56,7 @@ def read_claims(documents=None, split="all"):
     documents = shipped_documents() if documents is None else documents
     texts = documents.set_index("doc_id")["text"].to_dict()
     claims = []
-    for number, row in read_jsonl(CLAIMS, {}):
+    for number, row in read_jsonl(CLAIMS):
         atoms = [
             _atom(CLAIMS, number, atom["text"], atom["label"], atom["evidence"], texts)
             for atom in row["atoms"]

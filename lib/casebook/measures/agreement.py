@@ -9,43 +9,21 @@ panel, percent agreement, and a reason for all that is None.
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.measures.coefficients import (
-    COEFFICIENTS,
-    ICC_FORMS,
-    MEASUREMENT_LEVELS,
-    TAIL,
-    IntraclassCorrelation,
-    Kappa,
-)
+from casebook.measures.coefficients import COEFFICIENTS, MEASUREMENT_LEVELS, Kappa
+from casebook.readers import read_yaml
 from casebook.stats.intervals import FEWEST, bca_bounds, cluster_codes, resample_counts
 from casebook.stats.samples import check_choice, number_or_none
 
-COEFFICIENT_TITLES = {
-    "percent_agreement": "percent agreement",
-    "cohen_kappa": "Cohen's kappa",
-    "cohen_kappa_linear": "Cohen's kappa, linear weights",
-    "cohen_kappa_quadratic": "Cohen's kappa, quadratic weights",
-    "scott_pi": "Scott's pi",
-    "fleiss_kappa": "Fleiss' kappa",
-    "conger_kappa": "Conger's kappa",
-    "light_kappa": "Light's kappa",
-    "brennan_prediger": "Brennan-Prediger",
-    "gwet_ac1": "Gwet's AC1",
-    "gwet_ac2": "Gwet's AC2",
-    "krippendorff_alpha": "Krippendorff's alpha",
-    **{f"icc_{form[0]}_{form[2]}": f"ICC({form})" for form in ICC_FORMS},
-    "kendall_w": "Kendall's W",
-}
-DEFAULT_COEFFICIENTS = tuple(COEFFICIENT_TITLES)
-COEFFICIENT_TITLES |= {
-    f"krippendorff_alpha_{level}": f"Krippendorff's alpha, {level}" for level in MEASUREMENT_LEVELS
-}
+COEFFICIENT_TITLES = read_yaml(Path(__file__).with_name("coefficients.yml"))
+DEFAULT_COEFFICIENTS = [name for name in COEFFICIENTS if not name.endswith(MEASUREMENT_LEVELS)]
+TAIL = 0.975  # of intervals of 95 %
 
 
 @dataclass(frozen=True)
@@ -67,9 +45,10 @@ class Agreement:
     @property
     def bounds(self):
         """Bounds for this panel and for a new one, as columns of a table; None where none are."""
-        names = ("panel_low", "panel_high", "new_panel_low", "new_panel_high")
-        bounds = [*(self.panel_ci or (None, None)), *(self.new_panel_ci or (None, None))]
-        return dict(zip(names, bounds, strict=True))
+        low, high = self.panel_ci or (None, None)
+        new_low, new_high = self.new_panel_ci or (None, None)
+        bounds = {"panel_low": low, "panel_high": high}
+        return bounds | {"new_panel_low": new_low, "new_panel_high": new_high}
 
 
 # From a coefficient and a table of ratings to the estimate with both intervals.
@@ -103,12 +82,10 @@ def measure(
     wide : bool, default False
         More raters than items are meant; otherwise they raise, as a transposed table.
     clusters : sequence, optional
-        What each item belongs to: items of one cluster are resampled together. Of all but the
-        intraclass correlations.
+        What each item belongs to: items of one cluster are resampled together.
     **settings
         ``weights`` of kappas, percent agreement and Gwet's AC2: identity, linear or quadratic,
-        the partial credit for near misses; ``level`` of alpha; ``form`` of the intraclass
-        correlation.
+        the partial credit for near misses; ``level`` of alpha.
 
     Raises
     ------
@@ -121,28 +98,29 @@ def measure(
     coefficient = build(panel)
     used = coefficient.panel
     estimate, reason = coefficient.estimate()
-    percent, _ = Kappa(panel if reason else used, "none", needs=()).estimate()
+    percent = Kappa(panel if reason else used, "none", needs=())
     found = Agreement(
         name,
         estimate,
         n_items=used.n_items,
         n_raters=used.n_raters,
         n_left_out=panel.n_items - used.n_items,
-        percent_agreement=percent,
+        percent_agreement=percent.estimate()[0],
         reason=reason,
     )
     if reason:
         return found
     # What is drawn: items, or clusters of them.
+    kind = "items"
     units = np.arange(used.n_items)
-    copies = slice(None)
     if clusters is not None:
-        units = cluster_codes(clusters, panel.n_items)[coefficient.used_items]
-        units = copies = np.unique(units, return_inverse=True)[1]
+        kind = "clusters"
+        codes = cluster_codes(clusters, panel.n_items)[coefficient.used_items]
+        units = pd.factorize(codes, sort=True)[0]
     n = int(units.max()) + 1
-    draws = np.empty(0)
-    for drawn in resample_counts(n, n_resamples, seed) if n > 1 else ():
-        draws = np.append(draws, coefficient.values(drawn[:, copies]))
+    resamples = resample_counts(n, n_resamples, seed) if n > 1 else ()
+    draws = [coefficient.values(drawn[:, units]) for drawn in resamples]
+    draws = np.concatenate([np.empty(0), *draws])
     # Standard error: by influence, else of the draws.
     se = None
     influence = coefficient.influence() if n > 1 else None
@@ -151,23 +129,29 @@ def measure(
         se = math.sqrt(np.sum(influence**2) / (n * (n - 1)))
     elif len(draws):
         se = number_or_none(draws.std(ddof=1))
-    kind = "items" if clusters is None else "clusters"
-    panel_ci, reason = bootstrap_interval(draws, estimate, n, influence, kind)
-    reasons = {"panel_ci": reason}
+    panel_ci, why = bootstrap_interval(draws, estimate, n, influence, kind)
+    reasons = {"panel_ci": why}
     if se is None:
-        reasons["se"] = "undefined_in_resamples" if len(draws) else reason
-    intervals = {"panel_ci": panel_ci}
-    if isinstance(coefficient, IntraclassCorrelation):
-        if clusters is not None:
-            raise InputError("clusters: an intraclass correlation takes every item as a unit")
-        intervals, of_model = coefficient.intervals()
-        reasons |= of_model
-    else:
-        intervals["new_panel_ci"], reasons["new_panel_ci"] = _new_panel_interval(
-            coefficient, estimate, build, panel, panel_ci, reason
-        )
-    reason = "; ".join(f"{key}: {code}" for key, code in reasons.items() if code) or None
-    return replace(found, se=se, **intervals, expected=coefficient.expected, reason=reason)
+        reasons["se"] = "undefined_in_resamples" if len(draws) else why
+    new_panel_ci, reasons["new_panel_ci"] = panel_ci, why
+    if panel.raters is None:
+        new_panel_ci, reasons["new_panel_ci"] = None, "raters_unknown"
+    elif panel.n_raters < 3:
+        new_panel_ci, reasons["new_panel_ci"] = None, "fewer_than_three_raters"
+    elif panel_ci:
+        raters = range(panel.n_raters)
+        others = [build(panel.only(np.delete(raters, rater))) for rater in raters]
+        values = [other.estimate()[0] for other in others]
+        new_panel_ci = _new_panel_interval(values, estimate, panel_ci, coefficient.chance_term)
+        reasons["new_panel_ci"] = None if new_panel_ci else "undefined_without_a_rater"
+    return replace(
+        found,
+        se=se,
+        panel_ci=panel_ci,
+        new_panel_ci=new_panel_ci,
+        expected=coefficient.expected,
+        reason="; ".join(f"{key}: {code}" for key, code in reasons.items() if code) or None,
+    )
 
 
 def bootstrap_interval(draws, estimate, n, influence=None, kind="items"):
@@ -186,29 +170,18 @@ def bootstrap_interval(draws, estimate, n, influence=None, kind="items"):
     return (low, high), "all_resamples_equal" if low == high else None
 
 
-def _new_panel_interval(coefficient, estimate, build, panel, panel_ci, reason):
-    """Interval for other raters and items, or why there is none.
+def _new_panel_interval(values, estimate, panel_ci, chance):
+    """Interval for other raters and items, None where a value without a rater is undefined.
 
     The variance over raters, a delete-one-rater jackknife, is added to the squared
     distances of the bounds over items (Zou & Donner 2008).
     """
-    r = panel.n_raters
-    if panel.raters is None:
-        return None, "raters_unknown"
-    if r < 3:
-        return None, "fewer_than_three_raters"
-    if panel_ci is None:
-        return None, reason
-    values = [build(panel.only(np.arange(r) != rater)).estimate()[0] for rater in range(r)]
     if None in values:
-        return None, "undefined_without_a_rater"
-    reach = special.ndtri(TAIL) * math.sqrt((r - 1) * np.var(values))
+        return None
+    reach = special.ndtri(TAIL) * math.sqrt((len(values) - 1) * np.var(values))
     low = estimate - math.hypot(max(estimate - panel_ci[0], 0.0), reach)
     high = estimate + math.hypot(max(panel_ci[1] - estimate, 0.0), reach)
-    return (max(coefficient.lowest, low), min(1.0, high)), None
-
-
-# The coefficients by name.
+    return (max(low, 0.0) if chance == "none" else low), min(1.0, high)
 
 
 def krippendorff_alpha(ratings, level="ordinal", n_resamples=1000, **options):
@@ -249,19 +222,6 @@ def krippendorff_alpha(ratings, level="ordinal", n_resamples=1000, **options):
     return measure("krippendorff_alpha", ratings, level=level, n_resamples=n_resamples, **options)
 
 
-percent_agreement = partial(measure, "percent_agreement")
-cohen_kappa = partial(measure, "cohen_kappa")
-scott_pi = partial(measure, "scott_pi")
-fleiss_kappa = partial(measure, "fleiss_kappa")
-conger_kappa = partial(measure, "conger_kappa")
-light_kappa = partial(measure, "light_kappa")
-brennan_prediger = partial(measure, "brennan_prediger")
-gwet_ac1 = partial(measure, "gwet_ac1")
-gwet_ac2 = partial(measure, "gwet_ac2")
-intraclass_correlation = partial(measure, "intraclass_correlation")
-kendall_w = partial(measure, "kendall_w")
-
-
 def agreement_results(
     ratings,
     level="ordinal",
@@ -293,7 +253,7 @@ def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
         Resamples of the items; 0 for none.
     **options
         weights : {"quadratic", "linear", "identity"}, of Gwet's AC2;
-        coefficients : sequence of str, by default nineteen;
+        coefficients : sequence of str, by default twelve;
         categories, wide, seed: see `measure`.
 
     Returns
@@ -377,10 +337,6 @@ def as_panel(ratings, categories=None, wide=False):
         raise InputError(
             f"{items} items (rows), {raters} raters (columns): more raters than items; "
             "transpose the table, or allow wide tables if that is meant"
-        )
-    for name in frame.columns.intersection(["item", "item_id", "id"]):
-        raise InputError(
-            f"column {name!r} names the items: ratings.set_index({name!r}), or leave it out"
         )
     try:
         long = pd.Series(frame.to_numpy(dtype=float, na_value=np.nan).ravel())

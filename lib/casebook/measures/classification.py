@@ -6,14 +6,14 @@ resample is one draw of 24 numbers. (scikit-learn scores one sample of labels at
 functions are what the tests compare with.)
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
 from casebook.stats.intervals import (
-    Interval,
     percentile_interval,
     resampled_clusters,
     resampled_counts,
@@ -49,21 +49,8 @@ UNDEFINED_REASONS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(SimpleNamespace):
     """Measures of `score_predictions`, with counts, baselines and groups."""
-
-    n: int
-    policy: dict
-    counts: pd.DataFrame
-    measures: dict
-    policies: dict
-    excluded: dict
-    parse_rate: Interval
-    foreign: dict
-    baselines: dict
-    groups: dict
-    parity: dict
 
     def __getitem__(self, measure):
         return self.measures[measure]

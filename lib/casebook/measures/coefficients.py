@@ -1,6 +1,6 @@
 """Coefficients of agreement under any weighting of the items: a resample of them is a weighting.
 
-Most have observed and expected agreement, linear in features of the items, so that the slope of
+They have observed and expected agreement, linear in features of the items, so that the slope of
 the value by each weight is known too.
 """
 
@@ -9,35 +9,32 @@ from functools import cached_property, partial
 from itertools import combinations
 
 import numpy as np
-from scipy import special
 
 from casebook.errors import InputError
 from casebook.stats.samples import check_choice, number_or_none
 
 MEASUREMENT_LEVELS = ("nominal", "ordinal", "interval", "ratio")
 WEIGHTS = ("identity", "linear", "quadratic", "ordinal", "ratio")
-ICC_FORMS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
-ABOUT = {  # the panel of which an analysis of variance has an interval, and why not of the other
-    "1": ("panel_ci", "new_panel_ci", "raters_nested_in_items"),
-    "2": ("new_panel_ci", "panel_ci", "raters_are_drawn"),
-    "3": ("panel_ci", "new_panel_ci", "raters_are_fixed"),
-}
 MOST_CATEGORIES = 2000
-TAIL = 0.975  # of intervals of 95 %
 STEP = 1e-20j  # of derivatives: the imaginary part of what it moves, without rounding
 ALIKE = "no_variation"
-OF_ALL = ("fewer_than_two_raters", "no_pairable_items")
-# Why a coefficient is undefined on a panel; all pairable ratings may be alike.
-REASONS = {
-    "raters_unknown": lambda panel: panel.raters is None,
-    "needs_two_raters": lambda panel: panel.n_raters != 2,
-    "fewer_than_two_raters": lambda panel: panel.n_raters < 2,
-    "fewer_than_two_complete_items": lambda panel: panel.n_items < 2,
-    "no_pairable_items": lambda panel: not (panel.per_item >= 2).any(),
-    "labels_without_order": lambda panel: not panel.ordered,
-    "too_many_categories": lambda panel: len(panel.values) > MOST_CATEGORIES,
-    ALIKE: lambda panel: np.count_nonzero(panel.counts[panel.per_item >= 2].any(axis=0)) < 2,
-}
+ALWAYS = ("fewer_than_two_raters", "no_pairable_items")
+OF_PAIRS = ("raters_unknown", "too_many_categories", ALIKE)
+
+
+def problems(panel):
+    """Why coefficients are undefined on a panel, and whether that is so."""
+    pairable = panel.counts[panel.per_item >= 2]
+    n_used = np.count_nonzero(pairable.any(axis=0))
+    return {
+        "raters_unknown": panel.raters is None,
+        "needs_two_raters": panel.n_raters != 2,
+        "fewer_than_two_raters": panel.n_raters < 2,
+        "no_pairable_items": len(pairable) == 0,
+        "labels_without_order": not panel.ordered,
+        "too_many_categories": len(panel.scale) > MOST_CATEGORIES,
+        ALIKE: n_used < 2,
+    }
 
 
 def credit(kind, panel):
@@ -47,48 +44,29 @@ def credit(kind, panel):
         return np.eye(len(values))
     if kind == "ordinal":
         values = mid_ranks(panel.counts.sum(axis=0))
-    gap = np.abs(values[:, None] - values)
-    largest = np.ptp(values)
-    if kind == "ratio":
-        if values.min() < 0:
-            raise InputError(f"ratio distances need ratings of at least 0, found {values.min():g}")
-        largest = np.where(gap, values[:, None] + values, 1.0)
-    return 1 - (gap / largest) ** (1 if kind == "linear" else 2)
+    gap = np.abs(np.subtract.outer(values, values))
+    if kind == "linear":
+        return 1 - gap / gap.max()
+    if kind != "ratio":
+        return 1 - (gap / gap.max()) ** 2
+    if values.min() < 0:
+        raise InputError(f"ratio distances need ratings of at least 0, found {values.min():g}")
+    total = np.add.outer(values, values)
+    return 1 - (gap / np.where(gap, total, 1.0)) ** 2
 
 
 def mid_ranks(marginals):
     """Centred mid-rank of each category."""
-    return np.cumsum(marginals, axis=-1) - marginals / 2 - marginals.sum(-1, keepdims=True) / 2
+    before = np.cumsum(marginals, axis=-1) - marginals / 2
+    return before - marginals.sum(axis=-1, keepdims=True) / 2
 
 
-class Coefficient:
-    """One coefficient on the items of a panel that it uses.
-
-    ``values(weights)`` is the coefficient under item weights [draws, items], NaN where undefined.
-    """
-
-    lowest = -np.inf
-    needs = ("raters_unknown", "labels_without_order", "fewer_than_two_complete_items", ALIKE)
-    undefined = ALIKE
-    expected = None  # chance agreement
-
-    def __init__(self, panel, used_items):
-        self.used_items = used_items
-        self.panel = replace(panel, codes=panel.codes[used_items])
-
-    def estimate(self):
-        """The estimate, or None and why."""
-        for reason, is_unmet in REASONS.items():
-            if reason in (*self.needs, *OF_ALL) and is_unmet(self.panel):
-                return None, reason
-        value = number_or_none(self.values(np.ones((1, self.panel.n_items)))[0])
-        return value, self.undefined if value is None else None
-
-    def influence(self):
-        return None
+def matches(shares, credit):
+    """Mean credit of two ratings drawn from the same shares of categories."""
+    return ((shares @ credit) * shares).sum(axis=-1)
 
 
-class Kappa(Coefficient):
+class Kappa:
     """``(observed - chance) / (1 - chance)``; the chance term makes the kappa.
 
     With r_ik raters who put item i into category k, r_i raters in all and credit w, the observed
@@ -98,18 +76,28 @@ class Kappa(Coefficient):
     a pair of ratings drawn without replacement.
     """
 
+    undefined = ALIKE
+
     def __init__(self, panel, chance, weights="identity", needs=(ALIKE,)):
         check_choice("weights", weights, WEIGHTS)
-        self.is_alpha = chance == "ratings"
-        used_items = panel.per_item >= (2 if self.is_alpha else 1)
-        if "needs_two_raters" in needs:
-            used_items = panel.per_item == 2
-        super().__init__(panel, used_items)
         self.chance_term = chance
+        self.is_alpha = chance == "ratings"
         self.weights = weights
-        order = () if weights == "identity" else ("labels_without_order",)
-        self.needs = (*needs, "too_many_categories", *order)
-        self.lowest = 0.0 if chance == "none" else -np.inf
+        self.needs = {*needs, *ALWAYS, "too_many_categories"}
+        if weights != "identity":
+            self.needs.add("labels_without_order")
+        self.used_items = panel.per_item >= (2 if self.is_alpha else 1)
+        if "needs_two_raters" in needs:
+            self.used_items = panel.per_item == 2
+        self.panel = replace(panel, codes=panel.codes[self.used_items])
+
+    def estimate(self):
+        """The estimate, or None and why."""
+        for reason, holds in problems(self.panel).items():
+            if holds and reason in self.needs:
+                return None, reason
+        value = number_or_none(self.values(np.ones((1, self.panel.n_items)))[0])
+        return value, self.undefined if value is None else None
 
     @cached_property
     def credit(self):
@@ -121,7 +109,8 @@ class Kappa(Coefficient):
         counts = self.panel.counts
         m = self.panel.per_item
         weight = m if self.is_alpha else np.ones(len(m))
-        observed = (counts * (counts @ self.credit - 1)).sum(axis=1) / np.maximum(m * (m - 1), 1)
+        pairs = np.maximum(m * (m - 1), 1)
+        observed = (counts * (counts @ self.credit - 1)).sum(axis=1) / pairs
         shares = counts * (weight / m)[:, None]
         if self.chance_term == "rater":
             shares = self.panel.one_hot.reshape(len(m), self.panel.n_raters * len(self.credit))
@@ -129,6 +118,7 @@ class Kappa(Coefficient):
 
     @np.errstate(all="ignore")
     def values(self, weights):
+        """The coefficient under item weights [draws, items], NaN where undefined."""
         totals = weights @ self.features
         chance = self.chance(totals)
         values = (totals[:, 2] / totals[:, 1] - chance) / (1 - chance)
@@ -138,21 +128,22 @@ class Kappa(Coefficient):
         # Pooled are Fleiss and Scott, by rater Conger and Cohen, of ratings is Krippendorff.
         w = self.credit
         q = len(w)
-        if self.chance_term in ("none", "even"):
-            return np.full(len(totals), w.mean() if self.chance_term == "even" else 0.0)
+        if self.chance_term == "none":
+            return np.zeros(len(totals))
+        if self.chance_term == "even":
+            return np.full(len(totals), w.mean())
         if self.chance_term == "rater":
             # The mean over all pairs of raters, each with a distribution of his own.
             r = self.panel.n_raters
             shares = totals[:, 3:].reshape(-1, r, q)
             shares = shares / shares.sum(axis=2, keepdims=True)
-            pooled = shares.sum(axis=1)
-            with_themselves = ((shares @ w) * shares).sum(axis=(1, 2))
-            return (((pooled @ w) * pooled).sum(axis=1) - with_themselves) / (r * (r - 1))
+            with_themselves = matches(shares, w).sum(axis=1)
+            return (matches(shares.sum(axis=1), w) - with_themselves) / (r * (r - 1))
         size = totals[:, 0]
         shares = totals[:, 3:] / size[:, None]
         if self.chance_term == "gwet":
             return w.sum() / (q * (q - 1)) * (shares * (1 - shares)).sum(axis=1)
-        pooled = ((shares @ w) * shares).sum(axis=1)
+        pooled = matches(shares, w)
         return (size * pooled - drawn) / (size - drawn) if self.is_alpha else pooled
 
     @np.errstate(all="ignore")
@@ -177,12 +168,13 @@ class OrdinalAlpha(Kappa):
     def values(self, weights, moved=0):
         # Within an item squared distances add up to 2 m sum r^2 - 2 (sum r)^2; over all items
         # sum r is 0.
+        counts = self.panel.counts
         m = self.panel.per_item[:, None]
-        marginals = weights @ self.panel.counts
+        marginals = weights @ counts
         ranks = mid_ranks(marginals) + moved
-        sums = ranks @ (self.panel.counts / np.sqrt(m - 1)).T
-        observed = (ranks**2 * (weights @ (self.panel.counts * m / (m - 1)))).sum(axis=1)
-        observed = observed - np.einsum("di,di,di->d", weights, sums, sums)
+        sums = ranks @ (counts / np.sqrt(m - 1)).T
+        observed = (ranks**2 * (weights @ (counts * m / (m - 1)))).sum(axis=1)
+        observed = observed - (weights * sums**2).sum(axis=1)
         size = marginals.sum(axis=1)
         expected = size * (marginals * ranks**2).sum(axis=1)
         return 1 - (size - 1) * observed / np.where(expected == 0, np.nan, expected)
@@ -198,130 +190,50 @@ class OrdinalAlpha(Kappa):
 
 def alpha(panel, level="ordinal"):
     check_choice("level", level, MEASUREMENT_LEVELS)
-    kind = OrdinalAlpha if level == "ordinal" else Kappa
-    weights = {"nominal": "identity", "interval": "quadratic"}.get(level, level)
-    return kind(panel, "ratings", weights)
+    if level == "ordinal":
+        return OrdinalAlpha(panel, "ratings", level)
+    weights = {"nominal": "identity", "interval": "quadratic", "ratio": "ratio"}
+    return Kappa(panel, "ratings", weights[level])
 
 
-class LightKappa(Coefficient):
+class LightKappa(Kappa):
     """Mean of the pairwise Cohen's kappas, each on the items that both rated."""
 
-    needs = ("raters_unknown", "too_many_categories", ALIKE)
+    expected = None
     undefined = "undefined_for_a_pair"
 
     def __init__(self, panel):
-        super().__init__(panel, panel.per_item >= 2)
+        super().__init__(panel, "ratings", needs=OF_PAIRS)
 
     @cached_property
     def pairs(self):
-        return [
-            cohen(self.panel.only(list(k))) for k in combinations(range(self.panel.n_raters), 2)
-        ]
+        pairs = combinations(range(self.panel.n_raters), 2)
+        return [cohen(self.panel.only(list(pair))) for pair in pairs]
 
     def values(self, weights):
         return np.mean([pair.values(weights[:, pair.used_items]) for pair in self.pairs], axis=0)
 
-
-class OfCompleteItems(Coefficient):
-    """A coefficient of the items that every rater rated, at least two of them."""
-
-    def __init__(self, panel):
-        super().__init__(panel, panel.per_item == panel.n_raters)
-        ratings = self.panel.values[self.panel.codes]
-        self.ratings = ratings - ratings.mean() if ratings.size else ratings
+    def influence(self):
+        return None
 
 
-class IntraclassCorrelation(OfCompleteItems):
-    """Share of the variance of ratings that lies between the items: Shrout and Fleiss (1979)."""
-
-    def __init__(self, panel, form="2,1"):
-        check_choice("form", form, ICC_FORMS)
-        super().__init__(panel)
-        self.form = form
-
-    def values(self, weights):
-        return self.analysis(weights)[0]
-
-    def intervals(self):
-        """F interval of the panel that the model is about, and reasons for what there is not."""
-        bounds = self.analysis(np.ones((1, self.panel.n_items)))[1:, 0]
-        interval = tuple(bounds.tolist()) if np.isfinite(bounds).all() else None
-        about, other, reason = ABOUT[self.form[0]]
-        return {about: interval}, {other: reason, about: None if interval else ALIKE}
-
-    @np.errstate(all="ignore")
-    def analysis(self, weights):
-        """Value and F bounds [3, draws] under item weights, NaN where undefined."""
-        # Mean squares between items, of error and of raters; these are error if not drawn.
-        n = weights.sum(axis=1)
-        k = self.panel.n_raters
-        total = weights @ (self.ratings**2).sum(axis=1)
-        of_items = weights @ self.ratings.sum(axis=1) ** 2 / k
-        of_raters = ((weights @ self.ratings) ** 2).sum(axis=1) / n
-        centre = (weights @ self.ratings.sum(axis=1)) ** 2 / (n * k)
-        between = (of_items - centre) / (n - 1)
-        df = (n - 1) * (k - 1)
-        error = np.maximum(total - of_items - of_raters + centre, 0.0) / df
-        if self.form[0] == "1":
-            df = n * (k - 1)
-            error = (total - of_items) / df
-        raters = (of_raters - centre) / (k - 1) if self.form[0] == "2" else error
-        # Rounding may leave a trace of variance where there is none, as in a draw of one item.
-        below = between + (k - 1) * error + k * (raters - error) / n
-        icc = np.where(below > 1e-12 * total / n, (between - error) / below, np.nan)
-        # Bounds of one rater; degrees of freedom of drawn raters by Satterthwaite.
-        if self.form[0] == "2":
-            a = k * icc / (n * (1 - icc)) * raters
-            b = (1 + k * icc * (n - 1) / (n * (1 - icc))) * error
-            df = (a + b) ** 2 / (a**2 / (k - 1) + b**2 / df)
-        f_low = special.fdtri(n - 1, df, TAIL)
-        f_high = special.fdtri(df, n - 1, TAIL)
-        common = k * raters + (k * n - k - n) * error
-        low = n * (between - f_low * error) / (f_low * common + n * between)
-        high = n * (f_high * between - error) / (common + n * f_high * between)
-        analysis = np.stack([icc, *np.where(error > 1e-12 * between, [low, high], np.nan)])
-        if self.form[2] == "k":
-            # The mean of all raters by Spearman and Brown.
-            below = 1 + (k - 1) * analysis
-            analysis = np.where(below > 1e-12, k * analysis / below, np.nan)
-        return analysis
-
-
-class KendallW(OfCompleteItems):
-    """Variance of the items' rank sums over its maximum, corrected for ties, in [0, 1]."""
-
-    lowest = 0.0
-
-    def values(self, weights):
-        sums = np.zeros(weights.shape)
-        most = 0.0
-        for ratings in self.ratings.T:
-            order = np.argsort(ratings, kind="stable")
-            starts = np.diff(ratings[order], prepend=np.nan) != 0
-            counts = np.add.reduceat(weights[:, order], np.flatnonzero(starts), axis=1)
-            ranks = mid_ranks(counts)
-            sums[:, order] += ranks[:, np.cumsum(starts) - 1]
-            most += self.panel.n_raters * (counts * ranks**2).sum(axis=1)
-        squares = np.einsum("di,di,di->d", weights, sums, sums)
-        return squares / np.where(most > 0, most, np.nan)
-
-
-cohen = partial(Kappa, chance="rater", needs=("raters_unknown", "needs_two_raters", ALIKE))
+pooled = partial(Kappa, chance="pooled")
+by_rater = partial(Kappa, chance="rater")
+cohen = partial(by_rater, needs=("needs_two_raters", "raters_unknown", ALIKE))
+gwet = partial(Kappa, chance="gwet")
 COEFFICIENTS = {
     "percent_agreement": partial(Kappa, chance="none", needs=()),
     "cohen_kappa": cohen,
     "cohen_kappa_linear": partial(cohen, weights="linear"),
     "cohen_kappa_quadratic": partial(cohen, weights="quadratic"),
-    "scott_pi": partial(Kappa, chance="pooled", needs=("needs_two_raters", ALIKE)),
-    "fleiss_kappa": partial(Kappa, chance="pooled"),
-    "conger_kappa": partial(Kappa, chance="rater", needs=("raters_unknown", ALIKE)),
+    "scott_pi": partial(pooled, needs=("needs_two_raters", ALIKE)),
+    "fleiss_kappa": pooled,
+    "conger_kappa": partial(by_rater, needs=("raters_unknown", ALIKE)),
     "light_kappa": LightKappa,
     "brennan_prediger": partial(Kappa, chance="even"),
-    "gwet_ac1": partial(Kappa, chance="gwet"),
-    "gwet_ac2": partial(Kappa, chance="gwet", weights="quadratic"),
+    "gwet_ac1": gwet,
+    "gwet_ac2": partial(gwet, weights="quadratic"),
     "krippendorff_alpha": alpha,
-    **{f"krippendorff_alpha_{level}": partial(alpha, level=level) for level in MEASUREMENT_LEVELS},
-    "intraclass_correlation": IntraclassCorrelation,
-    **{f"icc_{form[0]}_{form[2]}": partial(IntraclassCorrelation, form=form) for form in ICC_FORMS},
-    "kendall_w": KendallW,
 }
+for level in MEASUREMENT_LEVELS:
+    COEFFICIENTS[f"krippendorff_alpha_{level}"] = partial(alpha, level=level)

@@ -9,7 +9,6 @@ measure: all that a measure is told of a run are the ranks of the judged documen
 """
 
 import os
-import warnings
 from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,20 +17,14 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 
-from casebook.errors import InputError, MeasureNote
+from casebook.errors import InputError
 from casebook.measures.ranking_measures import ORIGINAL, describe, list_measures, parse_measure
-from casebook.stats.intervals import bootstrap_mean, bounds_text
 from casebook.stats.samples import check_choice
 from casebook.trec import Rows, ranked, read_rows
 
 __all__ = ["ORIGINAL", "describe", "evaluate", "list_measures", "parse_measure", "random_order"]
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "R@100", "AP")
-# Spellings of a document, or of trec_eval, under which another measure is found here.
-_NOTES = {
-    "map@1": "AP@1; EmbeddingShift's map@1 is original:map@1, which is RR",
-    "ndcg@3": "the standard nDCG@3; EmbeddingShift's ndcg@3 is original:ndcg@3",
-}
 # Ids of the queries that were judged, retrieved and counted, or are not in order.
 Accounting = namedtuple("Accounting", "judged retrieved evaluated missing extra empty no_relevant")
 
@@ -42,14 +35,6 @@ class Evaluation:
 
     table: pd.DataFrame
     accounting: Accounting
-
-    def __repr__(self):
-        lines = [f"{len(self.table)} queries; 95 % intervals, Student t and BCa, are over queries"]
-        for name in self.table:
-            interval = bootstrap_mean(self.table[name])
-            bounds = bounds_text(interval.low, interval.high, "z.4f")
-            lines.append(f"{name:12} {interval.estimate:z.4f}  {bounds}")
-        return "\n".join(lines)
 
     @property
     def per_query(self):
@@ -129,18 +114,10 @@ def random_order(qrels, run, measures):
 
 
 def _measures(names):
-    """Measures by name; a note says where a document means something else by it."""
     names = [names] if isinstance(names, str) else names
-    measures = {name: parse_measure(name) for name in names}
-    if not measures:
+    if not len(names):
         raise InputError("no measure requested")
-    for name in measures:
-        meaning = None if name == "nDCG@3" else _NOTES.get(name.lower())
-        if name.startswith("NDCG@"):
-            meaning = f"the graded nDCG; COUNTERCASE's binary one is original:{name}"
-        if meaning:
-            warnings.warn(f"{name} is {meaning}", MeasureNote, stacklevel=3)
-    return measures
+    return {name: parse_measure(name) for name in names}
 
 
 # Judgements and runs in any accepted form, as mappings of mappings

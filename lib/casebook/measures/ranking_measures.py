@@ -12,8 +12,8 @@ from casebook.errors import InputError
 from casebook.plugins import callable_plugin, called, is_plugin
 from casebook.readers import did_you_mean, read_yaml
 
+# Before the name of a documented formula; without it the standard measure is meant.
 ORIGINAL = "original:"
-"""Before the name of a documented formula; without it the standard measure is meant."""
 
 
 # Formulas. ``score`` gives the value of each query, and ``at_random`` its mean over all orders
@@ -154,6 +154,7 @@ def best_order(ranked, k, gains):
     return ranked.total(gains[order] * log_discount(rank) * (rank <= k))
 
 
+# Measures by name; one with ``@k`` needs a cutoff, one without may have one.
 FORMULAS = {
     "nDCG": GainSum(positive, log_discount, best_order),
     "AP": AveragePrecision(),
@@ -168,30 +169,11 @@ FORMULAS = {
     "original:map@1": FirstRelevant(np.reciprocal),
     "original:ndcg@3": FirstRelevant(log_discount, last_rank=3),
 }
-"""Measures by name; one with ``@k`` needs a cutoff, one without may have one."""
+# Measures that may be told the least grade of a relevant document, as in ``P(rel=2)@5``.
 LEVELLED = ("AP", "RR", "P@k", "R@k", "Success@k")
-"""Measures that may be told the least grade of a relevant document, as in ``P(rel=2)@5``."""
 
-# Names follow ir_measures, ``nDCG@10``, ``P(rel=2)@5``; trec_eval's own, ``ndcg_cut_10``,
-# ``map``, and everyday ones, ``mrr@10``, are accepted too, all in any letter case. The formula
-# of a document is meant by its prefix alone.
-_NAME = re.compile(
-    r"((?:original:)?[a-z_]+?)(?:\(rel=([1-9]\d*)\))?(?:(?:@|(?:_cut)?_)([1-9]\d*))?", re.IGNORECASE
-)
-SPELLINGS = {
-    "ndcg": "nDCG",
-    "ap": "AP",
-    "map": "AP",
-    "rr": "RR",
-    "mrr": "RR",
-    "recip_rank": "RR",
-    "p": "P",
-    "precision": "P",
-    "r": "R",
-    "recall": "R",
-    "success": "Success",
-    "judged": "Judged",
-}
+# Names follow ir_measures: ``nDCG@10``, ``P(rel=2)@5``.
+_NAME = re.compile(r"((?:original:)?[A-Za-z]+)(?:\(rel=([1-9]\d*)\))?(?:@([1-9]\d*))?")
 
 
 @dataclass(frozen=True)
@@ -244,7 +226,6 @@ def parse_measure(name):
         return Measure(PluginFormula(name, function), MeasureInfo(name, about, name))
     match = _NAME.fullmatch(name)
     base, rel, cutoff = match.groups() if match else (name, None, None)
-    base = SPELLINGS.get(base.lower(), base)
     keys = [name, f"{base}@k", base] if cutoff else [base]
     key = next((key for key in keys if match and key in FORMULAS), None)
     if key is None:

@@ -8,10 +8,10 @@ correlation).
 
 import itertools
 from collections import Counter
+from functools import reduce
 
 import numpy as np
-import pandas as pd
-from scipy import stats
+from scipy import signal, stats
 
 from casebook.errors import InputError
 from casebook.stats.samples import check_count, check_share
@@ -159,9 +159,9 @@ def _ranks(before, after, k):
 
 def _distinct(items, side):
     items = list(items)
-    for item, count in Counter(items).items():
-        if count > 1:
-            raise InputError(f"list {side}: {item!r} is there {count} times; ids are distinct")
+    item, count = Counter(items).most_common(1)[0] if items else (None, 0)
+    if count > 1:
+        raise InputError(f"list {side}: {item!r} is there {count} times; ids are distinct")
     return items
 
 
@@ -176,37 +176,28 @@ def spearman(x, y):
 
 
 def spearman_null(x, y):
-    """Exact distribution of the correlation, in thousandths, over all orders of one side."""
+    """Exact share of each correlation, from -1 to 1 in thousandths, over all orders of one side."""
     if len(x) > MOST_PERMUTED_ITEMS:
         raise InputError(f"an exact null takes at most {MOST_PERMUTED_ITEMS} items")
     orders = stats.zscore(list(itertools.permutations(stats.rankdata(y))), axis=1)
     correlations = orders @ stats.zscore(stats.rankdata(x)) / len(x)
-    steps = pd.Series(np.rint(CORRELATION_STEPS * correlations).astype(int))
-    return steps.value_counts(normalize=True).sort_index()
-
-
-def mean_null(nulls):
-    """Distribution of the sum of independent cases, from the null of each."""
-    total = np.ones(1)
-    for null in nulls:
-        wider = np.zeros(len(total) + 2 * CORRELATION_STEPS)
-        for value, share in null.items():
-            start = value + CORRELATION_STEPS
-            wider[start : start + len(total)] += share * total
-        total = wider
-    return total
+    steps = np.rint(CORRELATION_STEPS * (1 + correlations)).astype(int)
+    return np.bincount(steps, minlength=2 * CORRELATION_STEPS + 1) / len(orders)
 
 
 def mean_spearman_test(pairs):
     """Exact test of the mean correlation over cases."""
     values = [spearman(x, y) for x, y in pairs]
-    test = {"values": values, "undefined": values.count(None), "p": None}
-    varying = [pair for pair, value in zip(pairs, values, strict=True) if value is not None]
-    if varying:
-        null = mean_null(spearman_null(x, y) for x, y in varying)
-        observed = abs(
-            sum(round(CORRELATION_STEPS * value) for value in values if value is not None)
-        )
+    nulls = []
+    observed = 0
+    for pair, value in zip(pairs, values, strict=True):
+        if value is not None:
+            nulls.append(spearman_null(*pair))
+            observed += round(CORRELATION_STEPS * value)
+    p = None
+    if nulls:
+        # The sum of independent cases, around its middle.
+        null = reduce(signal.fftconvolve, nulls)
         sums = np.arange(len(null)) - len(null) // 2
-        test["p"] = min(1.0, float(null[np.abs(sums) >= observed].sum()))
-    return test
+        p = min(1.0, float(null[np.abs(sums) >= abs(observed)].sum()))
+    return {"values": values, "undefined": values.count(None), "p": p}

@@ -11,7 +11,7 @@ import pandas as pd
 
 from casebook.data import load
 from casebook.data.sources import Absent
-from casebook.measures.agreement import fleiss_kappa
+from casebook.measures.agreement import measure
 from casebook.paths import DATA
 from casebook.raters.preference import (
     NEW_RATERS,
@@ -131,7 +131,7 @@ def _mean_ratings(table):
 def _agreement(table):
     table = table.drop_duplicates(["item_id", "rater"], keep="last")
     votes = table.pivot(index="item_id", columns="rater", values="vote").dropna()  # noqa: PD010
-    found = fleiss_kappa(votes, wide=True)
+    found = measure("fleiss_kappa", votes, wide=True)
     observed = found.percent_agreement
     return {
         "fleiss_kappa": _rounded(found.estimate),

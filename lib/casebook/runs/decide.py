@@ -16,9 +16,8 @@ import pandas as pd
 
 from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
 from casebook.frames import contrasts
-from casebook.runs.evidence import RECORD, require
 from casebook.runs.promotions import active_promotion, promote
-from casebook.runs.record import higher_is_better, metric_key, read_record, utc
+from casebook.runs.record import RECORD, higher_is_better, metric_key, read_record, require, utc
 from casebook.runs.registry import (
     TOLERANCE,
     NoRows,

@@ -154,20 +154,16 @@ def ranking_items(
     scores = {name: study.scores[name] for name in list(study.scores)[:MOST_MEASURES]}
     runs = study.runs()
     systems = sorted(runs, key=lambda name: name != focus)
-    tested = [name for name in systems if name not in study.controls]
-    first = next(iter(scores.values()))[tested]
+    first = next(iter(scores.values())).drop(columns=list(study.controls), errors="ignore")
     spread = first.max(axis=1) - first.min(axis=1)
     ids = spread.sort_values(ascending=False, kind="stable").index
     qrels = study.dataset.qrels
     relevant = {id: [name for name, grade in qrels[id].items() if grade > 0] for id in ids}
-    named = set().union(*relevant.values())
     results = []
     for system in systems:
         rows = pd.DataFrame({name: frame.loc[ids, system] for name, frame in scores.items()})
         rows[FIRST] = [list(runs[system][id])[:DEPTH] for id in ids]
         rows[NOTHING] = [set(relevant[id]).isdisjoint(rows[FIRST][id]) for id in ids]
-        if system in tested:
-            named.update(*rows[FIRST])
         results.append(rows.rename_axis("id").reset_index().assign(system=system))
     questions = study.dataset.queries.set_index("query_id").loc[ids, ["text"]].rename_axis("id")
     for tag, members in (tags or {}).items():
@@ -180,14 +176,13 @@ def ranking_items(
         phrase = [study.phrases.get(system, system) for system in (focus, against)]
         worse = (f"questions where {phrase[0]} is worse than {phrase[1]}", focus, against)
         ready = [worse, *(row for row in ready if set(row[1:]) <= set(systems))]
-    texts = study.dataset.documents.set_index("doc_id")["text"]
     page = item_page(
         questions.reset_index(),
         pd.concat(results),
         against=against,
-        ready=[*ready, *((NOTHING, system, None) for system in tested[:1])],
+        ready=[*ready, (NOTHING, systems[0], None)],
         card=study.dataset.card,
-        documents=texts[texts.index.isin(named)].to_dict(),
+        documents=study.dataset.documents.set_index("doc_id")["text"].to_dict(),
         most_bytes=most_bytes,
     )
     # Under readers' names, by which marks of figures find them.

@@ -51,12 +51,6 @@ def _portable(path):
     return f"./{Path(path).name}" if Path(path).is_dir() else Path(path).name
 
 
-def restored(path):
-    """The path that `recorded` gives for one of the project, as it was before."""
-    output = paths.OUTPUT / path
-    return str(output if output.exists() else paths.ROOT / path)
-
-
 def without_folders(text, files=(), project="."):
     """A text in which no folder of the author is: ``files`` of hers go by their names.
 

@@ -13,11 +13,10 @@ from casebook.figures import Figure, as_svg, views
 from casebook.files import write_bytes, write_json, write_text
 from casebook.paths import run_dir, valid_name
 from casebook.readers import read_json
-from casebook.runs.evidence import RECORD, require
 from casebook.runs.headlines import headlines_text
 from casebook.runs.items import STORED_DIGITS, items_json
 from casebook.runs.leaderboard import LEADERBOARD_TIMES
-from casebook.runs.record import each_number, json_rows
+from casebook.runs.record import RECORD, each_number, json_rows, require
 from casebook.sheets import table_for_csv
 from casebook.stats.samples import number_or_none
 

@@ -21,8 +21,7 @@ from urllib.parse import quote
 from casebook.errors import Incomparable, InputError
 from casebook.files import locked, sha256_file, write_json
 from casebook.readers import parse_json
-from casebook.runs.evidence import RECORD, require
-from casebook.runs.record import metric_key, utc
+from casebook.runs.record import RECORD, metric_key, require, utc
 
 LOG = "_active/history.jsonl"
 HEAD = "_heads/history.json"
@@ -127,7 +126,8 @@ def _checked_lines(root):
     faults = []
     hashes = [NO_LINE]
     for number, line in enumerate(lines, 1):
-        if not _follows(line, number, hashes[-1]):
+        entry = _parsed(line)
+        if (entry.get("seq"), entry.get("previous")) != (number, hashes[-1]):
             faults.append(f"line {number}: does not follow from the line before it")
         hashes.append(_hash(line))
     heads = [{"seq": seq, "lineSha256": digest} for seq, digest in enumerate(hashes)]
@@ -136,21 +136,17 @@ def _checked_lines(root):
     return lines, faults
 
 
-def _follows(line, number, previous):
-    try:
-        entry = parse_json(line)
-        return (entry["seq"], entry["previous"]) == (number, previous)
-    except (ValueError, TypeError, KeyError):
-        return False
-
-
 def _head(root):
+    path = root / HEAD
+    return _parsed(path.read_bytes()) if path.exists() else {"seq": 0, "lineSha256": NO_LINE}
+
+
+def _parsed(line):
     try:
-        return parse_json((root / HEAD).read_bytes())
-    except FileNotFoundError:
-        return {"seq": 0, "lineSha256": NO_LINE}
+        value = parse_json(line.decode())
     except ValueError:
-        return None
+        value = None
+    return value if isinstance(value, dict) else {}
 
 
 def _lines(root):

@@ -151,6 +151,62 @@ def each_number(tree, names=()):
             yield (*names, name), inner
 
 
+# --- evidence: every file that a run wrote, by the SHA-256 that its record keeps
+
+RECORD = "run.json"
+EVIDENCE_FOLDERS = (
+    "notebooks",
+    "numbers",
+    "contrasts",
+    "headlines",
+    "items",
+    "leaderboard",
+    "rows",
+    "tables",
+    "figures",
+)
+"""Folders of a report whose files are evidence; measured times are not, as no rerun gives them."""
+
+REMEDY = "restore it from a copy, or run it again"
+
+
+def files_of(run, cell, folders=EVIDENCE_FOLDERS):
+    files = []
+    for folder in folders:
+        files += sorted((paths.run_dir(run) / folder).glob(f"{cell}.*"))
+    return files
+
+
+def file_hashes(folder, files):
+    """Hashes of files by their names from a folder, such as ``../../rows/<cell>.csv.gz``."""
+    return {Path(os.path.relpath(file, folder)).as_posix(): sha256_file(file) for file in files}
+
+
+def output_faults(folder, record):
+    """What is wrong with the outputs of a run: name of the file to reason.
+
+    What a record of another program lists is unknown: it has no output that could be checked.
+    """
+    faults = {}
+    for name, digest in record.outputs.items():
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder.resolve().parents[1]):
+            faults[name] = "lies outside of the run"  # not even a hash of it is compared
+        elif not path.is_file():
+            faults[name] = "is gone"
+        elif sha256_file(path) != digest:
+            faults[name] = "was altered since the run wrote it"
+    return faults
+
+
+def require(folder, remedy=REMEDY):
+    """The record of a run, of which no output may be gone or altered."""
+    record = read_record(folder / RECORD)
+    for name, reason in output_faults(folder, record).items():
+        raise InputError(f"{(folder / name).resolve()}: {reason}: {remedy}")
+    return record
+
+
 # --- rows per query: eval.perQuery.<name>.json
 
 PER_QUERY_PREFIX = "eval.perQuery"

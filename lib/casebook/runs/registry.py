@@ -25,17 +25,19 @@ from casebook.errors import Incomparable, InputError
 from casebook.files import new_folder
 from casebook.models.device import REFERENCE
 from casebook.readers import read_json
-from casebook.runs.evidence import RECORD, file_hashes, require
 from casebook.runs.record import (
     PER_QUERY_PREFIX,
+    RECORD,
     comparability_key,
     each_number,
+    file_hashes,
     groups_of,
     higher_is_better,
     metric_key,
     per_query_name,
     read_per_query,
     read_record,
+    require,
     utc,
     write_per_query,
     write_record,
@@ -176,15 +178,15 @@ def short_key(key):
 def find_run(listing, name):
     wanted = str(name).strip().strip("/").lower()
     runs = listing.runs
-    ids = runs["run"].str.lower()
-    begins = ids.str.startswith(wanted or " ")
-    for fits in (runs["path"].str.lower() == wanted, ids == wanted, begins):
-        if fits.sum() > 1:
-            folders = ", ".join(runs.loc[fits, "path"][:3])
-            raise InputError(f"run {name!r} is not unique: name its folder ({folders})")
-        if fits.any():
-            return runs[fits].iloc[0]
-    raise InputError(f"no run {name!r} below {listing.root}: see casebook runs list")
+    found = runs[runs["path"].str.lower() == wanted]
+    if found.empty and wanted:
+        found = runs[runs["run"].str.lower().str.startswith(wanted)]
+    if found.empty:
+        raise InputError(f"no run {name!r} below {listing.root}: see casebook runs list")
+    if len(found) > 1:
+        folders = ", ".join(found["path"][:3])
+        raise InputError(f"run {name!r} is not unique: name its folder ({folders})")
+    return found.iloc[0]
 
 
 def record_run(folders, record, per_query=None):

@@ -19,14 +19,14 @@ from casebook.stats.samples import (
 )
 from casebook.verdicts import INTERVAL_BY_UNIT
 
+# Columns of an estimate in every table.
 STATISTICS = ("value", "low", "high")
-"""Columns of an estimate in every table."""
 
+# Units, or clusters of units, below which no interval is given.
 FEWEST = 6
-"""Units, or clusters of units, below which no interval is given."""
 
+# Units, or clusters, from which BCa may widen Student's interval.
 ENOUGH = 20
-"""Units, or clusters, from which BCa may widen Student's interval."""
 
 BLOCK_ELEMENTS = 2**18
 

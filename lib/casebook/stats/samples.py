@@ -1,6 +1,5 @@
 """What all procedures share: checks of samples and options, and random streams."""
 
-import itertools
 import math
 import zlib
 
@@ -10,8 +9,8 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.readers import did_you_mean
 
+# Relative rounding error granted to a score that a few operations produced.
 ROUNDING = 8 * np.finfo(float).eps
-"""Relative rounding error granted to a score that a few operations produced."""
 
 
 def score_matrix(scores):
@@ -31,17 +30,6 @@ def score_matrix(scores):
             f"{few} (first: {frame.index[incomplete[0]]}); score them in all systems or in none"
         )
     return matrix, list(frame.columns)
-
-
-def system_pairs(systems, baseline=None):
-    """Positions of the pairs of systems to compare: all, or every other one with a baseline."""
-    if baseline is None:
-        pairs = list(itertools.combinations(range(len(systems)), 2))
-    else:
-        check_choice("baseline", baseline, systems)
-        base = systems.index(baseline)
-        pairs = [(i, base) for i in range(len(systems)) if i != base]
-    return np.array(pairs, dtype=int).reshape(-1, 2)
 
 
 def stream(seed, purpose, block=0):

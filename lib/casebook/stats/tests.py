@@ -1,29 +1,28 @@
-"""Tests of paired comparisons: sign flips, randomisation, counts, effect sizes, power.
+"""Tests of paired comparisons: sign flips, randomisation, counts, power.
 
 `sign_flips` is the test on which all verdicts of `casebook.frames` rest.
 """
 
 import math
 from collections import namedtuple
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.stats.intervals import BLOCK_ELEMENTS, Interval
+from casebook.stats.intervals import BLOCK_ELEMENTS
 from casebook.stats.samples import (
     ROUNDING,
     check_count,
     row_blocks,
     score_matrix,
     stream,
-    system_pairs,
 )
 from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS
 
 LEAST_BLOCK_ROWS = 16
-LARGEST_T = 1000.0
 
 
 #: Mean differences with p-values and intervals, an array each with an entry per column.
@@ -209,35 +208,26 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0):
     check_count("n_resamples", n_resamples)
     is_one_pair = b is not None or np.ndim(a) == 1
     if is_one_pair:
-        a = _paired(a, np.zeros(len(a)) if b is None else b)
+        try:
+            # Series are paired by label, arrays by position.
+            a = pd.DataFrame({"a": a, "b": np.zeros(len(a)) if b is None else b})
+        except (TypeError, ValueError) as problem:
+            raise InputError(f"the samples do not pair: {problem}") from None
     X, systems = score_matrix(a)
-    if not len(X):
-        raise InputError("there are no units to compare")
-    if len(systems) < 2:
-        raise InputError("a comparison needs at least two systems")
-    first, second = system_pairs(systems).T
+    pairs = tuple(combinations(systems, 2))
+    if not (len(X) and pairs):
+        raise InputError("a comparison needs units, and at least two systems")
+    first, second = np.triu_indices(len(systems), 1)
     # Differences from one system keep the digits of scores with a common offset.
     relative = X - X[:, :1]
-    flips = sign_flips(
-        relative[:, first] - relative[:, second],
-        np.ones(len(X)),
-        level=None,
-        n_resamples=n_resamples,
-        seed=seed,
-    )
+    differences = relative[:, first] - relative[:, second]
+    sizes = np.ones(len(X))
+    flips = sign_flips(differences, sizes, level=None, n_resamples=n_resamples, seed=seed)
     found = flips.difference, flips.p, flips.p_adjusted
     if is_one_pair:
-        return RandomisationResult(*(float(values[0]) for values in found), None, len(X))
-    pairs = tuple((systems[i], systems[j]) for i, j in zip(first, second, strict=True))
+        found = [float(values[0]) for values in found]
+        pairs = None
     return RandomisationResult(*found, pairs, len(X))
-
-
-def _paired(a, b):
-    """Table of two paired samples; series are paired by label, arrays by position."""
-    try:
-        return pd.DataFrame({"a": a, "b": b})
-    except (TypeError, ValueError) as problem:
-        raise InputError(f"the samples do not pair: {problem}") from None
 
 
 # Families of hypotheses.
@@ -252,26 +242,7 @@ def holm(pvalues):
     return [None if math.isnan(value) else value for value in stepped.reindex(p.index)]
 
 
-# Effect sizes.
-
-
-def cohens_dz(differences, *, level=0.95):
-    """Cohen's dz of paired differences, with the interval that inverts the noncentral t."""
-    n = len(differences)
-    if n < 2:
-        return Interval(None, None, None, level, n, "noncentral-t", "fewer_than_two_units")
-    if np.ptp(differences) <= ROUNDING * np.abs(differences).max():
-        return Interval(None, None, None, level, n, "noncentral-t", "no_variation")
-    dz = float(np.mean(differences) / np.std(differences, ddof=1))
-    t = dz * math.sqrt(n)
-    if abs(t) > LARGEST_T:  # scipy's noncentral t is not reliable further out
-        return Interval(dz, None, None, level, n, "noncentral-t", "out_of_range")
-    tails = np.array([(1 + level) / 2, (1 - level) / 2])
-    low, high = special.nctdtrinc(n - 1, tails, t) / math.sqrt(n)
-    return Interval(dz, float(low), float(high), level, n, "noncentral-t")
-
-
-# Counts: the sign test and McNemar's.
+# Counts: the sign test.
 
 
 #: Outcome of a sign test.
@@ -287,16 +258,6 @@ def exact_sign_test(wins, losses):
     pvalue = 2 * special.betainc(most, n - most + 1, 0.5)
     # One that underflows, or exceeds 1 by rounding, within (0, 1].
     return SignTest(float(np.clip(pvalue, math.ulp(0.0), 1.0)), n)
-
-
-def mcnemar(a, b):
-    """Exact p-value of two systems that were right or wrong on the same independent units.
-
-    None where the two never differ. For units in clusters see `sign_flips`.
-    """
-    a = np.asarray(a, dtype=bool)
-    b = np.asarray(b, dtype=bool)
-    return exact_sign_test((a & ~b).sum(), (b & ~a).sum()).pvalue
 
 
 # What n paired units can show.
