@@ -6,6 +6,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from beir_folders import write_beir
 from cases import failing
 
 from casebook import paths
@@ -151,19 +152,17 @@ tenants/trial/<time>_evaluation_<RunId>/run_manifest.json
 
 @pytest.fixture
 def insurance(tmp_path):
-    """A folder in the document's layout, whose questions ask abroad and mean the policy at home."""
-    folder, questions = tmp_path / "insurance", []
-    (folder / "policies").mkdir(parents=True)
-    (folder / "queries").mkdir()
-    for word in ("fire", "theft", "storm", "flood", "glass", "frost", "hail", "smoke"):
+    """A folder whose questions ask abroad and mean the policy at home."""
+    words = ("fire", "theft", "storm", "flood", "glass", "frost", "hail", "smoke")
+    documents, questions, judged = [], [], []
+    for word in words:
         for place in ("home", "abroad"):
             text = f"This policy covers {word}, {place} only."
-            (folder / "policies" / f"{word}-{place}.txt").write_text(text)
+            documents.append({"_id": f"{word}-{place}", "text": text})
         for number, text in enumerate((f"Is {word} covered abroad?", f"cover for {word} abroad")):
-            question = {"id": f"{word}{number}", "text": text, "relevantDocId": f"{word}-home"}
-            questions.append(question)
-    (folder / "queries" / "queries.json").write_text(json.dumps(questions))
-    return folder
+            questions.append({"_id": f"{word}{number}", "text": text})
+            judged.append((f"{word}{number}", f"{word}-home", 1))
+    return write_beir(tmp_path / "insurance", documents, questions, {"test": judged})
 
 
 def test_files_and_metrics_are_those_of_the_document(casebook, insurance, tmp_path):

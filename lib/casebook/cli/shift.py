@@ -1,6 +1,6 @@
 """``casebook shift | segments``: learn a shift, evaluate it, gate it, apply it to some queries."""
 
-from casebook import runs, shift
+from casebook import data, runs, shift
 from casebook.cli.commands import command, command_group
 from casebook.cli.common import lines_of, show
 
@@ -77,7 +77,7 @@ def compare(segments, measure, seed, as_json):
 
 
 def _layout(dataset, domain, tenant):
-    return runs.registry.locate(domain, tenant, default=shift.artifacts.load_dataset(dataset).key)
+    return runs.registry.locate(domain, tenant, default=data.load(dataset).key)
 
 
 def _trained(dataset, latest, folder, domain, tenant):

@@ -61,7 +61,7 @@ def prepare(setup):
     """Load, embed and divide a dataset: all of it, its parts, and labels that fingerprint them."""
     check_choice("mode", setup.mode, TRAINING_MODES)  # before any vector is computed
     encoder = load_encoder(setup.embedder)
-    data = embed(load_dataset(setup.dataset), encoder)
+    data = embed(load(setup.dataset), encoder)
     division = divide(data, by=setup.by, seed=setup.seed)
     parts = {part: data.take(rows) for part, rows in division.items()}
     machine = model_settings().fingerprint
@@ -82,10 +82,6 @@ def prepare(setup):
         "Queries": data.account(),
     }
     return data, parts, labels
-
-
-def load_dataset(name):
-    return load(Path(name) if (Path(name) / "policies").is_dir() else name)
 
 
 def names_of(dataset):
@@ -208,7 +204,7 @@ def best_training(root, workflow, newest=False):
 
 def find_training(dataset, root, *, newest=False, folder=None):
     if folder is None:
-        folder = best_training(root, names_of(load_dataset(dataset))[0], newest).folder
+        folder = best_training(root, names_of(load(dataset))[0], newest).folder
     training = read_training(folder)
     labels = training.values["Labels"]
     options = {"by": labels["SplitBy"], "seed": labels["Seed"], **labels["Parameters"]}
