@@ -76,7 +76,7 @@ def score_files(
     Returns
     -------
     FactcheckReport
-        With ``as_text()`` and ``as_dict()``.
+        With ``summary()`` and ``as_dict()``.
 
     Raises
     ------
