@@ -131,6 +131,7 @@ RECIPES = {
     "TREC folder": check_collection,
     "Hugging Face `datasets`": check_collection,
     "SQuAD": check_collection,
+    "Mini-Insurance": check_collection,
     "FEVER": check_collection,
     "A table of questions with passages": check_collection,
     "PyTerrier": check_run,

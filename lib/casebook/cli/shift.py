@@ -1,6 +1,6 @@
 """``casebook shift | segments``: learn a shift, evaluate it, gate it, apply it to some queries."""
 
-from casebook import runs, shift
+from casebook import data, runs, shift
 from casebook.cli.commands import command, command_group
 from casebook.cli.common import lines_of, show
 
@@ -14,10 +14,10 @@ def train(dataset, domain, tenant, as_json, **options):
     layout = _layout(dataset, domain, tenant)
     folder, values, stats = shift.artifacts.train_shift(setup, layout.results)
     result = {name: value for name, value in values.items() if name != "DeltaVector"}
-    report = {"folder": str(folder), "result": result, "stats": vars(stats)}
+    report = {"folder": str(folder), "result": result, "stats": stats}
     note = shift.artifacts.why_unmoved(values, values["Scale"])
     chosen = {name: values[name] for name in ("Scale", "SelectionScore")}
-    show(report, as_json, *lines_of(vars(stats) | chosen | {"note": note}), str(folder))
+    show(report, as_json, *lines_of(stats | chosen | {"note": note}), str(folder))
 
 
 @command(group)
@@ -77,7 +77,7 @@ def _texts(numbers):
 
 
 def _layout(dataset, domain, tenant):
-    return runs.registry.locate(domain, tenant, default=shift.artifacts.load_dataset(dataset).key)
+    return runs.registry.locate(domain, tenant, default=data.load(dataset).key)
 
 
 def _trained(dataset, latest, folder, domain, tenant):

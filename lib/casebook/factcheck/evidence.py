@@ -31,9 +31,10 @@ class EvidenceBase:
 
     Parameters
     ----------
-    documents : pandas.DataFrame or list of dict
-        ``doc_id`` and ``text``, a frame or records; ``agreement``, ``insurer`` and ``title`` make
-        a header that is searched with the text, ``url`` and ``kind`` are rated.
+    documents : pandas.DataFrame, list or dict
+        ``doc_id`` and ``text`` as a frame or records, ``{id: text}``, or texts; ``agreement``,
+        ``insurer`` and ``title`` make a header that is searched with the text, ``url`` and
+        ``kind`` are rated.
     mode : str
         System of `casebook.retrieval.pipeline.HybridRetriever` that searches.
     rating_table : RatingTable, optional
